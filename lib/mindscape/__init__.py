@@ -1,0 +1,5 @@
+"""The thin shared library of the mindscape notebooks.
+
+One floor that everything stands on (text, corpora, assets, llm, encoders, index, attention, metrics, results, plots)
+and one room a paper. A method is shown by hand in a notebook first; what is here is plumbing and the fast versions.
+"""

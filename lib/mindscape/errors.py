@@ -1,0 +1,34 @@
+"""The kit's own errors: one line each, that says what was wrong, where, and what was expected.
+
+Taught in notebook 00. Anything else that is raised is a bug in the kit and keeps its full traceback.
+"""
+
+
+class MindscapeError(Exception):
+    """Something that the reader can mend. A notebook shows its one line instead of a traceback.
+
+    >>> raise MindscapeError("book.txt is empty: expected some text")
+    Traceback (most recent call last):
+    ...
+    mindscape.errors.MindscapeError: book.txt is empty: expected some text
+    """
+
+    def _render_traceback_(self):
+        """What IPython prints for it."""
+        return [f"{type(self).__name__}: {self}"]
+
+
+class InputError(MindscapeError, ValueError):
+    """A file, a parameter or an argument is not what it should be."""
+
+
+class AssetError(MindscapeError):
+    """A model or a text that the kit fetches is missing, broken or cannot be stored."""
+
+
+class LLMError(MindscapeError):
+    """A model could not be reached, refused, or replied with something that cannot be used."""
+
+
+class BudgetReached(MindscapeError):
+    """A ledger's cap was reached; everything answered until then is cached."""

@@ -1,0 +1,86 @@
+"""A small key-value store on disk, for what is dear to compute: replies of a model, vectors of a text.
+
+Keys are hashes of everything that decides the value, so an entry is never stale. Values are bytes: no pickles.
+It does not evict; delete the file to start afresh.
+"""
+
+import hashlib
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from mindscape.errors import MindscapeError
+
+
+def digest(*parts) -> str:
+    """A content hash (32 hex digits) of strings, numbers, lists and dicts, the same on every platform.
+
+    >>> digest("a", 1) == digest("a", 1), digest("a", 1) == digest("a1")
+    (True, False)
+    """
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+class Store:
+    """Bytes by key, in one SQLite file that several processes may share.
+
+    A value is there whole or not at all, also after a kill. Raises MindscapeError, and keeps what was written, when the
+    disk is full or the file is not a store.
+
+    >>> store = Store("replies.sqlite")                                                      # doctest: +SKIP
+    >>> store.put({"k": b"v"}); store.get(["k", "absent"])                                   # doctest: +SKIP
+    {'k': b'v'}
+    """
+
+    def __init__(self, path: str | Path):
+        self.path = Path(path)
+        self._connection = None
+        self._lock = threading.Lock()  # an endpoint's threads share one store
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self._connection = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
+                self._connection.execute("CREATE TABLE IF NOT EXISTS entry (key TEXT PRIMARY KEY, value BLOB)")
+            except (sqlite3.Error, OSError) as error:
+                self._connection = None
+                raise self._explained(error) from error
+        return self._connection
+
+    def _explained(self, error: Exception) -> MindscapeError:
+        full = "full" in str(error) or getattr(error, "errno", None) == 28
+        advice = "free some space there" if full else "delete it if it is not a cache of this kit"
+        return MindscapeError(f"cannot use the cache {self.path}: {error}; {advice}, or set MINDSCAPE_CACHE to another folder")
+
+    def get(self, keys: Iterable[str]) -> dict[str, bytes]:
+        """Those of the keys that are there, with their values."""
+        connection, found, keys = self._open(), {}, list(dict.fromkeys(keys))
+        for i in range(0, len(keys), 500):  # SQLite limits the number of variables in a statement
+            some = keys[i : i + 500]
+            marks = ",".join("?" * len(some))
+            try:
+                with self._lock:
+                    found.update(connection.execute(f"SELECT key, value FROM entry WHERE key IN ({marks})", some))
+            except sqlite3.Error as error:
+                raise self._explained(error) from error
+        return found
+
+    def put(self, items: Mapping[str, bytes]) -> None:
+        """Write all items, or none of them."""
+        try:
+            with self._lock, self._open() as connection:
+                connection.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?)", items.items())
+        except sqlite3.Error as error:
+            raise self._explained(error) from error
+
+    def __len__(self) -> int:
+        return self._open().execute("SELECT COUNT(*) FROM entry").fetchone()[0]
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
