@@ -54,7 +54,9 @@ class Store:
     def _explained(self, error: Exception) -> MindscapeError:
         full = "full" in str(error) or getattr(error, "errno", None) == 28
         advice = "free some space there" if full else "delete it if it is not a cache of this kit"
-        return MindscapeError(f"cannot use the cache {self.path}: {error}; {advice}, or set MINDSCAPE_CACHE to another folder")
+        return MindscapeError(
+            f"cannot use the cache {self.path}: {error}; {advice}, or set MINDSCAPE_CACHE to another folder"
+        )
 
     def get(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Those of the keys that are there, with their values."""

@@ -1,0 +1,135 @@
+"""The ledger of claims: what the papers say, what the notebooks found, and a verdict by rule.
+
+A claim stands in `data/claims.yaml`:
+
+    - id: mia.table8.cost
+      paper: MiA-RAG
+      place: Table 8
+      claim: what is claimed, in our words
+      paper_value: the paper's numbers, as text
+      notebook: 10_hierarchical_summaries
+      metrics: [mindscape.share_of_context]     # shown under "ours"
+      reproduced: [mindscape.share_of_context.high <= 0.12]
+      partly: [mindscape.share_of_context.value <= 0.12]      # optional
+      needs_larger_model: true                   # optional: what a failed rule means
+
+A rule is a list of comparisons that must all hold, `<metric>.<value|low|high> <op> <number>`; `low` and `high` are the
+ends of the metric's interval. The first of `reproduced`, `partly` that holds is the verdict; else it is "contradicted", or
+"needs a larger model" where that is set. A claim whose notebook has no finished results is "not yet weighed".
+
+Taught in notebook 00. Nothing is evaluated as code.
+"""
+
+import operator
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from mindscape import paths, results
+from mindscape.errors import InputError
+
+OPERATORS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+RULE = re.compile(
+    r"^(?P<key>[\w.@+-]+)\.(?P<edge>value|low|high)\s*(?P<op><=|>=|<|>)\s*(?P<bound>-?\d+(\.\d+)?(e-?\d+)?)$"
+)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of a paper, with the rule that weighs it."""
+
+    id: str
+    paper: str
+    place: str
+    claim: str
+    paper_value: str
+    notebook: str
+    metrics: list[str]
+    reproduced: list[str]
+    partly: list[str] = field(default_factory=list)
+    needs_larger_model: bool = False
+    note: str = ""
+
+
+def load(path: Path | None = None) -> list[Claim]:
+    """The claims of `data/claims.yaml`. Raises InputError that names the claim and the key that is wrong."""
+    path = path or paths.data("claims.yaml")
+    claims, seen = [], set()
+    for i, entry in enumerate(yaml.safe_load(path.read_text(encoding="utf-8"))):
+        name = entry.get("id", f"number {i + 1}")
+        try:
+            claim = Claim(**entry)
+        except TypeError as error:
+            raise InputError(f"{path.name}, claim {name}: {str(error).split('.')[-1]}") from error
+        for rule in claim.reproduced + claim.partly:
+            if not RULE.match(rule):
+                raise InputError(f"{path.name}, claim {name}: {rule!r} is no rule; expected `metric.value <= 1.5`")
+        if claim.id in seen:
+            raise InputError(f"{path.name}: the id {claim.id} occurs twice")
+        seen.add(claim.id)
+        claims.append(claim)
+    return claims
+
+
+def holds(rule: str, metrics: dict) -> bool:
+    """Whether a comparison holds for a notebook's metrics.
+
+    >>> holds("gain.low > 0", {"gain": {"value": 0.2, "ci": [0.1, 0.3]}})
+    True
+    """
+    part = RULE.match(rule).groupdict()
+    if part["key"] not in metrics:
+        raise InputError(f"the rule {rule!r} names a metric that was not recorded; recorded are {', '.join(metrics)}")
+    metric = metrics[part["key"]]
+    if part["edge"] != "value" and "ci" not in metric:
+        raise InputError(f"the rule {rule!r} needs an interval, and {part['key']} was recorded without one")
+    number = metric["value"] if part["edge"] == "value" else metric["ci"][part["edge"] == "high"]
+    return OPERATORS[part["op"]](number, float(part["bound"]))
+
+
+def verdict(claim: Claim, stored: dict | None) -> str:
+    """`reproduced`, `partly`, `contradicted`, `needs a larger model`, or `not yet weighed`."""
+    if not stored or not stored["finished"]:
+        return "not yet weighed"
+    for name in ("reproduced", "partly"):
+        rules = getattr(claim, name)
+        if rules and all(holds(rule, stored["metrics"]) for rule in rules):
+            return name
+    return "needs a larger model" if claim.needs_larger_model else "contradicted"
+
+
+def ours(claim: Claim, stored: dict | None) -> str:
+    """The measured values as text, intervals included."""
+    found = []
+    for key in claim.metrics:
+        metric = (stored or {}).get("metrics", {}).get(key)
+        if metric is None:
+            found.append(f"{key}: –")
+            continue
+        text = f"{key}: {_short(metric['value'])}"
+        if "ci" in metric:
+            text += f" [{_short(metric['ci'][0])}, {_short(metric['ci'][1])}]"
+        if "n" in metric:
+            text += f", n = {metric['n']}"
+        found.append(text)
+    return "<br>".join(found)
+
+
+def table(claims: list[Claim] | None = None, folder: Path | None = None) -> str:
+    """The Markdown table *paper / ours / verdict* over all claims."""
+    lines = ["| paper | claim | the paper says | we got | verdict |", "|---|---|---|---|---|"]
+    for claim in claims if claims is not None else load():
+        try:
+            stored = results.read(claim.notebook, folder)
+        except InputError:
+            stored = None
+        row = (f"{claim.paper}, {claim.place}", claim.claim, claim.paper_value, ours(claim, stored))
+        cells = [*row, f"**{verdict(claim, stored)}**" + (f" {claim.note}" if claim.note else "")]
+        lines.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _short(value) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

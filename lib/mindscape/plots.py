@@ -1,0 +1,81 @@
+"""One visual language for the whole course.
+
+Colours are Okabe and Ito's, which readers with any colour vision can tell apart; each also has a marker of its own, so
+that no figure rests on colour alone. Figures are drawn at the width of a page's column. Taught in notebook 00; saving a
+figure with its alt text is `mindscape.results.figure`.
+"""
+
+import matplotlib
+import numpy as np
+from matplotlib import pyplot
+
+INK, GREY, PALE = "#222222", "#8a8a8a", "#d9d9d9"
+PALETTE = {
+    "blue": "#0072B2",
+    "orange": "#E69F00",
+    "green": "#009E73",
+    "purple": "#CC79A7",
+    "red": "#D55E00",
+    "sky": "#56B4E9",
+    "yellow": "#F0E442",
+}
+MARKERS = dict(zip(PALETTE, "osD^vPX", strict=True))
+WIDTH = 7.2  # inches: a text column
+SEQUENTIAL = "cividis"  # for heat maps
+
+
+def use() -> None:
+    """Set matplotlib to the course's look, for every figure drawn from here on."""
+    matplotlib.rcParams.update(
+        {
+            "figure.figsize": (WIDTH, 3.6),
+            "figure.dpi": 100,
+            "savefig.dpi": 200,
+            "figure.constrained_layout.use": True,
+            "font.size": 10,
+            "axes.titlesize": 11,
+            "axes.titlelocation": "left",
+            "axes.labelsize": 10,
+            "axes.edgecolor": GREY,
+            "axes.labelcolor": INK,
+            "text.color": INK,
+            "xtick.color": INK,
+            "ytick.color": INK,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.grid": True,
+            "axes.axisbelow": True,
+            "grid.color": PALE,
+            "grid.linewidth": 0.6,
+            "legend.frameon": False,
+            "lines.linewidth": 1.6,
+            "image.cmap": SEQUENTIAL,
+            "axes.prop_cycle": matplotlib.cycler(color=list(PALETTE.values()), marker=list(MARKERS.values())),
+        }
+    )
+
+
+def subplots(rows: int = 1, columns: int = 1, height: float = 3.6, **options):
+    """`pyplot.subplots` at the column's width; `height` in inches for the whole figure.
+
+    >>> fig, ax = subplots(height=2)
+    >>> fig.get_figwidth()
+    7.2
+    """
+    return pyplot.subplots(rows, columns, figsize=(WIDTH, height), **options)
+
+
+def dots(ax, labels, values, lows, highs, colors=None, zero: bool = False):
+    """A dot with its interval for each label, first label on top. Values, lows, highs: sequences of equal length."""
+    places = np.arange(len(labels))[::-1]
+    names = list(PALETTE)
+    colors = colors or names[: len(labels)]
+    for place, value, low, high, color in zip(places, values, lows, highs, colors, strict=True):
+        ax.plot([low, high], [place, place], color=PALETTE[color], linewidth=2.2, marker="", solid_capstyle="round")
+        ax.plot([value], [place], color=PALETTE[color], marker=MARKERS[color], markersize=8)
+    ax.set_yticks(places, labels)
+    ax.set_ylim(-0.6, len(labels) - 0.4)
+    ax.grid(axis="y", visible=False)
+    if zero:
+        ax.axvline(0, color=GREY, linewidth=1)
+    return ax

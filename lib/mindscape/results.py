@@ -1,0 +1,260 @@
+"""What a notebook found: numbers with their provenance, and figures with a text for those who cannot see them.
+
+A notebook calls `begin` in its second cell, `record` and `figure` as it goes, `finish` at the end. Everything lands in
+`figures/<notebook>/results.json` and PNGs beside it, written anew at each call, so an interrupted run keeps what it had
+(marked unfinished). A run with other parameters than the default ones gets a folder of its own,
+`figures/<notebook>@<what differs>/`, and never overwrites the default's.
+
+Taught in notebook 00. This module does not compute intervals (`mindscape.metrics` does) nor verdicts
+(`mindscape.claims`).
+"""
+
+import ast
+import json
+import os
+import platform
+import random
+import re
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import numpy as np
+import torch
+from IPython.display import Image
+from matplotlib import pyplot
+
+from mindscape import paths, plots
+from mindscape.errors import InputError
+from mindscape.store import digest
+
+SCALES = ("small", "full", "gpu")
+VERSIONS = ("torch", "transformers", "sentence-transformers", "faiss-cpu", "numpy", "pandas", "matplotlib")
+
+
+@dataclass
+class Run:
+    """One execution of one notebook."""
+
+    notebook: str
+    folder: Path
+    parameters: dict
+    environment: dict
+    started: float
+    metrics: dict = field(default_factory=dict)
+    figures: dict = field(default_factory=dict)
+
+    def write(self, finished: bool = False) -> None:
+        content = {
+            "notebook": self.notebook,
+            "finished": finished,
+            "parameters": self.parameters,
+            "metrics": self.metrics,
+            "figures": self.figures,
+            "seconds": round(time.perf_counter() - self.started, 1),
+            "peak_mb": _peak_mb(),
+            "environment": self.environment,
+        }
+        self.folder.mkdir(parents=True, exist_ok=True)
+        scratch = self.folder / ".results.json"
+        scratch.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        os.replace(scratch, self.folder / "results.json")
+
+
+_run: Run | None = None
+
+
+def begin(notebook: str, **parameters) -> Run:
+    """Check the notebook's parameters, seed everything, and open its results.
+
+    The valid names, and the type of each, are those of the cell tagged `parameters` in `notebooks/<notebook>.ipynb`.
+    Raises InputError, one line that names the parameter and lists the valid ones, for an unknown name handed over by
+    papermill, a value of another type, or an unknown scale.
+
+    >>> begin("10_hierarchical_summaries", scale="small", seed=0)              # doctest: +SKIP
+    """
+    global _run
+    defaults = declared(paths.root() / "notebooks" / f"{notebook}.ipynb")
+    _check(parameters, defaults, _handed_over())
+    differing = {k: v for k, v in parameters.items() if v != defaults[k]}
+    name = notebook + ("@" + ",".join(f"{k}={_plain(v)}" for k, v in sorted(differing.items())) if differing else "")
+    _seed(parameters.get("seed", 0))
+    plots.use()
+    _run = Run(notebook, paths.figures() / name, parameters, _environment(), time.perf_counter())
+    _run.write()
+    return _run
+
+
+def record(key: str, value, ci: tuple | None = None, n: int | None = None, rows=None, note: str | None = None):
+    """Keep one number under `key`; returns it, rounded for print.
+
+    `ci` is a 95 % interval (low, high), `n` how many questions (or chunks, or runs) stand behind it, `rows` their ids,
+    of which a hash is kept. Values are Python or NumPy numbers, text, or lists of them. NaN is refused.
+
+    >>> record("recall@3", 0.4512, ci=(0.38, 0.52), n=240)                     # doctest: +SKIP
+    0.4512
+    """
+    if _run is None:
+        raise InputError("results.record before results.begin: run the notebook's second cell first")
+    entry = {"value": _number(key, value)}
+    if ci is not None:
+        entry["ci"] = [_number(key, edge) for edge in ci]
+    if n is not None:
+        entry["n"] = int(n)
+    if rows is not None:
+        entry["rows"] = digest(list(rows))
+    if note:
+        entry["note"] = note
+    _run.metrics[key] = entry
+    _run.write()
+    return entry["value"]
+
+
+def figure(fig, name: str, alt: str, caption: str = ""):
+    """Save a matplotlib figure as `<name>.png` beside the results, with its alt text, and return it for display.
+
+    `alt` says in words what the figure shows; it is required.
+    """
+    if _run is None:
+        raise InputError("results.figure before results.begin: run the notebook's second cell first")
+    if len(alt.split()) < 5:
+        raise InputError(f"figure {name!r}: alt={alt!r} does not say what the figure shows")
+    file = _run.folder / f"{name}.png"
+    about = {"Title": caption or name, "Description": alt, "Software": f"mindscape, {_run.notebook}"}
+    fig.savefig(file, metadata=about)
+    pyplot.close(fig)
+    _run.figures[name] = {"file": file.name, "alt": alt, "caption": caption}
+    _run.write()
+    return Image(data=file.read_bytes(), alt=alt, width=int(fig.get_figwidth() * 100))
+
+
+def finish() -> None:
+    """Mark the results as complete."""
+    if _run is None:
+        raise InputError("results.finish before results.begin: run the notebook's second cell first")
+    _run.write(finished=True)
+
+
+def read(notebook: str, folder: Path | None = None) -> dict:
+    """The results of a notebook, as stored. Raises InputError if there are none or they are no JSON."""
+    file = (folder or paths.figures()) / notebook / "results.json"
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"no results of {notebook} in {file}: {error}; run `make figures ONLY={notebook[:2]}`"
+        ) from error
+
+
+def declared(notebook: Path) -> dict:
+    """Names and default values of a notebook's `parameters` cell; the defaults are literals."""
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        if "parameters" in cell["metadata"].get("tags", []):
+            return _assignments("".join(cell["source"]))
+    raise InputError(f"{notebook} has no cell tagged 'parameters'")
+
+
+def _assignments(source: str) -> dict:
+    found = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            found[node.targets[0].id] = ast.literal_eval(node.value)
+    return found
+
+
+def _handed_over() -> dict:
+    """What papermill injected: a cell that begins with its own comment, found in the kernel's history."""
+    try:
+        from IPython import get_ipython
+
+        history = get_ipython().user_ns["In"]
+    except (ImportError, AttributeError, KeyError):
+        return {}
+    found = {}
+    for source in history:
+        if source.startswith("# Parameters\n"):
+            found.update(_assignments(source))
+    return found
+
+
+def _check(parameters: dict, defaults: dict, handed_over: dict) -> None:
+    valid = ", ".join(f"{name}={value!r}" for name, value in defaults.items())
+    for name in [*handed_over, *parameters]:
+        if name not in defaults:
+            raise InputError(f"unknown parameter {name!r}; valid are {valid}")
+    for name, value in parameters.items():
+        expected = type(defaults[name])
+        if type(value) is not expected and not (expected is float and type(value) is int):
+            raise InputError(f"parameter {name}={value!r} must be of type {expected.__name__}; valid are {valid}")
+    if parameters.get("scale", "small") not in SCALES:
+        raise InputError(
+            f"parameter scale={parameters['scale']!r} must be one of {', '.join(SCALES)}; valid are {valid}"
+        )
+    if parameters.get("seed", 0) < 0:
+        raise InputError(f"parameter seed={parameters['seed']} must be 0 or more; valid are {valid}")
+
+
+def _seed(seed: int) -> None:
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed)
+
+
+def _plain(value) -> str:
+    return re.sub(r"[^\w.+-]+", "-", str(value)).strip("-.") or "empty"
+
+
+def _number(key: str, value):
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [_number(key, v) for v in value]
+    if isinstance(value, float):
+        if value != value or value in (float("inf"), float("-inf")):
+            raise InputError(f"results.record({key!r}, {value}): not a number; count what failed instead")
+        return float(f"{value:.6g}")
+    return value
+
+
+def _peak_mb() -> int | None:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6)
+
+
+def _environment() -> dict:
+    return {
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "cpu_threads": torch.get_num_threads(),
+        "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "versions": {name: _version(name) for name in VERSIONS},
+        "commit": _commit(),
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _commit() -> str | None:
+    """The checkout's commit, with `+changes` where code or data differ from it."""
+
+    def git(*words):
+        done = subprocess.run(["git", "-C", paths.root(), *words], capture_output=True, text=True)
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    try:
+        head = git("rev-parse", "--short=12", "HEAD")
+        return head and head + ("+changes" if git("status", "--porcelain", "--", "lib", "data", "notebooks") else "")
+    except OSError:  # no git here
+        return None
