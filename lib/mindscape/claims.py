@@ -14,8 +14,8 @@ A claim stands in `data/claims.yaml`:
       needs_larger_model: true                   # optional: what a failed rule means
 
 A rule is a list of comparisons that must all hold, `<metric>.<value|low|high> <op> <number>`; `low` and `high` are the
-ends of the metric's interval. The first of `reproduced`, `partly` that holds is the verdict; else it is "contradicted", or
-"needs a larger model" where that is set. A claim whose notebook has no finished results is "not yet weighed".
+ends of the metric's interval. The first of `reproduced`, `partly` that holds is the verdict; else it is "contradicted",
+or "needs a larger model" where that is set. A claim whose notebook has no finished results is "not yet weighed".
 
 Taught in notebook 00. Nothing is evaluated as code.
 """

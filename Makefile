@@ -1,0 +1,77 @@
+# The two commands: `make figures` and `make test`. They need Python (3.11 or newer) and make, nothing else.
+#
+#   make figures [SCALE=small|full|gpu] [ONLY=10] [JOBS=2]   run the notebooks; figures and numbers go to figures/
+#   make test                                                lint, library tests, stored notebooks, guards
+#   make lab                                                 JupyterLab on the notebooks
+#   make clean                                               remove what was generated (not .venv)
+#
+# PIP_ARGS is handed to every `pip install`. Where the package index would bring a GPU build of PyTorch that you do not
+# want, TORCH_ARGS="--index-url URL" (an index of CPU builds) or TORCH_ARGS="--find-links FOLDER" (wheels) chooses another.
+
+PYTHON ?= python3
+SCALE ?= small
+ONLY ?=
+JOBS ?= 2
+PIP_ARGS ?=
+TORCH_ARGS ?=
+
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+# One thread a process: notebooks and tests run side by side, and threads that wait for each other's cores spin.
+export OMP_NUM_THREADS ?= 1
+export TOKENIZERS_PARALLELISM := false
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.PHONY: figures test lab clean lock stored extras
+.DEFAULT_GOAL := figures
+
+figures: .venv/core
+	@$(BIN)/python tools/plan.py "$(SCALE)" "$(ONLY)"
+	@SCALE="$(SCALE)" ONLY="$(ONLY)" $(BIN)/snakemake --cores $(JOBS) --rerun-incomplete --keep-going --quiet all
+	@$(BIN)/python tools/report.py
+
+test: .venv/core .venv/extras
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m mindscape.assets --quiet
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+	MINDSCAPE_FIGURES=build/nbval $(BIN)/python -m pytest --nbval notebooks -n 2 --dist loadscope \
+	    --nbval-sanitize-with tests/nbval.cfg --nbval-cell-timeout 600
+
+lab: .venv/core
+	$(BIN)/jupyter lab --ServerApp.root_dir=notebooks --LabApp.default_url=/lab/tree/00_start_here.ipynb
+
+clean:
+	rm -rf build .snakemake .pytest_cache .ruff_cache .hypothesis figures/*@* .venv/extras.log .venv/core.log
+	find lib tests tools notebooks -name __pycache__ -o -name .ipynb_checkpoints | xargs rm -rf
+
+# For those who change the kit ------------------------------------------------------------------------------------
+
+# Run the notebooks and store their outputs in place; `make stored ONLY=10` for some.
+stored: .venv/core
+	$(BIN)/python tools/stored.py "$(ONLY)"
+	@$(BIN)/python tools/report.py
+
+# Compile the locks anew after a change of requirements*.txt (needs uv; UV_ARGS="--find-links FOLDER" for a CPU PyTorch).
+lock:
+	uv pip compile $(UV_ARGS) requirements.txt -o requirements.lock --generate-hashes --python-version 3.11 \
+	    --no-emit-package torch --no-header --no-emit-find-links --no-annotate
+	uv pip compile $(UV_ARGS) requirements-milvus.txt requirements-serve.txt -c requirements.lock \
+	    -o requirements-extras.lock --generate-hashes --python-version 3.11 --no-emit-package torch --no-header \
+	    --no-emit-find-links --no-annotate
+
+# Environment ------------------------------------------------------------------------------------------------------
+
+.venv/core: requirements.lock requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("error: Python 3.11 or newer is needed, %s is %s; say make PYTHON=..." % (sys.executable, sys.version.split()[0]))'
+	@echo "installing the environment into .venv (about 2 minutes, 2.5 GB with a CPU build of PyTorch)"
+	@$(PYTHON) -m venv .venv
+	@$(PIP) install --quiet $(PIP_ARGS) --no-deps --require-hashes -r requirements.lock
+	@$(PIP) install --quiet $(PIP_ARGS) $(TORCH_ARGS) "$$(grep '^torch==' requirements.txt)"
+	@$(PIP) install --quiet $(PIP_ARGS) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/extras: requirements-extras.lock .venv/core
+	@echo "installing what only the tests need: Milvus Lite and a loopback model server (300 MB)"
+	@$(PIP) install --quiet $(PIP_ARGS) --no-deps --require-hashes -r requirements-extras.lock
+	@touch $@

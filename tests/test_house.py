@@ -1,0 +1,163 @@
+"""Guards of the house: versions in one place, imports declared, notebooks stored well, reports up to date."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+REQUIREMENTS = sorted(ROOT.glob("requirements*.txt"))
+PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^\s;]+)\s*(#\s*(?P<comment>.*))?$")
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def declared() -> dict[str, tuple[str, str]]:
+    """Package -> (version, comment), over all requirements files; a line that is no pin fails."""
+    found = {}
+    for file in REQUIREMENTS:
+        for line in file.read_text().splitlines():
+            if line.strip() and not line.startswith("#"):
+                match = PIN.match(line)
+                assert match, f"{file.name}: {line!r} is not pinned as name==version"
+                found[canonical(match["name"])] = (match["version"], match["comment"] or "")
+    return found
+
+
+def sources() -> dict[str, str]:
+    """The code of the library, the tools, the tests and every notebook, by file name."""
+    found = {}
+    for folder in ("lib", "tools", "tests"):
+        found |= {str(path.relative_to(ROOT)): path.read_text() for path in (ROOT / folder).rglob("*.py")}
+    for path in NOTEBOOKS:
+        cells = json.loads(path.read_text())["cells"]
+        code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+        found[path.name] = "\n".join(line for source in code for line in source.splitlines() if line[:1] not in "%!")
+    return found
+
+
+def imported() -> dict[str, set[str]]:
+    """Top-level module -> the files that import it, the kit's own and the standard library left out."""
+    found = {}
+    for name, source in sources().items():
+        for node in ast.walk(ast.parse(source)):
+            modules = []
+            if isinstance(node, ast.Import):
+                modules = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                modules = [node.module]
+            for module in modules:
+                found.setdefault(module.split(".")[0], set()).add(name)
+    own = {"mindscape", "tests", "tools", *sys.stdlib_module_names, *(path.stem for path in (ROOT / "tests").glob("*.py"))}
+    return {module: files for module, files in found.items() if module not in own}
+
+
+def test_every_import_is_declared():
+    distributions, known = packages_distributions(), declared()
+    for module, files in imported().items():
+        names = {canonical(name) for name in distributions.get(module, [module])}
+        assert names & set(known), f"{module} is imported in {', '.join(sorted(files))} and declared nowhere"
+
+
+def test_every_declared_package_is_imported_or_called():
+    """Called: by its command in the Makefile, the workflow or a tool. Else its line must say who imports it."""
+    distributions, used = packages_distributions(), imported()
+    by_import = {canonical(name) for module in used for name in distributions.get(module, [])}
+    texts = [ROOT / "Makefile", ROOT / "Snakefile", *(ROOT / "tools").glob("*.py")]
+    called = " ".join(path.read_text() for path in texts)
+    commands = {"jupyterlab": "jupyter lab", "ipykernel": "--kernel", "pytest-xdist": "--dist", "nbval": "--nbval"}
+    for name, (_, comment) in declared().items():
+        if name in by_import or re.search(rf"\b{re.escape(commands.get(name, name))}\b", called):
+            continue
+        assert comment.startswith(("not imported", "likewise")), f"{name} is declared and nothing uses it"
+
+
+def test_the_locks_hold_the_declared_versions():
+    locked = dict(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE))
+    locked |= dict(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "requirements-extras.lock").read_text(), re.MULTILINE))
+    for name, (version, _) in declared().items():
+        if name != "torch":  # its build is the user's choice, see the Makefile
+            assert locked.get(name) == version, f"{name}: declared {version}, locked {locked.get(name)}; run `make lock`"
+    for file in ("requirements.lock", "requirements-extras.lock"):
+        pins = re.split(r"\n(?=\w)", (ROOT / file).read_text().strip())
+        assert all("--hash=sha256:" in pin for pin in pins), f"{file}: a package has no hash"
+
+
+def test_conda_reads_the_same_versions():
+    dependencies = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    pip = next(entry["pip"] for entry in dependencies if isinstance(entry, dict))
+    assert "-r requirements.txt" in pip
+    assert not [entry for entry in dependencies if isinstance(entry, str) and "=" in entry and not entry.startswith("python=")]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_stored_as_a_contract(path):
+    """Executed in order, free of errors and of stderr, no trace of a machine or an executor, nothing longer than a page."""
+    cells = json.loads(path.read_text())["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1)), "run `make stored`"
+    tagged = [i for i, cell in enumerate(code) if "parameters" in cell["metadata"].get("tags", [])]
+    assert tagged == [0], "the first code cell, and no other, is tagged `parameters`"
+    assert "results.begin(" in "".join(code[1]["source"]), "the second code cell checks the parameters"
+    for i, cell in enumerate(cells):
+        place, source = f"cell {i}", "".join(cell["source"])
+        assert not {"papermill", "execution"} & set(cell["metadata"]), f"{place}: executor metadata"
+        assert "injected-parameters" not in cell["metadata"].get("tags", []), f"{place}: injected parameters"
+        assert not MACHINE.search(source), f"{place}: a path of one machine"
+        if cell["cell_type"] == "code":
+            lines = [line for line in source.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+            assert len(lines) <= 25, f"{place}: {len(lines)} lines of code"
+        for output in cell.get("outputs", []):
+            assert output["output_type"] != "error", f"{place}: {output.get('evalue')}"
+            assert output.get("name") != "stderr", f"{place}: {output.get('text')}"
+            data = output.get("data", {})
+            text = "".join(output.get("text", [])) + "".join(data.get("text/plain", [])) + "".join(data.get("text/html", []))
+            assert not MACHINE.search(text), f"{place}: a path of one machine in the output"
+            assert len(text) <= 4000 or "text/html" in data, f"{place}: {len(text)} characters of output"
+            if "image/png" in data:
+                assert output["metadata"].get("image/png", {}).get("alt"), f"{place}: a figure without alt text"
+
+
+MACHINE = re.compile(r"(?<![\w.:/])/(work|farm|root|home|tmp|Users)/")
+
+
+def test_the_workflow_knows_every_notebook():
+    """No notebook hides in a folder that the workflow and the checks do not read."""
+    tracked = subprocess.run(["git", "ls-files", "*.ipynb"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    assert set(tracked) <= {f"notebooks/{path.name}" for path in NOTEBOOKS}
+    assert all(re.match(r"\d\d_[a-z0-9_]+$", path.stem) for path in NOTEBOOKS)
+
+
+def test_reports_are_what_the_results_say():
+    done = subprocess.run([sys.executable, "tools/report.py", "--check"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_stored_results_are_finished_and_whole(path):
+    folder = ROOT / "figures" / path.stem
+    stored = json.loads((folder / "results.json").read_text())
+    assert stored["finished"] and stored["parameters"]["scale"] == "small"
+    for figure in stored["figures"].values():
+        assert (folder / figure["file"]).is_file() and len(figure["alt"].split()) >= 5
+
+
+def test_library_modules_say_where_they_are_taught():
+    """Every module of the library with public functions names a notebook."""
+    for path in (ROOT / "lib" / "mindscape").rglob("*.py"):
+        tree = ast.parse(path.read_text())
+        public = [node for node in tree.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
+        assert ast.get_docstring(tree), f"{path.name} has no docstring"
+        if len(public) > 1 and path.stem not in ("paths",):
+            assert re.search(r"\d\d_\w+|notebooks? \d\d", path.read_text()), f"{path.name} names no notebook"
+        for node in public:
+            assert ast.get_docstring(node), f"{path.name}: {node.name} has no docstring"

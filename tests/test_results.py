@@ -1,0 +1,104 @@
+"""Parameters that are wrong are refused by name; numbers are kept with their provenance."""
+
+import json
+
+import pytest
+from matplotlib import pyplot
+
+from mindscape import paths, results
+from mindscape.errors import InputError
+
+NOTEBOOK = "00_start_here"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("MINDSCAPE_FIGURES", str(tmp_path))
+    yield tmp_path
+    results._run = None
+
+
+@pytest.fixture
+def defaults():
+    return results.declared(paths.root() / "notebooks" / f"{NOTEBOOK}.ipynb")
+
+
+def test_an_unknown_name_lists_the_valid_ones(folder, defaults):
+    with pytest.raises(InputError, match=r"unknown parameter 'sede'; valid are scale='small', seed=0"):
+        results.begin(NOTEBOOK, **defaults, sede=3)
+
+
+def test_a_name_injected_by_papermill_is_checked(defaults):
+    with pytest.raises(InputError, match="unknown parameter 'sede'"):
+        results._check(defaults, defaults, {"sede": 3})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"seed": "3"}, "parameter seed='3' must be of type int"),
+        ({"seed": True}, "seed=True must be of type int"),
+        ({"seed": 1.0}, "seed=1.0 must be of type int"),
+        ({"seed": -1}, "seed=-1 must be 0 or more"),
+        ({"scale": "large"}, "scale='large' must be one of small, full, gpu"),
+        ({"scale": 3}, "scale=3 must be of type str"),
+    ],
+)
+def test_a_wrong_value_is_named_in_one_line(folder, defaults, changes, message):
+    with pytest.raises(InputError, match=message) as caught:
+        results.begin(NOTEBOOK, **{**defaults, **changes})
+    assert "\n" not in str(caught.value)
+    assert not list(folder.iterdir())  # nothing was begun
+
+
+def test_numbers_figures_and_provenance_are_kept(folder, defaults):
+    results.begin(NOTEBOOK, **defaults)
+    assert results.record("a.b", 0.123456789, ci=(0.1, 0.2), n=12, rows=["q1", "q2"]) == 0.123457
+    fig, ax = pyplot.subplots()
+    ax.plot([1, 2])
+    results.figure(fig, "line", alt="A line that rises from one to two", caption="A line")
+    unfinished = results.read(NOTEBOOK)
+    assert not unfinished["finished"]
+    results.finish()
+    stored = results.read(NOTEBOOK)
+    assert stored["finished"] and stored["parameters"] == defaults
+    assert stored["metrics"]["a.b"] == {"value": 0.123457, "ci": [0.1, 0.2], "n": 12, "rows": stored["metrics"]["a.b"]["rows"]}
+    assert (folder / NOTEBOOK / stored["figures"]["line"]["file"]).stat().st_size > 1000
+    assert {"python", "platform", "cpu_threads", "versions", "commit"} <= set(stored["environment"])
+
+
+def test_other_parameters_never_overwrite_the_defaults(folder, defaults):
+    results.begin(NOTEBOOK, **defaults)
+    results.record("x", 1)
+    results.begin(NOTEBOOK, **{**defaults, "seed": 3, "llm": "openai:gpt-4o/../../x"})
+    results.record("x", 2)
+    assert results.read(NOTEBOOK)["metrics"]["x"]["value"] == 1
+    assert {path.name for path in folder.iterdir()} == {NOTEBOOK, NOTEBOOK + "@llm=openai-gpt-4o-..-..-x,seed=3"}
+
+
+@pytest.mark.parametrize("value", [float("nan"), [1.0, float("inf")]])
+def test_what_is_not_a_number_is_refused(folder, defaults, value):
+    results.begin(NOTEBOOK, **defaults)
+    with pytest.raises(InputError, match="not a number"):
+        results.record("x", value)
+
+
+def test_a_figure_without_words_is_refused(folder, defaults):
+    results.begin(NOTEBOOK, **defaults)
+    with pytest.raises(InputError, match="does not say what the figure shows"):
+        results.figure(pyplot.figure(), "empty", alt="a plot")
+
+
+def test_recording_before_beginning_is_refused(monkeypatch):
+    monkeypatch.setattr(results, "_run", None)
+    with pytest.raises(InputError, match="before results.begin"):
+        results.record("x", 1)
+
+
+def test_missing_results_say_how_to_make_them(folder):
+    with pytest.raises(InputError, match="make figures ONLY=00"):
+        results.read(NOTEBOOK)
+    (folder / NOTEBOOK).mkdir()
+    (folder / NOTEBOOK / "results.json").write_text(json.dumps({})[:-1])
+    with pytest.raises(InputError, match="make figures ONLY=00"):
+        results.read(NOTEBOOK)

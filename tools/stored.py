@@ -1,0 +1,36 @@
+"""Run the notebooks and store their outputs in place: python tools/stored.py [ONLY].
+
+What is stored is a contract that `make test` compares: cells in order, no error, no stderr, no trace of the machine.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def main(only: str = "") -> None:
+    for path in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb")):
+        if only and not path.stem.startswith(tuple(only.replace(",", " ").split())):
+            continue
+        print(f"{path.stem}: running", flush=True)
+        notebook = nbformat.read(path, as_version=4)
+        client = NotebookClient(notebook, kernel_name="python3", record_timing=False, resources={"metadata": {"path": path.parent}})
+        client.execute()
+        notebook.metadata = {
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+        }
+        for cell in notebook.cells:
+            cell.metadata.pop("execution", None)
+        scratch = path.with_suffix(".scratch")
+        nbformat.write(notebook, scratch)
+        os.replace(scratch, path)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])
