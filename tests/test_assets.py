@@ -45,7 +45,11 @@ def house(tmp_path, monkeypatch):
     return wheel
 
 
-GOOD = {"small_kit/texts/a.txt": "first text", "small_kit/texts/deep/b.txt": "second text", "small_kit/code.py": "import os"}
+GOOD = {
+    "small_kit/texts/a.txt": "first text",
+    "small_kit/texts/deep/b.txt": "second text",
+    "small_kit/code.py": "import os",
+}
 
 
 def test_takes_the_members_it_wants_and_nothing_else(house):
@@ -110,7 +114,7 @@ def test_an_interrupted_fetch_leaves_nothing_half_done(house, tmp_path, monkeypa
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(assets, "_seal", interrupted)
         assets.fetch("small")
-    assert not [path for path in (tmp_path / "cache" / "assets").iterdir()]
+    assert not list((tmp_path / "cache" / "assets").iterdir())
     assert (assets.fetch("small") / "a.txt").is_file()
 
 

@@ -34,7 +34,9 @@ def test_what_was_not_measured_has_no_verdict(stored):
 
 def test_a_failed_claim_stays_in_the_table(tmp_path):
     (tmp_path / "n").mkdir()
-    (tmp_path / "n" / "results.json").write_text('{"finished": true, "metrics": {"gain": {"value": -1.0, "ci": [-2.0, 0.0]}}}')
+    (tmp_path / "n" / "results.json").write_text(
+        '{"finished": true, "metrics": {"gain": {"value": -1.0, "ci": [-2.0, 0.0]}}}'
+    )
     text = claims.table([claim(note="see | why")], tmp_path)
     assert "gain: -1 [-2, 0]" in text and "**contradicted** see \\| why" in text
 
@@ -52,8 +54,14 @@ def test_a_rule_that_does_not_fit_is_an_error(rule, message):
     ("text", "message"),
     [
         ("- {id: a, paper: P}", "claim a"),
-        ("- {id: a, paper: P, place: T, claim: c, paper_value: v, notebook: n, metrics: [], reproduced: ['x > 1']}", "no rule"),
-        ("- {id: a, paper: P, place: T, claim: c, paper_value: v, notebook: n, metrics: [], reproduced: [], oops: 1}", "oops"),
+        (
+            "- {id: a, paper: P, place: T, claim: c, paper_value: v, notebook: n, metrics: [], reproduced: ['x > 1']}",
+            "no rule",
+        ),
+        (
+            "- {id: a, paper: P, place: T, claim: c, paper_value: v, notebook: n, metrics: [], reproduced: [], oops: 1}",
+            "oops",
+        ),
     ],
 )
 def test_a_malformed_ledger_names_the_claim(tmp_path, text, message):

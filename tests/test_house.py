@@ -57,7 +57,13 @@ def imported() -> dict[str, set[str]]:
                 modules = [node.module]
             for module in modules:
                 found.setdefault(module.split(".")[0], set()).add(name)
-    own = {"mindscape", "tests", "tools", *sys.stdlib_module_names, *(path.stem for path in (ROOT / "tests").glob("*.py"))}
+    own = {
+        "mindscape",
+        "tests",
+        "tools",
+        *sys.stdlib_module_names,
+        *(path.stem for path in (ROOT / "tests").glob("*.py")),
+    }
     return {module: files for module, files in found.items() if module not in own}
 
 
@@ -86,7 +92,9 @@ def test_the_locks_hold_the_declared_versions():
     locked |= dict(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "requirements-extras.lock").read_text(), re.MULTILINE))
     for name, (version, _) in declared().items():
         if name != "torch":  # its build is the user's choice, see the Makefile
-            assert locked.get(name) == version, f"{name}: declared {version}, locked {locked.get(name)}; run `make lock`"
+            assert locked.get(name) == version, (
+                f"{name}: declared {version}, locked {locked.get(name)}; run `make lock`"
+            )
     for file in ("requirements.lock", "requirements-extras.lock"):
         pins = re.split(r"\n(?=\w)", (ROOT / file).read_text().strip())
         assert all("--hash=sha256:" in pin for pin in pins), f"{file}: a package has no hash"
@@ -96,7 +104,9 @@ def test_conda_reads_the_same_versions():
     dependencies = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
     pip = next(entry["pip"] for entry in dependencies if isinstance(entry, dict))
     assert "-r requirements.txt" in pip
-    assert not [entry for entry in dependencies if isinstance(entry, str) and "=" in entry and not entry.startswith("python=")]
+    assert not [
+        entry for entry in dependencies if isinstance(entry, str) and "=" in entry and not entry.startswith("python=")
+    ]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -120,7 +130,11 @@ def test_a_notebook_is_stored_as_a_contract(path):
             assert output["output_type"] != "error", f"{place}: {output.get('evalue')}"
             assert output.get("name") != "stderr", f"{place}: {output.get('text')}"
             data = output.get("data", {})
-            text = "".join(output.get("text", [])) + "".join(data.get("text/plain", [])) + "".join(data.get("text/html", []))
+            text = (
+                "".join(output.get("text", []))
+                + "".join(data.get("text/plain", []))
+                + "".join(data.get("text/html", []))
+            )
             assert not MACHINE.search(text), f"{place}: a path of one machine in the output"
             assert len(text) <= 4000 or "text/html" in data, f"{place}: {len(text)} characters of output"
             if "image/png" in data:

@@ -62,7 +62,12 @@ def test_numbers_figures_and_provenance_are_kept(folder, defaults):
     results.finish()
     stored = results.read(NOTEBOOK)
     assert stored["finished"] and stored["parameters"] == defaults
-    assert stored["metrics"]["a.b"] == {"value": 0.123457, "ci": [0.1, 0.2], "n": 12, "rows": stored["metrics"]["a.b"]["rows"]}
+    assert stored["metrics"]["a.b"] == {
+        "value": 0.123457,
+        "ci": [0.1, 0.2],
+        "n": 12,
+        "rows": stored["metrics"]["a.b"]["rows"],
+    }
     assert (folder / NOTEBOOK / stored["figures"]["line"]["file"]).stat().st_size > 1000
     assert {"python", "platform", "cpu_threads", "versions", "commit"} <= set(stored["environment"])
 

@@ -13,13 +13,24 @@ from pathlib import Path
 def main(notebook: Path, executed: Path, log: Path, scale: str) -> int:
     print(f"  {notebook.stem}: started", flush=True)
     start = time.monotonic()
-    command = ["papermill", "--cwd", "notebooks", "--kernel", "python3", "--no-progress-bar", str(notebook), str(executed)]
+    command = [
+        "papermill",
+        "--cwd",
+        "notebooks",
+        "--kernel",
+        "python3",
+        "--no-progress-bar",
+        str(notebook),
+        str(executed),
+    ]
     command += ["-p", "scale", scale]
     with log.open("w", encoding="utf-8") as out:
         code = subprocess.run(command, stdout=out, stderr=subprocess.STDOUT).returncode
     took = f"{time.monotonic() - start:.0f} s"
     if code:
-        print(f"  {notebook.stem}: FAILED after {took}: {_cause(executed, log)}\n    see {executed} and {log}", flush=True)
+        print(
+            f"  {notebook.stem}: FAILED after {took}: {_cause(executed, log)}\n    see {executed} and {log}", flush=True
+        )
     else:
         print(f"  {notebook.stem}: done in {took}", flush=True)
     return code

@@ -16,10 +16,14 @@ def main(scale: str, only: str) -> None:
         for path in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
         if not only or path.stem.startswith(tuple(only.replace(",", " ").split()))
     ]
-    print(f"make figures, scale {scale}: runs {len(chosen)} notebook{'s' * (len(chosen) != 1)}, skips what is up to date")
+    print(
+        f"make figures, scale {scale}: runs {len(chosen)} notebook{'s' * (len(chosen) != 1)}, skips what is up to date"
+    )
     for name in chosen:
         print(f"  {name:32} {_cost(name, scale)}")
-    print("  disk: 0.8 GB under build/ (models and texts, caches; 0.2 GB of it fetched once), 2.5 GB in .venv", flush=True)
+    print(
+        "  disk: 0.8 GB under build/ (models and texts, caches; 0.2 GB of it fetched once), 2.5 GB in .venv", flush=True
+    )
 
 
 def _cost(name: str, scale: str) -> str:

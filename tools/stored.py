@@ -19,7 +19,10 @@ def main(only: str = "") -> None:
             continue
         print(f"{path.stem}: running", flush=True)
         notebook = nbformat.read(path, as_version=4)
-        client = NotebookClient(notebook, kernel_name="python3", record_timing=False, resources={"metadata": {"path": path.parent}})
+        here = {"metadata": {"path": path.parent}}
+        client = NotebookClient(notebook, kernel_name="python3", record_timing=False, resources=here)
+            notebook, kernel_name="python3", record_timing=False, resources={"metadata": {"path": path.parent}}
+        )
         client.execute()
         notebook.metadata = {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},

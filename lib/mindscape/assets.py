@@ -93,8 +93,7 @@ def fetch(name: str) -> Path:
     """
     if name not in ASSETS:
         raise AssetError(f"unknown asset {name!r}: expected one of {', '.join(ASSETS)}")
-    asset = ASSETS[name]
-    target = paths.cache() / "assets" / f"{name}-{asset.sha256[:12]}"
+    asset, target = ASSETS[name], _folder(name)
     if not _intact(target):
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -112,6 +111,11 @@ def fetch(name: str) -> Path:
     return target
 
 
+def present(name: str) -> bool:
+    """Whether the asset is in the cache, whole."""
+    return _intact(_folder(name))
+
+
 def language_model() -> Path:
     """The folder of SmolLM2-135M-Instruct as `transformers` loads it in a fraction of a second.
 
@@ -123,7 +127,9 @@ def language_model() -> Path:
     if not _intact(target):
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+        from transformers.utils import logging
 
+        logging.disable_progress_bar()
         file = next(source.glob("*.gguf")).name
         try:
             with tempfile.TemporaryDirectory(prefix=".smollm2-", dir=target.parent) as scratch:
@@ -141,6 +147,10 @@ def language_model() -> Path:
                 "it needs 540 MB: free some space, or set MINDSCAPE_CACHE to another folder"
             ) from error
     return target
+
+
+def _folder(name: str) -> Path:
+    return paths.cache() / "assets" / f"{name}-{ASSETS[name].sha256[:12]}"
 
 
 def _wheels() -> Path:
@@ -252,15 +262,11 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def main() -> None:
-    """Fetch every asset and say where it is."""
-    for asset in ASSETS.values():
-        print(f"{asset.name:8} {asset.about:70} {fetch(asset.name)}", flush=True)
-    print(f"{'':8} {'SmolLM2 expanded to fp32':70} {language_model()}", flush=True)
-
-
 if __name__ == "__main__":
     try:
-        main()
+        for name in ASSETS:
+            fetch(name)
+        language_model()
+        print(f"models and texts are in {paths.cache()}")
     except AssetError as error:
         sys.exit(f"error: {error}")

@@ -1,0 +1,79 @@
+"""Is this machine ready for the course? One line a check, OK or FAIL, and what to do.
+
+Taught in notebook 00. It installs nothing and fetches nothing. `python -m mindscape.environment` prints the same lines.
+"""
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+from mindscape import assets, paths
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that the course needs, whether it is there, and what to do if it is not."""
+
+    what: str
+    ok: bool
+    advice: str = ""
+
+    def __str__(self) -> str:
+        return f"{'OK  ' if self.ok else 'FAIL'}  {self.what}" + (f": {self.advice}" if not self.ok else "")
+
+
+def check() -> Iterator[Check]:
+    """All checks, in the order in which to mend them.
+
+    >>> print(next(check()))
+    OK    Python 3.11 or newer
+    """
+    yield Check(
+        "Python 3.11 or newer", sys.version_info >= (3, 11), f"this is {sys.version.split()[0]} at {sys.executable}"
+    )
+    differing = list(_differing())
+    yield Check("packages at the pinned versions", not differing, "; ".join(differing))
+    yield Check("the cache can be written", _writable(), f"cannot write to {paths.cache()}; set MINDSCAPE_CACHE")
+    missing = [name for name in assets.ASSETS if not assets.present(name)]
+    free = shutil.disk_usage(_existing(paths.cache())).free / 1e9
+    yield Check("1 GB of disk for models and texts", not missing or free > 1, f"{free:.1f} GB free at {paths.cache()}")
+    yield Check(
+        "models and texts in the cache", not missing, f"{', '.join(missing)} missing; run python -m mindscape.assets"
+    )
+
+
+def _differing() -> Iterator[str]:
+    """Packages whose version is not the one in requirements.txt."""
+    for line in (paths.root() / "requirements.txt").read_text(encoding="utf-8").splitlines():
+        name, _, pinned = line.split("#")[0].strip().partition("==")
+        if not pinned:
+            continue
+        try:
+            found = version(name).partition("+")[0]  # a build of PyTorch carries its kind after a plus
+        except PackageNotFoundError:
+            found = "not installed"
+        if found != pinned:
+            yield f"{name} is {found}, expected {pinned}"
+
+
+def _existing(folder):
+    while not folder.exists():
+        folder = folder.parent
+    return folder
+
+
+def _writable() -> bool:
+    try:
+        with tempfile.TemporaryFile(dir=_existing(paths.cache())):
+            return True
+    except OSError:
+        return False
+
+
+if __name__ == "__main__":
+    checks = list(check())
+    print(*checks, sep="\n")
+    sys.exit(not all(one.ok for one in checks))
