@@ -1,0 +1,89 @@
+"""Language models behind short strings: one protocol, whatever answers.
+
+    "embedded"              SmolLM2-135M-Instruct, on this machine; comes with the kit's assets, needs no key
+    "hf:NAME_OR_FOLDER"     any causal language model of transformers, on this machine
+    "openai:MODEL"          any server that speaks OpenAI's protocol: OPENAI_BASE_URL, OPENAI_API_KEY
+    "replay:PATH"           replies recorded earlier with `load(..., record=PATH)`
+
+Every model has `complete`, `chat`, `score` and `count_tokens` (the protocol `LLM`), a `ledger` and an `estimate`;
+replies are cached on disk. Taught in notebooks 00 and 10. This package does not serve models, train them, or stream.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mindscape import paths
+from mindscape.errors import InputError
+from mindscape.llm.base import LLM, Backend, Message, Prompt, Reply, Sampling, Schema, Score, Tool, ToolCall
+from mindscape.llm.ledger import PRICES, PRICES_DATE, Estimate, Ledger
+from mindscape.llm.model import LanguageModel
+from mindscape.store import Store
+
+__all__ = [
+    "LLM", "PRICES", "PRICES_DATE", "Backend", "Estimate", "LanguageModel", "Ledger", "Message", "Prompt", "Reply",
+    "Sampling", "Schema", "Score", "Tool", "ToolCall", "load",
+]  # fmt: skip
+
+FORMS = '"embedded", "hf:NAME_OR_FOLDER", "openai:MODEL" or "replay:PATH"'
+
+
+def _embedded(_: str, **options: Any) -> Backend:
+    from mindscape import assets
+    from mindscape.llm import local
+
+    return local.load(assets.language_model(), name="embedded", **options)
+
+
+def _hf(source: str, **options: Any) -> Backend:
+    from mindscape.llm import local
+
+    return local.load(source, name=f"hf:{source}", **options)
+
+
+def _openai(model: str, **options: Any) -> Backend:
+    from mindscape.llm.endpoint import Endpoint
+
+    return Endpoint(model, **options)
+
+
+def _replay(path: str) -> Backend:
+    from mindscape.llm.replay import Replay
+
+    return Replay(path)
+
+
+BACKENDS: dict[str, Callable[..., Backend]] = {"hf": _hf, "openai": _openai, "replay": _replay}
+
+
+def load(
+    model: str = "embedded",
+    *,
+    ledger: Ledger | None = None,
+    cache: bool = True,
+    record: str | Path | None = None,
+    **options: Any,
+) -> LanguageModel:
+    """The model that a short string names.
+
+    `ledger`: share one among several models, or give it a cap. `cache=False` asks anew each time. `record`: a JSONL
+    file to which every question and reply is appended, for `replay:PATH`. Other options go to the backend: `dtype`,
+    `device`, `batch_size`, `batch_tokens` to a local model (`mindscape.llm.local.load`), `base_url`, `concurrency`,
+    `timeout`, `total_timeout`, `retries` to a server (`mindscape.llm.endpoint.Endpoint`).
+
+    Raises InputError for a string of another form, LLMError if the model cannot be had.
+
+    >>> load("gpt-4o")
+    Traceback (most recent call last):
+    ...
+    mindscape.errors.InputError: llm='gpt-4o': expected "embedded", "hf:NAME_OR_FOLDER", "openai:MODEL" or "replay:PATH"
+    """
+    kind, _, source = str(model).partition(":")
+    if model == "embedded":
+        backend = _embedded("", **options)
+    elif kind in BACKENDS and source.strip():
+        backend = BACKENDS[kind](source.strip(), **options)
+    else:
+        raise InputError(f"llm={model!r}: expected {FORMS}")
+    store = Store(paths.cache() / "replies.sqlite") if cache and kind != "replay" else None
+    return LanguageModel(backend, ledger=ledger, store=store, record=record)

@@ -1,0 +1,242 @@
+"""The words that every backend and every caller share: messages, sampling, replies, scores, and the two protocols.
+
+Taught in notebook 00. Nothing here loads a model or touches the disk.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from math import ceil, exp
+from typing import Any, Protocol, runtime_checkable
+
+from pydantic import BaseModel
+
+from mindscape.errors import InputError, LLMError
+
+Message = Mapping[str, Any]  # {"role": "system" | "user" | "assistant" | "tool", "content": str, ...} as OpenAI has it
+Prompt = str | Sequence[Message]  # raw text, or a conversation that goes through the model's chat template
+Schema = type[BaseModel] | Mapping[str, Any]  # a pydantic model, or a JSON schema
+Tool = Mapping[str, Any]  # {"type": "function", "function": {"name", "description", "parameters": JSON schema}}
+
+ROLES = ("system", "user", "assistant", "tool")
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How the next token is chosen, and when to stop.
+
+    `temperature` 0 is greedy; above 0, `top_p` keeps the smallest set of tokens that holds that probability. The same
+    `seed` gives the same reply; ask with several seeds for several samples. `stop`: texts that end a reply, and are
+    cut off. Raises InputError for a value out of range.
+
+    >>> Sampling(max_new_tokens=20, stop=["END"]).stop
+    ('END',)
+    """
+
+    max_new_tokens: int = 256
+    temperature: float = 0.0
+    top_p: float = 1.0
+    seed: int = 0
+    stop: Sequence[str] = ()
+
+    def __post_init__(self):
+        stop = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop)
+        object.__setattr__(self, "stop", stop)
+        for name, value, good, expected in (
+            ("max_new_tokens", self.max_new_tokens, self.max_new_tokens >= 1, "at least 1"),
+            ("temperature", self.temperature, 0 <= self.temperature < float("inf"), "0 (greedy) or more"),
+            ("top_p", self.top_p, 0 < self.top_p <= 1, "more than 0, at most 1"),
+            ("stop", self.stop, all(isinstance(s, str) and s for s in stop), "texts that are not empty"),
+        ):
+            if not good:
+                raise InputError(f"{name}={value!r}: expected {expected}")
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A tool that the model wants to be called, and the arguments it gives."""
+
+    name: str
+    arguments: dict[str, Any]
+    id: str = ""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a model answered, and what it took.
+
+    `finish` is "stop", "length" (cut off at `max_new_tokens`) or "tool_calls". `seconds` is this reply's share of the
+    time its batch took, or the time its request took; a reply out of the cache keeps the seconds it once took.
+    `invalid` says why a reply cannot be used: it does not fit the schema, calls an unknown tool, or is empty. Such a
+    reply is handed over, never cached, and counted by the ledger.
+
+    >>> Reply("Elsinore", prompt_tokens=12, completion_tokens=4).text
+    'Elsinore'
+    """
+
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    finish: str = "stop"
+    seconds: float = 0.0
+    cached: bool = False
+    invalid: str = ""
+    value: Any = field(default=None, repr=False)
+
+    @property
+    def parsed(self) -> Any:
+        """The value that the schema asked for. Raises LLMError if there is none."""
+        if self.invalid or self.value is None:
+            raise LLMError(self.invalid or "the reply has no parsed value: it was asked for without a schema")
+        return self.value
+
+    @property
+    def message(self) -> dict[str, Any]:
+        """The reply as a message, to be appended to the conversation."""
+        message: dict[str, Any] = {"role": "assistant", "content": self.text}
+        if self.tool_calls:
+            message["tool_calls"] = [
+                {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": dict(call.arguments)}}
+                for call in self.tool_calls
+            ]
+        return message
+
+    def stored(self) -> dict[str, Any]:
+        """What the cache and a recording keep: the parsed value is not among it, for it is parsed anew."""
+        kept = asdict(replace(self, value=None))
+        return {name: kept[name] for name in kept if name not in ("cached", "value")}
+
+    @staticmethod
+    def restored(stored: Mapping[str, Any]) -> "Reply":
+        """The reply that `stored` describes, marked as cached."""
+        calls = tuple(ToolCall(**call) for call in stored["tool_calls"])
+        return Reply(**{**stored, "tool_calls": calls, "cached": True})
+
+
+@dataclass(frozen=True)
+class Score:
+    """How likely a model finds a continuation.
+
+    `logprob` is the sum over the continuation's `tokens` tokens of log p(token | prompt and the tokens before), in
+    nats. `prompt_tokens` counts the prompt's.
+
+    >>> round(Score(logprob=-6.0, tokens=3).perplexity, 3)       # exp(6 / 3)
+    7.389
+    """
+
+    logprob: float
+    tokens: int
+    prompt_tokens: int = 0
+    seconds: float = 0.0
+    cached: bool = False
+
+    def stored(self) -> dict[str, Any]:
+        """What the cache and a recording keep."""
+        return {name: value for name, value in asdict(self).items() if name != "cached"}
+
+    @staticmethod
+    def restored(stored: Mapping[str, Any]) -> "Score":
+        """The score that `stored` describes, marked as cached."""
+        return Score(**stored, cached=True)
+
+    @property
+    def perplexity(self) -> float:
+        """exp of the mean negative log-probability of a token; NaN for an empty continuation."""
+        return exp(-self.logprob / self.tokens) if self.tokens else float("nan")
+
+
+@runtime_checkable
+class LLM(Protocol):
+    """What a notebook may ask of a model, whichever it is. `mindscape.llm.load` gives one.
+
+    `complete` and `chat` take one prompt and give one Reply, or take a list of them and give a list in the same order.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    def complete(self, prompts: str | Sequence[str], **sampling: Any) -> Reply | list[Reply]: ...
+
+    def chat(
+        self,
+        messages: Sequence[Message] | Sequence[Sequence[Message]],
+        *,
+        tools: Sequence[Tool] | None = None,
+        schema: Schema | None = None,
+        **sampling: Any,
+    ) -> Reply | list[Reply]: ...
+
+    def score(
+        self, prompt: Prompt | Sequence[Prompt], continuations: Sequence[str] | Sequence[Sequence[str]]
+    ) -> list[Score] | list[list[Score]]: ...
+
+    def count_tokens(self, prompt: Prompt) -> int: ...
+
+
+class Backend(Protocol):
+    """What reaches a model. It neither caches nor counts: `LanguageModel` does, around any backend.
+
+    `generate` and `score` yield (position, result) in any order, each as soon as it is there.
+    """
+
+    name: str
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    def generate(
+        self,
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        tools: Sequence[Tool] = (),
+        schema: Mapping[str, Any] | None = None,
+    ) -> Iterator[tuple[int, Reply]]: ...
+
+    def score(self, pairs: Sequence[tuple[Prompt, str]]) -> Iterator[tuple[int, Score]]: ...
+
+    def count_tokens(self, prompt: Prompt, tools: Sequence[Tool] = ()) -> int: ...
+
+
+def conversation(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """The messages as plain dicts. Raises InputError, with the place, for what is not a message.
+
+    >>> conversation([{"role": "user", "content": "Who's there?"}])
+    [{'role': 'user', 'content': "Who's there?"}]
+    """
+    if not messages:
+        raise InputError("the conversation is empty: expected at least one message")
+    for i, message in enumerate(messages):
+        if not isinstance(message, Mapping) or message.get("role") not in ROLES:
+            raise InputError(f"message {i} is {message!r:.80}: expected a dict whose role is one of {', '.join(ROLES)}")
+        if not isinstance(message.get("content"), str):
+            raise InputError(f"message {i} ({message['role']}): expected its content to be text")
+    return [{**message, **_tool_calls(message)} for message in messages]
+
+
+def _tool_calls(message: Message) -> dict[str, Any]:
+    """The calls of an assistant's message with their arguments as a dict; OpenAI has them as a string of JSON."""
+    calls = [dict(call) for call in message.get("tool_calls") or ()]
+    for call in calls:
+        call["function"] = dict(call["function"])
+        if isinstance(call["function"]["arguments"], str):
+            call["function"]["arguments"] = json.loads(call["function"]["arguments"] or "{}")
+    return {"tool_calls": calls} if calls else {}
+
+
+def estimated_tokens(prompt: Prompt, tools: Sequence[Tool] = ()) -> int:
+    """A count for models whose tokenizer is not at hand: a token for three bytes of UTF-8, four for a message's frame.
+
+    English prose has four to five bytes a token, verse and names about three, Chinese three to five: it rather counts
+    too many, which is what a cap wants.
+
+    >>> estimated_tokens("To be, or not to be"), estimated_tokens("生存还是毁灭")
+    (7, 6)
+    """
+    if isinstance(prompt, str):
+        return ceil(len(prompt.encode("utf-8", "replace")) / 3)
+    frame = 4 * len(prompt) + estimated_tokens("".join(map(str, tools)))
+    return frame + sum(estimated_tokens(message["content"] + str(message.get("tool_calls", ""))) for message in prompt)

@@ -1,0 +1,327 @@
+"""Any server that speaks OpenAI's protocol: OpenAI itself, vLLM, llama.cpp, a university's cluster.
+
+`OPENAI_BASE_URL` says where it is (default: OpenAI), `OPENAI_API_KEY` holds the key. The key is sent to that server and
+goes nowhere else: not into messages, the cache, or a recording.
+
+Taught in notebook 00. Not here: streaming, images, the batch interface, a tokenizer (tokens are estimated before a call,
+and counted by the server after it).
+"""
+
+import asyncio
+import email.utils
+import json
+import os
+import random
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import openai
+
+from mindscape.errors import InputError, LLMError
+from mindscape.llm.base import Prompt, Reply, Sampling, Score, Tool, estimated_tokens
+from mindscape.llm.tools import tool_call
+from mindscape.store import digest
+
+OPENAI = "https://api.openai.com/v1"
+
+Result = TypeVar("Result")
+Job = Callable[[openai.AsyncOpenAI], Awaitable[Result]]
+
+
+class Endpoint:
+    """The backend of "openai:MODEL".
+
+    At most `concurrency` calls run at a time. A call is tried again, at most `retries` times, after a time-out, a lost
+    connection, a reply that is cut off, HTTP 429 or 5xx; the wait doubles from half a second, or is what the server's
+    Retry-After says. `timeout` bounds the silence of the server in one try, `total_timeout` a call with all its tries;
+    both in seconds. Raises InputError without a key, LLMError (one line: URL and cause) for a call that failed; what
+    other calls brought is handed over first.
+
+    >>> from mindscape import llm
+    >>> llm.load("openai:gpt-4o").chat([{"role": "user", "content": "Who's there?"}]).text  # doctest: +SKIP
+    'Nay, answer me.'
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        concurrency: int = 8,
+        retries: int = 5,
+        timeout: float = 120.0,
+        total_timeout: float = 600.0,
+    ):
+        self.model, self.name = model, f"openai:{model}"
+        self.base_url = (base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI).rstrip("/")
+        parts = urlsplit(self.base_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InputError(f"base URL {self.base_url!r}: expected something like http://127.0.0.1:8000/v1")
+        self._key = os.environ.get("OPENAI_API_KEY", "").strip()
+        if not self._key:
+            raise InputError(
+                f"llm={self.name!r} needs a key: set OPENAI_API_KEY (for a server of your own that wants none, set it "
+                "to any value, and OPENAI_BASE_URL to the server)"
+            )
+        self.url = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()  # a URL may hold a password
+        if min(concurrency, timeout, total_timeout) <= 0 or retries < 0:
+            raise InputError("concurrency, timeout and total_timeout must be more than 0, retries not less than 0")
+        self.concurrency, self.retries = concurrency, retries
+        self.timeout, self.total_timeout = timeout, total_timeout
+
+    @property
+    def fingerprint(self) -> str:
+        """Server and model name: what the server runs under that name cannot be seen from here."""
+        return digest(self.url, self.model)
+
+    def count_tokens(self, prompt: Prompt, tools: Sequence[Tool] = ()) -> int:
+        """An estimate that rather counts too many (`estimated_tokens`)."""
+        return estimated_tokens(prompt, tools)
+
+    def generate(
+        self,
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        tools: Sequence[Tool] = (),
+        schema: Mapping[str, Any] | None = None,
+    ) -> Iterator[tuple[int, Reply]]:
+        """Replies in the order in which they arrive."""
+        options: dict[str, Any] = {
+            "model": self.model,
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "seed": sampling.seed,
+            "stop": list(sampling.stop) or openai.omit,
+        }
+        chat = {
+            # OpenAI's newer models refuse the old name, other servers may not know the new one.
+            "max_completion_tokens" if self.base_url == OPENAI else "max_tokens": sampling.max_new_tokens,
+            "tools": list(tools) or openai.omit,
+            "response_format": openai.omit if schema is None else _response_format(schema),
+        }
+
+        def job(prompt: Prompt) -> Job[Reply]:
+            async def call(client: openai.AsyncOpenAI) -> Reply:
+                started = time.perf_counter()
+                if isinstance(prompt, str):
+                    wanted = {**options, "prompt": prompt, "max_tokens": sampling.max_new_tokens}
+                    answer = await client.completions.create(**wanted)
+                else:
+                    answer = await client.chat.completions.create(**options, **chat, messages=_messages(prompt))
+                return self._reply(answer, prompt, time.perf_counter() - started)
+
+            return call
+
+        return self._gather([job(prompt) for prompt in prompts])
+
+    def _reply(self, answer: Any, prompt: Prompt, seconds: float) -> Reply:
+        choice = self._choice(answer)
+        text = choice.text if isinstance(prompt, str) else choice.message.content
+        calls, invalid = [], ""
+        for i, call in enumerate([] if isinstance(prompt, str) else choice.message.tool_calls or []):
+            try:
+                calls.append(tool_call(call.function.name, call.function.arguments, call.id or f"call_{i}"))
+            except ValueError as error:
+                invalid = f"the reply holds a tool call that cannot be read: {error}"
+        if getattr(getattr(choice, "message", None), "refusal", None):
+            invalid = f"the model refused: {choice.message.refusal:.200}"
+        usage = answer.usage
+        return Reply(
+            text=text or "",
+            tool_calls=tuple(calls),
+            prompt_tokens=usage.prompt_tokens if usage else self.count_tokens(prompt),
+            completion_tokens=usage.completion_tokens if usage else self.count_tokens(text or ""),
+            finish=choice.finish_reason or "stop",
+            seconds=seconds,
+            invalid=invalid,
+        )
+
+    def _choice(self, answer: Any) -> Any:
+        """The first choice of a completion. The client passes on whatever came with status 200, so look at it."""
+        try:
+            choice = answer.choices[0]
+            if hasattr(choice, "message") or isinstance(choice.text, str):
+                return choice
+        except (AttributeError, TypeError, IndexError):
+            pass
+        got = answer if isinstance(answer, str) else getattr(answer, "model_dump_json", lambda: repr(answer))()
+        page = " (a web page: is the base URL right? it usually ends in /v1)" if "<html" in got.lower() else ""
+        raise LLMError(f"{self.url}: the answer is not a completion{page}: {self._clean(got)}")
+
+    def score(self, pairs: Sequence[tuple[Prompt, str]]) -> Iterator[tuple[int, Score]]:
+        """Log-probabilities, from a server whose completions can echo the prompt (vLLM can; many cannot).
+
+        Tokens are those of the joined text; one that straddles the seam counts to the continuation. Raises LLMError
+        if the server gives no log-probabilities of what it was sent.
+        """
+
+        def job(prompt: Prompt, continuation: str) -> Job[Score]:
+            async def call(client: openai.AsyncOpenAI) -> Score:
+                if not isinstance(prompt, str):
+                    raise LLMError(f"{self.url}: a server scores raw text only: pass the prompt as text")
+                started = time.perf_counter()
+                text = prompt + continuation
+                answer = await client.completions.create(
+                    model=self.model, prompt=text, echo=True, logprobs=1, max_tokens=1, temperature=0.0
+                )
+                choice = self._choice(answer)
+                given = choice.logprobs
+                offsets, logprobs = getattr(given, "text_offset", None), getattr(given, "token_logprobs", None)
+                if not choice.text.startswith(text) or not offsets or not logprobs or len(offsets) != len(logprobs):
+                    raise LLMError(
+                        f"{self.url} gives no log-probabilities of a given text (completions with echo and logprobs): "
+                        "score with a local model, or with a server that has them, such as vLLM"
+                    )
+                ends = [*offsets[1:], len(choice.text)]
+                ours = [
+                    logprob
+                    for start, end, logprob in zip(offsets, ends, logprobs, strict=True)
+                    if end > len(prompt) and start < len(text)
+                ]
+                if None in ours:
+                    raise LLMError(f"{self.url} gives no log-probability of a text's first token: the prompt is empty")
+                before = sum(end <= len(prompt) for end in ends)
+                return Score(float(sum(ours)), len(ours), before, time.perf_counter() - started)
+
+            return call
+
+        return self._gather([job(prompt, continuation) for prompt, continuation in pairs])
+
+    # ---------------------------------------------------------------- calls
+
+    def _gather(self, jobs: Sequence[Job[Result]]) -> Iterator[tuple[int, Result]]:
+        """Run the jobs side by side and yield (position, result) as they end; after a failure no new one is begun.
+
+        They run in an event loop of a thread of their own: a notebook has a loop already. Leaving the iterator early,
+        also by an interrupt, cancels what is under way.
+        """
+        results: SimpleQueue[tuple[int, Result] | None] = SimpleQueue()
+        failures: list[LLMError] = []
+        running: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
+
+        async def everything() -> None:
+            running.append((asyncio.get_running_loop(), asyncio.current_task()))
+            gate = asyncio.Semaphore(self.concurrency)
+            async with openai.AsyncOpenAI(
+                api_key=self._key, base_url=self.base_url, timeout=self.timeout, max_retries=0
+            ) as client:
+
+                async def one(position: int, job: Job[Result]) -> None:
+                    async with gate:
+                        if failures:
+                            return
+                        try:
+                            results.put((position, await self._patiently(job, client)))
+                        except LLMError as error:
+                            failures.append(error)
+
+                await asyncio.gather(*(one(position, job) for position, job in enumerate(jobs)))
+
+        with ThreadPoolExecutor(1) as thread:
+            done = thread.submit(asyncio.run, everything())
+            done.add_done_callback(lambda _: results.put(None))
+            try:
+                yield from iter(results.get, None)
+            finally:
+                if not done.done():
+                    loop, task = running[0]
+                    loop.call_soon_threadsafe(task.cancel)
+            done.result()
+        if failures:
+            raise failures[0]
+
+    async def _patiently(self, job: Job[Result], client: openai.AsyncOpenAI) -> Result:
+        """The job's result, tried again where that may help. Raises LLMError when it does not."""
+        begun, cause = time.monotonic(), "no answer"
+        try:
+            async with asyncio.timeout(self.total_timeout):
+                for attempt in range(self.retries + 1):
+                    try:
+                        return await job(client)
+                    except (openai.OpenAIError, ValueError) as error:  # ValueError: the body is not the JSON it claims
+                        cause = self._cause(error)
+                        wait = self._wait(error, attempt)
+                    left = begun + self.total_timeout - time.monotonic()
+                    if wait is None or attempt == self.retries or wait > left:
+                        tries = f" ({attempt + 1} tries)" if attempt else ""
+                        asked = f"; it asks to wait {wait:.0f} s" if wait is not None and wait > left else ""
+                        raise LLMError(f"{self.url}: {cause}{asked}{tries}")
+                    await asyncio.sleep(wait)
+        except TimeoutError:
+            raise LLMError(f"{self.url}: nothing usable within {self.total_timeout:g} s ({cause})") from None
+        raise AssertionError("unreachable")
+
+    def _wait(self, error: Exception, attempt: int) -> float | None:
+        """Seconds until the next try; None if another try cannot help."""
+        if isinstance(error, openai.APIStatusError):
+            passing = error.status_code in (408, 409, 429) or error.status_code >= 500
+            if not passing or error.code == "insufficient_quota":
+                return None
+            asked = _retry_after(error.response.headers)
+            if asked is not None:
+                return asked
+        return min(0.5 * 2**attempt, 30.0) * random.uniform(0.8, 1.2)  # spread, so that calls do not return in step
+
+    def _cause(self, error: Exception) -> str:
+        """What went wrong, in a few words without the key."""
+        if isinstance(error, openai.APITimeoutError):
+            return f"no answer within {self.timeout:g} s"
+        if isinstance(error, openai.APIStatusError):
+            return f"HTTP {error.status_code}: {self._clean(error.message)}"
+        if isinstance(error, openai.APIConnectionError):
+            return f"the connection failed: {self._clean(str(error.__cause__ or error))}"
+        return f"the answer is not the JSON it claims to be: {self._clean(str(error))}"
+
+    def _clean(self, text: str) -> str:
+        return f"{' '.join(text.replace(self._key, '***').split()):.200}"
+
+
+def _messages(prompt: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The conversation with the arguments of calls as strings, as the protocol wants them."""
+    messages = []
+    for message in prompt:
+        message = dict(message)
+        if message.get("tool_calls"):
+            message["tool_calls"] = [
+                call | {"function": call["function"] | {"arguments": json.dumps(call["function"]["arguments"])}}
+                for call in message["tool_calls"]
+            ]
+        messages.append(message)
+    return messages
+
+
+def _response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """OpenAI's strict mode takes only schemas whose objects are closed and complete; other servers do not care."""
+    name = (
+        "".join(c for c in str(schema.get("title", "reply")) if c.isascii() and (c.isalnum() or c in "_-")) or "reply"
+    )
+    return {"type": "json_schema", "json_schema": {"name": name, "schema": dict(schema), "strict": _closed(schema)}}
+
+
+def _closed(schema: Any) -> bool:
+    if isinstance(schema, list):
+        return all(map(_closed, schema))
+    if not isinstance(schema, Mapping):
+        return True
+    if schema.get("type") == "object":
+        complete = set(schema.get("required", ())) == set(schema.get("properties", ()))
+        if schema.get("additionalProperties") is not False or not complete:
+            return False
+    return all(map(_closed, schema.values()))
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that the server asks to wait, in any of the three forms in use."""
+    try:
+        if "retry-after-ms" in headers:
+            return float(headers["retry-after-ms"]) / 1000
+        asked = headers.get("retry-after", "")
+        if asked.replace(".", "", 1).isdigit():
+            return float(asked)
+        return max(0.0, email.utils.parsedate_to_datetime(asked).timestamp() - time.time())
+    except (ValueError, TypeError):
+        return None

@@ -1,0 +1,413 @@
+"""A causal language model on this machine, through transformers: batched, with common heads read once.
+
+The prompts of a call often begin alike: instructions, a summary, a whole book. Their keys and values are then computed
+once, and every row of a batch goes on from there. What comes out is what a plain run gives, up to rounding: in fp32
+greedy texts are equal and log-probabilities agree to 1e-4; in bf16 a different batch may turn a near tie.
+
+Taught in notebook 00. Not here: training, quantised weights, several devices, streaming.
+"""
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from os.path import commonprefix
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import jinja2
+import numpy as np
+import torch
+from llguidance import LLMatcher
+from llguidance.hf import from_tokenizer
+from torch.nn import functional
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    DynamicCache,
+    GenerationConfig,
+    LogitsProcessor,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    TemperatureLogitsWarper,
+    TopPLogitsWarper,
+)
+from transformers.utils import logging as transformers_logging
+
+from mindscape.errors import InputError, LLMError
+from mindscape.llm.base import Prompt, Reply, Sampling, Score, Tool
+from mindscape.llm.tools import in_words, read_calls
+from mindscape.store import digest
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+def load(
+    source: str | Path,
+    *,
+    name: str,
+    dtype: str = "auto",
+    device: str | None = None,
+    batch_size: int = 8,
+    batch_tokens: int = 16_384,
+) -> "Local":
+    """The model in a folder, or by its name on the hub if there is a network.
+
+    `dtype`: "float32", "bfloat16", "float16", or "auto": bfloat16 on a GPU or a CPU with AMX, else float32. `device`
+    defaults to the GPU if there is one. Raises LLMError if the model cannot be loaded, InputError for an unknown dtype.
+    """
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    if dtype == "auto":
+        fast = device != "cpu" or torch.cpu._is_amx_tile_supported()
+        dtype = "bfloat16" if fast else "float32"
+    if dtype not in DTYPES:
+        raise InputError(f"dtype={dtype!r}: expected auto, {', '.join(DTYPES)}")
+    try:
+        with _quiet():
+            tokenizer = AutoTokenizer.from_pretrained(source)
+            model = AutoModelForCausalLM.from_pretrained(source, dtype=DTYPES[dtype])
+    except (OSError, ValueError, KeyError) as error:
+        why = " ".join(str(error).split())
+        raise LLMError(f"cannot load {name}: expected a folder or a name on the hub: {why:.300}") from error
+    return Local(model.to(device).eval(), tokenizer, name, batch_size=batch_size, batch_tokens=batch_tokens)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No progress bar while weights are loaded: a notebook's stored outputs would differ each time."""
+    shown = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            transformers_logging.enable_progress_bar()
+
+
+class Local:
+    """The backend of "embedded" and "hf:...", and of a model that a notebook holds in its hands.
+
+    `batch_size` rows, and at most `batch_tokens` tokens of keys and values, are kept at a time. The model's own
+    sampling defaults (its generation config) are set aside: what a call says is what is done.
+
+    >>> from mindscape import llm
+    >>> llm.LanguageModel(Local(trained, tokenizer, "mine")).complete("To be").text         # doctest: +SKIP
+    ', or not to be'
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        name: str,
+        *,
+        batch_size: int = 8,
+        batch_tokens: int = 16_384,
+    ):
+        self.model, self.tokenizer, self.name = model, tokenizer, name
+        self.batch_size, self.batch_tokens = batch_size, batch_tokens
+        config = model.config.get_text_config()
+        self.limit = getattr(config, "max_position_embeddings", None)
+        ends = model.generation_config.eos_token_id if model.generation_config else None
+        ends = tokenizer.eos_token_id if ends is None else ends
+        self.ends = [] if ends is None else [ends] if isinstance(ends, int) else list(ends)
+        self.pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else (self.ends or [0])[0]
+        model.generation_config = GenerationConfig(eos_token_id=self.ends or None, pad_token_id=self.pad)
+        # A padded row sees its head from further away than its positions say. Only layers that see everything can
+        # share a head with padding behind it; sliding windows and recurrent states cannot.
+        kinds = DynamicCache(config=config)
+        self.shares = not any(kinds.is_sliding) and not any(kinds.is_linear)
+        self._tokenizer_hash = digest(tokenizer.backend_tokenizer.to_str(), str(tokenizer.chat_template))
+        self._constraint_tokenizer: Any = None  # llguidance's view of the vocabulary
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of tokenizer, configuration, precision and some of every weight tensor.
+
+        Computed anew at each call, in milliseconds: a notebook may have trained the model in between.
+        """
+        config = self.model.config.to_dict()
+        for incidental in ("_name_or_path", "transformers_version", "_attn_implementation"):
+            config.pop(incidental, None)
+        weights = []
+        for name, tensor in self.model.named_parameters():
+            middle = tensor.detach().flatten()[tensor.numel() // 2 :][:1024]
+            weights.append((name, list(tensor.shape), middle.float().cpu().numpy().tobytes().hex()))
+        return digest(self._tokenizer_hash, str(sorted(config.items())), str(self.model.dtype), weights)
+
+    def count_tokens(self, prompt: Prompt, tools: Sequence[Tool] = ()) -> int:
+        """Exactly what the model would read."""
+        return len(self._tokens(prompt, tools))
+
+    def _tokens(self, prompt: Prompt, tools: Sequence[Tool] = ()) -> list[int]:
+        if isinstance(prompt, str):
+            return self.tokenizer(prompt, verbose=False)["input_ids"]
+        if not self.tokenizer.chat_template:
+            raise InputError(f"{self.name} has no chat template: use complete, or a model tuned to chat")
+        native = "tools" in self.tokenizer.get_chat_template()
+        try:
+            text = self.tokenizer.apply_chat_template(
+                list(prompt) if native else in_words(prompt, tools),
+                tools=list(tools) or None if native else None,
+                tokenize=False,
+                add_generation_prompt=True,
+            )
+        except jinja2.TemplateError as error:
+            raise InputError(f"the chat template of {self.name} refuses the conversation: {error}") from error
+        return self._encode(text)
+
+    def _encode(self, text: str) -> list[int]:
+        return self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+
+    def _fits(self, tokens: int, written: int, which: str) -> None:
+        if self.limit is not None and tokens + written > self.limit:
+            more = f" and may write {written:,} (max_new_tokens)" if written else ""
+            raise InputError(
+                f"{which} has {tokens:,} tokens{more}: {self.name} holds {self.limit:,}; shorten the prompt or split it"
+            )
+
+    # ---------------------------------------------------------------- writing
+
+    def generate(
+        self,
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        tools: Sequence[Tool] = (),
+        schema: Mapping[str, Any] | None = None,
+    ) -> Iterator[tuple[int, Reply]]:
+        """Replies, a batch at a time, the shortest prompts first."""
+        rows = [self._tokens(prompt, tools) for prompt in prompts]
+        for i, row in enumerate(rows):
+            if not row:
+                raise InputError(f"prompt {i} is empty: expected some text to continue")
+            self._fits(len(row), sampling.max_new_tokens, f"prompt {i}")
+        grammar = None if schema is None else self._grammar(schema)
+        head = _Head(self.model)
+        order = sorted(range(len(rows)), key=lambda i: (len(rows[i]), rows[i]))
+        most = [len(row) - 1 if self.shares else 0 for row in rows]
+        for batch, shared in self._batches(rows, most, order, sampling.max_new_tokens, call=float("inf")):
+            started = perf_counter()
+            written = self._write([rows[i] for i in batch], shared, head, sampling, grammar)
+            seconds = (perf_counter() - started) / len(batch)
+            for i, tokens in zip(batch, written, strict=True):
+                reply = self._reply(tokens, sampling, len(rows[i]), seconds)
+                yield i, read_calls(reply) if tools else reply
+
+    @torch.inference_mode()
+    def _write(
+        self, rows: list[list[int]], shared: int, head: "_Head", sampling: Sampling, grammar: str | None
+    ) -> list[list[int]]:
+        """New tokens of each row of a batch, the first `shared` of which are common to all."""
+        ids, mask = self._padded(rows, shared)
+        processors: list[LogitsProcessor] = []
+        if grammar is not None:
+            processors.append(_HeldTo(grammar, self._for_constraints(), len(rows)))
+        if sampling.temperature > 0:
+            processors.append(TemperatureLogitsWarper(float(sampling.temperature)))
+            if sampling.top_p < 1:
+                processors.append(TopPLogitsWarper(float(sampling.top_p)))
+            processors.append(_Drawn([int(digest(sampling.seed, row)[:15], 16) for row in rows]))
+        out = self.model.generate(
+            input_ids=ids,
+            attention_mask=mask,
+            past_key_values=head.read(rows[0][:shared]).for_rows(len(rows)) if shared else None,
+            max_new_tokens=sampling.max_new_tokens,
+            do_sample=False,
+            logits_processor=processors,
+            stop_strings=list(sampling.stop) or None,
+            tokenizer=self.tokenizer if sampling.stop else None,
+        )
+        return out[:, ids.shape[1] :].tolist()
+
+    def _reply(self, tokens: list[int], sampling: Sampling, prompt_tokens: int, seconds: float) -> Reply:
+        end = next((k for k, token in enumerate(tokens) if token in self.ends), None)
+        text = self.tokenizer.decode(tokens[:end], skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        cut = min((at for at in (text.find(stop) for stop in sampling.stop) if at >= 0), default=None)
+        written = len(tokens) if end is None else end + 1
+        finish = "length" if end is None and cut is None else "stop"
+        return Reply(text[:cut], (), prompt_tokens, written, finish, seconds)
+
+    # ---------------------------------------------------------------- scoring
+
+    def score(self, pairs: Sequence[tuple[Prompt, str]]) -> Iterator[tuple[int, Score]]:
+        """Log-probabilities of the continuations, a batch at a time, pairs with a common beginning together."""
+        befores, afters, rows = [], [], []
+        for i, (prompt, continuation) in enumerate(pairs):
+            before = self._tokens(prompt) or [self._beginning(i)]
+            after = self._encode(continuation)
+            self._fits(len(before) + len(after), 0, f"prompt {i} with its continuation")
+            befores.append(before)
+            afters.append(after)
+            rows.append(before + after[:-1])  # the last token is predicted, and never read
+            if not after:
+                yield i, Score(0.0, 0, len(before))
+        head = _Head(self.model)
+        order = sorted((i for i in range(len(rows)) if afters[i]), key=lambda i: (befores[i], len(afters[i])))
+        most = [len(before) - 1 if self.shares else 0 for before in befores]
+        call = 32 if self.model.device.type == "cpu" else 2048
+        for batch, shared in self._batches(rows, most, order, 0, call):
+            started = perf_counter()
+            sums = self._log_probabilities([rows[i] for i in batch], [afters[i] for i in batch], shared, head)
+            seconds = (perf_counter() - started) / len(batch)
+            for i, logprob in zip(batch, sums, strict=True):
+                yield i, Score(logprob, len(afters[i]), len(befores[i]), seconds)
+
+    def _beginning(self, i: int) -> int:
+        if self.tokenizer.bos_token_id is None:
+            raise InputError(f"prompt {i} is empty, and {self.name} has no begin-of-text token: expected some text")
+        return self.tokenizer.bos_token_id
+
+    @torch.inference_mode()
+    def _log_probabilities(
+        self, rows: list[list[int]], afters: list[list[int]], shared: int, head: "_Head"
+    ) -> list[float]:
+        """Sum of log p over each row's continuation, whose tokens are what the row's last positions predict.
+
+        The rows are read in pieces, so that the logits of a long continuation (positions × vocabulary) stay small.
+        """
+        ids, mask = self._padded(rows, shared)
+        positions = (mask.cumsum(1) - 1).clamp(min=0)
+        targets = torch.full_like(ids, -100)
+        for row, after in enumerate(afters):
+            targets[row, -len(after) :] = torch.tensor(after)
+        first = ids.shape[1] - max(map(len, afters))  # no row predicts its continuation before this position
+        cache = head.read(rows[0][:shared]).for_rows(len(rows)) if shared else DynamicCache(config=self.model.config)
+        sums = torch.zeros(len(rows), dtype=torch.float64)
+        piece = max(64, 1024 // len(rows))
+        for start in range(shared, ids.shape[1], piece):
+            part = slice(start, start + piece)
+            wanted = targets[:, max(start, first) : start + piece]
+            logits = self.model(
+                input_ids=ids[:, part],
+                attention_mask=mask[:, : start + piece],
+                position_ids=positions[:, part],
+                past_key_values=cache,
+                logits_to_keep=max(1, wanted.shape[1]),
+            ).logits
+            if wanted.shape[1]:
+                loss = functional.cross_entropy(
+                    logits.float().flatten(0, 1), wanted.flatten(), ignore_index=-100, reduction="none"
+                )
+                sums -= loss.view(wanted.shape).double().sum(1).cpu()
+        return sums.tolist()
+
+    # ---------------------------------------------------------------- batches
+
+    def _batches(
+        self, rows: list[list[int]], most: list[int], order: Sequence[int], new: int, call: float
+    ) -> Iterator[tuple[list[int], int]]:
+        """Batches of rows in the given order, each with the length of the head that its rows share.
+
+        A row joins the batch before it if that saves work: tokens read together (the head once, tails padded to the
+        longest) against tokens read apart plus `call`, what a forward pass costs by itself, in tokens. A head is no
+        longer than `most` of any of its rows: what comes after must be read with logits. A head that saves less than
+        the pass it costs counts as none.
+        """
+
+        def worth(shared: int) -> int:
+            return shared if len(rows) > 1 and shared >= 32 else 0
+
+        batch: list[int] = []
+        shared = longest = cost = 0
+        for i in order:
+            length = len(rows[i])
+            if batch:
+                common = len(commonprefix([rows[batch[0]][:shared], rows[i][: most[i]]]))
+                top = max(longest, length)
+                together = common + (len(batch) + 1) * (top - common)
+                fits = len(batch) < self.batch_size and (len(batch) + 1) * (top + new) <= self.batch_tokens
+                if fits and together <= cost + (length - common) + call:
+                    batch.append(i)
+                    shared, longest, cost = common, top, together
+                    continue
+                yield batch, worth(shared)
+            batch, shared, longest, cost = [i], most[i], length, length
+        if batch:
+            yield batch, worth(shared)
+
+    def _padded(self, rows: list[list[int]], shared: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Token ids and mask, both rows × (head + longest tail); the padding stands between head and tail."""
+        width = max(map(len, rows))
+        ids = torch.full((len(rows), width), self.pad)
+        mask = torch.zeros_like(ids)
+        for k, row in enumerate(rows):
+            ids[k, :shared], mask[k, :shared] = torch.tensor(row[:shared]), 1
+            ids[k, width - len(row) + shared :], mask[k, width - len(row) + shared :] = torch.tensor(row[shared:]), 1
+        return ids.to(self.model.device), mask.to(self.model.device)
+
+    # ---------------------------------------------------------------- schema
+
+    def _for_constraints(self) -> Any:
+        if self._constraint_tokenizer is None:  # about half a second, so only when it is needed
+            vocabulary = self.model.get_output_embeddings().weight.shape[0]
+            self._constraint_tokenizer = from_tokenizer(self.tokenizer, n_vocab=vocabulary, eos_token=self.ends or None)
+        return self._constraint_tokenizer
+
+    def _grammar(self, schema: Mapping[str, Any]) -> str:
+        # One line, spaced as json.dumps does: models have seen it most, and free whitespace invites endless blanks.
+        spacing = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+        grammar = LLMatcher.grammar_from_json_schema(dict(schema), defaults=spacing)
+        problem = LLMatcher.validate_grammar(grammar, self._for_constraints())
+        if problem:
+            raise InputError(f"decoding cannot be held to the schema: {' '.join(problem.split()):.200}")
+        return grammar
+
+
+class _Head:
+    """The keys and values of a head that several rows share; what the next head has in common is kept."""
+
+    def __init__(self, model: PreTrainedModel):
+        self.model = model
+        self.tokens: list[int] = []
+        self.cache = DynamicCache(config=model.config)
+
+    def read(self, tokens: list[int], piece: int = 1024) -> "_Head":
+        kept = len(commonprefix([self.tokens, tokens]))
+        self.cache.crop(kept - len(self.tokens))
+        for start in range(kept, len(tokens), piece):
+            ids = torch.tensor([tokens[start : start + piece]], device=self.model.device)
+            self.model(input_ids=ids, past_key_values=self.cache, logits_to_keep=1)
+        self.tokens = tokens
+        return self
+
+    def for_rows(self, rows: int) -> DynamicCache:
+        """A cache of so many rows that starts with the head, which stays as it is: growing makes new tensors."""
+        cache = copy.copy(self.cache)
+        cache.layers = [copy.copy(layer) for layer in cache.layers]
+        for layer in cache.layers:
+            layer.keys, layer.values = layer.keys.expand(rows, -1, -1, -1), layer.values.expand(rows, -1, -1, -1)
+        return cache
+
+
+class _HeldTo(LogitsProcessor):
+    """Leaves each row only the tokens that its grammar allows next."""
+
+    def __init__(self, grammar: str, tokenizer: Any, rows: int):
+        self.matchers = [LLMatcher(tokenizer, grammar) for _ in range(rows)]
+        self.begun = False
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        if self.begun:
+            for matcher, token in zip(self.matchers, input_ids[:, -1].tolist(), strict=True):
+                if not matcher.is_stopped() and not matcher.consume_token(token):
+                    raise LLMError(f"constrained decoding failed: {matcher.get_error()}")
+        self.begun = True
+        bits = np.frombuffer(b"".join(matcher.compute_bitmask() for matcher in self.matchers), dtype=np.uint8)
+        allowed = np.unpackbits(bits.reshape(len(self.matchers), -1), axis=1, bitorder="little", count=scores.shape[1])
+        return scores.masked_fill(~torch.from_numpy(allowed.astype(bool)).to(scores.device), float("-inf"))
+
+
+class _Drawn(LogitsProcessor):
+    """Turns the arg max that follows into a draw from the softmax (the Gumbel-max trick).
+
+    Each row has a generator of its own, seeded by the call's seed and the row's prompt: what a row draws does not
+    depend on the rows beside it.
+    """
+
+    def __init__(self, seeds: Sequence[int]):
+        self.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        width = scores.shape[1]
+        waits = torch.stack([torch.empty(width).exponential_(generator=g) for g in self.generators])
+        return scores - waits.log().to(scores.device)

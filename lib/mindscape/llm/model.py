@@ -1,0 +1,288 @@
+"""The model as notebooks see it: any backend, with a cache of validated replies, a ledger, and JSON by schema.
+
+Taught in notebook 00. A reply is stored the moment it arrives, under a key of everything that decides it, so a run that
+was killed goes on where it was. A reply that cannot be used is handed over as `invalid`, and never cached.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, overload
+
+from mindscape.errors import InputError
+from mindscape.llm import schema as json_by_schema
+from mindscape.llm.base import Backend, Message, Prompt, Reply, Sampling, Schema, Score, Tool, conversation
+from mindscape.llm.ledger import Estimate, Ledger
+from mindscape.llm.tools import checked
+from mindscape.store import Store, digest
+
+
+def question(
+    prompt: Prompt, sampling: Sampling, tools: Sequence[Tool] = (), schema: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """All that decides a reply of a given model, as JSON has it: what the cache's key and a recording are made of."""
+    return {"prompt": prompt, "sampling": asdict(sampling), "tools": list(tools), "schema": schema}
+
+
+class LanguageModel:
+    """An `LLM` around a backend. `mindscape.llm.load` makes one from a short string.
+
+    Raises LLMError if the model cannot be reached or does not answer, BudgetReached at a cap of the ledger; whatever
+    was answered before is in the cache.
+
+    >>> from mindscape import llm
+    >>> model = llm.load("embedded")                                                        # doctest: +SKIP
+    >>> model.complete("The capital of France is", max_new_tokens=1).text                   # doctest: +SKIP
+    ' Paris'
+    >>> [round(s.logprob, 1) for s in model.score("The capital of France is", [" Paris", " Rome"])]  # doctest: +SKIP
+    [-0.4, -6.7]
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        ledger: Ledger | None = None,
+        store: Store | None = None,
+        record: str | Path | None = None,
+    ):
+        self.backend = backend
+        self.ledger = Ledger() if ledger is None else ledger
+        self.store = store
+        self.record = record and Path(record)
+
+    @property
+    def name(self) -> str:
+        """The string that loads it."""
+        return self.backend.name
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with anything that may change a reply: weights, precision, chat template; server and model name."""
+        return self.backend.fingerprint
+
+    def __repr__(self) -> str:
+        return f"LanguageModel({self.name!r})"
+
+    @overload
+    def complete(self, prompts: str, **sampling: Any) -> Reply: ...
+    @overload
+    def complete(self, prompts: Sequence[str], **sampling: Any) -> list[Reply]: ...
+
+    def complete(
+        self,
+        prompts: str | Sequence[str],
+        *,
+        max_new_tokens: int = 256,
+        temperature: float = 0.0,
+        top_p: float = 1.0,
+        seed: int = 0,
+        stop: Sequence[str] = (),
+    ) -> Reply | list[Reply]:
+        """Continue raw text, without a chat template. The other parameters are explained in `Sampling`.
+
+        A list of prompts gives a list of replies, in the same order, the same whatever the size of the batches.
+        """
+        one = isinstance(prompts, str)
+        listed = [prompts] if one else list(prompts)
+        for i, prompt in enumerate(listed):
+            if not isinstance(prompt, str):
+                raise InputError(f"prompt {i} is {prompt!r:.80}: expected text (a conversation goes to `chat`)")
+        replies = self._answer(listed, Sampling(max_new_tokens, temperature, top_p, seed, stop))
+        return replies[0] if one else replies
+
+    @overload
+    def chat(self, messages: Sequence[Message], **options: Any) -> Reply: ...
+    @overload
+    def chat(self, messages: Sequence[Sequence[Message]], **options: Any) -> list[Reply]: ...
+
+    def chat(
+        self,
+        messages: Sequence[Message] | Sequence[Sequence[Message]],
+        *,
+        tools: Sequence[Tool] | None = None,
+        schema: Schema | None = None,
+        max_new_tokens: int = 256,
+        temperature: float = 0.0,
+        top_p: float = 1.0,
+        seed: int = 0,
+        stop: Sequence[str] = (),
+    ) -> Reply | list[Reply]:
+        """Answer a conversation, or a list of them. The other parameters are explained in `Sampling`.
+
+        With `schema` (a pydantic model or a JSON schema) the reply is JSON: decoding is held to the schema where the
+        backend can do that, the reply is parsed and validated in any case, and `reply.parsed` is the value. With
+        `tools` the model may ask for calls: see `reply.tool_calls`; run them, append `reply.message` and a message
+        with role "tool", and ask again.
+        """
+        if schema is not None and tools:
+            raise InputError("chat takes tools or a schema, not both at once")
+        one, conversations = _conversations(messages)
+        sampling = Sampling(max_new_tokens, temperature, top_p, seed, stop)
+        replies = self._answer(conversations, sampling, checked(tools), schema)
+        return replies[0] if one else replies
+
+    @overload
+    def score(self, prompt: Prompt, continuations: Sequence[str]) -> list[Score]: ...
+    @overload
+    def score(self, prompt: Sequence[Prompt], continuations: Sequence[Sequence[str]]) -> list[list[Score]]: ...
+
+    def score(
+        self, prompt: Prompt | Sequence[Prompt], continuations: Sequence[str] | Sequence[Sequence[str]]
+    ) -> list[Score] | list[list[Score]]:
+        """The log-probability of each continuation after the prompt, in nats, summed over its tokens.
+
+        Prompt and continuation are tokenised apart and joined, so the tokens of a continuation are the same after
+        every prompt (begin it with a space where the text needs one); an endpoint tokenises the joined text, and
+        counts a token that straddles the seam to the continuation. A prompt may be a conversation: the continuation is
+        then the assistant's reply. An empty prompt stands for the model's begin-of-text token. The end of text is not
+        part of a continuation.
+
+        A list of prompts takes a list of lists of continuations and gives a list of lists of scores.
+        """
+        one = not _is_batch(prompt)
+        prompts, groups = ([prompt], [continuations]) if one else (list(prompt), list(continuations))
+        if len(prompts) != len(groups):
+            raise InputError(f"{len(prompts)} prompts but {len(groups)} lists of continuations")
+        pairs = []
+        for p, group in zip(prompts, groups, strict=True):
+            if isinstance(group, str) or not all(isinstance(text, str) for text in group):
+                raise InputError(f"continuations={group!r:.80}: expected a list of texts")
+            p = p if isinstance(p, str) else conversation(p)
+            pairs += [(p, text) for text in group]
+        scores = iter(self._score(pairs))
+        nested = [[next(scores) for _ in group] for group in groups]
+        return nested[0] if one else nested
+
+    def count_tokens(self, prompt: Prompt) -> int:
+        """Tokens of a text, or of a conversation with what its template adds. An endpoint's are estimated."""
+        return self.backend.count_tokens(prompt if isinstance(prompt, str) else conversation(prompt))
+
+    def estimate(
+        self,
+        prompts: Prompt | Sequence[Prompt],
+        *,
+        tools: Sequence[Tool] | None = None,
+        schema: Schema | None = None,
+        **sampling: Any,
+    ) -> Estimate:
+        """What `complete` (for texts) or `chat` (for conversations) would take with the same arguments."""
+        listed = [p if isinstance(p, str) else conversation(p) for p in (prompts if _is_batch(prompts) else [prompts])]
+        how, tools = Sampling(**sampling), checked(tools)
+        form = None if schema is None else json_by_schema.json_schema(schema)
+        keys = _keys(self.fingerprint, [question(prompt, how, tools, form) for prompt in listed])
+        known = self.store.get(keys) if self.store else {}
+        new = {key: prompt for key, prompt in zip(keys, listed, strict=True) if key not in known}
+        read = sum(self.backend.count_tokens(prompt, tools) for prompt in new.values())
+        written = len(new) * how.max_new_tokens
+        money = self.ledger.cost(self.name, read, written)
+        return Estimate(len(listed), len(listed) - len(new), read, written, money)
+
+    def _answer(
+        self, prompts: Sequence[Prompt], sampling: Sampling, tools: Sequence[Tool] = (), schema: Schema | None = None
+    ) -> list[Reply]:
+        form = None if schema is None else json_by_schema.json_schema(schema)
+        return self._results(
+            [question(prompt, sampling, tools, form) for prompt in prompts],
+            ask=lambda some: self.backend.generate([prompts[i] for i in some], sampling, tools, form),
+            need=lambda i: (self.backend.count_tokens(prompts[i], tools), sampling.max_new_tokens),
+            restore=Reply.restored,
+            check=lambda reply: self._checked(reply, tools, schema),
+        )
+
+    def _score(self, pairs: Sequence[tuple[Prompt, str]]) -> list[Score]:
+        return self._results(
+            [{"prompt": prompt, "continuation": text} for prompt, text in pairs],
+            ask=lambda some: self.backend.score([pairs[i] for i in some]),
+            need=lambda i: (self.backend.count_tokens(pairs[i][0]) + self.backend.count_tokens(pairs[i][1]), 0),
+            restore=Score.restored,
+            check=lambda score: score,
+        )
+
+    def _results(
+        self,
+        questions: Sequence[dict[str, Any]],
+        ask: Callable[[Sequence[int]], Iterable[tuple[int, Any]]],
+        need: Callable[[int], tuple[int, int]],
+        restore: Callable[[dict[str, Any]], Any],
+        check: Callable[[Any], Any],
+    ) -> list[Any]:
+        """A result a question, in order: out of the store, or asked, the same question once."""
+        keys = _keys(self.fingerprint, questions)
+        stored = self.store.get(keys) if self.store else {}
+        results = {key: check(restore(json.loads(value))) for key, value in stored.items()}
+        first = {key: i for i, key in reversed(list(enumerate(keys)))}
+        for key, result in results.items():
+            self._write(questions[first[key]], result)
+        new = [i for i, key in enumerate(keys) if key not in results and first[key] == i]
+        while new:
+            affordable = self.ledger.affordable(self.name, [need(i) for i in new]) if self.ledger.capped else len(new)
+            some, new = new[:affordable], new[affordable:]
+            for position, raw in ask(some):
+                i = some[position]
+                result = check(raw)
+                self.ledger.add(self.name, result)
+                self._write(questions[i], raw)
+                if self.store and not getattr(result, "invalid", ""):
+                    self.store.put({keys[i]: json.dumps(raw.stored(), ensure_ascii=False).encode()})
+                results[keys[i]] = result
+        asked_now = {keys[i] for i in first.values() if keys[i] not in stored}
+        in_order = []
+        for i, key in enumerate(keys):
+            if key in asked_now and first[key] == i:
+                in_order.append(results[key])
+            else:  # out of the store, or the same question again
+                in_order.append(replace(results[key], cached=True))
+                self.ledger.add(self.name, in_order[-1])
+        return in_order
+
+    def _checked(self, reply: Reply, tools: Sequence[Tool], schema: Schema | None) -> Reply:
+        """The reply with its parsed value, or with the reason why it cannot be used."""
+        if reply.invalid:
+            return reply
+        unknown = {call.name for call in reply.tool_calls} - {tool["function"]["name"] for tool in tools}
+        if unknown:
+            return replace(reply, invalid=f"the reply calls tools that there are not: {', '.join(sorted(unknown))}")
+        if not reply.text.strip() and not reply.tool_calls:
+            return replace(reply, invalid="the reply is empty")
+        if schema is None:
+            return reply
+        try:
+            value, repairs = json_by_schema.parse(reply.text)
+            value = json_by_schema.validate(value, schema)
+        except ValueError as error:
+            cut = f" (cut off after {reply.completion_tokens} tokens)" if reply.finish == "length" else ""
+            name = json_by_schema.title(schema)
+            return replace(reply, invalid=f"the reply does not fit {name}{cut}: {error}: {reply.text!r:.120}")
+        self.ledger.repairs.update(repairs)
+        return replace(reply, value=value)
+
+    def _write(self, asked: dict[str, Any], answered: Reply | Score) -> None:
+        """Append to the recording, a line that `replay:PATH` reads."""
+        if self.record is None:
+            return
+        line = {"model": self.name, **asked, "score" if isinstance(answered, Score) else "reply": answered.stored()}
+        try:
+            self.record.parent.mkdir(parents=True, exist_ok=True)
+            with self.record.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        except OSError as error:
+            raise InputError(f"cannot record to {self.record}: {error.strerror or error}") from error
+
+
+def _keys(fingerprint: str, questions: Sequence[dict[str, Any]]) -> list[str]:
+    return [digest(fingerprint, asked) for asked in questions]
+
+
+def _is_batch(prompts: Any) -> bool:
+    """Whether these are several prompts: neither a text nor one conversation."""
+    return not isinstance(prompts, str) and not (len(prompts) > 0 and isinstance(prompts[0], Mapping))
+
+
+def _conversations(messages: Any) -> tuple[bool, list[list[dict[str, Any]]]]:
+    """Whether it is one conversation, and the conversations as a list."""
+    if isinstance(messages, str) or any(isinstance(message, str) for message in messages):
+        raise InputError('chat takes messages like {"role": "user", "content": "..."}: raw text goes to `complete`')
+    one = not _is_batch(messages)
+    return one, [conversation(some) for some in ([messages] if one else messages)]

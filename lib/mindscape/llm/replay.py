@@ -1,0 +1,79 @@
+"""Replies that were recorded earlier: the same questions get the same answers, without the model.
+
+Taught in notebook 00. A recording is made with `load(..., record=PATH)`: a JSONL file, a line a question with its reply
+or score. A question that was never asked is an error: nothing here makes an answer up.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mindscape.errors import InputError, LLMError
+from mindscape.llm.base import Prompt, Reply, Sampling, Score, Tool, estimated_tokens
+from mindscape.llm.model import question
+from mindscape.store import digest
+
+
+class Replay:
+    """The backend of "replay:PATH". A later line for the same question replaces an earlier one.
+
+    Raises InputError that names file and line if the recording cannot be read, LLMError for a question it does not hold.
+
+    >>> from mindscape import llm
+    >>> llm.load("replay:recorded.jsonl").complete("Who's there?").text                     # doctest: +SKIP
+    'Nay, answer me.'
+    """
+
+    def __init__(self, path: str | Path):
+        self.path = Path(path).expanduser()
+        self.name = f"replay:{path}"
+        self.answers: dict[str, Reply | Score] = {}
+        try:
+            lines = self.path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"cannot read the recording {self.path}: {error}") from error
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                self._read(line, number)
+        self.fingerprint = digest(lines)
+
+    def _read(self, line: str, number: int) -> None:
+        try:
+            recorded = json.loads(line)
+            recorded.pop("model", None)
+            kind = "score" if "score" in recorded else "reply"
+            answer = (Score if kind == "score" else Reply).restored(recorded.pop(kind))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(f"{self.path}, line {number}: not a recorded reply ({error!r:.80})") from error
+        self.answers[digest(recorded)] = answer
+
+    def _answer(self, asked: dict[str, Any], prompt: Prompt) -> Any:
+        try:
+            return self.answers[digest(asked)]
+        except KeyError:
+            text = prompt if isinstance(prompt, str) else prompt[-1]["content"]
+            raise LLMError(
+                f"{self.path} holds no answer to {text!r:.80} with these parameters: "
+                "record it with the model itself, load(..., record=PATH)"
+            ) from None
+
+    def generate(
+        self,
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        tools: Sequence[Tool] = (),
+        schema: Mapping[str, Any] | None = None,
+    ) -> Iterator[tuple[int, Reply]]:
+        """The recorded replies."""
+        for i, prompt in enumerate(prompts):
+            yield i, self._answer(question(prompt, sampling, tools, schema), prompt)
+
+    def score(self, pairs: Sequence[tuple[Prompt, str]]) -> Iterator[tuple[int, Score]]:
+        """The recorded scores."""
+        for i, (prompt, continuation) in enumerate(pairs):
+            yield i, self._answer({"prompt": prompt, "continuation": continuation}, prompt)
+
+    def count_tokens(self, prompt: Prompt, tools: Sequence[Tool] = ()) -> int:
+        """An estimate: the model's tokenizer is not here."""
+        return estimated_tokens(prompt, tools)
