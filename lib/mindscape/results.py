@@ -67,7 +67,7 @@ class Run:
 _run: Run | None = None
 
 
-def begin(notebook: str, **parameters) -> Run:
+def begin(notebook: str, **parameters) -> None:
     """Check the notebook's parameters, seed everything, and open its results.
 
     The valid names, and the type of each, are those of the cell tagged `parameters` in `notebooks/<notebook>.ipynb`.
@@ -75,6 +75,7 @@ def begin(notebook: str, **parameters) -> Run:
     papermill, a value of another type, or an unknown scale.
 
     >>> begin("10_hierarchical_summaries", scale="small", seed=0)              # doctest: +SKIP
+    10_hierarchical_summaries: scale='small', seed=0
     """
     global _run
     defaults = declared(paths.root() / "notebooks" / f"{notebook}.ipynb")
@@ -85,7 +86,7 @@ def begin(notebook: str, **parameters) -> Run:
     plots.use()
     _run = Run(notebook, paths.figures() / name, parameters, _environment(), time.perf_counter())
     _run.write()
-    return _run
+    print(f"{notebook}: " + ", ".join(f"{k}={v!r}" for k, v in parameters.items()))
 
 
 def record(key: str, value, ci: tuple | None = None, n: int | None = None, rows=None, note: str | None = None):

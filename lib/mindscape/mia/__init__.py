@@ -1,0 +1,1 @@
+"""MiA-RAG: a hierarchical summary, the mindscape, conditions retriever and generator (notebooks 10 to 16)."""

@@ -1,0 +1,154 @@
+"""The mindscape: a summary of the whole text, built bottom-up (MiA-RAG, section 3.2, Eq. 3 and 4).
+
+Taught in notebook 10. Prompts are ours, in English and Chinese, with the paper's placeholders and demands. A summary is
+kept as the model gave it: nothing is cut, cleaned or repaired here, and whether it is any good is for the notebooks to
+measure. Extractive summaries are in `mindscape.extractive`.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from mindscape.errors import InputError
+from mindscape.llm import LLM
+from mindscape.text import Chunk, Document
+
+# [INST]_sum_c of Eq. 3 and [INST]_sum_g of Eq. 4. The instructions come first, so that one reading of this common head
+# serves every chunk.
+CHUNK_PROMPT = {
+    "en": (
+        "Below is one passage of a longer story or play. Write a short, readable summary of it.\n"
+        "- It was cut out of a larger work. Leave out prefaces, afterwords and whatever is not part of the story.\n"
+        "- Write connected prose, and keep the events that a reader needs to follow the plot.\n"
+        "- Stay under 500 characters.\n"
+        "- Reply with the summary alone.\n\n"
+        "<chunk>\n{chunk_content}\n</chunk>"
+    ),
+    "zh": (
+        "下面是一部较长的小说或剧本中的一段。请为它写一份简短易读的摘要。\n"
+        "- 这一段是从原作中截取的，前言、后记以及与故事无关的内容不要写进摘要。\n"
+        "- 语句连贯，保留读者理解情节所需的事件。\n"
+        "- 不超过500个字符。\n"
+        "- 只回复摘要本身。\n\n"
+        "<chunk>\n{chunk_content}\n</chunk>"
+    ),
+}
+GLOBAL_PROMPT = {
+    "en": (
+        "Below are the summaries of all parts of one story, in order. Merge them into one readable summary.\n"
+        "- It must hang together and read as the outline of a whole story.\n"
+        "- Keep what matters most for the plot, so that a reader quickly knows what happens.\n"
+        "- Reply with the summary alone.\n\n"
+        "<text>\n{concatenated_summaries}\n</text>"
+    ),
+    "zh": (
+        "下面按顺序给出同一个故事各部分的摘要。请把它们合并成一份易读的总摘要。\n"
+        "- 前后连贯，读起来像整个故事的梗概。\n"
+        "- 保留对情节最重要的内容，让读者很快知道发生了什么。\n"
+        "- 只回复摘要本身。\n\n"
+        "<text>\n{concatenated_summaries}\n</text>"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Mindscape:
+    """A text's global summary and what it was made of.
+
+    `levels[0]` are the chunk summaries in order, `levels[-1]` is `[text]`; there are levels in between only where the
+    concatenation did not fit the model. `source` names what wrote it.
+    """
+
+    doc_id: str
+    source: str
+    levels: tuple[tuple[str, ...], ...]
+
+    @property
+    def text(self) -> str:
+        return self.levels[-1][0]
+
+
+def build(llm: LLM, document: Document, chunks: Sequence[Chunk], chunk_tokens: int = 160, tokens: int = 320) -> Mindscape:
+    """The mindscape of a document by a language model: Eq. 3 for each chunk, then Eq. 4 over their concatenation.
+
+    Where the concatenation is longer than the model can read, it is summarised in as few runs of neighbours as fit, and
+    their summaries again: a fold that the paper does not need, since its summariser reads 128k tokens. `chunk_tokens` and
+    `tokens` bound the length of a reply. Every reply is cached as it comes, so an interrupted run goes on where it was.
+
+    Raises InputError for a document without chunks or in a language without prompts, LLMError if the model fails.
+
+    >>> build(llm.load("embedded"), play, split_tokens(play, tokenizer)).text            # doctest: +SKIP
+    """
+    if not chunks:
+        raise InputError(f"{document.id} has no chunks to summarise")
+    prompts = [_prompt(CHUNK_PROMPT, document.language, chunk_content=document[chunk]) for chunk in chunks]
+    levels = [_replies(llm, prompts, chunk_tokens)]
+    while len(levels[-1]) > 1 or len(levels) == 1:
+        groups = _fitting(llm, levels[-1], document.language, tokens)
+        if len(groups) == len(levels[-1]) > 1:
+            raise InputError(f"{llm.name} cannot read two summaries of {document.id} at once: shorten chunk_tokens")
+        levels.append(_replies(llm, [_global(document.language, group) for group in groups], tokens))
+    return Mindscape(document.id, llm.name, tuple(tuple(level) for level in levels))
+
+
+def build_with(summarise: Callable[[str], str], source: str, document: Document, chunks: Sequence[Chunk]) -> Mindscape:
+    """The same two steps with any function from text to summary, for baselines that are no language models.
+
+    >>> build_with(lambda text: text[:20], "first 20 characters", play, chunks).text     # doctest: +SKIP
+    """
+    if not chunks:
+        raise InputError(f"{document.id} has no chunks to summarise")
+    first = tuple(summarise(document[chunk]) for chunk in chunks)
+    return Mindscape(document.id, source, (first, (summarise("\n".join(first)),)))
+
+
+def kept(summary: str, facts: Mapping[str, Iterable[str]]) -> dict[str, bool]:
+    """Which facts a summary still holds: those of which at least one wording stands in it, as whole words, in any case.
+
+    `facts` maps a name to its accepted wordings. For a play they can be its cast; for a text whose every fact is known,
+    its bindings and events.
+
+    >>> kept("The thane murders King Duncan.", {"Duncan": ["Duncan"], "Banquo": ["Banquo", "his friend"]})
+    {'Duncan': True, 'Banquo': False}
+    >>> kept("莱娣娅就是夏洛特。", {"binding": ["莱娣娅就是夏洛特"]})
+    {'binding': True}
+    """
+    return {name: any(_stands_in(wording, summary) for wording in wordings) for name, wordings in facts.items()}
+
+
+def _stands_in(wording: str, text: str) -> bool:
+    # Chinese has no spaces between words, so its wordings may stand anywhere.
+    left, right = (r"\b" if re.match(r"[A-Za-z0-9]", end) else "" for end in (wording[:1], wording[-1:]))
+    return re.search(left + re.escape(wording) + right, text, re.IGNORECASE) is not None
+
+
+def _prompt(prompts: Mapping[str, str], language: str, **slots: str) -> str:
+    if language not in prompts:
+        raise InputError(f"no summary prompt for language {language!r}: expected one of {', '.join(prompts)}")
+    return prompts[language].format(**slots)
+
+
+def _global(language: str, summaries: Sequence[str]) -> str:
+    return _prompt(GLOBAL_PROMPT, language, concatenated_summaries="\n".join(summaries))
+
+
+def _replies(llm: LLM, prompts: Sequence[str], tokens: int) -> list[str]:
+    conversations = [[{"role": "user", "content": prompt}] for prompt in prompts]
+    return [reply.text.strip() for reply in llm.chat(conversations, max_new_tokens=tokens)]
+
+
+def _fitting(llm: LLM, summaries: Sequence[str], language: str, tokens: int) -> list[list[str]]:
+    """Runs of neighbouring summaries, each as long as fits the model beside the instructions and its reply."""
+    if llm.context is None:  # an endpoint does not say how much its model reads, and refuses what is too long
+        return [list(summaries)]
+    frame = 64  # tokens that a chat template may add around a message
+    room = llm.context - tokens - frame - llm.count_tokens(_global(language, []))
+    groups, used = [[]], 0
+    for summary in summaries:
+        length = llm.count_tokens(summary) + 1
+        if groups[-1] and used + length > room:
+            groups.append([])
+            used = 0
+        groups[-1].append(summary)
+        used += length
+    return groups

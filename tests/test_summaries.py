@@ -1,0 +1,121 @@
+"""The mindscape: Eq. 3 and 4 as stated, the fold where the model cannot read all, both languages, what is kept."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mindscape.errors import InputError
+from mindscape.llm import Reply
+from mindscape.mia import summaries
+from mindscape.text import Chunk, Document
+
+
+class Echo:
+    """A model that replies with the last `words` words between the tags, and reads `context` words."""
+
+    name, fingerprint = "echo", "echo"
+
+    def __init__(self, context=10_000, words=3):
+        self.context, self.words, self.asked = context, words, []
+
+    def count_tokens(self, prompt):
+        return len(prompt.split())
+
+    def chat(self, conversations, max_new_tokens):
+        self.asked += [conversation[0]["content"] for conversation in conversations]
+        assert all(len(c[0]["content"].split()) + max_new_tokens <= (self.context or 10**9) for c in conversations)
+        inside = [prompt.split(">\n", 1)[1].rsplit("\n<", 1)[0] for prompt in self.asked[-len(conversations) :]]
+        return [Reply(" ".join(text.split()[-self.words :]) + "\n") for text in inside]
+
+
+def pieces(n, language="en"):
+    words = [f"alpha{i} beta{i} gamma{i} delta{i} " for i in range(n)]
+    document = Document("toy", "".join(words), language)
+    starts = [0]
+    for word in words:
+        starts.append(starts[-1] + len(word))
+    return document, [Chunk("toy", i, starts[i], starts[i + 1]) for i in range(n)]
+
+
+def test_chunk_summaries_then_one_over_their_concatenation():
+    document, chunks = pieces(4)
+    model = Echo()
+    built = summaries.build(model, document, chunks)
+    assert built.levels == (tuple(f"beta{i} gamma{i} delta{i}" for i in range(4)), ("beta3 gamma3 delta3",))
+    assert built.text == "beta3 gamma3 delta3" and built.source == "echo"
+    assert "\n".join(built.levels[0]) in model.asked[-1]
+
+
+def test_the_instruction_comes_first_and_holds_the_demands():
+    """The head is common to all chunks, so a model can read it once."""
+    document, chunks = pieces(2)
+    model = Echo()
+    summaries.build(model, document, chunks)
+    head = summaries.CHUNK_PROMPT["en"].split("{chunk_content}")[0]
+    assert all(prompt.startswith(head) for prompt in model.asked[:2])
+    assert "under 500 characters" in head
+
+
+@given(st.integers(1, 60), st.integers(160, 400))
+def test_the_fold_reads_every_summary_once_and_never_too_much(n, context):
+    document, chunks = pieces(n)
+    model = Echo(context)
+    built = summaries.build(model, document, chunks, chunk_tokens=40, tokens=40)
+    assert len(built.levels[0]) == n and len(built.levels[-1]) == 1
+    sizes = [len(level) for level in built.levels]
+    assert sizes == sorted(sizes, reverse=True)
+    folded = [prompt for prompt in model.asked[n : n + sizes[1]]]
+    assert [line for prompt in folded for line in prompt.split("<text>\n")[1].split("\n</text>")[0].splitlines()] == list(
+        built.levels[0]
+    )
+
+
+def test_an_endpoint_that_does_not_say_what_it_reads_is_asked_once():
+    document, chunks = pieces(50)
+    assert len(summaries.build(Echo(context=None), document, chunks).levels) == 2
+
+
+def test_a_model_that_cannot_read_two_summaries_is_refused():
+    document, chunks = pieces(3)
+    with pytest.raises(InputError, match="cannot read two summaries of toy at once"):
+        summaries.build(Echo(context=150, words=60), Document("toy", "word " * 300), [Chunk("toy", i, 500 * i, 500 * i + 500) for i in range(3)], 5, 5)
+
+
+def test_chinese_has_prompts_of_its_own():
+    document = Document("红楼", "贾宝玉来了。林黛玉走了。", "zh")
+    model = Echo()
+    summaries.build(model, document, [Chunk("红楼", 0, 0, 6), Chunk("红楼", 1, 6, 12)])
+    assert "贾宝玉来了。" in model.asked[0] and "不超过500个字符" in model.asked[0]
+    assert "梗概" in model.asked[-1]
+
+
+def test_an_unknown_language_and_no_chunks_are_refused():
+    document, chunks = pieces(2, language="fr")
+    with pytest.raises(InputError, match="no summary prompt for language 'fr': expected one of en, zh"):
+        summaries.build(Echo(), document, chunks)
+    for build in (lambda d: summaries.build(Echo(), d, []), lambda d: summaries.build_with(str, "x", d, [])):
+        with pytest.raises(InputError, match="toy has no chunks"):
+            build(document)
+
+
+def test_any_function_can_stand_in_for_the_model():
+    document, chunks = pieces(3)
+    built = summaries.build_with(lambda text: text[:6], "first six", document, chunks)
+    assert built.levels == (("alpha0", "alpha1", "alpha2"), ("alpha0",))
+
+
+@pytest.mark.parametrize(
+    ("summary", "wordings", "expected"),
+    [
+        ("Duncan dies.", ["duncan"], True),
+        ("Duncans die.", ["Duncan"], False),
+        ("The thane (Macbeth) rides.", ["Macbeth"], True),
+        ("She is Charlotte's heir", ["Letitia", "Charlotte's heir"], True),
+        ("他见到王子了", ["王子"], True),
+        ("a+b", ["a+b"], True),
+        ("", ["x"], False),
+        ("anything", [], False),
+    ],
+)
+def test_what_is_kept_is_whole_words_in_any_case(summary, wordings, expected):
+    assert summaries.kept(summary, {"fact": wordings}) == {"fact": expected}
