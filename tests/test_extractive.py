@@ -1,0 +1,123 @@
+"""The extractive baseline: verbatim, in order, within its limits, the same every time."""
+
+import random
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mindscape import assets, extractive
+from mindscape.errors import InputError
+from mindscape.text import sentences
+
+STORY = (  # the opening of the Story of the Stone, in the public domain
+    "此开卷第一回也。作者自云：因曾历过一番梦幻之后，故将真事隐去，而借通灵之说，撰此《石头记》一书也。故曰“甄士隐”云云。"
+    "但书中所记何事何人？自又云：今风尘碌碌，一事无成，忽念及当日所有之女子，一一细考较去，觉其行止见识皆出于我之上。"
+    "何我堂堂须眉，诚不若彼裙钗哉？实愧则有余，悔又无益之大无可如何之日也！"
+    "虽我未学，下笔无文，又何妨用假语村言，敷演出一段故事来，亦可使闺阁昭传，复可悦世之目，破人愁闷，不亦宜乎？"
+)
+
+
+@pytest.fixture(scope="module")
+def scene():
+    """About 1,200 tokens of a play: many short verse lines, speakers, stage directions."""
+    play = (assets.fetch("plays") / "tragedies" / "macbeth.md").read_text(encoding="utf-8")
+    return re.sub(r"[*_#]", "", play[play.index("## SCENE III") :])[:4300]
+
+
+def check(text, language, limit, spans):
+    """What holds for every summary."""
+    whole = [(span.start, span.end) for span in sentences(text, language)]
+    assert spans and spans == sorted(spans, key=lambda span: span.start)
+    assert all(a.end <= b.start for a, b in zip(spans, spans[1:], strict=False))
+    picked = [text[span.start : span.end] for span in spans]
+    assert all(piece and piece == piece.strip() for piece in picked)
+    summary = extractive.summarise(text, language, limit)
+    assert summary == (" " if language == "en" else "").join(picked) and 0 < len(summary) <= limit
+    for span in spans:
+        start, end = next((start, end) for start, end in whole if start <= span.start < end)
+        assert span.end <= end and not text[start : span.start].strip()
+        assert len(spans) == 1 or not text[span.end : end].strip()  # only a lone sentence is ever cut
+
+
+@pytest.mark.parametrize("limit", [20, 100, 500])
+def test_a_scene_of_a_play(scene, limit):
+    spans = extractive.select(scene, "en", limit)
+    check(scene, "en", limit, spans)
+    assert spans == extractive.select(scene, "en", limit)
+
+
+@pytest.mark.parametrize("limit", [5, 60, 150])
+def test_chinese(limit):
+    check(STORY, "zh", limit, extractive.select(STORY, "zh", limit))
+
+
+WORD = st.sampled_from(["king", "ghost", "the", "walks", "Speak", "Mr.", "3", "王子", "鬼魂", "他"])
+TEXT = st.lists(
+    st.tuples(WORD, st.sampled_from([" ", ". ", "! ", "。", "\n", "\n\n", "\r\n"])), min_size=1, max_size=40
+)
+
+
+@settings(max_examples=100)
+@given(TEXT.map(lambda pieces: "".join(map("".join, pieces))), st.sampled_from(["en", "zh"]), st.integers(1, 80))
+def test_any_text(text, language, limit):
+    check(text, language, limit, extractive.select(text, language, limit))
+
+
+@settings(max_examples=50)
+@given(st.text(min_size=1).filter(str.strip), st.sampled_from(["en", "zh"]))
+def test_odd_characters(text, language):
+    check(text, language, 30, extractive.select(text, language, 30))
+
+
+def test_limits(scene):
+    assert len(extractive.select(scene, "en", max_characters=None, max_sentences=3)) == 3
+    assert len(extractive.select(scene, "en", max_sentences=10**6)) == len(extractive.select(scene, "en"))
+    one, everything = (extractive.summarise(STORY, "zh", None, max_sentences=n) for n in (1, None))
+    assert one in STORY and everything == STORY
+
+
+def test_the_central_sentence_is_picked():
+    others = ["The king met a captain.", "Rain fell on the hill.", "A witch saw the captain.", "The hill was dark."]
+    centre = "The witch met the king and the captain on the dark hill."
+    for seed in range(5):
+        order = [*others, centre]
+        random.Random(seed).shuffle(order)
+        assert extractive.summarise(" ".join(order), "en", max_sentences=1) == centre
+
+
+def test_what_recurs_is_picked_once():
+    text = "The king is dead! " * 5 + "The king was old. The queen is not dead."
+    assert extractive.summarise(text, "en").count("The king is dead") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "limit", "expected"),
+    [
+        ("  Only this.\n", "en", 500, "Only this."),
+        ("只有这个", "zh", 500, "只有这个"),
+        ("one two three", "en", 9, "one two"),  # cut at a blank
+        ("one two three", "en", 7, "one two"),
+        ("unbroken", "en", 2, "un"),
+        ("只有这个", "zh", 2, "只有"),
+        ("?!", "en", 500, "?!"),
+    ],
+)
+def test_one_sentence(text, language, limit, expected):
+    assert extractive.summarise(text, language, limit) == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("", "en"), "empty"),
+        ((" \n\t", "zh"), "empty"),
+        (("a", "fr"), "unknown language 'fr'"),
+        (("a", "en", 0), "max_characters is 0"),
+        (("a", "en", 500, -1), "max_sentences is -1"),
+    ],
+)
+def test_refuses(arguments, said):
+    with pytest.raises(InputError, match=said):
+        extractive.summarise(*arguments)

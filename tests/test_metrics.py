@@ -1,0 +1,514 @@
+"""Scores against hand computation, slow versions and other libraries; bad input; English and Chinese."""
+
+import math
+import re
+import string
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nltk.translate.bleu_score import sentence_bleu
+from scipy import stats
+
+from mindscape import metrics
+from mindscape.errors import InputError
+from mindscape.metrics import NoAnswer, overlap
+from mindscape.metrics.words import fold
+
+# Retrieval
+
+IDS = st.lists(st.integers(0, 12), max_size=15)
+
+
+def test_the_two_recalls_part_when_several_items_are_relevant():
+    ranked, relevant = ["c7", "c2", "c9", "c4"], ["c2", "c4", "c8"]
+    assert [metrics.recall_any_at_k(ranked, relevant, k) for k in (1, 2, 4, 10)] == [0, 1, 1, 1]
+    assert [metrics.recall_fraction_at_k(ranked, relevant, k) for k in (1, 2, 4, 10)] == [0, 1 / 3, 2 / 3, 2 / 3]
+
+
+@given(IDS, st.sets(st.integers(0, 12), min_size=1), st.integers(1, 20))
+def test_recall_properties(ranked, relevant, k):
+    any_hit, fraction = (f(ranked, relevant, k) for f in (metrics.recall_any_at_k, metrics.recall_fraction_at_k))
+    assert 0 <= fraction <= any_hit <= 1 and (fraction > 0) == (any_hit == 1)
+    assert fraction == sum(item in ranked[:k] for item in relevant) / len(relevant)  # slow
+    assert metrics.recall_fraction_at_k(ranked, relevant, k + 1) >= fraction
+    if len(relevant) == 1:
+        assert fraction == any_hit
+
+
+def test_a_duplicate_takes_a_place_and_counts_once():
+    assert metrics.recall_fraction_at_k([1, 1, 2], [1, 2], k=2) == 0.5
+    assert metrics.recall_fraction_at_k([1, 1, 2], [1, 1, 2], k=3) == 1
+
+
+@pytest.mark.parametrize("recall", [metrics.recall_any_at_k, metrics.recall_fraction_at_k])
+@pytest.mark.parametrize(
+    ("ranked", "relevant", "k", "said"),
+    [([1], [], 1, "relevant is empty"), ([1], [1], 0, "k is 0"), ("c1", ["c1"], 1, "ids"), (["c1"], "c1", 1, "ids")],
+)
+def test_recall_refuses(recall, ranked, relevant, k, said):
+    with pytest.raises(InputError, match=said):
+        recall(ranked, relevant, k)
+
+
+def test_nothing_retrieved_is_zero():
+    assert metrics.recall_any_at_k([], [1], 3) == metrics.recall_fraction_at_k([], [1], 3) == 0
+
+
+# Answers
+
+
+def squad(text: str) -> str:
+    """SQuAD's normalisation as its authors describe it, for ASCII."""
+    kept = "".join(c for c in text.lower() if c not in set(string.punctuation))
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", kept).split())
+
+
+@given(st.text(st.characters(max_codepoint=126, min_codepoint=9)))
+def test_normalisation_is_squads_on_ascii(text):
+    assert metrics.normalise(text, "en") == squad(text)
+
+
+@pytest.mark.parametrize(
+    ("language", "raw", "expected"),
+    [
+        ("en", "“The King’s  — Ghost…”", "kings ghost"),
+        ("en", "An other, the Theban", "other theban"),
+        ("en", "cafe\u0301", "café"),  # a combining accent
+        ("en", "", ""),
+        ("zh", "《红楼梦》——第１２０回。", "红楼梦第120回"),
+        ("zh", "“是的”， 他说\n", "是的他说"),
+        ("zh", "ＡＢＣ（ok）", "abcok"),
+    ],
+)
+def test_normalise(language, raw, expected):
+    assert metrics.normalise(raw, language) == expected
+
+
+def test_exact_match():
+    assert metrics.exact_match("The Ghost.", ["Claudius", "a ghost"], "en") == 1
+    assert metrics.exact_match("ghosts", ["ghost"], "en") == 0
+    assert metrics.exact_match("哈姆雷特！", ["《哈姆雷特》"], "zh") == 1
+    assert metrics.exact_match("", ["ghost"], "en") == 0
+
+
+def test_token_f1_by_hand():
+    # said: king killed king (3); asked: king was killed (3); common: king once, killed -> 2 · 2 / 6
+    assert metrics.token_f1("The king killed a king", "king was killed", "en") == pytest.approx(4 / 6)
+    assert metrics.token_f1("king", ["the queen", "the old king"], "en") == pytest.approx(2 / 3)  # the best reference
+    # 王子见鬼 / 王子见到鬼魂: 4 characters, 6, all 4 common
+    assert metrics.token_f1("王子见鬼。", ["王子见到鬼魂"], "zh") == pytest.approx(8 / 10)
+    # as words 丹麦/王子 and 丹麦/国王: one of two
+    assert metrics.token_f1("丹麦王子", "丹麦国王", "zh", unit="words") == 0.5
+    assert metrics.token_f1("", ["ghost"], "en") == 0
+    assert metrics.token_f1("the", ["The"], "en") == 1  # nothing left on both sides: SQuAD 2.0
+
+
+ANSWER = st.text(alphabet="abc 王子鬼，.", min_size=1).filter(str.strip)
+
+
+@given(ANSWER, ANSWER, st.sampled_from(["en", "zh"]))
+def test_token_f1_properties(a, b, language):
+    def slow(a, b):
+        a, b = (
+            s.split() if language == "en" else list(s)
+            for s in (metrics.normalise(a, language), metrics.normalise(b, language))
+        )
+        if not a or not b:
+            return float(a == b)
+        common = sum(min(a.count(token), b.count(token)) for token in set(a))
+        return 0.0 if not common else 2 * (common / len(a)) * (common / len(b)) / (common / len(a) + common / len(b))
+
+    f1 = metrics.token_f1(a, b, language)
+    assert f1 == pytest.approx(slow(a, b)) == pytest.approx(metrics.token_f1(b, a, language))
+    assert metrics.token_f1(a, [b, a], language) == 1
+    if metrics.exact_match(a, b, language):
+        assert f1 == 1
+
+
+TEXT_SCORES = [metrics.exact_match, metrics.token_f1, metrics.bleu, metrics.rouge_l, metrics.meteor]
+
+
+@pytest.mark.parametrize("score", TEXT_SCORES)
+@pytest.mark.parametrize(
+    ("prediction", "references", "language", "said"),
+    [
+        ("a b", [], "en", "no reference"),
+        ("a b", ["c", " "], "en", r"references\[1\]"),
+        ("a b", [None], "en", r"references\[0\]"),
+        (None, ["a"], "en", "the prediction is None"),
+        ("a b", ["c"], "de", "unknown language 'de'"),
+    ],
+)
+def test_text_scores_refuse(score, prediction, references, language, said):
+    with pytest.raises(InputError, match=said):
+        score(prediction, references, language)
+
+
+@pytest.mark.parametrize("score", TEXT_SCORES[1:])
+def test_an_unknown_unit_is_refused(score):
+    with pytest.raises(InputError, match="unknown unit 'letters'"):
+        score("王", ["王"], "zh", unit="letters")
+
+
+def test_accuracy_counts_the_silent_as_wrong_and_apart():
+    of = metrics.accuracy(["A", "B", "refused", NoAnswer.UNPARSABLE, "unparsable"], ["A", "C", "A", "B", "C"])
+    assert (of.value, of.right) == (0.2, (True, False, False, False, False))
+    assert (of.asked, of.answered, of.refused, of.unparsable) == (5, 2, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("predictions", "answers", "said"),
+    [
+        ([], [], "no predictions"),
+        (["A"], ["A", "B"], "1 predictions for 2"),
+        (["A", None], ["A", "B"], r"\[1\] is None"),
+    ],
+)
+def test_accuracy_refuses(predictions, answers, said):
+    with pytest.raises(InputError, match=said):
+        metrics.accuracy(predictions, answers)
+
+
+def claims(*rows):
+    return [dict(zip(("pair", "answer", "prediction"), row, strict=True)) for row in rows]
+
+
+def test_pair_accuracy_by_hand():
+    of = metrics.pair_accuracy(
+        claims(
+            ("x", True, True),
+            ("y", False, False),
+            ("x", False, False),  # x: both right, its halves apart
+            ("y", True, "refused"),
+            ("z", True, True),
+            ("z", False, True),
+            ("w", True, False),
+            ("w", False, "unparsable"),
+        )  # fmt: skip
+    )
+    assert (of.value, of.right) == (0.25, (True, False, False, False))
+    assert (of.asked, of.answered, of.refused, of.unparsable) == (8, 6, 1, 1)
+
+
+@given(st.lists(st.tuples(*[st.sampled_from([True, False, *NoAnswer])] * 2), min_size=1, max_size=12))
+def test_pair_accuracy_properties(said):
+    rows = [(pair, answer, halves[answer]) for pair, halves in enumerate(said) for answer in (True, False)]
+    pairs, single = metrics.pair_accuracy(claims(*rows)), metrics.accuracy([r[2] for r in rows], [r[1] for r in rows])
+    assert pairs.value == sum(false is False and true is True for false, true in said) / len(said)
+    assert pairs.value <= single.value
+    assert pairs.asked == pairs.answered + pairs.refused + pairs.unparsable == single.asked
+
+
+@pytest.mark.parametrize(
+    ("records", "said"),
+    [
+        ([], "no predictions"),
+        (claims((1, True, True)), "pair 1 has no claim that is False"),
+        (claims((1, True, True), (1, True, False)), "pair 1 has a second claim that is True"),
+        (claims((1, "True", True)), "the answer is 'True'"),
+        (claims((1, True, "TRUE")), "the prediction is 'TRUE'"),
+        (claims((1, True, None)), "the prediction is None"),
+        ([{"pair": 1, "answer": True}], "record 0 lacks prediction"),
+    ],
+)
+def test_pair_accuracy_refuses(records, said):
+    with pytest.raises(InputError, match=said):
+        metrics.pair_accuracy(records)
+
+
+# Words
+
+
+def test_words():
+    assert metrics.words("O, the King's_ghost -- 'tis 2 a.m.", "en") == [
+        "o",
+        "the",
+        "king's",
+        "ghost",
+        "tis",
+        "2",
+        "a",
+        "m",
+    ]
+    assert metrics.words("第１幕：Hi!", "zh") == ["第", "1", "幕", "h", "i"]
+    assert metrics.words("他是丹麦王子，Hamlet。", "zh", unit="words") == ["他", "是", "丹麦", "王子", "hamlet"]
+    assert metrics.segment("他说：“是”。") == ["他", "说", "：", "“", "是", "”", "。"]
+
+
+@given(st.text(st.characters(exclude_characters="Σ")))  # its lower case depends on its place
+def test_words_leave_out_blanks_and_keep_every_letter(text):
+    for unit in ("characters", "words"):
+        found = metrics.words(text, "zh", unit)
+        assert all(word.strip() for word in found)
+        assert [c for c in "".join(found) if c.isalnum()] == [c for c in fold(text) if c.isalnum()]
+
+
+def test_jieba_and_nltk_say_nothing():
+    code = (
+        "from mindscape import metrics as m; m.words('他是王子', 'zh', 'words'); "
+        "m.meteor('a', 'a', 'en'); m.rouge_l('a', 'a', 'en'); m.bleu('a', 'a', 'zh')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+# Overlap
+
+
+def test_bleu_by_hand():
+    of = metrics.bleu("the cat sat on the mat", ["the cat lay on the mat"], "en")
+    # 5 of 6 words; the-cat, on-the, the-mat of 5; on-the-mat of 4; none of 3, smoothed to half a match
+    assert of.precisions == (5 / 6, 3 / 5, 1 / 4, 0)
+    assert of.bleu_1 == pytest.approx(5 / 6)
+    assert of.bleu_2 == pytest.approx((5 / 6 * 3 / 5) ** (1 / 2))
+    assert of.bleu_3 == pytest.approx((5 / 6 * 3 / 5 * 1 / 4) ** (1 / 3))
+    assert of.bleu_4 == pytest.approx((5 / 6 * 3 / 5 * 1 / 4 * (1 / 2) / 3) ** (1 / 4))
+    assert of.average == pytest.approx((of.bleu_1 + of.bleu_2 + of.bleu_3 + of.bleu_4) / 4)
+    assert of.brevity_penalty == 1
+
+
+def test_bleu_by_hand_in_chinese():
+    of = metrics.bleu("王子见鬼", ["王子见到鬼"], "zh")  # 王子, 子见 of 3 bigrams; 王子见 of 2; 4 characters of 5
+    assert of.precisions == (1, 2 / 3, 1 / 2, 0)
+    assert of.brevity_penalty == pytest.approx(math.exp(1 - 5 / 4))
+    assert of.bleu_3 == pytest.approx(math.exp(1 - 5 / 4) * (1 / 3) ** (1 / 3))
+    of = metrics.bleu("丹麦王子死了。", ["丹麦国王死了。"], "zh", unit="words")  # 丹麦/王子/死/了/。
+    assert of.precisions == (4 / 5, 2 / 4, 1 / 3, 0)
+
+
+@given(
+    st.lists(st.sampled_from("abcd"), min_size=4, max_size=12),
+    st.lists(st.sampled_from("abcd"), min_size=4, max_size=12),
+)
+def test_bleu_is_nltks_where_nothing_needs_smoothing(said, asked):
+    of = metrics.bleu(" ".join(said), " ".join(asked), "en")
+    for n, score in enumerate((of.bleu_1, of.bleu_2, of.bleu_3, of.bleu_4), start=1):
+        if all(of.precisions[:n]):
+            assert score == pytest.approx(sentence_bleu([asked], said, weights=[1 / n] * n))
+        elif not of.precisions[0]:
+            assert score == 0
+
+
+def test_bleu_of_empty_and_of_short_texts():
+    assert metrics.bleu("", "ghost", "en").average == 0
+    assert metrics.bleu("ghost", "ghost", "en").average == metrics.bleu("鬼", ["鬼"], "zh").average == 1
+
+
+def lcs(a, b):
+    if not a or not b:
+        return 0
+    return 1 + lcs(a[:-1], b[:-1]) if a[-1] == b[-1] else max(lcs(a[:-1], b), lcs(a, b[:-1]))
+
+
+@settings(max_examples=50)
+@given(st.text("王子鬼", min_size=1, max_size=6), st.text("王子鬼", min_size=1, max_size=6))
+def test_rouge_l_against_the_definition(said, asked):
+    common = lcs(said, asked)
+    assert metrics.rouge_l(said, asked, "zh") == pytest.approx(2 * common / (len(said) + len(asked)))
+    assert metrics.rouge_l(" ".join(said.translate(LATIN)), " ".join(asked.translate(LATIN)), "en") == pytest.approx(
+        2 * common / (len(said) + len(asked))
+    )
+
+
+LATIN = str.maketrans("王子鬼", "kpg")
+
+
+def test_rouge_l_by_hand():
+    assert metrics.rouge_l("police killed the gunman", "police kill the gunman", "en") == pytest.approx(3 / 4)
+    assert metrics.rouge_l("丹麦王子死了", ["鬼", "丹麦国王死了"], "zh", unit="words") == pytest.approx(3 / 4)
+    assert metrics.rouge_l("", "ghost", "en") == 0
+
+
+def test_meteor_by_hand():
+    # ran/running have one stem: 3 words of 3, of 4 asked for; F = P·R / (0.9·P + 0.1·R); 2 chunks of 3 words
+    of = metrics.meteor("boy runs home", "boy was running home", "en", synonyms=False)
+    f_mean = 0.75 / (0.9 + 0.1 * 0.75)
+    assert of.matching == "exact+stem" and of.value == pytest.approx(f_mean * (1 - 0.5 * (2 / 3) ** 3))
+    # 4 characters of 4, of 5 asked for; 王子见 and 鬼: 2 chunks of 4
+    of = metrics.meteor("王子见鬼。", ["王子见到鬼"], "zh")
+    assert of.matching == "exact+stem" and of.value == pytest.approx(0.8 / (0.9 + 0.1 * 0.8) * (1 - 0.5 * (2 / 4) ** 3))
+    assert metrics.meteor("", "ghost", "en", synonyms=False).value == 0
+
+
+def test_meteor_says_when_it_used_synonyms(monkeypatch):
+    lemma = SimpleNamespace(name=lambda: "fast")
+    reader = SimpleNamespace(synsets=lambda word: [SimpleNamespace(lemmas=lambda: [lemma])] if word == "quick" else [])
+    said, asked = "the automobile was quick", "the car was fast"
+    monkeypatch.setattr(overlap, "_wordnet", lambda: reader)
+    of = metrics.meteor(said, asked, "en")  # the, was, quick = fast: 3 of 4 words, 2 chunks
+    assert of.matching == "exact+stem+synonym" and of.value == pytest.approx(0.75 * (1 - 0.5 * (2 / 3) ** 3))
+    assert metrics.meteor(said, asked, "en", synonyms=False) == metrics.Meteor(0.25, "exact+stem")
+    monkeypatch.setattr(overlap, "_wordnet", lambda: None)
+    assert metrics.meteor(said, asked, "en") == metrics.Meteor(0.25, "exact+stem")
+    with pytest.raises(InputError, match="finds no WordNet"):
+        metrics.meteor(said, asked, "en", synonyms=True)
+    with pytest.raises(InputError, match="no Chinese"):
+        metrics.meteor("王", "王", "zh", synonyms=True)
+
+
+def test_a_wordnet_with_files_missing_is_named(tmp_path):
+    (tmp_path / "corpora" / "wordnet").mkdir(parents=True, mode=0o755)
+    code = "from mindscape import metrics as m; m.meteor('a', 'b', 'en')"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={"NLTK_DATA": str(tmp_path)}
+    )
+    assert "InputError: nltk's WordNet lacks a file" in done.stderr
+
+
+# Intervals
+
+
+def test_bootstrap_is_scipys_percentile_bootstrap():
+    values = np.random.default_rng(1).random(300)
+    for statistic in (np.mean, np.median):
+        theirs = stats.bootstrap(
+            (values,), statistic, n_resamples=4000, method="percentile", rng=np.random.default_rng(7)
+        ).confidence_interval
+        ours = metrics.bootstrap(values, statistic, resamples=4000, seed=7)
+        assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+        assert (ours.value, ours.n) == (statistic(values), 300)
+
+
+def test_drawing_in_pieces_changes_nothing(monkeypatch):
+    values = np.random.default_rng(1).random(50)
+    whole = metrics.bootstrap(values, resamples=1001)
+    monkeypatch.setattr("mindscape.metrics.intervals._CELLS", 120)
+    assert metrics.bootstrap(values, resamples=1001) == whole
+
+
+def test_bootstrap_of_many_values_is_the_normal_interval():
+    values = np.random.default_rng(2).exponential(size=2000)
+    half = 1.96 * values.std() / math.sqrt(len(values))
+    of = metrics.bootstrap(values)
+    assert of.low == pytest.approx(values.mean() - half, abs=0.05 * half)
+    assert of.high == pytest.approx(values.mean() + half, abs=0.05 * half)
+
+
+def test_bootstrap_of_two_values_by_hand():
+    # samples (0,0), (0,1), (1,0), (1,1): the mean is 0, 1/2, 1 with probability 1/4, 1/2, 1/4
+    of = metrics.bootstrap([0, 1], level=0.4)  # the quantiles at 0.3 and 0.7
+    assert of == metrics.Interval(0.5, 0.5, 0.5, 2)
+    assert metrics.bootstrap([0, 1], level=0.6) == metrics.Interval(0.5, 0.0, 1.0, 2)  # at 0.2 and 0.8
+
+
+@settings(max_examples=30)
+@given(st.lists(st.floats(-5, 5), min_size=2, max_size=20), st.integers(0, 3))
+def test_bootstrap_properties(values, seed):
+    of = metrics.bootstrap(values, resamples=200, seed=seed)
+    assert min(values) - 1e-9 <= of.low <= of.high <= max(values) + 1e-9
+    assert of == metrics.bootstrap(np.array(values), resamples=200, seed=seed)
+    wider = metrics.bootstrap(values, resamples=200, seed=seed, level=0.99)
+    assert wider.low <= of.low and of.high <= wider.high
+
+
+def coverage(sample, truth, repetitions=300):
+    rng = np.random.default_rng(0)
+    hits = 0
+    for repetition in range(repetitions):
+        values, groups = sample(rng)
+        of = metrics.bootstrap(values, groups=groups, resamples=400, seed=repetition)
+        hits += of.low <= truth <= of.high
+    return hits / repetitions
+
+
+def test_coverage_of_independent_questions():
+    covered = coverage(lambda rng: (rng.random(60) < 0.7, None), 0.7)
+    assert 0.91 <= covered <= 0.98
+
+
+def test_only_groups_cover_questions_that_hang_together():
+    def books(grouped):
+        def sample(rng):
+            of_book = np.repeat(rng.normal(size=25), 6)  # six questions a book share its difficulty
+            return of_book + rng.normal(scale=0.5, size=150), np.repeat(np.arange(25), 6).tolist() if grouped else None
+
+        return sample
+
+    assert coverage(books(grouped=True), 0) >= 0.89
+    assert coverage(books(grouped=False), 0) <= 0.75
+
+
+def test_each_value_its_own_group_is_the_plain_bootstrap():
+    values = np.random.default_rng(3).random(40)
+    plain, grouped = (metrics.bootstrap(values, groups=g, resamples=500) for g in (None, range(40)))
+    assert grouped == plain
+
+
+def test_groups_of_unequal_size_by_hand():
+    # groups (1, 1, 1) and (0): drawn twice the first 1/4, both 1/2 (mean 3/4), twice the second 1/4
+    of = metrics.bootstrap([1, 1, 0, 1], groups=["a", "a", "b", "a"], level=0.4)
+    assert of == metrics.Interval(0.75, 0.75, 0.75, 4)
+
+
+def test_paired_bootstrap_finds_what_two_intervals_hide():
+    rng = np.random.default_rng(5)
+    hard = rng.normal(size=80)
+    a, b = hard + 0.3 + rng.normal(scale=0.3, size=80), hard + rng.normal(scale=0.3, size=80)
+    of = metrics.paired_bootstrap(a, b)
+    assert of.value == pytest.approx(a.mean() - b.mean()) and of.low > 0 and of.p < 0.01
+    assert metrics.bootstrap(a).low < metrics.bootstrap(b).high
+    t = stats.ttest_rel(a, b).confidence_interval()
+    assert (of.low, of.high) == pytest.approx((t.low, t.high), abs=0.02)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.1, 0.2, 0.3])
+def test_p_value_is_near_the_t_tests(shift):
+    rng = np.random.default_rng(6)
+    d = rng.normal(size=200)
+    d = d - d.mean() + shift
+    assert metrics.paired_bootstrap(d, np.zeros(200)).p == pytest.approx(stats.ttest_1samp(d, 0).pvalue, abs=0.02)
+
+
+def test_p_value_is_even_where_nothing_differs():
+    rng = np.random.default_rng(7)
+    ps = [metrics.paired_bootstrap(rng.random(60), rng.random(60), resamples=300).p for _ in range(300)]
+    assert 0.02 <= np.mean(np.array(ps) < 0.05) <= 0.10
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=15))
+def test_paired_bootstrap_properties(pairs):
+    a, b = np.array(pairs).T
+    of, back = metrics.paired_bootstrap(a, b, resamples=200), metrics.paired_bootstrap(b, a, resamples=200)
+    assert (of.value, of.low, of.high) == pytest.approx((-back.value, -back.high, -back.low), abs=1e-9)
+    assert of.p == back.p and 0 < of.p <= 1
+    assert metrics.paired_bootstrap(a, a, resamples=200).p == 1
+
+
+def test_paired_bootstrap_keeps_groups():
+    a = np.repeat([1.0, 0.0, 1.0, 1.0], 10)
+    groups = np.repeat(list("wxyz"), 10).tolist()
+    assert metrics.paired_bootstrap(a, a * 0 + 0.5).p < metrics.paired_bootstrap(a, a * 0 + 0.5, groups=groups).p
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"values": []}, "at least two"),
+        ({"values": [1.0]}, "at least two"),
+        ({"values": [[1.0, 2.0]]}, "one dimension"),
+        ({"values": [1.0, float("nan")]}, r"values\[1\] is nan"),
+        ({"values": [float("inf"), 1.0]}, r"values\[0\] is inf"),
+        ({"values": ["a", "b"]}, "not a number"),
+        ({"values": [1, None]}, "nan|not a number"),
+        ({"values": [1, 2], "groups": ["x"]}, "1 groups for 2 values"),
+        ({"values": [1, 2], "groups": ["x", "x"]}, "one group"),
+        ({"values": [1, 2], "level": 95}, "level is 95"),
+        ({"values": [1, 2], "resamples": 0}, "resamples is 0"),
+        ({"values": [1, 2], "statistic": lambda values, axis: values.mean()}, "one number for many"),
+        ({"values": [1, 2], "statistic": lambda values, axis: values.mean(axis) * np.nan}, "not finite"),
+    ],
+)
+def test_bootstrap_refuses(arguments, said):
+    with pytest.raises(InputError, match=said):
+        metrics.bootstrap(**arguments)
+
+
+def test_paired_bootstrap_refuses_unequal_lengths():
+    with pytest.raises(InputError, match="a has 2 values and b has 3"):
+        metrics.paired_bootstrap([1, 2], [1, 2, 3])
