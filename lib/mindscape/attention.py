@@ -1,0 +1,407 @@
+"""How much attention a token pays to a stretch of text, at every layer and head, in one forward pass.
+
+The *mass* of a key segment for a row (query token) t at layer l and head h is the sum of the attention weights
+A[l][h][t, key] over the keys of the segment. It is what MiA-RAG looks at in Section 6.3 (attention to the summary) and
+in Appendix E (MCEA). Asking `transformers` for the weights would keep layers x heads x n x n numbers: 72 GB for
+SmolLM2 at 8,192 tokens. Here a block of rows is computed, summed by segment and forgotten. The result is exact: the
+same softmax as the model's own, with the model's own mask (causal, sliding window, padding) and grouped key heads.
+
+It works with every model that routes its attention through `transformers`' attention interface and whose weights are
+softmax(q k^T * scale): the Llama, Qwen2 and Qwen3 families and most others. Models with attention sinks (gpt-oss),
+soft-capped or biased scores, and layers that are not softmax attention are refused. In a sliding-window layer the keys
+outside the window have mass 0. Taught in notebook 00.
+
+This module returns no attention matrix, computes no gradients, uses no key-value cache (so no decoding step), and takes
+decoder-only or encoder-only models, not encoder-decoders.
+"""
+
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+import torch
+from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import sdpa_mask
+
+from mindscape.errors import InputError
+
+Segment = tuple[int, int]
+
+
+def segment_mass(
+    model: PreTrainedModel,
+    input_ids: Sequence[int] | torch.Tensor,
+    rows: Sequence[int] | torch.Tensor,
+    segments: Sequence[Segment],
+    *,
+    average_heads: bool = False,
+) -> torch.Tensor:
+    """The attention mass of every segment, for every row, of one text.
+
+    `input_ids`: n token ids. `rows`: positions of the query tokens; negative ones count from the end. `segments`:
+    (start, end) token ranges of the keys, end excluded; they may overlap and need not cover the text.
+
+    Returns float32 (layers, heads, rows, segments), or (layers, rows, segments) with `average_heads`. Each value is
+    between 0 and 1; where the segments tile the text a row sums to 1. A causal model gives 0 to what comes after the
+    row. Raises InputError for an empty or impossible segment, a row outside the text, a model in training mode, or one
+    whose attention is not a plain softmax.
+
+    >>> from transformers import LlamaConfig, LlamaForCausalLM
+    >>> config = LlamaConfig(vocab_size=50, hidden_size=16, intermediate_size=32, num_hidden_layers=2,
+    ...                      num_attention_heads=4, num_key_value_heads=2)
+    >>> toy = LlamaForCausalLM(config).eval()
+    >>> mass = segment_mass(toy, list(range(12)), rows=[3, -1], segments=[(0, 4), (4, 12)])
+    >>> mass.shape
+    torch.Size([2, 4, 2, 2])
+    >>> mass[0, 0, 0].tolist()                # token 3 sees tokens 0 to 3, which are segment 0
+    [1.0, 0.0]
+    >>> mass[:, :, 1].sum(-1).allclose(torch.tensor(1.0))
+    True
+    """
+    ids = torch.as_tensor(input_ids)
+    if ids.ndim == 2 and ids.shape[0] == 1:
+        ids = ids[0]
+    if ids.ndim != 1:
+        raise InputError(f"input_ids has shape {tuple(ids.shape)}: expected n ids; segment_mass_batch takes a batch")
+    ones = torch.ones_like(ids)[None]
+    return segment_mass_batch(model, ids[None], ones, [rows], [segments], average_heads=average_heads)[0]
+
+
+def segment_mass_batch(
+    model: PreTrainedModel,
+    input_ids: torch.Tensor,
+    attention_mask: torch.Tensor,
+    rows: Sequence[Sequence[int] | torch.Tensor],
+    segments: Sequence[Sequence[Segment]],
+    *,
+    average_heads: bool = False,
+) -> list[torch.Tensor]:
+    """The same for a padded batch, still in one forward pass: one tensor a text, each as from `segment_mass`.
+
+    `input_ids` and `attention_mask`: (texts, n), 1 in the mask for real tokens, padding on the left or the right.
+    `rows` and `segments` hold one list a text and count real tokens only, so padding changes neither them nor the
+    result.
+    """
+    _check_model(model)
+    texts = _texts(input_ids, attention_mask, rows, segments)
+    decoder = model.get_decoder()
+    device = decoder.get_input_embeddings().weight.device
+    # Positions as in the unpadded text, so that a text gets the same rotary angles whatever stands before it.
+    position_ids = (attention_mask.cumsum(-1) - 1).clamp(min=0)
+    inputs = {"input_ids": input_ids.to(device), "use_cache": False}
+    if not attention_mask.all():
+        inputs |= {"attention_mask": attention_mask.to(device), "position_ids": position_ids.to(device)}
+    with _recording(decoder, _Recording(texts, average_heads)) as recording, torch.no_grad():
+        decoder(**inputs)
+    layers = decoder.config.num_hidden_layers
+    if len(recording.layers) != layers:
+        raise InputError(
+            f"{type(decoder).__name__} ran softmax attention in {len(recording.layers)} of its {layers} layers: "
+            "segment mass is defined for softmax attention only"
+        )
+    return [torch.stack(masses) for masses in zip(*recording.layers, strict=True)]
+
+
+def mean_segment_mass(
+    model: PreTrainedModel,
+    input_ids: Sequence[int] | torch.Tensor,
+    row_segments: Sequence[Segment],
+    key_segments: Sequence[Segment],
+) -> torch.Tensor:
+    """The mass of every key segment, averaged over the heads and over the tokens of every row segment.
+
+    Both are lists of (start, end) token ranges. Returns float32 (layers, row segments, key segments). Divided by the
+    length of the key segment it is the mean attention weight between two stretches of text, as MiA-RAG's Eq. 15 (chunk
+    to summary) and Eq. 16 (question to chunk) have it. Raises InputError as `segment_mass` does.
+
+    >>> from transformers import LlamaConfig, LlamaForCausalLM
+    >>> toy = LlamaForCausalLM(LlamaConfig(vocab_size=50, hidden_size=16, intermediate_size=32, num_hidden_layers=2,
+    ...                                    num_attention_heads=4, num_key_value_heads=2)).eval()
+    >>> summary, chunk, question = (0, 4), (4, 9), (9, 12)
+    >>> mean_segment_mass(toy, list(range(12)), [chunk, question], [summary, chunk]).shape
+    torch.Size([2, 2, 2])
+    """
+    n = torch.as_tensor(input_ids).numel()
+    row_segments = _checked_segments(row_segments, n)
+    rows = sorted({row for start, end in row_segments for row in range(start, end)})
+    mass = segment_mass(model, input_ids, rows, key_segments, average_heads=True)
+    place = {row: i for i, row in enumerate(rows)}  # a segment's tokens are neighbours in `rows`
+    means = [mass[:, place[start] : place[end - 1] + 1].mean(1) for start, end in row_segments]
+    return torch.stack(means, 1)
+
+
+# -- what it costs -----------------------------------------------------------------------------------------------------
+
+
+def overhead(model: PreTrainedModel, tokens: int = 2048, segments: int = 10, runs: int = 3) -> float:
+    """Time of a forward pass with the mass of every row and segment, over the time of a plain one without logits.
+
+    The two kinds of run alternate, so that a busy machine slows both; the medians are compared.
+
+    >>> overhead(model)                                                                  # doctest: +SKIP
+    1.17
+    """
+    ids, ranges = _measuring_text(model, tokens, segments)
+    decoder, plain, ours = model.get_decoder(), [], []
+    for _ in range(runs):
+        start = time.perf_counter()
+        with torch.no_grad():
+            decoder(ids, use_cache=False)
+        middle = time.perf_counter()
+        segment_mass(model, ids, range(tokens), ranges)
+        plain.append(middle - start)
+        ours.append(time.perf_counter() - middle)
+    return statistics.median(ours) / statistics.median(plain)
+
+
+def extra_megabytes(folder: str | Path, tokens: int = 8192, segments: int = 10) -> float:
+    """Peak memory (MB) of a pass with the mean mass between all segments, above that of a plain one without logits.
+
+    Each kind of run is a process of its own, since a peak can only be read once; they run side by side. `folder` holds
+    a saved causal language model. Not for Windows, which keeps no such peak.
+
+    >>> extra_megabytes(assets.language_model())                                         # doctest: +SKIP
+    147.5
+    """
+    command = [sys.executable, "-m", "mindscape.attention", str(folder), str(tokens), str(segments)]
+    runs = [subprocess.Popen([*command, kind], stdout=subprocess.PIPE, text=True) for kind in ("plain", "mass")]
+    plain, ours = (run.communicate()[0] for run in runs)
+    if any(run.returncode for run in runs):
+        raise InputError(
+            f"the measurement on {folder} failed: expected the folder of a saved model; see the error above"
+        )
+    return (float(ours) - float(plain)) / 1e6
+
+
+def _measuring_text(model: PreTrainedModel, tokens: int, segments: int) -> tuple[torch.Tensor, list[Segment]]:
+    ids = torch.arange(tokens)[None] * 7919 % model.config.vocab_size  # any ids do: cost does not depend on them
+    return ids, list(pairwise(tokens * i // segments for i in range(segments + 1)))
+
+
+def _print_peak(folder: str, tokens: int, segments: int, kind: str) -> None:
+    """Run once and print the peak memory of this process in bytes."""
+    import resource
+
+    from transformers import AutoModelForCausalLM
+    from transformers.utils.logging import disable_progress_bar
+
+    disable_progress_bar()
+    torch.set_num_threads(1)
+    model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True).eval()
+    ids, ranges = _measuring_text(model, tokens, segments)
+    if kind == "plain":
+        with torch.no_grad():
+            model.get_decoder()(ids, use_cache=False)
+    else:
+        mean_segment_mass(model, ids, ranges, ranges)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(peak if sys.platform == "darwin" else peak * 1024)
+
+
+# -- checking ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Text:
+    """What is asked about one text of a batch, in columns of the batch."""
+
+    rows: torch.Tensor
+    segments: list[Segment]
+
+
+def _check_model(model: PreTrainedModel) -> None:
+    if model.training:
+        raise InputError(
+            "the model is in training mode: call model.eval() first, attention dropout would blur the mass"
+        )
+    if model.config.is_encoder_decoder:
+        raise InputError(f"{type(model).__name__} is an encoder-decoder: expected a decoder-only or encoder-only model")
+
+
+def _texts(input_ids: torch.Tensor, attention_mask: torch.Tensor, rows: Sequence, segments: Sequence) -> list[_Text]:
+    if input_ids.ndim != 2 or input_ids.shape != attention_mask.shape:
+        raise InputError(
+            f"input_ids has shape {tuple(input_ids.shape)} and attention_mask {tuple(attention_mask.shape)}: "
+            "expected both (texts, n)"
+        )
+    if not len(input_ids) == len(rows) == len(segments):
+        raise InputError(
+            f"{len(input_ids)} texts, {len(rows)} lists of rows, {len(segments)} of segments: expected one each"
+        )
+    texts = []
+    for i, mask in enumerate(attention_mask):
+        columns = mask.nonzero()[:, 0]
+        if not len(columns):
+            raise InputError(f"text {i} has no token")
+        start, end = int(columns[0]), int(columns[-1]) + 1
+        if len(columns) != end - start:
+            raise InputError(f"attention_mask of text {i} has a hole: expected padding on the left or the right only")
+        n = end - start
+        shifted = [(a + start, b + start) for a, b in _checked_segments(segments[i], n)]
+        texts.append(_Text(_checked_rows(rows[i], n) + start, shifted))
+    return texts
+
+
+def _checked_segments(segments: Sequence[Segment], n: int) -> list[Segment]:
+    if not len(segments):
+        raise InputError("no segment was given: expected at least one (start, end) range of tokens")
+    checked = []
+    for i, segment in enumerate(segments):
+        try:
+            start, end = map(int, segment)
+        except (TypeError, ValueError):
+            raise InputError(f"segment {i} is {segment!r}: expected (start, end), two token positions") from None
+        if start == end:
+            raise InputError(f"segment {i} ({start}, {end}) is empty: expected start < end")
+        if not 0 <= start < end <= n:
+            raise InputError(f"segment {i} ({start}, {end}) is out of range: expected 0 <= start < end <= {n} tokens")
+        checked.append((start, end))
+    return checked
+
+
+def _checked_rows(rows: Sequence[int] | torch.Tensor, n: int) -> torch.Tensor:
+    rows = torch.as_tensor(rows if isinstance(rows, torch.Tensor) else list(rows))
+    if rows.ndim != 1 or not len(rows) or rows.is_floating_point():
+        raise InputError("rows: expected a list of at least one token position")
+    outside = (rows < -n) | (rows >= n)
+    if outside.any():
+        raise InputError(f"row {int(rows[outside][0])} is out of range: the text has {n} tokens")
+    return rows % n
+
+
+# -- inside the forward pass -------------------------------------------------------------------------------------------
+
+_NAME = "sdpa_segment_mass"  # with "sdpa" in its name, transformers refuses it for models that cannot run SDPA
+_BLOCK = 2**20  # attention weights held at a time: few enough for the processor's cache, enough for fast products
+
+
+@dataclass
+class _Recording:
+    texts: list[_Text]
+    average_heads: bool
+    layers: list[list[torch.Tensor]] = field(default_factory=list)  # a layer, a text: (heads, rows, segments)
+
+
+_active: ContextVar[_Recording | None] = ContextVar("active", default=None)
+_switching = threading.Lock()  # the model's setting is shared by all threads
+
+
+@contextmanager
+def _recording(model: PreTrainedModel, recording: _Recording) -> Iterator[_Recording]:
+    """Route the model's attention through `_attention`, and back again whatever happens.
+
+    Another thread that runs the same model meanwhile gets plain SDPA: only this context sees the recording.
+    """
+    with _switching:
+        before = model.config._attn_implementation
+        token = _active.set(recording)
+        try:
+            try:
+                model.set_attn_implementation(_NAME)
+            except ValueError as error:
+                raise InputError(
+                    f"{type(model).__name__} cannot run SDPA: its attention is no plain softmax"
+                ) from error
+            yield recording
+        finally:
+            model.set_attn_implementation(before)
+            _active.reset(token)
+
+
+def _attention(module, query, key, value, attention_mask, scaling=None, is_causal=None, **kwargs):
+    """What a layer calls. query (texts, heads, n, d); key, value (texts, key heads, n, d); mask (texts, 1, n, n) or None.
+
+    Where most rows are asked for, their weights also give the layer's output, which is cheaper than SDPA beside them.
+    """
+    recording = _active.get()
+    if recording is None:
+        return sdpa_attention_forward(
+            module, query, key, value, attention_mask, scaling=scaling, is_causal=is_causal, **kwargs
+        )
+    for name in ("softcap", "s_aux", "position_bias"):
+        if kwargs.get(name) is not None:
+            raise InputError(
+                f"{type(module).__name__} uses {name}: its attention weights are not softmax(q k^T * scale)"
+            )
+    if is_causal is None:
+        is_causal = getattr(module, "is_causal", True)
+    causal = bool(is_causal) and attention_mask is None and query.shape[2] > 1
+    scale = query.shape[-1] ** -0.5 if scaling is None else scaling
+
+    n = query.shape[2]
+    whole = 2 * sum(len(text.rows) for text in recording.texts) > n * len(recording.texts)
+    masses, outputs = [], []
+    for i, text in enumerate(recording.texts):
+        mask = None if attention_mask is None else attention_mask[min(i, len(attention_mask) - 1), 0]
+        asked = text.rows.to(query.device)
+        columns = _indicators(text.segments, value[i])
+        if whole:
+            columns = torch.cat([columns, value[i].float()], -1)
+            everything = _attend(query[i], key[i], columns, mask, causal, scale, torch.arange(n, device=query.device))
+            mass, output = everything.split([len(text.segments), value.shape[-1]], -1)
+            mass = mass[:, asked]
+            outputs.append(output)
+        else:
+            mass = _attend(query[i], key[i], columns, mask, causal, scale, asked)
+        masses.append(mass.mean(0) if recording.average_heads else mass)
+    recording.layers.append(masses)
+    if whole:
+        return torch.stack(outputs).transpose(1, 2).to(query.dtype).contiguous(), None
+    return sdpa_attention_forward(
+        module, query, key, value, attention_mask, scaling=scaling, is_causal=is_causal, **kwargs
+    )
+
+
+def _indicators(segments: list[Segment], value: torch.Tensor) -> torch.Tensor:
+    """(key heads, n, segments): 1 where a key is in the segment. As values, they turn attention into segment mass."""
+    indicators = torch.zeros(value.shape[1], len(segments), device=value.device)
+    for j, (start, end) in enumerate(segments):
+        indicators[start:end, j] = 1
+    return indicators.expand(len(value), -1, -1)
+
+
+def _attend(query, key, value, mask, causal, scale, rows):
+    """Attention of one text, a block of rows at a time: (heads, r, c) in float32.
+
+    query (heads, n, d); key (key heads, n, d); value (key heads, n, c); rows (r,); mask (n, n) or None: True where a
+    key is seen, or a number to add to the score.
+    """
+    heads, n, size = query.shape
+    groups = len(key)
+    key = key.float().transpose(1, 2)
+    output = value.new_empty(heads, len(rows), value.shape[-1])
+    step = max(32, _BLOCK // (heads * n))
+    for first in range(0, len(rows), step):
+        block = rows[first : first + step]
+        seen = int(block.max()) + 1 if causal else n  # no key after the block's last row
+        scores = (query[:, block].float() * scale).view(groups, -1, size) @ key[:, :, :seen]
+        scores = scores.view(heads, len(block), seen)
+        # The lowest number and not -inf: a row of padding that sees no key must not become NaN.
+        lowest = torch.finfo(scores.dtype).min
+        if causal:
+            near = int(block.min())  # every row of the block sees the keys before it
+            hidden = torch.arange(near, seen, device=rows.device) > block[:, None]
+            scores[:, :, near:].masked_fill_(hidden, lowest)
+        elif mask is not None and mask.dtype == torch.bool:
+            scores.masked_fill_(~mask[block], lowest)
+        elif mask is not None:
+            scores += mask[block]
+        weights = scores.softmax(-1).view(groups, -1, seen)
+        output[:, first : first + step] = (weights @ value[:, :seen]).view(heads, len(block), -1)
+    return output
+
+
+AttentionInterface.register(_NAME, _attention)
+AttentionMaskInterface.register(_NAME, sdpa_mask)
+
+if __name__ == "__main__":
+    _print_peak(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])

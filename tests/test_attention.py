@@ -1,0 +1,260 @@
+"""Segment attention mass: equal to the sums of eager attention weights, whatever the model, mask and padding."""
+
+import threading
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import (
+    BertConfig,
+    BertModel,
+    Gemma2Config,
+    Gemma2ForCausalLM,
+    GptOssConfig,
+    GptOssForCausalLM,
+    LlamaConfig,
+    LlamaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+    Qwen3Config,
+    Qwen3ForCausalLM,
+)
+
+from mindscape import attention
+from mindscape.attention import mean_segment_mass, segment_mass, segment_mass_batch
+from mindscape.errors import InputError
+
+SMALL = {
+    "vocab_size": 64,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+}
+SHARP = {"initializer_range": 0.3}  # weights large enough that attention is far from uniform
+
+
+def tiny(config, kind):
+    torch.manual_seed(0)
+    return kind(config).eval()
+
+
+@pytest.fixture(scope="module")
+def llama():
+    return tiny(LlamaConfig(**SMALL, **SHARP), LlamaForCausalLM)
+
+
+MODELS = {
+    "llama": lambda: tiny(LlamaConfig(**SMALL, **SHARP), LlamaForCausalLM),
+    "qwen2": lambda: tiny(Qwen2Config(**SMALL, **SHARP), Qwen2ForCausalLM),
+    "qwen3": lambda: tiny(Qwen3Config(**SMALL, **SHARP, head_dim=16), Qwen3ForCausalLM),
+    "sliding window": lambda: tiny(MistralConfig(**SMALL, **SHARP, sliding_window=7), MistralForCausalLM),
+    "bidirectional": lambda: tiny(
+        BertConfig(**{k: v for k, v in SMALL.items() if k != "num_key_value_heads"}, **SHARP), BertModel
+    ),
+}
+
+
+def eager_mass(model, ids, rows, segments, **inputs):
+    """The slow way: all attention weights, then sums. (layers, heads, rows, segments) of the first text."""
+    model.set_attn_implementation("eager")
+    try:
+        with torch.no_grad():
+            weights = torch.stack(model(ids, output_attentions=True, **inputs).attentions)[:, 0]
+    finally:
+        model.set_attn_implementation("sdpa")
+    return torch.stack([weights[:, :, list(rows), start:end].sum(-1) for start, end in segments], -1)
+
+
+def ids_of(n, seed=1):
+    return torch.randint(0, 64, (1, n), generator=torch.Generator().manual_seed(seed))
+
+
+@pytest.mark.parametrize("rows", [[0, 5, 29, 29, 3], range(30), [-1]], ids=["few", "all", "last"])
+@pytest.mark.parametrize("name", MODELS)
+def test_equals_eager_attention(name, rows):
+    model, ids = MODELS[name](), ids_of(30)
+    segments = [(0, 4), (2, 11), (11, 30), (7, 8)]  # overlapping, one token, far apart
+    mass = segment_mass(model, ids, rows, segments)
+    assert mass.shape == (3, 4, len(rows), 4)
+    assert (mass - eager_mass(model, ids, rows, segments)).abs().max() < 1e-5
+    mean = segment_mass(model, ids, rows, segments, average_heads=True)
+    assert torch.allclose(mean, mass.mean(1), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["llama", "qwen2", "qwen3", "sliding window"])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_padding_changes_nothing(name, side):
+    model = MODELS[name]()
+    lengths, n = (5, 19, 12), 19
+    rows = [[0, 4], range(19), [-1, 3, 7]]
+    segments = [[(0, 2), (2, 5)], [(0, 19)], [(1, 4), (4, 5), (0, 12)]]
+    ids, mask = torch.zeros(3, n, dtype=torch.long), torch.zeros(3, n, dtype=torch.long)
+    for i, length in enumerate(lengths):
+        place = slice(n - length, n) if side == "left" else slice(0, length)
+        ids[i, place], mask[i, place] = ids_of(length, seed=i), 1
+    for asked in (rows, [range(length) for length in lengths]):  # SDPA beside it, and all rows by blocks
+        batch = segment_mass_batch(model, ids, mask, asked, segments)
+        for i, length in enumerate(lengths):
+            assert (batch[i] - eager_mass(model, ids_of(length, seed=i), asked[i], segments[i])).abs().max() < 1e-5
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.data())
+def test_tiles_sum_to_one(llama, data):
+    n = data.draw(st.integers(1, 40))
+    cuts = sorted({0, n, *data.draw(st.lists(st.integers(1, n), max_size=5))})
+    rows = data.draw(st.lists(st.integers(-n, n - 1), min_size=1, max_size=n))
+    mass = segment_mass(llama, ids_of(n), rows, list(zip(cuts, cuts[1:], strict=False)))
+    assert torch.allclose(mass.sum(-1), torch.ones(()), atol=1e-5)
+    assert mass.min() >= 0
+    for i, row in enumerate(rows):  # what comes after the row has exactly no mass
+        later = [j for j, start in enumerate(cuts[:-1]) if start > row % n]
+        assert not mass[:, :, i, later].any()
+
+
+def test_several_blocks_of_rows_equal_one(llama, monkeypatch):
+    ids, segments = ids_of(100), [(0, 10), (40, 90)]
+    once = segment_mass(llama, ids, range(100), segments)
+    monkeypatch.setattr(attention, "_BLOCK", 1)  # 32 rows at a time
+    assert (segment_mass(llama, ids, range(100), segments) - once).abs().max() < 1e-5
+    assert (segment_mass(llama, ids, range(0, 100, 3), segments) - once[:, :, ::3]).abs().max() < 1e-5
+
+
+def test_mean_between_segments(llama):
+    ids, summary, chunks, question = ids_of(40), (0, 8), [(8, 20), (18, 33)], (33, 40)
+    mean = mean_segment_mass(llama, ids, [*chunks, question], [summary, *chunks])
+    mass = segment_mass(llama, ids, range(40), [summary, *chunks]).mean(1)
+    assert mean.shape == (3, 3, 3)
+    for i, (start, end) in enumerate([*chunks, question]):
+        assert torch.allclose(mean[:, i], mass[:, start:end].mean(1), atol=1e-6)
+
+
+def test_smollm2_on_a_play(smollm2, tokenizer):
+    text = "HAMLET. To be, or not to be, that is the question. 哈姆雷特:生存还是毁灭,这是一个问题。\n" * 6
+    ids = tokenizer(text, return_tensors="pt").input_ids[:, :180]
+    segments = [(0, 1), (0, 90), (90, 120), (100, 180)]
+    naive = eager_mass(smollm2, ids, range(180), segments)
+    assert (segment_mass(smollm2, ids, range(180), segments) - naive).abs().max() < 1e-5
+    assert (segment_mass(smollm2, ids, [7, -1], segments) - naive[:, :, [7, -1]]).abs().max() < 1e-5
+
+
+def test_no_matrix_is_kept(llama):
+    """Peak memory is not a matter for a unit test; that no n x n tensor outlives a block is."""
+    sizes, real = [], torch.Tensor.softmax
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(attention, "_BLOCK", 1)
+        patch.setattr(torch.Tensor, "softmax", lambda x, *a, **k: sizes.append(x.shape) or real(x, *a, **k))
+        segment_mass(llama, ids_of(200), range(200), [(0, 200)])
+    assert max(shape[1] for shape in sizes) == 32
+
+
+def test_plain_lists_will_do(llama):
+    mass = segment_mass(llama, [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8], [11], [[0, 6], [6, 12]])
+    assert torch.equal(
+        mass, segment_mass(llama, torch.tensor([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]), [-1], [(0, 6), (6, 12)])
+    )
+
+
+@pytest.mark.parametrize("implementation", ["sdpa", "eager"])
+def test_the_model_is_left_as_it_was(llama, implementation):
+    llama.set_attn_implementation(implementation)
+    try:
+        segment_mass(llama, ids_of(9), [1], [(0, 3)])
+        assert llama.config._attn_implementation == implementation
+        with pytest.raises(IndexError):  # id 99 is not in the vocabulary: the forward pass itself fails
+            segment_mass(llama, [1, 99], [1], [(0, 1)])
+        assert llama.config._attn_implementation == implementation
+        assert attention._active.get() is None
+    finally:
+        llama.set_attn_implementation("sdpa")
+
+
+def test_threads_do_not_mix(llama):
+    texts = [ids_of(n, seed=n) for n in range(5, 17)]
+    alone = [segment_mass(llama, ids, [-1], [(0, 2), (2, 5)]) for ids in texts]
+    together, stop = [None] * len(texts), threading.Event()
+
+    def measure(i):
+        together[i] = segment_mass(llama, texts[i], [-1], [(0, 2), (2, 5)])
+
+    def just_run():
+        while not stop.is_set():
+            with torch.no_grad():
+                llama(texts[0])
+
+    bystander = threading.Thread(target=just_run)
+    bystander.start()
+    threads = [threading.Thread(target=measure, args=(i,)) for i in range(len(texts))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    stop.set()
+    bystander.join()
+    assert all(torch.equal(a, b) for a, b in zip(alone, together, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("rows", "segments", "said"),
+    [
+        ([0], [(0, 2), (3, 3)], r"segment 1 \(3, 3\) is empty"),
+        ([0], [(0, 13)], r"segment 0 \(0, 13\) is out of range: .* 12 tokens"),
+        ([0], [(-1, 3)], r"segment 0 \(-1, 3\) is out of range"),
+        ([0], [(5, 2)], r"segment 0 \(5, 2\) is out of range"),
+        ([0], [5], r"segment 0 is 5: expected \(start, end\)"),
+        ([0], [], "no segment was given"),
+        ([], [(0, 2)], "at least one token position"),
+        ([0.5], [(0, 2)], "at least one token position"),
+        ([12], [(0, 2)], "row 12 is out of range: the text has 12 tokens"),
+        ([-13], [(0, 2)], "row -13 is out of range"),
+    ],
+)
+def test_bad_rows_and_segments(llama, rows, segments, said):
+    with pytest.raises(InputError, match=said):
+        segment_mass(llama, ids_of(12), rows, segments)
+
+
+def test_bad_batches(llama):
+    ids = torch.ones(2, 4, dtype=torch.long)
+    with pytest.raises(InputError, match="segment_mass_batch takes a batch"):
+        segment_mass(llama, ids, [0], [(0, 1)])
+    with pytest.raises(InputError, match=r"\(2, 4\) and attention_mask \(2, 3\)"):
+        segment_mass_batch(llama, ids, ids[:, :3], [[0]] * 2, [[(0, 1)]] * 2)
+    with pytest.raises(InputError, match="2 texts, 1 lists of rows"):
+        segment_mass_batch(llama, ids, ids, [[0]], [[(0, 1)]] * 2)
+    with pytest.raises(InputError, match="text 1 has a hole"):
+        segment_mass_batch(llama, ids, torch.tensor([[1, 1, 1, 1], [1, 0, 1, 1]]), [[0]] * 2, [[(0, 1)]] * 2)
+    with pytest.raises(InputError, match="text 0 has no token"):
+        segment_mass_batch(llama, ids, torch.tensor([[0] * 4, [1] * 4]), [[0]] * 2, [[(0, 1)]] * 2)
+
+
+def test_other_kinds_of_attention_are_refused():
+    sinks = GptOssForCausalLM(GptOssConfig(**SMALL, head_dim=8, num_local_experts=2, num_experts_per_tok=1)).eval()
+    with pytest.raises(InputError, match="cannot run SDPA"):
+        segment_mass(sinks, ids_of(9), [1], [(0, 3)])
+    capped = Gemma2ForCausalLM(Gemma2Config(**SMALL, head_dim=8, attn_logit_softcapping=50.0)).eval()
+    with pytest.raises(InputError, match="cannot run SDPA"):
+        segment_mass(capped, ids_of(9), [1], [(0, 3)])
+    training = LlamaForCausalLM(LlamaConfig(**SMALL)).train()
+    with pytest.raises(InputError, match="training mode"):
+        segment_mass(training, ids_of(9), [1], [(0, 3)])
+
+
+@pytest.mark.parametrize("name", ["softcap", "s_aux", "position_bias"])
+def test_a_layer_that_changes_its_scores_is_refused(llama, name):
+    layer, states = llama.model.layers[0].self_attn, torch.ones(1, 4, 3, 8)
+    with pytest.raises(InputError, match=f"LlamaAttention uses {name}"), attention._recording(llama.model, object()):
+        attention._attention(layer, states, states, states, None, **{name: torch.ones(1)})
+
+
+def test_the_measurements_run(tmp_path, llama, capfd):
+    llama.save_pretrained(tmp_path)
+    capfd.readouterr()
+    assert attention.overhead(llama, tokens=64, runs=2) > 0
+    assert abs(attention.extra_megabytes(tmp_path, tokens=64)) < 200
+    assert capfd.readouterr().err == ""
