@@ -121,3 +121,9 @@ def test_one_sentence(text, language, limit, expected):
 def test_refuses(arguments, said):
     with pytest.raises(InputError, match=said):
         extractive.summarise(*arguments)
+
+
+def test_where_nothing_fits_the_central_sentence_is_cut():
+    text = "Rain fell on hills. The king met the witch on hills of rain. The witch met rain."
+    (span,) = extractive.select(text, "en", max_characters=None, max_sentences=1)
+    assert extractive.summarise(text, "en", 12) == text[span.start : span.end][:12] == "The king met"

@@ -7,7 +7,7 @@ Taught in notebook 00; the method is Efron's percentile bootstrap (Efron and Tib
 corrects nothing for many comparisons, and an interval says nothing about corpora, seeds or models that were not drawn.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,32 +112,38 @@ def _checked(name: str, values: ArrayLike) -> np.ndarray:
     return values
 
 
-def _draws(values, statistic, groups, resamples, seed) -> np.ndarray:
+def _draws(
+    values: np.ndarray, statistic: Callable, groups: Sequence[Hashable] | None, resamples: int, seed: int
+) -> np.ndarray:
     """The statistic of each resample: shape (resamples,)."""
     if resamples < 1:
         raise InputError(f"resamples is {resamples}: expected 1 or more")
     rng = np.random.default_rng(seed)
-    if groups is None:
-        rows = max(1, _CELLS // len(values))
-        sizes = [min(rows, resamples - start) for start in range(0, resamples, rows)]
-        draws = [statistic(values[rng.integers(len(values), size=(size, len(values)))], axis=-1) for size in sizes]
-    else:
-        members = _members(groups, len(values))
-        draws = [
-            [
-                statistic(
-                    values[np.concatenate([members[i] for i in rng.integers(len(members), size=len(members))])], axis=-1
-                )
-            ]
-            for _ in range(resamples)
-        ]
-    shapes = {np.shape(draw) for draw in draws}
-    if () in shapes:
+    blocks = _drawn(values, resamples, rng) if groups is None else _drawn_by_group(values, groups, resamples, rng)
+    draws = [statistic(block, axis=-1) for block in blocks]
+    if any(np.ndim(draw) == 0 for draw in draws):
         raise InputError("the statistic gave one number for many samples: expected a function of (array, axis)")
     draws = np.concatenate(draws)
     if not np.isfinite(draws).all():
         raise InputError("the statistic is not finite in every resample: an interval has no meaning then")
     return draws
+
+
+def _drawn(values: np.ndarray, resamples: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Resamples of single values, many at a time: shape (some, n)."""
+    most = max(1, _CELLS // len(values))
+    for start in range(0, resamples, most):
+        yield values[rng.integers(len(values), size=(min(most, resamples - start), len(values)))]
+
+
+def _drawn_by_group(
+    values: np.ndarray, groups: Sequence[Hashable], resamples: int, rng: np.random.Generator
+) -> Iterator[np.ndarray]:
+    """Resamples of whole groups, one at a time since their lengths differ: shape (1, as many as the groups hold)."""
+    members = _members(groups, len(values))
+    for _ in range(resamples):
+        chosen = rng.integers(len(members), size=len(members))
+        yield values[np.concatenate([members[i] for i in chosen])][np.newaxis]
 
 
 def _members(groups: Sequence[Hashable], n: int) -> list[np.ndarray]:
