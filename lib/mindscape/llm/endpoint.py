@@ -119,16 +119,17 @@ class Endpoint:
         return self._gather([job(prompt) for prompt in prompts])
 
     def _reply(self, answer: Any, prompt: Prompt, seconds: float) -> Reply:
-        choice = self._choice(answer)
-        text = choice.text if isinstance(prompt, str) else choice.message.content
+        choice = self._choice(answer, "text" if isinstance(prompt, str) else "message")
+        message = getattr(choice, "message", None)
+        text = choice.text if message is None else message.content
         calls, invalid = [], ""
-        for i, call in enumerate([] if isinstance(prompt, str) else choice.message.tool_calls or []):
+        for i, call in enumerate(getattr(message, "tool_calls", None) or ()):
             try:
                 calls.append(tool_call(call.function.name, call.function.arguments, call.id or f"call_{i}"))
             except ValueError as error:
                 invalid = f"the reply holds a tool call that cannot be read: {error}"
-        if getattr(getattr(choice, "message", None), "refusal", None):
-            invalid = f"the model refused: {choice.message.refusal:.200}"
+        if getattr(message, "refusal", None):
+            invalid = f"the model refused: {message.refusal:.200}"
         usage = answer.usage
         return Reply(
             text=text or "",
@@ -140,14 +141,11 @@ class Endpoint:
             invalid=invalid,
         )
 
-    def _choice(self, answer: Any) -> Any:
+    def _choice(self, answer: Any, holds: str) -> Any:
         """The first choice of a completion. The client passes on whatever came with status 200, so look at it."""
-        try:
-            choice = answer.choices[0]
-            if hasattr(choice, "message") or isinstance(choice.text, str):
-                return choice
-        except (AttributeError, TypeError, IndexError):
-            pass
+        choice = next(iter(getattr(answer, "choices", None) or ()), None)
+        if getattr(choice, holds, None) is not None:
+            return choice
         got = answer if isinstance(answer, str) else getattr(answer, "model_dump_json", lambda: repr(answer))()
         page = " (a web page: is the base URL right? it usually ends in /v1)" if "<html" in got.lower() else ""
         raise LLMError(f"{self.url}: the answer is not a completion{page}: {self._clean(got)}")
@@ -168,7 +166,7 @@ class Endpoint:
                 answer = await client.completions.create(
                     model=self.model, prompt=text, echo=True, logprobs=1, max_tokens=1, temperature=0.0
                 )
-                choice = self._choice(answer)
+                choice = self._choice(answer, "text")
                 given = choice.logprobs
                 offsets, logprobs = getattr(given, "text_offset", None), getattr(given, "token_logprobs", None)
                 if not choice.text.startswith(text) or not offsets or not logprobs or len(offsets) != len(logprobs):
@@ -228,8 +226,8 @@ class Endpoint:
                 yield from iter(results.get, None)
             finally:
                 if not done.done():
-                    loop, task = running[0]
-                    loop.call_soon_threadsafe(task.cancel)
+                    for loop, task in running:
+                        loop.call_soon_threadsafe(task.cancel)
             done.result()
         if failures:
             raise failures[0]

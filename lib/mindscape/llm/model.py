@@ -172,7 +172,7 @@ class LanguageModel:
         how, tools = Sampling(**sampling), checked(tools)
         form = None if schema is None else json_by_schema.json_schema(schema)
         keys = _keys(self.fingerprint, [question(prompt, how, tools, form) for prompt in listed])
-        known = self.store.get(keys) if self.store else {}
+        known = self.store.get(keys) if self.store is not None else {}
         new = {key: prompt for key, prompt in zip(keys, listed, strict=True) if key not in known}
         read = sum(self.backend.count_tokens(prompt, tools) for prompt in new.values())
         written = len(new) * how.max_new_tokens
@@ -210,7 +210,7 @@ class LanguageModel:
     ) -> list[Any]:
         """A result a question, in order: out of the store, or asked, the same question once."""
         keys = _keys(self.fingerprint, questions)
-        stored = self.store.get(keys) if self.store else {}
+        stored = self.store.get(keys) if self.store is not None else {}
         results = {key: check(restore(json.loads(value))) for key, value in stored.items()}
         first = {key: i for i, key in reversed(list(enumerate(keys)))}
         for key, result in results.items():
@@ -224,7 +224,7 @@ class LanguageModel:
                 result = check(raw)
                 self.ledger.add(self.name, result)
                 self._write(questions[i], raw)
-                if self.store and not getattr(result, "invalid", ""):
+                if self.store is not None and not getattr(result, "invalid", ""):
                     self.store.put({keys[i]: json.dumps(raw.stored(), ensure_ascii=False).encode()})
                 results[keys[i]] = result
         asked_now = {keys[i] for i in first.values() if keys[i] not in stored}

@@ -1,0 +1,314 @@
+"""The endpoint: against a real OpenAI-compatible server on loopback, and against one that misbehaves."""
+
+import json
+import subprocess
+import sys
+import time
+from email.utils import formatdate
+
+import pytest
+import torch
+from pydantic import BaseModel
+from servers import Scripted, completion, cut, drip, hang, llama_server, page, says, send, status, truncated
+
+from mindscape import llm
+from mindscape.errors import InputError, LLMError
+from mindscape.llm.endpoint import Endpoint, _retry_after
+from mindscape.llm.local import Local
+from mindscape.store import Store
+
+KEY = "sk-verysecret"
+HELLO = [{"role": "user", "content": "Who's there?"}]
+
+
+class Person(BaseModel):
+    name: str
+    age: int
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def at(server: Scripted, **options) -> llm.LanguageModel:
+    return llm.LanguageModel(Endpoint("some-model", base_url=server.url, **options))
+
+
+# ---------------------------------------------------------------- a real server
+
+
+@pytest.fixture(scope="module")
+def real():
+    pytest.importorskip("xllamacpp", reason="the extra `serve` is not installed")
+    from mindscape import assets
+
+    with llama_server(next(assets.fetch("smollm2").glob("*.gguf"))) as url:
+        yield url
+
+
+@pytest.fixture
+def served(real):
+    return llm.LanguageModel(Endpoint("smollm2", base_url=real, concurrency=2))
+
+
+def test_real_complete(served):
+    reply = served.complete("The capital of France is", max_new_tokens=3)
+    assert reply.text.startswith(" Paris")
+    assert (reply.prompt_tokens, reply.completion_tokens, reply.finish) == (5, 3, "length")
+
+
+def test_real_chat_stops(served):
+    reply = served.chat([{"role": "user", "content": "Count: one two three"}], max_new_tokens=30, stop=["two"])
+    assert "two" not in reply.text and reply.seconds > 0
+
+
+def test_real_schema_and_several_calls(served):
+    ages = [20, 31, 42]
+    asked = [[{"role": "user", "content": f"Bob is {age} years old. Name and age as JSON."}] for age in ages]
+    assert [reply.parsed for reply in served.chat(asked, schema=Person, max_new_tokens=40)] == [
+        Person(name="Bob", age=age) for age in ages
+    ]
+    assert served.ledger.calls == 3 and served.ledger.rejects == 0
+
+
+def test_real_server_without_log_probabilities_says_so(served):
+    with pytest.raises(LLMError, match="gives no log-probabilities"):
+        served.score("The capital of France is", [" Paris"])
+
+
+# ---------------------------------------------------------------- one that misbehaves
+
+
+def test_429_waits_as_long_as_it_is_told():
+    with Scripted(status(429, Retry_After="0.3"), says("Francisco")) as server:
+        began = time.monotonic()
+        assert at(server).chat(HELLO).text == "Francisco"
+        assert time.monotonic() - began >= 0.3
+        assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize("trouble", [status(500), status(503), truncated, cut, hang(0.6)])
+def test_passing_trouble_is_tried_again(trouble):
+    with Scripted(trouble, says("Francisco")) as server:
+        assert at(server, timeout=0.3).chat(HELLO).text == "Francisco"
+        assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("trouble", "said"),
+    [
+        (status(500, "disk on fire"), r"HTTP 500: .*disk on fire.* \(2 tries\)"),
+        (hang(0.6), r"no answer within 0\.3 s \(2 tries\)"),
+        (cut, r"the connection failed: .*\(2 tries\)"),
+        (truncated, r"not the JSON it claims to be: .*\(2 tries\)"),
+    ],
+)
+def test_lasting_trouble_is_one_line_with_url_and_cause(trouble, said):
+    with Scripted(trouble) as server:
+        with pytest.raises(LLMError, match=said) as caught:
+            at(server, timeout=0.3, retries=1).chat(HELLO)
+        assert str(caught.value).startswith(server.url) and "\n" not in str(caught.value)
+        assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("trouble", "said"),
+    [
+        (page, "a web page: is the base URL right"),
+        (status(404, "no such model"), "HTTP 404: .*no such model"),
+        (status(429, "pay first", "insufficient_quota"), "HTTP 429: .*pay first"),
+        (status(429, Retry_After="3600"), "it asks to wait 3600 s"),
+        (lambda h, _: send(h, b'{"choices": []}'), "not a completion"),
+        (lambda h, _: send(h, b"[1, 2]"), "not a completion"),
+        (lambda h, _: send(h, b'"hello"'), "not a completion"),
+        (lambda h, _: send(h, b'{"choices": [{"index": 0}]}'), "not a completion"),
+    ],
+)
+def test_hopeless_trouble_is_not_tried_again(trouble, said):
+    with Scripted(trouble) as server:
+        with pytest.raises(LLMError, match=said) as caught:
+            at(server).chat(HELLO)
+        assert "\n" not in str(caught.value)
+        assert len(server.asked) == 1
+
+
+def test_the_total_time_is_bounded_even_if_bytes_keep_coming():
+    with Scripted(drip(5)) as server:
+        began = time.monotonic()
+        with pytest.raises(LLMError, match=r"nothing usable within 0\.5 s"):
+            at(server, timeout=5, total_timeout=0.5).chat(HELLO)
+        assert time.monotonic() - began < 3
+
+
+def test_no_server_at_all():
+    with Scripted(page) as server:
+        url = server.url
+    with pytest.raises(LLMError, match="the connection failed"):
+        llm.LanguageModel(Endpoint("m", base_url=url, retries=0)).chat(HELLO)
+
+
+def test_the_key_is_sent_and_never_shown(tmp_path):
+    echo = status(401, f"Incorrect API key provided: {KEY}")
+    with Scripted(says("Francisco"), echo) as server:
+        store, record = Store(tmp_path / "s.sqlite"), tmp_path / "r.jsonl"
+        model = llm.LanguageModel(Endpoint("m", base_url=server.url), store=store, record=record)
+        model.chat(HELLO)
+        assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+        with pytest.raises(LLMError, match=r"Incorrect API key provided: \*\*\*") as caught:
+            model.complete("x")
+        store.close()
+        written = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+        assert KEY not in str(caught.value) + repr(model) + str(model.ledger) and KEY.encode() not in written
+
+
+def test_a_password_in_the_url_is_not_shown():
+    endpoint = Endpoint("m", base_url="http://user:hunter2@127.0.0.1:9/v1", retries=0)
+    with pytest.raises(LLMError) as caught:
+        llm.LanguageModel(endpoint).chat(HELLO)
+    assert "hunter2" not in str(caught.value) and "127.0.0.1:9" in str(caught.value)
+
+
+def test_no_key(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with pytest.raises(InputError, match="set OPENAI_API_KEY .*any value"):
+        llm.load("openai:gpt-4o")
+
+
+def test_base_url_from_the_environment(monkeypatch):
+    with Scripted(says("Francisco")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert llm.load("openai:m", cache=False).chat(HELLO).text == "Francisco"
+    monkeypatch.setenv("OPENAI_BASE_URL", "localhost")
+    with pytest.raises(InputError, match="expected something like http"):
+        llm.load("openai:m")
+
+
+def test_order_is_kept_and_concurrency_bounded():
+    def slow_echo(handler, body):
+        text = body["messages"][0]["content"]
+        time.sleep(0.02 * (int(text) % 3))
+        send(handler, completion(text))
+
+    with Scripted(slow_echo) as server:
+        replies = at(server, concurrency=3).chat([[{"role": "user", "content": str(i)}] for i in range(12)])
+        assert [reply.text for reply in replies] == [str(i) for i in range(12)]
+        assert 2 <= server.most_together <= 3
+
+
+def test_a_failure_keeps_what_others_brought(tmp_path):
+    def behave(handler, body):
+        bad = body["messages"][0]["content"] == "bad"
+        status(400)(handler, body) if bad else send(handler, completion("fine"))
+
+    asked = [[{"role": "user", "content": text}] for text in ("one", "two", "bad", "three")]
+    with Scripted(behave) as server:
+        model = llm.LanguageModel(Endpoint("m", base_url=server.url, concurrency=1), store=Store(tmp_path / "s.sqlite"))
+        with pytest.raises(LLMError, match="HTTP 400"):
+            model.chat(asked)
+        assert model.estimate(asked).cached == 2  # not the third, and the fourth was not begun
+
+
+def test_what_is_sent():
+    with Scripted(says('{"name": "Bob", "age": 3}')) as server:
+        model = at(server)
+        model.chat(HELLO, schema=Person, max_new_tokens=7, temperature=0.5, top_p=0.9, seed=4, stop="END")
+        sent = server.asked[0]
+        assert {k: sent[k] for k in ("max_tokens", "temperature", "top_p", "seed", "stop")} == {
+            "max_tokens": 7, "temperature": 0.5, "top_p": 0.9, "seed": 4, "stop": ["END"],
+        }  # fmt: skip
+        form = sent["response_format"]["json_schema"]
+        assert form["name"] == "Person" and form["strict"] is False  # pydantic's objects are open by default
+        assert sent["messages"] == HELLO
+
+
+def test_tools_there_and_back():
+    tools = [{"type": "function", "function": {"name": "search", "parameters": {"type": "object"}}}]
+    call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"query": "Yorick"}'}}
+    with Scripted(says(None, tool_calls=[call]), says("A jester.")) as server:
+        model = at(server)
+        reply = model.chat(HELLO, tools=tools)
+        assert reply.tool_calls == (llm.ToolCall("search", {"query": "Yorick"}, "c1"),) and not reply.invalid
+        result = {"role": "tool", "tool_call_id": "c1", "content": "a skull"}
+        assert model.chat([*HELLO, reply.message, result], tools=tools).text == "A jester."
+        sent = server.asked[1]["messages"][1]["tool_calls"][0]
+        assert json.loads(sent["function"]["arguments"]) == {"query": "Yorick"} and sent["id"] == "c1"
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ({"tool_calls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{oops"}}]}, "read"),
+        ({"tool_calls": [{"id": "c", "type": "function", "function": {"name": "g", "arguments": "{}"}}]}, "not: g"),
+        ({"refusal": "I would rather not"}, "refused: I would rather not"),
+        ({}, "empty"),
+    ],
+)
+def test_replies_that_cannot_be_used(message, said):
+    tools = [{"type": "function", "function": {"name": "f", "parameters": {}}}]
+    with Scripted(says("", **message)) as server:
+        model = at(server)
+        assert said in model.chat(HELLO, tools=tools).invalid
+        assert model.ledger.rejects == 1
+
+
+def test_scores_by_echo_equal_local_ones(smollm2, tokenizer):
+    """A server that echoes log-probabilities as vLLM does, around the model that the local backend runs."""
+
+    def behave(handler, body):
+        encoded = tokenizer(body["prompt"], return_offsets_mapping=True)
+        ids = torch.tensor([encoded["input_ids"]])
+        with torch.inference_mode():
+            logprobs = smollm2(ids).logits[0].log_softmax(-1)
+        given = [None, *logprobs[:-1].gather(1, ids[0, 1:, None])[:, 0].tolist(), -1.0]
+        offsets = [start for start, _ in encoded["offset_mapping"]] + [len(body["prompt"])]
+        choice = {"index": 0, "text": body["prompt"] + ".", "finish_reason": "length"}
+        choice["logprobs"] = {"text_offset": offsets, "token_logprobs": given}
+        send(handler, json.dumps({"choices": [choice]}).encode())
+
+    prompt, continuations = "The capital of France is", [" Paris", " the city of Rome"]
+    local = llm.LanguageModel(Local(smollm2, tokenizer, "local")).score(prompt, continuations)
+    with Scripted(behave) as server:
+        model = at(server, concurrency=1)
+        for ours, theirs in zip(local, model.score(prompt, continuations), strict=True):
+            assert theirs.logprob == pytest.approx(ours.logprob, abs=1e-4)
+            assert (theirs.tokens, theirs.prompt_tokens) == (ours.tokens, ours.prompt_tokens)
+        with pytest.raises(LLMError, match="first token"):
+            model.score("", ["Paris"])
+        with pytest.raises(LLMError, match="raw text only"):
+            model.score(HELLO, ["Francisco"])
+
+
+def test_retry_after_in_its_three_forms():
+    assert _retry_after({"retry-after": "2.5"}) == 2.5
+    assert _retry_after({"retry-after-ms": "250"}) == 0.25
+    assert 50 < _retry_after({"retry-after": formatdate(time.time() + 60, usegmt=True)}) <= 60
+    assert _retry_after({}) is None and _retry_after({"retry-after": "soon"}) is None
+
+
+KILLED = """
+import sys
+from mindscape.llm import LanguageModel
+from mindscape.llm.endpoint import Endpoint
+from mindscape.store import Store
+model = LanguageModel(Endpoint("m", base_url=sys.argv[1], concurrency=1), store=Store(sys.argv[2]))
+model.chat([[{"role": "user", "content": str(i)}] for i in range(6)])
+"""
+
+
+def test_a_killed_run_loses_only_what_was_under_way(tmp_path):
+    store = tmp_path / "s.sqlite"
+    asked = [[{"role": "user", "content": str(i)}] for i in range(6)]
+    with Scripted(says("a"), says("b"), says("c"), hang(60)) as server:
+        process = subprocess.Popen([sys.executable, "-c", KILLED, server.url, str(store)])
+        deadline = time.monotonic() + 30
+        while len(server.asked) < 4 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.kill()
+        process.wait()
+        server.script[:] = [says("late")]
+        model = llm.LanguageModel(Endpoint("m", base_url=server.url), store=Store(store))
+        before = len(server.asked)
+        texts = [reply.text for reply in model.chat(asked)]
+        assert texts == ["a", "b", "c", "late", "late", "late"]
+        assert len(server.asked) - before == 3 and model.ledger.cached == 3

@@ -1,0 +1,321 @@
+"""The local backend: batched and shared against plain runs of transformers, constraints, and bad input."""
+
+from typing import Literal
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel, Field
+from transformers import AutoModelForCausalLM, Qwen2Config, Qwen3Config
+
+from mindscape import llm
+from mindscape.errors import InputError, LLMError
+from mindscape.llm import local
+from mindscape.llm.local import Local
+
+SUMMARY = (
+    "Prince Hamlet of Denmark learns from a ghost that his uncle Claudius murdered his father, took the crown and "
+    "married his mother. He feigns madness, has players act the crime, and kills Polonius by mistake. Ophelia drowns. "
+)
+PROMPTS = [
+    SUMMARY + "Question: Who is the king? Answer:",
+    SUMMARY + "Question: Which of them was killed by mistake, behind a curtain, in the queen's room? Answer:",
+    "The capital of France is",
+    "生存还是毁灭，这是一个值得考虑的问题；",
+    SUMMARY + "哈姆雷特是谁？",
+]
+CONTINUATIONS = [" Claudius", " Polonius, of course.", "默然忍受命运的暴虐的毒箭", ""]
+
+
+@pytest.fixture(scope="module")
+def backend(smollm2, tokenizer):
+    torch.set_num_threads(1)
+    return Local(smollm2, tokenizer, "embedded")
+
+
+@pytest.fixture(scope="module")
+def model(backend):
+    return llm.LanguageModel(backend)
+
+
+def plain_text(backend, prompt, new=8):
+    """One prompt alone, through transformers' own generate."""
+    ids = backend.tokenizer(prompt, return_tensors="pt")["input_ids"]
+    out = backend.model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=new, do_sample=False)
+    return backend.tokenizer.decode(out[0, ids.shape[1] :], skip_special_tokens=True)
+
+
+def plain_score(backend, prompt, continuation):
+    """One pair alone: a forward pass over all tokens, log-softmax of all logits."""
+    before = backend.tokenizer(prompt)["input_ids"]
+    after = backend.tokenizer(continuation, add_special_tokens=False)["input_ids"]
+    with torch.inference_mode():
+        logprobs = backend.model(torch.tensor([before + after])).logits[0].float().log_softmax(-1)
+    return sum(logprobs[len(before) - 1 + i, token].item() for i, token in enumerate(after)), len(after)
+
+
+def tiny(config, folder, tokenizer):
+    """A random model of a real architecture, saved as any model is."""
+    torch.manual_seed(0)
+    AutoModelForCausalLM.from_config(config, dtype=torch.float32).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+SIZES = {
+    "vocab_size": 49152, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "max_position_embeddings": 512, "initializer_range": 0.3, "eos_token_id": 2,
+    "bos_token_id": 1,
+}  # fmt: skip
+CONFIGS = {
+    "qwen2.5": Qwen2Config(**SIZES),
+    "qwen3": Qwen3Config(**SIZES, head_dim=8),
+    "sliding": Qwen2Config(**SIZES, use_sliding_window=True, sliding_window=16, max_window_layers=1),
+}
+
+
+@pytest.fixture(scope="module", params=CONFIGS)
+def random_model(request, tmp_path_factory, tokenizer):
+    folder = tiny(CONFIGS[request.param], tmp_path_factory.mktemp(request.param), tokenizer)
+    return llm.load(f"hf:{folder}", dtype="float32", device="cpu", cache=False)
+
+
+# ---------------------------------------------------------------- batched and shared = plain
+
+
+def test_greedy_texts_equal_a_plain_run(model, backend):
+    expected = [plain_text(backend, prompt) for prompt in PROMPTS]
+    assert [reply.text for reply in model.complete(PROMPTS, max_new_tokens=8)] == expected
+
+
+def test_scores_equal_a_plain_forward(model, backend):
+    got = model.score(PROMPTS, [CONTINUATIONS] * len(PROMPTS))
+    for prompt, scores in zip(PROMPTS, got, strict=True):
+        for continuation, score in zip(CONTINUATIONS, scores, strict=True):
+            logprob, tokens = plain_score(backend, prompt, continuation)
+            assert score.logprob == pytest.approx(logprob, abs=1e-4)
+            assert score.tokens == tokens
+            assert score.prompt_tokens == model.count_tokens(prompt)
+
+
+def test_random_models_agree_with_plain_runs(random_model):
+    backend = random_model.backend
+    assert backend.shares == (not getattr(backend.model.config, "use_sliding_window", False))
+    replies = random_model.complete(PROMPTS, max_new_tokens=6)
+    assert [reply.text for reply in replies] == [plain_text(backend, prompt, 6) for prompt in PROMPTS]
+    for prompt, scores in zip(PROMPTS, random_model.score(PROMPTS, [CONTINUATIONS] * len(PROMPTS)), strict=True):
+        for continuation, score in zip(CONTINUATIONS, scores, strict=True):
+            assert score.logprob == pytest.approx(plain_score(backend, prompt, continuation)[0], abs=1e-4)
+
+
+def test_a_long_continuation_is_read_in_pieces(random_model):
+    text = SUMMARY * 5
+    (score,) = random_model.score("Hamlet.", [text])
+    logprob, tokens = plain_score(random_model.backend, "Hamlet.", text)
+    assert score.tokens == tokens > 200
+    assert score.logprob == pytest.approx(logprob, rel=1e-6)
+
+
+def test_the_size_of_batches_changes_nothing(smollm2, tokenizer):
+    texts = []
+    for size, tokens in ((1, 9999), (2, 9999), (5, 200), (5, 9999)):
+        model = llm.LanguageModel(Local(smollm2, tokenizer, "m", batch_size=size, batch_tokens=tokens))
+        replies = model.complete(PROMPTS, max_new_tokens=4, temperature=0.8, top_p=0.9, seed=7)
+        texts.append([reply.text for reply in replies])
+    assert texts[0] == texts[1] == texts[2] == texts[3]
+
+
+def test_a_common_head_is_read_once(smollm2, tokenizer, monkeypatch):
+    read = []
+    forward = type(smollm2).forward
+    monkeypatch.setattr(
+        type(smollm2), "forward", lambda self, **kw: read.append(kw["input_ids"].numel()) or forward(self, **kw)
+    )
+    model = llm.LanguageModel(Local(smollm2, tokenizer, "counted", batch_size=4))
+    prompts = [SUMMARY + question for question in ("Who is king?", "Who drowns?", "Who haunts whom?", "Why?", "Where?")]
+    head, total = model.count_tokens(SUMMARY), sum(map(model.count_tokens, prompts))
+    model.complete(prompts, max_new_tokens=1)
+    assert sum(read) < head + 60 < total
+    read.clear()
+    model.score(prompts, [[" Yes", " No"]] * 5)
+    assert sum(read) < head + 120
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    rows=st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=60), min_size=1, max_size=12),
+    heads=st.integers(0, 50),
+    size=st.integers(1, 5),
+    call=st.sampled_from([0, 32, float("inf")]),
+)
+def test_batches_hold_every_row_once_and_share_true_heads(backend, rows, heads, size, call):
+    rows = [[7] * heads + row for row in rows]
+    most = [len(row) - 1 for row in rows]
+    backend = Local(backend.model, backend.tokenizer, "b", batch_size=size, batch_tokens=150)
+    batches = list(backend._batches(rows, most, range(len(rows)), 3, call))
+    assert [i for batch, _ in batches for i in batch] == list(range(len(rows)))
+    for batch, shared in batches:
+        assert len(batch) <= size
+        assert len(batch) == 1 or len(batch) * (max(len(rows[i]) for i in batch) + 3) <= 150
+        assert all(rows[i][:shared] == rows[batch[0]][:shared] and shared <= most[i] for i in batch)
+
+
+# ---------------------------------------------------------------- sampling
+
+
+def test_seeds(model):
+    def ask(**how):
+        return model.complete("My favourite colour is", max_new_tokens=8, **how).text
+
+    assert ask(temperature=1.0, seed=1) == ask(temperature=1.0, seed=1)
+    assert len({ask(temperature=1.0, seed=seed) for seed in range(4)}) > 1
+    assert ask(temperature=1.0, top_p=1e-6, seed=1) == ask()
+
+
+def test_draws_follow_the_softmax():
+    logits = torch.tensor([[0.0, 1.0, 2.0, float("-inf")]])
+    drawn = torch.cat([local._Drawn([seed])(logits, logits).argmax(1) for seed in range(4000)])
+    shares = torch.bincount(drawn, minlength=4) / 4000
+    assert torch.allclose(shares, logits.softmax(1)[0], atol=0.03)
+    assert shares[3] == 0
+
+
+def test_stop_and_finish(model):
+    whole = model.complete("One, two, three, four,", max_new_tokens=8)
+    assert whole.finish == "length" and whole.completion_tokens == 8 and "six" in whole.text
+    cut = model.complete("One, two, three, four,", max_new_tokens=8, stop=["six", "nothing"])
+    assert cut.finish == "stop" and cut.text == whole.text[: whole.text.index("six")]
+    assert cut.completion_tokens < 8
+    ended = model.chat([{"role": "user", "content": "Say hi."}], max_new_tokens=40)
+    assert ended.finish == "stop" and ended.completion_tokens < 40 and "<|" not in ended.text
+
+
+# ---------------------------------------------------------------- schema
+
+
+class Place(BaseModel):
+    kind: Literal["castle", "churchyard"]
+    rooms: list[str] = Field(min_length=1, max_length=2)
+    age: int = Field(ge=0, le=999)
+    名: str = Field(max_length=5)
+
+
+ASKED = [[{"role": "user", "content": text}] for text in ("Tell me about Elsinore.", "讲讲墓地。", "Rooms?")]
+
+
+def test_decoding_is_held_to_a_pydantic_model(model):
+    for reply in model.chat(ASKED, schema=Place, max_new_tokens=60, temperature=1.0, seed=3):
+        # A string without a bound may run into the limit of tokens; what ends by itself always fits.
+        assert reply.finish == "length" or isinstance(reply.parsed, Place)
+
+
+def test_decoding_is_held_to_a_json_schema(random_model):
+    small = {"type": "object", "properties": {"a": {"enum": [1, 2]}}, "required": ["a"], "additionalProperties": False}
+    for reply in random_model.chat(ASKED, schema=small):
+        assert reply.parsed in ({"a": 1}, {"a": 2}) and reply.finish == "stop"
+
+
+def test_a_reply_cut_off_is_invalid(model):
+    reply = model.chat([{"role": "user", "content": "Elsinore?"}], schema=Place, max_new_tokens=3)
+    assert "does not fit Place (cut off after 3 tokens)" in reply.invalid
+    with pytest.raises(LLMError, match="cut off"):
+        reply.parsed  # noqa: B018
+
+
+def test_a_schema_that_cannot_be_held_to(model):
+    with pytest.raises(InputError, match="cannot be held to the schema"):
+        model.chat([{"role": "user", "content": "?"}], schema={"type": "nonsense"})
+
+
+# ---------------------------------------------------------------- chat, tools
+
+SEARCH = {"type": "function", "function": {"name": "search", "description": "Find a passage.", "parameters": {}}}
+
+
+def test_tools_in_words_where_the_template_has_none(backend):
+    text = backend.tokenizer.decode(backend._tokens([{"role": "user", "content": "Who is Yorick?"}], [SEARCH]))
+    assert '{"name": "search"' in text and text.count("<|im_start|>system") == 1
+    assert text.endswith("<|im_start|>assistant\n")
+
+
+def test_tools_go_to_a_template_that_has_them(smollm2, tokenizer):
+    import copy
+
+    native = copy.deepcopy(tokenizer)
+    native.chat_template = "{{ tools | tojson }}{% for m in messages %}{{ m.role }}: {{ m.content }}{% endfor %}"
+    text = native.decode(Local(smollm2, native, "n")._tokens([{"role": "user", "content": "Who?"}], [SEARCH]))
+    assert text.startswith('[{"type": "function"') and text.endswith("user: Who?")
+
+
+def test_scores_of_a_conversation(model, backend):
+    asked = [{"role": "user", "content": "Is snow white?"}]
+    (score,) = model.score(asked, ["Yes"])
+    text = backend.tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=True)
+    assert score.logprob == pytest.approx(plain_score(backend, text, "Yes")[0], abs=1e-4)
+
+
+def test_an_empty_prompt_stands_for_the_beginning(model, backend):
+    (score,) = model.score("", ["Once upon a time"])
+    assert score.logprob == pytest.approx(plain_score(backend, "<|im_start|>", "Once upon a time")[0], abs=1e-4)
+
+
+# ---------------------------------------------------------------- fingerprint, bad input
+
+
+def test_the_fingerprint_tells_weights_and_precision_apart(random_model, tmp_path, tokenizer):
+    backend = random_model.backend
+    before = random_model.fingerprint
+    assert before == random_model.fingerprint
+    weights = next(backend.model.parameters())
+    with torch.no_grad():
+        weights.add_(1e-3)
+        changed = random_model.fingerprint
+        weights.sub_(1e-3)
+    half = Local(AutoModelForCausalLM.from_config(backend.model.config, dtype=torch.bfloat16), tokenizer, "half")
+    assert len({before, changed, half.fingerprint}) == 3
+
+
+def test_nothing_is_cut_off_in_silence(model):
+    long = "word " * 9000
+    with pytest.raises(InputError, match=r"prompt 1 has 9,00\d tokens and may write 256 .*: embedded holds 8,192"):
+        model.complete(["short", long])
+    with pytest.raises(InputError, match=r"prompt 0 with its continuation has 9,00\d tokens: embedded holds 8,192"):
+        model.score(long, [" end"])
+
+
+def test_bad_input(model, smollm2, tokenizer, tmp_path):
+    import copy
+
+    with pytest.raises(InputError, match="prompt 1 is empty"):
+        model.complete(["fine", ""])
+    untuned = copy.deepcopy(tokenizer)
+    untuned.chat_template = None
+    with pytest.raises(InputError, match="no chat template"):
+        llm.LanguageModel(Local(smollm2, untuned, "untuned")).chat([{"role": "user", "content": "?"}])
+    fussy = copy.deepcopy(tokenizer)
+    fussy.chat_template = "{{ raise_exception('no system role') }}"
+    with pytest.raises(InputError, match="refuses the conversation: no system role"):
+        llm.LanguageModel(Local(smollm2, fussy, "fussy")).chat([{"role": "user", "content": "?"}])
+    with pytest.raises(InputError, match="dtype='int7': expected auto, float32"):
+        llm.load("embedded", dtype="int7")
+    with pytest.raises(LLMError, match="cannot load hf:.*empty: expected a folder or a name on the hub"):
+        (tmp_path / "empty").mkdir()
+        llm.load(f"hf:{tmp_path / 'empty'}")
+
+
+def test_loading_and_asking_print_nothing(tmp_path, tokenizer, capfd):
+    folder = tiny(CONFIGS["qwen3"], tmp_path, tokenizer)
+    capfd.readouterr()
+    loaded = llm.load(f"hf:{folder}", cache=False)
+    loaded.complete(["Hello", "Hello there"], max_new_tokens=2, stop=["x"])
+    loaded.complete("Hello", max_new_tokens=2, temperature=0.7, top_p=0.5)
+    loaded.score("Hello", [" you"])
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.skipif(not torch.cpu._is_amx_tile_supported(), reason="bf16 is meant for CPUs with AMX")
+def test_bf16_scores_are_near_fp32(model, language_model_dir):
+    half = llm.LanguageModel(local.load(language_model_dir, name="half", dtype="bfloat16", device="cpu"))
+    for exact, near in zip(model.score(SUMMARY, CONTINUATIONS), half.score(SUMMARY, CONTINUATIONS), strict=True):
+        assert near.logprob == pytest.approx(exact.logprob, abs=0.1 * max(1, exact.tokens))

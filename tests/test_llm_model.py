@@ -1,0 +1,262 @@
+"""What stands around a backend: cache, ledger, cap, estimate, recording and replay, short strings."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from mindscape import llm
+from mindscape.errors import BudgetReached, InputError, LLMError, MindscapeError
+from mindscape.llm.base import estimated_tokens
+from mindscape.llm.ledger import price
+from mindscape.store import Store
+
+
+class Parrot:
+    """A backend that says what it is told to, backwards through the list, and remembers what it was asked."""
+
+    name = "openai:gpt-4o"
+
+    def __init__(self, says=lambda prompt: f"{prompt} indeed", fingerprint="parrot"):
+        self.says, self.fingerprint, self.asked = says, fingerprint, []
+
+    def generate(self, prompts, sampling, tools=(), schema=None):
+        for i in reversed(range(len(prompts))):
+            text = prompts[i] if isinstance(prompts[i], str) else prompts[i][-1]["content"]
+            self.asked.append(text)
+            yield i, llm.Reply(self.says(text), prompt_tokens=len(text), completion_tokens=10, seconds=0.5)
+
+    def score(self, pairs):
+        for i, (prompt, continuation) in enumerate(pairs):
+            self.asked.append((prompt, continuation))
+            yield i, llm.Score(-float(len(continuation)), len(continuation), len(prompt))
+
+    def count_tokens(self, prompt, tools=()):
+        return len(prompt) if isinstance(prompt, str) else sum(len(m["content"]) for m in prompt)
+
+
+class Person(BaseModel):
+    name: str
+
+
+def user(text):
+    return [{"role": "user", "content": text}]
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "replies.sqlite")
+
+
+def test_it_is_an_llm():
+    model = llm.LanguageModel(Parrot())
+    assert isinstance(model, llm.LLM)
+    assert model.complete("a").text == "a indeed" and model.complete(["a"])[0].text == "a indeed"
+    assert model.chat(user("a")).text == "a indeed" and model.chat([user("a")])[0].text == "a indeed"
+    assert [s.logprob for s in model.score("p", ["a", "bb"])] == [-1, -2]
+    assert [[s.logprob for s in some] for some in model.score(["p", "q"], [["a"], []])] == [[-1], []]
+    assert model.complete([]) == [] and model.chat([]) == [] and model.score("p", []) == []
+
+
+@given(st.lists(st.text(max_size=3), max_size=12))
+def test_order_is_kept_and_a_question_asked_once(prompts):
+    parrot = Parrot()
+    model = llm.LanguageModel(parrot)
+    assert [reply.text for reply in model.complete(prompts)] == [f"{prompt} indeed" for prompt in prompts]
+    assert sorted(parrot.asked) == sorted(set(prompts))
+    assert model.ledger.calls == len(prompts) and model.ledger.cached == len(prompts) - len(set(prompts))
+
+
+def test_the_cache_answers_the_same_question_and_no_other(store):
+    parrot = Parrot()
+    model = llm.LanguageModel(parrot, store=store)
+    first = model.complete(["a", "b"])
+    again = llm.LanguageModel(parrot, store=store)
+    assert [r.text for r in again.complete(["b", "a"])] == [r.text for r in reversed(first)]
+    assert len(parrot.asked) == 2 and again.ledger.cached == 2 and again.ledger.tokens == 0
+    assert again.complete("a").cached and not first[0].cached
+    others = (
+        lambda: again.complete("a", max_new_tokens=9),
+        lambda: again.complete("a", seed=1),
+        lambda: again.complete("a", temperature=0.1),
+        lambda: again.complete("a", stop=["x"]),
+        lambda: again.chat(user("a")),
+        lambda: again.chat(user("a"), tools=[{"function": {"name": "f"}}]),
+        lambda: again.score("a", ["b"]),
+        lambda: llm.LanguageModel(Parrot(fingerprint="other"), store=store).complete("a"),
+    )
+    for i, other in enumerate(others):
+        other()
+        again.complete("a")
+        assert len(parrot.asked) == 3 + min(i, 6)
+    before = len(parrot.asked)
+    assert again.score("a", ["b"])[0].cached and len(parrot.asked) == before
+
+
+def test_only_valid_replies_are_cached(store):
+    texts = iter(["nonsense", '{"age": 3}', '```json\n{"name": "Bob",}\n```', "never asked"])
+    model = llm.LanguageModel(Parrot(lambda _: next(texts)), store=store)
+    for said in ("does not fit Person: not JSON", "does not fit Person: at name: Field required"):
+        reply = model.chat(user("who?"), schema=Person)
+        assert said in reply.invalid
+        with pytest.raises(LLMError, match="does not fit Person"):
+            reply.parsed  # noqa: B018
+    assert model.chat(user("who?"), schema=Person).parsed == Person(name="Bob")
+    assert model.chat(user("who?"), schema=Person).parsed == Person(name="Bob")  # parsed anew out of the cache
+    assert model.ledger.rejects == 2 and model.ledger.cached == 1 and len(store) == 1
+    assert model.ledger.repairs == {"code fence stripped": 2, "trailing comma removed": 2}
+    assert llm.LanguageModel(Parrot(lambda _: " ")).complete("a").invalid == "the reply is empty"
+
+
+def test_what_was_answered_before_a_failure_is_kept(store):
+    class Breaks(Parrot):
+        def generate(self, prompts, *rest):
+            for n, answer in enumerate(super().generate(prompts, *rest)):
+                if n == 2:
+                    raise LLMError("gone")
+                yield answer
+
+    with pytest.raises(LLMError, match="gone"):
+        llm.LanguageModel(Breaks(), store=store).complete(["a", "b", "c", "d"])
+    parrot = Parrot()
+    assert len(llm.LanguageModel(parrot, store=store).complete(["a", "b", "c", "d"])) == 4
+    assert sorted(parrot.asked) == ["a", "b"]
+
+
+# ---------------------------------------------------------------- ledger, cap, estimate
+
+
+@given(
+    st.lists(st.integers(1, 30), min_size=1, max_size=10), st.integers(0, 300), st.integers(1, 12).map(lambda n: n + 9)
+)
+def test_a_cap_is_never_crossed_and_stops_only_when_it_must(lengths, cap, longest):
+    prompts = [str(i) * n for i, n in enumerate(lengths)]
+    model = llm.LanguageModel(Parrot(), ledger=llm.Ledger(cap_tokens=cap))
+    try:
+        model.complete(prompts, max_new_tokens=longest)
+    except BudgetReached:
+        stopped = model.ledger.calls
+        assert model.ledger.tokens + lengths[stopped] + longest > cap
+    else:
+        assert model.ledger.calls == len(prompts)
+    assert model.ledger.tokens <= cap
+
+
+def test_after_a_cap_the_run_goes_on_where_it_was(store):
+    prompts = [f"prompt {i}" for i in range(6)]
+    with pytest.raises(BudgetReached, match=r"cap of 60 tokens is reached: 54 tokens are used.*; 3 calls are left"):
+        llm.LanguageModel(Parrot(), store=store, ledger=llm.Ledger(cap_tokens=60)).complete(prompts, max_new_tokens=10)
+    parrot = Parrot()
+    llm.LanguageModel(parrot, store=store).complete(prompts, max_new_tokens=10)
+    assert sorted(parrot.asked) == prompts[3:]
+
+
+def test_money():
+    ledger = llm.Ledger(cap_money=0.001)
+    model = llm.LanguageModel(Parrot(), ledger=ledger)
+    with pytest.raises(BudgetReached, match=r"cap of 0\.0010 USD is reached"):
+        model.complete(["x" * 100] * 2 + ["y" * 100, "z" * 100], max_new_tokens=40)
+    assert ledger.money == pytest.approx(ledger.calls * (100 * 2.5 + 10 * 10) / 1e6) and 0 < ledger.money <= 0.001
+    assert price("openai:gpt-4o") == llm.PRICES["gpt-4o"] and price("hf:anything") == (0, 0)
+    ledger.add("openai:unheard-of", llm.Reply("x", prompt_tokens=1))
+    assert ledger.money is None and "price of openai:unheard-of unknown" in str(ledger)
+    with pytest.raises(InputError, match="the price of 'openai:unheard-of' is unknown"):
+        ledger.affordable("openai:unheard-of", [(1, 1)])
+    own = llm.Ledger(cap_money=1.0, prices={"unheard-of": (1.0, 2.0)})
+    assert own.cost("openai:unheard-of", 500_000, 250_000) == 1.0
+    assert own.affordable("openai:unheard-of", [(500_000, 250_000), (1, 1)]) == 1
+
+
+def test_estimate_before_and_ledger_after(store):
+    model = llm.LanguageModel(Parrot(), store=store)
+    model.complete("a" * 10, max_new_tokens=20)
+    prompts = ["a" * 10, "b" * 30, "b" * 30, "c" * 50]
+    before = model.estimate(prompts, max_new_tokens=20)
+    assert (before.calls, before.cached, before.prompt_tokens, before.completion_tokens) == (4, 2, 80, 40)
+    assert before.money == pytest.approx((80 * 2.5 + 40 * 10) / 1e6)
+    spent = model.ledger.tokens
+    model.complete(prompts, max_new_tokens=20)
+    assert model.ledger.tokens - spent <= before.prompt_tokens + before.completion_tokens
+    assert model.estimate(prompts, max_new_tokens=20).cached == 4
+    assert model.estimate(user("hello")).calls == 1 and model.estimate([user("a"), user("b")]).calls == 2
+    assert str(model.ledger).startswith("5 calls (2 cached), 90 tokens read, 30 written, 1.5 s, 0.0005 USD")
+
+
+def test_estimated_tokens_rather_count_too_many(tokenizer):
+    english = Path(__file__).read_text(encoding="utf-8").partition('"""')[2][:300] + " To be, or not to be?" * 10
+    for text in (english, "生存还是毁灭，这是一个值得考虑的问题。"):
+        assert len(tokenizer(text)["input_ids"]) / 2 < estimated_tokens(text)
+    assert len(tokenizer(english)["input_ids"]) <= estimated_tokens(english)
+    assert estimated_tokens(user("abc")) == 5
+
+
+# ---------------------------------------------------------------- recording and replay
+
+
+def test_a_recording_is_replayed(tmp_path, store):
+    path = tmp_path / "sub" / "recorded.jsonl"
+    tools = [{"type": "function", "function": {"name": "f"}}]
+
+    def run(model):
+        texts = [r.text for r in model.complete(["a", "哈姆雷特"], seed=3)]
+        parsed = model.chat(user('{"name": "Bob",}'), schema=Person)
+        return texts, parsed.text, parsed.parsed, model.chat(user("x"), tools=tools).text, model.score("p", ["abc"])
+
+    recorder = llm.LanguageModel(Parrot(lambda text: text), store=store, record=path)
+    first = run(recorder)
+    replayed = llm.load(f"replay:{path}")
+    again = run(replayed)
+    assert again[:4] == first[:4] and again[4][0].logprob == first[4][0].logprob
+    assert replayed.ledger.cached == replayed.ledger.calls == 5 and replayed.ledger.tokens == 0
+    for ask in (lambda: replayed.complete("a", seed=4), lambda: replayed.score("p", ["abcd"])):
+        with pytest.raises(LLMError, match="recorded.jsonl holds no answer to '[ap]' with these parameters"):
+            ask()
+    path2 = tmp_path / "again.jsonl"
+    run(llm.LanguageModel(Parrot(), store=store, record=path2))  # out of the cache: recorded all the same
+    assert run(llm.load(f"replay:{path2}"))[:4] == first[:4]
+
+
+@pytest.mark.parametrize("line", ["{", "[1]", '{"prompt": "a"}', '{"reply": {"text": "a"}}', '{"reply": 3}'])
+def test_a_broken_recording_names_file_and_line(tmp_path, line):
+    path = tmp_path / "broken.jsonl"
+    reply = llm.Reply("fine").stored()
+    path.write_text(json.dumps({"prompt": "p", "reply": reply}) + "\n\n" + line + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"broken\.jsonl, line 3: not a recorded reply"):
+        llm.load(f"replay:{path}")
+    with pytest.raises(InputError, match="cannot read the recording"):
+        llm.load(f"replay:{tmp_path / 'absent.jsonl'}")
+
+
+# ---------------------------------------------------------------- strings and bad input
+
+
+@pytest.mark.parametrize("name", ["gpt-4o", "", "hf:", "hf: ", "openai:", "replay:", "Embedded", "hf", "llama:x", None])
+def test_unknown_strings_list_the_valid_forms(name):
+    with pytest.raises(InputError, match='expected "embedded", "hf:NAME_OR_FOLDER", "openai:MODEL" or "replay:PATH"'):
+        llm.load(name)
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda m: m.complete([user("a")]), "prompt 0 is .*: expected text"),
+        (lambda m: m.chat("hello"), "chat takes messages"),
+        (lambda m: m.chat(["hello"]), "chat takes messages"),
+        (lambda m: m.chat([[]]), "the conversation is empty"),
+        (lambda m: m.chat(user("a"), tools=[{"function": {"name": "f"}}], schema=Person), "not both"),
+        (lambda m: m.chat(user("a"), schema="Person"), "expected a pydantic model or a JSON schema"),
+        (lambda m: m.score("p", "abc"), "expected a list of texts"),
+        (lambda m: m.score(["p", "q"], [["a"]]), "2 prompts but 1 lists"),
+        (lambda m: m.complete("a", max_new_tokens=0), "max_new_tokens=0: expected at least 1"),
+        (lambda m: m.complete("a", temperature=-1), "temperature=-1: expected 0"),
+        (lambda m: m.complete("a", top_p=0), "top_p=0: expected more than 0"),
+        (lambda m: m.complete("a", stop=[""]), "stop=.*: expected texts that are not empty"),
+    ],
+)
+def test_bad_input(ask, said):
+    with pytest.raises(MindscapeError, match=said) as caught:
+        ask(llm.LanguageModel(Parrot()))
+    assert isinstance(caught.value, InputError) and "\n" not in str(caught.value)
