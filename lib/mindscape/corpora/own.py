@@ -1,0 +1,201 @@
+"""Your own books: plain text, Markdown and EPUB files, or a folder of them.
+
+A text or Markdown file is taken as it is, marks and line breaks included, so offsets fit the file. An EPUB becomes the
+text of its pages in reading order, with a blank line between paragraphs; pictures, scripts, styles and ruby notes are
+left out. A file is data: nothing in it is run, unpacked to disk, or fetched.
+
+This reads no PDF, no Word file and no book under digital rights management. Taught in notebook 00_start_here.
+"""
+
+import codecs
+import posixpath
+import re
+import zipfile
+import zlib
+from pathlib import Path
+from urllib.parse import unquote
+from xml.etree.ElementTree import Element, ParseError
+
+from bs4 import BeautifulSoup, NavigableString
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import fromstring
+
+from mindscape.errors import InputError
+from mindscape.text import Document
+
+SUFFIXES = (".txt", ".md", ".epub")
+LARGEST_MEMBER = 32_000_000  # bytes of one file in an EPUB, unpacked; a long novel has 4 MB
+LARGEST_BOOK = 128_000_000  # bytes of all its pages
+CHINESE = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+DROPPED = ("head", "script", "style", "svg", "template", "rt", "rp")
+BLOCKS = (
+    *("address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "div", "dl", "dt", "figcaption"),
+    *("figure", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "li", "main", "nav", "ol", "p", "pre"),
+    *("section", "table", "td", "th", "tr", "ul"),
+)
+
+
+def load(path: str | Path, language: str | None = None, encoding: str | None = None) -> Document:
+    """One book. Its id is the file's name without the suffix; `meta` has the file's name, and an EPUB's title.
+
+    Text is read as UTF-8, or as UTF-16 where a byte order mark says so, unless `encoding` names another one. `language`
+    is an ISO 639-1 code; by default it is what an EPUB says, or else "zh" where at least three in ten letters are
+    Chinese characters and "en" otherwise. Raises InputError for a file that is missing, of another kind, in another
+    encoding, broken, or without text.
+
+    >>> load("walden.txt")                                                                   # doctest: +SKIP
+    Document(id='walden', text='When I wrote the following…', language='en', meta={'file': 'walden.txt'})
+    """
+    path = Path(path)
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}")
+    meta = {"file": path.name}
+    try:
+        if path.suffix.lower() == ".epub":
+            text, title, said = _epub(path)
+            language = language or said
+            meta |= {"title": title} if title else {}
+        else:
+            text = _decode(path.read_bytes(), str(path), encoding)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+    if not text.strip():
+        raise InputError(f"{path} is empty: expected some text")
+    return Document(path.stem, text, language or _language(text), meta)
+
+
+def load_folder(path: str | Path, language: str | None = None, encoding: str | None = None) -> list[Document]:
+    """All books in a folder, in the order of their names; arguments and errors as in `load`.
+
+    Files of other kinds and folders within are passed over. Raises InputError too where there is no book at all, or two
+    would have the same id.
+
+    >>> [document.id for document in load_folder("books")]                                   # doctest: +SKIP
+    ['moby-dick', 'walden']
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        raise InputError(f"{folder}: expected a folder")
+    files = [file for file in sorted(folder.iterdir()) if file.suffix.lower() in SUFFIXES and file.is_file()]
+    if not files:
+        raise InputError(f"{folder} holds no book: expected files that end in {', '.join(SUFFIXES)}")
+    by_id = {}
+    for file in files:
+        if by_id.setdefault(file.stem, file) is not file:
+            raise InputError(f"{folder}: {by_id[file.stem].name} and {file.name} have the same id: rename one")
+    return [load(file, language, encoding) for file in files]
+
+
+def _decode(data: bytes, where: str, encoding: str | None = None) -> str:
+    """Bytes as text. `where` names them in an error."""
+    if encoding is None:
+        marks = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        encoding = "utf-16" if data.startswith(marks) else "utf-8-sig"
+    try:
+        text = data.decode(encoding)
+    except LookupError:
+        raise InputError(
+            f"{where}: no encoding is called {encoding!r}: expected a name like 'latin-1', 'gb18030'"
+        ) from None
+    except UnicodeDecodeError as error:
+        byte = f"byte {error.start} (0x{data[error.start]:02x})"
+        name = {"utf-8-sig": "UTF-8", "utf-16": "UTF-16"}.get(encoding, encoding)
+        raise InputError(
+            f"{where}: {byte} is not {name}: name the right encoding, as in load(path, encoding='latin-1'), "
+            "or convert the file: iconv -f LATIN1 -t UTF-8"
+        ) from None
+    if "\0" in text:
+        raise InputError(
+            f"{where}: character {text.index(chr(0))} is NUL: expected text, in UTF-8 or the encoding named"
+        )
+    return text
+
+
+def _language(text: str) -> str:
+    letters = sum(map(str.isalpha, text))
+    return "zh" if 10 * len(CHINESE.findall(text)) >= 3 * max(1, letters) else "en"
+
+
+def _epub(path: Path) -> tuple[str, str, str]:
+    """The text, the title and the language of a book; the latter two are empty where it does not say.
+
+    After EPUB 3.3: META-INF/container.xml names the package file; its spine lists the pages in reading order.
+    """
+    try:
+        archive = zipfile.ZipFile(path)
+    except zipfile.BadZipFile as error:
+        raise InputError(f"{path} is not an EPUB: {error}") from None
+    with archive:
+        container = _xml(path, archive, "META-INF/container.xml")
+        rootfile = container.find(".//{*}rootfile")
+        if rootfile is None or not rootfile.get("full-path"):
+            raise InputError(
+                f"{path}: META-INF/container.xml names no package file: expected a rootfile with full-path"
+            )
+        package_name = _inside(path, "", rootfile.get("full-path"))
+        package = _xml(path, archive, package_name)
+        hrefs = {item.get("id"): item.get("href") for item in package.iterfind("{*}manifest/{*}item")}
+        pages, size = [], 0
+        for itemref in package.iterfind("{*}spine/{*}itemref"):
+            href = hrefs.get(itemref.get("idref"))
+            if not href:
+                raise InputError(f"{path}: {package_name}: the spine's {itemref.get('idref')!r} is not in the manifest")
+            name = _inside(path, posixpath.dirname(package_name), href)
+            data = _member(path, archive, name)
+            size += len(data)
+            if size > LARGEST_BOOK:
+                raise InputError(f"{path}: its pages have more than {LARGEST_BOOK / 1e6:.0f} MB: expected a book")
+            pages.append(_page(_decode(data, f"{path}: {name}"), f"{path}: {name}"))
+    title = (package.findtext("{*}metadata/{http://purl.org/dc/elements/1.1/}title") or "").strip()
+    language = (package.findtext("{*}metadata/{http://purl.org/dc/elements/1.1/}language") or "").strip()
+    return "\n\n".join(filter(None, pages)), title, language.lower().split("-")[0]
+
+
+def _inside(path: Path, folder: str, href: str) -> str:
+    """The name of the member that `href` in `folder` points to, if it stays within the book."""
+    name = posixpath.normpath(posixpath.join(folder, unquote(href.partition("#")[0])))
+    if name.startswith(("/", "..")) or "\\" in name or ":" in name:
+        raise InputError(f"{path}: {href!r} points outside the book")
+    return name
+
+
+def _member(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
+    try:
+        info = archive.getinfo(name)
+        if info.file_size > LARGEST_MEMBER:
+            size, most = info.file_size / 1e6, LARGEST_MEMBER / 1e6
+            raise InputError(f"{path}: {name} would unpack to {size:.0f} MB: expected at most {most:.0f} MB")
+        return archive.read(info)
+    except KeyError:
+        raise InputError(f"{path}: {name} is missing from the book") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+        raise InputError(f"{path}: {name} cannot be unpacked: {error}") from None
+
+
+def _xml(path: Path, archive: zipfile.ZipFile, name: str) -> Element:
+    try:
+        return fromstring(_member(path, archive, name))
+    except (ParseError, DefusedXmlException, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: {name} is not the XML of a book: {error}") from None
+
+
+def _page(html: str, where: str) -> str:
+    """The text of one page: a blank line between blocks, `<br/>` as a line break, other white space as one blank."""
+    if "<!ENTITY" in html:
+        raise InputError(f"{where} declares entities of its own: expected plain XHTML")
+    soup = BeautifulSoup(re.sub(r"^\s*<\?xml.*?\?>", "", html), "html.parser")
+    for tag in soup(DROPPED):
+        tag.decompose()
+    for string in soup.find_all(string=True):
+        if type(string) is NavigableString and not string.find_parent("pre"):
+            string.replace_with(re.sub(r"\s+", " ", string))
+    for tag in soup("br"):
+        tag.replace_with("\n")
+    for tag in soup(BLOCKS):
+        tag.insert_before("\n\n")
+        tag.insert_after("\n\n")
+    paragraphs = re.split(r"\n\s*\n", soup.get_text())
+    stripped = ["\n".join(map(str.strip, paragraph.strip().split("\n"))) for paragraph in paragraphs]
+    return "\n\n".join(filter(None, stripped))

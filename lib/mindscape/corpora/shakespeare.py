@@ -1,0 +1,353 @@
+"""Shakespeare's 38 plays, with acts, scenes and speeches as places in the text.
+
+The source is the asset "plays": one Markdown file a play, made from an old web edition. `play` gives it as plain text:
+
+    ACT I
+
+    SCENE I. A desert place.
+
+    [Thunder and lightning. Enter three Witches]
+
+    First Witch
+    When shall we three meet again
+    In thunder, lightning, or in rain?
+
+Markdown's marks are gone, stage directions stand in square brackets, the speaker on a line before the speech. What the
+Markdown file has lost or misread is repaired first (`REPAIRS`), and misprints in speakers' names are set right
+(`SPEAKERS`); the words that are spoken stay as they are. All offsets are characters of `Document.text`.
+
+This does not know line numbers, does not tell verse from prose, and does not decide that GLOUCESTER and KING RICHARD
+III are one man: a name is the one that stands before the speech. Taught in notebook 00_start_here.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import cache
+from html import unescape
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal
+
+from mindscape import assets
+from mindscape.errors import InputError
+from mindscape.text import Document
+
+GENRES = {  # folder: genre
+    "comedies": "comedy",
+    "histories": "history",
+    "problems": "problem play",
+    "roman": "Roman play",
+    "romances": "romance",
+    "tragedies": "tragedy",
+}
+
+SERIES = {  # plays that share characters, in the order of what happens
+    "histories": (
+        *("richard-ii", "henry-iv-part-1", "henry-iv-part-2", "henry-v"),
+        *("henry-vi-part-1", "henry-vi-part-2", "henry-vi-part-3", "richard-iii"),
+    ),
+    "falstaff": ("henry-iv-part-1", "henry-iv-part-2", "the-merry-wives-of-windsor"),
+    "rome": ("julius-caesar", "antony-and-cleopatra"),
+}
+
+REPAIRS = {  # play: (what its Markdown has, what it should have), as regular expressions on lines
+    "as-you-like-it": [(r"^SONG\. *$", "\n_Song_\n")],
+    "measure-for-measure": [
+        (r"\A", "# Measure for Measure\n\n"),
+        (r"\n\n\*\*(As long as you or I)\*\*  \n", r"  \n\1: "),
+        (r"^_Boy sings_\n\n", "**Boy**  \n_Sings_  \n"),
+    ],
+    "love-s-labours-lost": [
+        (r"\n\n\*\*(Here stand I)\*\*  \n", r"  \n\1: "),
+        (r"^(DON ADRIANO DE)\n\n\*\*(ARMADO)", r"\n**\1 \2"),
+    ],
+    "the-comedy-of-errors": [
+        (r"^\*\*ANTIPHOLUS(\*\*  \nDo you hear.*)  \nOF EPHESUS$", r"**ANTIPHOLUS OF EPHESUS\1"),
+        (r"^\*\*ANTIPHOLUS(?=\*\*  \nWhat woman)", "**ANTIPHOLUS OF SYRACUSE"),
+        (r"^\*\*ANTIPHOLUS(?=\*\*  \n(?:Thou art sensible|I never saw you))", "**ANTIPHOLUS OF EPHESUS"),
+    ],
+    "edward-iii": [(r"^# INTERMISSION *$", "_Intermission_"), (r"(?<=^### SCENE )IV(?=. The same. A part)", "VI")],
+    "henry-iv-part-1": [(r"^\*\*Scene III\*\*  \n", "### SCENE III. ")],
+    "henry-iv-part-2": [
+        (r"^## (?=PROLOGUE)", "## INDUCTION\n\n### "),
+        (r"^Lord Chief-Justice (?=\S)", "\n**Lord Chief-Justice**  \n"),
+        (r"^LADY\n\n\*\*NORTHUMBERLAND", "\n**LADY NORTHUMBERLAND"),
+        (r"^EPILOGUE\n\n(_Spoken by a (Dancer)_)\n\n", r"# EPILOGUE\n\n\1\n\n**\2**  \n"),
+    ],
+    "henry-v": [(r"^EPILOGUE$", "# EPILOGUE")],
+    "henry-vi-part-1": [
+        (r"^(BISHOP|CARDINAL|COUNTESS|RICHARD)\n\n\*\*", r"\n**\1 "),
+        (r"^(Master-Gunner|Serving-Men) (?=\S)", r"\n**\1**  \n"),
+    ],
+    "henry-viii": [
+        (r"^### Prologue\n\n", "### PROLOGUE\n\n**Prologue**  \n"),
+        (r"^(?=_Enter NORFOLK at one door; at the other, BUCK)", "### SCENE I. London. The palace.\n\n"),
+        (r"^EPILOGUE  \n", "# EPILOGUE\n\n**Epilogue**  \n"),
+    ],
+    "richard-iii": [(r"^(Ghosts?)\n\n\*\*of", r"\n**\1 of")],
+    "the-merchant-of-venice": [(r"^SCENE II: ", "### SCENE II. ")],
+    "the-taming-of-the-shrew": [(r"^## PROLOGUE$", "## INDUCTION")],
+    "julius-caesar": [(r"\n\n\*\*(This way will I)\*\*  \n", r"  \n\1: ")],
+    "cymbeline": [(r"^\*\*Scene III\*\*  \n", "### SCENE III. "), (r"^CYMBELINE\n\n", "")],
+    "pericles": [(r"^(_Enter GOWER_)\n\n(### PROLOGUE)\n", r"\2\n\n\1\n"), (r"^SCENE I:$", "### SCENE I")],
+    "the-tempest": [
+        (r"^(?=_Enter PROSPERO and MIRANDA_$)", "### SCENE II. The island. Before PROSPERO'S cell.\n\n"),
+        (r"^EPILOGUE  \nSPOKEN BY (PROSPERO)  \n", r"# EPILOGUE\n\n_Spoken by \1_\n\n**\1**  \n"),
+    ],
+    "timon-of-athens": [
+        (r"^Both  \nVarro's Servants (?=\S)", "\n**Both Varro's Servants**  \n"),
+        (r"^((?:Varro|Isidore)'s Servant|Lucilius' Servant):? (?=\S)", r"\n**\1**  \n"),
+        (r"^(Varro's)\n\n\*\*", r"\n**\1 "),
+        (r"^(_Enter TIMON, from the cave_)\n\n", r"\1\n\n**TIMON**  \n"),
+    ],
+}
+
+SPEAKERS = {  # play: {the name in the file: the one that the other speeches of the same character have}
+    "a-midsummer-night-s-dream": {"HERNIA": "HERMIA"},
+    "the-merry-wives-of-windsor": {"SHALLOW & PAGE & & C": "SHALLOW & PAGE & others"},
+    "henry-iv-part-1": {"WORCESTER": "EARL OF WORCESTER"},
+    "henry-v": {"FRENCH KING": "KING OF FRANCE"},
+    "henry-vi-part-1": {"SU FFOLK": "SUFFOLK", "CARDINAL OF WINCHESTER": "BISHOP OF WINCHESTER"},
+    "henry-vi-part-2": {"First Murder": "First Murderer", "CLERK": "Clerk"},
+    "king-john": {"ELINOR": "QUEEN ELINOR"},
+    "richard-ii": {"GARDENER": "Gardener"},
+    "richard-iii": {"Second murderer": "Second Murderer"},
+    "all-s-well-that-ends-well": {"BOTH": "Both"},
+    "measure-for-measure": {"POMPHEY": "POMPEY", "DUKE": "DUKE VINCENTIO"},
+    "the-taming-of-the-shrew": {"KATARINA": "KATHARINA"},
+    "titus-andronicus": {"MARCUS": "MARCUS ANDRONICUS"},
+    "a-winter-s-tale": {"Shepard": "Shepherd"},
+    "cymbeline": {"Posthumus Leonatus": "POSTHUMUS LEONATUS"},
+    "pericles": {"KNIGHTS": "Knights"},
+    "hamlet": {"ROSENCRANTZ: & GUILDENSTERN:": "ROSENCRANTZ & GUILDENSTERN"},
+    "king-lear": {"LEAR": "KING LEAR"},
+    "othello": {"Second Gentlemen": "Second Gentleman"},
+    "romeo-and-juliet": {"NURSE": "Nurse"},
+}
+
+
+@dataclass(frozen=True)
+class Play:
+    """One entry of the list of plays."""
+
+    id: str
+    title: str
+    genre: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the text without its line break, and what it is."""
+
+    kind: Literal["title", "act", "scene", "direction", "speaker", "speech"]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Act:
+    """An act with its heading, up to the next one. Act 0 comes before act 1: an induction, a prologue."""
+
+    act: int
+    heading: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A scene with its heading. Scene 0 is a prologue or a chorus before scene 1; an epilogue follows the last scene."""
+
+    act: int
+    scene: int
+    heading: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Speech:
+    """What one speaker says without another between, stage directions within it included, the speaker's name not.
+
+    Where several speak together, `speaker` joins the names by " & ".
+    """
+
+    act: int
+    scene: int
+    speaker: str
+    start: int
+    end: int
+
+
+def plays() -> list[Play]:
+    """All plays, by genre and id.
+
+    >>> len(plays()), plays()[0]
+    (38, Play(id='a-midsummer-night-s-dream', title="A Midsummer Night's Dream", genre='comedy'))
+    """
+    return [Play(name, play(name).meta["title"], play(name).meta["genre"]) for name in _files()]
+
+
+def play(name: str) -> Document:
+    """One play as a document; `meta` has its title and genre. Raises InputError for a name that `plays` does not list.
+
+    >>> macbeth = play("macbeth")
+    >>> macbeth.meta["title"], macbeth.meta["genre"], len(macbeth.text)
+    ('Macbeth', 'tragedy', 101207)
+    """
+    if name not in _files():
+        close = get_close_matches(name, _files(), n=1, cutoff=0.4)
+        raise InputError(f"no play {name!r}: {f'did you mean {close[0]!r}? ' if close else ''}`plays()` lists all")
+    return _parse(name)[0]
+
+
+def lines(document: Document) -> list[Line]:
+    """Every line of a play that is not blank, in order; within a speech "[Aside]" is a line of its own, a direction.
+
+    Raises InputError for a document that is not one of `play`'s.
+
+    >>> macbeth = play("macbeth")
+    >>> [line.kind for line in lines(macbeth)[:6]]
+    ['title', 'act', 'scene', 'direction', 'speaker', 'speech']
+    """
+    if document.id not in _files() or document != play(document.id):
+        raise InputError(f"document {document.id!r} is not a play: expected one as `play` gives it")
+    return list(_parse(document.id)[1])
+
+
+def acts(document: Document) -> list[Act]:
+    """The acts of a play, in order. Errors as in `lines`.
+
+    >>> [act.act for act in acts(play("macbeth"))], [act.act for act in acts(play("the-taming-of-the-shrew"))]
+    ([1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5])
+    """
+    found = []
+    for act, _, line in _walk(document):
+        if line.kind == "act":
+            found.append(Act(act, document[line], line.start, line.end))
+        elif line.kind != "title":
+            found[-1] = replace(found[-1], end=line.end)
+    return found
+
+
+def scenes(document: Document) -> list[Scene]:
+    """The scenes of a play, in order. Errors as in `lines`.
+
+    >>> scenes(play("macbeth"))[0].heading
+    'SCENE I. A desert place.'
+    """
+    found = []
+    for act, scene, line in _walk(document):
+        if line.kind == "scene":
+            found.append(Scene(act, scene, document[line], line.start, line.end))
+        elif line.kind not in ("title", "act"):
+            found[-1] = replace(found[-1], end=line.end)
+    return found
+
+
+def speeches(document: Document) -> list[Speech]:
+    """The speeches of a play, in order. Errors as in `lines`.
+
+    >>> macbeth = play("macbeth")
+    >>> speech = speeches(macbeth)[2]
+    >>> speech.act, speech.scene, speech.speaker, macbeth[speech]
+    (1, 1, 'Third Witch', 'That will be ere the set of sun.')
+    """
+    found, speaker = [], None
+    for act, scene, line in _walk(document):
+        if line.kind == "speaker":
+            speaker, begun = document[line], False
+        elif line.kind == "speech" and not begun:
+            begun = True
+            found.append(Speech(act, scene, speaker, line.start, line.end))
+        elif line.kind == "speech":
+            found[-1] = replace(found[-1], end=line.end)
+    return found
+
+
+def _walk(document: Document) -> Iterator[tuple[int, int, Line]]:
+    """The lines with the numbers of their act and scene."""
+    act = scene = 0
+    for line in lines(document):
+        if line.kind == "act":
+            act, scene = _numeral(document[line]), 0
+        elif line.kind == "scene":
+            scene = scene + 1 if document[line] == "EPILOGUE" else _numeral(document[line])
+        yield act, scene, line
+
+
+def _numeral(heading: str) -> int:
+    """The number in "ACT IV" or "SCENE XII. A room."; 0 for an induction or a prologue.
+
+    >>> _numeral("ACT IV"), _numeral("SCENE XII. A room."), _numeral("PROLOGUE")
+    (4, 12, 0)
+    """
+    found = re.match(r"(?:ACT|SCENE) ([IVX]+)", heading)
+    digits = [{"I": 1, "V": 5, "X": 10}[letter] for letter in (found[1] if found else "")]
+    return sum(-a if a < b else a for a, b in pairwise([*digits, 0]))
+
+
+@cache
+def _files() -> dict[str, Path]:
+    folder = assets.fetch("plays")
+    return {file.stem: file for genre in GENRES for file in sorted(folder.joinpath(genre).glob("*.md"))}
+
+
+@cache
+def _parse(name: str) -> tuple[Document, list[Line]]:
+    source = _files()[name].read_text(encoding="utf-8")
+    for pattern, repair in REPAIRS.get(name, []):
+        source = re.sub(pattern, repair, source, flags=re.MULTILINE)
+    text, found = "", []
+    for paragraph in _paragraphs(source):
+        for kind, row in paragraph:
+            if kind == "speaker":
+                row = SPEAKERS.get(name, {}).get(row, row)
+            found.append(Line(kind, len(text), len(text) + len(row)))
+            text += row + "\n"
+        text += "\n"
+    meta = {"title": text[: text.index("\n")], "genre": GENRES[_files()[name].parent.name]}
+    return Document(name, text.rstrip("\n") + "\n", "en", meta), found
+
+
+def _paragraphs(source: str) -> list[list[tuple[str, str]]]:
+    """The paragraphs of a play's Markdown, each a list of (kind, line)."""
+    found = []
+    for paragraph in re.split(r"\n\s*\n", source.strip()):
+        rows, direction = [], ""
+        for row in map(str.strip, paragraph.split("\n")):
+            if direction or re.match(r"_|\*(?!\*)|\[.*_$", row):  # "_Exit_", "*Exit.*", "[Aside]_"; some on two rows
+                direction = f"{direction} {row}"
+                if row[-1] in "_*" and len(row) > 1:
+                    words = re.sub(r"[][]", "", _plain(direction)).replace(" 's ", "'s ")
+                    rows.append(("direction", f"[{words}]"))
+                    direction = ""
+            elif row.startswith("#"):
+                rows.append((_kind(row.lstrip("# ")), row.lstrip("# ")))
+            elif row.startswith("**"):
+                rows.append(("speaker", _plain(row)))
+            elif found and found[-1][-1][0] == "scene" and not rows:  # a heading that goes on after a blank line
+                found[-1][-1] = ("scene", f"{found[-1][-1][1]} {_plain(row)}")
+            else:
+                rows.append(("speech", _plain(row)))
+        if rows:
+            found.append(rows)
+    return found
+
+
+def _kind(heading: str) -> str:
+    if re.match(r"ACT [IVX]+$|INDUCTION$", heading):
+        return "act"
+    return "scene" if re.match(r"SCENE [IVX]+\b|PROLOGUE|EPILOGUE", heading.upper()) else "title"
+
+
+def _plain(row: str) -> str:
+    """A line without marks and escapes of Markdown.
+
+    >>> _plain("__\\\\[Sings, &amp; c\\\\.]_")
+    '[Sings, &c.]'
+    """
+    row = re.sub(r"\\([][.-])", r"\1", row.replace("_", "").replace("*", ""))
+    return unescape(row).replace("& c", "&c").strip()

@@ -1,0 +1,191 @@
+"""Find where a quote stands in a document, also when it was not copied faithfully.
+
+Models and people quote with other dashes, quotation marks, line breaks and capitals, and with a wrong letter here and
+there. Three looks, the strict one first: the very characters; then the same after folding, which forgets blanks, case,
+widths and the kinds of quotation marks and dashes; then the most similar passage. Every answer is a span of the
+original text.
+
+This does not join the parts of a quote with an ellipsis in it, knows no synonyms, and does not say how similar a
+passage is. Taught in notebook 00_start_here.
+"""
+
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from rapidfuzz import fuzz
+from rapidfuzz.distance import Levenshtein
+
+from mindscape.errors import InputError
+from mindscape.text.documents import Document, Span
+
+SIMILARITY = 0.75  # least similarity of a passage: 1 - edits / characters, both folded
+SHORTEST = 20  # bytes of a folded quote (7 Chinese characters); shorter ones are similar to something by chance
+LONGEST = 4000  # characters of a folded quote; the time of a fuzzy search grows with the square
+N = 4  # of the n-grams that shortlist passages: characters of the folded text
+HASH_BITS = 20
+CANDIDATES = 5  # passages that are compared with a quote, character by character
+QUOTATION_MARKS = "\"'`´′″‵‶ʹʺʼ＇＂「」『』｢｣〝〞〟"  # besides Unicode's categories Pi and Pf
+CHINESE_STOPS = {"。": ".", "、": ","}  # the full-width ones become ASCII by NFKD
+
+
+def locate(quote: str, document: Document, near: int | None = None) -> Span | None:
+    """The place of a quote in a document, or None if it is not there.
+
+    Of several places that fit equally well it is the one nearest to the character offset `near`, by default the
+    first. A similar passage has a Levenshtein similarity of at least `SIMILARITY`, and is looked for only if the quote
+    has from `SHORTEST` bytes to `LONGEST` characters. The folded forms of the last four documents are kept, about 10
+    bytes a character. Raises InputError for an empty quote.
+
+    >>> document = Document("hamlet", "To be, or not to be--that is\\nthe question: whether 'tis nobler in the mind")
+    >>> place = locate("to be—THAT is the question", document)
+    >>> place, document[place]
+    (Span(start=14, end=41), 'to be--that is\\nthe question')
+    >>> document[locate("that is the qestion, wether tis noble", document)]
+    "that is\\nthe question: whether 'tis noble"
+    >>> print(locate("The readiness is all; since no man knows", document))
+    None
+    """
+    if not quote.strip():
+        raise InputError(f"cannot locate an empty quote in document {document.id!r}: expected some text")
+    near = max(near or 0, 0)
+    start = _nearest(quote, document.text, near)
+    if start >= 0:
+        return Span(start, start + len(quote))
+    needle = _fold(quote).text
+    if not needle:
+        return None
+    folded, grams = _fold_document(document.text)
+    near = int(np.searchsorted(folded.origin, near))
+    start = _nearest(needle, folded.text, near)
+    if start >= 0:
+        return _original(folded, start, start + len(needle), document.text)
+    if len(needle.encode()) < SHORTEST or len(needle) > LONGEST:
+        return None
+    passage = _most_similar(needle, folded.text, grams, near)
+    return passage and _original(folded, passage.start, passage.end, document.text)
+
+
+def _nearest(quote: str, text: str, near: int) -> int:
+    """The start of the occurrence nearest to `near`, or -1."""
+    after = text.find(quote, near)
+    before = text.rfind(quote, 0, near + len(quote) - 1) if near else -1
+    if before < 0 or 0 <= after < 2 * near - before:
+        return after
+    return before
+
+
+@dataclass(frozen=True)
+class _Folded:
+    """A text without what does not matter in a quote, and for each of its characters the index of its origin."""
+
+    text: str
+    origin: np.ndarray  # (len(text),) int32, ascending
+
+
+class _Folding(dict):
+    """What each character becomes, for `str.translate`; filled as characters are met."""
+
+    def __missing__(self, code: int) -> str:
+        decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", chr(code)).casefold())
+        self[code] = folded = "".join(map(self.plain, decomposed))
+        return folded
+
+    @staticmethod
+    def plain(character: str) -> str:
+        category = unicodedata.category(character)
+        if character.isspace() or category in ("Cc", "Cf", "Cs"):
+            return ""
+        if category in ("Pi", "Pf") or character in QUOTATION_MARKS:
+            return "'"
+        if category == "Pd" or character == "−":
+            return "-"
+        return CHINESE_STOPS.get(character, character)
+
+
+_FOLDING = _Folding()
+
+
+def _fold(text: str) -> _Folded:
+    """Fold character by character (NFKD, case folded), then make one of several dashes or quotation marks in a row."""
+    folded = _codes(text.translate(_FOLDING))
+    codes = _codes(text)
+    lengths = np.zeros(0x110000, np.int8)
+    for code in map(ord, set(text)):
+        lengths[code] = len(_FOLDING[code])
+    origin = np.repeat(np.arange(len(codes), dtype=np.int32), lengths[codes])
+    again = np.zeros(len(folded), bool)
+    again[1:] = (folded[1:] == folded[:-1]) & ((folded[1:] == ord("-")) | (folded[1:] == ord("'")))
+    return _Folded(folded[~again].tobytes().decode("utf-32-le"), origin[~again])
+
+
+def _codes(text: str) -> np.ndarray:
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+
+
+@lru_cache(maxsize=4)
+def _fold_document(text: str) -> tuple[_Folded, np.ndarray]:
+    """A folded document and the hashes of its n-grams."""
+    folded = _fold(text)
+    return folded, _grams(folded.text)
+
+
+def _original(folded: _Folded, start: int, end: int, text: str) -> Span:
+    """The span of the original text behind folded[start:end], with what was dropped after it but for blanks."""
+    last = int(folded.origin[end - 1])
+    following = int(folded.origin[end]) if end < len(folded.text) else len(text)
+    return Span(int(folded.origin[start]), last + max(1, len(text[last:following].rstrip())))
+
+
+def _most_similar(needle: str, text: str, grams: np.ndarray, near: int) -> Span | None:
+    """The passage of a folded text that is most similar to `needle`, if it is similar enough; of equals the nearest."""
+    margin, found = 8 + len(needle) // 4, []
+    for place in _shortlist(needle, text, grams):
+        left = max(0, place - margin)
+        passage = _align(needle, text[left : place + len(needle) + margin])
+        start, end = left + passage.start, left + passage.end
+        similarity = Levenshtein.normalized_similarity(needle, text[start:end])
+        if similarity >= SIMILARITY:
+            found.append((-similarity, abs(start - near), start, end))
+    return Span(*min(found)[2:]) if found else None
+
+
+def _shortlist(needle: str, text: str, grams: np.ndarray) -> list[int]:
+    """Where the windows as long as the needle begin that share most n-grams with it, the best first.
+
+    At most `CANDIDATES`, and none that shares less than half of what the best one does.
+    """
+    size = len(needle)
+    wanted = np.zeros(1 << HASH_BITS, bool)
+    wanted[_grams(needle)] = True
+    hits = np.concatenate([np.zeros(size, np.int32), wanted[grams], np.zeros(size, np.int32)])
+    total = np.cumsum(hits, dtype=np.int32)
+    shared = total[size:] - total[:-size]  # shared[i]: of the window that begins at i + 1 - size
+    starts, least = [], max(1, int(shared.max()) // 2)
+    while len(starts) < CANDIDATES and shared[best := int(shared.argmax())] >= least:
+        starts.append(max(0, best + 1 - size))
+        shared[max(0, best - size // 2) : best + size // 2 + 1] = 0
+    return starts
+
+
+def _grams(text: str) -> np.ndarray:
+    """The hash of the n-gram at each place of a text, (len(text) - N + 1,) integers of HASH_BITS bits."""
+    codes = _codes(text)
+    hashes = np.zeros(max(0, len(codes) - N + 1), np.uint32)
+    for i in range(N):
+        hashes = (hashes + codes[i : i + len(hashes)]) * np.uint32(2654435761)  # Knuth's multiplier
+    return hashes >> np.uint32(32 - HASH_BITS)
+
+
+def _align(needle: str, window: str) -> Span:
+    """The passage of a short window that is most similar to the needle."""
+    coarse = fuzz.partial_ratio_alignment(needle, window)  # as long as the needle: both ends may be some characters off
+    start, end = coarse.dest_start, coarse.dest_end
+    reach = 8 + min(len(needle) // 8, 32)
+    for _ in range(2):
+        starts = range(max(0, start - reach), min(end, start + reach) + 1)
+        start = min(starts, key=lambda i: Levenshtein.distance(needle, window[i:end]))
+        ends = range(min(len(window), end + reach), max(start, end - reach) - 1, -1)
+        end = min(ends, key=lambda i: Levenshtein.distance(needle, window[start:i]))
+    return Span(start, end)

@@ -1,0 +1,365 @@
+"""The plays, counted and accounted for line by line, and books of one's own, good and bad."""
+
+import re
+import warnings
+import zipfile
+from collections import Counter
+
+import pytest
+
+from mindscape import assets
+from mindscape.corpora import own, shakespeare
+from mindscape.errors import InputError
+from mindscape.text import Document
+
+PLAYS = [play.id for play in shakespeare.plays()]
+
+# Scenes an act as editors number them (the Globe text); prologues, choruses and epilogues come on top.
+SCENES = """
+a-midsummer-night-s-dream 2 2 2 2 1
+a-winter-s-tale 2 3 3 4 3
+all-s-well-that-ends-well 3 5 7 5 3
+antony-and-cleopatra 5 7 13 15 2
+as-you-like-it 3 7 5 3 4
+coriolanus 10 3 3 7 6
+cymbeline 6 5 7 4 5
+edward-iii 2 2 5 9 1
+hamlet 5 2 4 7 2
+henry-iv-part-1 3 4 3 4 5
+henry-iv-part-2 0 3 4 2 5 5
+henry-v 2 4 7 8 2
+henry-vi-part-1 6 5 4 7 5
+henry-vi-part-2 4 4 3 10 3
+henry-vi-part-3 4 6 3 8 7
+henry-viii 4 4 2 2 5
+julius-caesar 3 4 3 3 5
+king-john 1 1 4 3 7
+king-lear 5 4 7 7 3
+love-s-labours-lost 2 1 1 3 2
+macbeth 7 4 6 3 8
+measure-for-measure 4 4 2 6 1
+much-ado-about-nothing 3 3 5 2 4
+othello 3 3 4 3 2
+pericles 4 5 4 6 3
+richard-ii 4 4 4 1 6
+richard-iii 4 4 7 5 5
+romeo-and-juliet 5 6 5 5 3
+the-comedy-of-errors 2 2 2 4 1
+the-merchant-of-venice 3 9 5 2 1
+the-merry-wives-of-windsor 4 3 5 6 5
+the-taming-of-the-shrew 2 2 1 2 5 2
+the-tempest 2 2 3 1 1
+timon-of-athens 2 2 6 3 4
+titus-andronicus 1 4 2 4 3
+troilus-and-cressida 3 3 3 5 10
+twelfth-night 5 5 4 3 1
+two-gentlemen-of-verona 3 7 2 4 4
+"""
+SCENES = dict(line.split(maxsplit=1) for line in SCENES.strip().split("\n"))
+
+
+# The plays
+
+
+def test_there_are_38_plays_in_six_genres():
+    assert Counter(play.genre for play in shakespeare.plays()) == {
+        "comedy": 8,
+        "history": 11,
+        "problem play": 5,
+        "Roman play": 4,
+        "romance": 4,
+        "tragedy": 6,
+    }
+    titles = [play.title for play in shakespeare.plays()]
+    assert len(set(titles)) == 38 and "Measure for Measure" in titles
+
+
+def test_series_name_plays_and_the_histories_are_in_order():
+    assert {name for series in shakespeare.SERIES.values() for name in series} <= set(PLAYS)
+    kings = [shakespeare.play(name).meta["title"].split(",")[0] for name in shakespeare.SERIES["histories"]]
+    assert list(dict.fromkeys(kings)) == ["Richard II", "Henry IV", "Henry V", "Henry VI", "Richard III"]
+
+
+def test_an_unknown_play_is_refused_with_the_nearest_name():
+    with pytest.raises(InputError, match="no play 'mcbeth': did you mean 'macbeth'?"):
+        shakespeare.play("mcbeth")
+    for name in ("../tragedies/macbeth", "zzz"):
+        with pytest.raises(InputError, match="lists all"):
+            shakespeare.play(name)
+
+
+@pytest.mark.parametrize("name", PLAYS)
+def test_every_word_of_the_source_is_kept(name):
+    """The text has the file's words in the file's order, but for the marks and the listed repairs."""
+    source = next(assets.fetch("plays").rglob(f"{name}.md")).read_text(encoding="utf-8")
+    for pattern, repair in shakespeare.REPAIRS.get(name, []):
+        source, times = re.subn(pattern, repair, source, flags=re.MULTILINE)
+        assert times, f"the repair {pattern} mends nothing"
+    for wrong, right in shakespeare.SPEAKERS.get(name, {}).items():
+        assert f"**{wrong}**" in source, f"{wrong} is nowhere"
+        source = source.replace(f"**{wrong}**", f"**{right}**")
+
+    def letters(text):
+        return re.sub(r"[^A-Za-z0-9'&.,;:!?—-]", "", text)
+
+    assert letters(shakespeare.play(name).text) == letters(source.replace("&amp;", "&"))
+
+
+@pytest.mark.parametrize("name", PLAYS)
+def test_every_line_is_something(name):
+    document = shakespeare.play(name)
+    lines = shakespeare.lines(document)
+    assert [document[line] for line in lines] == [line for line in document.text.split("\n") if line]
+    assert not re.search(r"[_*#\\]|&amp;|[ \t]\n|\n\n\n", document.text)
+    kinds = [line.kind for line in lines]
+    assert kinds[0] == "title" and kinds.count("title") == 1
+    for kind, following in zip(kinds, kinds[1:], strict=False):
+        assert following in {
+            "title": {"act"},
+            "act": {"scene"},
+            "scene": {"direction", "speaker"},
+            "speaker": {"direction", "speech"},
+        }.get(kind, set(kinds))
+    for line in lines:
+        text = document[line]
+        assert (line.kind == "direction") == bool(re.fullmatch(r"\[[^][]+\]", text))
+        assert line.kind in ("act", "scene") or not re.match(r"(ACT|SCENE|Scene) [IVX]+\b|EPILOGUE", text)
+        if line.kind == "speaker":
+            assert len(text) < 50 and not re.search(r"[.:;?!]|^[a-z]|^OF ", text)
+        if line.kind == "speech":  # the names that a careless conversion leaves in the speech
+            assert not re.match(r"(Lord Chief-Justice|Varro's Serv|Isidore's Serv|Lucilius' Serv|Master-Gunner)", text)
+            assert not re.fullmatch(r"[A-Z]{4,}|Ghosts?|Varro's", text)
+
+
+@pytest.mark.parametrize("name", PLAYS)
+def test_acts_scenes_and_speeches_are_in_their_places(name):
+    document = shakespeare.play(name)
+    acts, scenes, speeches = (part(document) for part in (shakespeare.acts, shakespeare.scenes, shakespeare.speeches))
+    induction = name in ("henry-iv-part-2", "the-taming-of-the-shrew")
+    assert [act.act for act in acts] == [0, 1, 2, 3, 4, 5][not induction :]
+    for act in acts:
+        numbers = [scene.scene for scene in scenes if scene.act == act.act]
+        assert numbers == list(range(numbers[0], numbers[0] + len(numbers))) and numbers[0] in (0, 1)
+    for outer, inner in ((acts, scenes), (scenes, speeches)):
+        for place in inner:
+            homes = [home for home in outer if home.start <= place.start and place.end <= home.end]
+            assert len(homes) == 1 and homes[0].act == place.act
+            assert getattr(homes[0], "scene", place.scene) == place.scene
+        assert {(home.act, getattr(home, "scene", 0)) for home in outer} == {
+            (place.act, place.scene if outer is scenes else 0) for place in inner
+        }
+    for parts in (acts, scenes, speeches):
+        assert all(a.end < b.start for a, b in zip(parts, parts[1:], strict=False))
+    for part in (*acts, *scenes):
+        assert document[part].startswith(part.heading)
+    lines = shakespeare.lines(document)
+    assert len(speeches) == sum(line.kind == "speaker" for line in lines)
+    spoken = [line for line in lines if line.kind == "speech"]
+    assert sum(speech.start <= line.start < speech.end for speech in speeches for line in spoken) == len(spoken)
+    speakers = {speech.speaker for speech in speeches}
+    assert len({speaker.lower() for speaker in speakers}) == len(speakers)
+    numbered = [scene for scene in scenes if scene.scene and scene.heading != "EPILOGUE"]
+    assert " ".join(str(sum(scene.act == act.act for scene in numbered)) for act in acts) == SCENES[name]
+
+
+def test_known_places():
+    hamlet = shakespeare.play("hamlet")
+    start = hamlet.text.index("To be, or not to be: that is the question")
+    speech = next(speech for speech in shakespeare.speeches(hamlet) if speech.start <= start < speech.end)
+    assert (speech.act, speech.scene, speech.speaker) == (3, 1, "HAMLET")
+    shrew = shakespeare.play("the-taming-of-the-shrew")
+    assert shakespeare.speeches(shrew)[0].speaker == "SLY"
+    epilogue = shakespeare.scenes(shakespeare.play("the-tempest"))[-1]
+    assert (epilogue.act, epilogue.scene, epilogue.heading) == (5, 2, "EPILOGUE")
+
+
+def test_only_a_play_as_it_is_given_has_acts():
+    for document in (Document("macbeth", "Is this a dagger"), Document("other", "text")):
+        with pytest.raises(InputError, match="is not a play"):
+            shakespeare.scenes(document)
+
+
+# Own books
+
+
+@pytest.mark.parametrize(
+    "data, encoding, text",
+    [
+        ("Thé first\r\nline".encode(), None, "Thé first\r\nline"),
+        ("first".encode("utf-8-sig"), None, "first"),
+        ("naïve 林".encode("utf-16"), None, "naïve 林"),
+        (b"\xfe\xff" + "naïve".encode("utf-16-be"), None, "naïve"),
+        ("Thé".encode("latin-1"), "latin-1", "Thé"),
+        ("林黛玉".encode("gb18030"), "gb18030", "林黛玉"),
+    ],
+)
+def test_a_text_file_is_taken_as_it_is(tmp_path, data, encoding, text):
+    file = tmp_path / "my.book.txt"
+    file.write_bytes(data)
+    document = own.load(file, encoding=encoding)
+    assert document.text == text
+    assert document.id == "my.book" and document.meta == {"file": "my.book.txt"}
+
+
+@pytest.mark.parametrize(
+    "data, options, message",
+    [
+        ("Thé".encode("latin-1"), {}, r"bad\.txt: byte 2 \(0xe9\) is not UTF-8: .*encoding='latin-1'.*iconv"),
+        (b"\xff\xfea", {}, r"byte 2 \(0x61\) is not UTF-16"),
+        (b"text", {"encoding": "latin-99"}, "no encoding is called 'latin-99'"),
+        ("Thé".encode(), {"encoding": "ascii"}, r"byte 2 \(0xc3\) is not ascii"),
+        ("text".encode("utf-16-le"), {}, "character 1 is NUL"),
+        (b"", {}, r"bad\.txt is empty"),
+        (b"\xef\xbb\xbf \r\n", {}, r"bad\.txt is empty"),
+    ],
+)
+def test_a_bad_text_file_is_refused(tmp_path, data, options, message):
+    file = tmp_path / "bad.txt"
+    file.write_bytes(data)
+    with pytest.raises(InputError, match=message):
+        own.load(file, **options)
+
+
+def test_a_path_that_is_no_book_is_refused(tmp_path):
+    (tmp_path / "folder.txt").mkdir()
+    for name, message in {
+        "absent.txt": "cannot be read: No such file",
+        "folder.txt": "cannot be read: Is a directory",
+        "book.pdf": "expected a file that ends in .txt, .md, .epub",
+    }.items():
+        with pytest.raises(InputError, match=message):
+            own.load(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "text, language",
+    [
+        ("It was the best of times.", "en"),
+        ("此开卷第一回也。", "zh"),
+        ("黛玉 said nothing, and the whole long room was silent.", "en"),
+        ("贾宝玉初试云雨情 (chapter)", "zh"),
+        ("1234", "en"),
+    ],
+)
+def test_the_language_is_guessed_unless_given(tmp_path, text, language):
+    file = tmp_path / "book.md"
+    file.write_text(text, encoding="utf-8")
+    assert own.load(file).language == language
+    assert own.load(file, language="de").language == "de"
+
+
+def test_a_folder_gives_its_books_in_order(tmp_path):
+    for name in ("b.txt", "a.MD", "notes.pdf"):
+        (tmp_path / name).write_text(f"text of {name}", encoding="utf-8")
+    epub(tmp_path / "c.epub")
+    (tmp_path / "inner.txt").mkdir()
+    assert [document.id for document in own.load_folder(tmp_path)] == ["a", "b", "c"]
+    (tmp_path / "b.md").write_text("again", encoding="utf-8")
+    with pytest.raises(InputError, match=r"b\.md and b\.txt have the same id"):
+        own.load_folder(tmp_path)
+
+
+def test_a_folder_without_books_is_refused(tmp_path):
+    with pytest.raises(InputError, match="holds no book: expected files that end in .txt, .md, .epub"):
+        own.load_folder(tmp_path)
+    with pytest.raises(InputError, match="expected a folder"):
+        own.load_folder(tmp_path / "absent")
+
+
+CONTAINER = (
+    '<?xml version="1.0"?><container xmlns="urn:oasis:names:tc:opendocument:xmlns:container" version="1.0"><rootfiles>'
+    '<rootfile full-path="OEBPS/book.opf" media-type="application/oebps-package+xml"/></rootfiles></container>'
+)
+PACKAGE = """<?xml version="1.0"?>
+<package xmlns="http://www.idpf.org/2007/opf" version="3.0">
+ <metadata xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>A Book</dc:title><dc:language>en-GB</dc:language></metadata>
+ <manifest>
+  <item id="two" href="text/two.xhtml" media-type="application/xhtml+xml"/>
+  <item id="one" href="text/page%20one.xhtml#top" media-type="application/xhtml+xml"/>
+ </manifest>
+ <spine><itemref idref="one"/><itemref idref="two"/></spine>
+</package>"""
+ONE = """<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE html><html xmlns="http://www.w3.org/1999/xhtml"><head><title>dropped</title><style>p {}</style></head><body>
+<!-- dropped --><h1>Chapter
+  One</h1><p>It was <i>the</i> best<br/>of times&#8212;it was</p><div>bare <p>nested</p> text</div>
+<script>dropped()</script><ruby>漢<rt>kan</rt></ruby></body></html>"""
+TWO = "<html><body><p>The end.</p><pre>a\n  b</pre></body></html>"
+
+
+def epub(path, **members):
+    """A small EPUB; a member may be replaced, or left out by None."""
+    files = {
+        "META-INF/container.xml": CONTAINER,
+        "OEBPS/book.opf": PACKAGE,
+        "OEBPS/text/page one.xhtml": ONE,
+        "OEBPS/text/two.xhtml": TWO,
+    }
+    names = {"container": "META-INF/container.xml", "package": "OEBPS/book.opf", "two": "OEBPS/text/two.xhtml"}
+    files |= {names[key]: value for key, value in members.items()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            if content is not None:
+                archive.writestr(name, content)
+    return path
+
+
+def test_an_epub_gives_its_pages_in_reading_order(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        document = own.load(epub(tmp_path / "book.epub"))
+    assert document.text.split("\n\n") == [
+        *("Chapter One", "It was the best\nof times—it was", "bare", "nested", "text", "漢", "The end.", "a\nb"),
+    ]
+    assert (document.id, document.language) == ("book", "en")
+    assert document.meta == {"title": "A Book", "file": "book.epub"}
+
+
+BOMB = '<!DOCTYPE b [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>'
+
+
+@pytest.mark.parametrize(
+    "members, message",
+    [
+        ({"container": None}, "META-INF/container.xml is missing"),
+        ({"container": "<container/>"}, "names no package file"),
+        ({"container": "<container>"}, "container.xml is not the XML of a book"),
+        ({"container": BOMB + "<b>&b;</b>"}, "container.xml is not the XML of a book: EntitiesForbidden"),
+        ({"package": BOMB + "<b>&b;</b>"}, "book.opf is not the XML of a book: EntitiesForbidden"),
+        ({"package": None}, "OEBPS/book.opf is missing"),
+        ({"two": None}, "OEBPS/text/two.xhtml is missing"),
+        ({"two": BOMB + "<p>&b;</p>"}, "two.xhtml declares entities"),
+        ({"two": "Thé".encode("latin-1")}, r"two.xhtml: byte 2 \(0xe9\) is not UTF-8"),
+        ({"two": " " * (own.LARGEST_MEMBER + 1)}, "two.xhtml would unpack to 32 MB"),
+        ({"container": CONTAINER.replace("OEBPS/", "../")}, "'../book.opf' points outside"),
+        ({"package": PACKAGE.replace("text/two", "../../secret")}, "secret.xhtml' points outside"),
+        ({"package": PACKAGE.replace("text/two.xhtml", "/etc/passwd")}, "'/etc/passwd' points outside"),
+        ({"package": PACKAGE.replace("text/two", "%2e%2e/%2e%2e/two")}, "points outside"),
+        ({"package": PACKAGE.replace("text/two", "file:///two")}, "points outside"),
+        ({"package": PACKAGE.replace('id="two"', 'id="three"')}, "the spine's 'two' is not in the manifest"),
+        ({"package": re.sub("<itemref[^>]*>", "", PACKAGE)}, "is empty"),
+    ],
+)
+def test_a_bad_epub_is_refused(tmp_path, members, message):
+    with pytest.raises(InputError, match=message):
+        own.load(epub(tmp_path / "bad.epub", **members))
+
+
+def test_a_file_that_is_no_zip_or_a_broken_one_is_refused(tmp_path):
+    file = tmp_path / "bad.epub"
+    file.write_bytes(b"not a zip")
+    with pytest.raises(InputError, match="bad.epub is not an EPUB"):
+        own.load(file)
+    data = bytearray(epub(file).read_bytes())
+    at = data.index(b"container.xml") + 20
+    data[at : at + 20] = bytes(20)
+    file.write_bytes(data)
+    with pytest.raises(InputError, match="container.xml cannot be unpacked"):
+        own.load(file)
+
+
+def test_a_book_that_repeats_a_large_page_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(own, "LARGEST_BOOK", 10_000)
+    package = PACKAGE.replace('<itemref idref="two"/>', '<itemref idref="two"/>' * 200)
+    with pytest.raises(InputError, match="more than 0 MB"):
+        own.load(epub(tmp_path / "bad.epub", package=package))
