@@ -1,0 +1,366 @@
+"""Texts to vectors: sentence encoders, and causal language models by last-token pooling.
+
+    "embedded", "minilm"    all-MiniLM-L6-v2, 384 dimensions, 256 tokens: the default of every notebook
+    "smollm2"               SmolLM2-135M-Instruct, 576 dimensions, 8,192 tokens
+    "hf:NAME_OR_FOLDER"     a sentence-transformers model (it has modules.json), or any causal language model
+
+Vectors are float32 of length 1, so the inner product is the cosine. Batch size, padding side and order change them by
+rounding only: in fp32 the cosine between two such results is above 1 - 1e-5. Every vector is stored the moment its
+batch is done, under a hash of encoder, kind and text; a run that was killed goes on where it was. Taught in notebooks
+00 and 10.
+
+This module trains nothing, searches nothing (`mindscape.index` does), and uses one device.
+"""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from sentence_transformers import SentenceTransformer
+from torch import nn
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers.utils import cached_file, logging
+
+from mindscape import assets, paths
+from mindscape.errors import InputError
+from mindscape.store import Store, digest
+
+FORMS = '"embedded", "minilm", "smollm2" or "hf:NAME_OR_FOLDER"'
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+class Encoder(Protocol):
+    """What the kit asks of an encoder. `fingerprint` changes with anything that changes a vector."""
+
+    name: str
+    dim: int
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    def encode(self, texts: Sequence[str], kind: str = "passage") -> np.ndarray:
+        """float32 (texts, dim), rows of length 1. `kind` is "passage" or "query": some models read them differently."""
+        ...
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What one call of `encode` did. `tokens` and `truncated` cover all its texts, also those found in the cache."""
+
+    texts: int
+    computed: int  # texts that the model read in this call
+    truncated: int  # texts longer than the model reads: their ends count for nothing
+    tokens: int  # that the model read, now or earlier, equal texts counted once each
+
+
+def load(encoder: str = "embedded", *, cache: bool = True, **options: Any) -> "LocalEncoder":
+    """The encoder that a short string names.
+
+    `cache=False` computes anew each time. Other options go to `SentenceEncoder` or `LastTokenEncoder`: `max_tokens`,
+    `prompts`, `batch_tokens`; for causal models also `padding_side`. `device` defaults to the GPU if there is one,
+    `dtype` to "float32". Raises InputError for a string of another form, or for a model that cannot be loaded.
+
+    >>> vectors = load("embedded").encode(["Who is there?", "Nay, answer me."])          # doctest: +SKIP
+    >>> vectors.shape                                                                    # doctest: +SKIP
+    (2, 384)
+    >>> load("glove")
+    Traceback (most recent call last):
+    ...
+    mindscape.errors.InputError: encoder='glove': expected "embedded", "minilm", "smollm2" or "hf:NAME_OR_FOLDER"
+    """
+    options["store"] = Store(paths.cache() / "vectors.sqlite") if cache else None
+    if encoder in ("embedded", "minilm"):
+        return _sentence_encoder(assets.fetch("minilm"), "minilm", options)
+    if encoder == "smollm2":
+        return _last_token_encoder(assets.language_model(), encoder, options)
+    kind, _, source = str(encoder).partition(":")
+    source = source.strip()
+    if kind != "hf" or not source:
+        raise InputError(f"encoder={encoder!r}: expected {FORMS}")
+    try:
+        if cached_file(source, "modules.json", _raise_exceptions_for_missing_entries=False):
+            return _sentence_encoder(source, encoder, options)
+        return _last_token_encoder(source, encoder, options)
+    except InputError:
+        raise
+    except (OSError, ValueError, KeyError) as error:
+        why = " ".join(str(error).split())
+        raise InputError(
+            f"encoder={encoder!r} cannot be loaded: expected a folder or a name on the hub: {why:.300}"
+        ) from error
+
+
+def last_token_pool(hidden: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+    """The hidden state of every text's last real token, wherever the padding is.
+
+    `hidden`: (texts, n, dim); `attention_mask`: (texts, n), 1 for real tokens. Returns (texts, dim).
+
+    >>> hidden = torch.arange(6.0).reshape(2, 3, 1)
+    >>> last_token_pool(hidden, torch.tensor([[1, 1, 0], [0, 1, 1]])).flatten().tolist()
+    [1.0, 5.0]
+    """
+    positions = torch.arange(attention_mask.shape[1], device=attention_mask.device)
+    last = (attention_mask * positions).argmax(1)
+    return hidden[torch.arange(len(hidden), device=hidden.device), last]
+
+
+class LocalEncoder(ABC):
+    """What both kinds of encoder share: truncation that is counted, batches by length, the cache.
+
+    `model`: what was loaded; `transformer`: the bare module that turns token ids into hidden states; `tokenizer`;
+    `max_tokens`: longer texts lose their end; `prompts`: text put before every text of a kind; `batch_tokens`: tokens a
+    batch holds at most, padding included; `store`: where vectors are kept, or None. `counts` tells what the last call
+    did. A model that was trained in between gets another fingerprint, so no old vector is taken for a new one.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        transformer: nn.Module,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        name: str,
+        dim: int,
+        max_tokens: int,
+        prompts: Mapping[str, str],
+        batch_tokens: int,
+        store: Store | None,
+    ):
+        if max_tokens < 1 or batch_tokens < 1:
+            raise InputError(f"max_tokens={max_tokens}, batch_tokens={batch_tokens}: expected both to be at least 1")
+        self.model, self.transformer, self.tokenizer = model, transformer, tokenizer
+        self.name, self.dim, self.max_tokens = name, dim, max_tokens
+        self.prompts = {"passage": "", "query": "", **prompts}
+        self.batch_tokens, self.store = batch_tokens, store
+        self.counts = Counts(0, 0, 0, 0)
+        rules = json.loads(tokenizer.backend_tokenizer.to_str())
+        self._tokenizer_hash = digest({**rules, "padding": None, "truncation": None})  # those change with every call
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, dim={self.dim}, max_tokens={self.max_tokens})"
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of tokenizer, settings, precision and a thousand numbers out of every weight tensor."""
+        config = self.transformer.config.to_dict()
+        for incidental in ("_name_or_path", "transformers_version", "_attn_implementation"):
+            config.pop(incidental, None)
+        weights = []
+        for name, tensor in self.model.named_parameters():
+            some = tensor.detach().flatten()[:: max(1, tensor.numel() // 1000)]
+            weights.append((name, list(tensor.shape), str(tensor.dtype), some.float().cpu().numpy().tobytes().hex()))
+        settings = [type(self).__name__, self._tokenizer_hash, self.max_tokens, self.prompts]
+        return digest(settings, str(sorted(config.items())), weights)
+
+    def encode(self, texts: Sequence[str], kind: str = "passage") -> np.ndarray:
+        """float32 (texts, dim), rows of length 1, in the order of `texts`. Equal texts are computed once.
+
+        Raises InputError for an empty text, for what is not text, and for an unknown kind.
+        """
+        _check(texts, kind, self.prompts)
+        fingerprint = self.fingerprint
+        keys = {text: digest(fingerprint, kind, text) for text in texts}
+        found = {} if self.store is None else self.store.get(keys.values())
+        missing = [text for text in keys if keys[text] not in found]
+        prompt = self.prompts[kind]
+        for batch, lengths in self._batches(missing, prompt):
+            vectors = nn.functional.normalize(self._vectors(batch, prompt).float(), dim=-1).cpu().numpy()
+            done = {keys[text]: _pack(vector, n) for text, vector, n in zip(batch, vectors, lengths, strict=True)}
+            if self.store is not None:
+                self.store.put(done)
+            found.update(done)
+        unpacked = {text: _unpack(found[key]) for text, key in keys.items()}
+        self.counts = Counts(
+            texts=len(texts),
+            computed=len(missing),
+            truncated=sum(unpacked[text][1] > self.max_tokens for text in texts),
+            tokens=sum(min(n, self.max_tokens) for _, n in unpacked.values()),
+        )
+        return np.array([unpacked[text][0] for text in texts], dtype=np.float32).reshape(len(texts), self.dim)
+
+    def batches(self, texts: Sequence[str], kind: str = "passage") -> list[list[str]]:
+        """The texts as `encode` would read them: the longest first, in batches of at most `batch_tokens` tokens."""
+        _check(texts, kind, self.prompts)
+        return [batch for batch, _ in self._batches(texts, self.prompts[kind])]
+
+    def _batches(self, texts: Sequence[str], prompt: str) -> Iterator[tuple[list[str], list[int]]]:
+        """Batches of texts with their lengths in tokens, before truncation."""
+        if not texts:
+            return
+        # not verbose: it would warn of every text that is too long, which is counted instead
+        ids = self.tokenizer([prompt + text for text in texts], verbose=False)["input_ids"]
+        batch, lengths, longest = [], [], 0
+        for n, text in sorted(zip(map(len, ids), texts, strict=True), key=lambda pair: -pair[0]):
+            if batch and longest * (len(batch) + 1) > self.batch_tokens:
+                yield batch, lengths
+                batch, lengths = [], []
+            if not batch:
+                longest = min(n, self.max_tokens)
+            batch.append(text)
+            lengths.append(n)
+        yield batch, lengths
+
+    @abstractmethod
+    def _vectors(self, texts: list[str], prompt: str) -> torch.Tensor:
+        """(texts, dim), of any length, in one pass of the model."""
+
+
+class SentenceEncoder(LocalEncoder):
+    """An encoder of sentence-transformers, with the model's own pooling, prompts and length.
+
+    >>> encoder = SentenceEncoder(SentenceTransformer("folder"), name="mine")            # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        model: SentenceTransformer,
+        *,
+        name: str,
+        max_tokens: int | None = None,
+        prompts: Mapping[str, str] | None = None,
+        batch_tokens: int = 4096,
+        store: Store | None = None,
+    ):
+        limit = model.max_seq_length or model.tokenizer.model_max_length
+        own = {"passage" if kind == "document" else kind: prompt for kind, prompt in model.prompts.items()}
+        super().__init__(
+            model,
+            model.transformers_model,
+            model.tokenizer,
+            name=name,
+            dim=model.get_embedding_dimension(),
+            max_tokens=min(max_tokens or limit, limit),
+            prompts=own if prompts is None else prompts,
+            batch_tokens=batch_tokens,
+            store=store,
+        )
+        model.max_seq_length = self.max_tokens
+
+    def _vectors(self, texts: list[str], prompt: str) -> torch.Tensor:
+        return self.model.encode(
+            texts, prompt=prompt, batch_size=len(texts), show_progress_bar=False, convert_to_tensor=True
+        )
+
+
+class LastTokenEncoder(LocalEncoder):
+    """A causal language model whose vector of a text is the last layer's hidden state at the text's last token.
+
+    That token is the only one that has read the whole text. MiA-RAG's MiA-Emb and Qwen3-Embedding read vectors so. The
+    tokenizer decides whether an end token follows the text. Padding goes on either side: the attention mask tells
+    which token is last, and positions count from the text's first token.
+
+    >>> encoder = LastTokenEncoder(trained, tokenizer, name="mine")                      # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        name: str,
+        max_tokens: int | None = None,
+        prompts: Mapping[str, str] | None = None,
+        batch_tokens: int = 4096,
+        padding_side: str = "right",
+        store: Store | None = None,
+    ):
+        if padding_side not in ("left", "right"):
+            raise InputError(f"padding_side={padding_side!r}: expected left or right")
+        config = model.config.get_text_config()
+        limit = config.max_position_embeddings
+        super().__init__(
+            model,
+            model.get_decoder(),
+            tokenizer,
+            name=name,
+            dim=config.hidden_size,
+            max_tokens=min(max_tokens or limit, limit),
+            prompts=prompts or {},
+            batch_tokens=batch_tokens,
+            store=store,
+        )
+        self.padding_side = padding_side
+
+    def _vectors(self, texts: list[str], prompt: str) -> torch.Tensor:
+        ids = self.tokenizer([prompt + text for text in texts], truncation=True, max_length=self.max_tokens)[
+            "input_ids"
+        ]
+        n = max(map(len, ids))
+        input_ids, mask = torch.zeros(2, len(ids), n, dtype=torch.long)  # which id pads does not matter: it is masked
+        for i, row in enumerate(ids):
+            place = slice(0, len(row)) if self.padding_side == "right" else slice(n - len(row), n)
+            input_ids[i, place], mask[i, place] = torch.tensor(row), 1
+        positions = (mask.cumsum(1) - 1).clamp(min=0)
+        device = self.model.device
+        input_ids, mask, positions = input_ids.to(device), mask.to(device), positions.to(device)
+        training = self.model.training
+        self.model.eval()
+        try:
+            with torch.no_grad():
+                output = self.transformer(input_ids, attention_mask=mask, position_ids=positions, use_cache=False)
+        finally:
+            self.model.train(training)
+        return last_token_pool(output.last_hidden_state, mask)
+
+
+def _sentence_encoder(source: str | Path, name: str, options: dict[str, Any]) -> SentenceEncoder:
+    device, dtype = _device_and_dtype(options)
+    with _quiet():
+        model = SentenceTransformer(str(source), device=device, model_kwargs={"dtype": dtype})
+    return SentenceEncoder(model, name=name, **options)
+
+
+def _last_token_encoder(source: str | Path, name: str, options: dict[str, Any]) -> LastTokenEncoder:
+    device, dtype = _device_and_dtype(options)
+    with _quiet():
+        tokenizer = AutoTokenizer.from_pretrained(source)
+        model = AutoModelForCausalLM.from_pretrained(source, dtype=dtype)
+    return LastTokenEncoder(model.to(device).eval(), tokenizer, name=name, **options)
+
+
+def _device_and_dtype(options: dict[str, Any]) -> tuple[str, torch.dtype]:
+    """Taken out of the options, since the model and not the encoder wants them."""
+    device = options.pop("device", None) or ("cuda" if torch.cuda.is_available() else "cpu")
+    dtype = options.pop("dtype", "float32")
+    if dtype not in DTYPES:
+        raise InputError(f"dtype={dtype!r}: expected {', '.join(DTYPES)}")
+    return device, DTYPES[dtype]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No progress bar while weights are loaded: a notebook's stored outputs would differ each time."""
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
+def _check(texts: Sequence[str], kind: str, prompts: Mapping[str, str]) -> None:
+    if isinstance(texts, str):
+        raise InputError("texts is one text: expected a list of them")
+    for i, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise InputError(f"text {i} is a {type(text).__name__}: expected str")
+        if not text.strip():
+            raise InputError(f"text {i} is empty: expected some text")
+    if kind not in prompts:
+        raise InputError(f"kind={kind!r}: expected one of {', '.join(prompts)}")
+
+
+def _pack(vector: np.ndarray, tokens: int) -> bytes:
+    """A vector and its text's length in tokens, so that a cached text is still known to be truncated."""
+    return tokens.to_bytes(4, "little") + vector.astype("<f4").tobytes()
+
+
+def _unpack(value: bytes) -> tuple[np.ndarray, int]:
+    return np.frombuffer(value, dtype="<f4", offset=4), int.from_bytes(value[:4], "little")

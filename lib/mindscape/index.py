@@ -1,0 +1,290 @@
+"""The k vectors with the largest inner product, exactly, and in an order that never changes.
+
+`FaissIndex` holds its vectors in memory: what the notebooks use. `MilvusIndex` holds them in a folder (Milvus Lite) or
+on a Milvus server, as MoM does: for what does not fit. Both give what `argsort(-(Q @ D.T))` gives in exact arithmetic,
+equal scores in the order of their ids, whatever the library, its threads or its batches do. Taught in notebook 00.
+
+Nothing here is approximate, deletes vectors, filters, or turns text into vectors (`mindscape.encoders` does).
+"""
+
+import logging
+import os
+import shutil
+import zipfile
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol, Self
+
+import faiss
+import numpy as np
+
+from mindscape.errors import InputError
+
+
+class Index(Protocol):
+    """What the kit asks of an index. `dim`: numbers a vector has. `len(index)`: vectors in it."""
+
+    dim: int
+
+    def __len__(self) -> int: ...
+
+    def add(self, vectors: np.ndarray, ids: Sequence[int] | None = None) -> None: ...
+
+    def search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]: ...
+
+    def save(self, path: str | Path) -> None: ...
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self: ...
+
+
+class _ExactIndex(ABC):
+    """Checking and exact ordering around a library's search, whose rounding and order of ties are its own affair."""
+
+    def __init__(self, dim: int):
+        if dim < 1:
+            raise InputError(f"dim={dim}: expected at least 1")
+        self.dim = dim
+        self._known: set[int] = set()
+        self._longest = 0.0  # largest norm of a vector: it bounds the rounding of a score
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def add(self, vectors: np.ndarray, ids: Sequence[int] | None = None) -> None:
+        """Add vectors (n, dim) under `ids`, by default the next n numbers. All are added, or none.
+
+        Raises InputError for another shape, for numbers that are not finite, and for an id that is there already.
+        """
+        vectors = self._checked(vectors, "vectors")
+        if ids is None:
+            ids = range(len(self), len(self) + len(vectors))
+        ids = np.asarray(ids)
+        if ids.shape != (len(vectors),) or (len(ids) and not np.issubdtype(ids.dtype, np.integer)):
+            raise InputError(f"ids: expected {len(vectors)} whole numbers, one a vector")
+        new = set(ids.tolist())
+        if len(new) < len(ids) or new & self._known:
+            seen = self._known if new & self._known else {}
+            twice = next(i for n, i in enumerate(ids.tolist()) if i in seen or i in ids[:n])
+            raise InputError(f"ids: {twice} is there twice; expected every id once")
+        if len(vectors):
+            self._insert(vectors, ids.astype(np.int64))
+            self._known |= new
+            self._longest = max(self._longest, float(np.linalg.norm(vectors, axis=1).max()))
+
+    def search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """The ids (q, k) and scores (q, k), best first, equal scores by lowest id; all n of them where k > n.
+
+        `queries`: (q, dim). ids are int64, scores float32. Raises InputError for another shape, numbers that are not
+        finite, k < 1, and an empty index.
+
+        >>> index = FaissIndex(dim=2)
+        >>> index.add([[0, 1], [1, 0], [0, 1]])
+        >>> ids, scores = index.search([[0, 2]], k=2)
+        >>> ids.tolist(), scores.tolist()
+        ([[0, 2]], [[2.0, 2.0]])
+        """
+        queries = self._checked(queries, "queries")
+        if k < 1:
+            raise InputError(f"k={k}: expected at least 1")
+        if not len(self):
+            raise InputError("the index is empty: add vectors before searching")
+        k = min(k, len(self))
+        ids, scores = np.empty((len(queries), k), np.int64), np.empty((len(queries), k), np.float32)
+        step = max(1, 2**22 // ((k + _SPARE) * self.dim))  # queries at a time: their candidates are held in memory
+        for i in range(0, len(queries), step):
+            ids[i : i + step], scores[i : i + step] = self._search(queries[i : i + step], k)
+        return ids, scores
+
+    def _search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Take so many candidates that no rounding can have hidden a better one; score and order them anew."""
+        # A float32 sum of dim products is off by at most dim * eps / 2 * |q| * |d|, for either of two scores.
+        doubt = self.dim * np.finfo(np.float32).eps * np.linalg.norm(queries, axis=1) * self._longest
+        wanted = k + _SPARE
+        while True:
+            wanted = min(wanted, len(self))
+            rough, ids, vectors = self._candidates(queries, wanted)
+            if wanted == len(self) or np.all(rough[:, k - 1] - rough[:, -1] > doubt):
+                break
+            wanted *= 4
+        # Products of float32 are exact in float64, and equal vectors are summed alike.
+        scores = (vectors.astype(np.float64) * queries[:, None].astype(np.float64)).sum(-1)
+        order = np.lexsort((ids, -scores))[:, :k]
+        return np.take_along_axis(ids, order, 1), np.take_along_axis(scores, order, 1).astype(np.float32)
+
+    def _checked(self, vectors: np.ndarray, what: str) -> np.ndarray:
+        try:
+            vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+        except (TypeError, ValueError):
+            raise InputError(f"{what}: expected numbers in {self.dim} columns") from None
+        if vectors.ndim != 2 or vectors.shape[1] != self.dim:
+            raise InputError(f"{what} have shape {vectors.shape}: expected (n, {self.dim})")
+        finite = np.isfinite(vectors).all(1)
+        if not finite.all():
+            raise InputError(f"{what}: row {int(finite.argmin())} holds NaN or infinity")
+        return vectors
+
+    @abstractmethod
+    def _insert(self, vectors: np.ndarray, ids: np.ndarray) -> None: ...
+
+    @abstractmethod
+    def _candidates(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The library's k best: its scores (q, k), falling; ids (q, k); vectors (q, k, dim)."""
+
+
+_SPARE = 16  # candidates beyond k, so that a tie at the border seldom needs a second search
+
+
+class FaissIndex(_ExactIndex):
+    """Vectors in memory, searched by faiss (IndexFlatIP). Saved as one .npz file.
+
+    >>> index = FaissIndex(dim=384)
+    >>> len(index)
+    0
+    """
+
+    def __init__(self, dim: int):
+        super().__init__(dim)
+        self._flat = faiss.IndexFlatIP(dim)
+        self._ids = np.empty(0, np.int64)
+
+    def save(self, path: str | Path) -> None:
+        """Write all vectors and ids to the file `path`, whole or not at all."""
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        vectors = self._flat.reconstruct_n(0, len(self)) if len(self) else np.empty((0, self.dim), np.float32)
+        part = path.with_name(path.name + ".part")
+        try:
+            with part.open("wb") as file:
+                np.savez(file, vectors=vectors, ids=self._ids)
+            os.replace(part, path)
+        finally:
+            part.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """The index that `save` wrote. Raises InputError for a file that is missing or something else."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                vectors, ids = file["vectors"], file["ids"]
+        except (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, zipfile.BadZipFile) as error:
+            raise InputError(f"{path} is not a saved index: {error}") from error
+        index = cls(vectors.shape[-1])
+        index.add(vectors, ids)
+        return index
+
+    def _insert(self, vectors: np.ndarray, ids: np.ndarray) -> None:
+        self._flat.add(vectors)
+        self._ids = np.concatenate([self._ids, ids])
+
+    def _candidates(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        scores, places = self._flat.search(queries, k)
+        vectors = self._flat.reconstruct_batch(places.ravel()).reshape(*places.shape, self.dim)
+        return scores, self._ids[places], vectors
+
+
+class MilvusIndex(_ExactIndex):
+    """Vectors in Milvus, searched without approximation (FLAT, IP). It needs the extra `milvus`.
+
+    `path`: a new folder NAME.db, for Milvus Lite inside this process; or the address of a server ("http://..."), which is
+    handed on to pymilvus and not covered by the kit's tests. What was added is on disk at once. One process at a time
+    may open a folder; `close` lets go of it.
+
+    >>> index = MilvusIndex(dim=384, path="passages.db")                                 # doctest: +SKIP
+    """
+
+    def __init__(self, dim: int, path: str | Path):
+        super().__init__(dim)
+        self.path = str(path)
+        if not self._remote and (Path(path).exists() or Path(path).suffix != ".db"):
+            raise InputError(
+                f"{path}: expected the name of a new folder that ends in .db; MilvusIndex.load opens an old one"
+            )
+        self._client = _connect(self.path)
+        if self._remote and self._client.has_collection(_COLLECTION):
+            self.close()
+            raise InputError(f"{path} holds a collection {_COLLECTION!r} already: MilvusIndex.load opens it")
+        self._create()
+
+    def _create(self) -> None:
+        from pymilvus import DataType
+
+        schema = self._client.create_schema(auto_id=False, enable_dynamic_field=False)
+        schema.add_field("id", DataType.INT64, is_primary=True)
+        schema.add_field("vector", DataType.FLOAT_VECTOR, dim=self.dim)
+        schema.add_field("norm", DataType.DOUBLE)
+        flat = self._client.prepare_index_params()
+        flat.add_index("vector", index_type="FLAT", metric_type="IP")
+        self._client.create_collection(_COLLECTION, schema=schema, index_params=flat, consistency_level="Strong")
+
+    @property
+    def _remote(self) -> bool:
+        return "://" in self.path
+
+    def save(self, path: str | Path) -> None:
+        """Copy the folder to a new folder `path` (NAME.db). Raises InputError if that exists, or for an index on a server."""
+        if self._remote:
+            raise InputError(f"the index is kept by {self.path}: back it up there")
+        if Path(path).exists() or Path(path).suffix != ".db":
+            raise InputError(f"{path}: expected the name of a new folder that ends in .db")
+        self._client.flush(_COLLECTION)
+        shutil.copytree(self.path, path, ignore=shutil.ignore_patterns("LOCK"))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Open what `save`, or an index that was closed, left. Raises InputError if there is none."""
+        index = cls.__new__(cls)
+        index.path = str(path)
+        if not index._remote and not (Path(path) / "collections" / _COLLECTION).is_dir():
+            raise InputError(f"{path} is not the folder of a Milvus index")
+        index._client = _connect(index.path)
+        if not index._client.has_collection(_COLLECTION):
+            index.close()
+            raise InputError(f"{path} holds no collection {_COLLECTION!r}")
+        fields = index._client.describe_collection(_COLLECTION)["fields"]
+        _ExactIndex.__init__(index, next(field["params"]["dim"] for field in fields if field["name"] == "vector"))
+        index._client.load_collection(_COLLECTION)
+        rows = index._client.query_iterator(_COLLECTION, batch_size=_PAGE, output_fields=["id", "norm"])
+        while page := rows.next():
+            index._known.update(row["id"] for row in page)
+            index._longest = max(index._longest, max(row["norm"] for row in page))
+        rows.close()
+        return index
+
+    def close(self) -> None:
+        """Let go of the folder or the server."""
+        self._client.close()
+
+    def _insert(self, vectors: np.ndarray, ids: np.ndarray) -> None:
+        norms = np.linalg.norm(vectors.astype(np.float64), axis=1)
+        step = max(1, 2**22 // self.dim)  # a message holds at most 64 MB
+        for i in range(0, len(ids), step):
+            rows = zip(ids[i : i + step].tolist(), vectors[i : i + step], norms[i : i + step].tolist(), strict=True)
+            self._client.insert(_COLLECTION, [{"id": id, "vector": vector, "norm": norm} for id, vector, norm in rows])
+
+    def _candidates(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        found = self._client.search(_COLLECTION, data=list(queries), limit=k, output_fields=["vector"])
+        scores = np.array([[hit["distance"] for hit in hits] for hits in found], np.float32)
+        ids = np.array([[hit["id"] for hit in hits] for hits in found], np.int64)
+        vectors = np.array([[hit["entity"]["vector"] for hit in hits] for hits in found], np.float32)
+        return scores, ids, vectors
+
+
+_COLLECTION = "mindscape"
+_PAGE = 10_000  # rows a message of the server may hold
+
+
+def _connect(path: str):
+    """A client of Milvus, imported only now: it is an extra, and takes half a second."""
+    try:
+        from pymilvus import MilvusClient
+        from pymilvus.exceptions import MilvusException
+    except ImportError as error:
+        raise InputError("MilvusIndex needs pymilvus and milvus-lite: install the extra `milvus`") from error
+    for name in ("pymilvus", "milvus_lite", "grpc._server"):  # what goes wrong is raised; they would print it as well
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        return MilvusClient(path)
+    except MilvusException as error:
+        raise InputError(f"{path} cannot be opened by Milvus: {error.message}; is it open elsewhere?") from error

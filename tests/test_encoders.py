@@ -1,0 +1,240 @@
+"""Encoders: the model's own vectors, whatever the batch, the padding and the cache; truncation counted; bad input."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sentence_transformers import SentenceTransformer
+from transformers import AutoModelForCausalLM, AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
+
+from mindscape import assets, encoders
+from mindscape.encoders import Counts, LastTokenEncoder, SentenceEncoder, last_token_pool
+from mindscape.errors import InputError
+from mindscape.store import Store
+
+TEXTS = [
+    "Who's there?",
+    "Nay, answer me: stand, and unfold yourself.",
+    "生存还是毁灭,这是一个值得考虑的问题。",
+    "To be, or not to be, that is the question: whether 'tis nobler in the mind to suffer",
+    "a",
+    "默然忍受命运的暴虐的毒箭",
+    "The slings and arrows of outrageous fortune, or to take arms against a sea of troubles. " * 4,
+]
+
+
+@pytest.fixture(scope="module")
+def qwen_dir(tmp_path_factory, tokenizer):
+    """A tiny random Qwen3 with SmolLM2's tokenizer, in a folder."""
+    torch.manual_seed(0)
+    config = Qwen3Config(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=16,
+        initializer_range=0.3,
+        max_position_embeddings=512,
+    )
+    folder = tmp_path_factory.mktemp("qwen3")
+    Qwen3ForCausalLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def qwen(qwen_dir):
+    return AutoModelForCausalLM.from_pretrained(qwen_dir), AutoTokenizer.from_pretrained(qwen_dir)
+
+
+@pytest.fixture(scope="module")
+def minilm():
+    return encoders.load("embedded", cache=False)
+
+
+def one_by_one(model, tokenizer, texts):
+    """The slow way: no batch, no padding, the last position."""
+    rows = []
+    for text in texts:
+        with torch.no_grad():
+            states = model(**tokenizer(text, return_tensors="pt"), output_hidden_states=True).hidden_states[-1]
+        rows.append(torch.nn.functional.normalize(states[0, -1], dim=-1))
+    return torch.stack(rows).numpy()
+
+
+def assert_alike(a, b):
+    """The stated tolerance: cosines above 1 - 1e-5, and the same order of neighbours."""
+    assert a.dtype == b.dtype == np.float32 and a.shape == b.shape
+    assert ((a * b).sum(1) > 1 - 1e-5).all()
+    assert np.array_equal(np.argsort(-(a @ a.T), axis=1), np.argsort(-(b @ b.T), axis=1))
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("batch_tokens", [1, 60, 10_000])
+def test_last_token_equals_one_text_at_a_time(qwen, side, batch_tokens):
+    encoder = LastTokenEncoder(*qwen, name="tiny", padding_side=side, batch_tokens=batch_tokens)
+    vectors = encoder.encode(TEXTS)
+    assert vectors.shape == (len(TEXTS), 32) == (len(TEXTS), encoder.dim)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    assert_alike(vectors, one_by_one(*qwen, TEXTS))
+
+
+def test_minilm_equals_sentence_transformers(minilm):
+    theirs = SentenceTransformer(str(assets.fetch("minilm")), device="cpu").encode(TEXTS, show_progress_bar=False)
+    assert minilm.name == "minilm" and minilm.dim == 384
+    for minilm.batch_tokens in (1, 64, 4096):
+        assert_alike(minilm.encode(TEXTS), theirs)
+    minilm.batch_tokens = 4096
+
+
+def test_smollm2_by_its_name():
+    encoder = encoders.load("smollm2", cache=False)
+    vectors = encoder.encode(["To be, or not to be", "生存还是毁灭", "To be, or not to be"])
+    assert vectors.shape == (3, 576) and np.array_equal(vectors[0], vectors[2])
+    assert encoder.counts.computed == 2 and encoder.max_tokens == 8192
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 5), st.integers(0, 3)), min_size=1, max_size=4))
+def test_pooling_finds_the_last_token(shapes):
+    n = max(sum(shape) for shape in shapes)
+    mask = torch.zeros(len(shapes), n, dtype=torch.long)
+    for row, (start, length, _) in zip(mask, shapes, strict=True):
+        row[start : start + length] = 1
+    hidden = torch.arange(n).repeat(len(shapes), 1)[..., None]
+    assert last_token_pool(hidden, mask).flatten().tolist() == [start + length - 1 for start, length, _ in shapes]
+
+
+def test_batches_are_by_length_and_bounded(qwen):
+    encoder = LastTokenEncoder(*qwen, name="tiny", batch_tokens=40, max_tokens=30)
+    batches = encoder.batches(TEXTS)
+    assert sorted(sum(batches, [])) == sorted(TEXTS)
+    lengths = [[min(30, len(qwen[1](text).input_ids)) for text in batch] for batch in batches]
+    flat = sum(lengths, [])
+    assert flat == sorted(flat, reverse=True)
+    assert all(max(batch) * len(batch) <= 40 for batch in lengths)
+    assert encoder.batches([]) == []
+
+
+@pytest.mark.parametrize(
+    "make", [lambda q, **k: LastTokenEncoder(*q, name="tiny", **k), None], ids=["causal", "minilm"]
+)
+def test_truncation_is_counted_also_from_the_cache(qwen, tmp_path, make, capfd):
+    store = Store(tmp_path / "vectors.sqlite")
+    if make:
+        encoder = make(qwen, max_tokens=20, store=store)
+    else:
+        encoder = encoders.load("minilm", max_tokens=20)
+        encoder.store = store
+    long = "word " * 600
+    texts = ["a short one", long, long, "another"]
+    vectors = encoder.encode(texts)
+    first = encoder.counts
+    assert (first.texts, first.computed, first.truncated) == (4, 3, 2)
+    assert np.array_equal(encoder.encode(texts), vectors)
+    assert encoder.counts == Counts(texts=4, computed=0, truncated=2, tokens=first.tokens)
+    cut = encoder.tokenizer.decode(encoder.tokenizer(long)["input_ids"][:19], skip_special_tokens=True)
+    assert encoder.encode([cut + " word" * 9])[0] @ vectors[1] > 1 - 1e-5  # the end counts for nothing
+    store.close()
+    assert capfd.readouterr().err == ""
+
+
+def test_prompts_stand_before_the_text(qwen, tmp_path):
+    prompts = {"query": "Instruct: find the passage\nQuery: ", "summary": "Gist: "}
+    encoder = LastTokenEncoder(*qwen, name="tiny", prompts=prompts, store=Store(tmp_path / "v.sqlite"))
+    plain = LastTokenEncoder(*qwen, name="tiny")
+    for kind, prompt in {**prompts, "passage": ""}.items():
+        assert_alike(encoder.encode(TEXTS, kind), plain.encode([prompt + text for text in TEXTS]))
+    assert encoder.counts.computed == len(TEXTS)  # a vector of one kind is not taken for another's
+    encoder.store.close()
+
+
+def test_fingerprint_tells_what_changes_a_vector(qwen_dir, qwen):
+    encoder = LastTokenEncoder(*qwen, name="tiny")
+    same = LastTokenEncoder(
+        AutoModelForCausalLM.from_pretrained(qwen_dir), qwen[1], name="other", padding_side="left", batch_tokens=9
+    )
+    encoder.encode(TEXTS)
+    assert encoder.fingerprint == same.fingerprint
+    others = [
+        LastTokenEncoder(*qwen, name="tiny", max_tokens=99),
+        LastTokenEncoder(*qwen, name="tiny", prompts={"query": "Q: "}),
+        LastTokenEncoder(AutoModelForCausalLM.from_pretrained(qwen_dir, dtype=torch.bfloat16), qwen[1], name="tiny"),
+    ]
+    with torch.no_grad():
+        same.model.model.layers[1].mlp.up_proj.weight.mul_(1.01)
+    assert len({encoder.fingerprint, same.fingerprint, *(other.fingerprint for other in others)}) == 5
+
+
+def test_a_killed_run_keeps_its_finished_batches(qwen_dir, qwen, tmp_path):
+    """A process dies inside its third batch, without a chance to tidy up."""
+    code = """
+import os, signal, sys
+from mindscape import encoders
+encoder = encoders.load("hf:" + sys.argv[1], batch_tokens=1)
+real, calls = encoder._vectors, []
+def dying(*args):
+    calls.append(1)
+    if len(calls) == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return real(*args)
+encoder._vectors = dying
+encoder.encode(sys.argv[2:])
+"""
+    environment = {**os.environ, "MINDSCAPE_CACHE": str(tmp_path)}
+    run = subprocess.run([sys.executable, "-c", code, str(qwen_dir), *TEXTS], env=environment)
+    assert run.returncode == -signal.SIGKILL
+    store = Store(tmp_path / "vectors.sqlite")
+    assert len(store) == 2
+    encoder = LastTokenEncoder(*qwen, name="tiny", store=store)
+    vectors = encoder.encode(TEXTS)
+    assert encoder.counts.computed == len(TEXTS) - 2 and len(store) == len(TEXTS)
+    assert_alike(vectors, one_by_one(*qwen, TEXTS))
+    store.close()
+
+
+def test_a_folder_with_modules_is_a_sentence_encoder(qwen_dir, capfd):
+    encoder = encoders.load(f"hf:{assets.fetch('minilm')}", cache=False)
+    assert isinstance(encoder, SentenceEncoder) and encoder.dim == 384
+    assert isinstance(encoders.load(f"hf:{qwen_dir}", cache=False), LastTokenEncoder)
+    assert capfd.readouterr().err == ""
+
+
+def test_no_texts(minilm):
+    assert minilm.encode([]).shape == (0, 384)
+    assert minilm.counts == Counts(0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("name", ["", "bert", "hf:", "hf: ", "openai:text-embedding-3-small", None])
+def test_unknown_names(name):
+    with pytest.raises(InputError, match='expected "embedded", "minilm", "smollm2" or "hf:NAME_OR_FOLDER"'):
+        encoders.load(name)
+
+
+def test_bad_input(minilm, qwen, tmp_path):
+    for texts, said in [
+        ("one text", "expected a list"),
+        (["fine", ""], "text 1 is empty"),
+        (["fine", " \n"], "text 1 is empty"),
+        (["fine", None], "text 1 is a NoneType"),
+    ]:
+        with pytest.raises(InputError, match=said):
+            minilm.encode(texts)
+    with pytest.raises(InputError, match="kind='question': expected one of passage, query"):
+        minilm.encode(["fine"], "question")
+    with pytest.raises(InputError, match=r"encoder='hf:.*cannot be loaded"):
+        encoders.load(f"hf:{tmp_path}")
+    with pytest.raises(InputError, match="dtype='float8'"):
+        encoders.load("minilm", dtype="float8")
+    with pytest.raises(InputError, match="padding_side='middle'"):
+        LastTokenEncoder(*qwen, name="tiny", padding_side="middle")
+    with pytest.raises(InputError, match="batch_tokens=0"):
+        LastTokenEncoder(*qwen, name="tiny", batch_tokens=0)

@@ -1,0 +1,219 @@
+"""Exact search: the order of exact arithmetic, ties by lowest id, for faiss and for Milvus alike; bad input."""
+
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mindscape import index as index_module
+from mindscape.errors import InputError
+from mindscape.index import FaissIndex, MilvusIndex
+
+BOTH = pytest.mark.parametrize("kind", ["faiss", "milvus"])
+
+
+@contextmanager
+def opened(kind, dim, folder=None):
+    """A new index, closed afterwards. Milvus is an extra: its tests are skipped where it is not installed."""
+    if kind == "faiss":
+        yield FaissIndex(dim)
+        return
+    pytest.importorskip("pymilvus")
+    with tempfile.TemporaryDirectory() as scratch:
+        index = MilvusIndex(dim, Path(folder or scratch) / "index.db")
+        try:
+            yield index
+        finally:
+            index.close()
+
+
+def naive(queries, vectors, ids, k):
+    """All scores in float64, then one stable sort."""
+    scores = (np.asarray(queries, "f8")[:, None] * np.asarray(vectors, "f8")).sum(-1)
+    order = [sorted(range(len(ids)), key=lambda j: (-row[j], ids[j]))[:k] for row in scores]
+    return np.asarray(ids)[order], np.take_along_axis(scores, np.array(order), 1)
+
+
+def assert_same(index, queries, vectors, ids, k):
+    found, scores = index.search(queries, k)
+    expected, exact = naive(queries, vectors, ids, k)
+    assert found.dtype == np.int64 and scores.dtype == np.float32
+    assert np.array_equal(found, expected)
+    assert np.allclose(scores, exact, rtol=1e-6, atol=1e-6)
+
+
+SMALL_WHOLE = st.integers(-2, 2)  # few values, so that ties are the rule
+
+
+def check_against_argsort(kind, data):
+    dim, n = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 60))
+    row = st.lists(SMALL_WHOLE, min_size=dim, max_size=dim)
+    vectors = data.draw(st.lists(row, min_size=n, max_size=n))
+    queries = data.draw(st.lists(row, min_size=1, max_size=3))
+    ids = data.draw(st.lists(st.integers(-(2**40), 2**40), min_size=n, max_size=n, unique=True))
+    with opened(kind, dim) as index:
+        index.add(vectors, ids)
+        assert_same(index, queries, vectors, ids, data.draw(st.integers(1, 70)))
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.data())
+def test_faiss_equals_argsort_with_ties(data):
+    check_against_argsort("faiss", data)
+
+
+@settings(deadline=None, max_examples=6)  # a database each
+@given(st.data())
+def test_milvus_equals_argsort_with_ties(data):
+    check_against_argsort("milvus", data)
+
+
+@BOTH
+def test_copies_of_a_vector_come_by_id_across_the_border(kind):
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(300, 48)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    copies = rng.permutation(300)[:60]
+    vectors[copies] = vectors[copies[0]]
+    queries = np.vstack([vectors[copies[:1]], rng.normal(size=(5, 48))]).astype(np.float32)
+    ids = rng.permutation(10_000)[:300]
+    with opened(kind, 48) as index:
+        for part in range(0, 300, 100):
+            index.add(vectors[part : part + 100], ids[part : part + 100])
+        for k in (1, 7, 59, 250):
+            assert_same(index, queries, vectors, ids, k)
+        assert index.search(queries[:1], 60)[0][0].tolist() == sorted(ids[copies].tolist())
+
+
+@BOTH
+def test_more_than_there_are(kind):
+    with opened(kind, 2) as index:
+        index.add([[1, 0], [0, 1]])
+        index.add([[2, 0]])
+        ids, scores = index.search([[1, 0]], 10)
+        assert ids.tolist() == [[2, 0, 1]] and scores.tolist() == [[2, 1, 0]] and len(index) == 3
+        assert index.search(np.empty((0, 2)), 2)[0].shape == (0, 2)
+
+
+@BOTH
+def test_saved_and_loaded(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(index_module, "_PAGE", 7)
+    vectors = np.random.default_rng(1).normal(size=(40, 5)).astype(np.float32)
+    ids, target = [100, *range(-39, 0)], tmp_path / "deeper" / "saved.db"
+    with opened(kind, 5, tmp_path) as index:
+        index.add(vectors, ids)
+        index.save(target)
+    again = type(index).load(target)
+    try:
+        assert len(again) == 40 and again.dim == 5
+        assert_same(again, vectors[:3], vectors, ids, 40)
+        again.add(vectors[:1] * 10, [7])
+        assert again.search(vectors[:1], 1)[0].tolist() == [[7]]
+        with pytest.raises(InputError, match="100 is there twice"):
+            again.add(vectors[:1], [100])
+    finally:
+        if kind == "milvus":
+            again.close()
+
+
+@BOTH
+def test_bad_input_leaves_the_index_as_it_was(kind):
+    with opened(kind, 3) as index:
+        with pytest.raises(InputError, match="the index is empty"):
+            index.search([[1, 2, 3]], 1)
+        index.add(np.eye(3), [5, 6, 7])
+        for vectors, ids, said in [
+            (np.ones((2, 4)), None, r"vectors have shape \(2, 4\): expected \(n, 3\)"),
+            (np.ones(3), None, r"shape \(3,\)"),
+            ([[1, 2, 3], [1, float("nan"), 3]], None, "row 1 holds NaN"),
+            ([[1, 2, float("inf")]], None, "row 0 holds NaN or infinity"),
+            ([["a", "b", "c"]], None, "expected numbers in 3 columns"),
+            ([[1, 2], [1]], None, "expected numbers in 3 columns"),
+            (np.ones((2, 3)), [1], "expected 2 whole numbers"),
+            (np.ones((2, 3)), [1.5, 2], "expected 2 whole numbers"),
+            (np.ones((2, 3)), [1, 1], "1 is there twice"),
+            (np.ones((2, 3)), [1, 6], "6 is there twice"),
+        ]:
+            with pytest.raises(InputError, match=said):
+                index.add(vectors, ids)
+        for queries, k, said in [
+            ([[1, 2]], 1, r"queries have shape \(1, 2\)"),
+            ([[1, 2, float("nan")]], 1, "queries: row 0"),
+            ([[1, 2, 3]], 0, "k=0"),
+        ]:
+            with pytest.raises(InputError, match=said):
+                index.search(queries, k)
+        index.add(np.empty((0, 3)))
+        assert index.search([[1, 2, 3]], 9)[0].tolist() == [[7, 6, 5]]
+
+
+def test_not_an_index(tmp_path):
+    with pytest.raises(InputError, match="dim=0"):
+        FaissIndex(0)
+    with pytest.raises(InputError, match="absent is not a saved index"):
+        FaissIndex.load(tmp_path / "absent")
+    for name, content in [("text", b"hello"), ("empty", b""), ("zip", b"PK\x03\x04 broken")]:
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError, match=f"{name} is not a saved index"):
+            FaissIndex.load(tmp_path / name)
+    np.savez(tmp_path / "other.npz", something=np.ones(3))
+    with pytest.raises(InputError, match="not a saved index"):
+        FaissIndex.load(tmp_path / "other.npz")
+    np.save(tmp_path / "array.npy", np.ones(3))
+    with pytest.raises(InputError, match="not a saved index"):
+        FaissIndex.load(tmp_path / "array.npy")
+
+
+def test_a_failed_save_keeps_the_old_file(tmp_path, monkeypatch):
+    index = FaissIndex(2)
+    index.add([[1, 0]])
+    index.save(tmp_path / "saved")
+    index.add([[0, 1]])
+
+    def full(file, **arrays):
+        file.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(index_module.np, "savez", full)
+    with pytest.raises(OSError, match="No space"):
+        index.save(tmp_path / "saved")
+    assert len(FaissIndex.load(tmp_path / "saved")) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["saved"]
+
+
+def test_a_folder_of_milvus(tmp_path, capfd):
+    pytest.importorskip("pymilvus")
+    with opened("milvus", 2, tmp_path) as index:
+        index.add([[1, 0]])
+        with pytest.raises(InputError, match="new folder .* MilvusIndex.load opens an old one"):
+            MilvusIndex(2, index.path)
+        for path in (index.path, tmp_path / "no_suffix"):
+            with pytest.raises(InputError, match="new folder that ends in .db"):
+                index.save(path)
+        code = f"from mindscape.index import MilvusIndex; MilvusIndex.load({index.path!r})"
+        other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert other.stderr.startswith("Traceback")  # nothing is printed besides the error
+        assert "InputError" in other.stderr.splitlines()[-1] and "open elsewhere?" in other.stderr.splitlines()[-1]
+    again = MilvusIndex.load(index.path)  # closed, never saved: everything is there
+    assert again.search([[1, 0]], 1)[0].tolist() == [[0]]
+    again.close()
+    with pytest.raises(InputError, match="not the folder of a Milvus index"):
+        MilvusIndex.load(tmp_path / "absent")
+    assert capfd.readouterr().err == ""
+
+
+def test_without_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pymilvus", None)
+    with pytest.raises(InputError, match="install the extra `milvus`"):
+        MilvusIndex(2, tmp_path / "x.db")
+
+
+def test_milvus_is_not_imported_before_it_is_used():
+    code = "import sys, mindscape.index; sys.exit('pymilvus' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
