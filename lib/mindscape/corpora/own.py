@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element, ParseError
 
-from bs4 import BeautifulSoup, NavigableString
+from bs4 import BeautifulSoup, NavigableString, Tag
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
@@ -185,17 +185,19 @@ def _page(html: str, where: str) -> str:
     """The text of one page: a blank line between blocks, `<br/>` as a line break, other white space as one blank."""
     if "<!ENTITY" in html:
         raise InputError(f"{where} declares entities of its own: expected plain XHTML")
-    soup = BeautifulSoup(re.sub(r"^\s*<\?xml.*?\?>", "", html), "html.parser")
+    soup = BeautifulSoup("<html>" + html, "html.parser")  # or it warns of pages that begin as XML, or as a file's name
     for tag in soup(DROPPED):
         tag.decompose()
-    for string in soup.find_all(string=True):
-        if type(string) is NavigableString and not string.find_parent("pre"):
-            string.replace_with(re.sub(r"\s+", " ", string))
-    for tag in soup("br"):
-        tag.replace_with("\n")
-    for tag in soup(BLOCKS):
-        tag.insert_before("\n\n")
-        tag.insert_after("\n\n")
-    paragraphs = re.split(r"\n\s*\n", soup.get_text())
+    pieces, block = [], None
+    for node in soup.descendants:
+        if isinstance(node, Tag):
+            pieces.append("\n\n" if node.name in BLOCKS else "\n" if node.name == "br" else "")
+        elif type(node) is NavigableString:  # and not a comment or the like
+            home = next((parent for parent in node.parents if parent.name in BLOCKS), None)
+            if home is not block:
+                pieces.append("\n\n")
+                block = home
+            pieces.append(node if home and home.name == "pre" else re.sub(r"\s+", " ", node))
+    paragraphs = re.split(r"\n\s*\n", "".join(pieces))
     stripped = ["\n".join(map(str.strip, paragraph.strip().split("\n"))) for paragraph in paragraphs]
     return "\n\n".join(filter(None, stripped))
