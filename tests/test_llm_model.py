@@ -233,7 +233,9 @@ def test_a_broken_recording_names_file_and_line(tmp_path, line):
 # ---------------------------------------------------------------- strings and bad input
 
 
-@pytest.mark.parametrize("name", ["gpt-4o", "", "hf:", "hf: ", "openai:", "replay:", "Embedded", "hf", "llama:x", None])
+@pytest.mark.parametrize(
+    "name", ["gpt-4o", "", "hf:", "hf: ", "openai:", "replay:", "Embedded", "hf", "llama:x", "embedded:x", None]
+)
 def test_unknown_strings_list_the_valid_forms(name):
     with pytest.raises(InputError, match='expected "embedded", "hf:NAME_OR_FOLDER", "openai:MODEL" or "replay:PATH"'):
         llm.load(name)

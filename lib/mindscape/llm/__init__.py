@@ -32,7 +32,8 @@ def _embedded(_: str, **options: Any) -> Backend:
     from mindscape import assets
     from mindscape.llm import local
 
-    return local.load(assets.language_model(), name="embedded", **options)
+    # fp32 unless asked otherwise: the notebooks' stored outputs must not depend on the reader's CPU.
+    return local.load(assets.language_model(), **{"name": "embedded", "dtype": "float32", **options})
 
 
 def _hf(source: str, **options: Any) -> Backend:
@@ -53,7 +54,7 @@ def _replay(path: str) -> Backend:
     return Replay(path)
 
 
-BACKENDS: dict[str, Callable[..., Backend]] = {"hf": _hf, "openai": _openai, "replay": _replay}
+BACKENDS: dict[str, Callable[..., Backend]] = {"embedded": _embedded, "hf": _hf, "openai": _openai, "replay": _replay}
 
 
 def load(
@@ -69,7 +70,8 @@ def load(
     `ledger`: share one among several models, or give it a cap. `cache=False` asks anew each time. `record`: a JSONL
     file to which every question and reply is appended, for `replay:PATH`. Other options go to the backend: `dtype`,
     `device`, `batch_size`, `batch_tokens` to a local model (`mindscape.llm.local.load`), `base_url`, `concurrency`,
-    `timeout`, `total_timeout`, `retries` to a server (`mindscape.llm.endpoint.Endpoint`).
+    `timeout`, `total_timeout`, `retries` to a server (`mindscape.llm.endpoint.Endpoint`). `dtype` is "float32" for
+    "embedded", so that it writes the same on every machine, and "auto" for "hf:...".
 
     Raises InputError for a string of another form, LLMError if the model cannot be had.
 
@@ -79,11 +81,9 @@ def load(
     mindscape.errors.InputError: llm='gpt-4o': expected "embedded", "hf:NAME_OR_FOLDER", "openai:MODEL" or "replay:PATH"
     """
     kind, _, source = str(model).partition(":")
-    if model == "embedded":
-        backend = _embedded("", **options)
-    elif kind in BACKENDS and source.strip():
-        backend = BACKENDS[kind](source.strip(), **options)
-    else:
+    source = source.strip()
+    if kind not in BACKENDS or (kind == "embedded") != (not source):
         raise InputError(f"llm={model!r}: expected {FORMS}")
+    backend = BACKENDS[kind](source, **options)
     store = Store(paths.cache() / "replies.sqlite") if cache and kind != "replay" else None
     return LanguageModel(backend, ledger=ledger, store=store, record=record)

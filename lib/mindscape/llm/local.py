@@ -2,7 +2,8 @@
 
 The prompts of a call often begin alike: instructions, a summary, a whole book. Their keys and values are then computed
 once, and every row of a batch goes on from there. What comes out is what a plain run gives, up to rounding: in fp32
-greedy texts are equal and log-probabilities agree to 1e-4; in bf16 a different batch may turn a near tie.
+greedy texts are equal and log-probabilities agree to 1e-4. In bf16 a near tie may fall the other way in another batch or
+on another machine, and a text goes another way from there; log-probabilities move by some thousandths a token.
 
 Taught in notebook 00. Not here: training, quantised weights, several devices, streaming.
 """

@@ -36,7 +36,7 @@ class LanguageModel:
     >>> model.complete("The capital of France is", max_new_tokens=1).text                   # doctest: +SKIP
     ' Paris'
     >>> [round(s.logprob, 1) for s in model.score("The capital of France is", [" Paris", " Rome"])]  # doctest: +SKIP
-    [-0.4, -6.7]
+    [-0.3, -7.6]
     """
 
     def __init__(
@@ -227,13 +227,11 @@ class LanguageModel:
                 if self.store is not None and not getattr(result, "invalid", ""):
                     self.store.put({keys[i]: json.dumps(raw.stored(), ensure_ascii=False).encode()})
                 results[keys[i]] = result
-        asked_now = {keys[i] for i in first.values() if keys[i] not in stored}
         in_order = []
         for i, key in enumerate(keys):
-            if key in asked_now and first[key] == i:
-                in_order.append(results[key])
-            else:  # out of the store, or the same question again
-                in_order.append(replace(results[key], cached=True))
+            in_order.append(results[key])
+            if key in stored or first[key] != i:  # out of the store, or the same question again
+                in_order[-1] = replace(results[key], cached=True)
                 self.ledger.add(self.name, in_order[-1])
         return in_order
 
