@@ -18,7 +18,7 @@ from mindscape.store import Store
 class Parrot:
     """A backend that says what it is told to, backwards through the list, and remembers what it was asked."""
 
-    name = "openai:gpt-4o"
+    name, context = "openai:gpt-4o", None
 
     def __init__(self, says=lambda prompt: f"{prompt} indeed", fingerprint="parrot"):
         self.says, self.fingerprint, self.asked = says, fingerprint, []

@@ -32,6 +32,7 @@ from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedM
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
+from mindscape.environment import peak_bytes
 from mindscape.errors import InputError
 
 Segment = tuple[int, int]
@@ -189,8 +190,6 @@ def _measuring_text(model: PreTrainedModel, tokens: int, segments: int) -> tuple
 
 def _print_peak(folder: str, tokens: int, segments: int, kind: str) -> None:
     """Run once and print the peak memory of this process in bytes."""
-    import resource
-
     from transformers import AutoModelForCausalLM
     from transformers.utils.logging import disable_progress_bar
 
@@ -203,8 +202,7 @@ def _print_peak(folder: str, tokens: int, segments: int, kind: str) -> None:
             model.get_decoder()(ids, use_cache=False)
     else:
         mean_segment_mass(model, ids, ranges, ranges)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(peak if sys.platform == "darwin" else peak * 1024)
+    print(peak_bytes())
 
 
 # -- checking ----------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from mindscape import assets, paths
 
@@ -45,6 +46,26 @@ def check() -> Iterator[Check]:
     )
 
 
+def peak_bytes() -> int | None:
+    """The most memory that this process has held since its program started; None on Windows, which does not say.
+
+    >>> peak_bytes() > 1_000_000
+    True
+    """
+    try:
+        # Linux hands `ru_maxrss` from a process to the programs it starts, so a small child of a large parent would
+        # seem large; VmHWM begins anew with each program.
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+        return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+    except (OSError, IndexError):
+        pass
+    try:
+        import resource
+    except ImportError:
+        return None
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
 def _differing() -> Iterator[str]:
     """Packages whose version is not the one in requirements.txt."""
     for line in (paths.root() / "requirements.txt").read_text(encoding="utf-8").splitlines():
@@ -59,7 +80,7 @@ def _differing() -> Iterator[str]:
             yield f"{name} is {found}, expected {pinned}"
 
 
-def _existing(folder):
+def _existing(folder: Path) -> Path:
     while not folder.exists():
         folder = folder.parent
     return folder

@@ -16,7 +16,6 @@ import platform
 import random
 import re
 import subprocess
-import sys
 import time
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -26,8 +25,10 @@ import numpy as np
 import torch
 from IPython.display import Image
 from matplotlib import pyplot
+from transformers.utils.logging import disable_progress_bar
 
 from mindscape import paths, plots
+from mindscape.environment import peak_bytes
 from mindscape.errors import InputError
 from mindscape.store import digest
 
@@ -83,6 +84,7 @@ def begin(notebook: str, **parameters) -> None:
     differing = {k: v for k, v in parameters.items() if v != defaults[k]}
     name = notebook + ("@" + ",".join(f"{k}={_plain(v)}" for k, v in sorted(differing.items())) if differing else "")
     _seed(parameters.get("seed", 0))
+    disable_progress_bar()  # of loading weights: stored outputs would differ each time
     plots.use()
     _run = Run(notebook, paths.figures() / name, parameters, _environment(), time.perf_counter())
     _run.write()
@@ -221,12 +223,8 @@ def _number(key: str, value):
 
 
 def _peak_mb() -> int | None:
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    unit = 1 if sys.platform == "darwin" else 1024
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6)
+    peak = peak_bytes()
+    return peak and round(peak / 1e6)
 
 
 def _environment() -> dict:

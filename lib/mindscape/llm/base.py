@@ -159,6 +159,9 @@ class LLM(Protocol):
     @property
     def fingerprint(self) -> str: ...
 
+    @property
+    def context(self) -> int | None: ...
+
     def complete(self, prompts: str | Sequence[str], **sampling: Any) -> Reply | list[Reply]: ...
 
     def chat(
@@ -184,6 +187,7 @@ class Backend(Protocol):
     """
 
     name: str
+    context: int | None
 
     @property
     def fingerprint(self) -> str: ...

@@ -46,6 +46,8 @@ class Endpoint:
     'Nay, answer me.'
     """
 
+    context = None  # a server does not say
+
     def __init__(
         self,
         model: str,

@@ -108,7 +108,7 @@ class Local:
         self.model, self.tokenizer, self.name = model, tokenizer, name
         self.batch_size, self.batch_tokens = batch_size, batch_tokens
         config = model.config.get_text_config()
-        self.limit = getattr(config, "max_position_embeddings", None)
+        self.context = getattr(config, "max_position_embeddings", None)
         ends = model.generation_config.eos_token_id if model.generation_config else None
         ends = tokenizer.eos_token_id if ends is None else ends
         self.ends = [] if ends is None else [ends] if isinstance(ends, int) else list(ends)
@@ -161,10 +161,10 @@ class Local:
         return self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
 
     def _fits(self, tokens: int, written: int, which: str) -> None:
-        if self.limit is not None and tokens + written > self.limit:
+        if self.context is not None and tokens + written > self.context:
             more = f" and may write {written:,} (max_new_tokens)" if written else ""
             raise InputError(
-                f"{which} has {tokens:,} tokens{more}: {self.name} holds {self.limit:,}; shorten the prompt or split it"
+                f"{which} has {tokens:,} tokens{more}: {self.name} holds {self.context:,}; shorten the prompt or split it"
             )
 
     # ---------------------------------------------------------------- writing

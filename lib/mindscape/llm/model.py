@@ -62,6 +62,11 @@ class LanguageModel:
         """Changes with anything that may change a reply: weights, precision, chat template; server and model name."""
         return self.backend.fingerprint
 
+    @property
+    def context(self) -> int | None:
+        """How many tokens it holds, read and written together; None for a server or a recording, which do not say."""
+        return self.backend.context
+
     def __repr__(self) -> str:
         return f"LanguageModel({self.name!r})"
 

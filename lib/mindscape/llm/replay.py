@@ -25,6 +25,8 @@ class Replay:
     'Nay, answer me.'
     """
 
+    context = None  # a recording does not say
+
     def __init__(self, path: str | Path):
         self.path = Path(path).expanduser()
         self.name = f"replay:{path}"
