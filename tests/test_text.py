@@ -1,10 +1,12 @@
 """Documents, splitters and `locate`: properties on any text, then a play, then bad input."""
 
 import random
+import re
 import string
 import unicodedata
 
 import pytest
+import sentencex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers
@@ -117,6 +119,28 @@ def test_sentences_tile_the_text(text, language):
     assert "".join(text[span.start : span.end] for span in spans) == text
     assert all(span.start < span.end for span in spans)
     assert_no_character_is_cut(text, spans)
+
+
+def test_sentences_do_not_depend_on_where_they_stand(macbeth):
+    """Those of a long text are those of its paragraphs, each looked at alone.
+
+    But for one in a thousand: an apostrophe may pass for an opening quotation mark, if the look begins within a speech.
+    """
+    chinese = "“林黛玉来了。她在哪里？”他问。没有人说话！\n\n" * 1_000
+    for text, language, most in ((macbeth.text, "en", 2), (chinese, "zh", 0)):
+        alone, at = set(), 0
+        for part in re.split(r"(\n\n)", text):
+            alone |= {at + found["end_index"] for found in sentencex.get_sentence_boundaries(language, part)}
+            at += len(part)
+        assert len(alone) > 2_000
+        assert len(alone ^ {span.end for span in sentences(text, language)}) <= most
+
+
+def test_sentences_of_one_endless_paragraph():
+    text = "“林黛玉来了。她在哪里？”他问。没有人说话！" * 2_000
+    spans = sentences(text, "zh")
+    assert len({text[span.start : span.end] for span in spans}) == len(spans) / 2_000
+    assert sentences("word " * 10_000) == [Span(0, 50_000)]
 
 
 def test_token_windows_are_full_and_overlap_as_asked(macbeth, tokenizer):

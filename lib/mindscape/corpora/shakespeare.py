@@ -158,7 +158,7 @@ class Act:
 
 @dataclass(frozen=True)
 class Scene:
-    """A scene with its heading. Scene 0 is a prologue or a chorus before scene 1; an epilogue follows the last scene."""
+    """A scene with its heading. Scene 0 is a prologue or a chorus before scene 1; an epilogue follows the last one."""
 
     act: int
     scene: int

@@ -49,7 +49,7 @@ class Document:
     """A text with a name. `language` is an ISO 639-1 code; `meta` is free (title, genre, …).
 
     An empty text is a document (it has no chunks); the loaders in `mindscape.corpora` refuse an empty book. Raises
-    InputError for a text that cannot be written as UTF-8 (it holds half of a surrogate pair), since no tokenizer reads it.
+    InputError for a text that cannot be written as UTF-8 (it holds half of a surrogate pair): no tokenizer reads it.
     Two documents are equal when id, text and language are.
 
     >>> document = Document("note", "Brevity is the soul of wit.")
