@@ -274,7 +274,8 @@ CONTAINER = (
 )
 PACKAGE = """<?xml version="1.0"?>
 <package xmlns="http://www.idpf.org/2007/opf" version="3.0">
- <metadata xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>A Book</dc:title><dc:language>en-GB</dc:language></metadata>
+ <metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
+  <dc:title>A Book</dc:title><dc:language>en-GB</dc:language></metadata>
  <manifest>
   <item id="two" href="text/two.xhtml" media-type="application/xhtml+xml"/>
   <item id="one" href="text/page%20one.xhtml#top" media-type="application/xhtml+xml"/>
