@@ -32,7 +32,7 @@ from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedM
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
-from mindscape.environment import peak_bytes
+from mindscape.environment import forget_peak, peak_bytes
 from mindscape.errors import InputError
 
 Segment = tuple[int, int]
@@ -167,8 +167,8 @@ def overhead(model: PreTrainedModel, tokens: int = 2048, segments: int = 10, run
 def extra_megabytes(folder: str | Path, tokens: int = 8192, segments: int = 10) -> float:
     """Peak memory (MB) of a pass with the mean mass between all segments, above that of a plain one without logits.
 
-    Each kind of run is a process of its own, since a peak can only be read once; they run side by side. `folder` holds
-    a saved causal language model. Not for Windows, which keeps no such peak.
+    Each kind of run is a process of its own, with a peak of its own; they run side by side. `folder` holds a saved
+    causal language model. Not for Windows, which keeps no such peak.
 
     >>> extra_megabytes(assets.language_model())                                         # doctest: +SKIP
     147.5
@@ -189,13 +189,14 @@ def _measuring_text(model: PreTrainedModel, tokens: int, segments: int) -> tuple
 
 
 def _print_peak(folder: str, tokens: int, segments: int, kind: str) -> None:
-    """Run once and print the peak memory of this process in bytes."""
+    """Run once and print the peak memory of the pass in bytes."""
     from transformers import AutoModelForCausalLM
-    from transformers.utils.logging import disable_progress_bar
+    from transformers.utils import logging
 
-    disable_progress_bar()
+    logging.disable_progress_bar()
     torch.set_num_threads(1)
     model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True).eval()
+    forget_peak()
     ids, ranges = _measuring_text(model, tokens, segments)
     if kind == "plain":
         with torch.no_grad():
@@ -402,4 +403,4 @@ AttentionInterface.register(_NAME, _attention)
 AttentionMaskInterface.register(_NAME, sdpa_mask)
 
 if __name__ == "__main__":
-    _print_peak(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
+    _print_peak(sys.argv[1], *map(int, sys.argv[2:4]), sys.argv[4])

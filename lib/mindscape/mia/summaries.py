@@ -68,7 +68,9 @@ class Mindscape:
         return self.levels[-1][0]
 
 
-def build(llm: LLM, document: Document, chunks: Sequence[Chunk], chunk_tokens: int = 160, tokens: int = 320) -> Mindscape:
+def build(
+    llm: LLM, document: Document, chunks: Sequence[Chunk], chunk_tokens: int = 160, tokens: int = 320
+) -> Mindscape:
     """The mindscape of a document by a language model: Eq. 3 for each chunk, then Eq. 4 over their concatenation.
 
     Where the concatenation is longer than the model can read, it is summarised in as few runs of neighbours as fit, and
