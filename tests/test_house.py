@@ -172,6 +172,6 @@ def test_library_modules_say_where_they_are_taught():
         public = [node for node in tree.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
         assert ast.get_docstring(tree), f"{path.name} has no docstring"
         if len(public) > 1 and path.stem not in ("paths",):
-            assert re.search(r"\d\d_\w+|notebooks? \d\d", path.read_text()), f"{path.name} names no notebook"
+            assert re.search(r"\d\d_\w+|notebooks?\s+\d\d", path.read_text()), f"{path.name} names no notebook"
         for node in public:
             assert ast.get_docstring(node), f"{path.name}: {node.name} has no docstring"
