@@ -34,7 +34,7 @@ test: .venv/core .venv/extras
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m mindscape.assets
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest tests lib --doctest-modules -n 2 --dist loadfile
 	MINDSCAPE_FIGURES=build/nbval $(BIN)/python -m pytest --nbval notebooks -n 2 --dist loadscope \
 	    --nbval-sanitize-with tests/nbval.cfg --nbval-cell-timeout 600
 

@@ -81,10 +81,14 @@ def test_every_declared_package_is_imported_or_called():
     texts = [ROOT / "Makefile", ROOT / "Snakefile", *(ROOT / "tools").glob("*.py")]
     called = " ".join(path.read_text() for path in texts)
     commands = {"jupyterlab": "jupyter lab", "ipykernel": "--kernel", "pytest-xdist": "--dist", "nbval": "--nbval"}
-    for name, (_, comment) in declared().items():
-        if name in by_import or re.search(rf"\b{re.escape(commands.get(name, name))}\b", called):
-            continue
-        assert comment.startswith(("not imported", "likewise")), f"{name} is declared and nothing uses it"
+    unused = [
+        name
+        for name, (_, comment) in declared().items()
+        if name not in by_import
+        and not re.search(rf"(?<!\w){re.escape(commands.get(name, name))}\b", called)
+        and not comment.startswith(("not imported", "likewise"))
+    ]
+    assert not unused, f"declared and used by nothing: {', '.join(unused)}"
 
 
 def test_the_locks_hold_the_declared_versions():

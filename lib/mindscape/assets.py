@@ -127,12 +127,12 @@ def language_model() -> Path:
     if not _intact(target):
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
-        from transformers.utils import logging
 
-        logging.disable_progress_bar()
+        from mindscape.weights import quiet
+
         file = next(source.glob("*.gguf")).name
         try:
-            with tempfile.TemporaryDirectory(prefix=".smollm2-", dir=target.parent) as scratch:
+            with quiet(), tempfile.TemporaryDirectory(prefix=".smollm2-", dir=target.parent) as scratch:
                 folder = Path(scratch) / "files"
                 model = AutoModelForCausalLM.from_pretrained(
                     source, gguf_file=file, dtype=torch.float32, quantization_config=GgufConfig(dequantize=True)

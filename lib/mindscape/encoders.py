@@ -15,7 +15,6 @@ This module trains nothing, searches nothing (`mindscape.index` does), and uses 
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -25,14 +24,13 @@ import torch
 from sentence_transformers import SentenceTransformer
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
-from transformers.utils import cached_file, logging
+from transformers.utils import cached_file
 
-from mindscape import assets, paths
+from mindscape import assets, paths, weights
 from mindscape.errors import InputError
 from mindscape.store import Store, digest
 
 FORMS = '"embedded", "minilm", "smollm2" or "hf:NAME_OR_FOLDER"'
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
 class Encoder(Protocol):
@@ -148,15 +146,8 @@ class LocalEncoder(ABC):
     @property
     def fingerprint(self) -> str:
         """A hash of tokenizer, settings, precision and a thousand numbers out of every weight tensor."""
-        config = self.transformer.config.to_dict()
-        for incidental in ("_name_or_path", "transformers_version", "_attn_implementation"):
-            config.pop(incidental, None)
-        weights = []
-        for name, tensor in self.model.named_parameters():
-            some = tensor.detach().flatten()[:: max(1, tensor.numel() // 1000)]
-            weights.append((name, list(tensor.shape), str(tensor.dtype), some.float().cpu().numpy().tobytes().hex()))
         settings = [type(self).__name__, self._tokenizer_hash, self.max_tokens, self.prompts]
-        return digest(settings, str(sorted(config.items())), weights)
+        return weights.fingerprint(self.model, self.transformer.config, *settings)
 
     def encode(self, texts: Sequence[str], kind: str = "passage") -> np.ndarray:
         """float32 (texts, dim), rows of length 1, in the order of `texts`. Equal texts are computed once.
@@ -310,39 +301,18 @@ class LastTokenEncoder(LocalEncoder):
 
 
 def _sentence_encoder(source: str | Path, name: str, options: dict[str, Any]) -> SentenceEncoder:
-    device, dtype = _device_and_dtype(options)
-    with _quiet():
+    dtype, device = weights.placed(options.pop("dtype", "float32"), options.pop("device", None))
+    with weights.quiet():
         model = SentenceTransformer(str(source), device=device, model_kwargs={"dtype": dtype})
     return SentenceEncoder(model, name=name, **options)
 
 
 def _last_token_encoder(source: str | Path, name: str, options: dict[str, Any]) -> LastTokenEncoder:
-    device, dtype = _device_and_dtype(options)
-    with _quiet():
+    dtype, device = weights.placed(options.pop("dtype", "float32"), options.pop("device", None))
+    with weights.quiet():
         tokenizer = AutoTokenizer.from_pretrained(source)
         model = AutoModelForCausalLM.from_pretrained(source, dtype=dtype)
     return LastTokenEncoder(model.to(device).eval(), tokenizer, name=name, **options)
-
-
-def _device_and_dtype(options: dict[str, Any]) -> tuple[str, torch.dtype]:
-    """Taken out of the options, since the model and not the encoder wants them."""
-    device = options.pop("device", None) or ("cuda" if torch.cuda.is_available() else "cpu")
-    dtype = options.pop("dtype", "float32")
-    if dtype not in DTYPES:
-        raise InputError(f"dtype={dtype!r}: expected {', '.join(DTYPES)}")
-    return device, DTYPES[dtype]
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """No progress bar while weights are loaded: a notebook's stored outputs would differ each time."""
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
 
 
 def _check(texts: Sequence[str], kind: str, prompts: Mapping[str, str]) -> None:

@@ -10,7 +10,6 @@ Taught in notebook 00. Not here: training, quantised weights, several devices, s
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from os.path import commonprefix
 from pathlib import Path
 from time import perf_counter
@@ -33,14 +32,12 @@ from transformers import (
     TemperatureLogitsWarper,
     TopPLogitsWarper,
 )
-from transformers.utils import logging as transformers_logging
 
+from mindscape import weights
 from mindscape.errors import InputError, LLMError
 from mindscape.llm.base import Prompt, Reply, Sampling, Score, Tool
 from mindscape.llm.tools import in_words, read_calls
 from mindscape.store import digest
-
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
 def load(
@@ -57,32 +54,15 @@ def load(
     `dtype`: "float32", "bfloat16", "float16", or "auto": bfloat16 on a GPU or a CPU with AMX, else float32. `device`
     defaults to the GPU if there is one. Raises LLMError if the model cannot be loaded, InputError for an unknown dtype.
     """
-    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    if dtype == "auto":
-        fast = device != "cpu" or torch.cpu._is_amx_tile_supported()
-        dtype = "bfloat16" if fast else "float32"
-    if dtype not in DTYPES:
-        raise InputError(f"dtype={dtype!r}: expected auto, {', '.join(DTYPES)}")
+    precision, device = weights.placed(dtype, device)
     try:
-        with _quiet():
+        with weights.quiet():
             tokenizer = AutoTokenizer.from_pretrained(source)
-            model = AutoModelForCausalLM.from_pretrained(source, dtype=DTYPES[dtype])
+            model = AutoModelForCausalLM.from_pretrained(source, dtype=precision)
     except (OSError, ValueError, KeyError) as error:
         why = " ".join(str(error).split())
         raise LLMError(f"cannot load {name}: expected a folder or a name on the hub: {why:.300}") from error
     return Local(model.to(device).eval(), tokenizer, name, batch_size=batch_size, batch_tokens=batch_tokens)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """No progress bar while weights are loaded: a notebook's stored outputs would differ each time."""
-    shown = transformers_logging.is_progress_bar_enabled()
-    transformers_logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            transformers_logging.enable_progress_bar()
 
 
 class Local:
@@ -127,14 +107,7 @@ class Local:
 
         Computed anew at each call, in milliseconds: a notebook may have trained the model in between.
         """
-        config = self.model.config.to_dict()
-        for incidental in ("_name_or_path", "transformers_version", "_attn_implementation"):
-            config.pop(incidental, None)
-        weights = []
-        for name, tensor in self.model.named_parameters():
-            middle = tensor.detach().flatten()[tensor.numel() // 2 :][:1024]
-            weights.append((name, list(tensor.shape), middle.float().cpu().numpy().tobytes().hex()))
-        return digest(self._tokenizer_hash, str(sorted(config.items())), str(self.model.dtype), weights)
+        return weights.fingerprint(self.model, self.model.config, self._tokenizer_hash)
 
     def count_tokens(self, prompt: Prompt, tools: Sequence[Tool] = ()) -> int:
         """Exactly what the model would read."""

@@ -1,0 +1,47 @@
+"""What the stored results must show. Speeds are not judged here, except as ratios measured in one run."""
+
+import pytest
+
+from mindscape import paths, results
+
+START, SUMMARIES = "00_start_here", "10_hierarchical_summaries"
+
+
+def metrics(notebook):
+    return results.read(notebook, paths.root() / "figures")["metrics"]
+
+
+@pytest.mark.parametrize(
+    ("key", "low", "high"),
+    [
+        ("locate.found_fraction", 0.95, 1),
+        ("attention.max_abs_error", 0, 1e-5),
+        ("attention.overhead_2048", 0.9, 1.25),
+        ("attention.extra_mb_8192", 1, 400),  # not 0: a measurement of nothing
+        ("locate.mb_per_second", 0, float("inf")),
+    ],
+)
+def test_the_floor_keeps_its_bounds(key, low, high):
+    assert low <= metrics(START)[key]["value"] <= high
+
+
+@pytest.mark.parametrize("encoder", ["minilm", "smollm2"])
+def test_an_encoder_is_as_fast_as_its_bare_model(encoder):
+    found = metrics(START)
+    ours, bare = (found[f"encode.tokens_per_second.{encoder}{end}"]["value"] for end in ("", ".bare"))
+    assert ours >= 0.9 * bare
+
+
+@pytest.mark.parametrize("notebook", [START, SUMMARIES])
+def test_intervals_hold_their_values(notebook):
+    for key, metric in metrics(notebook).items():
+        if "ci" in metric:
+            assert metric["ci"][0] <= metric["value"] <= metric["ci"][1] and metric["n"] > 1, key
+
+
+def test_the_extractive_baseline_obeys_and_does_not_repeat_itself():
+    """The untuned model may do either: that is reported, not judged."""
+    found = metrics(SUMMARIES)
+    assert found["summary.textrank.under_500"]["value"] == 1
+    assert found["summary.textrank.repetition"]["value"] < 0.05
+    assert {"summary.untuned.under_500", "summary.untuned.repetition"} <= set(found)
