@@ -2,15 +2,15 @@
 
 A claim stands in `data/claims.yaml`:
 
-    - id: mia.table8.cost
+    - id: mia.mindscape.abstraction
       paper: MiA-RAG
-      place: Table 8
+      place: section 3.2
       claim: what is claimed, in our words
       paper_value: the paper's numbers, as text
       notebook: 10_hierarchical_summaries
-      metrics: [mindscape.share_of_context]     # shown under "ours"
-      reproduced: [mindscape.share_of_context.high <= 0.12]
-      partly: [mindscape.share_of_context.value <= 0.12]      # optional
+      metrics: [gain_over_unrelated.untuned]     # shown under "ours"
+      reproduced: [gain_over_unrelated.untuned.low > 0]
+      partly: [gain_over_unrelated.untuned.value > 0]         # optional
       needs_larger_model: true                   # optional: what a failed rule means
 
 A rule is a list of comparisons that must all hold, `<metric>.<value|low|high> <op> <number>`; `low` and `high` are the
