@@ -27,7 +27,9 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 figures: .venv/core
 	@$(BIN)/python tools/plan.py "$(SCALE)" "$(ONLY)"
+	@mkdir -p build && touch build/begun
 	@SCALE="$(SCALE)" ONLY="$(ONLY)" $(BIN)/snakemake --cores $(JOBS) --rerun-incomplete --keep-going --quiet all
+	@[ -n "$$(find build/done/$(SCALE) -newer build/begun)" ] || echo "nothing to do: nothing has changed"
 	@$(BIN)/python tools/report.py
 
 test: .venv/core .venv/extras

@@ -16,7 +16,9 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from contextlib import redirect_stderr
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path, PurePosixPath
 
 from mindscape import paths
@@ -130,14 +132,16 @@ def language_model() -> Path:
 
         from mindscape.weights import quiet
 
+        print("expanding SmolLM2 to fp32 (once, about 15 s)", flush=True)
         file = next(source.glob("*.gguf")).name
         try:
-            with quiet(), tempfile.TemporaryDirectory(prefix=".smollm2-", dir=target.parent) as scratch:
+            with tempfile.TemporaryDirectory(prefix=".smollm2-", dir=target.parent) as scratch:
                 folder = Path(scratch) / "files"
-                model = AutoModelForCausalLM.from_pretrained(
-                    source, gguf_file=file, dtype=torch.float32, quantization_config=GgufConfig(dequantize=True)
-                )
-                model.save_pretrained(folder)
+                with quiet(), redirect_stderr(StringIO()):  # a progress bar that knows no switch
+                    model = AutoModelForCausalLM.from_pretrained(
+                        source, gguf_file=file, dtype=torch.float32, quantization_config=GgufConfig(dequantize=True)
+                    )
+                    model.save_pretrained(folder)
                 AutoTokenizer.from_pretrained(source, gguf_file=file).save_pretrained(folder)
                 _seal(folder)
                 _replace(folder, target)
