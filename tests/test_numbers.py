@@ -17,12 +17,12 @@ def metrics(notebook):
         ("locate.found_fraction", 0.95, 1),
         ("attention.max_abs_error", 0, 1e-5),
         ("attention.overhead_2048", 0.9, 1.25),
-        ("attention.extra_mb_8192", 1, 400),  # not 0: a measurement of nothing
-        ("locate.mb_per_second", 0, float("inf")),
+        ("attention.extra_mb_8192", -100, 400),  # what the allocator keeps varies by tens of MB
     ],
 )
 def test_the_floor_keeps_its_bounds(key, low, high):
-    assert low <= metrics(START)[key]["value"] <= high
+    value = metrics(START)[key]["value"]
+    assert low <= value <= high and value != 0
 
 
 @pytest.mark.parametrize("encoder", ["minilm", "smollm2"])

@@ -63,7 +63,7 @@ def segment_mass(
     >>> mass = segment_mass(toy, list(range(12)), rows=[3, -1], segments=[(0, 4), (4, 12)])
     >>> mass.shape
     torch.Size([2, 4, 2, 2])
-    >>> mass[0, 0, 0].tolist()                # token 3 sees tokens 0 to 3, which are segment 0
+    >>> mass[0, 0, 0].round().tolist()        # token 3 sees tokens 0 to 3, which are segment 0
     [1.0, 0.0]
     >>> mass[:, :, 1].sum(-1).allclose(torch.tensor(1.0))
     True

@@ -59,7 +59,7 @@ def subplots(rows: int = 1, columns: int = 1, height: float = 3.6, **options):
     """`pyplot.subplots` at the column's width; `height` in inches for the whole figure.
 
     >>> fig, ax = subplots(height=2)
-    >>> fig.get_figwidth()
+    >>> float(fig.get_figwidth())
     7.2
     """
     return pyplot.subplots(rows, columns, figsize=(WIDTH, height), **options)
