@@ -28,7 +28,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 figures: .venv/core
 	@$(BIN)/python tools/plan.py "$(SCALE)" "$(ONLY)"
 	@mkdir -p build && touch build/begun
-	@SCALE="$(SCALE)" ONLY="$(ONLY)" $(BIN)/snakemake --cores $(JOBS) --rerun-incomplete --keep-going --quiet all
+	@SCALE="$(SCALE)" ONLY="$(ONLY)" $(BIN)/snakemake --cores $(JOBS) --rerun-incomplete --keep-going --nolock --quiet all
 	@[ -n "$$(find build/done/$(SCALE) -newer build/begun)" ] || echo "nothing to do: nothing has changed"
 	@$(BIN)/python tools/report.py
 
@@ -37,7 +37,7 @@ test: .venv/core .venv/extras
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m mindscape.assets
 	$(BIN)/python -m pytest tests lib --doctest-modules -n 2 --dist loadfile
-	MINDSCAPE_FIGURES=build/nbval $(BIN)/python -m pytest --nbval notebooks -n 2 --dist loadscope \
+	MINDSCAPE_FIGURES="$(CURDIR)/build/nbval" $(BIN)/python -m pytest --nbval notebooks -n 2 --dist loadscope \
 	    --nbval-sanitize-with tests/nbval.cfg --nbval-cell-timeout 600
 
 lab: .venv/core

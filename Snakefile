@@ -3,7 +3,8 @@
 #   SCALE=full ONLY=10 snakemake --cores 2
 #
 # The executed copy is a log, so that it is kept when a cell fails. The mark under build/done is the output; the figures
-# themselves are tracked, and a mark whose figures are gone is dropped here.
+# themselves are tracked, and a mark whose figures are gone is dropped here. `--nolock` in the Makefile lets a run that was
+# killed go on without a word about locks.
 
 import json
 import os
