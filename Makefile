@@ -5,7 +5,7 @@
 #   make lab                                                 JupyterLab on the notebooks
 #   make clean                                               remove what was generated (not .venv)
 #
-# PIP_ARGS is handed to every `pip install`. Where the package index would bring a GPU build of PyTorch that you do not
+# PIP_ARGS is handed to every `pip install`, LAB_ARGS to JupyterLab. Where the package index would bring a GPU build of PyTorch that you do not
 # want, TORCH_ARGS="--index-url URL" (an index of CPU builds) or TORCH_ARGS="--find-links FOLDER" (wheels) chooses another.
 
 PYTHON ?= python3
@@ -14,6 +14,7 @@ ONLY ?=
 JOBS ?= 2
 PIP_ARGS ?=
 TORCH_ARGS ?=
+LAB_ARGS ?=
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
@@ -41,7 +42,7 @@ test: .venv/core .venv/extras
 	    --nbval-sanitize-with tests/nbval.cfg --nbval-cell-timeout 600
 
 lab: .venv/core
-	$(BIN)/jupyter lab --ServerApp.root_dir=notebooks --LabApp.default_url=/lab/tree/00_start_here.ipynb
+	$(BIN)/jupyter lab --ServerApp.root_dir=notebooks --LabApp.default_url=/lab/tree/00_start_here.ipynb $(LAB_ARGS)
 
 clean:
 	rm -rf build .snakemake .pytest_cache .ruff_cache .hypothesis figures/*@* .venv/extras.log .venv/core.log
