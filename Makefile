@@ -23,30 +23,35 @@ export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM := false
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: figures test lab clean lock stored extras
+.PHONY: figures plan test lab clean lock stored
 .DEFAULT_GOAL := figures
 
-figures: .venv/core
-	@$(BIN)/python tools/plan.py "$(SCALE)" "$(ONLY)"
+figures: plan .venv/core
 	@mkdir -p build && touch build/begun
 	@SCALE="$(SCALE)" ONLY="$(ONLY)" $(BIN)/snakemake --cores $(JOBS) --rerun-incomplete --keep-going --nolock --quiet all
 	@[ -n "$$(find build/done/$(SCALE) -newer build/begun)" ] || echo "nothing to do: nothing has changed"
 	@$(BIN)/python tools/report.py
 
+plan:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "error: Python 3.11 or newer is needed: make PYTHON=...")'
+	@$(PYTHON) tools/plan.py "$(SCALE)" "$(ONLY)"
+
 test: .venv/core .venv/extras
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m mindscape.assets
-	$(BIN)/python -m pytest tests lib --doctest-modules -n 2 --dist loadfile
+	MINDSCAPE_NO_SKIPS=1 $(BIN)/python -m pytest tests lib --doctest-modules -n 2 --dist loadfile
 	MINDSCAPE_FIGURES="$(CURDIR)/build/nbval" $(BIN)/python -m pytest --nbval notebooks -n 2 --dist loadscope \
 	    --nbval-sanitize-with tests/nbval.cfg --nbval-cell-timeout 600
+	$(BIN)/python tools/compare.py build/nbval
 
 lab: .venv/core
 	$(BIN)/jupyter lab --ServerApp.root_dir=notebooks --LabApp.default_url=/lab/tree/00_start_here.ipynb $(LAB_ARGS)
 
 clean:
-	rm -rf build .snakemake .pytest_cache .ruff_cache .hypothesis figures/*@* .venv/extras.log .venv/core.log
-	find lib tests tools notebooks -name __pycache__ -o -name .ipynb_checkpoints | xargs rm -rf
+	rm -rf build .snakemake .pytest_cache .ruff_cache .hypothesis
+	find figures -path '*@*' -name '*.png' -delete
+	find lib tests tools notebooks \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
 
 # For those who change the kit ------------------------------------------------------------------------------------
 
@@ -56,18 +61,20 @@ stored: .venv/core
 	@$(BIN)/python tools/report.py
 
 # Compile the locks anew after a change of requirements*.txt (needs uv; UV_ARGS="--find-links FOLDER" for a CPU PyTorch).
+# PyTorch and what its GPU builds bring are left out: which build it is, is the user's choice.
+LOCK := uv pip compile $(UV_ARGS) --generate-hashes --universal --python-version 3.11 --no-header --no-annotate \
+    --no-emit-find-links --no-emit-package torch --quiet
+WITHOUT_GPU := awk '/^[a-z]/ {drop = /^(nvidia|cuda|triton)-?/} !drop'
 lock:
-	uv pip compile $(UV_ARGS) requirements.txt -o requirements.lock --generate-hashes --python-version 3.11 \
-	    --no-emit-package torch --no-header --no-emit-find-links --no-annotate
-	uv pip compile $(UV_ARGS) requirements-milvus.txt requirements-serve.txt -c requirements.lock \
-	    -o requirements-extras.lock --generate-hashes --python-version 3.11 --no-emit-package torch --no-header \
-	    --no-emit-find-links --no-annotate
+	$(LOCK) requirements.txt -o build/lock && $(WITHOUT_GPU) build/lock > requirements.lock
+	$(LOCK) requirements-milvus.txt requirements-serve.txt -c requirements.lock -o build/lock \
+	    && $(WITHOUT_GPU) build/lock > requirements-extras.lock
+	rm build/lock
 
 # Environment ------------------------------------------------------------------------------------------------------
 
 .venv/core: requirements.lock requirements.txt pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("error: Python 3.11 or newer is needed, %s is %s; say make PYTHON=..." % (sys.executable, sys.version.split()[0]))'
-	@echo "installing the environment into .venv (about 2 minutes, 2.5 GB with a CPU build of PyTorch)"
+	@echo "installing the environment into .venv"
 	@$(PYTHON) -m venv .venv
 	@$(PIP) install --quiet $(PIP_ARGS) --no-deps --require-hashes -r requirements.lock
 	@$(PIP) install --quiet $(PIP_ARGS) $(TORCH_ARGS) "$$(grep '^torch==' requirements.txt)"

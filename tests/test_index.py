@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from extras import required
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,7 +25,7 @@ def opened(kind, dim, folder=None):
     if kind == "faiss":
         yield FaissIndex(dim)
         return
-    pytest.importorskip("pymilvus")
+    required("pymilvus", "the extra `milvus` is not installed")
     with tempfile.TemporaryDirectory() as scratch:
         index = MilvusIndex(dim, Path(folder or scratch) / "index.db")
         try:
@@ -188,7 +189,7 @@ def test_a_failed_save_keeps_the_old_file(tmp_path, monkeypatch):
 
 
 def test_a_folder_of_milvus(tmp_path, capfd):
-    pytest.importorskip("pymilvus")
+    required("pymilvus", "the extra `milvus` is not installed")
     with opened("milvus", 2, tmp_path) as index:
         index.add([[1, 0]])
         with pytest.raises(InputError, match="new folder .* MilvusIndex.load opens an old one"):

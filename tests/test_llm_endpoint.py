@@ -8,8 +8,9 @@ from email.utils import formatdate
 
 import pytest
 import torch
+from extras import required
 from pydantic import BaseModel
-from servers import Scripted, completion, cut, drip, hang, llama_server, page, says, send, status, truncated
+from servers import Scripted, answers, completion, cut, drip, hang, llama_server, page, says, send, status, truncated
 
 from mindscape import llm
 from mindscape.errors import InputError, LLMError
@@ -18,6 +19,8 @@ from mindscape.llm.local import Local
 from mindscape.store import Store
 
 KEY = "sk-verysecret"
+BAD_GATEWAY = "<html>\n<head><title>502 Bad\nGateway</title></head>\n<body><hr>nginx</body></html>"
+BLOCKED = "<!DOCTYPE HTML><style>p {}</style><h1>拒绝访问</h1>\n<p>Your campus network &amp; firewall</p>"
 HELLO = [{"role": "user", "content": "Who's there?"}]
 
 
@@ -40,7 +43,7 @@ def at(server: Scripted, **options) -> llm.LanguageModel:
 
 @pytest.fixture(scope="module")
 def real():
-    pytest.importorskip("xllamacpp", reason="the extra `serve` is not installed")
+    required("xllamacpp", "the extra `serve` is not installed")
     from mindscape import assets
 
     with llama_server(next(assets.fetch("smollm2").glob("*.gguf"))) as url:
@@ -88,7 +91,7 @@ def test_429_waits_as_long_as_it_is_told():
         assert len(server.asked) == 2
 
 
-@pytest.mark.parametrize("trouble", [status(500), status(503), truncated, cut, hang(0.6)])
+@pytest.mark.parametrize("trouble", [status(500), status(503), page(502), truncated, cut, hang(0.6)])
 def test_passing_trouble_is_tried_again(trouble):
     with Scripted(trouble, says("Francisco")) as server:
         assert at(server, timeout=0.3).chat(HELLO).text == "Francisco"
@@ -98,7 +101,12 @@ def test_passing_trouble_is_tried_again(trouble):
 @pytest.mark.parametrize(
     ("trouble", "said"),
     [
-        (status(500, "disk on fire"), r"HTTP 500: .*disk on fire.* \(2 tries\)"),
+        (status(500, "disk on fire"), r"HTTP 500: disk on fire \(2 tries\)"),
+        (status(500, ""), r"HTTP 500: .*'message': ''.* \(2 tries\)"),
+        (page(502, BAD_GATEWAY), r"HTTP 502: an HTML page: 502 Bad Gateway \(2 tries\)"),
+        (page(503, "upstream is down"), r"HTTP 503: upstream is down \(2 tries\)"),
+        (page(503, ""), r"HTTP 503: it does not say why \(2 tries\)"),
+        (answers(b"[" * 100_000), r"not the JSON it claims to be: .*\(2 tries\)"),
         (hang(0.6), r"no answer within 0\.3 s \(2 tries\)"),
         (cut, r"the connection failed: .*\(2 tries\)"),
         (truncated, r"not the JSON it claims to be: .*\(2 tries\)"),
@@ -115,14 +123,32 @@ def test_lasting_trouble_is_one_line_with_url_and_cause(trouble, said):
 @pytest.mark.parametrize(
     ("trouble", "said"),
     [
-        (page, "a web page: is the base URL right"),
-        (status(404, "no such model"), "HTTP 404: .*no such model"),
-        (status(429, "pay first", "insufficient_quota"), "HTTP 429: .*pay first"),
+        (page(), "a web page: is the base URL right.*: Sign in$"),
+        (page(403, BLOCKED), "HTTP 403: an HTML page: 拒绝访问 Your campus network & firewall$"),
+        (page(403, "<?xml version='1.0'?><html><title> </title></html>"), "HTTP 403: an HTML page: an empty one$"),
+        (page(422, '{"detail": "no field max_tokens"}'), "HTTP 422: {'detail': 'no field max_tokens'}"),
+        (status(404, "no such model"), "HTTP 404: no such model"),
+        (status(429, "pay first", "insufficient_quota"), "HTTP 429: pay first"),
         (status(429, Retry_After="3600"), "it asks to wait 3600 s"),
-        (lambda h, _: send(h, b'{"choices": []}'), "not a completion"),
-        (lambda h, _: send(h, b"[1, 2]"), "not a completion"),
-        (lambda h, _: send(h, b'"hello"'), "not a completion"),
-        (lambda h, _: send(h, b'{"choices": [{"index": 0}]}'), "not a completion"),
+        (answers(b'{"choices": []}'), "not a completion, at choices: "),
+        (answers(b'{"choices": 3}'), "not a completion, at choices: "),
+        (answers(b"{}"), "not a completion, at choices: "),
+        (answers(b"[1, 2]"), "not a completion, at the top: "),
+        (answers(b'"hello"'), "not a completion, at the top: .*'hello'"),
+        (answers(b"null"), "not a completion, at the top: .*None"),
+        (answers(b'{"choices": [{"index": 0}]}'), r"not a completion, at choices\.0\.message: "),
+        (answers(b'{"choices": [{"index": 0, "message": "hi"}]}'), r"not a completion, at choices\.0\.message: .*'hi'"),
+        (says([{"type": "text", "text": "hi"}]), r"not a completion, at choices\.0\.message\.content: "),
+        (says(3), r"not a completion, at choices\.0\.message\.content: "),
+        (says("\ud800"), r"not a completion, at choices\.0\.message\.content: "),
+        (says("hi", tool_calls=["f"]), r"not a completion, at choices\.0\.message\.tool_calls\.0: "),
+        (says("hi", refusal=["no"]), r"not a completion, at choices\.0\.message\.refusal: "),
+        (says("hi", {"prompt_tokens": "ten", "completion_tokens": 5}), r"not a completion, at usage\.prompt_tokens: "),
+        (
+            says("hi", {"prompt_tokens": 10, "completion_tokens": -5}),
+            r"not a completion, at usage\.completion_tokens: ",
+        ),
+        (says("hi", 15), "not a completion, at usage: "),
     ],
 )
 def test_hopeless_trouble_is_not_tried_again(trouble, said):
@@ -131,6 +157,22 @@ def test_hopeless_trouble_is_not_tried_again(trouble, said):
             at(server).chat(HELLO)
         assert "\n" not in str(caught.value)
         assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": None}])
+def test_tokens_that_a_server_does_not_count_are_estimated(usage):
+    with Scripted(says("Francisco", usage)) as server:
+        model = at(server)
+        reply = model.chat(HELLO)
+        assert reply.prompt_tokens == model.count_tokens(HELLO)
+        assert reply.completion_tokens == model.count_tokens("Francisco")
+
+
+def test_a_text_completion_that_is_none():
+    for text in (b'["hi"]', b"null", b"3"):
+        trouble = answers(b'{"choices": [{"index": 0, "text": %s}]}' % text)
+        with Scripted(trouble) as server, pytest.raises(LLMError, match=r"not a completion, at choices\.0\.text: "):
+            at(server).complete("Who's there?")
 
 
 def test_the_total_time_is_bounded_even_if_bytes_keep_coming():
@@ -142,7 +184,7 @@ def test_the_total_time_is_bounded_even_if_bytes_keep_coming():
 
 
 def test_no_server_at_all():
-    with Scripted(page) as server:
+    with Scripted(page()) as server:
         url = server.url
     with pytest.raises(LLMError, match="the connection failed"):
         llm.LanguageModel(Endpoint("m", base_url=url, retries=0)).chat(HELLO)

@@ -242,6 +242,24 @@ def test_unknown_strings_list_the_valid_forms(name):
 
 
 @pytest.mark.parametrize(
+    ("name", "option", "takes"),
+    [
+        ("embedded", "timeout", "batch_size, batch_tokens, device, dtype"),
+        ("embedded", "name", "batch_size, batch_tokens, device, dtype"),
+        ("hf:somewhere", "base_url", "batch_size, batch_tokens, device, dtype"),
+        ("openai:x", "dtype", "base_url, concurrency, retries, timeout, total_timeout"),
+        ("hf:somewhere", "source", "batch_size, batch_tokens, device, dtype"),
+        ("replay:absent.jsonl", "dtype", "none"),
+        ("replay:absent.jsonl", "path", "none"),
+    ],
+)
+def test_an_option_of_another_backend_is_named(name, option, takes):
+    with pytest.raises(InputError) as caught:
+        llm.load(name, **{option: "auto"})
+    assert str(caught.value) == f"llm={name!r} has no option {option!r}: expected {takes}"
+
+
+@pytest.mark.parametrize(
     ("ask", "said"),
     [
         (lambda m: m.complete([user("a")]), "prompt 0 is .*: expected text"),

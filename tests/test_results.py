@@ -30,7 +30,7 @@ def test_an_unknown_name_lists_the_valid_ones(folder, defaults):
 
 def test_a_name_injected_by_papermill_is_checked(defaults):
     with pytest.raises(InputError, match="unknown parameter 'sede'"):
-        results._check(defaults, defaults, {"sede": 3})
+        results._check(defaults, defaults, ["sede"])
 
 
 @pytest.mark.parametrize(
@@ -56,6 +56,7 @@ def test_numbers_figures_and_provenance_are_kept(folder, defaults):
     assert results.record("a.b", 0.123456789, ci=(0.1, 0.2), n=12, rows=["q1", "q2"]) == 0.123457
     fig, ax = pyplot.subplots()
     ax.plot([1, 2])
+    ax.set(xlabel="day", ylabel="value")
     results.figure(fig, "line", alt="A line that rises from one to two", caption="A line")
     unfinished = results.read(NOTEBOOK)
     assert not unfinished["finished"]
@@ -78,7 +79,13 @@ def test_other_parameters_never_overwrite_the_defaults(folder, defaults):
     results.begin(NOTEBOOK, **{**defaults, "seed": 3, "llm": "openai:gpt-4o/../../x"})
     results.record("x", 2)
     assert results.read(NOTEBOOK)["metrics"]["x"]["value"] == 1
-    assert {path.name for path in folder.iterdir()} == {NOTEBOOK, NOTEBOOK + "@llm=openai-gpt-4o-..-..-x,seed=3"}
+    results.begin(NOTEBOOK, **{**defaults, "seed": 3, "llm": "openai:gpt-4o"})
+    results.begin(NOTEBOOK, **{**defaults, "llm": "hf:" + "long/" * 100})
+    results.begin(NOTEBOOK, **{**defaults, "scale": "full"})
+    names = {path.name for path in folder.iterdir()}
+    assert len(names) == 5 and {NOTEBOOK, NOTEBOOK + "@scale=full"} <= names
+    assert all(len(name) < 140 and not set(name) & set("/\\:") for name in names)
+    assert not {"x", ".."} & {path.name for path in folder.parent.iterdir()}
 
 
 @pytest.mark.parametrize("value", [float("nan"), [1.0, float("inf")]])
@@ -92,6 +99,17 @@ def test_a_figure_without_words_is_refused(folder, defaults):
     results.begin(NOTEBOOK, **defaults)
     with pytest.raises(InputError, match="does not say what the figure shows"):
         results.figure(pyplot.figure(), "empty", alt="a plot")
+
+
+def test_an_axis_without_a_label_is_refused_and_categories_need_none(folder, defaults):
+    results.begin(NOTEBOOK, **defaults)
+    fig, ax = pyplot.subplots()
+    ax.plot([1, 2])
+    ax.set(xlabel="day")
+    with pytest.raises(InputError, match="its y axis has no label"):
+        results.figure(fig, "line", alt="A line that rises from one to two")
+    ax.set_yticks([1, 2], ["low", "high"])
+    results.figure(fig, "line", alt="A line that rises from one to two")
 
 
 def test_recording_before_beginning_is_refused(monkeypatch):

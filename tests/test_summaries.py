@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindscape.errors import InputError
+from mindscape.errors import InputError, LLMError
 from mindscape.llm import Reply
 from mindscape.mia import summaries
 from mindscape.text import Chunk, Document
@@ -80,6 +80,15 @@ def test_a_model_that_cannot_read_two_summaries_is_refused():
         summaries.build(Echo(context=200, words=60), document, chunks, chunk_tokens=5, tokens=5)
 
 
+@pytest.mark.parametrize("reply", [Reply(" \n"), Reply("I cannot.", invalid="refused")])
+def test_a_refused_or_empty_summary_is_an_error_not_a_mindscape(reply):
+    document, chunks = pieces(3)
+    model = Echo()
+    model.chat = lambda conversations, max_new_tokens: [Reply("fine"), reply, Reply("fine")]
+    with pytest.raises(LLMError, match="echo, summary 2 of 3: (an empty reply|refused)"):
+        summaries.build(model, document, chunks)
+
+
 def test_chinese_has_prompts_of_its_own():
     document = Document("红楼", "贾宝玉来了。林黛玉走了。", "zh")
     model = Echo()
@@ -114,6 +123,7 @@ def test_any_function_can_stand_in_for_the_model():
         ("a+b", ["a+b"], True),
         ("", ["x"], False),
         ("anything", [], False),
+        ("anything", [""], False),
     ],
 )
 def test_what_is_kept_is_whole_words_in_any_case(summary, wordings, expected):

@@ -174,15 +174,38 @@ def test_chinese_sentences_are_packed(tokenizer):
     assert all(document[chunk][-1] in "？。" for chunk in chunks)
 
 
+def quick(pre_tokenizer):
+    """A fast tokenizer that gives every piece the same token, so that tests of long texts take seconds."""
+    tokenizer = Tokenizer(models.WordLevel({"?": 0}, unk_token="?"))
+    tokenizer.pre_tokenizer = pre_tokenizer
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer)
+
+
+WORDS = quick(pre_tokenizers.WhitespaceSplit())
+CHARACTERS = quick(pre_tokenizers.Split("", "isolated"))
+
+
 def test_ten_megabytes_are_split_and_searched(macbeth):
-    blanks = Tokenizer(models.WordLevel({"?": 0}, unk_token="?"))  # a fast tokenizer, so that the test is one too
-    blanks.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     document = Document("long", macbeth.text * 100 + "The very last words.")
     assert len(document.text) > 10_000_000
-    chunks = split_tokens(document, PreTrainedTokenizerFast(tokenizer_object=blanks), size=1200, overlap=0)
+    chunks = split_tokens(document, WORDS, size=1200, overlap=0)
     assert chunks[0].start == 0 and chunks[-1].end == len(document.text)
     assert all(a.end == b.start for a, b in zip(chunks, chunks[1:], strict=False))
     assert document[locate("the VERY last words", document)] == "The very last words"
+
+
+@pytest.mark.parametrize("language, tokenizer, megabytes", [("en", WORDS, 10), ("zh", CHARACTERS, 1)], ids=["en", "zh"])
+def test_megabytes_are_split_at_sentences(macbeth, language, tokenizer, megabytes):
+    """Ten of English and one of Chinese, where each character is a token: time grows with the tokens."""
+    text = macbeth.text if language == "en" else "“林黛玉来了。她在哪里？”他问。没有人说话！\n\n" * 1_000
+    document = Document("long", text * (megabytes * 1_000_000 // len(text.encode()) + 1), language)
+    assert len(document.text.encode()) > megabytes * 1_000_000
+    chunks = split_sentences(document, tokenizer, size=1200)
+    assert chunks[0].start == 0 and chunks[-1].end == len(document.text)
+    assert all(a.end == b.start for a, b in zip(chunks, chunks[1:], strict=False))
+    borders = {span.end for span in sentences(document.text, language)}
+    assert all(chunk.end in borders for chunk in chunks)
+    assert all(1000 < length(document[chunk], tokenizer) <= 1200 for chunk in [*chunks[:20], *chunks[-21:-1]])
 
 
 def test_windows_hold_every_chunk_once():
@@ -290,6 +313,52 @@ def test_the_nearest_of_several_places_is_taken(macbeth):
         assert locate("Double, dubble toil and truoble; Fire burn", macbeth, near=start + 9).start == start
 
 
+REFRAINS = {
+    "en": ("Quoth the raven, nevermore, at my chamber door", "Quoth the ravn, nevernore, at my chaber door"),
+    "zh": ("满纸荒唐言，一把辛酸泪！都云作者痴，谁解其中味？", "满纸荒唐言，一把心酸泪！都说作者痴，谁解其味？"),
+}
+
+
+@pytest.mark.parametrize("language", REFRAINS)
+@pytest.mark.parametrize("look", ["exact", "folded", "misquoted"])
+def test_every_one_of_twelve_refrains_is_reached(look, language):
+    refrain, misquoted = REFRAINS[language]
+    quote = {"exact": refrain, "folded": "\n ".join(refrain.upper()), "misquoted": misquoted}[look]
+    rng = random.Random(7)
+    document, starts = between_verses([refrain] * 12, rng)
+    assert document[locate(quote, document)] == refrain
+    assert locate(quote, document).start == starts[0]
+    for start in starts:
+        for near in (start, start + len(refrain), start - rng.randint(1, 400), start + rng.randint(1, 400)):
+            assert locate(quote, document, near) == Span(start, start + len(refrain))
+
+
+def between_verses(refrains: list[str], rng: random.Random) -> tuple[Document, list[int]]:
+    """A document of refrains with 1000 letters before each and after the last one, and where they begin."""
+    text, starts = "", []
+    for refrain in refrains:
+        text += "".join(rng.choice("bfgjklpwxz 何处") for _ in range(1_000))
+        starts.append(len(text))
+        text += refrain
+    return Document("song", text + "b" * 1_000), starts
+
+
+def test_the_nearest_place_may_share_fewer_n_grams():
+    """A wrong letter costs most n-grams in the middle of a quote, and is one edit wherever it stands."""
+    quote = "Quoth the raven, nevermore, at my chamber door"
+    variants = [quote.replace("Quoth", "Qioth")] * 6 + [quote.replace("nevermore", "neverwore")] * 6
+    document, starts = between_verses(variants, random.Random(8))
+    for start in starts:
+        assert locate(quote, document, near=start + 9) == Span(start, start + len(quote))
+
+
+@pytest.mark.parametrize("quote", ["AND MISCHIEF WITH A MORTAL SWORD", "and mischeif with a mrtal sword"])
+def test_blanks_count_for_what_is_nearest(quote):
+    document = Document("note", "And mischief with a mortal sword." + " " * 100 + "And mischief with a mortal sword.")
+    assert locate(quote, document, near=60).start == 0
+    assert locate(quote, document, near=70).start == 133
+
+
 def perturb(quote: str, rate: float, rng: random.Random) -> str:
     """The quote with a share of its characters replaced, deleted, or preceded by another one."""
     characters = list(quote)
@@ -308,7 +377,7 @@ def found_fraction(document: Document, rate: float, shortest: int, longest: int,
             size = rng.randint(shortest, longest)
             start = rng.randrange(len(document.text) - size)
             text = document.text[start : start + size]
-        place = locate(perturb(text, rate, rng), document, near=start)
+        place = locate(perturb(text, rate, rng), document)
         found += place is not None and abs(place.start - start) <= 5 and abs(place.end - start - size) <= 5
     return found / n
 

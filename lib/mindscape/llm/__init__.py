@@ -9,6 +9,7 @@ Every model has `complete`, `chat`, `score` and `count_tokens` (the protocol `LL
 replies are cached on disk. Taught in notebooks 00 and 10. This package does not serve models, train them, or stream.
 """
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,30 +29,43 @@ __all__ = [
 FORMS = '"embedded", "hf:NAME_OR_FOLDER", "openai:MODEL" or "replay:PATH"'
 
 
-def _embedded(_: str, **options: Any) -> Backend:
+def _embedded(_: str, /, **options: Any) -> Backend:
     from mindscape import assets
     from mindscape.llm import local
 
+    _known(options, local.load, "embedded")
     # fp32 unless asked otherwise: the notebooks' stored outputs must not depend on the reader's CPU.
-    return local.load(assets.language_model(), **{"name": "embedded", "dtype": "float32", **options})
+    return local.load(assets.language_model(), "embedded", **{"dtype": "float32", **options})
 
 
-def _hf(source: str, **options: Any) -> Backend:
+def _hf(source: str, /, **options: Any) -> Backend:
     from mindscape.llm import local
 
-    return local.load(source, name=f"hf:{source}", **options)
+    _known(options, local.load, f"hf:{source}")
+    return local.load(source, f"hf:{source}", **options)
 
 
-def _openai(model: str, **options: Any) -> Backend:
+def _openai(model: str, /, **options: Any) -> Backend:
     from mindscape.llm.endpoint import Endpoint
 
+    _known(options, Endpoint, f"openai:{model}")
     return Endpoint(model, **options)
 
 
-def _replay(path: str) -> Backend:
+def _replay(path: str, /, **options: Any) -> Backend:
     from mindscape.llm.replay import Replay
 
+    _known(options, Replay, f"replay:{path}")
     return Replay(path)
+
+
+def _known(options: dict[str, Any], backend: Callable[..., Backend], model: str) -> None:
+    """Raises InputError for an option that is not among the backend's, which are its keyword-only parameters."""
+    parameters = inspect.signature(backend).parameters.values()
+    known = sorted(parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY)
+    for option in options:
+        if option not in known:
+            raise InputError(f"llm={model!r} has no option {option!r}: expected {', '.join(known) or 'none'}")
 
 
 BACKENDS: dict[str, Callable[..., Backend]] = {"embedded": _embedded, "hf": _hf, "openai": _openai, "replay": _replay}
@@ -73,7 +87,8 @@ def load(
     `timeout`, `total_timeout`, `retries` to a server (`mindscape.llm.endpoint.Endpoint`). `dtype` is "float32" for
     "embedded", so that it writes the same on every machine, and "auto" for "hf:...".
 
-    Raises InputError for a string of another form, LLMError if the model cannot be had.
+    Raises InputError for a string of another form and for an option that the backend does not have, LLMError if the
+    model cannot be had.
 
     >>> load("gpt-4o")
     Traceback (most recent call last):

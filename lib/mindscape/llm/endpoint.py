@@ -12,17 +12,21 @@ import email.utils
 import json
 import os
 import random
+import re
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
 import openai
+from bs4 import BeautifulSoup
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt
 
 from mindscape.errors import InputError, LLMError
 from mindscape.llm.base import Prompt, Reply, Sampling, Score, Tool, estimated_tokens
+from mindscape.llm.schema import validate
 from mindscape.llm.tools import tool_call
 from mindscape.store import digest
 
@@ -30,6 +34,60 @@ OPENAI = "https://api.openai.com/v1"
 
 Result = TypeVar("Result")
 Job = Callable[[openai.AsyncOpenAI], Awaitable[Result]]
+
+
+# What is read of an answer. The client passes on whatever came with status 200, so it is validated here; OpenAI's own
+# types would refuse other servers, which leave much out.
+
+
+def _writable(text: str) -> str:
+    text.encode()  # raises ValueError for half a surrogate pair, which JSON can hold and no file can
+    return text
+
+
+Text = Annotated[str, AfterValidator(_writable)]
+
+
+class _Read(BaseModel):
+    model_config = ConfigDict(from_attributes=True)
+
+
+class _Function(_Read):
+    name: Any = None  # looked at by `tool_call`: a call that cannot be read spoils its reply, not the run
+    arguments: Any = None
+
+
+class _Call(_Read):
+    id: Text | None = None
+    function: _Function
+
+
+class _Message(_Read):
+    content: Text | None = None
+    tool_calls: list[_Call] | None = None
+    refusal: Text | None = None
+
+
+class _Logprobs(_Read):
+    text_offset: list[int] | None = None
+    token_logprobs: list[float | None] | None = None
+
+
+class _Choice(_Read):
+    message: _Message | None = None  # of a chat
+    text: Text | None = None  # of a completion of raw text
+    logprobs: _Logprobs | None = None
+    finish_reason: Text | None = None
+
+
+class _Usage(_Read):
+    prompt_tokens: NonNegativeInt | None = None
+    completion_tokens: NonNegativeInt | None = None
+
+
+class _Completion(_Read):
+    choices: Annotated[list[_Choice], Field(min_length=1)]
+    usage: _Usage | None = None
 
 
 class Endpoint:
@@ -121,36 +179,42 @@ class Endpoint:
         return self._gather([job(prompt) for prompt in prompts])
 
     def _reply(self, answer: Any, prompt: Prompt, seconds: float) -> Reply:
-        choice = self._choice(answer, "text" if isinstance(prompt, str) else "message")
-        message = getattr(choice, "message", None)
-        text = choice.text if message is None else message.content
+        completion = self._completion(answer, "text" if isinstance(prompt, str) else "message")
+        choice, usage = completion.choices[0], completion.usage or _Usage()
+        message = _Message(content=choice.text) if isinstance(prompt, str) else choice.message
+        text = message.content or ""
         calls, invalid = [], ""
-        for i, call in enumerate(getattr(message, "tool_calls", None) or ()):
+        for i, call in enumerate(message.tool_calls or ()):
             try:
                 calls.append(tool_call(call.function.name, call.function.arguments, call.id or f"call_{i}"))
             except ValueError as error:
                 invalid = f"the reply holds a tool call that cannot be read: {error}"
-        if getattr(message, "refusal", None):
+        if message.refusal:
             invalid = f"the model refused: {message.refusal:.200}"
-        usage = answer.usage
+        read, written = usage.prompt_tokens, usage.completion_tokens
         return Reply(
-            text=text or "",
+            text=text,
             tool_calls=tuple(calls),
-            prompt_tokens=usage.prompt_tokens if usage else self.count_tokens(prompt),
-            completion_tokens=usage.completion_tokens if usage else self.count_tokens(text or ""),
+            prompt_tokens=self.count_tokens(prompt) if read is None else read,
+            completion_tokens=self.count_tokens(text) if written is None else written,
             finish=choice.finish_reason or "stop",
             seconds=seconds,
             invalid=invalid,
         )
 
-    def _choice(self, answer: Any, holds: str) -> Any:
-        """The first choice of a completion. The client passes on whatever came with status 200, so look at it."""
-        choice = next(iter(getattr(answer, "choices", None) or ()), None)
-        if getattr(choice, holds, None) is not None:
-            return choice
-        got = answer if isinstance(answer, str) else getattr(answer, "model_dump_json", lambda: repr(answer))()
-        page = " (a web page: is the base URL right? it usually ends in /v1)" if "<html" in got.lower() else ""
-        raise LLMError(f"{self.url}: the answer is not a completion{page}: {self._clean(got)}")
+    def _completion(self, answer: Any, holds: str) -> _Completion:
+        """The answer, if it is a completion whose first choice holds a "message" or a "text"."""
+        if isinstance(answer, str) and (words := _html_words(answer)):
+            hint = "a web page: is the base URL right? it usually ends in /v1. It says"
+            raise LLMError(f"{self.url}: the answer is {hint}: {self._clean(words)}")
+        try:
+            completion = validate(answer, _Completion)
+            if getattr(completion.choices[0], holds) is None:
+                raise ValueError(f"at choices.0.{holds}: there is none")
+        except ValueError as error:
+            got = answer.to_dict(warnings=False) if isinstance(answer, openai.BaseModel) else answer
+            raise LLMError(f"{self.url}: the answer is not a completion, {self._clean(f'{error}: {got!r}')}") from error
+        return completion
 
     def score(self, pairs: Sequence[tuple[Prompt, str]]) -> Iterator[tuple[int, Score]]:
         """Log-probabilities, from a server whose completions can echo the prompt (vLLM can; many cannot).
@@ -168,9 +232,9 @@ class Endpoint:
                 answer = await client.completions.create(
                     model=self.model, prompt=text, echo=True, logprobs=1, max_tokens=1, temperature=0.0
                 )
-                choice = self._choice(answer, "text")
-                given = choice.logprobs
-                offsets, logprobs = getattr(given, "text_offset", None), getattr(given, "token_logprobs", None)
+                choice = self._completion(answer, "text").choices[0]
+                given = choice.logprobs or _Logprobs()
+                offsets, logprobs = given.text_offset, given.token_logprobs
                 if not choice.text.startswith(text) or not offsets or not logprobs or len(offsets) != len(logprobs):
                     raise LLMError(
                         f"{self.url} gives no log-probabilities of a given text (completions with echo and logprobs): "
@@ -242,7 +306,7 @@ class Endpoint:
                 for attempt in range(self.retries + 1):
                     try:
                         return await job(client)
-                    except (openai.OpenAIError, ValueError) as error:  # ValueError: the body is not the JSON it claims
+                    except (openai.OpenAIError, ValueError, RecursionError) as error:  # not OpenAI's: it is no JSON
                         cause = self._cause(error)
                         wait = self._wait(error, attempt)
                     left = begun + self.total_timeout - time.monotonic()
@@ -271,13 +335,32 @@ class Endpoint:
         if isinstance(error, openai.APITimeoutError):
             return f"no answer within {self.timeout:g} s"
         if isinstance(error, openai.APIStatusError):
-            return f"HTTP {error.status_code}: {self._clean(error.message)}"
+            return f"HTTP {error.status_code}: {self._clean(_said(error.body))}"
         if isinstance(error, openai.APIConnectionError):
             return f"the connection failed: {self._clean(str(error.__cause__ or error))}"
         return f"the answer is not the JSON it claims to be: {self._clean(str(error))}"
 
     def _clean(self, text: str) -> str:
         return f"{' '.join(text.replace(self._key, '***').split()):.200}"
+
+
+def _said(body: object) -> str:
+    """What the body of an error says: the message of OpenAI's form, a page's words, or whatever else is there."""
+    if isinstance(body, Mapping) and isinstance(body.get("message"), str):
+        return body["message"] or repr(body)
+    if not isinstance(body, str):
+        return repr(body)
+    words = _html_words(body)
+    return f"an HTML page: {words}" if words else body or "it does not say why"
+
+
+def _html_words(text: str) -> str:
+    """The title of an HTML page, or all its words if it has none; nothing for a text that is no page."""
+    if not re.match(r"\s*<(!doctype html|html|\?xml)", text, flags=re.IGNORECASE):
+        return ""
+    soup = BeautifulSoup("<html>" + text, "html.parser")  # or it warns of pages that begin as XML
+    title = soup.title.get_text(strip=True) if soup.title else ""
+    return title or soup.get_text(" ", strip=True) or "an empty one"
 
 
 def _messages(prompt: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -42,8 +42,8 @@ from mindscape.store import digest
 
 def load(
     source: str | Path,
-    *,
     name: str,
+    *,
     dtype: str = "auto",
     device: str | None = None,
     batch_size: int = 8,

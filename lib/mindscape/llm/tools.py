@@ -89,4 +89,5 @@ def tool_call(name: Any, arguments: Any, call_id: str) -> ToolCall:
         arguments = parse(arguments or "{}")[0]
     if not isinstance(name, str) or not isinstance(arguments, dict):
         raise ValueError("expected a name and an object of arguments")
+    json.dumps([name, arguments], ensure_ascii=False).encode()  # raises ValueError for half a surrogate pair
     return ToolCall(name, arguments, call_id)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from mindscape.errors import InputError
+from mindscape.errors import InputError, LLMError
 from mindscape.llm import LLM
 from mindscape.text import Chunk, Document
 
@@ -115,7 +115,9 @@ def kept(summary: str, facts: Mapping[str, Iterable[str]]) -> dict[str, bool]:
     >>> kept("莱娣娅就是夏洛特。", {"binding": ["莱娣娅就是夏洛特"]})
     {'binding': True}
     """
-    return {name: any(_stands_in(wording, summary) for wording in wordings) for name, wordings in facts.items()}
+    return {
+        name: any(_stands_in(wording, summary) for wording in wordings if wording) for name, wordings in facts.items()
+    }
 
 
 def _stands_in(wording: str, text: str) -> bool:
@@ -136,7 +138,11 @@ def _global(language: str, summaries: Sequence[str]) -> str:
 
 def _replies(llm: LLM, prompts: Sequence[str], tokens: int) -> list[str]:
     conversations = [[{"role": "user", "content": prompt}] for prompt in prompts]
-    return [reply.text.strip() for reply in llm.chat(conversations, max_new_tokens=tokens)]
+    replies = llm.chat(conversations, max_new_tokens=tokens)
+    for i, reply in enumerate(replies):
+        if reply.invalid or not reply.text.strip():
+            raise LLMError(f"{llm.name}, summary {i + 1} of {len(replies)}: {reply.invalid or 'an empty reply'}")
+    return [reply.text.strip() for reply in replies]
 
 
 def _fitting(llm: LLM, summaries: Sequence[str], language: str, tokens: int) -> list[list[str]]:

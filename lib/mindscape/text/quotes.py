@@ -25,7 +25,7 @@ SHORTEST = 20  # bytes of a folded quote (7 Chinese characters); shorter ones ar
 LONGEST = 4000  # characters of a folded quote; the time of a fuzzy search grows with the square
 N = 4  # of the n-grams that shortlist passages: characters of the folded text
 HASH_BITS = 20
-CANDIDATES = 5  # passages that are compared with a quote, character by character
+CANDIDATES = 5  # passages compared with a quote, character by character: so many likely ones, and so many near ones
 QUOTATION_MARKS = "\"'`´′″‵‶ʹʺʼ＇＂「」『』｢｣〝〞〟"  # besides Unicode's categories Pi and Pf
 CHINESE_STOPS = {"。": ".", "、": ","}  # the full-width ones become ASCII by NFKD
 
@@ -50,30 +50,28 @@ def locate(quote: str, document: Document, near: int | None = None) -> Span | No
     if not quote.strip():
         raise InputError(f"cannot locate an empty quote in document {document.id!r}: expected some text")
     near = max(near or 0, 0)
-    start = _nearest(quote, document.text, near)
-    if start >= 0:
+    starts = _around(quote, document.text, near)
+    if starts:
+        start = min(starts, key=lambda i: abs(i - near))
         return Span(start, start + len(quote))
     needle = _fold(quote).text
     if not needle:
         return None
     folded, grams = _fold_document(document.text)
-    near = int(np.searchsorted(folded.origin, near))
-    start = _nearest(needle, folded.text, near)
-    if start >= 0:
+    starts = _around(needle, folded.text, folded.index(near))
+    if starts:
+        start = min(starts, key=lambda i: abs(int(folded.origin[i]) - near))
         return _original(folded, start, start + len(needle), document.text)
     if len(needle.encode()) < SHORTEST or len(needle) > LONGEST:
         return None
-    passage = _most_similar(needle, folded.text, grams, near)
+    passage = _most_similar(needle, folded, grams, near)
     return passage and _original(folded, passage.start, passage.end, document.text)
 
 
-def _nearest(quote: str, text: str, near: int) -> int:
-    """The start of the occurrence nearest to `near`, or -1."""
-    after = text.find(quote, near)
-    before = text.rfind(quote, 0, near + len(quote) - 1) if near else -1
-    if before < 0 or 0 <= after < 2 * near - before:
-        return after
-    return before
+def _around(quote: str, text: str, near: int) -> list[int]:
+    """The starts of the last occurrence before `near` and of the first one from there on, of those that there are."""
+    starts = text.rfind(quote, 0, near + len(quote) - 1), text.find(quote, near)
+    return [start for start in starts if start >= 0]
 
 
 @dataclass(frozen=True)
@@ -82,6 +80,10 @@ class _Folded:
 
     text: str
     origin: np.ndarray  # (len(text),) int32, ascending
+
+    def index(self, offset: int) -> int:
+        """The first character that comes from `offset` in the original, or from beyond."""
+        return int(np.searchsorted(self.origin, offset))
 
 
 class _Folding(dict):
@@ -138,23 +140,25 @@ def _original(folded: _Folded, start: int, end: int, text: str) -> Span:
     return Span(int(folded.origin[start]), last + max(1, len(text[last:following].rstrip())))
 
 
-def _most_similar(needle: str, text: str, grams: np.ndarray, near: int) -> Span | None:
-    """The passage of a folded text that is most similar to `needle`, if it is similar enough; of equals the nearest."""
-    margin, found = 8 + len(needle) // 4, []
-    for place in _shortlist(needle, text, grams):
+def _most_similar(needle: str, folded: _Folded, grams: np.ndarray, near: int) -> Span | None:
+    """The folded passage that is most similar to `needle`, if similar enough; of equals the one nearest to `near`."""
+    margin, found, text = 8 + len(needle) // 4, [], folded.text
+    for place in _shortlist(needle, grams, folded.index(near)):
         left = max(0, place - margin)
         passage = _align(needle, text[left : place + len(needle) + margin])
         start, end = left + passage.start, left + passage.end
         similarity = Levenshtein.normalized_similarity(needle, text[start:end])
         if similarity >= SIMILARITY:
-            found.append((-similarity, abs(start - near), start, end))
+            found.append((-similarity, abs(int(folded.origin[start]) - near), start, end))
     return Span(*min(found)[2:]) if found else None
 
 
-def _shortlist(needle: str, text: str, grams: np.ndarray) -> list[int]:
-    """Where the windows as long as the needle begin that share most n-grams with it, the best first.
+def _shortlist(needle: str, grams: np.ndarray, near: int) -> list[int]:
+    """Where the windows as long as the needle begin that may hold the most similar passage.
 
-    At most `CANDIDATES`, and none that shares less than half of what the best one does.
+    First up to `CANDIDATES` that share most n-grams with it, and none that shares less than half of what the best one
+    does. Then as many more, the nearest of those that the count alone cannot put behind the best one: a single edit
+    costs up to N n-grams. Of equals the nearest to `near` comes first.
     """
     size = len(needle)
     wanted = np.zeros(1 << HASH_BITS, bool)
@@ -162,8 +166,13 @@ def _shortlist(needle: str, text: str, grams: np.ndarray) -> list[int]:
     hits = np.concatenate([np.zeros(size, np.int32), wanted[grams], np.zeros(size, np.int32)])
     total = np.cumsum(hits, dtype=np.int32)
     shared = total[size:] - total[:-size]  # shared[i]: of the window that begins at i + 1 - size
-    starts, least = [], max(1, int(shared.max()) // 2)
-    while len(starts) < CANDIDATES and shared[best := int(shared.argmax())] >= least:
+    starts, most = [], int(shared.max())
+    for i in range(2 * CANDIDATES):
+        enough = int(shared.max()) if i < CANDIDATES else most - N
+        places = np.flatnonzero(shared >= max(1, most // 2, enough))
+        if not len(places):
+            break
+        best = int(places[np.abs(places + 1 - size - near).argmin()])
         starts.append(max(0, best + 1 - size))
         shared[max(0, best - size // 2) : best + size // 2 + 1] = 0
     return starts
