@@ -306,7 +306,7 @@ class Endpoint:
                 for attempt in range(self.retries + 1):
                     try:
                         return await job(client)
-                    except (openai.OpenAIError, ValueError, RecursionError) as error:  # not OpenAI's: it is no JSON
+                    except (openai.OpenAIError, ValueError, RecursionError) as error:  # the last two: no JSON
                         cause = self._cause(error)
                         wait = self._wait(error, attempt)
                     left = begun + self.total_timeout - time.monotonic()
