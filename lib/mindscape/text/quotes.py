@@ -35,8 +35,9 @@ def locate(quote: str, document: Document, near: int | None = None) -> Span | No
 
     Of several places that fit equally well it is the one nearest to the character offset `near`, by default the
     first. A similar passage has a Levenshtein similarity of at least `SIMILARITY`, and is looked for only if the quote
-    has from `SHORTEST` bytes to `LONGEST` characters. The folded forms of the last four documents are kept, about 10
-    bytes a character. Raises InputError for an empty quote.
+    has from `SHORTEST` bytes to `LONGEST` characters; twice `CANDIDATES` passages are compared with it, so among more
+    that differ a little, the best may be missed. The folded forms of the last four documents are kept, about 10 bytes a
+    character. Raises InputError for an empty quote.
 
     >>> document = Document("hamlet", "To be, or not to be--that is\\nthe question: whether 'tis nobler in the mind")
     >>> place = locate("to be—THAT is the question", document)
