@@ -1,12 +1,19 @@
 """The plays, counted and accounted for line by line, and books of one's own, good and bad."""
 
 import re
+import struct
+import sys
+import tracemalloc
 import warnings
 import zipfile
+import zlib
 from bisect import bisect
 from collections import Counter
 
 import pytest
+from bs4 import BeautifulSoup, Comment, NavigableString
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mindscape import assets
 from mindscape.corpora import own, shakespeare
@@ -332,8 +339,15 @@ BOMB = '<!DOCTYPE b [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>'
         ({"package": None}, "OEBPS/book.opf is missing"),
         ({"two": None}, "OEBPS/text/two.xhtml is missing"),
         ({"two": BOMB + "<p>&b;</p>"}, "two.xhtml declares entities"),
-        ({"two": "Thé".encode("latin-1")}, r"two.xhtml: byte 2 \(0xe9\) is not UTF-8"),
-        ({"two": " " * (own.LARGEST_MEMBER + 1)}, "two.xhtml would unpack to 32 MB"),
+        ({"two": "Thé".encode("latin-1")}, r"two.xhtml: byte 2 \(0xe9\) is not UTF-8: an EPUB is in UTF-8 or UTF-16"),
+        ({"two": "<p>T\0</p>"}, "two.xhtml: character 4 is NUL, .*: an EPUB is in UTF-8 or UTF-16"),
+        ({"two": " " * (own.LARGEST_MEMBER + 1)}, "two.xhtml has more than 32 MB"),
+        ({"two": "<![foo[ bar ]]>"}, "two.xhtml is not a page of a book: .*unknown status keyword 'foo'"),
+        ({"two": f"<p>&#{'9' * 5000};</p>"}, "two.xhtml is not a page of a book: Exceeds the limit"),
+        ({"container": '<?xml version="1.0" encoding="foo"?><a/>'}, "container.xml is not the XML .* foo"),
+        ({"package": '<?xml version="1.0" encoding="foo"?><a/>'}, "book.opf is not the XML .* foo"),
+        ({"package": '<?xml version="1.0" encoding="hex"?><a/>'}, "book.opf is not the XML .*'hex'"),
+        ({"package": PACKAGE.replace("text/two", "text/t%0Awo")}, r"'text/t%0Awo.xhtml' points outside"),
         ({"container": CONTAINER.replace("OEBPS/", "../")}, "'../book.opf' points outside"),
         ({"package": PACKAGE.replace("text/two", "../../secret")}, "secret.xhtml' points outside"),
         ({"package": PACKAGE.replace("text/two.xhtml", "/etc/passwd")}, "'/etc/passwd' points outside"),
@@ -344,8 +358,20 @@ BOMB = '<!DOCTYPE b [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>'
     ],
 )
 def test_a_bad_epub_is_refused(tmp_path, members, message):
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=message) as raised:
         own.load(epub(tmp_path / "bad.epub", **members))
+    assert "bad.epub" in str(raised.value) and len(str(raised.value).splitlines()) == 1
+
+
+def test_an_encoding_is_for_text_files_alone(tmp_path):
+    """A folder may hold both, and an EPUB is UTF-8 or UTF-16, whatever the text files are."""
+    epub(tmp_path / "a.epub", two="<p>naïve</p>".encode("utf-16"))
+    (tmp_path / "b.txt").write_bytes("naïve".encode("latin-1"))
+    books = own.load_folder(tmp_path, encoding="latin-1")
+    assert [book.text.split()[-1] for book in books] == ["naïve", "naïve"]
+    with pytest.raises(InputError) as raised:
+        own.load(epub(tmp_path / "a.epub", two="Thé".encode("latin-1")), encoding="latin-1")
+    assert "encoding=" not in str(raised.value)
 
 
 def test_a_file_that_is_no_zip_or_a_broken_one_is_refused(tmp_path):
@@ -366,3 +392,107 @@ def test_a_book_that_repeats_a_large_page_is_refused(tmp_path, monkeypatch):
     package = PACKAGE.replace('<itemref idref="two"/>', '<itemref idref="two"/>' * 200)
     with pytest.raises(InputError, match="more than 0 MB"):
         own.load(epub(tmp_path / "bad.epub", package=package))
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_page_packed_in_another_way_is_refused(tmp_path, method):
+    """The standard library unpacks these without a bound."""
+    file = epub(tmp_path / "bad.epub", two=None)
+    with zipfile.ZipFile(file, "a", method) as archive:
+        archive.writestr("OEBPS/text/two.xhtml", TWO)
+    with pytest.raises(InputError, match=f"two.xhtml is packed by method {method}: expected 0 .* or 8"):
+        own.load(file)
+
+
+def test_a_size_that_lies_is_not_believed(tmp_path):
+    """A page of 24 MB that says it has 100 bytes, with the check sum of these; or none."""
+    page = b" " * 24_000_000
+    data = epub(tmp_path / "bad.epub", two=page).read_bytes()
+    for said in (0, 100):
+        for check in (zlib.crc32(page), zlib.crc32(page[:said])):
+            (tmp_path / "bad.epub").write_bytes(
+                data.replace(struct.pack("<L", len(page)), struct.pack("<L", said)).replace(
+                    struct.pack("<L", zlib.crc32(page)), struct.pack("<L", check)
+                )
+            )
+            tracemalloc.start()
+            try:
+                document = own.load(tmp_path / "bad.epub")
+            except InputError as error:
+                assert "two.xhtml cannot be unpacked: Bad CRC-32" in str(error)
+                assert check != zlib.crc32(page[:said])
+            else:
+                assert document.text.endswith("漢") and check == zlib.crc32(page[:said])
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            assert peak < 2_000_000
+
+
+def test_any_changed_byte_of_the_directory_gives_a_book_or_one_line(tmp_path):
+    data = epub(tmp_path / "good.epub").read_bytes()
+    file = tmp_path / "bad.epub"
+    for at in range(data.index(b"PK\1\2"), len(data)):
+        for change in (0x01, 0x08, 0xFF):
+            file.write_bytes(data[:at] + bytes([data[at] ^ change]) + data[at + 1 :])
+            try:
+                own.load(file)
+            except InputError as error:
+                assert "bad.epub" in str(error) and len(str(error).splitlines()) == 1
+
+
+def calls(function, *arguments):
+    """How many calls of Python functions, and resumptions of generators, one call makes."""
+    events = Counter()
+    sys.setprofile(lambda frame, event, argument: events.update([event]))
+    try:
+        function(*arguments)
+    finally:
+        sys.setprofile(None)
+    return events["call"]
+
+
+@pytest.mark.parametrize("piece", ["<b>x", "<div>x", "<p>x", "<svg>x", "<b>x</b>"])
+def test_the_work_on_a_page_grows_with_its_length_and_not_its_depth(piece):
+    once, twice = (calls(own._page, piece * n, "page") for n in (400, 800))
+    assert twice < 2.2 * once
+
+
+def test_a_page_may_be_nested_as_deeply_as_it_likes():
+    assert own._page("<b>x" * 5000, "page") == "x" * 5000
+    assert own._page("<div>x" * 5000, "page") == "\n\n".join("x" * 5000)
+
+
+def slow_page(html):
+    """As `_page`, with the enclosing block of each text looked for among all that enclose it."""
+    soup = BeautifulSoup("<html>" + html, "html.parser")
+    pieces, block = [], None
+    for node in soup.descendants:
+        enclosing = [parent.name for parent in node.parents]
+        if node.name in own.DROPPED or set(enclosing) & set(own.DROPPED):
+            continue
+        if isinstance(node, Comment):
+            continue
+        if not isinstance(node, NavigableString):
+            pieces.append("\n\n" if node.name in own.BLOCKS else "\n" if node.name == "br" else "")
+            continue
+        home = next((parent for parent in node.parents if parent.name in own.BLOCKS), None)
+        if home is not block:
+            pieces.append("\n\n")
+            block = home
+        pieces.append(node if home and home.name == "pre" else re.sub(r"\s+", " ", node))
+    paragraphs = re.split(r"\n\s*\n", "".join(pieces))
+    stripped = ["\n".join(line.strip() for line in paragraph.strip().split("\n")) for paragraph in paragraphs]
+    return "\n\n".join(filter(None, stripped))
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [f"<{slash}{name}>" for name in ("b", "p", "div", "pre", "svg", "ruby", "rt") for slash in ("", "/")]
+            + ["<br/>", "<!-- no -->", "one", " two\n three ", "\n", "红 楼"]
+        ),
+        max_size=30,
+    )
+)
+def test_a_page_is_what_the_slow_way_makes_of_it(pieces):
+    assert own._page("".join(pieces), "page") == slow_page("".join(pieces))

@@ -10,13 +10,14 @@ This reads no PDF, no Word file and no book under digital rights management. Tau
 import codecs
 import posixpath
 import re
+import struct
 import zipfile
 import zlib
 from pathlib import Path
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element, ParseError
 
-from bs4 import BeautifulSoup, NavigableString, Tag
+from bs4 import BeautifulSoup, NavigableString, ParserRejectedMarkup, Tag
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
@@ -26,6 +27,9 @@ from mindscape.text import Document
 SUFFIXES = (".txt", ".md", ".epub")
 LARGEST_MEMBER = 32_000_000  # bytes of one file in an EPUB, unpacked; a long novel has 4 MB
 LARGEST_BOOK = 128_000_000  # bytes of all its pages
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # all that EPUB 3.3 allows, and all that unpack within a bound
+# What zipfile raises for a bad archive. RuntimeError: locked, or of a later version; the last three: a bad field.
+BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OverflowError, struct.error)
 CHINESE = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 DROPPED = ("head", "script", "style", "svg", "template", "rt", "rp")
 BLOCKS = (
@@ -33,15 +37,19 @@ BLOCKS = (
     *("figure", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "li", "main", "nav", "ol", "p", "pre"),
     *("section", "table", "td", "th", "tr", "ul"),
 )
+OTHER_ENCODING = (
+    "name the right encoding, as in load(path, encoding='latin-1'), or convert the file: iconv -f LATIN1 -t UTF-8"
+)
+OTHER_ENCODING_IN_EPUB = "an EPUB is in UTF-8 or UTF-16: convert the book to a text file, and load that"
 
 
 def load(path: str | Path, language: str | None = None, encoding: str | None = None) -> Document:
     """One book. Its id is the file's name without the suffix; `meta` has the file's name, and an EPUB's title.
 
-    Text is read as UTF-8, or as UTF-16 where a byte order mark says so, unless `encoding` names another one. `language`
-    is an ISO 639-1 code; by default it is what an EPUB says, or else "zh" where at least three in ten letters are
-    Chinese characters and "en" otherwise. Raises InputError for a file that is missing, of another kind, in another
-    encoding, broken, or without text.
+    Text is read as UTF-8, or as UTF-16 where a byte order mark says so, unless `encoding` names another one; that is
+    for text and Markdown files alone, as an EPUB has no other. `language` is an ISO 639-1 code; by default it is what
+    an EPUB says, or else "zh" where at least three in ten letters are Chinese characters and "en" otherwise.
+    Raises InputError for a file that is missing, of another kind, in another encoding, broken, or without text.
 
     >>> load("walden.txt")                                                                   # doctest: +SKIP
     Document(id='walden', text='When I wrote the following…', language='en', meta={'file': 'walden.txt'})
@@ -86,8 +94,8 @@ def load_folder(path: str | Path, language: str | None = None, encoding: str | N
     return [load(file, language, encoding) for file in files]
 
 
-def _decode(data: bytes, where: str, encoding: str | None = None) -> str:
-    """Bytes as text. `where` names them in an error."""
+def _decode(data: bytes, where: str, encoding: str | None = None, advice: str = OTHER_ENCODING) -> str:
+    """Bytes as text. `where` names them in an error, and `advice` ends it."""
     if encoding is None:
         marks = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         encoding = "utf-16" if data.startswith(marks) else "utf-8-sig"
@@ -100,14 +108,9 @@ def _decode(data: bytes, where: str, encoding: str | None = None) -> str:
     except UnicodeDecodeError as error:
         byte = f"byte {error.start} (0x{data[error.start]:02x})"
         name = {"utf-8-sig": "UTF-8", "utf-16": "UTF-16"}.get(encoding, encoding)
-        raise InputError(
-            f"{where}: {byte} is not {name}: name the right encoding, as in load(path, encoding='latin-1'), "
-            "or convert the file: iconv -f LATIN1 -t UTF-8"
-        ) from None
+        raise InputError(f"{where}: {byte} is not {name}: {advice}") from None
     if "\0" in text:
-        raise InputError(
-            f"{where}: character {text.index(chr(0))} is NUL: expected text, in UTF-8 or the encoding named"
-        )
+        raise InputError(f"{where}: character {text.index(chr(0))} is NUL, which no text has: {advice}")
     return text
 
 
@@ -123,7 +126,7 @@ def _epub(path: Path) -> tuple[str, str, str]:
     """
     try:
         archive = zipfile.ZipFile(path)
-    except zipfile.BadZipFile as error:
+    except BROKEN as error:
         raise InputError(f"{path} is not an EPUB: {error}") from None
     with archive:
         container = _xml(path, archive, "META-INF/container.xml")
@@ -145,39 +148,49 @@ def _epub(path: Path) -> tuple[str, str, str]:
             size += len(data)
             if size > LARGEST_BOOK:
                 raise InputError(f"{path}: its pages have more than {LARGEST_BOOK / 1e6:.0f} MB: expected a book")
-            pages.append(_page(_decode(data, f"{path}: {name}"), f"{path}: {name}"))
+            where = f"{path}: {name}"
+            pages.append(_page(_decode(data, where, advice=OTHER_ENCODING_IN_EPUB), where))
     title = (package.findtext("{*}metadata/{http://purl.org/dc/elements/1.1/}title") or "").strip()
     language = (package.findtext("{*}metadata/{http://purl.org/dc/elements/1.1/}language") or "").strip()
     return "\n\n".join(filter(None, pages)), title, language.lower().split("-")[0]
 
 
 def _inside(path: Path, folder: str, href: str) -> str:
-    """The name of the member that `href` in `folder` points to, if it stays within the book."""
+    """The name of the member that `href` in `folder` points to, if it stays within the book, and on one line."""
     name = posixpath.normpath(posixpath.join(folder, unquote(href.partition("#")[0])))
-    if name.startswith(("/", "..")) or "\\" in name or ":" in name:
+    if name.startswith(("/", "..")) or "\\" in name or ":" in name or name.splitlines() != [name]:
         raise InputError(f"{path}: {href!r} points outside the book")
     return name
 
 
 def _member(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
+    """What a member unpacks to.
+
+    The size that the archive declares may be a lie. A read of that size and a byte unpacks no further, and ends in a
+    wrong check sum where the member is longer; a read without a size would unpack all of it before the cut.
+    """
     try:
         info = archive.getinfo(name)
-        if info.file_size > LARGEST_MEMBER:
-            size, most = info.file_size / 1e6, LARGEST_MEMBER / 1e6
-            raise InputError(f"{path}: {name} would unpack to {size:.0f} MB: expected at most {most:.0f} MB")
-        return archive.read(info)
     except KeyError:
         raise InputError(f"{path}: {name} is missing from the book") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
-        raise InputError(f"{path}: {name} cannot be unpacked: {error}") from None
+    if info.compress_type not in METHODS:
+        raise InputError(
+            f"{path}: {name} is packed by method {info.compress_type}: expected 0 (stored) or 8 (deflated)"
+        )
+    if info.file_size > LARGEST_MEMBER:
+        raise InputError(f"{path}: {name} has more than {LARGEST_MEMBER / 1e6:.0f} MB: expected a part of a book")
+    try:
+        with archive.open(info) as file:
+            return file.read(info.file_size + 1)
+    except BROKEN as error:
+        raise InputError(f"{path}: {name} cannot be unpacked: {str(error) or 'it ends too early'}") from None
 
 
 def _xml(path: Path, archive: zipfile.ZipFile, name: str) -> Element:
+    data = _member(path, archive, name)
     try:
-        return fromstring(_member(path, archive, name))
-    except (ParseError, DefusedXmlException, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
+        return fromstring(data)
+    except (ParseError, DefusedXmlException, LookupError, ValueError) as error:  # LookupError: an unknown encoding
         raise InputError(f"{path}: {name} is not the XML of a book: {error}") from None
 
 
@@ -185,15 +198,23 @@ def _page(html: str, where: str) -> str:
     """The text of one page: a blank line between blocks, `<br/>` as a line break, other white space as one blank."""
     if "<!ENTITY" in html:
         raise InputError(f"{where} declares entities of its own: expected plain XHTML")
-    soup = BeautifulSoup("<html>" + html, "html.parser")  # or it warns of pages that begin as XML, or as a file's name
-    for tag in soup(DROPPED):
-        tag.decompose()
+    html = "<html>" + html  # or BeautifulSoup warns of pages that begin as XML, or as a file's name
+    try:
+        soup = BeautifulSoup(html, "html.parser")
+    except (ParserRejectedMarkup, ValueError) as error:  # ValueError: a character reference of thousands of digits
+        raise InputError(f"{where} is not a page of a book: {str(error).splitlines()[-1].strip()}") from None
     pieces, block = [], None
-    for node in soup.descendants:
+    waiting = [(soup, None)]  # nodes with the block around each, the next one last: a page may be nested to any depth
+    while waiting:
+        node, home = waiting.pop()
         if isinstance(node, Tag):
-            pieces.append("\n\n" if node.name in BLOCKS else "\n" if node.name == "br" else "")
+            if node.name in DROPPED:
+                continue
+            if node.name in BLOCKS:
+                home = node
+            pieces.append("\n\n" if home is node else "\n" if node.name == "br" else "")
+            waiting.extend((child, home) for child in reversed(node.contents))
         elif type(node) is NavigableString:  # and not a comment or the like
-            home = next((parent for parent in node.parents if parent.name in BLOCKS), None)
             if home is not block:
                 pieces.append("\n\n")
                 block = home
