@@ -341,7 +341,7 @@ BOMB = '<!DOCTYPE b [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>'
         ({"two": BOMB + "<p>&b;</p>"}, "two.xhtml declares entities"),
         ({"two": "Thé".encode("latin-1")}, r"two.xhtml: byte 2 \(0xe9\) is not UTF-8: an EPUB is in UTF-8 or UTF-16"),
         ({"two": "<p>T\0</p>"}, "two.xhtml: character 4 is NUL, .*: an EPUB is in UTF-8 or UTF-16"),
-        ({"two": " " * (own.LARGEST_MEMBER + 1)}, "two.xhtml has more than 32 MB"),
+        ({"two": " " * (own.LARGEST_MEMBER + 1)}, "two.xhtml has more than 8 MB"),
         ({"two": "<![foo[ bar ]]>"}, "two.xhtml is not a page of a book: .*unknown status keyword 'foo'"),
         ({"two": f"<p>&#{'9' * 5000};</p>"}, "two.xhtml is not a page of a book: Exceeds the limit"),
         ({"container": '<?xml version="1.0" encoding="foo"?><a/>'}, "container.xml is not the XML .* foo"),

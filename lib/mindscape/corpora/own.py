@@ -25,7 +25,7 @@ from mindscape.errors import InputError
 from mindscape.text import Document
 
 SUFFIXES = (".txt", ".md", ".epub")
-LARGEST_MEMBER = 32_000_000  # bytes of one file in an EPUB, unpacked; a long novel has 4 MB
+LARGEST_MEMBER = 8_000_000  # bytes of one file in an EPUB, unpacked; a parse tree takes up to 250 times that at worst
 LARGEST_BOOK = 128_000_000  # bytes of all its pages
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # all that EPUB 3.3 allows, and all that unpack within a bound
 # What zipfile raises for a bad archive. RuntimeError: locked, or of a later version; the last three: a bad field.
