@@ -11,9 +11,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sentence_transformers import SentenceTransformer
-from transformers import AutoModelForCausalLM, AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
+from transformers import AutoModelForCausalLM, AutoTokenizer, PretrainedConfig, Qwen3Config, Qwen3ForCausalLM
 
-from mindscape import assets, encoders
+from mindscape import assets, encoders, weights
 from mindscape.encoders import Counts, LastTokenEncoder, SentenceEncoder, last_token_pool
 from mindscape.errors import InputError
 from mindscape.store import Store
@@ -172,6 +172,90 @@ def test_fingerprint_tells_what_changes_a_vector(qwen_dir, qwen):
     with torch.no_grad():
         same.model.model.layers[1].mlp.up_proj.weight.mul_(1.01)
     assert len({encoder.fingerprint, same.fingerprint, *(other.fingerprint for other in others)}) == 5
+
+
+def test_fingerprint_tells_the_modules_behind_the_transformer(tmp_path):
+    """Pooling holds no weights, yet it decides every vector: one store must keep the two apart."""
+    store, vectors, fingerprints = Store(tmp_path / "v.sqlite"), {}, set()
+    model = SentenceTransformer(str(assets.fetch("minilm")), device="cpu")
+    for mode in ("mean", "cls"):
+        model[1].pooling_mode = mode
+        encoder = SentenceEncoder(model, name="mine", store=store)
+        vectors[mode] = encoder.encode(TEXTS)
+        fingerprints.add(encoder.fingerprint)
+        assert encoder.counts.computed == len(TEXTS)
+        encoder.store = None
+        assert np.array_equal(encoder.encode(TEXTS), vectors[mode])
+    assert ((vectors["mean"] * vectors["cls"]).sum(1) < 0.99).any()
+    model.set_pooling_include_prompt(False)
+    fingerprints.add(encoder.fingerprint)
+    model.truncate_dim = 64
+    fingerprints.add(SentenceEncoder(model, name="mine").fingerprint)
+    del model[2]  # Normalize
+    fingerprints.add(SentenceEncoder(model, name="mine").fingerprint)
+    assert len(fingerprints) == 5
+    store.close()
+
+
+def one_row(layer):
+    layer.weight.data[4321] += 1e-3
+
+
+def all_columns_but_the_first(layer):
+    layer.weight.data[:, 1:] *= 1.01
+
+
+def one_fused_step(layer):
+    """What transformers' Trainer does by default. It leaves the tensors' version counters as they were."""
+    layer.weight.grad = torch.zeros_like(layer.weight)
+    layer.weight.grad[7] = 1
+    torch.optim.AdamW(layer.parameters(), weight_decay=0, fused=True).step()
+
+
+def a_moving_average(layer):
+    layer(torch.randn(8, 64))
+
+
+@pytest.mark.parametrize(
+    ("layer", "change"),
+    [
+        (torch.nn.Embedding(49_152, 64), one_row),
+        (torch.nn.Linear(64, 1000), all_columns_but_the_first),
+        (torch.nn.Embedding(5_000, 64), one_fused_step),
+        (torch.nn.BatchNorm1d(64), a_moving_average),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_fingerprint_notices_training(layer, change):
+    before = weights.fingerprint(layer, PretrainedConfig())
+    assert before == weights.fingerprint(layer, PretrainedConfig())
+    change(layer)
+    assert before != weights.fingerprint(layer, PretrainedConfig())
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.sampled_from([torch.float32, torch.bfloat16, torch.float16, torch.float64]),
+    st.lists(st.integers(1, 40), max_size=2),
+    st.integers(0, 3),
+    st.data(),
+)
+def test_fingerprint_notices_any_one_number(dtype, shape, offset, data):
+    """Whatever the size and wherever the tensor begins in its memory: the smallest step of one number."""
+    module = torch.nn.Module()
+    n = int(np.prod(shape))
+    module.weight = torch.nn.Parameter(torch.ones(offset + n, dtype=dtype)[offset:].view(shape))
+    before = weights.fingerprint(module, PretrainedConfig())
+    number = module.weight.data.view(-1)[data.draw(st.integers(0, n - 1))]
+    number += torch.finfo(dtype).eps
+    assert before != weights.fingerprint(module, PretrainedConfig())
+
+
+def test_fingerprint_does_not_depend_on_layout():
+    """A transposed tensor with the same numbers is the same weight."""
+    one, other = torch.nn.Linear(3, 5, bias=False), torch.nn.Linear(3, 5, bias=False)
+    other.weight.data = one.weight.data.t().contiguous().t()
+    assert weights.fingerprint(one, PretrainedConfig()) == weights.fingerprint(other, PretrainedConfig())
 
 
 def test_a_killed_run_keeps_its_finished_batches(qwen_dir, qwen, tmp_path):

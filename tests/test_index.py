@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import tempfile
+import tracemalloc
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -90,6 +91,39 @@ def test_copies_of_a_vector_come_by_id_across_the_border(kind):
         for k in (1, 7, 59, 250):
             assert_same(index, queries, vectors, ids, k)
         assert index.search(queries[:1], 60)[0][0].tolist() == sorted(ids[copies].tolist())
+
+
+@pytest.mark.parametrize("held", [1, 2000, 2**22])
+def test_the_size_of_a_block_changes_nothing(monkeypatch, held):
+    monkeypatch.setattr(index_module, "_HELD", held)
+    rng = np.random.default_rng(3)
+    vectors = rng.normal(size=(200, 37)).astype(np.float32)
+    vectors[rng.permutation(200)[:90]] = vectors[0]
+    queries = np.vstack([vectors[:2], rng.normal(size=(9, 37)), vectors[:1] * 3]).astype(np.float32)
+    index, ids = FaissIndex(37), rng.permutation(200)
+    index.add(vectors, ids)
+    for k in (1, 20, 89, 150):
+        assert_same(index, queries, vectors, ids, k)
+
+
+@pytest.mark.parametrize("tied", [1, 300], ids=["one", "all"])
+def test_ties_do_not_fill_the_memory(tied):
+    """Whole numbers, so that a plain product in float64 is exact."""
+    rng = np.random.default_rng(2)
+    vectors = rng.integers(-3, 4, size=(1500, 384)).astype(np.float32)
+    vectors[rng.permutation(1500)[:400]] = vectors[0]
+    queries = rng.integers(-3, 4, size=(300, 384)).astype(np.float32)
+    queries[:tied] = vectors[0]
+    index = FaissIndex(384)
+    index.add(vectors)
+    tracemalloc.start()
+    ids, scores = index.search(queries, 5)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    exact = queries.astype(float) @ vectors.astype(float).T
+    expected = np.argsort(-exact, axis=1, kind="stable")[:, :5]
+    assert np.array_equal(ids, expected) and np.array_equal(scores, np.take_along_axis(exact, expected, 1))
+    assert peak < 40 * 2**20
 
 
 @BOTH

@@ -145,9 +145,13 @@ class LocalEncoder(ABC):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of tokenizer, settings, precision and a thousand numbers out of every weight tensor."""
-        settings = [type(self).__name__, self._tokenizer_hash, self.max_tokens, self.prompts]
-        return weights.fingerprint(self.model, self.transformer.config, *settings)
+        """A hash of tokenizer, settings, precision and all weights, computed anew each time: see `mindscape.weights`."""
+        settings = [type(self).__name__, self._tokenizer_hash, self.dim, self.max_tokens, self.prompts]
+        return weights.fingerprint(self.model, self.transformer.config, *settings, *self._modules())
+
+    def _modules(self) -> list[str]:
+        """What the model does besides `transformer`, where its configuration does not tell."""
+        return []
 
     def encode(self, texts: Sequence[str], kind: str = "passage") -> np.ndarray:
         """float32 (texts, dim), rows of length 1, in the order of `texts`. Equal texts are computed once.
@@ -232,6 +236,9 @@ class SentenceEncoder(LocalEncoder):
             store=store,
         )
         model.max_seq_length = self.max_tokens
+
+    def _modules(self) -> list[str]:
+        return [repr(module) for module in self.model]  # the pooling mode, for example: it has no weights
 
     def _vectors(self, texts: list[str], prompt: str) -> torch.Tensor:
         return self.model.encode(

@@ -92,26 +92,23 @@ class _ExactIndex(ABC):
             raise InputError("the index is empty: add vectors before searching")
         k = min(k, len(self))
         ids, scores = np.empty((len(queries), k), np.int64), np.empty((len(queries), k), np.float32)
-        step = max(1, 2**22 // ((k + _SPARE) * self.dim))  # queries at a time: their candidates are held in memory
-        for i in range(0, len(queries), step):
-            ids[i : i + step], scores[i : i + step] = self._search(queries[i : i + step], k)
-        return ids, scores
-
-    def _search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Take so many candidates that no rounding can have hidden a better one; score and order them anew."""
         # A float32 sum of dim products is off by at most dim * eps / 2 * |q| * |d|, for either of two scores.
         doubt = self.dim * np.finfo(np.float32).eps * np.linalg.norm(queries, axis=1) * self._longest
-        wanted = k + _SPARE
-        while True:
+        rows, wanted = np.arange(len(queries)), k + _SPARE
+        while len(rows):  # take more candidates, until no rounding can have hidden a better one
             wanted = min(wanted, len(self))
-            rough, ids, vectors = self._candidates(queries, wanted)
-            if wanted == len(self) or np.all(rough[:, k - 1] - rough[:, -1] > doubt):
-                break
-            wanted *= 4
-        # Products of float32 are exact in float64, and equal vectors are summed alike.
-        scores = (vectors.astype(np.float64) * queries[:, None].astype(np.float64)).sum(-1)
-        order = np.lexsort((ids, -scores))[:, :k]
-        return np.take_along_axis(ids, order, 1), np.take_along_axis(scores, order, 1).astype(np.float32)
+            step = max(1, _HELD // (wanted * self.dim))
+            open_rows = []
+            for part in (rows[i : i + step] for i in range(0, len(rows), step)):
+                rough, found, vectors = self._candidates(queries[part], wanted)
+                sure = (rough[:, k - 1] - rough[:, -1] > doubt[part]) | (wanted == len(self))
+                exact = _exact_scores(queries[part[sure]], vectors[sure])
+                order = np.lexsort((found[sure], -exact))[:, :k]
+                ids[part[sure]] = np.take_along_axis(found[sure], order, 1)
+                scores[part[sure]] = np.take_along_axis(exact, order, 1)
+                open_rows.append(part[~sure])
+            rows, wanted = np.concatenate(open_rows), wanted * 4
+        return ids, scores
 
     def _checked(self, vectors: np.ndarray, what: str) -> np.ndarray:
         try:
@@ -134,6 +131,22 @@ class _ExactIndex(ABC):
 
 
 _SPARE = 16  # candidates beyond k, so that a tie at the border seldom needs a second search
+_HELD = 2**22  # numbers of candidates held at a time, or one query's candidates if they are more
+
+
+def _exact_scores(queries: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """float64 (q, n) of queries (q, dim) and the candidates of each (q, n, dim).
+
+    Products of float32 are exact in float64, and every row is added up in the same order, so equal vectors score
+    alike. Piece by piece: a float64 copy of all candidates would take twice their memory.
+    """
+    q, n, dim = vectors.shape
+    flat, wide, scores = vectors.reshape(-1, dim), queries.astype(np.float64), np.empty(q * n)
+    step = max(1, 2**17 // dim)
+    for i in range(0, q * n, step):
+        place = np.arange(i, min(i + step, q * n))
+        scores[place] = (wide[place // n] * flat[place]).sum(1)
+    return scores.reshape(q, n)
 
 
 class FaissIndex(_ExactIndex):

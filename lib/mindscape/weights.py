@@ -47,10 +47,12 @@ def quiet() -> Iterator[None]:
 
 
 def fingerprint(model: nn.Module, config: PretrainedConfig, *settings) -> str:
-    """A hash of a configuration, some of every weight tensor with its precision, and whatever else decides a result.
+    """A hash of a configuration, of every weight and saved buffer with its precision, and of `settings`.
 
-    A thousand numbers of each tensor are read, in milliseconds, so it can be computed at each use: a notebook may have
-    trained the model in between.
+    Every number is read each time, because a notebook may have trained the model in between: 45 ms for 135 million
+    float32 weights on one core. PyTorch's version counters would be quicker to compare, but fused optimizers and
+    writes through `.data` leave them as they are. Any one changed number is noticed. Changes that cancel are not, as
+    when two rows of one tensor swap places; nor is what is no weight, such as a hook or an adapter that is switched off.
 
     >>> from transformers import PretrainedConfig
     >>> layer = nn.Linear(2, 2)
@@ -63,8 +65,19 @@ def fingerprint(model: nn.Module, config: PretrainedConfig, *settings) -> str:
     kept = config.to_dict()
     for incidental in ("_name_or_path", "transformers_version", "_attn_implementation"):
         kept.pop(incidental, None)
-    weights = []
-    for name, tensor in model.named_parameters():
-        some = tensor.detach().flatten()[:: max(1, tensor.numel() // 1000)]
-        weights.append((name, list(tensor.shape), str(tensor.dtype), some.float().cpu().numpy().tobytes().hex()))
+    state = model.state_dict(keep_vars=True)
+    tensors = {id(value): (name, value.detach()) for name, value in state.items() if isinstance(value, torch.Tensor)}
+    weights = [(name, list(tensor.shape), str(tensor.dtype), _sums(tensor)) for name, tensor in tensors.values()]
     return digest(list(settings), str(sorted(kept.items())), weights)
+
+
+_COLUMNS = 16  # sums per tensor; with more, PyTorch adds more slowly
+
+
+def _sums(tensor: torch.Tensor) -> list[int]:
+    """The tensor's bytes as rows of 16 whole numbers of 64 bits, added up modulo 2**64: exact in any order."""
+    content = tensor.flatten().view(torch.uint8)
+    odd = content.numel() % (8 * _COLUMNS)
+    if odd or content.storage_offset() % 8:
+        content = nn.functional.pad(content, (0, 8 * _COLUMNS - odd))
+    return content.view(torch.int64).view(-1, _COLUMNS).sum(0).tolist()
