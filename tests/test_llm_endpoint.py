@@ -140,7 +140,6 @@ def test_lasting_trouble_is_one_line_with_url_and_cause(trouble, said):
         (answers(b'{"choices": [{"index": 0, "message": "hi"}]}'), r"not a completion, at choices\.0\.message: .*'hi'"),
         (says([{"type": "text", "text": "hi"}]), r"not a completion, at choices\.0\.message\.content: "),
         (says(3), r"not a completion, at choices\.0\.message\.content: "),
-        (says("\ud800"), r"not a completion, at choices\.0\.message\.content: "),
         (says("hi", tool_calls=["f"]), r"not a completion, at choices\.0\.message\.tool_calls\.0: "),
         (says("hi", refusal=["no"]), r"not a completion, at choices\.0\.message\.refusal: "),
         (says("hi", {"prompt_tokens": "ten", "completion_tokens": 5}), r"not a completion, at usage\.prompt_tokens: "),
@@ -202,6 +201,21 @@ def test_the_key_is_sent_and_never_shown(tmp_path):
         store.close()
         written = b"".join(path.read_bytes() for path in tmp_path.iterdir())
         assert KEY not in str(caught.value) + repr(model) + str(model.ledger) and KEY.encode() not in written
+
+
+def test_a_short_key_is_not_masked_inside_words(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    with Scripted(status(404, "does not exist")) as server, pytest.raises(LLMError, match="does not exist$"):
+        at(server).chat(HELLO)
+
+
+@pytest.mark.parametrize(("sent", "got"), [("好\ud83d", "好\ufffd"), ("\ude00!", "\ufffd!"), ("\ud83d\ude00", "😀")])
+def test_half_a_surrogate_pair_is_replaced_and_the_reply_kept(tmp_path, sent, got):
+    with Scripted(says(sent)) as server:
+        endpoint, store = Endpoint("m", base_url=server.url), Store(tmp_path / "s.sqlite")
+        for _ in range(2):
+            assert llm.LanguageModel(endpoint, store=store).chat(HELLO).text == got
+        assert len(server.asked) == 1
 
 
 def test_a_password_in_the_url_is_not_shown():

@@ -278,6 +278,14 @@ def test_the_fingerprint_tells_weights_and_precision_apart(random_model, tmp_pat
     assert len({before, changed, half.fingerprint}) == 3
 
 
+def test_the_fingerprint_changes_with_the_chat_template(random_model, monkeypatch):
+    before, tokenizer = random_model.fingerprint, random_model.backend.tokenizer
+    with monkeypatch.context() as edited:
+        edited.setattr(tokenizer, "chat_template", "{{ messages }}")
+        assert random_model.fingerprint != before
+    assert random_model.fingerprint == before
+
+
 def test_nothing_is_cut_off_in_silence(model):
     long = "word " * 9000
     with pytest.raises(InputError, match=r"prompt 1 has 9,00\d tokens and may write 256 .*: embedded holds 8,192"):

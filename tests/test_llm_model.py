@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, field_validator
 
 from mindscape import llm
 from mindscape.errors import BudgetReached, InputError, LLMError, MindscapeError
@@ -109,6 +109,39 @@ def test_only_valid_replies_are_cached(store):
     assert model.ledger.rejects == 2 and model.ledger.cached == 1 and len(store) == 1
     assert model.ledger.repairs == {"code fence stripped": 2, "trailing comma removed": 2}
     assert llm.LanguageModel(Parrot(lambda _: " ")).complete("a").invalid == "the reply is empty"
+
+
+def test_a_stored_reply_that_a_stricter_validator_refuses_is_asked_anew(store):
+    class Stricter(BaseModel):  # the same JSON schema, and a validator that a schema cannot hold
+        name: str
+
+        @field_validator("name")
+        @classmethod
+        def known(cls, name):
+            assert name == "Yorick", f"nobody is called {name}"
+            return name
+
+    Stricter.__name__ = Stricter.__qualname__ = "Person"
+    Stricter.model_config["title"] = "Person"
+    Stricter.model_rebuild(force=True)
+    assert Stricter.model_json_schema() == Person.model_json_schema()
+    texts = iter(['{"name": "Bob"}', '{"name": "Bill"}', '{"name": "Yorick"}', "never asked"])
+    model = llm.LanguageModel(Parrot(lambda _: next(texts)), store=store)
+    assert model.chat(user("who?"), schema=Person).parsed.name == "Bob"
+    assert model.estimate(user("who?"), schema=Stricter).cached == 0 and not model.ledger.repairs
+    refused = model.chat(user("who?"), schema=Stricter)
+    assert "nobody is called Bill" in refused.invalid and not refused.cached
+    for cached in (False, True):
+        reply = model.chat(user("who?"), schema=Stricter)
+        assert reply.parsed.name == "Yorick" and reply.cached is cached
+    assert model.estimate(user("who?"), schema=Stricter).cached == 1
+
+
+def test_half_a_surrogate_pair_is_stored_and_recorded(store, tmp_path):
+    parrot, path = Parrot(lambda _: "好\ud83d"), tmp_path / "r.jsonl"
+    for _ in range(2):
+        assert llm.LanguageModel(parrot, store=store, record=path).complete("a").text == "好\ud83d"
+    assert len(parrot.asked) == 1 and llm.load(f"replay:{path}").complete("a").text == "好\ud83d"
 
 
 def test_what_was_answered_before_a_failure_is_kept(store):
@@ -219,7 +252,9 @@ def test_a_recording_is_replayed(tmp_path, store):
     assert run(llm.load(f"replay:{path2}"))[:4] == first[:4]
 
 
-@pytest.mark.parametrize("line", ["{", "[1]", '{"prompt": "a"}', '{"reply": {"text": "a"}}', '{"reply": 3}'])
+@pytest.mark.parametrize(
+    "line", ['{"a', "[1]", "nonsense", '{"prompt": "a"}', '{"reply": {"text": "a"}}', '{"reply": 3}']
+)
 def test_a_broken_recording_names_file_and_line(tmp_path, line):
     path = tmp_path / "broken.jsonl"
     reply = llm.Reply("fine").stored()
@@ -228,6 +263,83 @@ def test_a_broken_recording_names_file_and_line(tmp_path, line):
         llm.load(f"replay:{path}")
     with pytest.raises(InputError, match="cannot read the recording"):
         llm.load(f"replay:{tmp_path / 'absent.jsonl'}")
+
+
+def lines_of(path):
+    return path.read_bytes().splitlines()
+
+
+@pytest.mark.parametrize("end", ["\u2028", "\u2029", "\u0085"])
+def test_line_ends_of_other_kinds_stay_inside_a_text(tmp_path, end):
+    path = tmp_path / "r.jsonl"
+    llm.LanguageModel(Parrot(lambda text: text), record=path).complete(f"a{end}b")
+    readable = json.dumps(json.loads(path.read_bytes()), ensure_ascii=False)  # as an editor or another tool writes it
+    path.write_text(readable + "\n", encoding="utf-8")
+    assert llm.load(f"replay:{path}").complete(f"a{end}b").text == f"a{end}b"
+
+
+def test_a_path_that_cannot_be_recorded_to_fails_before_anything_is_asked(tmp_path):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    for path in (tmp_path, tmp_path / "file" / "r.jsonl"):
+        parrot = Parrot()
+        with pytest.raises(InputError, match="cannot record to .*") as caught:
+            llm.LanguageModel(parrot, record=path).complete("a")
+        assert not parrot.asked and "\n" not in str(caught.value)
+
+
+def test_a_recording_that_fails_later_loses_no_reply(tmp_path, store):
+    path = tmp_path / "r.jsonl"
+
+    def says(prompt):  # the disk fills up, or the folder goes away, while the model answers
+        path.unlink()
+        path.mkdir()
+        return prompt
+
+    with pytest.raises(InputError, match="cannot record to"):
+        llm.LanguageModel(Parrot(says), store=store, record=path).complete("a")
+    assert llm.LanguageModel(Parrot(), store=store).complete("a").cached
+
+
+def test_a_line_that_was_cut_off_costs_that_line_only(tmp_path):
+    path, prompts = tmp_path / "r.jsonl", ["a", "哈姆雷特"]
+    llm.LanguageModel(Parrot(), record=path).complete(prompts)
+    whole, last = path.read_bytes(), lines_of(path)[-1]
+    for cut in range(len(whole) - len(last), len(whole)):
+        path.write_bytes(whole[:cut])
+        kept = llm.load(f"replay:{path}")
+        assert kept.complete("哈姆雷特").text == "哈姆雷特 indeed"  # the parrot answers from the end
+        llm.LanguageModel(Parrot(), record=path).complete(["a", "c"])
+        mended = llm.load(f"replay:{path}").complete([*prompts, "c"])
+        assert [reply.text for reply in mended] == ["a indeed", "哈姆雷特 indeed", "c indeed"]
+
+
+def test_a_recording_holds_each_line_once(tmp_path, store):
+    path = tmp_path / "r.jsonl"
+    for _ in range(3):
+        model = llm.LanguageModel(Parrot(), store=store, record=path)
+        for _ in range(2):
+            model.complete(["a", "b", "a"])
+            model.score("p", ["x"])
+    assert len(lines_of(path)) == 3
+    path.unlink()
+    model.complete(["a", "b"])  # a file that was deleted in between is written anew
+    assert len(lines_of(path)) == 2
+
+
+def test_a_recording_is_of_one_model(tmp_path):
+    path, other = tmp_path / "r.jsonl", Parrot()
+    other.name = "openai:other"
+    llm.LanguageModel(Parrot(), record=path).complete("a")
+    with pytest.raises(
+        InputError, match=r"r\.jsonl holds replies of openai:gpt-4o: record openai:other to another file"
+    ):
+        llm.LanguageModel(other, record=path).complete("a")
+    assert not other.asked
+    llm.LanguageModel(other, record=tmp_path / "2.jsonl").complete("a")
+    with path.open("ab") as file:
+        file.write((tmp_path / "2.jsonl").read_bytes())
+    with pytest.raises(InputError, match="line 2: a reply of openai:other, after replies of openai:gpt-4o"):
+        llm.load(f"replay:{path}")
 
 
 # ---------------------------------------------------------------- strings and bad input

@@ -130,6 +130,7 @@ def test_bad_tools_and_messages():
         checked([SEARCH, {"name": "search"}])
     for messages, said in (
         ([], "empty"),
+        ([{"role": "user", "content": None}], r"message 0 \(user\): expected its content to be text"),
         ([{"role": "user"}], r"message 0 \(user\): expected its content to be text"),
         ([{"role": "user", "content": "?"}, {"role": "bard", "content": "!"}], "message 1 .* one of system, user"),
     ):
@@ -137,3 +138,29 @@ def test_bad_tools_and_messages():
             conversation(messages)
     as_text = {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "f", "arguments": '{"a": 1}'}}]}
     assert conversation([as_text])[0]["tool_calls"][0]["function"]["arguments"] == {"a": 1}
+    as_openai = {**as_text, "content": None}
+    assert conversation([as_openai]) == conversation([as_text])
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [3],
+        "f",
+        7,
+        [{}],
+        [{"function": "f"}],
+        [{"function": {"name": "f"}}],
+        [{"function": {"arguments": "{}"}}],
+        [{"function": {"name": 1, "arguments": "{}"}}],
+        [{"function": {"name": "f", "arguments": "{"}}],
+        [{"function": {"name": "f", "arguments": "[1]"}}],
+        [{"function": {"name": "f", "arguments": None}}],
+        [{"function": {"name": "f", "arguments": "[" * 100_000}}],
+    ],
+)
+def test_calls_of_a_message_that_are_none(calls):
+    question = {"role": "user", "content": "?"}
+    with pytest.raises(InputError, match=r'message 1: tool_calls is .*: expected \[{"id"') as caught:
+        conversation([question, {"role": "assistant", "content": "", "tool_calls": calls}])
+    assert "\n" not in str(caught.value)

@@ -82,7 +82,7 @@ def load(
     """The model that a short string names.
 
     `ledger`: share one among several models, or give it a cap. `cache=False` asks anew each time. `record`: a JSONL
-    file to which every question and reply is appended, for `replay:PATH`. Other options go to the backend: `dtype`,
+    file of one model, to which questions and replies are appended, for `replay:PATH`. Other options go to the backend: `dtype`,
     `device`, `batch_size`, `batch_tokens` to a local model (`mindscape.llm.local.load`), `base_url`, `concurrency`,
     `timeout`, `total_timeout`, `retries` to a server (`mindscape.llm.endpoint.Endpoint`). `dtype` is "float32" for
     "embedded", so that it writes the same on every machine, and "auto" for "hf:...".

@@ -206,7 +206,9 @@ class Backend(Protocol):
 
 
 def conversation(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """The messages as plain dicts. Raises InputError, with the place, for what is not a message.
+    """The messages as plain dicts; content that is null beside tool calls, as OpenAI has it, becomes an empty text.
+
+    Raises InputError, with the place, for what is not a message.
 
     >>> conversation([{"role": "user", "content": "Who's there?"}])
     [{'role': 'user', 'content': "Who's there?"}]
@@ -216,18 +218,29 @@ def conversation(messages: Sequence[Message]) -> list[dict[str, Any]]:
     for i, message in enumerate(messages):
         if not isinstance(message, Mapping) or message.get("role") not in ROLES:
             raise InputError(f"message {i} is {message!r:.80}: expected a dict whose role is one of {', '.join(ROLES)}")
-        if not isinstance(message.get("content"), str):
+        absent = message.get("content") is None and message.get("tool_calls")
+        if not absent and not isinstance(message.get("content"), str):
             raise InputError(f"message {i} ({message['role']}): expected its content to be text")
-    return [{**message, **_tool_calls(message)} for message in messages]
+    return [
+        {**message, "content": message.get("content") or "", **_tool_calls(message, i)}
+        for i, message in enumerate(messages)
+    ]
 
 
-def _tool_calls(message: Message) -> dict[str, Any]:
-    """The calls of an assistant's message with their arguments as a dict; OpenAI has them as a string of JSON."""
-    calls = [dict(call) for call in message.get("tool_calls") or ()]
-    for call in calls:
-        call["function"] = dict(call["function"])
-        if isinstance(call["function"]["arguments"], str):
-            call["function"]["arguments"] = json.loads(call["function"]["arguments"] or "{}")
+def _tool_calls(message: Message, i: int) -> dict[str, Any]:
+    """The calls of message `i` with their arguments as a dict; OpenAI has them as a string of JSON."""
+    calls = []
+    try:
+        for call in message.get("tool_calls") or ():
+            function = dict(call["function"])
+            if isinstance(function["arguments"], str):
+                function["arguments"] = json.loads(function["arguments"] or "{}")
+            if not isinstance(function["name"], str) or not isinstance(function["arguments"], Mapping):
+                raise ValueError("no name, or no object of arguments")
+            calls.append({**call, "function": function})
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        form = '[{"id": ..., "type": "function", "function": {"name": ..., "arguments": JSON object}}]'
+        raise InputError(f"message {i}: tool_calls is {message['tool_calls']!r:.80}: expected {form}") from error
     return {"tool_calls": calls} if calls else {}
 
 

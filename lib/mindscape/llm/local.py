@@ -98,16 +98,20 @@ class Local:
         # share a head with padding behind it; sliding windows and recurrent states cannot.
         kinds = DynamicCache(config=config)
         self.shares = not any(kinds.is_sliding) and not any(kinds.is_linear)
-        self._tokenizer_hash = digest(tokenizer.backend_tokenizer.to_str(), str(tokenizer.chat_template))
+        self._tokenizer_hashes: dict[str, str] = {}  # by chat template: the vocabulary takes too long for each call
         self._constraint_tokenizer: Any = None  # llguidance's view of the vocabulary
 
     @property
     def fingerprint(self) -> str:
         """A hash of tokenizer, configuration, precision and some of every weight tensor.
 
-        Computed anew at each call, in milliseconds: a notebook may have trained the model in between.
+        Computed anew at each call, in milliseconds: a notebook may have trained the model, or edited the chat template,
+        in between. Only the tokenizer's vocabulary is taken to stay as it is.
         """
-        return weights.fingerprint(self.model, self.model.config, self._tokenizer_hash)
+        template = str(self.tokenizer.chat_template)
+        if template not in self._tokenizer_hashes:
+            self._tokenizer_hashes[template] = digest(self.tokenizer.backend_tokenizer.to_str(), template)
+        return weights.fingerprint(self.model, self.model.config, self._tokenizer_hashes[template])
 
     def count_tokens(self, prompt: Prompt, tools: Sequence[Tool] = ()) -> int:
         """Exactly what the model would read."""

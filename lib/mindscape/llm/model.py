@@ -5,6 +5,7 @@ was killed goes on where it was. A reply that cannot be used is handed over as `
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from mindscape.errors import InputError
 from mindscape.llm import schema as json_by_schema
 from mindscape.llm.base import Backend, Message, Prompt, Reply, Sampling, Schema, Score, Tool, conversation
 from mindscape.llm.ledger import Estimate, Ledger
+from mindscape.llm.recording import Recorder
 from mindscape.llm.tools import checked
 from mindscape.store import Store, digest
 
@@ -50,7 +52,7 @@ class LanguageModel:
         self.backend = backend
         self.ledger = Ledger() if ledger is None else ledger
         self.store = store
-        self.record = record and Path(record)
+        self.recorder = Recorder(record, backend.name) if record else None
 
     @property
     def name(self) -> str:
@@ -177,7 +179,7 @@ class LanguageModel:
         how, tools = Sampling(**sampling), checked(tools)
         form = None if schema is None else json_by_schema.json_schema(schema)
         keys = _keys(self.fingerprint, [question(prompt, how, tools, form) for prompt in listed])
-        known = self.store.get(keys) if self.store is not None else {}
+        known = self._known(keys, Reply.restored, lambda reply: _checked(reply, tools, schema, Counter()))
         new = {key: prompt for key, prompt in zip(keys, listed, strict=True) if key not in known}
         read = sum(self.backend.count_tokens(prompt, tools) for prompt in new.values())
         written = len(new) * how.max_new_tokens
@@ -193,7 +195,7 @@ class LanguageModel:
             ask=lambda some: self.backend.generate([prompts[i] for i in some], sampling, tools, form),
             need=lambda i: (self.backend.count_tokens(prompts[i], tools), sampling.max_new_tokens),
             restore=Reply.restored,
-            check=lambda reply: self._checked(reply, tools, schema),
+            check=lambda reply: _checked(reply, tools, schema, self.ledger.repairs),
         )
 
     def _score(self, pairs: Sequence[tuple[Prompt, str]]) -> list[Score]:
@@ -215,10 +217,12 @@ class LanguageModel:
     ) -> list[Any]:
         """A result a question, in order: out of the store, or asked, the same question once."""
         keys = _keys(self.fingerprint, questions)
-        stored = self.store.get(keys) if self.store is not None else {}
-        results = {key: check(restore(json.loads(value))) for key, value in stored.items()}
+        known = self._known(keys, restore, check)
+        results = dict(known)
         first = {key: i for i, key in reversed(list(enumerate(keys)))}
-        for key, result in results.items():
+        if self.recorder is not None:
+            self.recorder.ready()
+        for key, result in known.items():
             self._write(questions[first[key]], result)
         new = [i for i, key in enumerate(keys) if key not in results and first[key] == i]
         while new:
@@ -228,50 +232,52 @@ class LanguageModel:
                 i = some[position]
                 result = check(raw)
                 self.ledger.add(self.name, result)
-                self._write(questions[i], raw)
                 if self.store is not None and not getattr(result, "invalid", ""):
-                    self.store.put({keys[i]: json.dumps(raw.stored(), ensure_ascii=False).encode()})
+                    self.store.put({keys[i]: json.dumps(raw.stored()).encode()})
+                self._write(questions[i], raw)
                 results[keys[i]] = result
         in_order = []
         for i, key in enumerate(keys):
             in_order.append(results[key])
-            if key in stored or first[key] != i:  # out of the store, or the same question again
+            if key in known or first[key] != i:  # out of the store, or the same question again
                 in_order[-1] = replace(results[key], cached=True)
                 self.ledger.add(self.name, in_order[-1])
         return in_order
 
-    def _checked(self, reply: Reply, tools: Sequence[Tool], schema: Schema | None) -> Reply:
-        """The reply with its parsed value, or with the reason why it cannot be used."""
-        if reply.invalid:
-            return reply
-        unknown = {call.name for call in reply.tool_calls} - {tool["function"]["name"] for tool in tools}
-        if unknown:
-            return replace(reply, invalid=f"the reply calls tools that there are not: {', '.join(sorted(unknown))}")
-        if not reply.text.strip() and not reply.tool_calls:
-            return replace(reply, invalid="the reply is empty")
-        if schema is None:
-            return reply
-        try:
-            value, repairs = json_by_schema.parse(reply.text)
-            value = json_by_schema.validate(value, schema)
-        except ValueError as error:
-            cut = f" (cut off after {reply.completion_tokens} tokens)" if reply.finish == "length" else ""
-            name = json_by_schema.title(schema)
-            return replace(reply, invalid=f"the reply does not fit {name}{cut}: {error}: {reply.text!r:.120}")
-        self.ledger.repairs.update(repairs)
-        return replace(reply, value=value)
+    def _known(
+        self, keys: Sequence[str], restore: Callable[[dict[str, Any]], Any], check: Callable[[Any], Any]
+    ) -> dict[str, Any]:
+        """What the store holds and the check passes: a validator may have become stricter since."""
+        stored = self.store.get(keys) if self.store is not None else {}
+        results = {key: check(restore(json.loads(value))) for key, value in stored.items()}
+        return {key: result for key, result in results.items() if not getattr(result, "invalid", "")}
 
     def _write(self, asked: dict[str, Any], answered: Reply | Score) -> None:
         """Append to the recording, a line that `replay:PATH` reads."""
-        if self.record is None:
-            return
-        line = {"model": self.name, **asked, "score" if isinstance(answered, Score) else "reply": answered.stored()}
-        try:
-            self.record.parent.mkdir(parents=True, exist_ok=True)
-            with self.record.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(line, ensure_ascii=False) + "\n")
-        except OSError as error:
-            raise InputError(f"cannot record to {self.record}: {error.strerror or error}") from error
+        if self.recorder is not None:
+            self.recorder.add({**asked, "score" if isinstance(answered, Score) else "reply": answered.stored()})
+
+
+def _checked(reply: Reply, tools: Sequence[Tool], schema: Schema | None, repairs: Counter[str]) -> Reply:
+    """The reply with its parsed value, or with the reason why it cannot be used; counts what was mended."""
+    if reply.invalid:
+        return reply
+    unknown = {call.name for call in reply.tool_calls} - {tool["function"]["name"] for tool in tools}
+    if unknown:
+        return replace(reply, invalid=f"the reply calls tools that there are not: {', '.join(sorted(unknown))}")
+    if not reply.text.strip() and not reply.tool_calls:
+        return replace(reply, invalid="the reply is empty")
+    if schema is None:
+        return reply
+    try:
+        value, mended = json_by_schema.parse(reply.text)
+        value = json_by_schema.validate(value, schema)
+    except ValueError as error:
+        cut = f" (cut off after {reply.completion_tokens} tokens)" if reply.finish == "length" else ""
+        name = json_by_schema.title(schema)
+        return replace(reply, invalid=f"the reply does not fit {name}{cut}: {error}: {reply.text!r:.120}")
+    repairs.update(mended)
+    return replace(reply, value=value)
 
 
 def _keys(fingerprint: str, questions: Sequence[dict[str, Any]]) -> list[str]:

@@ -1,15 +1,15 @@
 """Replies that were recorded earlier: the same questions get the same answers, without the model.
 
-Taught in notebook 00. A recording is made with `load(..., record=PATH)`: a JSONL file, a line a question with its reply
-or score. A question that was never asked is an error: nothing here makes an answer up.
+Taught in notebook 00. A recording is made with `load(..., record=PATH)`, of one model. A question that was never asked
+is an error: nothing here makes an answer up.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mindscape.errors import InputError, LLMError
+from mindscape.llm import recording
 from mindscape.llm.base import Prompt, Reply, Sampling, Score, Tool, estimated_tokens
 from mindscape.llm.model import question
 from mindscape.store import digest
@@ -31,19 +31,14 @@ class Replay:
         self.path = Path(path).expanduser()
         self.name = f"replay:{path}"
         self.answers: dict[str, Reply | Score] = {}
-        try:
-            lines = self.path.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"cannot read the recording {self.path}: {error}") from error
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                self._read(line, number)
+        lines = list(recording.read(self.path))
         self.fingerprint = digest(lines)
+        for number, line in lines:
+            self._read(line, number)
 
-    def _read(self, line: str, number: int) -> None:
+    def _read(self, recorded: dict[str, Any], number: int) -> None:
+        recorded = {name: value for name, value in recorded.items() if name != "model"}
         try:
-            recorded = json.loads(line)
-            recorded.pop("model", None)
             kind = "score" if "score" in recorded else "reply"
             answer = (Score if kind == "score" else Reply).restored(recorded.pop(kind))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
