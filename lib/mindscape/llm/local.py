@@ -105,8 +105,8 @@ class Local:
     def fingerprint(self) -> str:
         """A hash of tokenizer, configuration, precision and every weight.
 
-        Computed anew at each call, in less than 0.1 s for the embedded model: a notebook may have trained the model, or edited the chat template,
-        in between. Only the tokenizer's vocabulary is taken to stay as it is.
+        Computed anew at each call, in less than 0.1 s for the embedded model: a notebook may have trained the model, or
+        edited the chat template, in between. Only the tokenizer's vocabulary is taken to stay as it is.
         """
         template = str(self.tokenizer.chat_template)
         if template not in self._tokenizer_hashes:
