@@ -75,4 +75,13 @@ def test_the_plan_is_said_with_the_system_s_python_alone():
         [sys.executable, "-I", "-S", "tools/plan.py", "small", "10"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert "runs 1 notebook" in done.stdout and "10_hierarchical_summaries" in done.stdout and "disk:" in done.stdout
+    assert "1 notebook;" in done.stdout and "10_hierarchical_summaries: " in done.stdout
+    assert " on disk" in done.stdout and " minutes on 2 cores" in done.stdout
+
+
+@pytest.mark.parametrize(("scale", "only"), [("huge", ""), ("small", "99")])
+def test_the_plan_refuses_what_it_does_not_know_before_anything_is_installed(scale, only):
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "tools/plan.py", scale, only], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode != 0 and not done.stdout and done.stderr.startswith("error: ")

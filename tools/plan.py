@@ -36,7 +36,7 @@ def main(scale: str, only: str) -> None:
     known = [stored["seconds"] for stored in seconds if stored]
     if known:
         total = max(sum(known) / 2, max(known)) / 60
-        print(f"  about {total:.0f} to {total + 1:.0f} minutes on 2 cores, two notebooks side by side", flush=True)
+        print(f"  about {total:.0f} to {total + 1:.0f} minutes on 2 cores, notebooks side by side", flush=True)
 
 
 def _stored(name: str, scale: str) -> dict | None:
