@@ -31,7 +31,7 @@ from transformers.utils.logging import disable_progress_bar
 from mindscape import paths, plots
 from mindscape.environment import peak_bytes
 from mindscape.errors import InputError
-from mindscape.store import digest
+from mindscape.store import Store, digest
 
 SCALES = ("small", "full", "gpu")
 VERSIONS = ("torch", "transformers", "sentence-transformers", "faiss-cpu", "numpy", "pandas", "matplotlib")
@@ -58,6 +58,7 @@ class Run:
             "figures": self.figures,
             "seconds": round(time.perf_counter() - self.started, 1),
             "peak_mb": _peak_mb(),
+            "warm_cache": Store.found > Store.stored,  # then the seconds are not those of a first run
             "environment": self.environment,
         }
         self.folder.mkdir(parents=True, exist_ok=True)

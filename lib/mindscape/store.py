@@ -45,6 +45,8 @@ class Store:
     {'k': b'v'}
     """
 
+    found = stored = 0  # over all stores of this process: how much of a run's work was already done
+
     def __init__(self, path: str | Path):
         self.path = Path(path)
         self._connection = None
@@ -79,6 +81,7 @@ class Store:
                     found.update(self._open().execute(f"SELECT key, value FROM entry WHERE key IN ({marks})", some))
             except sqlite3.Error as error:
                 raise self._explained(error) from error
+        Store.found += len(found)
         return found
 
     def put(self, items: Mapping[str, bytes]) -> None:
@@ -86,6 +89,7 @@ class Store:
         try:
             with self._lock, self._open() as connection:
                 connection.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?)", items.items())
+                Store.stored += len(items)
         except sqlite3.Error as error:
             raise self._explained(error) from error
 
