@@ -21,6 +21,14 @@ def test_values_come_back_and_absent_keys_do_not(tmp_path):
     assert len(store) == 1200
 
 
+def test_hits_and_new_entries_are_counted(tmp_path):
+    """So that a run's seconds can be told from those of a first run."""
+    store, found, stored = Store(tmp_path / "s.sqlite"), Store.found, Store.stored
+    store.put({"a": b"v", "b": b"v"})
+    store.get(["a", "b", "absent"])
+    assert (Store.found - found, Store.stored - stored) == (2, 2)
+
+
 def test_threads_share_a_store(tmp_path):
     store = Store(tmp_path / "s.sqlite")
     with ThreadPoolExecutor(8) as pool:

@@ -31,6 +31,7 @@ def main(scale: str, only: str) -> None:
     for name, stored in zip(chosen, seconds, strict=True):
         cost = (
             f"{stored['seconds']:.0f} s, {stored['peak_mb'] / 1000:.1f} GB of memory" if stored else "not measured yet"
+        cost += ", measured with a warm cache" * bool(stored and stored.get("warm_cache"))
         )
         print(f"  {name}: {cost}")
     known = [stored["seconds"] for stored in seconds if stored]
