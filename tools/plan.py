@@ -29,10 +29,10 @@ def main(scale: str, only: str) -> None:
     print("  models and texts under build/, once: 0.2 GB to fetch, 0.7 GB on disk, half a minute")
     seconds = [_stored(name, scale) for name in chosen]
     for name, stored in zip(chosen, seconds, strict=True):
-        cost = (
-            f"{stored['seconds']:.0f} s, {stored['peak_mb'] / 1000:.1f} GB of memory" if stored else "not measured yet"
-        cost += ", measured with a warm cache" * bool(stored and stored.get("warm_cache"))
-        )
+        cost = "not measured yet"
+        if stored:
+            cost = f"{stored['seconds']:.0f} s, {stored['peak_mb'] / 1000:.1f} GB of memory"
+            cost += ", measured with a warm cache" * stored.get("warm_cache", False)
         print(f"  {name}: {cost}")
     known = [stored["seconds"] for stored in seconds if stored]
     if known:
