@@ -2,14 +2,14 @@
 
 WOMEN = (
     "Mabel Letitia Agnes Hester Dorcas Philippa Rosamund Judith Harriet Winifred Cecily Beatrice Tabitha Susannah Lavinia "
-    "Edith Marian Sibyl Phoebe Clemence Ursula Isobel Prudence Gwendolen Annis Thomasina Leonora Bridget Honora Minerva "
-    "Drusilla Eleanor Flora Georgina Henrietta Imogen Jemima Keziah Lucinda Mildred Nerissa Olivia Patience Rachel Selina "
-    "Theodora Verity Wilhelmina Adelaide Blanche Cordelia Damaris Euphemia Faith Griselda Hilda Ivy Josephine Kathleen Lydia"
+    "Edith Marian Sibyl Phoebe Clemence Ursula Isobel Petronella Gwendolen Annis Thomasina Leonora Bridget Honora Minerva "
+    "Drusilla Eleanor Flora Georgina Henrietta Imogen Jemima Keziah Lucinda Mildred Nerissa Olivia Pernel Rachel Selina "
+    "Theodora Veronica Wilhelmina Adelaide Blanche Cordelia Damaris Euphemia Fenella Griselda Hilda Ida Josephine Kathleen Lydia"
 ).split()
 MEN = (
     "Tobias Ambrose Barnaby Cuthbert Dunstan Everard Fergus Gilbert Hugo Ignatius Jasper Kenelm Lambert Matthias Nathaniel "
     "Osbert Percival Quentin Roderick Silas Thaddeus Valentine Wilfred Augustin Benedict Conrad Dominic Edmund Felix Gervase "
-    "Humphrey Isaac Jerome Kilian Leopold Marmaduke Nicholas Oswald Piers Ralph Simeon Timothy Urban Vincent Walter Anselm "
+    "Humphrey Isaac Jerome Kilian Leopold Marmaduke Nicholas Oswald Piers Ralph Simeon Timothy Ulric Vincent Walter Anselm "
     "Basil Clement Desmond Ezekiel Francis Godfrey Horatio Ivo Jonas Laurence Mungo Norbert Orlando Phineas"
 ).split()
 FAMILIES = (
@@ -40,14 +40,14 @@ GUISES = {  # what a person is called where the name is not: disguises and bynam
     "f": [
         "the veiled widow",
         "the woman in the pilgrim's cloak",
-        "the fortune-teller with the painted eyes",
+        "the painted fortune-teller",
         "Mother Candle",
         "the girl in the cabin boy's jacket",
         "the lady with the borrowed title",
         "Black Peg",
         "the nun who never gave her name",
         "the old woman with the goose",
-        "the Duchess of Rags",
+        "the Duchess of Nowhere",
         "the masked singer",
         "the washerwoman from over the river",
     ],
@@ -57,10 +57,10 @@ GUISES = {  # what a person is called where the name is not: disguises and bynam
         "the blind beggar",
         "the pedlar with the false beard",
         "the one they called the Curate",
-        "the stranger in the grey spectacles",
+        "the bespectacled stranger",
         "Captain Nobody",
-        "the monk with the soldier's boots",
-        "the gentleman with the yellow gloves",
+        "the booted monk",
+        "the gentleman in yellow",
         "Long Shadow",
         "the scarecrow fiddler",
         "the foreign count",
@@ -215,7 +215,7 @@ LOOKS = [
     "loud and handsome",
 ]
 WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-WEEKS = "first second third fourth fifth sixth".split()
+WEEKS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()
 HOURS = ["early", "in the forenoon", "at noon", "in the afternoon", "at dusk", "after dark"]
 NUMBERS = (
     "no one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "

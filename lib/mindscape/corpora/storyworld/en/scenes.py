@@ -5,15 +5,15 @@ None of it states a fact that a question asks for. {c} and {d} are people who ar
 """
 
 OPENINGS = [
-    "{when}, {p} was almost empty. {weather}",
-    "{weather} {when}, whoever had business at {p} went about it with a bent head.",
-    "{when} one could hear the talk from {p} three doors off.",
+    "{When}, {p} was almost empty. {weather}",
+    "{weather} {When}, whoever had business at {p} went about it with a bent head.",
+    "{When} one could hear the talk from {p} three doors off.",
     "It was at {p}, {when}. {weather}",
-    "{when} the door of {p} stood open. {weather}",
+    "{When} the door of {p} stood open. {weather}",
     "{weather} At {p}, {when}, a lamp was burning all the same.",
     "Nobody has ever got rich at {p}; but {when} there were people there, and they were not idle.",
-    "There are places that draw a town together, and {p} was one. {when} it drew a few.",
-    "{when} there was a coming and going at {p}. {weather}",
+    "There are places that draw a town together, and {p} was one. {When} it drew a few.",
+    "{When} there was a coming and going at {p}. {weather}",
     "At {p} things went their usual way, {when}. {weather}",
 ]
 FLASHBACKS = [
@@ -104,7 +104,33 @@ TOPICS = [
     "the trouble with the sluice",
     "the wedding over at the farm",
 ]
+CRIME_TOPICS = [  # when it has happened
+    "{crime}",
+    "the magistrate and his questions",
+    "who had done it, and who had not",
+    "the constable with his lens",
+]
 TALK = [
+    "'You have cut yourself,' said {d}.\n\n'It is nothing,' said {c}. 'A slate. Tell me about {topic}.'",
+    "'I would give a good deal,' said {c}, 'never to hear of {topic} again.'\n\n'Then do not bring it up,' said {d}.",
+    "{d} wanted to know how old the house was. 'Older than {topic},' said {c}, 'and better built.'",
+    "'Are you expecting someone?' asked {d}.\n\n'Always,' said {c}.",
+    "'If it were not for {topic},' said {c}, 'I should have left this town long ago.'\n\n'You would not,' said {d}.",
+    "{c} offered a bet that {topic} would come to nothing. {d} would not take it.",
+    "'They ought to be ashamed,' said {d}.\n\n'Who?'\n\n'Everyone who has had a hand in {topic}.'",
+    "'One hears that you have changed your mind about {topic},' said {c}.\n\n'One hears wrong,' said {d}.",
+    "'How is your cough?' asked {c}.\n\n'Better than {topic},' said {d}, and coughed.",
+    "'My grandmother used to say,' said {c}, and then could not recall what. It had to do with {topic}.",
+    "{d} told the story about {topic} that everybody knew, and {c} laughed in the right place.",
+    "'Listen,' said {c}. They listened. 'No,' said {c}, 'it has stopped.'",
+    "'Will you be at church on Sunday?' asked {d}.\n\n'If they preach on {topic}, no,' said {c}.",
+    "'I have it from two people,' said {d}, 'that {topic} will be settled by Christmas.'\n\n'Which Christmas?' asked {c}.",
+    "{c} broke a biscuit in two and gave {d} the larger half. They did not mention {topic}.",
+    "'You never say what you think,' said {c}.\n\n'I think that it is going to rain,' said {d}.",
+    "'A penny for your thoughts,' said {d}. {c} held out a hand for the penny, and then said, '{topic}.'",
+    "'It was better under the old mayor,' said {c}. {d} pointed out that under the old mayor {che} had said the same.",
+    "'Have you read what they write about {topic}?' asked {d}. {c} had used it to light the stove.",
+    "'Do you trust that one?' {c} asked, when a third person had gone by. 'As far as the corner,' said {d}.",
     "'And what do they say about {topic}?' asked {c}.\n\n'They say a great deal,' said {d}, 'and know nothing.'",
     "'You look tired,' said {d}.\n\n'I slept badly,' said {c}. 'It is {topic}. One lies and thinks of it.'",
     "{c} said something about {topic}.\n\n'There you have it,' said {d}. 'Nobody listens until it is too late.'",
@@ -123,6 +149,22 @@ TALK = [
     "There was a silence. Then {d} said, 'Well, and {topic}?' and everyone breathed again.",
 ]
 MUSINGS = [
+    "{c} looked out of the window, where there was nothing to see, and saw it for a good while.",
+    "Whenever {c} laughed, {che} put a hand before {chis} mouth, as if the laugh were borrowed.",
+    "There was mud on {c}'s hem, and a leaf in it.",
+    "{c} had a way of listening with {chis} head aslant, like a thrush on a lawn.",
+    "Somewhere a door banged, and {c} started.",
+    "{d} had brought a basket, and nobody asked what was in it.",
+    "{c} found a crumb in {chis} pocket and gave it to the sparrows.",
+    "It smelled of wet dog and oranges. {d} said so, and {c} said that it always had.",
+    "{c} read the notice on the wall, though {che} knew it by heart.",
+    "The stairs creaked. {c} and {d} looked up, but no one came.",
+    "{d} moved {c}'s chair a little nearer to the warmth.",
+    "If {c} had one fault it was that {che} remembered everything, and if {d} had one it was the opposite.",
+    "A spider let itself down between {c} and {d}, thought better of it, and went up again.",
+    "{c} yawned, and then {d} did.",
+    "The light moved over the wall by the breadth of a hand before {c} spoke again.",
+    "{c} had learned early that one is asked fewer questions if one carries something.",
     "{c} thought of the years that were gone and what had been made of them.",
     "It came to {c} that one can live in a street for a lifetime and not know who sleeps behind the next wall.",
     "Nothing in {c}'s face gave away whether {che} was glad of the company.",
@@ -162,15 +204,15 @@ CLOSINGS = [
     "The clock struck, and there was work to do.",
 ]
 GOSSIP = [
-    "{when}, {c} met {d} at {p} and had news. \"You have not heard?\" said {c}. \"{tell}\"",
+    "{When}, {c} met {d} at {p} and had news. \"You have not heard?\" said {c}. \"{tell}\"",
     "\"Sit down,\" said {c} to {d} at {p}, {when}, \"for it is worth sitting down to. {tell}\"",
-    "{when} {c} told it to {d} at {p}, not for the first time that day. \"{tell}\"",
+    "{When} {c} told it to {d} at {p}, not for the first time that day. \"{tell}\"",
     "{d} wanted to know what had happened, and at {p}, {when}, {c} was only too willing. \"{tell}\"",
 ]
 GOSSIP_MORE = ["\"And there is more,\" said {c}. \"{tell}\"", "{c} lowered {chis} voice. \"{tell}\""]
 LETTER = [
     "A letter of {c}'s to {d} has been kept. It was written {when}, on a page torn from an almanac.",
-    "{when} {c} wrote to {d}, and the letter lies before us.",
+    "{When} {c} wrote to {d}, and the letter lies before us.",
     "This is what {c} wrote to {d} {when}, with a bad pen.",
 ]
 LETTER_OPEN = ["My dear {d},", "{d}, my friend,", "Dear {d},"]
@@ -180,26 +222,54 @@ LETTER_BODY = [
     "the days are long and I have a little ink left, so listen. {tell}",
 ]
 LETTER_MORE = ["And that is not the end of it. {tell}", "I must tell you this too. {tell}"]
+LETTER_TALK = [
+    "As to {topic}, one hears this and that, and I believe neither.",
+    "The evenings are long, and the lamp smokes. I think too much of {topic}.",
+    "Here they talk of nothing but {topic}, and I nod and think of supper.",
+    "My hand is cold; forgive the blots.",
+    "Somebody is going by below with a lantern. Now it is dark again.",
+    "I have begun this page twice. One ought to be sure of {topic} before one writes of it, and I am not.",
+    "The roof lets in the wet over my bed, and I have put a basin there.",
+    "There was a knock just now, but it was only the wind.",
+    "I had meant to say something about {topic}; it will keep.",
+    "They say that a quiet life is a long one. Mine will be very long.",
+    "The church clock is slow again, and the whole town is late with it.",
+    "I lay awake over {topic} and in the morning had forgotten why.",
+]
 LETTER_CLOSE = ["Burn this when you have read it. {c}", "Yours in all weathers, {c}", "Remember me to the cat. {c}"]
 TESTIMONY = [
-    "{when} the magistrate had {c} called to {p} and asked what {che} knew. \"I will tell you how it was,\" said {c}. \"{tell}\"",
+    "{When} the magistrate had {c} called to {p} and asked what {che} knew. \"I will tell you how it was,\" said {c}. \"{tell}\"",
     "\"Speak up,\" said the magistrate at {p}, {when}. {c} stood before the table. \"It was like this,\" {che} said. \"{tell}\"",
 ]
 TESTIMONY_MORE = ["The pen scratched. \"And further?\" asked the magistrate. \"{tell}\" said {c}."]
 FALSE_TESTIMONY = [  # {c} says it; {tell} is a telling with another person in the actor's place
-    "{when}, at {p}, {c} was asked about it under oath and did not blink. \"{tell} That I swear,\" said {c}.",
+    "{When}, at {p}, {c} was asked about it under oath and did not blink. \"{tell} That I swear,\" said {c}.",
     "{c} had another story for the magistrate, {when}, at {p}. \"{tell} I was there,\" {che} said, and kissed the book.",
 ]
 JOURNAL = [
     "{c} kept a journal in those days, and some leaves of it follow here as they were found.",
     "From {c}'s journal, which came to light behind the wainscot, these are the leaves for that time.",
 ]
-JOURNAL_ENTRY = ["{when}. {tell} {meal}", "{when}. {weather} {tell} {meal}"]
+JOURNAL_ENTRY = ["{When}. {tell} {meal}", "{When}. {weather} {tell} {meal}"]
 MEAL = ["For supper I had {x}.", "Had {x}, alone.", "Ate {x} by the fire."]
+COURT = [
+    "The clerk asked {c} to speak slower.",
+    "There was a murmur on the benches, and the usher called for quiet.",
+    "The magistrate turned back a page and read something over.",
+    "Somebody laughed at the back, and was looked at.",
+    "{c} held on to the rail with both hands.",
+    "\"We are not here to talk about {topic},\" said the magistrate.",
+    "A window was opened, for the stove was too hot.",
+    "{d} sat in the second row and looked at the floor.",
+    "The clerk sharpened his quill, and everyone waited until it was done.",
+    "{c} drank some water. It could be heard.",
+    "\"I ask because I must,\" said the magistrate, and took off his glasses.",
+    "Outside a cart went by with iron on it, and nothing could be understood till it was past.",
+]
 INQUEST = [
-    "The hearing was held at {p}, {when}, and all who could walk were there. The magistrate asked each where {che} had been "
-    "in that night.",
-    "{when} the benches at {p} were full before the doors were open. \"Where were you in that night?\" asked the magistrate, "
+    "The hearing was held at {p}, {when}, and all who could walk were there. The magistrate asked one after "
+    "another where they had been in that night.",
+    "{When} the benches at {p} were full before the doors were open. \"Where were you in that night?\" asked the magistrate, "
     "and asked it of one after another.",
 ]
 ALIBI = [
@@ -219,6 +289,8 @@ DISCOVERY = [
     "Nobody who lived through that {weekday} forgot it.",
 ]
 TRACE = ["The constable went over the place on his knees.", "They looked for traces, and there were some."]
+CHARACTERS = 3.75  # per token of the embedded model's tokenizer
+JOIN = " "  # between sentences
 CHAPTER = "Chapter {n}. {title}"
 TITLES = [
     "In which more is seen than said",
