@@ -1,5 +1,7 @@
 """Names and words of the storyworld, in Chinese. The lists have the same keys and the same lengths as the English ones."""
 
+# ruff: noqa: SIM905
+
 WOMEN = (
     "秀云 桂英 淑珍 素梅 慧娟 雪芬 月娥 翠萍 巧珠 丽君 "
     "婉清 静姝 若兰 玉茹 美琴 秋菱 蕙如 瑞芝 佩瑶 绮雯 "
@@ -17,7 +19,7 @@ MEN = (
     "锡九 恩培 道涵 正熙 冬生 同甫 敬之 孝先 彦博 祖荫"
 ).split()
 FAMILIES = (
-    "林 陈 沈 顾 贺 郑 蒋 韩 冯 董 邓 傅 彭 吕 苏 卢 蔡 魏 薛 阎 "
+    "林 袁 沈 汪 贺 郑 蒋 韩 冯 董 邓 傅 彭 吕 苏 卢 蔡 魏 薛 阎 "
     "潘 杜 戴 姚 谭 廖 邹 郝 崔 邱 秦 侯 邵 孟 阮 龚 庞 殷 翟 邢"
 ).split()
 TOWNS = (
@@ -38,20 +40,16 @@ TRADES = {  # key: what people call it; a book gives each to one person
     "butcher": "屠夫",
     "button_maker": "纽扣匠",
     "candlemaker": "制烛匠",
-    "carter": "赶车人",
-    "chandler": "油烛商",
     "charcoal_burner": "烧炭人",
     "clockmaker": "造钟匠",
     "cobbler": "补鞋匠",
     "confectioner": "糖果师傅",
     "cooper": "箍桶匠",
     "cutler": "刀剪匠",
-    "doctor": "大夫",
     "draper": "布商",
     "dyer": "染匠",
     "engraver": "刻版匠",
     "farrier": "钉掌匠",
-    "ferryman": "摆渡人",
     "fiddler": "胡琴手",
     "fishmonger": "鱼贩",
     "gardener": "园丁",
@@ -66,11 +64,9 @@ TRADES = {  # key: what people call it; a book gives each to one person
     "innkeeper": "客栈老板",
     "ironmonger": "五金商",
     "joiner": "细木匠",
-    "lamplighter": "点灯人",
     "lacemaker": "花边匠",
     "librarian": "图书管理员",
     "lighthouse_keeper": "守塔人",
-    "locksmith": "锁匠",
     "map_maker": "绘图师",
     "mason": "泥瓦匠",
     "midwife": "助产士",
@@ -79,7 +75,6 @@ TRADES = {  # key: what people call it; a book gives each to one person
     "notary": "公证人",
     "organist": "管风琴师",
     "papermaker": "造纸匠",
-    "pedlar": "货郎",
     "pewterer": "锡器匠",
     "piano_tuner": "调琴师",
     "plasterer": "抹灰工",
@@ -97,14 +92,12 @@ TRADES = {  # key: what people call it; a book gives each to one person
     "stonecutter": "石匠",
     "tailor": "裁缝",
     "tanner": "鞣皮匠",
-    "tapestry_weaver": "挂毯匠",
     "thatcher": "苫草匠",
     "tinsmith": "白铁工",
     "tobacconist": "烟草商",
     "toymaker": "玩具匠",
     "upholsterer": "软垫匠",
     "vintner": "葡萄酒商",
-    "watchmaker": "修表匠",
     "weaver": "织布工",
     "wheelwright": "车轮匠",
     "wigmaker": "假发匠",
@@ -119,7 +112,7 @@ GUISES = {  # what a person is called where the name is not: disguises and bynam
         "蜡烛婆婆",
         "穿侍应短衫的姑娘",
         "冒名的贵妇",
-        "黑寡姐",
+        "黑桃娘子",
         "从不报名字的修女",
         "抱鹅的老太婆",
         "破布公爵夫人",
@@ -128,7 +121,7 @@ GUISES = {  # what a person is called where the name is not: disguises and bynam
     ],
     "m": [
         "戴帆布兜帽的汉子",
-        "老海盐",
+        "老盐巴",
         "瞎眼的乞丐",
         "粘假胡子的贩子",
         "人称副牧师的那位",
@@ -148,7 +141,7 @@ PLACES = {  # key: (name, other words for it)
     "chapel": ("礼拜堂", "供人祷告的圣所"),
     "quay": ("码头", "船只卸货的岸边"),
     "inn": ("客栈", "供人投宿的旅店"),
-    "market": ("集市", "摊位林立的大厅"),
+    "market": ("集市", "摊位密布的大厅"),
     "bridge": ("石桥", "跨过河面的通道"),
     "tower": ("塔楼", "镇上最高的建筑"),
     "granary": ("粮仓", "囤放谷物的库房"),
@@ -164,7 +157,7 @@ PLACES = {  # key: (name, other words for it)
     "brewery": ("酒坊", "用麦芽酿造饮料的地方"),
     "almshouse": ("济贫院", "收容穷苦老人的处所"),
     "library": ("书楼", "存放典籍供人借阅的地方"),
-    "tannery": ("制革坊", "硝制兽皮的地方"),
+    "tannery": ("制革坊", "硝软兽皮的地方"),
     "ropewalk": ("缆绳场", "搓麻的长棚"),
     "pump": ("矿泉厅", "供人饮用地下药水的大堂"),
     "hospital": ("医院", "收治病人的房舍"),
@@ -250,7 +243,7 @@ WORDS = {  # the slot {x} of each kind
     "ill": "白喉|间日疟|缠腰龙|痛风|胸膜炎|猩红热|痄腮|坐骨神经痛|黄疸|鹅口疮",
     "vow": "白兰地|麻将|骰子|红肉|闲话|牡蛎|跳舞|烟斗|骂人|赛马",
     "read": "马医大全|冰海航行记|水手布道集|马尔文古堡|蜜蜂疗法|海盗列传|仕女本草|潮汐论|布拉格孤儿|狱中书简",
-    "bill": "支蜡烛|轴棉线|枚鸡蛋|条鲱鱼|枚铁钉|只柠檬|颗纽扣|只面包卷|枚软木塞|头洋葱|根缝衣针|块肥皂",
+    "bill": "线轴|鸡蛋|烧饼|柠檬|纽扣|面包卷|瓶塞|萝卜|馒头|土豆|橘子|皂团",
 }
 WORDS = {kind: words.split("|") for kind, words in WORDS.items()}
 
@@ -287,7 +280,7 @@ LOOKS = [
     "嗓门洪亮，相貌堂堂",
 ]
 WEEKDAYS = "星期一 星期二 星期三 星期四 星期五 星期六 星期日".split()
-WEEKS = "第一 第二 第三 第四 第五 第六".split()
+WEEKS = "第一 第二 第三 第四 第五 第六 第七 第八 第九 第十 第十一 第十二".split()
 HOURS = ["清早", "上午", "正午", "午后", "黄昏", "入夜后"]
 NUMBERS = "零 一 二 三 四 五 六 七 八 九 十 十一 十二 十三 十四 十五 十六 十七 十八 十九 二十".split()
 REFRAINS = [
