@@ -82,7 +82,7 @@ QUESTIONS = {  # builders that are not a kind of event: (question, claim with {a
 SUMMARY = {
     "opening": "{title}。",
     "cast": "{town}的人物：{list}。",
-    "person": "{name}是那位{trade}",
+    "person": "{name}（{trade}）",
     "kin": "亲属关系：{list}。",
     "guise": "另有称呼：{list}。",
     "crime": "全书的核心是{crime}。",
