@@ -1,0 +1,182 @@
+"""A procedural novelist: mysteries of which every fact is known.
+
+`book(seed)` imagines a world (people with trades, kin and disguises; places and things that many share; a crime with its
+traces) and tells it as a novel, out of order, with letters, testimony and a journal. Since the log of events is known,
+so is the answer to every question, the span that holds it, and what a perfect reader would note down. Four knobs make a
+book harder or easier; see `Knobs`.
+
+    scenes use first names:       "Leonora needed work and Kathleen needed help with cleaning the well"
+    questions use trades and kin: "Which person was employed by the organist?"
+    a few scenes far away bind:   "Over Leonora's door hung the sign of the organist"
+
+Seeds 0-999 are for training, 1000-1099 for developing, 2000-2099 for testing; nothing may be trained or tuned on the
+last. The same seed and knobs give the same text on every platform. The prose is the kit's own, and repeats its turns
+in a long book; it is a laboratory, not literature. Taught in notebook 00_start_here.
+
+    en, zh    the wording of each language, and nothing else
+    kinds     the kinds of events, without words
+    world     people, places, things, and the log
+    voice     a world's things in the words of a language
+    telling   the log told as a book
+    asking    questions and claims
+    gold      summaries, entities, graph, memory
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from mindscape.corpora.questions import ClaimPair, Question
+from mindscape.corpora.storyworld import gold
+from mindscape.corpora.storyworld.asking import ask
+from mindscape.corpora.storyworld.gold import Edge, Entity, Memory, Node
+from mindscape.corpora.storyworld.telling import Telling, tell
+from mindscape.corpora.storyworld.voice import Voice, wording
+from mindscape.corpora.storyworld.world import MOST_BOOKS, Knobs, World, imagine, setting
+from mindscape.errors import InputError
+from mindscape.text import Chunk, Document, Span
+
+TRAIN, DEVELOP, TEST = range(1000), range(1000, 1100), range(2000, 2100)
+# Questions that hold in one book only, since they name nobody who is in that book alone.
+OF_ONE_BOOK = (
+    *("belongings", "same_occasion", "people", "liar", "meals", "unvouched", "false_alibi", "refrain"),
+    *("culprit", "herring"),
+)
+
+__all__ = [
+    *("TRAIN", "DEVELOP", "TEST", "Book", "Series", "Knobs", "World", "Telling", "Question", "ClaimPair"),
+    *("Entity", "Node", "Edge", "Memory", "book", "series"),
+]
+
+
+@dataclass(frozen=True)
+class Book:
+    """A book with its log and its questions. The gold is made when it is asked for.
+
+    `claims[i]` is the pair of claims of `questions[i]`. Spans are of `document.text`.
+    """
+
+    document: Document
+    world: World
+    told: Telling
+    questions: tuple[Question, ...]
+    claims: tuple[ClaimPair, ...]
+
+    @cached_property
+    def voice(self) -> Voice:
+        return Voice(self.world, self.document.language)
+
+    @cached_property
+    def summary(self) -> str:
+        """The global summary, bindings included."""
+        return gold.global_summary(self.world, self.voice)
+
+    @cached_property
+    def entities(self) -> list[Entity]:
+        """People, guises, places and things with descriptions."""
+        return gold.entities(self.world, self.voice, self.told)
+
+    @cached_property
+    def graph(self) -> tuple[list[Node], list[Edge]]:
+        """The concept graph: nodes of five types, edges, each with its place."""
+        return gold.graph(self.world, self.voice, self.told)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """The document memory: outline, core contents, spans that tile the text."""
+        return gold.memory(self.world, self.voice, self.told)
+
+    def session_summaries(self, windows: Sequence[Sequence[Chunk]]) -> list[str]:
+        """One summary a window of chunks, as `text.windows` gives them."""
+        return gold.session_summaries(self.world, self.voice, self.told, windows)
+
+
+@dataclass(frozen=True)
+class Series:
+    """Books that share a town, its families, places and things, and the document that they are merged into.
+
+    Spans of `questions` and `claims` are of the merged `document`; `books` keep their own.
+    """
+
+    document: Document
+    books: tuple[Book, ...]
+    starts: tuple[int, ...]  # where each book begins in the merged document
+    questions: tuple[Question, ...]
+    claims: tuple[ClaimPair, ...]
+
+
+def book(
+    seed: int,
+    tokens: int = 30_000,
+    hiding: float = 0.8,
+    sharing: float = 0.6,
+    contradiction: float = 0.3,
+    language: str = "en",
+) -> Book:
+    """The book of a seed (0 or above) and knobs. Raises InputError for a seed or a knob that cannot be.
+
+    >>> whodunit = book(1000, tokens=15_000)
+    >>> whodunit.document.text[:40]
+    'X'
+    """
+    knobs = _knobs(seed, tokens, hiding, sharing, contradiction, language)
+    return _book(imagine(seed, knobs, setting(seed, knobs)), language, _id(seed, language))
+
+
+def series(
+    seed: int,
+    n: int = 3,
+    tokens: int = 30_000,
+    hiding: float = 0.8,
+    sharing: float = 0.6,
+    contradiction: float = 0.3,
+    language: str = "en",
+) -> Series:
+    """`n` books (2 to 4) of one town, merged. Trades and given names are each one person's in the whole series.
+
+    A question that would hold in every book says which one it means. Raises InputError as `book` does, and where the
+    books would need more trades than there are.
+    """
+    if not isinstance(n, int) or not 2 <= n <= MOST_BOOKS:
+        raise InputError(f"n={n!r}: expected 2 to {MOST_BOOKS} books")
+    knobs = _knobs(seed, tokens, hiding, sharing, contradiction, language)
+    town, name, say = setting(seed, knobs), _id(seed, language, "series"), wording(language).questions
+    books = tuple(_book(imagine(seed, knobs, town, i, n), language, f"{name}-{i + 1}") for i in range(n))
+    text, starts, questions, claims = "", [], [], []
+    for i, one in enumerate(books):
+        text += say.SERIES_HEADING.format(n=i + 1) + "\n\n"
+        starts.append(len(text))
+        text += one.document.text + "\n"
+        for question, pair in zip(one.questions, one.claims, strict=True):
+            asked, true, false = question.question, pair.true, pair.false
+            if question.kind in OF_ONE_BOOK:
+                asked, true, false = (say.SERIES_QUESTION.format(n=i + 1, question=x) for x in (asked, true, false))
+            evidence = _shift(question.evidence, starts[i])
+            bindings = tuple(_shift(group, starts[i]) for group in question.bindings)
+            questions.append(replace(question, doc_id=name, question=asked, evidence=evidence, bindings=bindings))
+            claims.append(ClaimPair(pair.id, name, true, false, evidence))
+    document = Document(name, text, language, {"title": name, "books": [one.document.id for one in books]})
+    return Series(document, books, tuple(starts), tuple(questions), tuple(claims))
+
+
+def _knobs(seed: int, tokens: int, hiding: float, sharing: float, contradiction: float, language: str) -> Knobs:
+    if not isinstance(seed, int) or seed < 0:
+        raise InputError(f"seed={seed!r}: expected a whole number, 0 or above")
+    wording(language)
+    return Knobs(tokens, hiding, sharing, contradiction)
+
+
+def _id(seed: int, language: str, sort: str = "storyworld") -> str:
+    return f"{sort}-{seed}" + ("" if language == "en" else f"-{language}")
+
+
+def _book(world: World, language: str, name: str) -> Book:
+    voice = Voice(world, language)
+    told = tell(world, language)
+    questions, claims = ask(world, voice, told, name)
+    document = Document(name, told.text, language, {"title": voice.title, "seed": world.seed})
+    return Book(document, world, told, tuple(questions), tuple(claims))
+
+
+def _shift(spans: Sequence[Span], by: int) -> tuple[Span, ...]:
+    return tuple(Span(span.start + by, span.end + by) for span in spans)

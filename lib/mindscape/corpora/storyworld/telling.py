@@ -13,7 +13,15 @@ from mindscape.corpora.storyworld.voice import Voice, sentence
 from mindscape.corpora.storyworld.world import Event, Scene, World
 from mindscape.text import Span
 
-WEIGHTS = {"inquest": 6, "journal": 5, "crime": 2, "gathering": 3, "gossip": 1.4, "testimony": 1.2, "false": 1}  # others 2
+WEIGHTS = {
+    "inquest": 6,
+    "journal": 5,
+    "crime": 2,
+    "gathering": 3,
+    "gossip": 1.4,
+    "testimony": 1.2,
+    "false": 1,
+}  # others 2
 MOVED = 0.14  # share of the scenes that are told after later ones
 CHAPTER = 14  # scenes
 
@@ -84,7 +92,9 @@ class _Narrator:
         scenes = self.world.scenes
         movable = [scene.id for scene in scenes if scene.form == "narrated" and not scene.fixed]
         moved = set(self.chance.some(movable, round(MOVED * len(scenes))))
-        place = {scene.id: scene.id + (self.chance.between(6, 15) + 0.5 if scene.id in moved else 0) for scene in scenes}
+        place = {
+            scene.id: scene.id + (self.chance.between(6, 15) + 0.5 if scene.id in moved else 0) for scene in scenes
+        }
         return [(scene, scene.id in moved) for scene in sorted(scenes, key=lambda scene: place[scene.id])]
 
     def _write(self, text: str, mark: Mark = None) -> None:
@@ -126,7 +136,7 @@ class _Narrator:
         fillers = []
         while length < due - 60 and len(fillers) < 60:
             filler = self._filler(scene)
-            if not fillers and scene.form in ("narrated", "gossip", "contest", "gathering"):
+            if not fillers and scene.form in ("narrated", "contest", "gathering") and self.chance.hit(0.5):
                 filler += self.words.JOIN + self._fill("HABITS", self._frame(scene))
             fillers.append([(filler, None)])
             length += len(filler) + 2
@@ -149,8 +159,8 @@ class _Narrator:
         if scene.form in ("letter", "journal"):
             return self._fill("LETTER_TALK", fields)
         if scene.form in ("testimony", "false", "inquest"):
-            fields |= self._people(self.chance.pick((scene.c, scene.d)), scene.d, scene) if scene.form == "inquest" else {}
             return self._fill("COURT", fields)
+        fields |= self._bystanders()
         return self._fill(self.chance.deal("filler", ("TALK", "TALK", "MUSINGS")), fields)
 
     def _fill(self, name: str, fields: Mapping[str, str]) -> str:
@@ -188,6 +198,13 @@ class _Narrator:
             "look": names.LOOKS[self.world.people[c].look].format(**pronouns),
         }
 
+    def _bystanders(self) -> dict[str, str]:
+        """Two people without names, for the talk in the background."""
+        sexes = self.chance.pick("fm"), self.chance.pick("fm")
+        c, d = (self.chance.deal(("bystander", sex), self.words.BYSTANDERS[sex]) for sex in sexes)
+        pronouns = self.voice.say.PRONOUNS[sexes[0]]
+        return {"c": c, "d": d, **{"c" + form: word for form, word in pronouns.items()}}
+
     def _tell(self, event: Event, **other: Any) -> tuple[str, Mark]:
         """The sentence of an event. `other` replaces slots, where a witness says that it was someone else."""
         events = self.voice.words.events
@@ -201,7 +218,9 @@ class _Narrator:
         fields = self.voice.fields(event.kind, {**event.slots, **other}, event.guised)
         return sentence(wording.format(**fields)), ("event", event.id)
 
-    def _around(self, template: str, inner: tuple[str, Mark], fields: Mapping[str, str], slot: str = "{tell}") -> Paragraph:
+    def _around(
+        self, template: str, inner: tuple[str, Mark], fields: Mapping[str, str], slot: str = "{tell}"
+    ) -> Paragraph:
         """A paragraph with a marked piece in it."""
         before, after = template.split(slot)
         return [(sentence(before.format(**fields)), None), inner, (after.format(**fields), None)]
@@ -223,7 +242,8 @@ class _Narrator:
         opening = self._fill("OPENINGS", fields)
         lines = self.words.PLACES[self.world.places[scene.place].key]
         sight = self.chance.deal(("place", scene.place), lines)
-        return [[(opening + self.words.JOIN + sight, None)], [(self._fill("PRESENT", fields), None)]]
+        head = [[(opening + self.words.JOIN + sight, None)]]
+        return [*head, [(self._fill("PRESENT", fields), None)]] if self.chance.hit(0.5) else head
 
     def _closing(self) -> list[Paragraph]:
         return [[(self.chance.deal("closing", self.words.CLOSINGS), None)]]

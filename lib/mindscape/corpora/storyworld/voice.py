@@ -5,15 +5,16 @@
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from functools import cached_property
 from types import ModuleType
 from typing import Any
 
-from mindscape.corpora.storyworld import en
+from mindscape.corpora.storyworld import en, zh
 from mindscape.corpora.storyworld.world import Binding, Event, Scene, World
 from mindscape.errors import InputError
 
-LANGUAGES = {"en": en}
+LANGUAGES = {"en": en, "zh": zh}
 
 
 def wording(language: str) -> ModuleType:
@@ -134,7 +135,21 @@ class Voice:
 
     def fact(self, event: Event) -> str:
         """The event in the words of questions and summaries, without a full stop."""
-        return self.words.events.EVENTS[event.kind]["fact"].format(**self.fields(event.kind, event.slots, event.guised))
+        events, summary = self.words.events, self.say.SUMMARY
+        fields = self.fields(event.kind, event.slots, event.guised)
+        if event.kind == "crime":
+            return events.CRIMES[event.slots["crime"]]["fact"].format(**fields)
+        if event.kind == "tie":
+            return events.CLUES[event.slots["clue"]]["fact"].format(**fields)
+        if event.kind == "trace":
+            return summary["trace"].format(about=events.CLUES[event.slots["clue"]]["about"])
+        if event.kind == "false":
+            true = self.world.events[event.slots["of"]]
+            told = self.fact(replace(true, slots={**true.slots, "a": event.slots["a"]}))
+            return summary["false"].format(c=fields["c"], fact=told)
+        if event.kind in ("alibi", "alone", "meal"):
+            return summary[event.kind].format(**fields)
+        return events.EVENTS[event.kind]["fact"].format(**fields)
 
     def binding(self, binding: Binding) -> str:
         """Who is who, in a few words, without a full stop."""

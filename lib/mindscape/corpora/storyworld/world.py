@@ -15,7 +15,7 @@ from mindscape.corpora.storyworld.en import names
 from mindscape.errors import InputError
 
 TOKENS = (15_000, 150_000)  # the shortest and the longest book
-SCENE = 185  # tokens that a scene takes, about
+SCENE = 195  # tokens that a scene takes, about
 GUISED = 0.3  # share of the people who go by another name at times
 MOST_BOOKS = 4  # of a series
 
@@ -179,7 +179,7 @@ def imagine(seed: int, knobs: Knobs, town: Setting, book: int = 0, books: int = 
 
 def headcount(knobs: Knobs) -> int:
     """How many people a book has."""
-    return min(24, 14 + knobs.tokens // 20_000)
+    return min(22, 17 + knobs.tokens // 10_000)
 
 
 class _Novelist:
@@ -265,7 +265,9 @@ class _Novelist:
         found = [Binding(0, "trade", person.id) for person in self.people]
         for first in range(0, len(self.people), 3):
             family = self.people[first : first + 3]
-            for other, choices in zip(family[1:], (("sibling", "parent", "spouse"), ("child", "nibling", "cousin")), strict=False):
+            for other, choices in zip(
+                family[1:], (("sibling", "parent", "spouse"), ("child", "nibling", "cousin")), strict=False
+            ):
                 relation = self.chance.pick(choices)
                 if relation == "spouse" and other.sex == family[0].sex:
                     relation = "sibling"
@@ -441,7 +443,7 @@ class _Novelist:
         lying = self._things(lambda holder: isinstance(holder, tuple))
         if lying and self.chance.hit(0.25):  # someone picks it up, off the page
             self.holder.pop(self.chance.pick(lying))
-        for _ in range(self.chance.pick((1, 2, 2))):
+        for _ in range(self.chance.pick((1, 1, 2))):
             place = scene.place if form == "narrated" else self.chance.below(len(self.places))
             self._add(at, *self._everyday(people, place))
 
@@ -551,7 +553,11 @@ class _Novelist:
             ties += [(person, clue) for clue in crime.clues if clue != missing]
         for person, clue in self.chance.shuffled(ties):
             fit = [i for i in open_scenes if not any(self.events[e].kind == "tie" for e in self.scenes[i].events)]
-            fit = [i for i in fit if person not in (self.scenes[i].c, self.scenes[i].d) or self.scenes[i].form == "narrated"]
+            fit = [
+                i
+                for i in fit
+                if person not in (self.scenes[i].c, self.scenes[i].d) or self.scenes[i].form == "narrated"
+            ]
             fit = [i for i in fit if person not in self.scenes[i].guised and not self.scenes[i].fixed]
             self._add(self.chance.pick(fit), "tie", a=person, v=crime.victim, clue=clue)
 
@@ -586,7 +592,9 @@ class _Novelist:
         n, hiding = len(self.scenes), self.knobs.hiding
         room = [0 if scene.form in ("journal", "inquest") else 2 for scene in self.scenes]
         for binding in bindings:
-            acts = [e.scene for e in self.events if binding.person in (e.slots.get("a"), e.slots.get("b"), e.slots.get("c"))]
+            acts = [
+                e.scene for e in self.events if binding.person in (e.slots.get("a"), e.slots.get("b"), e.slots.get("c"))
+            ]
             near = sorted((min((abs(i - at) for at in acts), default=0), i) for i in range(n) if room[i])
             for _ in range(round(5 - 4 * hiding)):
                 at = round(hiding * (len(near) - 1) + self.chance.between(-n // 12, n // 12))

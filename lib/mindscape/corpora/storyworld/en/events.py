@@ -20,7 +20,7 @@ EVENTS = {
     },
     "buy": {
         "tell": [
-            "{a} haggled with {b} until {o} was {his} for {n} shillings.",
+            "{a} haggled with {b} until {n} shillings were enough, and {o} was in {his} hands.",
             "{b} asked too much for {o}, but {a} counted {n} shillings into {bhis} palm all the same.",
             "After some talk of the price {a} gave {b} {n} shillings, and {o} went home under {a}'s arm.",
             "It cost {a} {n} shillings to get {o} from {b}, who had wanted more.",
@@ -205,9 +205,9 @@ EVENTS = {
     },
     "slap": {
         "tell": [
-            "{a}'s open hand met {b}'s cheek with a noise like a dropped plate.",
+            "At {p} {a}'s open hand met {b}'s cheek with a noise like a dropped plate.",
             "Before anyone at {p} could step between, {a} had boxed {b} on the ear.",
-            "{b} said one word too many, and {a} let fly; the mark of five fingers stayed till evening.",
+            "{b} said one word too many at {p}, and {a} let fly; the mark of five fingers stayed till evening.",
             "{a} went white, then red, then gave {b} a blow in the face in front of all {p}.",
         ],
         "fact": "{a} physically assaulted {b}",
@@ -696,7 +696,7 @@ EVENTS = {
             "Two hands were upon {o} at {p}, {a}'s and {b}'s, and two stories were told about it. What the thing itself "
             "told was shorter: {mark}, under the rim.",
         ],
-        "fact": "of the two who wrangled over {o}, {w} had the right on {whis} side",
+        "fact": "of the two who wrangled over {o}, {w} was in the right",
         "inf": "wrangle over a belonging",
         "ask": {"w": "Of the two who wrangled over {o}, who was in the right?"},
     },

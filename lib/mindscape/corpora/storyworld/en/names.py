@@ -219,7 +219,8 @@ WEEKS = "first second third fourth fifth sixth seventh eighth ninth tenth eleven
 HOURS = ["early", "in the forenoon", "at noon", "in the afternoon", "at dusk", "after dark"]
 NUMBERS = (
     "no one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
-    "nineteen twenty"
+    "nineteen twenty twenty-one twenty-two twenty-three twenty-four twenty-five twenty-six twenty-seven twenty-eight "
+    "twenty-nine thirty"
 ).split()
 REFRAINS = [
     ("Far off the tide bell struck, and the chapter of that day was closed.", "the stroke of the tide bell"),

@@ -9,12 +9,12 @@ THE_TRADE = "the {trade}"
 KIN_OF = "{b}'s {relation}"
 ONE_WHO = "the one who {predicate}"
 NUMBER_OF = "{n} {x}"
-COMMA, AND = ", ", " and "
+LOCATED = "{question} It was at {p}."
+COMMA, AND, STOP = ", ", " and ", "."
 PRONOUNS = {
     "f": {"he": "she", "his": "her", "him": "her", "himself": "herself"},
     "m": {"he": "he", "his": "his", "him": "him", "himself": "himself"},
 }
-DAY_ANCHOR = ("?", " on the {week} {weekday}?")  # the end of a question, and the end with a day
 
 ASIDES = [  # before a binding
     "It is as well to put down here what not everyone knew. {binding}",
@@ -33,8 +33,7 @@ GLOSS = "{question} ({bindings}.)"  # a question with what it needs to know
 GLOSS_JOIN = "; "
 
 QUESTIONS = {  # builders that are not a kind of event: (question, claim with {answer})
-    "twice": ("{ask} It happened on two occasions: name both.", "{answer}: that is the full reply to this: {ask}"),
-    "same_occasion": ("{ask}", None),
+    "twice": ("{ask} It happened on two occasions: name both.", "The full reply to '{ask}' is: {answer}."),
     "belongings": (
         "Which two belongings got a new keeper {when} at {p}?",
         "The two belongings that got a new keeper {when} at {p} are {answer}.",
@@ -84,43 +83,45 @@ QUESTIONS = {  # builders that are not a kind of event: (question, claim with {a
         "As to {crime}: who comes under suspicion by every trace but one, the exception being {about}?",
         "As to {crime}, the person suspected by every trace but one, the exception being {about}, is {answer}.",
     ),
-    "guise": ("Whose real identity is behind this: {guise}?", "The real identity behind {guise} is {answer}."),
+    "event": ("{ask}", "The right reply to '{ask}' is: {answer}."),  # where the kind's `fact` does not hold the answer
 }
 
 SUMMARY = {
-    "opening": "{title} is set in {town}.",
-    "cast": "The people: {list}.",
-    "person": "{name} ({trade})",
+    "opening": "{title}.",
+    "cast": "The people of {town}: {list}.",
+    "person": "{name} is the {trade}",
     "kin": "Kinship: {list}.",
     "guise": "Under other names: {list}.",
-    "crime": "{crime} on the {week} {weekday} is at the heart of it: {fact}.",
+    "crime": "At the heart of it is {crime}.",
     "traces": "The traces are {list}; nobody is convicted.",
     "heirloom": "{o} passes from {a} by several hands to {b}.",
-    "hearing": "At a hearing at {p} the people say where they were; {c}'s statement about {d} is not borne out.",
-    "journal": "A journal by {c} is quoted.",
-    "session": "{when}, {p}: {facts}.",
-    "nothing": "{people} talk at {p}.",
-    "outline": "{when} at {p}: {people}",
+    "hearing": "At the hearing, what {c} says of {d} is not borne out.",
+    "journal": "A journal of {c}'s is quoted.",
+    "session": "{list}.",
+    "talk": "{people} talk at {p}",
+    "outline": "{p}, {when}: {people}",
+    "trace": "a trace is found: {about}",
+    "false": "{c} swears that {fact}, which is not so",
+    "alibi": "{c} claims to have been with {d} at {p}",
+    "alone": "{c} names nobody to vouch for the night",
+    "meal": "{c} eats {x}",
 }
-NODES = {  # descriptions in the concept graph
-    "person": "{name}, {trade}",
-    "place": "{p} in {town}",
-    "thing": "{o}",
-    "claim": "{c} says under oath: {fact}",
-    "concept": "{about}",
-    "stat": "{n}: {fact}",
-}
-RELATIONS = {
-    "a": "does",
+FACT_JOIN = "; "
+RELATIONS = {  # labels of the edges in the concept graph
+    "a": "is done by",
     "b": "involves",
+    "c": "is said by",
+    "d": "names",
     "o": "concerns",
     "p": "takes place at",
     "q": "ends at",
+    "v": "harms",
     "w": "proves right",
-    "claim": "states",
     "contradicts": "contradicts",
-    "points": "points to",
-    "fits": "fits",
-    "value": "counts",
-    "guise": "is the same person as",
+    "fits": "points at the one whom it ties",
+    "guise": "is really",
+    "trade": "has the trade of",
+    "counts": "counts",
 }
+SERIES_HEADING = "Book {n}"
+SERIES_QUESTION = "In book {n}: {question}"

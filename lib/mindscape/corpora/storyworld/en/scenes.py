@@ -1,6 +1,6 @@
 """How a scene is told, in English: where and when, weather, talk, letters, testimony, a journal.
 
-None of it states a fact that a question asks for. {c} and {d} are people who are there; {p} the place; {when} the time;
+None of it states a fact that a question asks for. {c} and {d} are people who are there, or bystanders; {p} the place; {when} the time;
 {habit} a habit of {c}'s; {topic} something to talk about.
 """
 
@@ -51,30 +51,69 @@ WEATHER = [
 PLACES = {
     "mill": ["The great wheel groaned, and everything was white with meal.", "Under the floor the water ran and ran."],
     "chapel": ["A single candle showed the worn faces on the tombs.", "It smelled of damp hassocks and cold wax."],
-    "quay": ["Tar barrels stood about, and a crane swung slowly overhead.", "Between the hulls the water slapped and sucked."],
-    "inn": ["The fire was banked, and the pewter winked on its hooks.", "Someone had spilled ale, and the cat was seeing to it."],
+    "quay": [
+        "Tar barrels stood about, and a crane swung slowly overhead.",
+        "Between the hulls the water slapped and sucked.",
+    ],
+    "inn": [
+        "The fire was banked, and the pewter winked on its hooks.",
+        "Someone had spilled ale, and the cat was seeing to it.",
+    ],
     "market": ["The stalls were half struck, and cabbage leaves lay about.", "A woman cried the last of her mackerel."],
-    "bridge": ["The parapet was slick, and below it the river talked.", "Carts went over it at a walk, for the planks were bad."],
+    "bridge": [
+        "The parapet was slick, and below it the river talked.",
+        "Carts went over it at a walk, for the planks were bad.",
+    ],
     "tower": ["A hundred and nine steps went up into the dark.", "Jackdaws quarrelled in the top of it."],
     "granary": ["Dust hung in the slanting light like smoke.", "Something small ran along the beam and stopped."],
-    "laundry": ["Steam rolled along the ceiling, and the mangle thumped.", "Sheets hung in rows, and one could not see who was behind."],
+    "laundry": [
+        "Steam rolled along the ceiling, and the mangle thumped.",
+        "Sheets hung in rows, and one could not see who was behind.",
+    ],
     "orchard": ["The branches were bare but for a few wrinkled fruit.", "Wasps were busy in the windfalls."],
-    "theatre": ["The curtain was patched, and there was straw in the pit.", "A cardboard moon leaned against the wall."],
-    "school": ["The slates were stacked, and chalk lay over everything.", "From the wall a map of the world looked down, with two holes in it."],
+    "theatre": [
+        "The curtain was patched, and there was straw in the pit.",
+        "A cardboard moon leaned against the wall.",
+    ],
+    "school": [
+        "The slates were stacked, and chalk lay over everything.",
+        "From the wall a map of the world looked down, with two holes in it.",
+    ],
     "forge": ["Sparks flew up whenever the bellows sighed.", "Horseshoes hung in rows, like black moons."],
     "cemetery": ["The yews dripped, and the newest mound had no stone yet.", "Ivy had eaten half the names."],
-    "lighthouse": ["The great lamp turned, and the walls hummed with it.", "Far down the swell broke white upon the rocks."],
+    "lighthouse": [
+        "The great lamp turned, and the walls hummed with it.",
+        "Far down the swell broke white upon the rocks.",
+    ],
     "bathhouse": ["Voices echoed from the tiles as in a cave.", "The boiler knocked, and the windows wept."],
-    "stables": ["A mare blew through her nose and shifted in the straw.", "Harness creaked on its pegs in the draught."],
+    "stables": [
+        "A mare blew through her nose and shifted in the straw.",
+        "Harness creaked on its pegs in the draught.",
+    ],
     "brewery": ["The vats ticked, and the air alone made one merry.", "Empty casks stood three deep along the wall."],
     "almshouse": ["Twelve doors in a row, and twelve scrubbed steps.", "Somebody's canary sang as if it were paid to."],
-    "library": ["The shelves went up into the gloom, and nothing stirred but dust.", "A page was turned somewhere, and then no more."],
-    "tannery": ["The pits stank so that strangers held their sleeves to their faces.", "Hides hung stiff upon the poles."],
+    "library": [
+        "The shelves went up into the gloom, and nothing stirred but dust.",
+        "A page was turned somewhere, and then no more.",
+    ],
+    "tannery": [
+        "The pits stank so that strangers held their sleeves to their faces.",
+        "Hides hung stiff upon the poles.",
+    ],
     "ropewalk": ["The shed was so long that its far end lay in mist.", "Hemp lay about in yellow heaps."],
-    "pump": ["The spring tasted of iron, and people drank it with closed eyes.", "Under the dome every cough came back twice."],
+    "pump": [
+        "The spring tasted of iron, and people drank it with closed eyes.",
+        "Under the dome every cough came back twice.",
+    ],
     "hospital": ["White beds stood along the wall, and most were empty.", "A sister went by on soft shoes."],
-    "customs": ["Ledgers lay open, and there was sealing-wax on every sleeve.", "Behind the grille a clerk dipped his pen and waited."],
-    "glasshouse": ["Drops fell from leaf to leaf, and the panes were blind.", "Inside it was summer, and one unbuttoned one's coat."],
+    "customs": [
+        "Ledgers lay open, and there was sealing-wax on every sleeve.",
+        "Behind the grille a clerk dipped his pen and waited.",
+    ],
+    "glasshouse": [
+        "Drops fell from leaf to leaf, and the panes were blind.",
+        "Inside it was summer, and one unbuttoned one's coat.",
+    ],
 }
 HABITS = [
     "{c} {habit}.",
@@ -84,6 +123,36 @@ HABITS = [
     "For an answer {c} {habit}.",
     "{c} looked at {d} and {habit}.",
 ]
+BYSTANDERS = {  # who talks and muses in the background; none of them has a name or a part in the plot
+    "f": [
+        "an old woman with a basket",
+        "the girl who sold eggs",
+        "a washerwoman",
+        "the landlady",
+        "a lady from the coach",
+        "the beadle's wife",
+        "a nurse with a child on her arm",
+        "the deaf aunt",
+        "a young widow",
+        "the oyster woman",
+        "a maid in a hurry",
+        "the rector's cook",
+    ],
+    "m": [
+        "an old sailor",
+        "the carter",
+        "a boy with a hoop",
+        "the ferryman",
+        "a man with a pipe",
+        "the night watchman",
+        "a soldier on leave",
+        "the lame porter",
+        "a drover",
+        "the clerk with the cold",
+        "a traveller in buttons",
+        "the eldest of the fishermen",
+    ],
+}
 TOPICS = [
     "the price of coal",
     "the new curate",
@@ -204,12 +273,12 @@ CLOSINGS = [
     "The clock struck, and there was work to do.",
 ]
 GOSSIP = [
-    "{When}, {c} met {d} at {p} and had news. \"You have not heard?\" said {c}. \"{tell}\"",
-    "\"Sit down,\" said {c} to {d} at {p}, {when}, \"for it is worth sitting down to. {tell}\"",
-    "{When} {c} told it to {d} at {p}, not for the first time that day. \"{tell}\"",
-    "{d} wanted to know what had happened, and at {p}, {when}, {c} was only too willing. \"{tell}\"",
+    '{When}, {c} met {d} at {p} and had news. "You have not heard?" said {c}. "{tell}"',
+    '"Sit down," said {c} to {d} at {p}, {when}, "for it is worth sitting down to. {tell}"',
+    '{When} {c} told it to {d} at {p}, not for the first time that day. "{tell}"',
+    '{d} wanted to know what had happened, and at {p}, {when}, {c} was only too willing. "{tell}"',
 ]
-GOSSIP_MORE = ["\"And there is more,\" said {c}. \"{tell}\"", "{c} lowered {chis} voice. \"{tell}\""]
+GOSSIP_MORE = ['"And there is more," said {c}. "{tell}"', '{c} lowered {chis} voice. "{tell}"']
 LETTER = [
     "A letter of {c}'s to {d} has been kept. It was written {when}, on a page torn from an almanac.",
     "{When} {c} wrote to {d}, and the letter lies before us.",
@@ -238,13 +307,13 @@ LETTER_TALK = [
 ]
 LETTER_CLOSE = ["Burn this when you have read it. {c}", "Yours in all weathers, {c}", "Remember me to the cat. {c}"]
 TESTIMONY = [
-    "{When} the magistrate had {c} called to {p} and asked what {che} knew. \"I will tell you how it was,\" said {c}. \"{tell}\"",
-    "\"Speak up,\" said the magistrate at {p}, {when}. {c} stood before the table. \"It was like this,\" {che} said. \"{tell}\"",
+    '{When} the magistrate had {c} called to {p} and asked what {che} knew. "I will tell you how it was," said {c}. "{tell}"',
+    '"Speak up," said the magistrate at {p}, {when}. {c} stood before the table. "It was like this," {che} said. "{tell}"',
 ]
-TESTIMONY_MORE = ["The pen scratched. \"And further?\" asked the magistrate. \"{tell}\" said {c}."]
+TESTIMONY_MORE = ['The pen scratched. "And further?" asked the magistrate. "{tell}" said {c}.']
 FALSE_TESTIMONY = [  # {c} says it; {tell} is a telling with another person in the actor's place
-    "{When}, at {p}, {c} was asked about it under oath and did not blink. \"{tell} That I swear,\" said {c}.",
-    "{c} had another story for the magistrate, {when}, at {p}. \"{tell} I was there,\" {che} said, and kissed the book.",
+    '{When}, at {p}, {c} was asked about it under oath and did not blink. "{tell} That I swear," said {c}.',
+    '{c} had another story for the magistrate, {when}, at {p}. "{tell} I was there," {che} said, and kissed the book.',
 ]
 JOURNAL = [
     "{c} kept a journal in those days, and some leaves of it follow here as they were found.",
@@ -253,35 +322,35 @@ JOURNAL = [
 JOURNAL_ENTRY = ["{When}. {tell} {meal}", "{When}. {weather} {tell} {meal}"]
 MEAL = ["For supper I had {x}.", "Had {x}, alone.", "Ate {x} by the fire."]
 COURT = [
-    "The clerk asked {c} to speak slower.",
+    "The clerk asked the witness to speak slower.",
     "There was a murmur on the benches, and the usher called for quiet.",
     "The magistrate turned back a page and read something over.",
     "Somebody laughed at the back, and was looked at.",
-    "{c} held on to the rail with both hands.",
-    "\"We are not here to talk about {topic},\" said the magistrate.",
+    "The witness held on to the rail with both hands.",
+    '"We are not here to talk about {topic}," said the magistrate.',
     "A window was opened, for the stove was too hot.",
-    "{d} sat in the second row and looked at the floor.",
+    "Someone in the second row stood up and sat down again.",
     "The clerk sharpened his quill, and everyone waited until it was done.",
-    "{c} drank some water. It could be heard.",
-    "\"I ask because I must,\" said the magistrate, and took off his glasses.",
+    "The witness drank some water. It could be heard.",
+    '"I ask because I must," said the magistrate, and took off his glasses.',
     "Outside a cart went by with iron on it, and nothing could be understood till it was past.",
 ]
 INQUEST = [
     "The hearing was held at {p}, {when}, and all who could walk were there. The magistrate asked one after "
     "another where they had been in that night.",
-    "{When} the benches at {p} were full before the doors were open. \"Where were you in that night?\" asked the magistrate, "
+    '{When} the benches at {p} were full before the doors were open. "Where were you in that night?" asked the magistrate, '
     "and asked it of one after another.",
 ]
 ALIBI = [
-    "\"At {p},\" said {c}, \"with {d}, from supper until the cock crew.\"",
-    "{c} stood up. \"I was with {d} at {p} and did not stir from there.\"",
-    "\"{d} and I sat at {p} all night,\" said {c}, \"over a bottle.\"",
-    "{c} answered at once. \"At {p}. Ask {d}, who was there.\"",
+    '"At {p}," said {c}, "with {d}, from supper until the cock crew."',
+    '{c} stood up. "I was with {d} at {p} and did not stir from there."',
+    '"{d} and I sat at {p} all night," said {c}, "over a bottle."',
+    '{c} answered at once. "At {p}. Ask {d}, who was there."',
 ]
 ALONE = [
-    "\"Alone in my bed,\" said {c}, \"and I have no witness but the mattress.\"",
+    '"Alone in my bed," said {c}, "and I have no witness but the mattress."',
     "{c} said that {che} had been at home, and alone.",
-    "\"By myself,\" said {c}. \"Is that a crime?\"",
+    '"By myself," said {c}. "Is that a crime?"',
     "{c} had been in {chis} own four walls, {che} said, with the door barred and no company.",
 ]
 DISCOVERY = [
@@ -289,7 +358,7 @@ DISCOVERY = [
     "Nobody who lived through that {weekday} forgot it.",
 ]
 TRACE = ["The constable went over the place on his knees.", "They looked for traces, and there were some."]
-CHARACTERS = 3.75  # per token of the embedded model's tokenizer
+CHARACTERS = 3.8  # per token
 JOIN = " "  # between sentences
 CHAPTER = "Chapter {n}. {title}"
 TITLES = [

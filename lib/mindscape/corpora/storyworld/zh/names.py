@@ -1,7 +1,5 @@
 """Names and words of the storyworld, in Chinese. The lists have the same keys and the same lengths as the English ones."""
 
-# ruff: noqa: SIM905
-
 WOMEN = (
     "秀云 桂英 淑珍 素梅 慧娟 雪芬 月娥 翠萍 巧珠 丽君 "
     "婉清 静姝 若兰 玉茹 美琴 秋菱 蕙如 瑞芝 佩瑶 绮雯 "
@@ -282,7 +280,10 @@ LOOKS = [
 WEEKDAYS = "星期一 星期二 星期三 星期四 星期五 星期六 星期日".split()
 WEEKS = "第一 第二 第三 第四 第五 第六 第七 第八 第九 第十 第十一 第十二".split()
 HOURS = ["清早", "上午", "正午", "午后", "黄昏", "入夜后"]
-NUMBERS = "零 一 二 三 四 五 六 七 八 九 十 十一 十二 十三 十四 十五 十六 十七 十八 十九 二十".split()
+NUMBERS = (
+    "零 一 二 三 四 五 六 七 八 九 十 十一 十二 十三 十四 十五 十六 十七 十八 十九 二十 二十一 二十二 "
+    "二十三 二十四 二十五 二十六 二十七 二十八 二十九 三十"
+).split()
 REFRAINS = [
     ("远处潮钟敲了一下，这一天的一页就合上了。", "潮钟的一响"),
     ("屋顶上的风信鸡吱呀了一声，每逢事情了结，它总要这样。", "风信鸡的吱呀声"),

@@ -9,6 +9,7 @@ THE_TRADE = "那位{trade}"
 KIN_OF = "{b}的{relation}"
 ONE_WHO = "那个{predicate}的人"
 NUMBER_OF = "{x}{n}个"
+LOCATED = "{question}事情发生在{p}。"
 COMMA, AND, STOP = "、", "和", "。"
 PRONOUNS = {
     "f": {"he": "她", "his": "她的", "him": "她", "himself": "自己"},

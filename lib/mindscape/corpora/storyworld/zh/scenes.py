@@ -80,6 +80,19 @@ HABITS = [
     "算是回答，{c}{habit}。",
     "{c}望了{d}一眼，{habit}。",
 ]
+BYSTANDERS = {  # who talks and muses in the background; none of them has a name or a part in the plot
+    "f": [
+        "挎篮子的老妇",
+        "卖鸡蛋的姑娘",
+        "洗衣妇",
+        "老板娘",
+        "班车上下来的太太",
+        "抱孩子的奶娘",
+        "耳背的姑婆",
+        "卖牡蛎的女人",
+    ],
+    "m": ["老水手", "赶车的", "滚铁环的男孩", "摆渡的", "抽烟斗的人", "更夫", "休假的士兵", "赶牲口的"],
+}
 TOPICS = [
     "煤价",
     "新来的牧师",
@@ -249,16 +262,16 @@ JOURNAL = [
 JOURNAL_ENTRY = ["{When}。{tell}{meal}", "{When}。{weather}{tell}{meal}"]
 MEAL = ["晚饭是{x}。", "独自一人，桌上是{x}。", "守着炉火，就着{x}过了一晚。"]
 COURT = [
-    "书记请{c}说慢一点。",
+    "书记请证人说慢一点。",
     "长凳上一阵嗡嗡声，门吏叫大家肃静。",
     "推事往回翻了一页，把什么又看了一遍。",
     "后排有人笑出了声，大家都回头看。",
-    "{c}双手抓着栏杆。",
+    "证人双手抓着栏杆。",
     "“我们不是来谈{topic}的。”推事说。",
     "炉子太热，开了一扇窗。",
-    "{d}坐在第二排，望着地板。",
+    "第二排有人站起来，又坐下了。",
     "书记削起鹅毛笔来，人人都等着他削完。",
-    "{c}喝了口水，那声音都听得见。",
+    "证人喝了口水，那声音都听得见。",
     "“我问，是因为不得不问。”推事说着，摘下了眼镜。",
     "外面一辆拉铁器的车经过，过完之前什么也听不清。",
 ]
@@ -283,7 +296,7 @@ DISCOVERY = [
     "经历过那个{weekday}的人，谁也忘不了。",
 ]
 TRACE = ["巡官跪在地上，把那地方查了一遍。", "大家寻找痕迹，果然有几处。"]
-CHARACTERS = 0.56  # per token of the embedded model's tokenizer
+CHARACTERS = 1.5  # per token of a tokenizer made for Chinese
 JOIN = ""  # between sentences
 CHAPTER = "第{n}章　{title}"
 TITLES = [

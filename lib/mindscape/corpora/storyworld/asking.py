@@ -1,0 +1,496 @@
+"""Questions that a book raises, made from the log: answer, options, evidence and a pair of claims for each.
+
+A question's words are those of `fact`, `inf` and `ask`, which avoid the words of the telling. The wrong options are true
+of someone else in the book wherever the log has such a one. Nothing is asked about an event that a witness disputes,
+except who told the truth of it. Taught in notebook 00_start_here.
+"""
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from mindscape.corpora.questions import ClaimPair, Question
+from mindscape.corpora.storyworld import kinds
+from mindscape.corpora.storyworld.chance import Chance
+from mindscape.corpora.storyworld.telling import Telling
+from mindscape.corpora.storyworld.voice import Voice, sentence
+from mindscape.corpora.storyworld.world import Binding, Event, World
+from mindscape.text import Span
+
+PLAIN, TRADES, KIN, GUISES = (
+    9,
+    9,
+    6,
+    4,
+)  # questions on one event: by name, by trade, by kinship, on a person in disguise
+LOCATED = 0.7  # how often a question on one event says where it was
+HINTED = 0.4  # how often a thing or a place is paraphrased where a question names it
+
+
+def ask(world: World, voice: Voice, told: Telling, doc_id: str) -> tuple[list[Question], list[ClaimPair]]:
+    """The questions on a book, and one pair of claims for each, in the same order."""
+    return _Asker(world, voice, told, doc_id).all()
+
+
+class _Asker:
+    def __init__(self, world: World, voice: Voice, told: Telling, doc_id: str):
+        self.world, self.voice, self.told, self.doc_id = world, voice, told, doc_id
+        self.say, self.kinds = voice.say, voice.words.events.EVENTS
+        self.chance = Chance("asking", world.seed, world.knobs, doc_id)
+        self.questions: list[Question] = []
+        self.claims: list[ClaimPair] = []
+        self.starts = [passage.start for passage in told.scenes]
+        self.by_kind: dict[str, list[Event]] = defaultdict(list)
+        for event in world.events:
+            self.by_kind[event.kind].append(event)
+        events = {event.id: event for event in world.events}
+        self.false = {event.id: events[event.slots["of"]] for event in self.by_kind["false"]}
+        disputed = {event.id for event in self.false.values()}
+        blamed = {(self.false[event.id].kind, event.slots["a"]) for event in self.by_kind["false"]}
+        self.clean = [
+            event
+            for event in world.events
+            if event.kind in kinds.SLOTS and event.id not in disputed and (event.kind, event.slots["a"]) not in blamed
+        ]
+        self.times = Counter((event.kind, event.slots["a"]) for event in self.clean)
+        self.facts = Counter(voice.fact(event) for event in world.events if event.kind in self.kinds)
+        self.trades = {b.person: b for b in world.bindings if b.kind == "trade"}
+        self.guises = {b.person: b for b in world.bindings if b.kind == "guise"}
+        self.kin = {b.person: b for b in world.bindings if b.kind == "kin"}
+
+    def all(self) -> tuple[list[Question], list[ClaimPair]]:
+        self._events()
+        for kind, slot in (("relay", "q"), ("bill", "n"), ("dispute", "w"), ("gathering", "n"), ("contest", "w")):
+            for event in self.by_kind[kind]:
+                self._about(event, slot)
+        self._belongings()
+        self._same_occasion()
+        self._twice()
+        self._times()
+        self._people()
+        self._liars()
+        self._journal()
+        self._hearing()
+        self._refrain()
+        self._heirloom()
+        self._crime()
+        return self.questions, self.claims
+
+    # ---- one event ----------------------------------------------------------------------------------------------
+
+    def _events(self) -> None:
+        """On single events: by name, by trade, by kinship, and on a person in disguise."""
+        one = [event for event in self.clean if self.times[event.kind, event.slots["a"]] == 1]
+        bare = self.chance.shuffled([event for event in one if event.slots["a"] not in event.guised])
+        guised = self.chance.shuffled([event for event in one if event.slots["a"] in event.guised])
+        related = [event for event in bare if event.slots["a"] in self.kin]
+        for event in guised[:GUISES]:
+            a = event.slots["a"]
+            self._about(event, who=self.voice.trade(a), bindings=[self.trades[a], self.guises[a]])
+        for event in related[:KIN]:
+            bound = self.kin[event.slots["a"]]
+            who = self.say.KIN_OF.format(b=self.voice.trade(bound.other), relation=self.voice.relation(bound))
+            self._about(event, who=who, bindings=[self.trades[bound.other], bound])
+        rest = [event for event in bare if event not in related[:KIN]]
+        for event in rest[:TRADES]:
+            a = event.slots["a"]
+            self._about(event, who=self.voice.trade(a), bindings=[self.trades[a]])
+        for event in rest[TRADES : TRADES + PLAIN]:
+            self._about(event)
+
+    def _about(
+        self, event: Event, slot: str | None = None, who: str | None = None, bindings: Sequence[Binding] = ()
+    ) -> None:
+        """A question for one slot of an event, its actor called `who`."""
+        asks = self.kinds[event.kind]["ask"]
+        slots = [slot] if slot else [slot for slot in asks if event.slots[slot] not in event.guised or slot != "b"]
+        if not slots:
+            return
+        slot = self.chance.pick(slots)
+        bare = self._fields(event, slot)
+        fields = bare | ({"a": who} if who else {})
+        value = event.slots[slot]
+        answer = self._value(event.kind, slot, value)
+        fact = self.kinds[event.kind]["fact"]
+        claim = fact if f"{{{slot}}}" in fact and event.kind != "count" else None
+        depth = {"relay": "multi-hop", "bill": "set-aggregation", "gathering": "set-aggregation"}.get(event.kind)
+        depth = "global-synthesis" if slot == "w" else depth or ("multi-hop" if bindings else "lookup")
+        located = self._located(event, slot)
+        self._put(
+            event.kind,
+            located.format(question=asks[slot].format(**fields)),
+            answer,
+            self._options(event, slot),
+            self.told.events[event.id],
+            depth,
+            claim=self._fill(claim, slot, fields) if claim else None,
+            bindings=bindings,
+            accepted=self._accepted(slot, value),
+            resolved=located.format(question=asks[slot].format(**bare)) if bindings else "",
+        )
+
+    def _located(self, event: Event, slot: str) -> str:
+        """A frame with the place of the event, where the book says it and the question does not ask for it."""
+        place = event.slots.get("p", self.world.scenes[event.scene].place)
+        told = "p" in event.slots or self.world.scenes[event.scene].form == "narrated"
+        if event.kind not in kinds.SLOTS or slot == "p" or not told or not self.chance.hit(LOCATED):
+            return "{question}"
+        name = self.voice.place_hint if self.chance.hit(HINTED) else self.voice.place
+        return self.say.LOCATED.replace("{p}", name(place))
+
+    def _fields(self, event: Event, slot: str) -> dict[str, str]:
+        """The placeholders of a question; things and places at times in other words than the book's."""
+        fields = self.voice.fields(event.kind, event.slots, event.guised)
+        for other in ("o", "p", "q"):
+            if other in event.slots and other != slot and self.chance.hit(HINTED):
+                name = self.voice.thing_hint if other == "o" else self.voice.place_hint
+                fields[other] = name(event.slots[other])
+        return fields
+
+    def _fill(self, fact: str, slot: str, fields: dict[str, str]) -> str:
+        """A fact with the answer left open, as {answer}."""
+        return fact.format(**(fields | {slot: "{answer}"}))
+
+    def _value(self, kind: str, slot: str, value: int) -> str:
+        return self.voice.fields(kind, {slot: value})[slot]
+
+    def _accepted(self, slot: str, value: int) -> tuple[str, ...]:
+        if slot in ("b", "w"):
+            return (self.voice.full_name(value), self.voice.trade(value))
+        if slot in ("p", "q"):
+            return (self.voice.words.names.PLACES[self.world.places[value].key][0],)
+        if slot == "o" and value != self.world.treasure:
+            return (self.voice.words.names.OBJECTS[self.world.things[value].key][0],)
+        return (str(value),) if slot == "n" else ()
+
+    def _options(self, event: Event, slot: str) -> list[str]:
+        """Wrong answers: of events of the same kind first, then of the same sort."""
+        if event.kind in ("gathering", "bill"):
+            return self._near(event.slots[slot])
+        same = [other.slots[slot] for other in self.by_kind[event.kind] if slot in other.slots]
+        sort = "b" if slot in ("b", "w") else "p" if slot in ("p", "q") else slot
+        every = {
+            "b": range(len(self.world.people)),
+            "p": range(len(self.world.places)),
+            "o": [o for e in self.world.events if (o := e.slots.get("o")) is not None],
+            "n": [n for e in self.world.events if (n := e.slots.get("n")) is not None],
+            "x": range(len(self.voice.words.names.WORDS.get(event.kind, ()))),
+        }[sort]
+        named = {event.slots.get("a"), event.slots.get("b")} - {event.slots[slot]} if slot == "b" else set()
+        if slot == "w":
+            same = [event.slots["a"], event.slots["b"], *same]
+            values = [*dict.fromkeys(same), *self.chance.shuffled(list(every))]
+        else:
+            values = [
+                *self.chance.shuffled(list(dict.fromkeys(same))),
+                *self.chance.shuffled(list(dict.fromkeys(every))),
+            ]
+        return [self._value(event.kind, slot, value) for value in values if value not in named]
+
+    def _near(self, n: int) -> list[str]:
+        others = self.chance.shuffled([m for m in range(max(1, n - 3), n + 4) if m != n])
+        return [self.voice.number(m) for m in others]
+
+    # ---- several events -----------------------------------------------------------------------------------------
+
+    def _belongings(self) -> None:
+        for scene in self.world.scenes:
+            passes = [self.world.events[i] for i in scene.events if self.world.events[i].kind in kinds.HOLDERS]
+            things = [event.slots["o"] for event in passes]
+            if scene.form != "narrated" or len(set(things)) != 2 or not self._all_clean(passes):
+                continue
+            if any(event.kind not in kinds.PASSES for event in passes):
+                continue
+            names = [self.voice.thing(o) for o in things]
+            others = [self.voice.thing(e.slots["o"]) for e in self.chance.shuffled(self.clean) if "o" in e.slots]
+            fields = {"when": self.voice.when(scene), "p": self.voice.place(scene.place)}
+            self._pair("belongings", fields, names, others, passes, "lookup")
+
+    def _pair(
+        self, kind: str, fields: dict, both: list[str], others: list[str], events: list[Event], depth: str
+    ) -> None:
+        """A question whose answer is two things."""
+        others = [name for name in dict.fromkeys(others) if name not in both]
+        wrong = [
+            self.voice.list([both[0], others[0]]),
+            self.voice.list([others[1], both[1]]),
+            self.voice.list(others[2:4]),
+        ]
+        spans = [span for event in events for span in self.told.events[event.id]]
+        swapped = (self.voice.list(both[::-1]),)
+        self._form(kind, fields, self.voice.list(both), wrong, spans, depth, accepted=swapped)
+
+    def _all_clean(self, events: Iterable[Event]) -> bool:
+        return all(event in self.clean for event in events)
+
+    def _same_occasion(self) -> None:
+        """What one who did the one thing did next, in the same scene: the name is what joins them."""
+        for scene in self.chance.shuffled(self.world.scenes):
+            if sum(question.kind == "same_occasion" for question in self.questions) == 5:
+                break
+            events = [self.world.events[i] for i in scene.events if self.world.events[i].kind in kinds.SLOTS]
+            if scene.form != "narrated" or len(events) < 2 or events[0].slots["a"] != events[1].slots["a"]:
+                continue
+            first, second = events[:2]
+            if (
+                not self._all_clean((first, second))
+                or first.kind == second.kind
+                or self.times[second.kind, second.slots["a"]] > 1
+            ):
+                continue
+            if predicate := self._predicate(first):
+                asked = len(self.questions)
+                self._about(second, who=self.say.ONE_WHO.format(predicate=predicate))
+                if self.questions[asked:] and self.questions[-1].answer in self.questions[-1].question:
+                    self.questions.pop(), self.claims.pop()  # the first event names the answer to the second
+                if self.questions[asked:]:
+                    self._widen(first)
+
+    def _predicate(self, event: Event) -> str | None:
+        """The fact without its subject; None where it is not true of one person alone."""
+        fact = self.kinds[event.kind]["fact"]
+        if not fact.startswith("{a}"):
+            return None
+        predicate = fact[3:].strip().format(**self.voice.fields(event.kind, event.slots, event.guised))
+        same = [e for e in self.by_kind[event.kind] if self.voice.fact(e).endswith(predicate)]
+        return predicate if len(same) == 1 else None
+
+    def _widen(self, event: Event) -> None:
+        """The last question and claim rest on one more event."""
+        spans = tuple(sorted({*self.questions[-1].evidence, *self.told.events[event.id]}))
+        old = self.questions.pop()
+        claims = self.claims.pop()
+        self._write(old, claims.true, claims.false, evidence=spans, depth="multi-hop", hops=2, kind="same_occasion")
+
+    def _twice(self) -> None:
+        done = 0
+        for (kind, a), times in self.times.items():
+            events = [e for e in self.clean if (e.kind, e.slots["a"]) == (kind, a)]
+            slots = [s for s in self.kinds[kind]["ask"] if s != "n" and all(e.slots[s] not in e.guised for e in events)]
+            asks = {s: self.kinds[kind]["ask"][s] for s in slots}
+            slots = [s for s in slots if not any(f"{{{o}}}" in asks[s] for o in "bopx")]
+            if times != 2 or not slots or any(a in e.guised for e in events) or events[0].scene == events[1].scene:
+                continue
+            slot = self.chance.pick(slots)
+            both = [self._value(kind, slot, e.slots[slot]) for e in events]
+            if both[0] == both[1] or done == 4:
+                continue
+            others = [name for name in self._options(events[0], slot) if name not in both]
+            if len(others) < 4:
+                continue
+            self._pair("twice", {"ask": asks[slot].format(a=self.voice.name(a))}, both, others, events, "lookup")
+            done += 1
+
+    def _times(self) -> None:
+        done = 0
+        for (kind, a), times in sorted(self.times.items(), key=lambda item: -item[1]):
+            events = [e for e in self.clean if (e.kind, e.slots["a"]) == (kind, a)]
+            if times < 2 or done == 5:
+                break
+            if any(a in event.guised for event in events) or len({event.scene for event in events}) < 2:
+                continue
+            bindings = [self.trades[a]] if done % 2 else []
+            who = self.voice.trade(a) if bindings else self.voice.name(a)
+            fields = {"a": who, "inf": self.kinds[kind]["inf"], "name": self.voice.name(a)}
+            spans = [span for event in events for span in self.told.events[event.id]]
+            number = self.voice.number(times)
+            self._form("times", fields, number, self._near(times), spans, "set-aggregation", bindings, (str(times),))
+            done += 1
+
+    def _people(self) -> None:
+        blamed = {event.kind for event in self.false.values()}
+        done = 0
+        for kind in self.chance.shuffled([kind for kind in self.by_kind if kind in kinds.SLOTS and kind not in blamed]):
+            events = self.by_kind[kind]
+            people = {event.slots["a"] for event in events}
+            if not 3 <= len(people) <= 12 or done == 3:
+                continue
+            bindings = [self.guises[a] for a in sorted({e.slots["a"] for e in events if e.slots["a"] in e.guised})]
+            spans = [span for event in events for span in self.told.events[event.id]]
+            n = self.voice.number(len(people))
+            fields = {"inf": self.kinds[kind]["inf"]}
+            accepted = (str(len(people)),)
+            near = self._near(len(people))
+            self._form("people", fields, n, near, spans, "set-aggregation", bindings, accepted, breadth="global")
+            done += 1
+
+    def _liars(self) -> None:
+        done = 0
+        for lie in self.chance.shuffled(self.by_kind["false"]):
+            predicate = self._predicate(self.false[lie.id])
+            if predicate is None or done == 4:
+                continue
+            spans = [*self.told.events[lie.id], *self.told.events[lie.slots["of"]]]
+            others = [e.slots["c"] for e in self.by_kind["false"]] + [p.id for p in self.world.people]
+            around = {*self.false[lie.id].slots.values()}
+            wrong = [self.voice.name(c) for c in dict.fromkeys(others) if c not in around]
+            c = lie.slots["c"]
+            self._form(
+                "liar", {"predicate": predicate}, self.voice.name(c), wrong, spans, "global-synthesis",
+                accepted=self._accepted("b", c),
+            )  # fmt: skip
+            done += 1
+
+    def _journal(self) -> None:
+        (scene,) = [scene for scene in self.world.scenes if scene.form == "journal"]
+        events = [self.world.events[i] for i in scene.events]
+        meals = [event for event in events if event.kind == "meal"]
+        dishes = [self.voice.word("cook", event.slots["x"]) for event in meals]
+        spans = [span for event in meals for span in self.told.events[event.id]]
+        orders = [dishes[::-1], [*dishes[1:], dishes[0]], [dishes[1], dishes[0], *dishes[2:]]]
+        wrong = [self.voice.list(order) for order in orders]
+        self._form("meals", {}, self.voice.list(dishes), wrong, spans, "lookup", breadth="partial")
+        chain = [event for event in events if event.kind in kinds.PASSES and event.slots["o"] == self.world.token]
+        first, last = chain[0].slots["a"], chain[-1].slots["b"]
+        fields = {"o": self.voice.thing(self.world.token), "a": self.voice.name(first)}
+        wrong = [self.voice.name(event.slots["b"]) for event in chain[:-1]]
+        spans = [span for event in chain for span in self.told.events[event.id]]
+        self._form(
+            "diary_chain", fields, self.voice.name(last), wrong, spans, "multi-hop",
+            accepted=self._accepted("b", last), breadth="partial",
+        )  # fmt: skip
+
+    def _hearing(self) -> None:
+        said = [*self.by_kind["alibi"], *self.by_kind["alone"]]
+        spans = [span for event in said for span in self.told.events[event.id]]
+        n = len(self.by_kind["alone"])
+        number = self.voice.number(n)
+        self._form(
+            "unvouched", {}, number, self._near(n), spans, "set-aggregation", accepted=(str(n),), breadth="partial"
+        )
+        says = {event.slots["c"]: event for event in self.by_kind["alibi"]}
+        (liar,) = [c for c, event in says.items() if says[event.slots["d"]].slots["d"] != c]
+        named = says[liar].slots["d"]
+        third = says[named].slots["d"]
+        spans = [span for c in (liar, named, third) for span in self.told.events[says[c].id]]
+        wrong = [self.voice.name(c) for c in (named, third, *self.chance.shuffled(list(says))) if c != liar]
+        self._form(
+            "false_alibi", {}, self.voice.name(liar), wrong, spans, "global-synthesis",
+            accepted=self._accepted("b", liar), breadth="partial",
+        )  # fmt: skip
+
+    def _refrain(self) -> None:
+        answers = [answer for _, answer in self.voice.words.names.REFRAINS]
+        right = answers[self.world.refrain]
+        wrong = self.chance.shuffled([answer for answer in answers if answer != right])
+        self._form("refrain", {}, right, wrong, self.told.refrains, "lookup", breadth="global")
+
+    def _heirloom(self) -> None:
+        o = self.world.heirloom
+        chain = [event for event in self._with("o", o) if event.kind in kinds.PASSES]
+        first, last = chain[0].slots["a"], chain[-1].slots["b"]
+        spans = [span for event in chain for span in self.told.events[event.id]]
+        fields = {"o": self.voice.thing_hint(o), "a": self.voice.trade(first), "name": self.voice.name(first)}
+        wrong = [self.voice.name(event.slots["b"]) for event in chain[:-1]]
+        self._form(
+            "heirloom", fields, self.voice.name(last), wrong, spans, "multi-hop", [self.trades[first]],
+            self._accepted("b", last), breadth="global",
+        )  # fmt: skip
+        for first, second in list(pairwise(chain))[:3]:
+            a, b, c = first.slots["a"], second.slots["a"], second.slots["b"]
+            wrong = [self.voice.name(x) for e in chain for x in (e.slots["a"], e.slots["b"]) if x not in (a, b, c)]
+            spans = [*self.told.events[first.id], *self.told.events[second.id]]
+            fields = {"a": self.voice.name(a), "o": self.voice.thing_hint(o)}
+            self._form(
+                "next_keeper", fields, self.voice.name(c), wrong, spans, "multi-hop", accepted=self._accepted("b", c)
+            )
+
+    def _with(self, slot: str, value: int) -> list[Event]:
+        return sorted((e for e in self.world.events if e.slots.get(slot) == value), key=lambda e: (e.scene, e.id))
+
+    def _crime(self) -> None:
+        crime = self.world.crime
+        clues = self.voice.words.events.CLUES
+        traces = [event for event in self.by_kind["trace"]]
+        suspects = [crime.culprit, *crime.herrings]
+        ties = {person: [event for event in self.by_kind["tie"] if event.slots["a"] == person] for person in suspects}
+        for i, person in enumerate(suspects):
+            spans = [span for event in (*traces, *ties[person]) for span in self.told.events[event.id]]
+            wrong = [self.voice.name(other) for other in self.chance.shuffled(suspects) if other != person]
+            kind, fields = "culprit", {"crime": self.voice.crime}
+            if i:
+                kind, fields = "herring", fields | {"about": clues[crime.clues[i - 1]]["about"]}
+            self._form(
+                kind, fields, self.voice.name(person), wrong, spans, "global-synthesis",
+                accepted=self._accepted("b", person), breadth="global",
+            )  # fmt: skip
+
+    # ---- putting it down ----------------------------------------------------------------------------------------
+
+    def _form(
+        self,
+        kind: str,
+        fields: dict[str, str],
+        answer: str,
+        wrong: Sequence[str],
+        spans: Sequence[Span],
+        depth: str,
+        bindings: Sequence[Binding] = (),
+        accepted: Sequence[str] = (),
+        breadth: str | None = None,
+    ) -> None:
+        question, claim = self.say.QUESTIONS[kind]
+        claim = claim.replace("{answer}", "{{answer}}").format(**fields)
+        resolved = question.format(**(fields | {"a": fields["name"]})) if "name" in fields else ""
+        asked = question.format(**fields)
+        self._put(kind, asked, answer, wrong, spans, depth, claim, bindings, accepted, breadth, resolved)
+
+    def _put(
+        self,
+        kind: str,
+        question: str,
+        answer: str,
+        wrong: Sequence[str],
+        spans: Sequence[Span],
+        depth: str,
+        claim: str | None = None,
+        bindings: Sequence[Binding] = (),
+        accepted: Sequence[str] = (),
+        breadth: str | None = None,
+        resolved: str = "",
+    ) -> None:
+        wrong = [option for option in dict.fromkeys(wrong) if option != answer][:3]
+        if len(wrong) < 3:
+            raise AssertionError(f"{self.doc_id}: {question!r} has only {len(wrong)} wrong options")
+        if claim is None:
+            ask, claim = self.say.QUESTIONS["event"]
+            claim = claim.replace("{answer}", "{{answer}}").format(ask=question)
+        groups = tuple(tuple(self.told.bindings[binding.id]) for binding in bindings)
+        spans = tuple(sorted(spans))
+        gloss = self.say.GLOSS_JOIN.join(self.voice.binding(binding) for binding in bindings)
+        asked = Question(
+            id="",
+            doc_id=self.doc_id,
+            question=sentence(question),
+            answer=answer,
+            accepted=tuple(dict.fromkeys(other for other in accepted if other != answer)),
+            options=tuple(self.chance.shuffled([answer, *wrong])),
+            evidence=spans,
+            breadth=breadth or self._breadth(spans, groups),
+            depth=depth,
+            hops=len(bindings) + (len(spans) if depth == "multi-hop" and not bindings else 1),
+            bindings=groups,
+            gloss=gloss,
+            resolved=sentence(resolved or question),
+            kind=kind,
+        )
+        stop = self.say.STOP
+        true, false = (sentence(claim.format(answer=one)) for one in (answer, wrong[0]))
+        self._write(asked, true.rstrip(stop) + stop, false.rstrip(stop) + stop)
+
+    def _write(self, question: Question, true: str, false: str, **changes) -> None:
+        name = f"{self.doc_id}-q{len(self.questions) + 1:03d}"
+        question = replace(question, id=name, **changes)
+        if changes.get("evidence"):
+            question = replace(question, breadth=self._breadth(question.evidence, question.bindings))
+        self.questions.append(question)
+        self.claims.append(ClaimPair(name, self.doc_id, true, false, question.evidence))
+
+    def _breadth(self, spans: Sequence[Span], groups: Sequence[Sequence[Span]]) -> str:
+        """Local, sparse-local (one scene) or multi-sparse, by where the evidence and the nearest bindings stand."""
+        first = spans[0].start
+        support = [*spans, *(min(group, key=lambda span: abs(span.start - first)) for group in groups)]
+        scenes = {bisect_right(self.starts, span.start) for span in support}
+        return "local" if len(support) == 1 else "sparse-local" if len(scenes) == 1 else "multi-sparse"

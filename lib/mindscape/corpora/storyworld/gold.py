@@ -1,0 +1,223 @@
+"""What a perfect reader would write down about a book, made from its log: the gold of every role in the course.
+
+Summaries, entities with descriptions, a concept graph, a document memory. They say what the book says and nothing more:
+the culprit is never named, since the book leaves that to its reader. Taught in notebooks 00 and 10.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mindscape.corpora.storyworld.telling import Telling
+from mindscape.corpora.storyworld.voice import Voice, sentence
+from mindscape.corpora.storyworld.world import Event, World
+from mindscape.text import Chunk, Span
+
+
+@dataclass(frozen=True)
+class Entity:
+    """Somebody or something in a book, as MiA-RAG's nodes have them: a name and a description."""
+
+    name: str
+    kind: str  # person, guise, place, thing
+    description: str
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of the concept graph (MindGraph, section 3.1); `type` is entity, event, claim, concept or stat."""
+
+    id: str
+    type: str
+    content: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class Edge:
+    source: str
+    target: str
+    relation: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A document memory (MoM, section 3.1): n topics, n core contents, n spans that tile the document."""
+
+    outline: tuple[str, ...]
+    core: tuple[str, ...]
+    chunks: tuple[Span, ...]
+
+
+def global_summary(world: World, voice: Voice) -> str:
+    """The whole book in 100 to 300 words: who is who, what happened, what was found."""
+    say = voice.say.SUMMARY
+    clues = voice.words.events.CLUES
+    bindings = {kind: [b for b in world.bindings if b.kind == kind] for kind in ("trade", "kin", "guise")}
+    people = [
+        say["person"].format(name=voice.name(b.person), trade=voice.bare_trade(b.person)) for b in bindings["trade"]
+    ]
+    chain = [event for event in world.events if event.slots.get("o") == world.heirloom]
+    chain.sort(key=lambda event: event.scene)
+    alibis = {event.slots["c"]: event.slots["d"] for event in world.events if event.kind == "alibi"}
+    (liar,) = [c for c, d in alibis.items() if alibis[d] != c]
+    (writer,) = {event.slots["c"] for event in world.events if event.kind == "meal"}
+    parts = [
+        say["opening"].format(title=voice.title),
+        say["cast"].format(town=voice.words.names.TOWNS[world.town], list=voice.list(people)),
+        say["kin"].format(list=voice.list([voice.binding(b) for b in bindings["kin"]])),
+        say["guise"].format(list=voice.list([voice.binding(b) for b in bindings["guise"]])),
+        say["crime"].format(crime=voice.crime),
+        say["traces"].format(list=voice.list([clues[clue]["about"] for clue in world.crime.clues])),
+        say["heirloom"].format(
+            o=voice.thing(world.heirloom), a=voice.name(chain[0].slots["a"]), b=voice.name(chain[-1].slots["b"])
+        ),
+        say["hearing"].format(c=voice.name(liar), d=voice.name(alibis[liar])),
+        say["journal"].format(c=voice.name(writer)),
+    ]
+    return voice.words.scenes.JOIN.join(sentence(part) for part in parts)
+
+
+def session_map(chunks: Sequence[Chunk], size: int) -> list[int]:
+    """The session of each chunk: windows of `size` chunks in the order of the text (MiA-Signature's map)."""
+    return [i // size for i in range(len(chunks))]
+
+
+def session_summaries(world: World, voice: Voice, told: Telling, windows: Sequence[Sequence[Chunk]]) -> list[str]:
+    """What is told in each window of chunks: its events and the bindings that it states, in the order of the text.
+
+    An event that begins in one window and ends in the next is told in the first.
+    """
+    starts = [window[0].start for window in windows]
+    facts: list[list[tuple[int, str]]] = [[] for _ in windows]
+
+    def put(span: Span, fact: str) -> None:
+        facts[max(0, bisect_right(starts, span.start) - 1)].append((span.start, fact))
+
+    for event in world.events:
+        put(told.events[event.id][0], voice.fact(event))
+    for binding in world.bindings:
+        for span in told.bindings[binding.id]:
+            put(span, voice.binding(binding))
+    summary, join = voice.say.SUMMARY["session"], voice.say.FACT_JOIN
+    found = []
+    for window, told_here in zip(windows, facts, strict=True):
+        if not told_here:  # a window of talk and weather
+            told_here = [(0, _talk(world, voice, told, window[0].start))]
+        found.append(sentence(summary.format(list=join.join(dict.fromkeys(fact for _, fact in sorted(told_here))))))
+    return found
+
+
+def _talk(world: World, voice: Voice, told: Telling, at: int) -> str:
+    passage = told.scenes[max(0, bisect_right([scene.start for scene in told.scenes], at) - 1)]
+    scene = world.scenes[passage.id]
+    people = voice.list([voice.name(one, scene.guised) for one in (scene.c, scene.d)])
+    return voice.say.SUMMARY["talk"].format(people=people, p=voice.place(scene.place))
+
+
+def entities(world: World, voice: Voice, told: Telling) -> list[Entity]:
+    """People, guises, places and things that the text names, with what it says of them."""
+    join = voice.say.FACT_JOIN
+    facts: dict[tuple[str, int], list[str]] = {}
+    for event in sorted(world.events, key=lambda event: told.events[event.id][0].start):
+        for key in _mentioned(event):
+            facts.setdefault(key, []).append(voice.fact(event))
+    found = []
+    for person in world.people:
+        bound = [voice.binding(b) for b in world.bindings if b.person == person.id and b.kind != "guise"]
+        told_of = join.join([*bound, *facts.get(("person", person.id), [])[:4]])
+        found.append(Entity(voice.name(person.id), "person", sentence(told_of) + voice.say.STOP))
+        if person.guise is not None:
+            (guise,) = [b for b in world.bindings if b.person == person.id and b.kind == "guise"]
+            told_of = join.join([voice.binding(guise), *facts.get(("guise", person.id), [])[:4]])
+            found.append(Entity(voice.guise(person.id), "guise", sentence(told_of) + voice.say.STOP))
+    for kind, count, name in (("place", len(world.places), voice.place), ("thing", len(world.things), voice.thing)):
+        for i in range(count):
+            if (kind, i) in facts:
+                found.append(Entity(name(i), kind, sentence(join.join(facts[kind, i][:4])) + voice.say.STOP))
+    return found
+
+
+def _mentioned(event: Event) -> list[tuple[str, int]]:
+    """The people, places and things of an event."""
+    found = []
+    for slot, value in event.slots.items():
+        if slot in ("a", "b", "c", "d", "v", "w"):
+            found.append(("guise" if value in event.guised else "person", value))
+        elif slot in ("p", "q"):
+            found.append(("place", value))
+        elif slot == "o":
+            found.append(("thing", value))
+    return list(dict.fromkeys(found))
+
+
+def graph(world: World, voice: Voice, told: Telling) -> tuple[list[Node], list[Edge]]:
+    """The concept graph of the whole book, every node and edge with its place in the text."""
+    nodes, edges, clues = {}, [], voice.words.events.CLUES
+    relations = voice.say.RELATIONS
+
+    def entity(kind: str, i: int, span: Span) -> str:
+        name = {"person": voice.name, "guise": voice.guise, "place": voice.place, "thing": voice.thing}[kind](i)
+        key = f"{kind}{i}"
+        start = told.text.lower().find(name.lower(), span.start, span.end) if key not in nodes else 0
+        if key not in nodes:
+            place = Span(start, start + len(name)) if start >= 0 else span
+            nodes[key] = Node(key, "entity", name, place)
+        return key
+
+    for event in sorted(world.events, key=lambda event: told.events[event.id][0].start):
+        first, last = told.events[event.id][0], told.events[event.id][-1]
+        span = Span(first.start, last.end)
+        kind = {"false": "claim", "alibi": "claim", "alone": "claim", "trace": "concept"}.get(event.kind, "event")
+        content = clues[event.slots["clue"]]["about"] if kind == "concept" else voice.fact(event)
+        key = f"{kind}{event.id}"
+        nodes[key] = Node(key, kind, sentence(content), first)
+        for slot, value in event.slots.items():
+            if slot in relations and slot in "abcdopqvw":
+                sort = "place" if slot in "pq" else "thing" if slot == "o" else "person"
+                if sort == "person" and value in event.guised:
+                    sort = "guise"
+                edges.append(Edge(key, entity(sort, value, span), relations[slot], first))
+        if "n" in event.slots:
+            number = f"stat{event.id}"
+            nodes[number] = Node(number, "stat", voice.number(event.slots["n"]), last)
+            edges.append(Edge(number, key, relations["counts"], last))
+    traces = {event.slots["clue"]: event for event in world.events if event.kind == "trace"}
+    for event in world.events:
+        span = told.events[event.id][0]
+        if event.kind == "false":
+            edges.append(Edge(f"claim{event.id}", f"event{event.slots['of']}", relations["contradicts"], span))
+        if event.kind == "tie":
+            trace = traces[event.slots["clue"]]
+            edges.append(Edge(f"concept{trace.id}", f"event{event.id}", relations["fits"], span))
+    for binding in world.bindings:
+        span = told.bindings[binding.id][0]
+        person = entity("person", binding.person, span)
+        if binding.kind == "kin":
+            edges.append(Edge(person, entity("person", binding.other, span), voice.relation(binding), span))
+        elif binding.kind == "guise":
+            edges.append(Edge(entity("guise", binding.person, span), person, relations["guise"], span))
+        else:
+            trade = f"trade{binding.person}"
+            nodes[trade] = Node(trade, "concept", voice.bare_trade(binding.person), span)
+            edges.append(Edge(person, trade, relations["trade"], span))
+    return list(nodes.values()), edges
+
+
+def memory(world: World, voice: Voice, told: Telling) -> Memory:
+    """The book as a document memory, a topic for each scene."""
+    starts = [0, *(passage.start for passage in told.scenes[1:])]
+    ends = [*starts[1:], len(told.text)]
+    outline, core = [], []
+    for passage in told.scenes:
+        scene = world.scenes[passage.id]
+        people = voice.list([voice.name(one, scene.guised) for one in (scene.c, scene.d)])
+        outline.append(
+            voice.say.SUMMARY["outline"].format(p=voice.place(scene.place), when=voice.when(scene), people=people)
+        )
+        facts = [voice.fact(world.events[i]) for i in scene.events]
+        facts += [voice.binding(world.bindings[i]) for i in scene.bindings]
+        core.append(sentence(voice.say.FACT_JOIN.join(facts)) + voice.say.STOP)
+    spans = (Span(start, end) for start, end in zip(starts, ends, strict=True))
+    return Memory(tuple(map(sentence, outline)), tuple(core), tuple(spans))
