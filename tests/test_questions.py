@@ -1,4 +1,4 @@
-"""The questions on the plays: placed in the text word for word, and said to be ours."""
+"""The kit's questions, claims and summaries on the plays: placed in the text word for word, whole, and said to be ours."""
 
 import json
 
@@ -6,23 +6,127 @@ import pytest
 
 from mindscape import paths
 from mindscape.corpora import shakespeare
-from mindscape.text import locate
+from mindscape.corpora.questions import BREADTHS, DEPTHS, load_claims, load_questions
+from mindscape.errors import InputError
 
-ROWS = [
-    json.loads(line) for line in paths.data("shakespeare", "questions.jsonl").read_text(encoding="utf-8").splitlines()
-]
-
-
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
-def test_evidence_is_verbatim(row):
-    play = shakespeare.play(row["play"])
-    for quote in row["evidence"]:
-        place = locate(quote, play)
-        assert place and play[place].split() == quote.split()
+FILES = {name: paths.data("shakespeare", f"{name}.jsonl") for name in ("questions", "claims", "summaries", "struck")}
+ROWS = {
+    name: [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] for name, path in FILES.items()
+}
+PLAYS = sorted({row["play"] for row in ROWS["questions"]})
 
 
-def test_rows_are_whole():
-    assert len({row["id"] for row in ROWS}) == len(ROWS) >= 16
-    for row in ROWS:
-        assert row["question"].endswith("?") and row["answer"] and row["evidence"]
-        assert row["written_for"] == "the mindscape kit"
+def test_there_are_enough():
+    assert len(shakespeare.questions()) >= 240 and len(PLAYS) >= 12 and len(shakespeare.claims()) >= 60
+    assert sum(any(play in PLAYS for play in series) for series in shakespeare.SERIES.values()) >= 3
+    assert {question.breadth for question in shakespeare.questions()} == set(BREADTHS)
+    assert {question.depth for question in shakespeare.questions()} == set(DEPTHS)
+
+
+@pytest.mark.parametrize("play", PLAYS)
+def test_evidence_is_verbatim(play):
+    """Loading proves that every quote is there; here: the right text is at the place that was found."""
+    quotes = {row["id"]: row["evidence"] for row in [*ROWS["questions"], *ROWS["claims"]]}
+    text = shakespeare.play(play)
+    for asked in [*shakespeare.questions(play), *shakespeare.claims(play)]:
+        found = sorted(text[span].split() for span in asked.evidence)
+        assert found == sorted(quote.split() for quote in quotes[asked.id])
+
+
+@pytest.mark.parametrize("play", PLAYS)
+def test_breadth_fits_the_evidence(play):
+    starts = [scene.start for scene in shakespeare.scenes(shakespeare.play(play))]
+    for question in shakespeare.questions(play):
+        scenes = {sum(start <= span.start for start in starts) for span in question.evidence}
+        assert (question.breadth == "local") == (len(question.evidence) == 1)
+        if question.breadth == "sparse-local":
+            assert question.evidence[-1].end - question.evidence[0].start < 6000
+        if question.breadth == "multi-sparse":
+            assert len(scenes) > 1
+        if question.breadth in ("partial", "global"):
+            assert len(question.evidence) >= 3
+
+
+@pytest.mark.parametrize("play", PLAYS)
+def test_every_scene_has_a_summary(play):
+    assert len(shakespeare.scene_summaries(play)) == len(shakespeare.scenes(shakespeare.play(play)))
+    assert all(12 <= len(text.split()) <= 70 for text in shakespeare.scene_summaries(play))
+    assert 100 <= len(shakespeare.summary(play).split()) <= 300
+
+
+def test_everything_is_said_to_be_ours():
+    assert all(row["written_for"] == "the mindscape kit" for rows in ROWS.values() for row in rows)
+
+
+def test_what_was_struck_is_kept_apart():
+    kept = {row["id"] for row in [*ROWS["questions"], *ROWS["claims"]]}
+    assert ROWS["struck"] and all(row["struck"] and row["id"] not in kept for row in ROWS["struck"])
+
+
+def test_the_card_counts_right():
+    card = paths.data("shakespeare", "README.md").read_text(encoding="utf-8")
+    counts = [len(ROWS["questions"]), len(PLAYS), len(ROWS["claims"]), len(ROWS["summaries"]), len(ROWS["struck"])]
+    assert all(f" {count} " in card for count in counts), counts
+
+
+ROW = ROWS["questions"][0]
+CLAIM = ROWS["claims"][0]
+
+
+@pytest.mark.parametrize(
+    "changes, said",
+    [
+        (
+            {"evidence": ["To be, or not to see"]},
+            "line 2: {id}.*not in 'richard-ii' word for word: 'To be, or not to see'",
+        ),
+        ({"evidence": [" "]}, "line 2: {id}.*not in 'richard-ii' word for word"),
+        ({"evidence": []}, "line 2: evidence: "),
+        ({"options": ["a", "b", "c", "d"]}, "line 2: {id}.*'Eight thousand nobles' is not among the options"),
+        ({"options": [ROW["answer"], "b", "c", "c"]}, "line 2: {id}: two options are the same"),
+        ({"options": [ROW["answer"], "b", "c"]}, "line 2: options: "),
+        ({"breadth": "wide"}, "line 2: breadth: .*'local'"),
+        ({"depth": None}, "line 2: depth: "),
+        ({"answer": 7}, "line 2: answer: "),
+        ({"play": "richard-x"}, "line 2: {id}: no play 'richard-x'"),
+        ({"id": "other"}, "line 2: the id 'other' is that of line 1 too"),
+    ],
+)
+def test_bad_questions_are_named(tmp_path, changes, said):
+    rows = [ROW | {"id": "other"}, ROW | changes]
+    path = tmp_path / "mine.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with pytest.raises(InputError, match=f"{path}, {said.format(id=ROW['id'])}"):
+        load_questions(path, shakespeare.play)
+
+
+@pytest.mark.parametrize("line", ["{", "[]", "7", '{"id": "x"}'])
+def test_a_line_that_is_no_question_is_named(tmp_path, line):
+    path = tmp_path / "mine.jsonl"
+    path.write_text("\n" + line, encoding="utf-8")
+    with pytest.raises(InputError, match=f"{path}, line 2: "):
+        load_questions(path, shakespeare.play)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path):
+    for path in (tmp_path / "none.jsonl", tmp_path):
+        with pytest.raises(InputError, match="cannot be read"):
+            load_questions(path, shakespeare.play)
+    (tmp_path / "latin.jsonl").write_bytes(b'{"id": "\xe9"}')
+    with pytest.raises(InputError, match="latin.jsonl: cannot be read"):
+        load_claims(tmp_path / "latin.jsonl", shakespeare.play)
+
+
+def test_equal_claims_are_named(tmp_path):
+    path = tmp_path / "mine.jsonl"
+    path.write_text(json.dumps(CLAIM | {"false": CLAIM["true"]}), encoding="utf-8")
+    with pytest.raises(InputError, match="line 1: .*both claims are the same"):
+        load_claims(path, shakespeare.play)
+
+
+def test_a_play_without_questions():
+    assert shakespeare.questions("king-lear") == ()
+    with pytest.raises(InputError, match="no summary of 'king-lear'"):
+        shakespeare.summary("king-lear")
+    with pytest.raises(InputError, match="did you mean 'hamlet'"):
+        shakespeare.questions("hamlett")

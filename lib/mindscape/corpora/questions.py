@@ -4,9 +4,15 @@ Breadth and depth are MindGraph's two axes (section 2.1, appendix C): how much o
 steps lead from what was read to the answer. Taught in notebook 00_start_here.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
 
-from mindscape.text import Span
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from mindscape.errors import InputError
+from mindscape.text import Document, Span, locate
 
 BREADTHS = ("local", "sparse-local", "multi-sparse", "partial", "global")
 DEPTHS = ("lookup", "multi-hop", "set-aggregation", "global-synthesis")
@@ -51,3 +57,112 @@ class ClaimPair:
     true: str
     false: str
     evidence: tuple[Span, ...]
+
+
+class _Row(BaseModel):
+    """What a line of a question file must hold."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+    id: str = Field(min_length=1)
+    play: str = Field(min_length=1)
+    evidence: list[str] = Field(min_length=1)
+
+
+class _QuestionRow(_Row):
+    question: str = Field(min_length=1)
+    answer: str = Field(min_length=1)
+    accepted: list[str]
+    options: list[str] = Field(min_length=4, max_length=4)
+    breadth: Literal[BREADTHS]
+    depth: Literal[DEPTHS]
+
+
+class _ClaimRow(_Row):
+    true: str = Field(min_length=1)
+    false: str = Field(min_length=1)
+
+
+def load_questions(path: str | Path, document: Callable[[str], Document]) -> list[Question]:
+    """The questions of a JSONL file; `document` gives the text that a row's `play` names.
+
+    A row has id, play, question, answer, accepted, options, evidence (quotes, word for word), breadth and depth; keys
+    beyond these are passed over. Raises InputError, with the file and the line, for a row that is no JSON object or
+    lacks a key, an id that comes twice, an answer that is not among its four different options, a quote that is not in
+    the text.
+
+    >>> from mindscape import paths
+    >>> from mindscape.corpora import shakespeare
+    >>> asked = load_questions(paths.data("shakespeare", "questions.jsonl"), shakespeare.play)[0]
+    >>> len(asked.options), asked.breadth in BREADTHS
+    (4, True)
+    """
+    found = []
+    for where, row in _rows(path, _QuestionRow):
+        if len(set(row.options)) < 4:
+            raise InputError(f"{where}: {row.id}: two options are the same: expected four different ones")
+        if row.answer not in row.options:
+            raise InputError(f"{where}: {row.id}: the answer {row.answer!r} is not among the options {row.options}")
+        found.append(
+            Question(
+                id=row.id,
+                doc_id=row.play,
+                question=row.question,
+                answer=row.answer,
+                accepted=tuple(row.accepted),
+                options=tuple(row.options),
+                evidence=_places(row, where, document),
+                breadth=row.breadth,
+                depth=row.depth,
+                hops=len(row.evidence),
+                resolved=row.question,
+            )
+        )
+    return found
+
+
+def load_claims(path: str | Path, document: Callable[[str], Document]) -> list[ClaimPair]:
+    """The claim pairs of a JSONL file: id, play, true, false, evidence. Errors as in `load_questions`."""
+    found = []
+    for where, row in _rows(path, _ClaimRow):
+        if row.true == row.false:
+            raise InputError(f"{where}: {row.id}: both claims are the same: expected two that differ in one fact")
+        found.append(ClaimPair(row.id, row.play, row.true, row.false, _places(row, where, document)))
+    return found
+
+
+def _rows(path: str | Path, model: type[_Row]) -> Iterator[tuple[str, Any]]:
+    """The rows of a file, each with its place for an error message."""
+    try:
+        lines = Path(path).read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from error
+    seen: dict[str, int] = {}
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            row = model.model_validate_json(line)
+        except ValidationError as error:
+            first = error.errors()[0]
+            key = ".".join(str(part) for part in first["loc"])
+            raise InputError(f"{where}: {key + ': ' if key else ''}{first['msg']}") from None
+        if row.id in seen:
+            raise InputError(f"{where}: the id {row.id!r} is that of line {seen[row.id]} too: expected each once")
+        seen[row.id] = number
+        yield where, row
+
+
+def _places(row: _Row, where: str, document: Callable[[str], Document]) -> tuple[Span, ...]:
+    """Where the quotes stand, in the order of the text; blanks and line breaks alone may differ."""
+    try:
+        text = document(row.play)
+    except InputError as error:
+        raise InputError(f"{where}: {row.id}: {error}") from None
+    spans = []
+    for quote in row.evidence:
+        place = locate(quote, text) if quote.strip() else None
+        if place is None or text[place].split() != quote.split():
+            raise InputError(f"{where}: {row.id}: this quote is not in {row.play!r} word for word: {quote!r}")
+        spans.append(place)
+    return tuple(sorted(spans))

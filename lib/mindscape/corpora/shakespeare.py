@@ -20,6 +20,7 @@ This does not know line numbers, does not tell verse from prose, and does not de
 III are one man: a name is the one that stands before the speech. Taught in notebook 00_start_here.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -30,7 +31,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
-from mindscape import assets
+from mindscape import assets, paths
+from mindscape.corpora.questions import ClaimPair, Question, load_claims, load_questions
 from mindscape.errors import InputError
 from mindscape.text import Document
 
@@ -215,6 +217,64 @@ def lines(document: Document) -> list[Line]:
     if document.id not in _files() or document != play(document.id):
         raise InputError(f"document {document.id!r} is not a play: expected one as `play` gives it")
     return list(_parse(document.id)[1])
+
+
+@cache
+def questions(name: str | None = None) -> tuple[Question, ...]:
+    """The kit's own questions on fourteen of the plays, or on one; each was answered by a second reader.
+
+    They are in modern English and avoid the words of their evidence; `data/shakespeare/README.md` says how they were
+    made. Empty for a play without questions. Raises InputError for a name that `plays` does not list.
+
+    >>> len(questions()), questions("macbeth")[0].question
+    (303, 'Whose forfeited rank does the king award to his victorious general?')
+    """
+    return _of(load_questions(paths.data("shakespeare", "questions.jsonl"), play), name)
+
+
+@cache
+def claims(name: str | None = None) -> tuple[ClaimPair, ...]:
+    """The kit's own pairs of claims, a true one and a false one; otherwise as `questions`.
+
+    >>> len(claims())
+    96
+    """
+    return _of(load_claims(paths.data("shakespeare", "claims.jsonl"), play), name)
+
+
+def summary(name: str) -> str:
+    """The kit's own summary of a play, 120 to 300 words. Raises InputError for a play that has none.
+
+    >>> len(summary("macbeth").split())
+    241
+    """
+    return _summaries(name)[None, None]
+
+
+def scene_summaries(name: str) -> list[str]:
+    """The kit's own summaries of a play's scenes, in the order of `scenes`. Errors as in `summary`.
+
+    >>> len(scene_summaries("macbeth")) == len(scenes(play("macbeth")))
+    True
+    """
+    return [_summaries(name)[scene.act, scene.scene] for scene in scenes(play(name))]
+
+
+@cache
+def _summaries(name: str) -> dict[tuple[int | None, int | None], str]:
+    play(name)
+    lines_ = paths.data("shakespeare", "summaries.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [row for row in map(json.loads, lines_) if row["play"] == name]
+    if not rows:
+        raise InputError(f"the kit has no summary of {name!r}: expected one of the plays that `questions` ask about")
+    return {(row["act"], row["scene"]): row["summary"] for row in rows}
+
+
+def _of(rows: list, name: str | None) -> tuple:
+    """The rows on one play, or all."""
+    if name is not None:
+        play(name)
+    return tuple(row for row in rows if name in (None, row.doc_id))
 
 
 def acts(document: Document) -> list[Act]:

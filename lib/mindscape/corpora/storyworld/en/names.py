@@ -4,7 +4,8 @@ WOMEN = (
     "Mabel Letitia Agnes Hester Dorcas Philippa Rosamund Judith Harriet Winifred Cecily Beatrice Tabitha Susannah Lavinia "
     "Edith Marian Sibyl Phoebe Clemence Ursula Isobel Petronella Gwendolen Annis Thomasina Leonora Bridget Honora Minerva "
     "Drusilla Eleanor Flora Georgina Henrietta Imogen Jemima Keziah Lucinda Mildred Nerissa Olivia Pernel Rachel Selina "
-    "Theodora Veronica Wilhelmina Adelaide Blanche Cordelia Damaris Euphemia Fenella Griselda Hilda Ida Josephine Kathleen Lydia"
+    "Theodora Veronica Wilhelmina Adelaide Blanche Cordelia Damaris Euphemia Fenella Griselda Hilda Ida Josephine "
+    "Kathleen Lydia"
 ).split()
 MEN = (
     "Tobias Ambrose Barnaby Cuthbert Dunstan Everard Fergus Gilbert Hugo Ignatius Jasper Kenelm Lambert Matthias Nathaniel "
@@ -67,7 +68,9 @@ GUISES = {  # what a person is called where the name is not: disguises and bynam
     ],
 }
 
-QUALIFIERS = "old upper lower north drowned crooked bishop's widow's broken long green silent copper fishers' whitewashed".split()
+QUALIFIERS = (
+    "old upper lower north drowned crooked bishop's widow's broken long green silent copper fishers' whitewashed"
+).split()
 PLACES = {  # key: (name, other words for it)
     "mill": ("mill", "building where corn is ground"),
     "chapel": ("chapel", "house of worship"),

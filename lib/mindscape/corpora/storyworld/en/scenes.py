@@ -1,7 +1,7 @@
 """How a scene is told, in English: where and when, weather, talk, letters, testimony, a journal.
 
-None of it states a fact that a question asks for. {c} and {d} are people who are there, or bystanders; {p} the place; {when} the time;
-{habit} a habit of {c}'s; {topic} something to talk about.
+None of it states a fact that a question asks for. {c} and {d} are people who are there, or bystanders; {p} the place;
+{when} the time; {habit} a habit of {c}'s; {topic} something to talk about.
 """
 
 OPENINGS = [
