@@ -24,8 +24,9 @@ class Question:
 
     `accepted` are other strings that count as right; `options` are four, the answer among them. `evidence` is every
     place that the answer is read from, in the order of the text. `bindings` says who is meant, where the question does
-    not use the name that its evidence uses: for each binding all the places that state it, any one of which will do;
-    `gloss` says the same in words, and `resolved` is the question with the evidence's own names put in. `hops` counts the statements that have to be joined.
+    not use the name that its evidence uses: for each binding all the places that state it, any one of which will do.
+    `gloss` says the same in words, and `resolved` is the question with the evidence's own names put in. `hops` counts
+    the statements that have to be joined.
     """
 
     id: str

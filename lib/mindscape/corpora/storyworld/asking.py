@@ -403,7 +403,7 @@ class _Asker:
     def _crime(self) -> None:
         crime = self.world.crime
         clues = self.voice.words.events.CLUES
-        traces = [event for event in self.by_kind["trace"]]
+        traces = self.by_kind["trace"]
         suspects = [crime.culprit, *crime.herrings]
         ties = {person: [event for event in self.by_kind["tie"] if event.slots["a"] == person] for person in suspects}
         for i, person in enumerate(suspects):
