@@ -160,7 +160,7 @@ def series(
 
 
 def _knobs(seed: int, tokens: int, hiding: float, sharing: float, contradiction: float, language: str) -> Knobs:
-    if not isinstance(seed, int) or seed < 0:
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
         raise InputError(f"seed={seed!r}: expected a whole number, 0 or above")
     wording(language)
     return Knobs(tokens, hiding, sharing, contradiction)

@@ -54,8 +54,10 @@ class _Asker:
             for event in world.events
             if event.kind in kinds.SLOTS and event.id not in disputed and (event.kind, event.slots["a"]) not in blamed
         ]
-        self.times = Counter((event.kind, event.slots["a"]) for event in self.clean)
-        self.facts = Counter(voice.fact(event) for event in world.events if event.kind in self.kinds)
+        self.done: dict[tuple[str, int], list[Event]] = defaultdict(list)  # (kind, who has done it): the events
+        for event in world.events:
+            for deed in self._readings(event):
+                self.done[deed.kind, deed.slots.get("a")].append(event)
         self.trades = {b.person: b for b in world.bindings if b.kind == "trade"}
         self.guises = {b.person: b for b in world.bindings if b.kind == "guise"}
         self.kin = {b.person: b for b in world.bindings if b.kind == "kin"}
@@ -78,11 +80,20 @@ class _Asker:
         self._crime()
         return self.questions, self.claims
 
+    def _readings(self, event: Event) -> list[Event]:
+        """An event, and the same seen from {b}'s side where both do something: a purchase is a sale."""
+        if event.kind not in kinds.FROM_B:
+            return [event]
+        seen = replace(
+            event, kind=kinds.FROM_B[event.kind], slots={**event.slots, "a": event.slots["b"], "b": event.slots["a"]}
+        )
+        return [event, seen]
+
     # ---- one event ----------------------------------------------------------------------------------------------
 
     def _events(self) -> None:
         """On single events: by name, by trade, by kinship, and on a person in disguise."""
-        one = [event for event in self.clean if self.times[event.kind, event.slots["a"]] == 1]
+        one = [event for event in self.clean if len(self.done[event.kind, event.slots["a"]]) == 1]
         bare = self.chance.shuffled([event for event in one if event.slots["a"] not in event.guised])
         guised = self.chance.shuffled([event for event in one if event.slots["a"] in event.guised])
         related = [event for event in bare if event.slots["a"] in self.kin]
@@ -105,10 +116,10 @@ class _Asker:
     ) -> None:
         """A question for one slot of an event, its actor called `who`."""
         asks = self.kinds[event.kind]["ask"]
-        slots = [slot] if slot else [slot for slot in asks if event.slots[slot] not in event.guised or slot != "b"]
-        if not slots:
-            return
-        slot = self.chance.pick(slots)
+        if slot is None:
+            if not (slots := self._asked(event)):
+                return
+            slot = self.chance.pick(slots)
         bare = self._fields(event, slot)
         fields = bare | ({"a": who} if who else {})
         value = event.slots[slot]
@@ -130,6 +141,11 @@ class _Asker:
             accepted=self._accepted(slot, value),
             resolved=located.format(question=asks[slot].format(**bare)) if bindings else "",
         )
+
+    def _asked(self, event: Event) -> list[str]:
+        """The slots of an event that can be asked for; who is in disguise is not said."""
+        asks = self.kinds[event.kind]["ask"]
+        return [slot for slot in asks if slot != "b" or event.slots[slot] not in event.guised]
 
     def _located(self, event: Event, slot: str) -> str:
         """A frame with the place of the event, where the book says it and the question does not ask for it."""
@@ -237,16 +253,14 @@ class _Asker:
             if (
                 not self._all_clean((first, second))
                 or first.kind == second.kind
-                or self.times[second.kind, second.slots["a"]] > 1
+                or len(self.done[second.kind, second.slots["a"]]) > 1
             ):
                 continue
-            if predicate := self._predicate(first):
-                asked = len(self.questions)
-                self._about(second, who=self.say.ONE_WHO.format(predicate=predicate))
-                if self.questions[asked:] and self.questions[-1].answer in self.questions[-1].question:
-                    self.questions.pop(), self.claims.pop()  # the first event names the answer to the second
-                if self.questions[asked:]:
-                    self._widen(first)
+            predicate = self._predicate(first)
+            slots = [slot for slot in self._asked(second) if first.slots.get(slot) != second.slots[slot]]
+            if predicate and slots:
+                self._about(second, self.chance.pick(slots), who=self.say.ONE_WHO.format(predicate=predicate))
+                self._widen(first)
 
     def _predicate(self, event: Event) -> str | None:
         """The fact without its subject; None where it is not true of one person alone."""
@@ -254,7 +268,9 @@ class _Asker:
         if not fact.startswith("{a}"):
             return None
         predicate = fact[3:].strip().format(**self.voice.fields(event.kind, event.slots, event.guised))
-        same = [e for e in self.by_kind[event.kind] if self.voice.fact(e).endswith(predicate)]
+        alike = {kind for kind, other in kinds.FROM_B.items() if other == event.kind} | {event.kind}
+        same = [deed for kind in alike for e in self.by_kind[kind] for deed in self._readings(e)]
+        same = [deed for deed in same if deed.kind == event.kind and self.voice.fact(deed).endswith(predicate)]
         return predicate if len(same) == 1 else None
 
     def _widen(self, event: Event) -> None:
@@ -266,12 +282,18 @@ class _Asker:
 
     def _twice(self) -> None:
         done = 0
-        for (kind, a), times in self.times.items():
-            events = [e for e in self.clean if (e.kind, e.slots["a"]) == (kind, a)]
+        for (kind, a), events in self._repeated():
+            if any((e.kind, e.slots["a"]) != (kind, a) for e in events):
+                continue  # asked from {b}'s side
             slots = [s for s in self.kinds[kind]["ask"] if s != "n" and all(e.slots[s] not in e.guised for e in events)]
             asks = {s: self.kinds[kind]["ask"][s] for s in slots}
             slots = [s for s in slots if not any(f"{{{o}}}" in asks[s] for o in "bopx")]
-            if times != 2 or not slots or any(a in e.guised for e in events) or events[0].scene == events[1].scene:
+            if (
+                len(events) != 2
+                or not slots
+                or any(a in e.guised for e in events)
+                or events[0].scene == events[1].scene
+            ):
                 continue
             slot = self.chance.pick(slots)
             both = [self._value(kind, slot, e.slots[slot]) for e in events]
@@ -285,9 +307,8 @@ class _Asker:
 
     def _times(self) -> None:
         done = 0
-        for (kind, a), times in sorted(self.times.items(), key=lambda item: -item[1]):
-            events = [e for e in self.clean if (e.kind, e.slots["a"]) == (kind, a)]
-            if times < 2 or done == 5:
+        for (kind, a), events in sorted(self._repeated(), key=lambda item: -len(item[1])):
+            if done == 5:
                 break
             if any(a in event.guised for event in events) or len({event.scene for event in events}) < 2:
                 continue
@@ -295,19 +316,28 @@ class _Asker:
             who = self.voice.trade(a) if bindings else self.voice.name(a)
             fields = {"a": who, "inf": self.kinds[kind]["inf"], "name": self.voice.name(a)}
             spans = [span for event in events for span in self.told.events[event.id]]
-            number = self.voice.number(times)
-            self._form("times", fields, number, self._near(times), spans, "set-aggregation", bindings, (str(times),))
+            n = len(events)
+            self._form(
+                "times", fields, self.voice.number(n), self._near(n), spans, "set-aggregation", bindings, (str(n),)
+            )
             done += 1
+
+    def _repeated(self) -> list[tuple[tuple[str, int], list[Event]]]:
+        """What somebody has done more than once, none of it disputed."""
+        return [(deed, events) for deed, events in self.done.items() if len(events) > 1 and self._all_clean(events)]
 
     def _people(self) -> None:
         blamed = {event.kind for event in self.false.values()}
         done = 0
-        for kind in self.chance.shuffled([kind for kind in self.by_kind if kind in kinds.SLOTS and kind not in blamed]):
-            events = self.by_kind[kind]
-            people = {event.slots["a"] for event in events}
-            if not 3 <= len(people) <= 12 or done == 3:
+        found = {kind: {a for k, a in self.done if k == kind} for kind in self.by_kind if kind in kinds.SLOTS}
+        every = self.chance.shuffled([kind for kind in found if kind not in blamed])
+        for kind in sorted(every, key=lambda kind: len(found[kind]) > 12):
+            people = found[kind]
+            if len(people) < 3 or done == 3:
                 continue
-            bindings = [self.guises[a] for a in sorted({e.slots["a"] for e in events if e.slots["a"] in e.guised})]
+            events = list({e.id: e for a in sorted(people) for e in self.done[kind, a]}.values())
+            hidden = {a for a in people for e in self.done[kind, a] if a in e.guised}
+            bindings = [self.guises[a] for a in sorted(hidden)]
             spans = [span for event in events for span in self.told.events[event.id]]
             n = self.voice.number(len(people))
             fields = {"inf": self.kinds[kind]["inf"]}

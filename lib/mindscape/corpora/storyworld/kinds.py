@@ -80,9 +80,19 @@ HOLDERS = {  # of the thing, before and after: the slot of a person, the place, 
     "hang": ("a", "p"),
 }
 PASSES = ("gift", "lend", "sell")  # by which a thing goes from {a} to {b}, in chains
+FROM_B = {  # what {b} has done where such a thing is done by {a}: of some kinds both are the doers
+    "quarrel": "quarrel",
+    "embrace": "embrace",
+    "dance": "dance",
+    "shelter": "shelter",
+    "bet": "bet",
+    "buy": "sell",
+    "sell": "buy",
+}
 
 CRIMES = ("murder_blow", "murder_poison", "theft", "arson")
 DEADLY = ("murder_blow", "murder_poison")
+THAT_NIGHT = ("clay", "boat")  # what ties a person to these happened in the night of the crime
 CLUES = ("hand", "clay", "key", "dog", "wool", "cloves", "debt", "paper", "boat", "limp")
 KIN = ("sibling", "parent", "child", "spouse", "cousin", "pibling", "nibling")
 EVERYDAY = tuple(SLOTS)

@@ -19,7 +19,7 @@ LANGUAGES = {"en": en, "zh": zh}
 
 def wording(language: str) -> ModuleType:
     """The module that holds a language's words. Raises InputError for a language that has none."""
-    if language not in LANGUAGES:
+    if not isinstance(language, str) or language not in LANGUAGES:
         raise InputError(f"language {language!r}: expected one of {', '.join(LANGUAGES)}")
     return LANGUAGES[language]
 

@@ -40,8 +40,11 @@ class Knobs:
             raise InputError(f"tokens={self.tokens!r}: expected a whole number from {TOKENS[0]:,} to {TOKENS[1]:,}")
         for name in ("hiding", "sharing", "contradiction"):
             value = getattr(self, name)
-            if not isinstance(value, int | float) or not 0 <= value <= 1:
+            if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
                 raise InputError(f"{name}={value!r}: expected a number from 0 to 1")
+            object.__setattr__(
+                self, name, float(value) + 0.0
+            )  # 1, 1.0 and a numpy 1 give the same book, -0.0 that of 0
 
 
 @dataclass(frozen=True)
@@ -177,6 +180,11 @@ def imagine(seed: int, knobs: Knobs, town: Setting, book: int = 0, books: int = 
     return _Novelist(seed, knobs, town, book, books).world()
 
 
+def _deeds(kind: str, a: int, b: int | None) -> list[tuple[str, int]]:
+    """What an event makes people doers of: (kind, who)."""
+    return [(kind, a), (kinds.FROM_B[kind], b)] if kind in kinds.FROM_B else [(kind, a)]
+
+
 def headcount(knobs: Knobs) -> int:
     """How many people a book has."""
     return min(22, 17 + knobs.tokens // 10_000)
@@ -193,11 +201,12 @@ class _Novelist:
         self.treasure, self.heirloom, self.token = len(town.things) - 1, len(town.things) - 2, len(town.things) - 3
         self.holder: dict[int, Any] = {}  # thing: a person's id, ("at", place); not there: nobody knows
         self.held: dict[int, set[int]] = defaultdict(set)  # thing: who had it before
-        self.used: set[tuple[str, int]] = set()  # (kind, actor)
+        self.used: set[tuple[str, int]] = set()  # (kind, who has done it)
+        self.undisputed: set[int] = set()  # scenes of which no witness says otherwise
         self.events: list[Event] = []
         self.scenes: list[Scene | None] = [None] * max(72, round(knobs.tokens / SCENE))
         self.plans: dict[int, Callable[[int], None]] = {}  # scenes of the plot that are filled when their time comes
-        self.days = min(7 * len(names.WEEKS), -(-len(self.scenes) // len(names.HOURS)))
+        self.days = -(-len(self.scenes) // len(names.HOURS))  # so that no two scenes fall into the same hour
         n = round(len(kinds.EVERYDAY) - 26 * knobs.sharing)
         always = list(kinds.PASSES)
         others = [kind for kind in kinds.EVERYDAY if kind not in always]
@@ -313,11 +322,14 @@ class _Novelist:
             (self._exchange, 2),
             (self._relay, 3),
             (self._bill, 3),
-            (self._double, 3),
+            (self._double, 4),
         ):
             for _ in range(times):
                 form = {self._gathering: "gathering", self._contest: "contest"}.get(plan, "narrated")
-                self.plans[self._put(None, form)] = plan
+                at = self._put(None, form)
+                self.plans[at] = plan
+                if plan in (self._exchange, self._double):
+                    self.undisputed.add(at)
         for times in (2, 2, 2, 3, 4):
             self._repeat(times)
         for k in range(falsehoods := 2 + round(0.08 * self.knobs.contradiction * n)):
@@ -343,7 +355,7 @@ class _Novelist:
             if b is not None:
                 self._add(at, self.chance.deal("pass", kinds.PASSES), a=a, b=b, o=self.token, **self._number())
             else:
-                self._add(at, *self._everyday(self._alive(at, writer), self.scenes[at].place))
+                self._add(at, *self._everyday(self._alive(at, writer), self.scenes[at].place, things=False))
             self._add(at, "meal", c=writer, x=x)
 
     def _gathering(self, at: int) -> None:
@@ -394,7 +406,9 @@ class _Novelist:
 
     def _relay(self, at: int) -> None:
         a, b = self._two(at, "relay")
-        o = self.chance.pick(self._things(lambda holder: holder in (None, a)) or self._things(lambda holder: True))
+        while not (fit := self._things(lambda holder: holder == a or not isinstance(holder, int))):
+            a, b = self._two(at, "relay")
+        o = self.chance.pick(fit)
         q = self.chance.pick([place.id for place in self.places if place.id != self.scenes[at].place])
         self._talk(at, a, b)
         self._add(at, "relay", a=a, b=b, o=o, q=q)
@@ -407,11 +421,16 @@ class _Novelist:
         self._add(at, "bill", a=a, p=self.scenes[at].place, goods=goods, n=sum(n for n, _ in goods))
 
     def _double(self, at: int) -> None:
-        """One person does two things in one scene."""
-        a, b = self.chance.some(self._alive(at), 2)
-        self._talk(at, a, b)
-        for _ in range(2):
-            self._add(at, *self._everyday([a, b], self.scenes[at].place, actor=a))
+        """One person does two things of different kinds in one scene."""
+        a, *others = self.chance.some(self._alive(at), 3)
+        self._talk(at, a, others[0])
+        first = ""
+        for b in others:
+            kind, slots = self._everyday([a, b], self.scenes[at].place, actor=a)
+            while kind == first:
+                kind, slots = self._everyday([a, b], self.scenes[at].place, actor=a)
+            self._add(at, kind, slots)
+            first = kind
 
     def _repeat(self, times: int) -> None:
         """One person does the same kind of thing several times, in scenes far apart."""
@@ -451,13 +470,17 @@ class _Novelist:
         told = ("gossip", "letter", "testimony") if i > self.crime_at else ("gossip", "letter", "letter")
         return self.chance.pick(told) if self.chance.hit(0.36) else "narrated"
 
-    def _everyday(self, people: Sequence[int], place: int, actor: int | None = None) -> tuple[str, dict[str, Any]]:
+    def _everyday(
+        self, people: Sequence[int], place: int, actor: int | None = None, things: bool = True
+    ) -> tuple[str, dict[str, Any]]:
         """A kind of event and its slots, with an actor who has done nothing of the kind so far, if there is one."""
         for attempt in range(200):
             kind = self.chance.deal("kind", self.kinds)
             a = self.chance.pick(people) if actor is None else actor
             b = self.chance.pick([one for one in people if one != a])
-            if (kind, a) in self.used and attempt < 120:
+            if kind in kinds.HOLDERS and not things:
+                continue
+            if attempt < 120 and self.used & set(_deeds(kind, a, b)):
                 continue
             if bound := self._bind(kind, a, b, place):
                 return kind, bound
@@ -501,7 +524,7 @@ class _Novelist:
         self.events.append(Event(len(self.events), kind, slots, at, scene.guised))
         scene.events.append(len(self.events) - 1)
         if "a" in slots:
-            self.used.add((kind, slots["a"]))
+            self.used |= set(_deeds(kind, slots["a"], slots.get("b")))
         if kind in kinds.HOLDERS:
             after = kinds.HOLDERS[kind][1]
             for slot in ("a", "b"):
@@ -534,14 +557,9 @@ class _Novelist:
         hour = rest * len(names.HOURS) // n
         c, d = (*people, *self.chance.some(self._alive(at, *people), 2))[:2]
         if place is None:
-            place = self._free_place(day, hour)
+            place = self.chance.below(len(self.places))
         self.scenes[at] = Scene(at, form, day, hour, place, c, d, fixed=fixed)
         return at
-
-    def _free_place(self, day: int, hour: int) -> int:
-        """A place where no other scene is set in the same hour."""
-        taken = {scene.place for scene in self.scenes if scene and (scene.day, scene.hour) == (day, hour)}
-        return self.chance.pick([place.id for place in self.places if place.id not in taken])
 
     # ---- what is added when the scenes stand --------------------------------------------------------------------
 
@@ -559,6 +577,7 @@ class _Novelist:
                 if person not in (self.scenes[i].c, self.scenes[i].d) or self.scenes[i].form == "narrated"
             ]
             fit = [i for i in fit if person not in self.scenes[i].guised and not self.scenes[i].fixed]
+            fit = [i for i in fit if i > self.crime_at or clue not in kinds.THAT_NIGHT]
             self._add(self.chance.pick(fit), "tie", a=person, v=crime.victim, clue=clue)
 
     def _false_testimony(self) -> None:
@@ -568,35 +587,52 @@ class _Novelist:
             event
             for event in self.events
             if event.kind in kinds.SLOTS
+            and event.kind not in kinds.FROM_B
             and self.scenes[event.scene].form == "narrated"
             and not self.scenes[event.scene].fixed
+            and event.scene not in self.undisputed
             and not event.guised
-            and done[event.kind, event.slots["a"]] == 1
         ]
-        queue = self.chance.shuffled(plain)
+
+        def fitness(event: Event) -> tuple[bool, bool, bool]:
+            """Best is what happened once and can be told from all of its kind, since that can be asked about."""
+            once = done[event.kind, event.slots["a"]] == 1
+            return once, event.kind not in kinds.PASSES, self._singular(event)
+
+        queue = sorted(self.chance.shuffled(plain), key=fitness)
         for at in [i for i, scene in enumerate(self.scenes) if scene.form == "false"]:
-            while True:
-                event = queue.pop()
-                about = (event.slots["a"], event.slots.get("b"))
-                blamed = [one for one in self._alive(event.scene, *about) if not done[event.kind, one]]
-                if abs(event.scene - at) > 4 and blamed:
-                    break
-            accused = self.chance.pick(blamed)
+            event = ([event for event in queue if abs(event.scene - at) > 4] or queue)[-1]
+            queue.remove(event)
+            accused = self.chance.pick(self._blamed(event, done))
+            about = (event.slots["a"], event.slots.get("b"))
             witness, other = self.chance.some(self._alive(at, *about, accused), 2)
             self._talk(at, witness, other)
             self._add(at, "false", c=witness, of=event.id, a=accused)
             done[event.kind, accused] += 1
 
+    def _blamed(self, event: Event, done: Counter) -> list[int]:
+        """Who can be said to have done it: those who were not in it, and have done nothing of the kind if possible."""
+        others = self._alive(event.scene, event.slots["a"], event.slots.get("b"))
+        return [one for one in others if not done[event.kind, one]] or others
+
+    def _singular(self, event: Event) -> bool:
+        """Whether no other event of the kind has the same person, thing or word in it."""
+        slots = [slot for slot in "box" if slot in event.slots]
+        others = [other for other in self.events if other.kind == event.kind and other is not event]
+        return all(slots and other.slots[slot] != event.slots[slot] for other in others for slot in slots or "a")
+
     def _place_bindings(self, bindings: Sequence[Binding]) -> None:
         """Tell each binding a few times or once, near the scenes of its person or far from them."""
         n, hiding = len(self.scenes), self.knobs.hiding
-        room = [0 if scene.form in ("journal", "inquest") else 2 for scene in self.scenes]
+        times = round(5 - 4 * hiding)
+        most = 2 if times * len(bindings) < 1.5 * n else 3
+        room = [0 if scene.form in ("journal", "inquest") else most for scene in self.scenes]
         for binding in bindings:
             acts = [
                 e.scene for e in self.events if binding.person in (e.slots.get("a"), e.slots.get("b"), e.slots.get("c"))
             ]
             near = sorted((min((abs(i - at) for at in acts), default=0), i) for i in range(n) if room[i])
-            for _ in range(round(5 - 4 * hiding)):
+            for _ in range(times):
                 at = round(hiding * (len(near) - 1) + self.chance.between(-n // 12, n // 12))
                 _, scene = near.pop(min(max(at, 0), len(near) - 1))
                 self.scenes[scene].bindings.append(binding.id)

@@ -218,7 +218,10 @@ LOOKS = [
     "loud and handsome",
 ]
 WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-WEEKS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()
+WEEKS = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
+    "sixteenth seventeenth eighteenth nineteenth"
+).split()
 HOURS = ["early", "in the forenoon", "at noon", "in the afternoon", "at dusk", "after dark"]
 NUMBERS = (
     "no one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
