@@ -24,6 +24,7 @@ from mindscape.errors import InputError
 SHORT = 15_000
 # SHA-256 of the texts. When the wording or the world changes on purpose, put in what the failing test prints.
 PINS = {}
+KNOBS = ("hiding", "sharing", "contradiction")
 
 
 @cache
@@ -34,10 +35,6 @@ def book(seed, tokens=SHORT, **knobs):
 @cache
 def series(seed, n, tokens=SHORT, **knobs):
     return storyworld.series(seed, n, tokens=tokens, **knobs)
-
-
-SAMPLE = [book(1000), book(2000, 40_000), book(3, language="zh"), book(77, hiding=0, sharing=1, contradiction=1)]
-every_book = pytest.mark.parametrize("one", SAMPLE, ids=lambda one: one.document.id)
 
 
 def digest(text):
@@ -178,6 +175,7 @@ def test_every_seed_and_every_setting_gives_a_whole_book(seed, tokens, hiding, s
     check_book(one)
     check_log(one.world)
     check_solution(one.world)
+    check_options(one)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -185,6 +183,55 @@ def test_tokens_are_the_tokens_of_the_embedded_model(tokenizer, seed):
     for tokens in (15_000, 30_000):
         text = book(seed, tokens).document.text
         assert abs(len(tokenizer(text)["input_ids"]) / tokens - 1) < 0.1
+
+
+# No wrong option is right
+
+SHARED = {"quarrel", "embrace", "dance", "shelter", "bet"}  # what two people do together
+TRADED = {"buy": "sell", "sell": "buy"}
+
+
+def deeds(event):
+    """The event from the side of each who did it: (kind, doer, the other, slots)."""
+    a, b = event.slots["a"], event.slots.get("b")
+    found = [(event.kind, a, {**event.slots})]
+    if event.kind in SHARED or event.kind in TRADED:
+        found.append((TRADED.get(event.kind, event.kind), b, {**event.slots, "a": b, "b": a}))
+    return found
+
+
+def kinds_of(event):
+    return {kind for kind, _, _ in deeds(event)}
+
+
+def check_options(one):
+    """A question on one event has one right answer, and so has a count."""
+    voice, world = one.voice, one.world
+    at = {spans[0]: world.events[i] for i, spans in one.told.events.items()}
+    everything = [(event, deed) for event in world.events if event.kind in kinds.SLOTS for deed in deeds(event)]
+    by_deed = defaultdict(set)
+    for event, (kind, doer, _) in everything:
+        by_deed[kind, doer].add(event.id)
+    number = voice.words.names.NUMBERS.index
+    names = {voice.name(person.id): person.id for person in world.people}
+    for question in one.questions:
+        told = [at[span] for span in question.evidence if span in at]
+        wrong = set(question.options) - {question.answer}
+        if question.kind in kinds.SLOTS:
+            (event,) = told
+            a = event.slots["a"]
+            alike = [slots for _, (kind, doer, slots) in everything if (kind, doer) == (event.kind, a)]
+            assert alike == [event.slots], question
+            assert voice.name(a) not in wrong if question.answer in names else True
+            said = [lie for lie in world.events if lie.kind == "false" and lie.slots["a"] == a]
+            assert not any(world.events[lie.slots["of"]].kind == event.kind for lie in said)
+        elif question.kind == "times":
+            ids = {event.id for event in told}
+            assert any(ids == found for found in by_deed.values()), question
+        elif question.kind == "people":
+            assert number(question.answer) in {
+                len({who for kind, who in by_deed if kind == k}) for k in kinds_of(told[0])
+            }
 
 
 # The solution follows from the log
@@ -313,3 +360,144 @@ def check_places(world):
             for one in doers:
                 assert (one, scene.day, scene.hour) not in people, (one, scene)
                 people.add((one, scene.day, scene.hour))
+
+
+# The knobs
+
+
+def far(one):
+    """How far the evidence of a question stands from the nearest statement of each binding, in characters."""
+    return mean(
+        min(abs(span.start - question.evidence[0].start) for span in group)
+        for question in one.questions
+        for group in question.bindings
+    )
+
+
+def measure(what, **knobs):
+    return mean(what(book(seed, **knobs)) for seed in range(8))
+
+
+def test_hiding_puts_bindings_farther_off_and_states_them_less_often():
+    distances = [measure(far, hiding=hiding) for hiding in (0, 0.5, 1)]
+    assert 1.5 * distances[0] < distances[1] and 1.3 * distances[1] < distances[2]
+
+    def mentions(one):
+        return mean(len(spans) for spans in one.told.bindings.values())
+
+    assert [measure(mentions, hiding=hiding) for hiding in (0, 0.5, 1)] == [5, 3, 1]
+
+
+def test_sharing_leaves_fewer_places_things_and_kinds_to_more_people():
+    for what in (
+        lambda one: len(one.world.places),
+        lambda one: len(one.world.things),
+        lambda one: len({event.kind for event in one.world.events}),
+    ):
+        few, some, many = (measure(what, sharing=sharing) for sharing in (1, 0.5, 0))
+        assert few < some < many
+
+
+def test_contradiction_is_the_number_of_false_oaths():
+    def lies(one):
+        return sum(event.kind == "false" for event in one.world.events)
+
+    assert measure(lies, contradiction=0) == 2 < measure(lies, contradiction=0.5) < measure(lies, contradiction=1) == 8
+
+
+def test_tokens_are_the_length():
+    lengths = [
+        len(book(seed, tokens).document.text) / tokens for seed in range(3) for tokens in (15_000, 30_000, 60_000)
+    ]
+    assert max(lengths) / min(lengths) < 1.1
+
+
+# Series
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_a_series_is_its_books_in_one(n, language):
+    made = series(11, n, language=language)
+    check(made)
+    assert len(made.books) == len(made.starts) == n
+    text, merged = made.document.text, iter(zip(made.questions, made.claims, strict=True))
+    for one, start in zip(made.books, made.starts, strict=True):
+        check_book(one)
+        check_log(one.world)
+        check_solution(one.world)
+        check_options(one)
+        assert text[start:].startswith(one.document.text)
+        for own in one.questions:
+            shifted, pair = next(merged)
+            assert (shifted.id, shifted.answer, shifted.options) == (own.id, own.answer, own.options)
+            assert [text[s.start : s.end] for s in shifted.evidence] == [
+                one.document.text[s.start : s.end] for s in own.evidence
+            ]
+            for group, own_group in zip(shifted.bindings, own.bindings, strict=True):
+                assert [s.start - start for s in group] == [s.start for s in own_group]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_series_shares_the_town_and_nobody_in_it(seed):
+    made = series(seed, 3)
+    worlds = [one.world for one in made.books]
+    assert all((w.town, w.places, w.things) == (worlds[0].town, worlds[0].places, worlds[0].things) for w in worlds)
+    everybody = [(one, person) for one in made.books for person in one.world.people]
+    for name in (
+        lambda one, person: one.voice.name(person.id),
+        lambda one, person: person.trade,
+        lambda one, person: None if person.guise is None else one.voice.guise(person.id),
+    ):
+        found = [name for name in (name(one, person) for one, person in everybody) if name]
+        assert len(set(found)) == len(found)
+    assert {person.family for person in worlds[0].people} & {person.family for person in worlds[1].people}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_question_on_a_series_says_which_book_it_means(seed, language):
+    """It names a person or a trade of one book, or the book itself."""
+    made = series(seed, 3, language=language)
+    asked = [question.question for question in made.questions]
+    assert len(set(asked)) == len(asked)
+    number = {question.id: i + 1 for i, one in enumerate(made.books) for question in one.questions}
+    own = {}
+    for i, one in enumerate(made.books):
+        for person in one.world.people:
+            own[one.voice.name(person.id).lower()] = own[one.voice.bare_trade(person.id).lower()] = i + 1
+            if person.guise is not None:
+                own[one.voice.guise(person.id).lower()] = i + 1
+    for question in made.questions:
+        heading = wording(language).questions.SERIES_HEADING.format(n=number[question.id]).lower()
+        named = {own[name] for name in own if _says(question.question, name, language)}
+        assert heading in question.question.lower() or number[question.id] in named, question.question
+
+
+@pytest.mark.parametrize(
+    ("n", "tokens"), [(1, SHORT), (5, SHORT), (4, 30_000), (2.0, SHORT), (True, SHORT), ("2", SHORT)]
+)
+def test_a_series_that_cannot_be_is_refused(n, tokens):
+    with pytest.raises(InputError, match=r"n=|need \d+ trades"):
+        storyworld.series(0, n, tokens)
+
+
+# What is asked for in vain
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("seed", [-1, "7", 1.5, True, None]),
+        ("tokens", [14_999, 150_001, 30_000.0, "30000", True, None]),
+        *((name, [-0.1, 1.1, float("nan"), float("inf"), "0.5", True, None]) for name in KNOBS),
+        ("language", ["fr", "", "EN", None, ["en"]]),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused_in_one_line(name, values):
+    for value in values:
+        for make in (storyworld.book, storyworld.series):
+            with pytest.raises(InputError) as refusal:
+                make(**{"seed": 1, "tokens": SHORT, name: value})
+            message = str(refusal.value)
+            assert name in message and repr(value) in message and "expected" in message and "\n" not in message

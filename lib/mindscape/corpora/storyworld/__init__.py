@@ -40,7 +40,7 @@ TRAIN, DEVELOP, TEST = range(1000), range(1000, 1100), range(2000, 2100)
 # Questions that hold in one book only, since they name nobody who is in that book alone.
 OF_ONE_BOOK = (
     *("belongings", "same_occasion", "people", "liar", "meals", "unvouched", "false_alibi", "refrain"),
-    *("culprit", "herring"),
+    *("culprit", "herring", "dispute", "contest"),
 )
 
 __all__ = [
@@ -146,14 +146,16 @@ def series(
     for i, one in enumerate(books):
         text += say.SERIES_HEADING.format(n=i + 1) + "\n\n"
         starts.append(len(text))
-        text += one.document.text + "\n"
+        text += one.document.text + "\n\n" * (i + 1 < n)
         for question, pair in zip(one.questions, one.claims, strict=True):
-            asked, true, false = question.question, pair.true, pair.false
+            said = [question.question, question.resolved, pair.true, pair.false]
             if question.kind in OF_ONE_BOOK:
-                asked, true, false = (say.SERIES_QUESTION.format(n=i + 1, question=x) for x in (asked, true, false))
+                said = [say.SERIES_QUESTION.format(n=i + 1, question=x) for x in said]
+            asked, resolved, true, false = said
             evidence = _shift(question.evidence, starts[i])
             bindings = tuple(_shift(group, starts[i]) for group in question.bindings)
-            questions.append(replace(question, doc_id=name, question=asked, evidence=evidence, bindings=bindings))
+            changed = {"question": asked, "resolved": resolved, "evidence": evidence, "bindings": bindings}
+            questions.append(replace(question, doc_id=name, **changed))
             claims.append(ClaimPair(pair.id, name, true, false, evidence))
     document = Document(name, text, language, {"title": name, "books": [one.document.id for one in books]})
     return Series(document, books, tuple(starts), tuple(questions), tuple(claims))

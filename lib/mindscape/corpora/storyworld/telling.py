@@ -59,7 +59,10 @@ def tell(world: World, language: str) -> Telling:
 class _Narrator:
     def __init__(self, world: World, language: str):
         self.world, self.voice = world, Voice(world, language)
-        self.words, self.chance = self.voice.words.scenes, Chance("telling", world.seed, world.knobs, language)
+        self.words, self.chance = (
+            self.voice.words.scenes,
+            Chance("telling", world.seed, world.knobs, world.book, language),
+        )
         self.after = next(scene.id for scene in world.scenes if scene.form == "crime")
         self.pieces: list[str] = []
         self.length = 0
@@ -81,7 +84,7 @@ class _Narrator:
             spent += weights[i]
             self._scene(scene, moved, due=int(whole * spent / sum(weights)))
         self._close_chapter()
-        self._write(self.words.EPILOGUE + "\n")
+        self._write(self.words.EPILOGUE)
         self.found.text = "".join(self.pieces)
         return self.found
 

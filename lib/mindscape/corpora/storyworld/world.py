@@ -143,6 +143,7 @@ class Setting:
 class World:
     seed: int
     knobs: Knobs
+    book: int  # which of a series
     town: int
     people: tuple[Person, ...]
     places: tuple[Place, ...]
@@ -194,7 +195,7 @@ class _Novelist:
     """Builds a world step by step; the state is who holds what, and which events have been used."""
 
     def __init__(self, seed: int, knobs: Knobs, town: Setting, book: int, books: int):
-        self.seed, self.knobs, self.town = seed, knobs, town
+        self.seed, self.knobs, self.town, self.book = seed, knobs, town, book
         self.chance = Chance("world", seed, knobs, book, books)
         self.people = self._cast(book, books)
         self.places = town.places
@@ -229,6 +230,7 @@ class _Novelist:
         return World(
             seed=self.seed,
             knobs=self.knobs,
+            book=self.book,
             town=self.town.town,
             people=self.people,
             places=self.places,
