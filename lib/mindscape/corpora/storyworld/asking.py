@@ -6,7 +6,7 @@ except who told the truth of it. Taught in notebook 00_start_here.
 """
 
 from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -25,8 +25,8 @@ PLAIN, TRADES, KIN, GUISES = (
     6,
     4,
 )  # questions on one event: by name, by trade, by kinship, on a person in disguise
-LOCATED = 0.7  # how often a question on one event says where it was
-HINTED = 0.4  # how often a thing or a place is paraphrased where a question names it
+LOCATED = 0.9  # how often a question on one event says where it was
+HINTED = 0.25  # how often a thing or a place is paraphrased where a question names it
 
 
 def ask(world: World, voice: Voice, told: Telling, doc_id: str) -> tuple[list[Question], list[ClaimPair]]:

@@ -246,7 +246,7 @@ class _Narrator:
         lines = self.words.PLACES[self.world.places[scene.place].key]
         sight = self.chance.deal(("place", scene.place), lines)
         head = [[(opening + self.words.JOIN + sight, None)]]
-        return [*head, [(self._fill("PRESENT", fields), None)]] if self.chance.hit(0.5) else head
+        return [*head, [(self._fill("PRESENT", fields), None)]] if self.chance.hit(0.3) else head
 
     def _closing(self) -> list[Paragraph]:
         return [[(self.chance.deal("closing", self.words.CLOSINGS), None)]]
