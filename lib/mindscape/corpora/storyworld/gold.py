@@ -7,8 +7,9 @@ the culprit is never named, since the book leaves that to its reader. Taught in 
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from mindscape.corpora.storyworld.telling import Telling
+from mindscape.corpora.storyworld.telling import Passage, Telling
 from mindscape.corpora.storyworld.voice import Voice, sentence
 from mindscape.corpora.storyworld.world import Event, World
 from mindscape.text import Chunk, Span
@@ -112,7 +113,7 @@ def session_summaries(world: World, voice: Voice, told: Telling, windows: Sequen
 def _talk(world: World, voice: Voice, told: Telling, at: int) -> str:
     passage = told.scenes[max(0, bisect_right([scene.start for scene in told.scenes], at) - 1)]
     scene = world.scenes[passage.id]
-    people = voice.list([voice.name(one, scene.guised) for one in (scene.c, scene.d)])
+    people = _present(world, voice, told, passage)
     return voice.say.SUMMARY["talk"].format(people=people, p=voice.place(scene.place))
 
 
@@ -121,7 +122,7 @@ def entities(world: World, voice: Voice, told: Telling) -> list[Entity]:
     join = voice.say.FACT_JOIN
     facts: dict[tuple[str, int], list[str]] = {}
     for event in sorted(world.events, key=lambda event: told.events[event.id][0].start):
-        for key in _mentioned(event):
+        for key in _mentioned(world, voice, told, event):
             facts.setdefault(key, []).append(voice.fact(event))
     found = []
     for person in world.people:
@@ -139,10 +140,34 @@ def entities(world: World, voice: Voice, told: Telling) -> list[Entity]:
     return found
 
 
-def _mentioned(event: Event) -> list[tuple[str, int]]:
+def _said(world: World, voice: Voice, told: Telling, event: Event) -> dict[str, Any]:
+    """The slots of an event that the book gives: where it happened is not said in every letter and gossip."""
+    span = told.events[event.id][0]
+    heard = world.scenes[event.scene].form in ("gossip", "letter", "testimony", "journal")
+    silent = heard and "p" in event.slots and _find(told.text, voice.place(event.slots["p"]), span.start, span.end) < 0
+    return {slot: value for slot, value in event.slots.items() if slot != "p" or not silent}
+
+
+def _find(text: str, name: str, start: int = 0, end: int | None = None) -> int:
+    """Where a name stands first, at the beginning of a sentence or within it; -1 if nowhere."""
+    places = [text.find(form, start, end) for form in (name, sentence(name))]
+    return min((at for at in places if at >= 0), default=-1)
+
+
+def _present(world: World, voice: Voice, told: Telling, passage: Passage) -> str:
+    """The people who are named in a scene."""
+    scene = world.scenes[passage.id]
+    slots = [world.events[i].slots for i in scene.events]
+    people = [scene.c, scene.d, *(it[slot] for it in slots for slot in "abcd" if slot in it)]
+    people += [guest for it in slots for guest in it.get("guests", ())]
+    names = dict.fromkeys(voice.name(one, scene.guised) for one in people)
+    return voice.list([name for name in names if _find(told.text, name, passage.start, passage.end) >= 0])
+
+
+def _mentioned(world: World, voice: Voice, told: Telling, event: Event) -> list[tuple[str, int]]:
     """The people, places and things of an event."""
     found = []
-    for slot, value in event.slots.items():
+    for slot, value in _said(world, voice, told, event).items():
         if slot in ("a", "b", "c", "d", "v", "w"):
             found.append(("guise" if value in event.guised else "person", value))
         elif slot in ("p", "q"):
@@ -160,10 +185,10 @@ def graph(world: World, voice: Voice, told: Telling) -> tuple[list[Node], list[E
     def entity(kind: str, i: int, span: Span) -> str:
         name = {"person": voice.name, "guise": voice.guise, "place": voice.place, "thing": voice.thing}[kind](i)
         key = f"{kind}{i}"
-        start = told.text.lower().find(name.lower(), span.start, span.end) if key not in nodes else 0
         if key not in nodes:
-            place = Span(start, start + len(name)) if start >= 0 else span
-            nodes[key] = Node(key, "entity", name, place)
+            start = _find(told.text, name, span.start, span.end)
+            start = _find(told.text, name) if start < 0 else start
+            nodes[key] = Node(key, "entity", name, Span(start, start + len(name)))
         return key
 
     for event in sorted(world.events, key=lambda event: told.events[event.id][0].start):
@@ -173,7 +198,7 @@ def graph(world: World, voice: Voice, told: Telling) -> tuple[list[Node], list[E
         content = clues[event.slots["clue"]]["about"] if kind == "concept" else voice.fact(event)
         key = f"{kind}{event.id}"
         nodes[key] = Node(key, kind, sentence(content), first)
-        for slot, value in event.slots.items():
+        for slot, value in _said(world, voice, told, event).items():
             if slot in relations and slot in "abcdopqvw":
                 sort = "place" if slot in "pq" else "thing" if slot == "o" else "person"
                 if sort == "person" and value in event.guised:
@@ -212,10 +237,9 @@ def memory(world: World, voice: Voice, told: Telling) -> Memory:
     outline, core = [], []
     for passage in told.scenes:
         scene = world.scenes[passage.id]
-        people = voice.list([voice.name(one, scene.guised) for one in (scene.c, scene.d)])
-        outline.append(
-            voice.say.SUMMARY["outline"].format(p=voice.place(scene.place), when=voice.when(scene), people=people)
-        )
+        fields = {"p": voice.place(scene.place), "when": voice.when(scene)}
+        people = _present(world, voice, told, passage)
+        outline.append(voice.say.SUMMARY["outline"].format(people=people, **fields).rstrip(":： "))
         facts = [voice.fact(world.events[i]) for i in scene.events]
         facts += [voice.binding(world.bindings[i]) for i in scene.bindings]
         core.append(sentence(voice.say.FACT_JOIN.join(facts)) + voice.say.STOP)

@@ -205,6 +205,8 @@ class _Narrator:
         """Two people without names, for the talk in the background."""
         sexes = self.chance.pick("fm"), self.chance.pick("fm")
         c, d = (self.chance.deal(("bystander", sex), self.words.BYSTANDERS[sex]) for sex in sexes)
+        while d == c:  # the last of the deck and the first of the next
+            d = self.chance.deal(("bystander", sexes[1]), self.words.BYSTANDERS[sexes[1]])
         pronouns = self.voice.say.PRONOUNS[sexes[0]]
         return {"c": c, "d": d, **{"c" + form: word for form, word in pronouns.items()}}
 

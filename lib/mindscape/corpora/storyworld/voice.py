@@ -183,4 +183,4 @@ def sentence(text: str) -> str:
     >>> sentence("the veiled widow coughed. she left."), sentence("'no,' she said."), sentence("她笑了。")
     ('The veiled widow coughed. She left.', "'No,' she said.", '她笑了。')
     """
-    return re.sub(r"^\W*[a-z]|(?<=[.!?] )[a-z]", lambda found: found[0].upper(), text)
+    return re.sub(r"^\W*[a-z]|(?<=[.!?] )[a-z]|(?<=[.]['\"] )[a-z]", lambda found: found[0].upper(), text)

@@ -305,7 +305,8 @@ class _Novelist:
         """The scenes that the plot and the questions need, before the everyday ones fill the gaps."""
         n = len(self.scenes)
         at = self._put(0.4, "crime", place=crime.place, fixed=True)
-        self._add(at, "crime", b=crime.victim, p=crime.place, o=self.treasure, crime=crime.kind)
+        stolen = {"o": self.treasure} if crime.kind == "theft" else {}
+        self._add(at, "crime", b=crime.victim, p=crime.place, crime=crime.kind, **stolen)
         for clue in crime.clues[:2]:
             self._add(at, "trace", v=crime.victim, clue=clue)
         at = self._put(0.52, "search", place=crime.place, fixed=True)
@@ -408,13 +409,17 @@ class _Novelist:
 
     def _relay(self, at: int) -> None:
         a, b = self._two(at, "relay")
-        while not (fit := self._things(lambda holder: holder == a or not isinstance(holder, int))):
+        while not (fit := [o for o in self._things(lambda holder: True) if self._can_give(a, o)]):
             a, b = self._two(at, "relay")
         o = self.chance.pick(fit)
         q = self.chance.pick([place.id for place in self.places if place.id != self.scenes[at].place])
         self._talk(at, a, b)
         self._add(at, "relay", a=a, b=b, o=o, q=q)
         self.holder[o] = ("at", q)
+
+    def _can_give(self, person: int, o: int) -> bool:
+        holder = self.holder.get(o)
+        return holder == person or not isinstance(holder, int)  # what lies about is picked up, off the page
 
     def _bill(self, at: int) -> None:
         a, b = self._two(at, "bill")

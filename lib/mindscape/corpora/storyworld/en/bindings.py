@@ -3,8 +3,8 @@
 TRADE = [
     "{a} {family} was the {trade} of the town, as {his} people had been before {him}.",
     "Over {a}'s door hung the sign of the {trade}, and the trade was {his} whole life.",
-    "One went to {a} when one needed a {trade}, for there was no other within twenty miles.",
-    "{a} had been bound to a {trade} at twelve and now kept that shop alone.",
+    "Whoever had need of the {trade} went to {a}, for there was no other within twenty miles.",
+    "At twelve {a} had been bound to the old {trade}, and now kept that shop alone.",
     "The parish book has it in brown ink: {a} {family}, {trade}.",
     "'You are the {trade} here?' asked the constable, and {a} said that {he} was, and had the apron to prove it.",
 ]

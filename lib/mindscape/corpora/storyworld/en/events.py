@@ -208,7 +208,7 @@ EVENTS = {
             "At {p} {a}'s open hand met {b}'s cheek with a noise like a dropped plate.",
             "Before anyone at {p} could step between, {a} had boxed {b} on the ear.",
             "{b} said one word too many at {p}, and {a} let fly; the mark of five fingers stayed till evening.",
-            "{a} went white, then red, then gave {b} a blow in the face in front of all {p}.",
+            "{a} went white, then red, then gave {b} a blow in the face in front of everyone at {p}.",
         ],
         "fact": "{a} physically assaulted {b}",
         "inf": "physically assault someone",
@@ -307,7 +307,7 @@ EVENTS = {
             "{b} turned up the queen, and {a} was {n} shillings the poorer.",
             "By midnight {a} had let {n} shillings slide across the table to {b}.",
             "{a} swore that the pack was marked, but {b} raked in the {n} shillings all the same.",
-            "Hand after hand went against {a} at {p}, until {b} had {n} shillings of {his} in a heap.",
+            "Hand after hand went against {a} at {p}, until {n} of {his} shillings lay in a heap before {b}.",
         ],
         "fact": "{a} lost {n} shillings at gambling, and {b} won them",
         "inf": "lose at gambling",
@@ -318,7 +318,7 @@ EVENTS = {
             "{b} counted {n} shillings out for {a} and made {him} sign for them.",
             "{a} was short again, and {b} let {him} have {n} shillings till quarter day.",
             "'{n} shillings, and not a word to my family,' said {a}; and {b} opened the box.",
-            "Hat in hand {a} went to {b}, and came away with {n} shillings and a date to pay by.",
+            "Hat in hand {a} called on {b}, and came away with {n} shillings and a date to pay by.",
         ],
         "fact": "{a} went into debt to {b} for {n} shillings",
         "inf": "go into debt",
@@ -331,7 +331,7 @@ EVENTS = {
             "'Can you start tomorrow?' said {a}; so {b} was taken on for {x}.",
             "{b} needed work and {a} needed help with {x}, and they were soon agreed.",
         ],
-        "fact": "{a} employed {b} to do a job: {x}",
+        "fact": "{a} employed {b} for the job of {x}",
         "inf": "employ someone to do a job",
         "ask": {"b": "Who was employed by {a}?", "x": "To do which job did {a} employ someone?"},
     },
@@ -389,7 +389,7 @@ EVENTS = {
             "{b} had guessed the half; the rest, {x}, {a} brought out with {his} face turned away.",
             "{a} had carried it for years. Now {b} knew too of {x}.",
         ],
-        "fact": "{a} admitted a private matter to {b}: {x}",
+        "fact": "{a} admitted {x} to {b} as a private matter",
         "inf": "admit a private matter",
         "ask": {
             "b": "Who was the listener when {a} admitted a private matter?",
@@ -399,7 +399,7 @@ EVENTS = {
     "toast": {
         "tell": [
             "{a} rose at {p}, knocked on the table, and drank to {b}'s health.",
-            "'To {b}!' cried {a}, and all {p} had to stand up.",
+            "'To {b}!' cried {a}, and everyone at {p} had to stand up.",
             "{a} made a speech about {b} at {p}, with two jokes in it, and glasses were lifted.",
             "Somebody at {p} ought to say a word for {b}, and it was {a} who filled the glasses and said it.",
         ],
@@ -481,7 +481,7 @@ EVENTS = {
             "As {a} came by {p} there was {x}; {he} stood still till it had passed.",
             "Nobody believed in {x}, but {a}, who was at {p}, had it before {his} eyes.",
         ],
-        "fact": "{a} witnessed something uncanny: {x}",
+        "fact": "{a} witnessed the uncanny sight of {x}",
         "inf": "witness something uncanny",
         "ask": {"x": "What uncanny sight did {a} witness?", "p": "In what location did {a} witness something uncanny?"},
     },
@@ -492,7 +492,7 @@ EVENTS = {
             "On the wet stones of {p} {a}'s feet went from under {him}, and {his} {x} took the worst of it.",
             "They carried {a} from {p} on a shutter, groaning about {his} {x}.",
         ],
-        "fact": "{a} got hurt in an accident; the injured part: {x}",
+        "fact": "{a} hurt one {x} in an accident",
         "inf": "get hurt in an accident",
         "ask": {
             "x": "Which part of the body did {a} hurt in an accident?",
@@ -506,7 +506,7 @@ EVENTS = {
             "There would be {x} at {p} in spring: {a} had been on {his} knees there all morning.",
             "{a} raked the soil at {p} fine as flour and pressed {x} into it.",
         ],
-        "fact": "{a} did some gardening, growing {x}",
+        "fact": "{a} grew {x} by gardening",
         "inf": "do some gardening",
         "ask": {"x": "What did {a} grow when gardening?", "p": "Which location has {a}'s gardening to thank?"},
     },
@@ -517,7 +517,7 @@ EVENTS = {
             "By {p} {a} threw {his} coat over {x} and sat down on the coat.",
             "{a} had set a snare behind {p}, and in the morning there was {x} in it.",
         ],
-        "fact": "{a} trapped an animal: {x}",
+        "fact": "{a} trapped {x} alive",
         "inf": "trap an animal",
         "ask": {"x": "Which animal did {a} trap?"},
     },
@@ -546,7 +546,7 @@ EVENTS = {
     "sleep": {
         "tell": [
             "{a} lay that night on sacks at {p}, with {his} boots for a pillow.",
-            "Till cockcrow {a} was stretched out on the floor of {p}, and nobody turned {him} away.",
+            "Till cockcrow {a} was stretched out on the floor of {p}, and nobody sent {him} off.",
             "{a} did not go home; they found {him} in the morning at {p}, wrapped in a tarpaulin.",
             "At {p} somebody had left a blanket, and there {a} stayed until it was light.",
         ],
@@ -586,7 +586,7 @@ EVENTS = {
             "There ought to have been more at {p}, but {a} could bring it only to {n} {x}.",
             "Twice {a} reckoned up the {x} at {p}, and twice the tally was {n}.",
         ],
-        "fact": "{a} did an inventory, with the result: {n} {x}",
+        "fact": "{a} did an inventory that listed {n} {x}",
         "inf": "do an inventory",
         "ask": {"n": "What total resulted from {a}'s inventory?", "x": "What kind of goods did {a}'s inventory list?"},
     },
@@ -597,7 +597,7 @@ EVENTS = {
             "{a} stood back from the wall of {p}, {x} to the elbows.",
             "With a pot of {x} and a short ladder {a} went over every board of {p}.",
         ],
-        "fact": "{a} decorated a building in a new colour: {x}",
+        "fact": "{a} decorated a building in the new colour of {x}",
         "inf": "decorate a building in a new colour",
         "ask": {
             "x": "What colour did {a} choose for decorating a building?",
@@ -611,7 +611,7 @@ EVENTS = {
             "{x} laid {a} low, just when {he} could least afford it.",
             "'Only {x},' said {a}, and then the cup fell from {his} hand.",
         ],
-        "fact": "{a} suffered from a medical complaint: {x}",
+        "fact": "{a} suffered from {x} as a medical complaint",
         "inf": "suffer from a medical complaint",
         "ask": {"x": "From what medical complaint did {a} suffer?"},
     },
@@ -622,7 +622,7 @@ EVENTS = {
             "From that hour, so {a} declared at {p}, there would be no more {x}.",
             "{a} made a knot in {his} handkerchief at {p}: it stood for giving up {x}.",
         ],
-        "fact": "{a} resolved to abstain: {x}",
+        "fact": "{a} resolved to abstain from {x}",
         "inf": "resolve to abstain from a pleasure",
         "ask": {"x": "From what did {a} resolve to abstain?"},
     },
@@ -671,7 +671,7 @@ EVENTS = {
             "{b} got {o} of {a}, walked with it to {q}, and came back with empty hands.",
         ],
         "fact": "by way of {b}, {o} got from {a} to its resting point at {q}",
-        "inf": "set a thing on its way through another's hands",
+        "inf": "send a belonging along by someone else",
         "ask": {"q": "After {a} had let it out of sight, what was the resting point of {o}?"},
     },
     "bill": {
@@ -682,7 +682,7 @@ EVENTS = {
             "What {a} carried home from {p} was soon told: {goods}.",
         ],
         "fact": "{a}'s errand resulted in {n} articles altogether",
-        "inf": "bring home a basket of articles",
+        "inf": "run an errand for articles",
         "ask": {"n": "How many articles, all kinds added up, did {a}'s errand result in?"},
     },
     "dispute": {
@@ -691,8 +691,8 @@ EVENTS = {
             "the fair. They turned it over under the lamp, and there, scratched small, were {mark}.",
             "'Mine since I was a child,' said {a} of {o}. 'Mine since the fair,' said {b}. The landlord of {p} held it to "
             "the light and read out what was cut into it: {mark}.",
-            "{b} would not give up {o}, nor would {a}, and half of {p} took sides. Then somebody rubbed away the dirt, and "
-            "one could make out {mark}.",
+            "{b} would not give up {o}, nor would {a}, and half the company at {p} took sides. Then somebody rubbed away the "
+            "dirt, and one could make out {mark}.",
             "Two hands were upon {o} at {p}, {a}'s and {b}'s, and two stories were told about it. What the thing itself "
             "told was shorter: {mark}, under the rim.",
         ],
@@ -709,7 +709,7 @@ EVENTS = {
         ],
         "second": [
             "{b} laughed at that. {b} had had {o} since the flood, and could name the day.",
-            "But {b} held on to {o} and said that it had been {bhis} since the flood.",
+            "But {b} held on to {o} and said that nobody else had owned it since the flood.",
             "{b} would have none of it: {o} had come to {bhim} from a sailor, and was paid for.",
             "'Never,' said {b}. 'It has stood in my window these ten years.'",
         ],
@@ -720,7 +720,7 @@ EVENTS = {
             "A glass was held over {o}, and the glass showed {mark}.",
         ],
         "fact": "of the two rivals for {o}, {w} was its rightful keeper",
-        "inf": "be a rival for a belonging",
+        "inf": "be a rival over a possession",
         "ask": {"w": "Of the two rivals for {o}, who was its rightful keeper?"},
     },
     "gathering": {
@@ -771,7 +771,7 @@ CRIMES = {
     "theft": {
         "tell": [
             "In the grey of the morning {b} opened the strongbox at {p} and found it empty: {o} was gone.",
-            "{b} cried out so that all {p} came running. The lid stood up, the velvet was bare, and {o} had vanished.",
+            "{b} cried out so that everyone at {p} came running. The lid stood up, the velvet was bare, and {o} had vanished.",
             "{o}, which {b} had guarded at {p} for twenty years, was not in its case at sunrise.",
             "Somebody had been at {p} in the night, and when {b} came to dust the case, {o} was no longer in it.",
         ],
@@ -804,8 +804,8 @@ CLUES = {
             "As always {a} dealt with the left hand, which put everyone out.",
             "The schoolmaster had beaten {a} for it in vain: {he} wrote with {his} left hand to this day.",
         ],
-        "fact": "{a} favours the side of the heart in handling tools",
-        "about": "the hand that was used",
+        "fact": "{a} favours the side of the heart",
+        "about": "the favoured side",
     },
     "clay": {
         "trace": [
@@ -820,8 +820,8 @@ CLUES = {
             "{a} went down to the brick pits towards dusk that day, and would not say for what.",
             "The boy who minds the kiln said that {a} had walked across the brick pits at nightfall, just that evening.",
         ],
-        "fact": "{a} had gone where they get earth for making walls",
-        "about": "the red earth",
+        "fact": "{a} had gone where earth for walls is got",
+        "about": "the coloured earth",
     },
     "key": {
         "trace": [
@@ -836,8 +836,8 @@ CLUES = {
             "It was {a} who kept the small iron key over the feast days, and was slow to give it up.",
             "A copy of the small iron key was on {a}'s ring, between the cellar and the gate.",
         ],
-        "fact": "{a} could unlock the door",
-        "about": "the lock",
+        "fact": "{a} had the means of entry",
+        "about": "the means of entry",
     },
     "dog": {
         "trace": [
@@ -869,7 +869,7 @@ CLUES = {
             "{a} sat in the corner in {his} green wool jacket, picking at a loose end.",
         ],
         "fact": "{a} owned a garment of a matching fibre",
-        "about": "the torn fibre",
+        "about": "the snagged fibre",
     },
     "cloves": {
         "trace": [
@@ -901,7 +901,7 @@ CLUES = {
             "{v} had {a}'s note of hand, long past its day, and had begun to ask for it.",
         ],
         "fact": "{a} was in arrears with the victim",
-        "about": "the missing sheet",
+        "about": "the absent folio",
     },
     "paper": {
         "trace": [
@@ -933,7 +933,7 @@ CLUES = {
             "{a} had taken {his} boat out that night, and came home by the back stairs.",
         ],
         "fact": "{a} was afloat at the time",
-        "about": "the way over water",
+        "about": "the means of arrival",
     },
     "limp": {
         "trace": [
@@ -948,7 +948,7 @@ CLUES = {
             "{a} leaned on the rail, for {his} leg was lame and the stairs were many.",
             "{a} walked lame that week and said it was the damp.",
         ],
-        "fact": "{a} had an uneven gait",
+        "fact": "{a} had an irregular gait",
         "about": "the gait",
     },
 }

@@ -25,10 +25,10 @@ FLASHBACKS = [
 WHEN = "{hour} on the {week} {weekday}"
 PRESENT = [
     "{c} was there, {look}, and {d} not far off.",
-    "{c} and {d} had come, each for {chis} own reasons.",
+    "{c} and {d} had come, each for a reason that went unsaid.",
     "One saw {c} by the wall, and near the door {d}.",
     "{d} nodded to {c}, who {habit}.",
-    "{c}, {look} as ever, had found the only dry seat, and {d} stood.",
+    "{c}, {look}, had found the only dry seat, and {d} stood.",
 ]
 WEATHER = [
     "A thin rain had been falling since the morning.",
@@ -125,31 +125,31 @@ HABITS = [
 ]
 BYSTANDERS = {  # who talks and muses in the background; none of them has a name or a part in the plot
     "f": [
-        "an old woman with a basket",
+        "the basket seller",
         "the girl who sold eggs",
-        "a washerwoman",
+        "the seamstress",
         "the landlady",
-        "a lady from the coach",
+        "the lady from the coach",
         "the beadle's wife",
-        "a nurse with a child on her arm",
+        "the nurse with the child",
         "the deaf aunt",
-        "a young widow",
+        "the chambermaid",
         "the oyster woman",
-        "a maid in a hurry",
+        "the maid in a hurry",
         "the rector's cook",
     ],
     "m": [
-        "an old sailor",
+        "the coachman",
         "the carter",
-        "a boy with a hoop",
+        "the boy with the hoop",
         "the ferryman",
-        "a man with a pipe",
+        "the man with the pipe",
         "the night watchman",
-        "a soldier on leave",
+        "the soldier on leave",
         "the lame porter",
-        "a drover",
+        "the drover",
         "the clerk with the cold",
-        "a traveller in buttons",
+        "the traveller in buttons",
         "the eldest of the fishermen",
     ],
 }
@@ -163,11 +163,11 @@ TOPICS = [
     "the circus that never came",
     "the drainage of the marsh",
     "the election",
-    "the cough that was about",
+    "the autumn cough",
     "the late coach",
     "the music at the Assembly Rooms",
     "the tax on windows",
-    "the bells, which were out of tune",
+    "the tuning of the bells",
     "the parson's bees",
     "the comet",
     "the trouble with the sluice",
@@ -176,7 +176,7 @@ TOPICS = [
 CRIME_TOPICS = [  # when it has happened
     "{crime}",
     "the magistrate and his questions",
-    "who had done it, and who had not",
+    "the question of who had done it",
     "the constable with his lens",
 ]
 TALK = [
@@ -191,12 +191,12 @@ TALK = [
     "'How is your cough?' asked {c}.\n\n'Better than {topic},' said {d}, and coughed.",
     "'My grandmother used to say,' said {c}, and then could not recall what. It had to do with {topic}.",
     "{d} told the story about {topic} that everybody knew, and {c} laughed in the right place.",
-    "'Listen,' said {c}. They listened. 'No,' said {c}, 'it has stopped.'",
+    "'Listen,' said {c}. They listened. 'No,' said {d}, 'it has stopped.'",
     "'Will you be at church on Sunday?' asked {d}.\n\n'If they preach on {topic}, no,' said {c}.",
     "'I have it from two people,' said {d}, 'that {topic} will be settled by Christmas.'\n\n'Which Christmas?' asked {c}.",
     "{c} broke a biscuit in two and gave {d} the larger half. They did not mention {topic}.",
     "'You never say what you think,' said {c}.\n\n'I think that it is going to rain,' said {d}.",
-    "'A penny for your thoughts,' said {d}. {c} held out a hand for the penny, and then said, '{topic}.'",
+    "'A penny for your thoughts,' said {d}. {c} held out a hand for the penny, and then owned that it was {topic}.",
     "'It was better under the old mayor,' said {c}. {d} pointed out that under the old mayor {che} had said the same.",
     "'Have you read what they write about {topic}?' asked {d}. {c} had used it to light the stove.",
     "'Do you trust that one?' {c} asked, when a third person had gone by. 'As far as the corner,' said {d}.",
@@ -213,14 +213,14 @@ TALK = [
     "'Shut the door,' said {c}. {d} shut it, and for a moment it was quiet.",
     "'I have no opinion,' said {c}, when it came to {topic}; and then gave it.",
     "{c} and {d} had known each other too long to be polite. 'You are wrong about {topic},' said {c}. 'I hope so,' said {d}.",
-    "'What day is it?' asked {c}.\n\n'The {weekday},' said {d}, 'all day long.'",
+    "'What day is it?' asked {c}.\n\n'{weekday},' said {d}, 'all day long.'",
     "'Somebody ought to write it down,' said {d}, meaning {topic}.\n\n'Somebody will,' said {c}, 'and get it wrong.'",
     "There was a silence. Then {d} said, 'Well, and {topic}?' and everyone breathed again.",
 ]
 MUSINGS = [
     "{c} looked out of the window, where there was nothing to see, and saw it for a good while.",
     "Whenever {c} laughed, {che} put a hand before {chis} mouth, as if the laugh were borrowed.",
-    "There was mud on {c}'s hem, and a leaf in it.",
+    "{c} had mud on {chis} hem, and a leaf in it.",
     "{c} had a way of listening with {chis} head aslant, like a thrush on a lawn.",
     "Somewhere a door banged, and {c} started.",
     "{d} had brought a basket, and nobody asked what was in it.",
@@ -228,7 +228,7 @@ MUSINGS = [
     "It smelled of wet dog and oranges. {d} said so, and {c} said that it always had.",
     "{c} read the notice on the wall, though {che} knew it by heart.",
     "The stairs creaked. {c} and {d} looked up, but no one came.",
-    "{d} moved {c}'s chair a little nearer to the warmth.",
+    "{d} moved a chair a little nearer to the warmth, and {c} took it.",
     "If {c} had one fault it was that {che} remembered everything, and if {d} had one it was the opposite.",
     "A spider let itself down between {c} and {d}, thought better of it, and went up again.",
     "{c} yawned, and then {d} did.",
@@ -236,7 +236,7 @@ MUSINGS = [
     "{c} had learned early that one is asked fewer questions if one carries something.",
     "{c} thought of the years that were gone and what had been made of them.",
     "It came to {c} that one can live in a street for a lifetime and not know who sleeps behind the next wall.",
-    "Nothing in {c}'s face gave away whether {che} was glad of the company.",
+    "{c} gave no sign whether {che} was glad of the company.",
     "In such a town, thought {c}, a secret is a thing that everyone keeps for everyone.",
     "{c} would have liked to be elsewhere, and could not have said where.",
     "{c} noticed that {chis} hands were cold, and put them away.",
@@ -254,10 +254,10 @@ LINKS = [
     "A little later",
     "Before the lamp was trimmed again",
     "Then, to the surprise of some",
-    "That was not all",
+    "As if that were not enough",
     "When the others had gone",
     "In the same hour",
-    "Hardly was that over",
+    "Hard upon that",
 ]
 LINK = "{link}, there was this. {tell}"
 CLOSINGS = [
@@ -310,7 +310,7 @@ TESTIMONY = [
     '{When} the magistrate had {c} called to {p} and asked what {che} knew. "I will tell you how it was," said {c}. "{tell}"',
     '"Speak up," said the magistrate at {p}, {when}. {c} stood before the table. "It was like this," {che} said. "{tell}"',
 ]
-TESTIMONY_MORE = ['The pen scratched. "And further?" asked the magistrate. "{tell}" said {c}.']
+TESTIMONY_MORE = ['The pen scratched. "And further?" asked the magistrate. {c} went on. "{tell}"']
 FALSE_TESTIMONY = [  # {c} says it; {tell} is a telling with another person in the actor's place
     '{When}, at {p}, {c} was asked about it under oath and did not blink. "{tell} That I swear," said {c}.',
     '{c} had another story for the magistrate, {when}, at {p}. "{tell} I was there," {che} said, and kissed the book.',
@@ -337,8 +337,8 @@ COURT = [
 ]
 INQUEST = [
     "The hearing was held at {p}, {when}, and all who could walk were there. The magistrate asked one after "
-    "another where they had been in that night.",
-    '{When} the benches at {p} were full before the doors were open. "Where were you in that night?" asked the magistrate, '
+    "another where they had been that night.",
+    '{When} the benches at {p} were full before the doors were open. "Where were you that night?" asked the magistrate, '
     "and asked it of one after another.",
 ]
 ALIBI = [

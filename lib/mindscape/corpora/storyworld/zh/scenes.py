@@ -116,7 +116,7 @@ TOPICS = [
 CRIME_TOPICS = [  # when it has happened
     "{crime}",
     "推事和他的那些问题",
-    "谁干的，谁没干",
+    "破案的事",
     "拿着放大镜的巡官",
 ]
 TALK = [

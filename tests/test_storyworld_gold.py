@@ -1,0 +1,283 @@
+"""Storyworld: the gold against the log and the text, and the wording of both languages."""
+
+import re
+from bisect import bisect_right
+from functools import cache
+from string import Formatter
+
+import pytest
+
+from mindscape.corpora import storyworld
+from mindscape.corpora.storyworld import kinds
+from mindscape.corpora.storyworld.voice import LANGUAGES, sentence
+from mindscape.text import Chunk, sentences, windows
+
+SAMPLE = {
+    "en": (1000, 15_000),
+    "en, long": (2000, 45_000),
+    "en, plain": (77, 15_000, 0, 1, 1),
+    "en, hidden": (9999, 30_000, 1, 0, 0),
+    "zh": (3, 15_000, 0.8, 0.6, 0.3, "zh"),
+    "zh, plain": (4, 30_000, 0, 1, 1, "zh"),
+}
+LANGUAGE = pytest.mark.parametrize("language", list(LANGUAGES))
+NODES = {"entity", "event", "claim", "concept", "stat"}
+
+
+@cache
+def book(name):
+    return storyworld.book(*SAMPLE[name])
+
+
+@pytest.fixture(params=SAMPLE)
+def one(request):
+    return book(request.param)
+
+
+def told(one, span):
+    return one.document.text[span.start : span.end]
+
+
+# Gold
+
+
+def test_the_global_summary_holds_every_binding_and_accuses_nobody(one):
+    summary, voice, world = one.summary, one.voice, one.world
+    if one.document.language == "en":
+        assert 100 <= len(summary.split()) <= 300, len(summary.split())
+    else:
+        assert 150 <= len(summary) <= 600, len(summary)
+    person = voice.say.SUMMARY["person"]
+    for binding in world.bindings:
+        said = voice.binding(binding)
+        if binding.kind == "trade":
+            said = person.format(name=voice.name(binding.person), trade=voice.bare_trade(binding.person))
+        assert said.lower() in summary.lower(), said
+    for event in world.events:
+        if event.kind == "tie":
+            assert voice.fact(event).lower() not in summary.lower()
+    after = summary[summary.index(voice.say.SUMMARY["crime"].format(crime=voice.crime)) :]
+    for part in re.split(r"(?<=[.。])", after):
+        if voice.crime in part or part.strip().startswith(voice.say.SUMMARY["traces"][:4]):
+            assert voice.name(world.crime.culprit) not in part
+
+
+@pytest.mark.parametrize("size", [2, 8])
+def test_session_summaries_hold_what_is_told_in_the_window_and_nothing_else(one, size):
+    spans = sentences(one.document.text, one.document.language)
+    starts = [span.start for span in spans[::25]]
+    ends = [*starts[1:], len(one.document.text)]
+    chunks = [Chunk(one.document.id, i, start, end) for i, (start, end) in enumerate(zip(starts, ends, strict=True))]
+    parts = windows(chunks, size)
+    summaries = one.session_summaries(parts)
+    assert len(summaries) == len(parts) > 3
+    starts = [part[0].start for part in parts]
+    due = [set() for _ in parts]
+    for event in one.world.events:
+        due[bisect_right(starts, one.told.events[event.id][0].start) - 1].add(one.voice.fact(event))
+    for binding in one.world.bindings:
+        for span in one.told.bindings[binding.id]:
+            due[bisect_right(starts, span.start) - 1].add(one.voice.binding(binding))
+    stop, join = one.voice.say.STOP, one.voice.say.FACT_JOIN
+    for summary, facts in zip(summaries, due, strict=True):
+        assert summary.endswith(stop)
+        if facts:
+            found = summary.removesuffix(stop)
+            low = found.lower()
+            ordered = sorted(facts, key=lambda fact, low=low: low.index(fact.lower()))
+            assert sentence(join.join(ordered)) == found
+
+
+def test_entities_are_named_in_the_text(one):
+    text = one.document.text.lower()
+    names = [entity.name for entity in one.entities]
+    assert len(set(names)) == len(names)
+    for entity in one.entities:
+        assert entity.kind in ("person", "guise", "place", "thing")
+        assert entity.name.lower() in text and len(entity.description) > len(one.voice.say.STOP)
+    people = {entity.name for entity in one.entities if entity.kind == "person"}
+    assert people == {one.voice.name(person.id) for person in one.world.people}
+
+
+def test_the_graph_stands_on_the_text(one):
+    nodes, edges = one.graph
+    ids = {node.id for node in nodes}
+    assert {node.type for node in nodes} == NODES and len(ids) == len(nodes)
+    for place in (*nodes, *edges):
+        assert 0 <= place.span.start < place.span.end <= len(one.document.text)
+    for edge in edges:
+        assert {edge.source, edge.target} <= ids and edge.relation
+    for node in nodes:
+        if node.type == "entity":
+            assert node.content.lower() in told(one, node.span).lower()
+    for event in one.world.events:
+        (node,) = [node for node in nodes if re.fullmatch(rf"(event|claim|concept){event.id}", node.id)]
+        assert node.span in one.told.events[event.id]
+
+
+def test_the_memory_tiles_the_document_and_cuts_at_scenes(one):
+    memory = one.memory
+    assert len(memory.outline) == len(memory.core) == len(memory.chunks) == len(one.world.scenes)
+    assert memory.chunks[0].start == 0 and memory.chunks[-1].end == len(one.document.text)
+    for before, after in zip(memory.chunks, memory.chunks[1:], strict=False):
+        assert before.end == after.start
+    assert {chunk.start for chunk in memory.chunks[1:]} == {scene.start for scene in one.told.scenes[1:]}
+
+
+def test_the_memory_says_who_is_there_and_what_happens(one):
+    names = {one.voice.name(person.id) for person in one.world.people}
+    names |= {one.voice.guise(person.id) for person in one.world.people if person.guise is not None}
+    for passage, outline, core, chunk in zip(
+        one.told.scenes, one.memory.outline, one.memory.core, one.memory.chunks, strict=True
+    ):
+        scene = one.world.scenes[passage.id]
+        assert one.voice.place(scene.place).lower() in outline.lower()
+        for name in names:
+            if re.search(rf"\b{name}\b" if one.document.language == "en" else name, outline, re.IGNORECASE):
+                assert name.lower() in told(one, chunk).lower(), (outline, told(one, chunk))
+        for i in scene.events:
+            assert one.voice.fact(one.world.events[i]).lower() in core.lower()
+
+
+# The text
+
+
+def test_every_event_and_binding_is_told_in_its_scene(one):
+    passages = {passage.id: passage for passage in one.told.scenes}
+    assert set(passages) == {scene.id for scene in one.world.scenes}
+    for event in one.world.events:
+        for span in one.told.events[event.id]:
+            assert passages[event.scene].start <= span.start < span.end <= passages[event.scene].end
+    for scene in one.world.scenes:
+        for i in scene.bindings:
+            inside = [s for s in one.told.bindings[i] if passages[scene.id].start <= s.start <= passages[scene.id].end]
+            assert len(inside) == scene.bindings.count(i)
+    assert len(one.told.refrains) == len(one.told.chapters)
+
+
+def test_english_sentences_begin_with_a_capital(one):
+    if one.document.language != "en":
+        return
+    text = one.document.text
+    for pattern in (r"[.!?] +[a-z].{20}", r"(?<=\n)[\"']?[a-z].{20}", r"[.]['\"] [a-z].{20}", r"\ba [aeio]\w+.{20}"):
+        assert not re.findall(rf".{{0,40}}{pattern}", text), re.findall(rf".{{0,40}}{pattern}", text)[:5]
+    assert not re.search(r"\b(the|a|an) (the|a|an)\b|\.\.|,\.|\.,", text)
+
+
+def test_two_bystanders_are_two(one):
+    """Nobody answers himself."""
+    for talker in [who for group in one.voice.words.scenes.BYSTANDERS.values() for who in group]:
+        assert not re.search(rf"\b{talker}\b and {talker}\b", one.document.text, re.IGNORECASE)
+
+
+# The wording
+
+
+def shape(value):
+    """Keys and lengths, without the words."""
+    if isinstance(value, dict):
+        return {key: shape(item) for key, item in value.items()}
+    return type(value).__name__
+
+
+@LANGUAGE
+def test_languages_have_the_same_names_and_keys(language):
+    ours, theirs = LANGUAGES["en"], LANGUAGES[language]
+    for module in ours.__all__:
+        names = {name for name in vars(getattr(ours, module)) if name.isupper()}
+        assert names == {name for name in vars(getattr(theirs, module)) if name.isupper()}
+        for name in names:
+            mine, other = getattr(getattr(ours, module), name), getattr(getattr(theirs, module), name)
+            assert shape(mine) == shape(other), name
+            if module == "names":
+                assert lengths(mine) == lengths(other), name
+                flat = list(mine.values()) if isinstance(mine, dict) else list(other)
+                if all(isinstance(item, str) for item in flat):
+                    assert len(set(flat)) == len(flat), name
+
+
+def lengths(value):
+    if isinstance(value, dict):
+        return {key: lengths(item) for key, item in value.items()}
+    return None if isinstance(value, str) else len(value)
+
+
+@LANGUAGE
+def test_given_names_can_be_told_apart(language):
+    names = LANGUAGES[language].names
+    given = [*names.WOMEN, *names.MEN]
+    assert len(set(given)) == len(given) == 120
+    if language == "zh":
+        assert not [(a, b) for a in given for b in given if a != b and a in b]
+
+
+@LANGUAGE
+def test_there_are_sixty_kinds_in_several_wordings(language):
+    events, least = LANGUAGES[language].events, 4 if language == "en" else 2
+    wordings = [entry["tell"] for entry in (*events.EVENTS.values(), *events.CRIMES.values())]
+    wordings += [clue[sort] for clue in events.CLUES.values() for sort in ("trace", "tie")]
+    assert len(wordings) >= 60 and all(len(set(tells)) == len(tells) >= least for tells in wordings)
+    assert set(events.CRIMES) == set(kinds.CRIMES) and set(events.CLUES) == set(kinds.CLUES)
+    assert set(kinds.SLOTS) <= set(events.EVENTS)
+
+
+def slots(template):
+    return {name for _, name, _, _ in Formatter().parse(template) if name}
+
+
+IN_PARTS = ("gathering", "bill", "dispute", "contest", "relay")
+
+
+@LANGUAGE
+def test_what_is_asked_is_told(language):
+    for kind, entry in LANGUAGES[language].events.EVENTS.items():
+        told_of = set.intersection(*map(slots, entry["tell"]))
+        assert slots(entry["fact"]) <= {*kinds.SLOTS.get(kind, "abopqnw")}
+        assert slots(entry["ask"][next(iter(entry["ask"]))]) | {*entry["ask"]} <= {*kinds.SLOTS.get(kind, "abopqnw")}
+        if kind not in IN_PARTS:
+            for slot, ask in entry["ask"].items():
+                assert slot in told_of and slots(ask) <= told_of and slot not in slots(ask), (kind, slot)
+            assert slots(entry["fact"]) <= told_of, kind
+    for clue in LANGUAGES[language].events.CLUES.values():
+        assert all("a" in slots(tie) for tie in clue["tie"])
+
+
+STOP = """
+a an the of to in at on by for with from as into off out up who whom whose what which where how when did do does was were
+is it be been had has have having one some someone somebody something another other than that this many much and or not no
+all his her him she he own after before between through over upon get got make made take took s two
+"""
+ALLOWED = {"shillings"}  # the coin has no other name
+
+
+def stems(texts):
+    """The content words, without endings."""
+    words = re.findall(r"[a-z]+", " ".join(re.sub(r"{\w+}", " ", text) for text in texts).lower())
+    return {re.sub(r"(ing|ed|es|s|e)$", "", word) for word in words if word not in {*STOP.split(), *ALLOWED}}
+
+
+@pytest.mark.parametrize("kind", list(LANGUAGES["en"].events.EVENTS))
+def test_questions_avoid_the_words_of_the_telling(kind):
+    entry = LANGUAGES["en"].events.EVENTS[kind]
+    tells = [*entry["tell"], *entry.get("second", ()), *entry.get("mark", ()), *entry.get("arrive", ())]
+    shared = stems(tells) & stems([entry["fact"], entry["inf"], *entry["ask"].values()])
+    assert not shared
+
+
+@pytest.mark.parametrize("clue", kinds.CLUES)
+def test_what_is_said_of_a_clue_avoids_the_words_of_its_telling(clue):
+    entry = LANGUAGES["en"].events.CLUES[clue]
+    shared = stems([*entry["trace"], *entry["tie"]]) & stems([entry["fact"], entry["about"]])
+    assert not shared
+
+
+def test_chinese_questions_avoid_the_verbs_of_the_telling():
+    """No run of two characters of a `fact` or `inf` stands in a telling of its kind."""
+    found = {}
+    for kind, entry in LANGUAGES["zh"].events.EVENTS.items():
+        tells = re.sub(r"{\w+}", " ", " ".join(entry["tell"]))
+        asks = re.sub(r"{\w+}", " ", " ".join([entry["fact"], entry["inf"]]))
+        pairs = {asks[i : i + 2] for i in range(len(asks) - 1) if re.fullmatch(r"[\u4e00-\u9fff]{2}", asks[i : i + 2])}
+        if shared := {pair for pair in pairs if pair in tells}:
+            found[kind] = shared
+    assert not found
