@@ -23,7 +23,17 @@ from mindscape.errors import InputError
 
 SHORT = 15_000
 # SHA-256 of the texts. When the wording or the world changes on purpose, put in what the failing test prints.
-PINS = {}
+PINS = {
+    "book(0)": "bd46984e53b1e01e5f8f4f60cd02cac2468abc842710a0d0a1d3392cca1962be",
+    "book(1000, 15_000)": "eea12dec1fd609602d9f102237dc8ac0f059639371b93cfa71a65b20b0f1693e",
+    "book(2000)": "4c0280b6fbe32e5911d63c4cd83640b4ae8f6c5468ed8c24f7ff8f75f91b4822",
+    "book(9999, 60_000, 1, 0, 1)": "3b4741dd37b224ba5b00781148e23ce1f1079faf3bf5acfff76fdfb41c12eb23",
+    "book(7, 15_000, 0, 1, 0)": "77a810f1e34f2f68dac47ad8421e8f29fa1fe097bac8e68bce4163010cb94119",
+    'book(1000, 15_000, language="zh")': "203f9cd8653c19e4fc06dca7ad1d045cd8cd8ec1b0230e463b216735c9a6a4c5",
+    'book(2001, 30_000, 0.5, 0.2, 0.9, "zh")': "18a19b0d7aae7eec8c6674064fe1d6d9ac4f5fe1f98ca63756758d40a5f3e6e1",
+    "series(2000, 3)": "c2ef9cb24a50f5ad554871e221aad29612417bb9d2e1ea133675fbe4d6412068",
+    'series(12, 2, 15_000, language="zh")': "417e14b59316ae3f7bb0c2a99f2b67e23a50e1ab3e8c883f14641cfa1032ec01",
+}
 KNOBS = ("hiding", "sharing", "contradiction")
 
 
@@ -141,6 +151,10 @@ def check_book(one):
         for span in told.bindings[binding.id]:
             for word in needed:
                 assert word.lower() in text[span.start : span.end].lower()
+    for event in one.world.events:
+        for span in told.events[event.id]:
+            said = text[span.start : span.end]
+            assert not any(_says(said, voice.name(person), one.document.language) for person in event.guised), said
     groups = {tuple(spans) for spans in told.bindings.values()}
     starts = [scene.start for scene in told.scenes]
     for question in one.questions:
@@ -155,6 +169,10 @@ def check_book(one):
             assert len(support) > 1 and len(scenes) == 1
         elif question.breadth == "multi-sparse":
             assert len(scenes) > 1
+    if one.document.language == "en":
+        assert 100 <= len(one.summary.split()) <= 300
+    else:
+        assert 150 <= len(one.summary) <= 600
     wanted = one.world.knobs.tokens * voice.words.scenes.CHARACTERS
     assert 0.88 < len(text) / wanted < 1.12, len(text) / wanted
 
@@ -162,7 +180,7 @@ def check_book(one):
 knob = st.floats(0, 1) | st.sampled_from([0, 1])
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=45, deadline=None, derandomize=True)
 @given(st.integers(0, 9999), st.integers(15_000, 60_000), knob, knob, knob, st.sampled_from(["en", "zh"]))
 @example(0, 15_000, 0, 0, 0, "en")
 @example(1, 15_000, 1, 1, 1, "en")
@@ -268,6 +286,10 @@ def check_log(world):
     check_chains(world, by_time)
     check_oaths(world)
     check_places(world)
+    (crime,) = [scene.id for scene in world.scenes if scene.form == "crime"]
+    for event in world.events:  # nobody tells of the night before it has come
+        if event.kind == "trace" or (event.kind == "tie" and event.slots["clue"] in ("boat", "clay")):
+            assert event.scene >= crime
 
 
 def check_the_dead(world):
@@ -421,7 +443,7 @@ def test_a_series_is_its_books_in_one(n, language):
     made = series(11, n, language=language)
     check(made)
     assert len(made.books) == len(made.starts) == n
-    text, merged = made.document.text, iter(zip(made.questions, made.claims, strict=True))
+    text, merged = made.document.text, iter(made.questions)
     for one, start in zip(made.books, made.starts, strict=True):
         check_book(one)
         check_log(one.world)
@@ -429,13 +451,14 @@ def test_a_series_is_its_books_in_one(n, language):
         check_options(one)
         assert text[start:].startswith(one.document.text)
         for own in one.questions:
-            shifted, pair = next(merged)
+            shifted = next(merged)
             assert (shifted.id, shifted.answer, shifted.options) == (own.id, own.answer, own.options)
             assert [text[s.start : s.end] for s in shifted.evidence] == [
                 one.document.text[s.start : s.end] for s in own.evidence
             ]
             for group, own_group in zip(shifted.bindings, own.bindings, strict=True):
                 assert [s.start - start for s in group] == [s.start for s in own_group]
+            assert (shifted.question == own.question) == (shifted.resolved == own.resolved)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -43,10 +43,6 @@ def told(one, span):
 
 def test_the_global_summary_holds_every_binding_and_accuses_nobody(one):
     summary, voice, world = one.summary, one.voice, one.world
-    if one.document.language == "en":
-        assert 100 <= len(summary.split()) <= 300, len(summary.split())
-    else:
-        assert 150 <= len(summary) <= 600, len(summary)
     person = voice.say.SUMMARY["person"]
     for binding in world.bindings:
         said = voice.binding(binding)
@@ -56,10 +52,9 @@ def test_the_global_summary_holds_every_binding_and_accuses_nobody(one):
     for event in world.events:
         if event.kind == "tie":
             assert voice.fact(event).lower() not in summary.lower()
-    after = summary[summary.index(voice.say.SUMMARY["crime"].format(crime=voice.crime)) :]
-    for part in re.split(r"(?<=[.。])", after):
-        if voice.crime in part or part.strip().startswith(voice.say.SUMMARY["traces"][:4]):
-            assert voice.name(world.crime.culprit) not in part
+    heart = voice.say.SUMMARY["crime"].format(crime=voice.crime)
+    traces = summary[summary.index(heart) + len(heart) :].split(voice.say.STOP)[0]
+    assert voice.name(world.crime.culprit) not in heart + traces
 
 
 @pytest.mark.parametrize("size", [2, 8])

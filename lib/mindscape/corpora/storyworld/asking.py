@@ -125,18 +125,21 @@ class _Asker:
         value = event.slots[slot]
         answer = self._value(event.kind, slot, value)
         fact = self.kinds[event.kind]["fact"]
-        claim = fact if f"{{{slot}}}" in fact and event.kind != "count" else None
         depth = {"relay": "multi-hop", "bill": "set-aggregation", "gathering": "set-aggregation"}.get(event.kind)
         depth = "global-synthesis" if slot == "w" else depth or ("multi-hop" if bindings else "lookup")
-        located = self._located(event, slot)
+        located, asked = self._located(event, slot), asks[slot].format(**fields)
+        if f"{{{slot}}}" in fact and event.kind != "count":
+            claim = self._fill(fact, slot, fields)
+        else:
+            claim = self.say.QUESTIONS["event"][1].replace("{answer}", "{{answer}}").format(ask=asked)
         self._put(
             event.kind,
-            located.format(question=asks[slot].format(**fields)),
+            located.format(question=asked),
             answer,
             self._options(event, slot),
             self.told.events[event.id],
             depth,
-            claim=self._fill(claim, slot, fields) if claim else None,
+            claim,
             bindings=bindings,
             accepted=self._accepted(slot, value),
             resolved=located.format(question=asks[slot].format(**bare)) if bindings else "",
@@ -475,7 +478,7 @@ class _Asker:
         wrong: Sequence[str],
         spans: Sequence[Span],
         depth: str,
-        claim: str | None = None,
+        claim: str,
         bindings: Sequence[Binding] = (),
         accepted: Sequence[str] = (),
         breadth: str | None = None,
@@ -484,9 +487,6 @@ class _Asker:
         wrong = [option for option in dict.fromkeys(wrong) if option != answer][:3]
         if len(wrong) < 3:
             raise AssertionError(f"{self.doc_id}: {question!r} has only {len(wrong)} wrong options")
-        if claim is None:
-            ask, claim = self.say.QUESTIONS["event"]
-            claim = claim.replace("{answer}", "{{answer}}").format(ask=question)
         groups = tuple(tuple(self.told.bindings[binding.id]) for binding in bindings)
         spans = tuple(sorted(spans))
         gloss = self.say.GLOSS_JOIN.join(self.voice.binding(binding) for binding in bindings)

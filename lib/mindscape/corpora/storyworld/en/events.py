@@ -309,7 +309,7 @@ EVENTS = {
             "{a} swore that the pack was marked, but {b} raked in the {n} shillings all the same.",
             "Hand after hand went against {a} at {p}, until {n} of {his} shillings lay in a heap before {b}.",
         ],
-        "fact": "{a} lost {n} shillings at gambling, and {b} won them",
+        "fact": "{a} lost {n} shillings to {b} at gambling",
         "inf": "lose at gambling",
         "ask": {"b": "Who won money from {a} at gambling?", "n": "How many shillings did {a} lose at gambling?"},
     },
@@ -725,10 +725,10 @@ EVENTS = {
     },
     "gathering": {
         "tell": [
-            "{a} had laid the long table at {p} that evening.",
-            "That evening {a} kept open house at {p}.",
-            "{a} had asked people to supper at {p} that evening.",
-            "There was to be a supper at {p} that evening, with {a} at the head of the table.",
+            "{a} had laid the long table at {p} that day.",
+            "That day {a} kept open house at {p}.",
+            "{a} had asked people to table at {p} that day.",
+            "There was to be a dinner at {p} that day, with {a} at the head of the table.",
         ],
         "arrive": [
             "{b} was at the door before the soup was hot.",

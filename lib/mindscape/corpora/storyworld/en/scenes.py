@@ -31,12 +31,12 @@ PRESENT = [
     "{c}, {look}, had found the only dry seat, and {d} stood.",
 ]
 WEATHER = [
-    "A thin rain had been falling since the morning.",
+    "A thin rain had been falling for hours.",
     "Fog lay on the river and would not lift.",
     "The wind had gone round to the east and cut like wire.",
     "It was mild for the season, and the gulls were loud.",
     "Hail had rattled on the slates an hour before.",
-    "The sun came out for a little, and the puddles shone.",
+    "It had cleared for a little, and the puddles shone.",
     "There was frost on the ropes.",
     "A warm wind brought the smell of seaweed up the lanes.",
     "The sky hung low and yellow, as before snow.",
@@ -44,7 +44,7 @@ WEATHER = [
     "It was so still that the smoke stood straight up from the chimneys.",
     "Clouds went over fast, and the light kept changing.",
     "A storm was on its way; the old people felt it in their knees.",
-    "The first stars were out, and it smelled of wet earth.",
+    "The air was still, and it smelled of wet earth.",
     "There had been thunder in the hills, and the air was no clearer for it.",
     "Mist came in under the doors and put a ring round each flame.",
 ]
