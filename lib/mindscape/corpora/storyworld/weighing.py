@@ -71,8 +71,9 @@ def events(world: World, voice: Voice, summary: str, language: str) -> Kept:
     for text in _statements(summary, language):
         held = _keeping(lexicon, text)
         right |= {event.id: True for event, _ in held}
-        people, things = (sum(bool(_places(name, text)) for name in group) for group in (lexicon.names, lexicon.things))
-        known = held or any(sum(bool(_places(name, text)) for name in names) > 1 for names in lexicon.rest)
+        here = _present(lexicon, text)
+        people, things = (sum(name in here for name in group) for group in (lexicon.names, lexicon.things))
+        known = held or any(len(names & here) > 1 for names in lexicon.rest)
         if people and people + things > 1 and not known and gold.isdisjoint(_stated(lexicon, text)):
             wrong += 1
     return Kept(tuple(right.values()), wrong)
@@ -102,9 +103,12 @@ class _Lexicon:
         words = {kind: _words(_wordings(voice, kind), language) for kind in kinds.SLOTS}
         shared = Counter(word for of_kind in words.values() for word in of_kind)
         self.words = {kind: {word for word in words[kind] if shared[word] <= COMMON} for kind in words}
-        named = [(event, _named(voice, event)) for event in world.events]
+        named = [(event, frozenset(_named(voice, event))) for event in world.events]
         self.events = [(event, names) for event, names in named if event.kind in kinds.SLOTS]
-        self.rest = [names for event, names in named if event.kind not in kinds.SLOTS and len(names) > 1]
+        self.rest = [names for event, names in named if event.kind not in kinds.SLOTS]
+        self.terms = {*self.names, *self.things}.union(
+            *(names for _, names in named)
+        )  # people, things, words of events
 
 
 def _statements(summary: str, language: str) -> Iterator[str]:
@@ -152,9 +156,14 @@ def _nearest(found: list[tuple[int, int]], at: int, text: str, language: str) ->
     return min(clause or before, default=(0, None))[1]
 
 
-def _keeping(lexicon: _Lexicon, text: str) -> list[tuple[Event, list[str]]]:
+def _present(lexicon: _Lexicon, text: str) -> set[str]:
+    return {term for term in lexicon.terms if _places(term, text)}
+
+
+def _keeping(lexicon: _Lexicon, text: str) -> list[tuple[Event, frozenset[str]]]:
     """The events that a statement keeps, each with what it names."""
-    present = [(event, named) for event, named in lexicon.events if all(_places(name, text) for name in named)]
+    here = _present(lexicon, text)
+    present = [(event, named) for event, named in lexicon.events if named <= here]
     if not present:
         return []
     for term in (*lexicon.names, *lexicon.trades, *lexicon.guises, *lexicon.things, *lexicon.relations):
