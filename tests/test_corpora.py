@@ -496,3 +496,16 @@ def slow_page(html):
 )
 def test_a_page_is_what_the_slow_way_makes_of_it(pieces):
     assert own._page("".join(pieces), "page") == slow_page("".join(pieces))
+
+
+@pytest.mark.parametrize(
+    "name, line, speaker",
+    [
+        ("julius-caesar", "I could be well moved", "CAESAR"),
+        ("henry-iv-part-2", "I know thee not, old man", "KING HENRY V"),
+    ],
+)
+def test_speeches_with_another_s_name_are_given_back(name, line, speaker):
+    play = shakespeare.play(name)
+    at = play.text.index(line)
+    assert [speech.speaker for speech in shakespeare.speeches(play) if speech.start <= at < speech.end] == [speaker]

@@ -77,6 +77,7 @@ REPAIRS = {  # play: (what its Markdown has, what it should have), as regular ex
         (r"^Lord Chief-Justice (?=\S)", "\n**Lord Chief-Justice**  \n"),
         (r"^LADY\n\n\*\*NORTHUMBERLAND", "\n**LADY NORTHUMBERLAND"),
         (r"^EPILOGUE\n\n(_Spoken by a (Dancer)_)\n\n", r"# EPILOGUE\n\n\1\n\n**\2**  \n"),
+        (r"^\*\*KING HENRY IV(?=\*\*  \n(?:My lord chief-justice, speak|I know thee not))", "**KING HENRY V"),
     ],
     "henry-v": [(r"^EPILOGUE$", "# EPILOGUE")],
     "henry-vi-part-1": [
@@ -91,7 +92,10 @@ REPAIRS = {  # play: (what its Markdown has, what it should have), as regular ex
     "richard-iii": [(r"^(Ghosts?)\n\n\*\*of", r"\n**\1 of")],
     "the-merchant-of-venice": [(r"^SCENE II: ", "### SCENE II. ")],
     "the-taming-of-the-shrew": [(r"^## PROLOGUE$", "## INDUCTION")],
-    "julius-caesar": [(r"\n\n\*\*(This way will I)\*\*  \n", r"  \n\1: ")],
+    "julius-caesar": [
+        (r"\n\n\*\*(This way will I)\*\*  \n", r"  \n\1: "),
+        (r"^\*\*CASSIUS(?=\*\*  \nI could be well moved)", "**CAESAR"),
+    ],
     "cymbeline": [(r"^\*\*Scene III\*\*  \n", "### SCENE III. "), (r"^CYMBELINE\n\n", "")],
     "pericles": [(r"^(_Enter GOWER_)\n\n(### PROLOGUE)\n", r"\2\n\n\1\n"), (r"^SCENE I:$", "### SCENE I")],
     "the-tempest": [
