@@ -25,8 +25,7 @@ class Question:
     `accepted` are other strings that count as right; `options` are four, the answer among them. `evidence` is every
     place that the answer is read from, in the order of the text. `bindings` says who is meant, where the question does
     not use the name that its evidence uses: for each binding all the places that state it, any one of which will do.
-    `gloss` says the same in words, and `resolved` is the question with the evidence's own names put in. `hops` counts
-    the statements that have to be joined.
+    `gloss` says the same in words, and `resolved` is the question with the evidence's own names put in.
     """
 
     id: str
@@ -38,11 +37,15 @@ class Question:
     evidence: tuple[Span, ...]
     breadth: str
     depth: str
-    hops: int = 1
     bindings: tuple[tuple[Span, ...], ...] = ()
     gloss: str = ""
     resolved: str = ""
     kind: str = ""
+
+    @property
+    def hops(self) -> int:
+        """How many places have to be joined: the evidence, and one for each binding."""
+        return len(self.evidence) + len(self.bindings)
 
     @property
     def needs_binding(self) -> bool:
@@ -114,7 +117,6 @@ def load_questions(path: str | Path, document: Callable[[str], Document]) -> lis
                 evidence=_places(row, where, document),
                 breadth=row.breadth,
                 depth=row.depth,
-                hops=len(row.evidence),
                 resolved=row.question,
             )
         )

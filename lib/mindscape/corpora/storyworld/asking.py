@@ -2,7 +2,7 @@
 
 A question's words are those of `fact`, `inf` and `ask`, which avoid the words of the telling. The wrong options are true
 of someone else in the book wherever the log has such a one. Nothing is asked about an event that a witness disputes,
-except who told the truth of it. Taught in notebook 00_start_here.
+except who gave the false account of it. Taught in notebook 00_start_here.
 """
 
 from bisect import bisect_right
@@ -19,12 +19,8 @@ from mindscape.corpora.storyworld.voice import Voice, sentence
 from mindscape.corpora.storyworld.world import Binding, Event, World
 from mindscape.text import Span
 
-PLAIN, TRADES, KIN, GUISES = (
-    9,
-    9,
-    6,
-    4,
-)  # questions on one event: by name, by trade, by kinship, on a person in disguise
+# Questions on one event: by name, by trade, by kinship, on a person in disguise.
+PLAIN, TRADES, KIN, GUISES = 9, 9, 6, 4
 LOCATED = 0.9  # how often a question on one event says where it was
 HINTED = 0.25  # how often a thing or a place is paraphrased where a question names it
 
@@ -153,8 +149,11 @@ class _Asker:
     def _located(self, event: Event, slot: str) -> str:
         """A frame with the place of the event, where the book says it and the question does not ask for it."""
         place = event.slots.get("p", self.world.scenes[event.scene].place)
-        told = "p" in event.slots or self.world.scenes[event.scene].form == "narrated"
-        if event.kind not in kinds.SLOTS or slot == "p" or not told or not self.chance.hit(LOCATED):
+        span = self.told.events[event.id][0]
+        told = self.world.scenes[event.scene].form == "narrated"
+        told |= self.voice.place(place).lower() in self.told.text[span.start : span.end].lower()
+        anywhere = event.kind not in kinds.SLOTS or event.kind in kinds.ELSEWHERE or slot == "p"
+        if anywhere or not told or not self.chance.hit(LOCATED):
             return "{question}"
         name = self.voice.place_hint if self.chance.hit(HINTED) else self.voice.place
         return self.say.LOCATED.replace("{p}", name(place))
@@ -281,7 +280,7 @@ class _Asker:
         spans = tuple(sorted({*self.questions[-1].evidence, *self.told.events[event.id]}))
         old = self.questions.pop()
         claims = self.claims.pop()
-        self._write(old, claims.true, claims.false, evidence=spans, depth="multi-hop", hops=2, kind="same_occasion")
+        self._write(old, claims.true, claims.false, evidence=spans, depth="multi-hop", kind="same_occasion")
 
     def _twice(self) -> None:
         done = 0
@@ -500,7 +499,6 @@ class _Asker:
             evidence=spans,
             breadth=breadth or self._breadth(spans, groups),
             depth=depth,
-            hops=len(bindings) + (len(spans) if depth == "multi-hop" and not bindings else 1),
             bindings=groups,
             gloss=gloss,
             resolved=sentence(resolved or question),

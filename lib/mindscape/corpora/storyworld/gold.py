@@ -1,7 +1,7 @@
 """What a perfect reader would write down about a book, made from its log: the gold of every role in the course.
 
 Summaries, entities with descriptions, a concept graph, a document memory. They say what the book says and nothing more:
-the culprit is never named, since the book leaves that to its reader. Taught in notebooks 00 and 10.
+the culprit is never called one, since the book leaves that to its reader. Taught in notebooks 00 and 10.
 """
 
 from bisect import bisect_right
@@ -105,16 +105,18 @@ def session_summaries(world: World, voice: Voice, told: Telling, windows: Sequen
     found = []
     for window, told_here in zip(windows, facts, strict=True):
         if not told_here:  # a window of talk and weather
-            told_here = [(0, _talk(world, voice, told, window[0].start))]
+            at = bisect_right([scene.start for scene in told.scenes], window[0].start) - 1
+            told_here = [(0, _headline(world, voice, told, told.scenes[max(0, at)]))]
         found.append(sentence(summary.format(list=join.join(dict.fromkeys(fact for _, fact in sorted(told_here))))))
     return found
 
 
-def _talk(world: World, voice: Voice, told: Telling, at: int) -> str:
-    passage = told.scenes[max(0, bisect_right([scene.start for scene in told.scenes], at) - 1)]
+def _headline(world: World, voice: Voice, told: Telling, passage: Passage) -> str:
+    """When a scene was and who is in it, and where, if the text says so: letters and journals do not."""
     scene = world.scenes[passage.id]
+    template = voice.say.SUMMARY["outline_placeless" if scene.form in ("letter", "journal") else "outline"]
     people = _present(world, voice, told, passage)
-    return voice.say.SUMMARY["talk"].format(people=people, p=voice.place(scene.place))
+    return template.format(p=voice.place(scene.place), when=voice.when(scene), people=people).rstrip(":： ")
 
 
 def entities(world: World, voice: Voice, told: Telling) -> list[Entity]:
@@ -141,11 +143,16 @@ def entities(world: World, voice: Voice, told: Telling) -> list[Entity]:
 
 
 def _said(world: World, voice: Voice, told: Telling, event: Event) -> dict[str, Any]:
-    """The slots of an event that the book gives: where it happened is not said in every letter and gossip."""
+    """The slots of an event that the book gives: not every letter says where it was, nor every trace whose it is."""
     span = told.events[event.id][0]
-    heard = world.scenes[event.scene].form in ("gossip", "letter", "testimony", "journal")
-    silent = heard and "p" in event.slots and _find(told.text, voice.place(event.slots["p"]), span.start, span.end) < 0
-    return {slot: value for slot, value in event.slots.items() if slot != "p" or not silent}
+    doubtful = {"v": voice.name}
+    if world.scenes[event.scene].form in ("gossip", "letter", "testimony", "journal"):
+        doubtful["p"] = voice.place
+
+    def said(slot: str, value: Any) -> bool:
+        return slot not in doubtful or _find(told.text, doubtful[slot](value), span.start, span.end) >= 0
+
+    return {slot: value for slot, value in event.slots.items() if said(slot, value)}
 
 
 def _find(text: str, name: str, start: int = 0, end: int | None = None) -> int:
@@ -199,7 +206,7 @@ def graph(world: World, voice: Voice, told: Telling) -> tuple[list[Node], list[E
         key = f"{kind}{event.id}"
         nodes[key] = Node(key, kind, sentence(content), first)
         for slot, value in _said(world, voice, told, event).items():
-            if slot in relations and slot in "abcdopqvw":
+            if slot in relations:
                 sort = "place" if slot in "pq" else "thing" if slot == "o" else "person"
                 if sort == "person" and value in event.guised:
                     sort = "guise"
@@ -237,9 +244,7 @@ def memory(world: World, voice: Voice, told: Telling) -> Memory:
     outline, core = [], []
     for passage in told.scenes:
         scene = world.scenes[passage.id]
-        fields = {"p": voice.place(scene.place), "when": voice.when(scene)}
-        people = _present(world, voice, told, passage)
-        outline.append(voice.say.SUMMARY["outline"].format(people=people, **fields).rstrip(":： "))
+        outline.append(_headline(world, voice, told, passage))
         facts = [voice.fact(world.events[i]) for i in scene.events]
         facts += [voice.binding(world.bindings[i]) for i in scene.bindings]
         core.append(sentence(voice.say.FACT_JOIN.join(facts)) + voice.say.STOP)

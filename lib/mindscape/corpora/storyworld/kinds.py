@@ -80,6 +80,9 @@ HOLDERS = {  # of the thing, before and after: the slot of a person, the place, 
     "hang": ("a", "p"),
 }
 PASSES = ("gift", "lend", "sell")  # by which a thing goes from {a} to {b}, in chains
+FOR_GOOD = ("gift", "sell")  # those after which it is not to come back
+DEBTS = ("borrow", "forgive")  # between the victim and another they would be a clue by accident
+ELSEWHERE = ("dream", "ill", "nurse", "travel")  # told in a place where it did not happen
 FROM_B = {  # what {b} has done where such a thing is done by {a}: of some kinds both are the doers
     "quarrel": "quarrel",
     "embrace": "embrace",
@@ -94,5 +97,4 @@ CRIMES = ("murder_blow", "murder_poison", "theft", "arson")
 DEADLY = ("murder_blow", "murder_poison")
 THAT_NIGHT = ("clay", "boat")  # what ties a person to these happened in the night of the crime
 CLUES = ("hand", "clay", "key", "dog", "wool", "cloves", "debt", "paper", "boat", "limp")
-KIN = ("sibling", "parent", "child", "spouse", "cousin", "pibling", "nibling")
 EVERYDAY = tuple(SLOTS)

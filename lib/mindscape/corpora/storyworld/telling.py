@@ -24,6 +24,7 @@ WEIGHTS = {
 }  # others 2
 MOVED = 0.14  # share of the scenes that are told after later ones
 CHAPTER = 14  # scenes
+UNBROKEN = ("letter", "journal", "contest")  # forms after which, and not within which, a binding is told
 
 Mark = tuple[str, int] | None  # what a piece of text tells: ("event", id), ("binding", id), ("refrain", 0)
 Paragraph = list[tuple[str, Mark]]
@@ -59,10 +60,8 @@ def tell(world: World, language: str) -> Telling:
 class _Narrator:
     def __init__(self, world: World, language: str):
         self.world, self.voice = world, Voice(world, language)
-        self.words, self.chance = (
-            self.voice.words.scenes,
-            Chance("telling", world.seed, world.knobs, world.book, language),
-        )
+        self.words = self.voice.words.scenes
+        self.chance = Chance("telling", world.seed, world.knobs, world.book, language)
         self.after = next(scene.id for scene in world.scenes if scene.form == "crime")
         self.pieces: list[str] = []
         self.length = 0
@@ -134,7 +133,8 @@ class _Narrator:
         if moved:
             head.insert(0, [(self.chance.deal("flashback", self.words.FLASHBACKS), None)])
         for binding in scene.bindings:
-            body.insert(self.chance.between(0, len(body)), self._aside(binding))
+            part = foot if scene.form in UNBROKEN else body
+            part.insert(len(foot) if part is foot else self.chance.between(0, len(body)), self._aside(binding))
         length = start + sum(len(text) for part in (head, body, foot) for paragraph in part for text, _ in paragraph)
         fillers = []
         while length < due - 60 and len(fillers) < 60:
@@ -233,7 +233,7 @@ class _Narrator:
     def _aside(self, binding: int) -> Paragraph:
         it, bindings = self.world.bindings[binding], self.voice.words.bindings
         wordings = {"trade": bindings.TRADE, "kin": bindings.KIN, "guise": bindings.GUISE}[it.kind]
-        text = self.chance.deal(("binding", it.kind), wordings).format(**self.voice.binding_fields(it))
+        text = self.chance.deal(("binding", binding), wordings).format(**self.voice.binding_fields(it))
         template = self.chance.deal("aside", self.voice.say.ASIDES)
         return self._around(template, (sentence(text), ("binding", binding)), {}, "{binding}")
 

@@ -42,9 +42,8 @@ class Knobs:
             value = getattr(self, name)
             if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
                 raise InputError(f"{name}={value!r}: expected a number from 0 to 1")
-            object.__setattr__(
-                self, name, float(value) + 0.0
-            )  # 1, 1.0 and a numpy 1 give the same book, -0.0 that of 0
+            # 1, 1.0 and a numpy 1.0 give the same book, and -0.0 that of 0.
+            object.__setattr__(self, name, float(value) + 0.0)
 
 
 @dataclass(frozen=True)
@@ -317,7 +316,9 @@ class _Novelist:
         keepers = self.chance.some(self._alive(n), 6)
         for k, (a, b) in enumerate(zip(keepers, keepers[1:], strict=False)):
             at = self._put(0.02 + 0.23 * k, "narrated", people=(a, b), fixed=True)
-            self._add(at, self.chance.deal("pass", kinds.PASSES), a=a, b=b, o=self.heirloom, **self._number())
+            last = k == len(keepers) - 2
+            kind = self.chance.pick(kinds.FOR_GOOD) if last else self.chance.deal("pass", kinds.PASSES)
+            self._add(at, kind, a=a, b=b, o=self.heirloom, **self._number())
         for plan, times in (
             (self._gathering, 2),
             (self._contest, 2),
@@ -442,11 +443,12 @@ class _Novelist:
     def _repeat(self, times: int) -> None:
         """One person does the same kind of thing several times, in scenes far apart."""
         kind = self.chance.deal("repeat", [kind for kind in self.kinds if kind not in kinds.HOLDERS])
-        a = self.chance.pick([one for one in self._alive(len(self.scenes)) if (kind, one) not in self.used])
+        free = self._alive(len(self.scenes), self.victim)
+        a = self.chance.pick([one for one in free if (kind, one) not in self.used])
         self.used.add((kind, a))
 
         def plan(at: int) -> None:
-            b = self.chance.pick(self._alive(at, a))
+            b = self.chance.pick(self._alive(at, a, self.victim))
             self._talk(at, a, b)
             self._add(at, kind, self._bind(kind, a, b, self.scenes[at].place))
 
@@ -486,6 +488,8 @@ class _Novelist:
             a = self.chance.pick(people) if actor is None else actor
             b = self.chance.pick([one for one in people if one != a])
             if kind in kinds.HOLDERS and not things:
+                continue
+            if kind in kinds.DEBTS and self.victim in (a, b):
                 continue
             if attempt < 120 and self.used & set(_deeds(kind, a, b)):
                 continue
@@ -608,7 +612,7 @@ class _Novelist:
 
         queue = sorted(self.chance.shuffled(plain), key=fitness)
         for at in [i for i, scene in enumerate(self.scenes) if scene.form == "false"]:
-            event = ([event for event in queue if abs(event.scene - at) > 4] or queue)[-1]
+            event = [event for event in queue if event.scene < at - 4][-1]
             queue.remove(event)
             accused = self.chance.pick(self._blamed(event, done))
             about = (event.slots["a"], event.slots.get("b"))

@@ -9,8 +9,8 @@ TRADE = [
     "'You are the {trade} here?' asked the constable, and {a} said that {he} was, and had the apron to prove it.",
 ]
 KIN = [
-    "{a} was the {relation} of {b}, though one would not have thought it from their faces.",
-    "They had grown up with the same songs: {a} was {b}'s {relation}.",
+    "{a} was the {relation} of {b}, though one seldom saw them together.",
+    "They knew the same songs by heart: {a} was {b}'s {relation}.",
     "In the family Bible it stands that {a} is {relation} to {b}.",
     "'I am {b}'s {relation},' said {a}, 'and I do not care who knows it.'",
     "Few remembered it now, but {a} was {b}'s {relation}.",

@@ -71,7 +71,7 @@ EVENTS = {
             "{a} let {o} go to {b} for {n} shillings and was glad to be rid of it.",
             "{b} had long had an eye on {o}; for {n} shillings {a} gave way.",
             "'{n} shillings, and no more talk,' said {b}, and {a} handed {o} across.",
-            "{a} and {b} shook hands on {n} shillings, and {o} changed its owner.",
+            "{b} shook hands with {a} on {n} shillings, and walked off with {o}.",
         ],
         "fact": "{a} made money by the sale of {o} with {b} as the customer",
         "inf": "make a sale",
@@ -488,7 +488,7 @@ EVENTS = {
     "fall": {
         "tell": [
             "{a} missed a step at {p} and came down on {his} {x}.",
-            "The ladder slipped at {p}, and {a} limped home with {his} {x} in a sling.",
+            "The ladder slipped at {p}, and {a} went home with {his} {x} in a bandage.",
             "On the wet stones of {p} {a}'s feet went from under {him}, and {his} {x} took the worst of it.",
             "They carried {a} from {p} on a shutter, groaning about {his} {x}.",
         ],
@@ -654,8 +654,8 @@ EVENTS = {
     "trip": {
         "tell": [
             "{a} rowed out past {p} with {b}, and they were back before the tide.",
-            "{a} and {b} took the flat boat from {p} and drifted until noon.",
-            "'Mind the oar,' said {a} to {b}; and {p} grew small behind them.",
+            "{a} had the flat boat out from {p}, with {b} on the cushions, and drifted until noon.",
+            "'Sit still and let me row,' said {a} to {b}; and {p} grew small behind them.",
             "There were two in the boat off {p}: {a} at the oars and {b} in the stern.",
         ],
         "fact": "{a} took {b} on a trip by water",
@@ -780,9 +780,9 @@ CRIMES = {
     },
     "arson": {
         "tell": [
-            "{p} burned to the beams in the night, with all that {b} owned in it.",
+            "{b}'s half of {p} burned to the beams in the night, with all that {bhe} had in it.",
             "By sunrise there was nothing left of {b}'s store at {p} but black posts; and oil does not spill itself.",
-            "They passed buckets until the grey of the morning, but {p} was lost, and {b} with wet eyes said: 'This was lit.'",
+            "They passed buckets until the grey of the morning; {p} stood, but {b}'s store did not. 'This was lit,' said {b}.",
             "{b} stood before what had been {bhis} half of {p}. Someone had poured oil there in the night and lit it.",
         ],
         "title": "the fire at {p}",

@@ -164,7 +164,7 @@ WORDS = {  # the slot {x} of each kind
     "The Widow of the Weir|Cold Blows the Morning|The Tinker and the Queen|Seven Grey Geese|Farewell to the Lamp",
     "omen": "a white hare|a ship without a crew|two moons|a hearse with no horses|a burning wheel|a headless drummer|"
     "a black swan|a rain of feathers|a lady in green flame|a dog that spoke",
-    "fall": "wrist|ankle|shoulder|collarbone|knee|elbow|hip|thumb",
+    "fall": "wrist|forearm|shoulder|collarbone|cheekbone|elbow|hand|thumb",
     "plant": "leeks|tulips|raspberries|beans|lavender|marigolds|pear saplings|garlic|foxgloves|sweet peas",
     "catch": "a pike|an otter|a badger|a goshawk|a hedgehog|an eel|a fox cub|a heron|a stoat|a salmon",
     "cook": "pigeon pie|barley broth|stewed eels|plum duff|onion tart|mutton hash|crab soup|rice pudding|fried herring|"
@@ -248,6 +248,5 @@ KIN = {  # what a person is to the other: (woman, man)
     "child": ("daughter", "son"),
     "spouse": ("wife", "husband"),
     "cousin": ("cousin", "cousin"),
-    "pibling": ("aunt", "uncle"),
     "nibling": ("niece", "nephew"),
 }

@@ -29,7 +29,6 @@ BINDING = {  # in questions' glosses and in summaries
     "kin": "{a} is {b}'s {relation}",
     "guise": "{guise} is {a}",
 }
-GLOSS = "{question} ({bindings}.)"  # a question with what it needs to know
 GLOSS_JOIN = "; "
 
 QUESTIONS = {  # builders that are not a kind of event: (question, claim with {answer})
@@ -38,7 +37,7 @@ QUESTIONS = {  # builders that are not a kind of event: (question, claim with {a
         "Which two belongings got a new keeper {when} at {p}?",
         "The two belongings that got a new keeper {when} at {p} are {answer}.",
     ),
-    "times": ("How many times did {a} {inf}?", "The number of times that {a} chose to {inf} is {answer}."),
+    "times": ("How many times did {a} {inf}?", "The number of times that {a} came to {inf} is {answer}."),
     "people": (
         "How many different people came to {inf} in the course of the story?",
         "In the course of the story the number of different people who came to {inf} is {answer}.",
@@ -98,8 +97,8 @@ SUMMARY = {
     "hearing": "At the hearing, what {c} says of {d} is not borne out.",
     "journal": "A journal of {c}'s is quoted.",
     "session": "{list}.",
-    "talk": "{people} talk at {p}",
     "outline": "{p}, {when}: {people}",
+    "outline_placeless": "{when}: {people}",
     "trace": "a trace is found: {about}",
     "false": "{c} swears that {fact}, which is not so",
     "alibi": "{c} claims to have been with {d} at {p}",
@@ -115,7 +114,7 @@ RELATIONS = {  # labels of the edges in the concept graph
     "o": "concerns",
     "p": "takes place at",
     "q": "ends at",
-    "v": "harms",
+    "v": "concerns",
     "w": "proves right",
     "contradicts": "contradicts",
     "fits": "points at the one whom it ties",

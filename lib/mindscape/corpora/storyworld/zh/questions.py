@@ -29,7 +29,6 @@ BINDING = {  # in questions' glosses and in summaries
     "kin": "{a}是{b}的{relation}",
     "guise": "{guise}就是{a}",
 }
-GLOSS = "{question}（{bindings}。）"  # a question with what it needs to know
 GLOSS_JOIN = "；"
 
 QUESTIONS = {  # builders that are not a kind of event: (question, claim with {answer})
@@ -92,8 +91,8 @@ SUMMARY = {
     "hearing": "问案时，{c}关于{d}的说法没有得到印证。",
     "journal": "书中引用了{c}的日记。",
     "session": "{list}。",
-    "talk": "{people}在{p}闲谈",
     "outline": "{p}，{when}：{people}",
+    "outline_placeless": "{when}：{people}",
     "trace": "发现一条线索：{about}",
     "false": "{c}起誓说{fact}，而事实并非如此",
     "alibi": "{c}声称同{d}待在{p}",
@@ -109,7 +108,7 @@ RELATIONS = {  # labels of the edges in the concept graph
     "o": "关于",
     "p": "发生于",
     "q": "止于",
-    "v": "伤及",
+    "v": "关于",
     "w": "判定有理",
     "contradicts": "矛盾于",
     "fits": "指向所系之人",
