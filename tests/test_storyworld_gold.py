@@ -104,6 +104,13 @@ def test_the_victim_is_named_only_where_the_text_names_the_victim(one):
             assert victim in told(one, edge.span)
 
 
+def test_the_graph_knows_the_guests(one):
+    for event in one.world.events:
+        for guest in event.slots.get("guests", ()):
+            (edge,) = [e for e in one.graph[1] if (e.source, e.target) == (f"event{event.id}", f"person{guest}")]
+            assert one.voice.name(guest) in told(one, edge.span)
+
+
 def test_the_session_map_gives_each_chunk_its_window():
     chunks = [Chunk("x", i, i, i + 1) for i in range(7)]
     sessions = session_map(chunks, 3)

@@ -19,7 +19,8 @@ in a long book; it is a laboratory, not literature. Taught in notebook 00_start_
     voice     a world's things in the words of a language
     telling   the log told as a book
     asking    questions and claims
-    gold      summaries, entities, graph, memory
+    gold      summaries, entities, graph, session map, memory
+    weighing  what a summary keeps of a book
 """
 
 from collections.abc import Sequence

@@ -211,6 +211,8 @@ def graph(world: World, voice: Voice, told: Telling) -> tuple[list[Node], list[E
                 if sort == "person" and value in event.guised:
                     sort = "guise"
                 edges.append(Edge(key, entity(sort, value, span), relations[slot], first))
+        for guest, arrival in zip(event.slots.get("guests", ()), told.events[event.id][1:], strict=False):
+            edges.append(Edge(key, entity("person", guest, arrival), relations["b"], arrival))
         if "n" in event.slots:
             number = f"stat{event.id}"
             nodes[number] = Node(number, "stat", voice.number(event.slots["n"]), last)
