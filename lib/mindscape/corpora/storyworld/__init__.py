@@ -87,6 +87,10 @@ class Book:
         """The document memory: outline, core contents, spans that tile the text."""
         return gold.memory(self.world, self.voice, self.told)
 
+    def session_map(self, chunks: Sequence[Chunk], size: int) -> list[int]:
+        """The session of each chunk, where `size` chunks make one."""
+        return gold.session_map(chunks, size)
+
     def session_summaries(self, windows: Sequence[Sequence[Chunk]]) -> list[str]:
         """One summary a window of chunks, as `text.windows` gives them."""
         return gold.session_summaries(self.world, self.voice, self.told, windows)

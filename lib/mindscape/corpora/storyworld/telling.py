@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mindscape.corpora.storyworld import kinds
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import Voice, sentence
 from mindscape.corpora.storyworld.world import Event, Scene, World
@@ -254,11 +255,14 @@ class _Narrator:
         return [[(self.chance.deal("closing", self.words.CLOSINGS), None)]]
 
     def _narrated(self, scene: Scene):
-        first, *rest = [self._tell(event) for event in self._events(scene)]
-        body = [[first]]
-        for told in rest:
+        body = []
+        for event in self._events(scene):
             fields = self._frame(scene) | {"link": self.chance.deal("link", self.words.LINKS)}
-            body.append(self._around(self.words.LINK, told, fields))
+            told = self._tell(event)
+            body.append(self._around(self.words.LINK, told, fields) if body else [told])
+            if event.kind in kinds.SLOTS and self.chance.hit(0.7):
+                afterwards = self._fill("AFTERWARDS", {"c": self.voice.name(event.slots["a"], scene.guised)})
+                body[-1].append((self.words.JOIN + afterwards, None))
         return self._opening(scene), body, self._closing()
 
     def _crime(self, scene: Scene):

@@ -249,6 +249,20 @@ MUSINGS = [
     "{c} listened with half an ear; the other half was out in the street.",
     "Old friends are like old boots, thought {c}: one forgives them the leak.",
 ]
+AFTERWARDS = [  # {c} has just done something
+    "{c} said no more about it.",
+    "{c} looked almost pleased, and then did not.",
+    "Afterwards {c} stood still for a moment, like one who has forgotten something.",
+    "{c} would not be drawn on it later.",
+    "It was like {c} to make nothing of it.",
+    "When it was over {c} drew a long breath.",
+    "{c} went on as though nothing had happened.",
+    "Some thought that they knew why. {c} gave no reason.",
+    "{c} shrugged, and that was all.",
+    "Nobody had expected it of {c}.",
+    "{c} seemed to listen for something, and did not hear it.",
+    "Had anyone asked, {c} would have denied it.",
+]
 LINKS = [
     "Not long after that",
     "A little later",
