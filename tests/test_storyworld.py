@@ -76,6 +76,7 @@ def test_chance_does_not_hang_on_the_hash_seed():
 def test_a_knob_is_its_value_and_not_its_type():
     assert book(8, hiding=1).document == book(8, hiding=1.0).document == book(8, hiding=np.float64(1)).document
     assert book(8, hiding=0).document == storyworld.book(8, SHORT, hiding=-0.0).document
+    assert book(8).document == storyworld.book(np.int64(8), np.int32(SHORT)).document
     assert book(8).document.text != book(9).document.text
 
 

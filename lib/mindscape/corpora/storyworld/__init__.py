@@ -15,7 +15,8 @@ in a long book; it is a laboratory, not literature. Taught in notebook 00_start_
 
     en, zh    the wording of each language, and nothing else
     kinds     the kinds of events, without words
-    world     people, places, things, and the log
+    world     what a world is made of: people, places, things, events
+    novelist  a world imagined from a seed
     voice     a world's things in the words of a language
     telling   the log told as a book
     asking    questions and claims
@@ -26,14 +27,16 @@ in a long book; it is a laboratory, not literature. Taught in notebook 00_start_
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Integral
 
 from mindscape.corpora.questions import ClaimPair, Question
 from mindscape.corpora.storyworld import gold
 from mindscape.corpora.storyworld.asking import ask
 from mindscape.corpora.storyworld.gold import Edge, Entity, Memory, Node
+from mindscape.corpora.storyworld.novelist import MOST_BOOKS, imagine, setting
 from mindscape.corpora.storyworld.telling import Telling, tell
 from mindscape.corpora.storyworld.voice import Voice, wording
-from mindscape.corpora.storyworld.world import MOST_BOOKS, Knobs, World, imagine, setting
+from mindscape.corpora.storyworld.world import Knobs, World
 from mindscape.errors import InputError
 from mindscape.text import Chunk, Document, Span
 
@@ -124,7 +127,7 @@ def book(
     >>> whodunit.document.text.splitlines()[0]
     'The Affair of Fallowby, or the fire at the north brewery'
     """
-    knobs = _knobs(seed, tokens, hiding, sharing, contradiction, language)
+    seed, knobs = _checked(seed, tokens, hiding, sharing, contradiction, language)
     return _book(imagine(seed, knobs, setting(seed, knobs)), language, _id(seed, language))
 
 
@@ -144,7 +147,7 @@ def series(
     """
     if not isinstance(n, int) or not 2 <= n <= MOST_BOOKS:
         raise InputError(f"n={n!r}: expected 2 to {MOST_BOOKS} books")
-    knobs = _knobs(seed, tokens, hiding, sharing, contradiction, language)
+    seed, knobs = _checked(seed, tokens, hiding, sharing, contradiction, language)
     town, name, say = setting(seed, knobs), _id(seed, language, "series"), wording(language).questions
     books = tuple(_book(imagine(seed, knobs, town, i, n), language, f"{name}-{i + 1}") for i in range(n))
     text, starts, questions, claims = "", [], [], []
@@ -166,11 +169,13 @@ def series(
     return Series(document, books, tuple(starts), tuple(questions), tuple(claims))
 
 
-def _knobs(seed: int, tokens: int, hiding: float, sharing: float, contradiction: float, language: str) -> Knobs:
-    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+def _checked(
+    seed: int, tokens: int, hiding: float, sharing: float, contradiction: float, language: str
+) -> tuple[int, Knobs]:
+    if not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0:
         raise InputError(f"seed={seed!r}: expected a whole number, 0 or above")
     wording(language)
-    return Knobs(tokens, hiding, sharing, contradiction)
+    return int(seed), Knobs(tokens, hiding, sharing, contradiction)
 
 
 def _id(seed: int, language: str, sort: str = "storyworld") -> str:

@@ -1,0 +1,524 @@
+"""A world imagined from a seed and four knobs: cast, plot, everyday life, and where each binding is told.
+
+`setting` makes the town that the books of a series share, `imagine` a world in it. Everything is decided here; nothing is
+put into words.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mindscape.corpora.storyworld import kinds
+from mindscape.corpora.storyworld.chance import Chance
+from mindscape.corpora.storyworld.en import names
+from mindscape.corpora.storyworld.world import (
+    Binding,
+    Crime,
+    Event,
+    Knobs,
+    Person,
+    Place,
+    Scene,
+    Setting,
+    Thing,
+    World,
+)
+from mindscape.errors import InputError
+
+SCENE = 195  # tokens that a scene takes, about
+GUISED = 0.3  # share of the people who go by another name at times
+MOST_BOOKS = 4  # of a series
+
+
+def setting(seed: int, knobs: Knobs) -> Setting:
+    """The town with its places, things, families, and names enough for a series."""
+    chance = Chance("setting", seed, knobs)
+    places = chance.some(list(names.PLACES), round(20 - 12 * knobs.sharing))
+    things = chance.some(list(names.OBJECTS), round(40 - 22 * knobs.sharing))
+    qualifiers, adjectives = range(len(names.QUALIFIERS)), range(len(names.ADJECTIVES))
+    return Setting(
+        town=chance.below(len(names.TOWNS)),
+        families=tuple(chance.some(range(len(names.FAMILIES)), 9)),
+        places=tuple(Place(i, key, chance.deal("q", qualifiers)) for i, key in enumerate(places)),
+        things=tuple(Thing(i, key, chance.deal("a", adjectives)) for i, key in enumerate(things)),
+        women=tuple(chance.shuffled(range(len(names.WOMEN)))),
+        men=tuple(chance.shuffled(range(len(names.MEN)))),
+        trades=tuple(chance.shuffled(list(names.TRADES))),
+        guises={sex: tuple(chance.shuffled(range(len(names.GUISES[sex])))) for sex in "fm"},
+    )
+
+
+def imagine(seed: int, knobs: Knobs, town: Setting, book: int = 0, books: int = 1) -> World:
+    """The world of a book; `book` of `books` takes its own share of the setting's names and trades."""
+    return _Novelist(seed, knobs, town, book, books).world()
+
+
+def _deeds(kind: str, a: int, b: int | None) -> list[tuple[str, int]]:
+    """What an event makes people doers of: (kind, who)."""
+    return [(kind, a), (kinds.FROM_B[kind], b)] if kind in kinds.FROM_B else [(kind, a)]
+
+
+def headcount(knobs: Knobs) -> int:
+    """How many people a book has."""
+    return min(22, 17 + knobs.tokens // 10_000)
+
+
+class _Novelist:
+    """Builds a world step by step; the state is who holds what, and which events have been used."""
+
+    def __init__(self, seed: int, knobs: Knobs, town: Setting, book: int, books: int):
+        self.seed, self.knobs, self.town, self.book = seed, knobs, town, book
+        self.chance = Chance("world", seed, knobs, book, books)
+        self.people = self._cast(book, books)
+        self.places = town.places
+        self.treasure, self.heirloom, self.token = len(town.things) - 1, len(town.things) - 2, len(town.things) - 3
+        self.holder: dict[int, Any] = {}  # thing: a person's id, ("at", place); not there: nobody knows
+        self.held: dict[int, set[int]] = defaultdict(set)  # thing: who had it before
+        self.used: set[tuple[str, int]] = set()  # (kind, who has done it)
+        self.undisputed: set[int] = set()  # scenes of which no witness says otherwise
+        self.events: list[Event] = []
+        self.scenes: list[Scene | None] = [None] * max(72, round(knobs.tokens / SCENE))
+        self.plans: dict[int, Callable[[int], None]] = {}  # scenes of the plot that are filled when their time comes
+        self.days = -(-len(self.scenes) // len(names.HOURS))  # so that no two scenes fall into the same hour
+        n = round(len(kinds.EVERYDAY) - 26 * knobs.sharing)
+        always = list(kinds.PASSES)
+        others = [kind for kind in kinds.EVERYDAY if kind not in always]
+        self.kinds = always + self.chance.some(others, n - len(always))
+
+    def world(self) -> World:
+        crime = self._crime()
+        self._specials(crime)
+        for i, scene in enumerate(self.scenes):
+            if i == self.crime_at and self.deadly:  # what the dead held may be with anyone
+                self.holder = {o: who for o, who in self.holder.items() if who != self.victim}
+            if scene is None:
+                self._everyday_scene(i)
+            elif i in self.plans:
+                self.plans[i](i)
+        self._ties(crime)
+        self._false_testimony()
+        bindings = self._bindings()
+        self._place_bindings(bindings)
+        return World(
+            seed=self.seed,
+            knobs=self.knobs,
+            book=self.book,
+            town=self.town.town,
+            people=self.people,
+            places=self.places,
+            things=self.town.things,
+            treasure=self.treasure,
+            heirloom=self.heirloom,
+            token=self.token,
+            refrain=self.chance.below(len(names.REFRAINS)),
+            events=tuple(self.events),
+            bindings=tuple(bindings),
+            scenes=tuple(self.scenes),
+            crime=crime,
+        )
+
+    # ---- people -------------------------------------------------------------------------------------------------
+
+    def _cast(self, book: int, books: int) -> tuple[Person, ...]:
+        n = headcount(self.knobs)
+        if books * n > len(self.town.trades):
+            raise InputError(
+                f"{books} books of {self.knobs.tokens:,} tokens need {books * n} trades, and there are "
+                f"{len(self.town.trades)}: expected fewer or shorter books"
+            )
+        half = (n + 1) // 2
+        women = list(self.town.women[book * half : (book + 1) * half])
+        men = list(self.town.men[book * half : (book + 1) * half])
+        trades = self.town.trades[book * n : (book + 1) * n]
+        sexes = self.chance.shuffled((["f", "m"] * half)[:n])
+        share = len(names.GUISES["f"]) // max(books, 2)
+        guises = {sex: list(self.town.guises[sex][book * share : (book + 1) * share]) for sex in "fm"}
+        disguised = set(self.chance.some(range(n), round(GUISED * n)))
+        people = []
+        for i, sex in enumerate(sexes):
+            guise = guises[sex].pop() if i in disguised and guises[sex] else None
+            name = (women if sex == "f" else men).pop()
+            family = self.town.families[i // 3 % len(self.town.families)]
+            habit = self.chance.below(len(names.HABITS))
+            look = self.chance.below(len(names.LOOKS))
+            people.append(Person(i, sex, name, family, trades[i], habit, look, guise))
+        return tuple(people)
+
+    def _bindings(self) -> list[Binding]:
+        found = [Binding(0, "trade", person.id) for person in self.people]
+        for first in range(0, len(self.people), 3):
+            family = self.people[first : first + 3]
+            for other, choices in zip(
+                family[1:], (("sibling", "parent", "spouse"), ("child", "nibling", "cousin")), strict=False
+            ):
+                relation = self.chance.pick(choices)
+                if relation == "spouse" and other.sex == family[0].sex:
+                    relation = "sibling"
+                found.append(Binding(0, "kin", other.id, family[0].id, relation))
+        found += [Binding(0, "guise", person.id) for person in self.people if person.guise is not None]
+        return [replace(binding, id=i) for i, binding in enumerate(found)]
+
+    def _alive(self, scene: int, *but: int) -> list[int]:
+        """Who can act in a scene: everybody, but a murdered victim from the crime on."""
+        dead = self.victim if self.deadly and scene >= self.crime_at else None
+        return [person.id for person in self.people if person.id != dead and person.id not in but]
+
+    # ---- the plot -----------------------------------------------------------------------------------------------
+
+    def _crime(self) -> Crime:
+        kind = self.chance.pick(kinds.CRIMES)
+        victim, culprit, *herrings = self.chance.some(range(len(self.people)), 6)
+        clues = tuple(self.chance.some(kinds.CLUES, 4))
+        self.victim, self.deadly = victim, kind in kinds.DEADLY
+        self.crime_at = round(0.4 * len(self.scenes))
+        return Crime(kind, victim, self.chance.below(len(self.places)), culprit, clues, tuple(herrings))
+
+    def _specials(self, crime: Crime) -> None:
+        """The scenes that the plot and the questions need, before the everyday ones fill the gaps."""
+        n = len(self.scenes)
+        at = self._put(0.4, "crime", place=crime.place, fixed=True)
+        stolen = {"o": self.treasure} if crime.kind == "theft" else {}
+        self._add(at, "crime", b=crime.victim, p=crime.place, crime=crime.kind, **stolen)
+        for clue in crime.clues[:2]:
+            self._add(at, "trace", v=crime.victim, clue=clue)
+        at = self._put(0.52, "search", place=crime.place, fixed=True)
+        for clue in crime.clues[2:]:
+            self._add(at, "trace", v=crime.victim, clue=clue)
+        self._inquest(crime)
+        self._journal()
+        keepers = self.chance.some(self._alive(n), 6)
+        for k, (a, b) in enumerate(zip(keepers, keepers[1:], strict=False)):
+            at = self._put(0.02 + 0.23 * k, "narrated", people=(a, b), fixed=True)
+            last = k == len(keepers) - 2
+            kind = self.chance.pick(kinds.FOR_GOOD) if last else self.chance.deal("pass", kinds.PASSES)
+            self._add(at, kind, a=a, b=b, o=self.heirloom, **self._number())
+        for plan, times in (
+            (self._gathering, 2),
+            (self._contest, 2),
+            (self._dispute, 2),
+            (self._exchange, 2),
+            (self._relay, 3),
+            (self._bill, 3),
+            (self._double, 4),
+        ):
+            for _ in range(times):
+                form = {self._gathering: "gathering", self._contest: "contest"}.get(plan, "narrated")
+                at = self._put(None, form)
+                self.plans[at] = plan
+                if plan in (self._exchange, self._double):
+                    self.undisputed.add(at)
+        for times in (2, 2, 2, 3, 4):
+            self._repeat(times)
+        for k in range(falsehoods := 2 + round(0.08 * self.knobs.contradiction * n)):
+            self._put(0.5 + 0.48 * k / falsehoods, "false")
+
+    def _inquest(self, crime: Crime) -> None:
+        suspects = self.chance.shuffled((crime.culprit, *crime.herrings))
+        others = self.chance.shuffled(self._alive(len(self.scenes), *suspects, crime.victim))
+        liar, alone = suspects[0], suspects[1 : 2 + self.chance.between(1, 3)]
+        spots = self.chance.some(range(len(self.places)), 4)
+        (a, b, c, d, m, k), at = others[:6], self._put(0.8, "inquest", people=(), fixed=True)
+        said = [(a, b, spots[0]), (b, a, spots[0]), (c, d, spots[1]), (d, c, spots[1])]
+        said += [(m, k, spots[2]), (k, m, spots[2]), (liar, m, spots[3])] + [(one, None, None) for one in alone]
+        for c, d, p in self.chance.shuffled(said):
+            self._add(at, "alone", c=c) if d is None else self._add(at, "alibi", c=c, d=d, p=p)
+
+    def _journal(self) -> None:
+        writer, *keepers = self.chance.some(self._alive(len(self.scenes)), 6)
+        at = self._put(0.63, "journal", people=(writer, keepers[0]), fixed=True)
+        self.scenes[at].c = writer
+        meals = self.chance.some(range(len(names.WORDS["cook"])), 5)
+        for a, b, x in zip(keepers, [*keepers[1:], None], meals, strict=True):
+            if b is not None:
+                self._add(at, self.chance.deal("pass", kinds.PASSES), a=a, b=b, o=self.token, **self._number())
+            else:
+                self._add(at, *self._everyday(self._alive(at, writer), self.scenes[at].place, things=False))
+            self._add(at, "meal", c=writer, x=x)
+
+    def _gathering(self, at: int) -> None:
+        host, *guests = self.chance.some(self._alive(at), 1 + self.chance.between(3, 6))
+        while ("gathering", host) in self.used:
+            host, guests[0] = guests[0], host
+        self._talk(at, host, guests[0])
+        self._add(at, "gathering", a=host, p=self.scenes[at].place, n=len(guests), guests=tuple(guests))
+
+    def _contest(self, at: int) -> None:
+        self._claim(at, "contest")
+
+    def _dispute(self, at: int) -> None:
+        self._claim(at, "dispute")
+
+    def _claim(self, at: int, kind: str) -> None:
+        """Two people claim one thing, and a mark upon it tells whose it is."""
+        a, b = self._two(at, kind)
+        while self._initial(a) == self._initial(b):
+            a, b = self._two(at, kind)
+        self._talk(at, a, b)
+        o = self.chance.deal("claimed", range(len(self.town.things) - 3))
+        winner = self.chance.pick((a, b))
+        self._add(at, kind, a=a, b=b, o=o, p=self.scenes[at].place, w=winner)
+        self.holder[o] = winner
+
+    def _two(self, at: int, kind: str) -> tuple[int, int]:
+        """Two people of whom the first has done nothing of the kind."""
+        a, b = self.chance.some(self._alive(at), 2)
+        return (a, b) if (kind, a) not in self.used else self._two(at, kind)
+
+    def _initial(self, person: int) -> str:
+        who = self.people[person]
+        return (names.WOMEN if who.sex == "f" else names.MEN)[who.name][0]
+
+    def _talk(self, at: int, c: int, d: int) -> None:
+        self.scenes[at].c, self.scenes[at].d = c, d
+
+    def _exchange(self, at: int) -> None:
+        """Two things change hands, each between two people."""
+        things = self.chance.some(self._things(lambda holder: True), 2)
+        for kind, o in zip(self.chance.some(kinds.PASSES, 2), things, strict=True):
+            giver = self.holder.get(o)
+            giver = giver if isinstance(giver, int) else self.chance.pick(self._alive(at))
+            taker = self.chance.pick(self._alive(at, giver))
+            self._add(at, kind, a=giver, b=taker, o=o, **self._number())
+        self._talk(at, giver, taker)
+
+    def _relay(self, at: int) -> None:
+        a, b = self._two(at, "relay")
+        while not (fit := [o for o in self._things(lambda holder: True) if self._can_give(a, o)]):
+            a, b = self._two(at, "relay")
+        o = self.chance.pick(fit)
+        q = self.chance.pick([place.id for place in self.places if place.id != self.scenes[at].place])
+        self._talk(at, a, b)
+        self._add(at, "relay", a=a, b=b, o=o, q=q)
+        self.holder[o] = ("at", q)
+
+    def _can_give(self, person: int, o: int) -> bool:
+        holder = self.holder.get(o)
+        return holder == person or not isinstance(holder, int)  # what lies about is picked up, off the page
+
+    def _bill(self, at: int) -> None:
+        a, b = self._two(at, "bill")
+        goods = tuple((self.chance.between(2, 9), x) for x in self.chance.some(range(len(names.WORDS["bill"])), 3))
+        self._talk(at, a, b)
+        self._add(at, "bill", a=a, p=self.scenes[at].place, goods=goods, n=sum(n for n, _ in goods))
+
+    def _double(self, at: int) -> None:
+        """One person does two things of different kinds in one scene."""
+        a, *others = self.chance.some(self._alive(at), 3)
+        self._talk(at, a, others[0])
+        first = ""
+        for b in others:
+            kind, slots = self._everyday([a, b], self.scenes[at].place, actor=a)
+            while kind == first:
+                kind, slots = self._everyday([a, b], self.scenes[at].place, actor=a)
+            self._add(at, kind, slots)
+            first = kind
+
+    def _repeat(self, times: int) -> None:
+        """One person does the same kind of thing several times, in scenes far apart."""
+        kind = self.chance.deal("repeat", [kind for kind in self.kinds if kind not in kinds.HOLDERS])
+        free = self._alive(len(self.scenes), self.victim)
+        a = self.chance.pick([one for one in free if (kind, one) not in self.used])
+        self.used.add((kind, a))
+
+        def plan(at: int) -> None:
+            b = self.chance.pick(self._alive(at, a, self.victim))
+            self._talk(at, a, b)
+            self._add(at, kind, self._bind(kind, a, b, self.scenes[at].place))
+
+        for k in range(times):
+            self.plans[self._put((k + 0.5) / times, "narrated")] = plan
+
+    # ---- everyday -----------------------------------------------------------------------------------------------
+
+    def _everyday_scene(self, i: int) -> None:
+        form = self._form(i)
+        at = self._put(i / len(self.scenes), form, exact=i)
+        scene = self.scenes[at]
+        if form == "narrated":
+            people = self.chance.some(self._alive(i), self.chance.between(2, 3))
+            scene.c, scene.d = people[0], people[1]
+            hidden = [one for one in people if self.people[one].guise is not None and self.chance.hit(0.5)]
+            scene.guised = frozenset(hidden[:1])
+        else:
+            people = self._alive(i, scene.c, scene.d)
+        lying = self._things(lambda holder: isinstance(holder, tuple))
+        if lying and self.chance.hit(0.25):  # someone picks it up, off the page
+            self.holder.pop(self.chance.pick(lying))
+        for _ in range(self.chance.pick((1, 1, 2))):
+            place = scene.place if form == "narrated" else self.chance.below(len(self.places))
+            self._add(at, *self._everyday(people, place))
+
+    def _form(self, i: int) -> str:
+        told = ("gossip", "letter", "testimony") if i > self.crime_at else ("gossip", "letter", "letter")
+        return self.chance.pick(told) if self.chance.hit(0.36) else "narrated"
+
+    def _everyday(
+        self, people: Sequence[int], place: int, actor: int | None = None, things: bool = True
+    ) -> tuple[str, dict[str, Any]]:
+        """A kind of event and its slots, with an actor who has done nothing of the kind so far, if there is one."""
+        for attempt in range(200):
+            kind = self.chance.deal("kind", self.kinds)
+            a = self.chance.pick(people) if actor is None else actor
+            b = self.chance.pick([one for one in people if one != a])
+            if kind in kinds.HOLDERS and not things:
+                continue
+            if kind in kinds.DEBTS and self.victim in (a, b):
+                continue
+            if attempt < 120 and self.used & set(_deeds(kind, a, b)):
+                continue
+            if bound := self._bind(kind, a, b, place):
+                return kind, bound
+        raise AssertionError("no kind of event fits: the kinds without a thing always do")
+
+    def _bind(self, kind: str, a: int, b: int, place: int) -> dict[str, Any] | None:
+        """Slots for an event of the kind; None where it needs a thing that none of the people can have."""
+        slots = kinds.SLOTS[kind]
+        bound: dict[str, Any] = {"a": a}
+        if "b" in slots:
+            bound["b"] = b
+        if "p" in slots:
+            bound["p"] = place
+        if "o" in slots:
+            wanted = {"a": a, "b": b, "p": ("at", place)}[kinds.HOLDERS[kind][0]]
+            fit = self._things(lambda holder: holder is None or holder == wanted)
+            if kind == "return":
+                fit = [o for o in fit if self.holder.get(o) == a and b in self.held[o]]
+            if not fit:
+                return None
+            bound["o"] = self.chance.pick(fit)
+        if "x" in slots:
+            bound["x"] = self.chance.deal(("word", kind), range(len(names.WORDS[kind])))
+        if "n" in slots:
+            bound |= self._number()
+        return bound
+
+    def _number(self) -> dict[str, int]:
+        return {"n": self.chance.between(2, 14)}
+
+    def _things(self, fits: Callable[[Any], bool]) -> list[int]:
+        """Things with which anything may happen, and whose holder `fits`; three have a story of their own."""
+        return [thing.id for thing in self.town.things[:-3] if fits(self.holder.get(thing.id))]
+
+    def _add(self, at: int, kind: str, bound: Mapping[str, Any] | None = None, /, **slots: Any) -> None:
+        """Write an event into the log and a scene, and remember who holds the thing now."""
+        slots = dict(bound or slots)
+        if kind in kinds.SLOTS:
+            slots = {slot: slots[slot] for slot in kinds.SLOTS[kind]}
+        scene = self.scenes[at]
+        self.events.append(Event(len(self.events), kind, slots, at, scene.guised))
+        scene.events.append(len(self.events) - 1)
+        if "a" in slots:
+            self.used |= set(_deeds(kind, slots["a"], slots.get("b")))
+        if kind in kinds.HOLDERS:
+            after = kinds.HOLDERS[kind][1]
+            for slot in ("a", "b"):
+                if slot in slots:
+                    self.held[slots["o"]].add(slots[slot])
+            if after == "broker":
+                self.holder.pop(slots["o"], None)  # redeemed later, by someone, off the page
+            else:
+                self.holder[slots["o"]] = ("at", slots["p"]) if after == "p" else slots[after]
+
+    def _put(
+        self,
+        where: float | None,
+        form: str,
+        people: Sequence[int] = (),
+        place: int | None = None,
+        fixed: bool = False,
+        exact: int | None = None,
+    ) -> int:
+        """Take the free scene nearest to the share `where` of the story, or any free one."""
+        n = len(self.scenes)
+        free = [i for i, scene in enumerate(self.scenes) if scene is None]
+        if exact is not None:
+            at = exact
+        elif where is None:
+            at = self.chance.pick(free)
+        else:
+            at = min(free, key=lambda i: (abs(i - where * (n - 1)), i))
+        day, rest = divmod(at * self.days, n)
+        hour = rest * len(names.HOURS) // n
+        c, d = (*people, *self.chance.some(self._alive(at, *people), 2))[:2]
+        if place is None:
+            place = self.chance.below(len(self.places))
+        self.scenes[at] = Scene(at, form, day, hour, place, c, d, fixed=fixed)
+        return at
+
+    # ---- what is added when the scenes stand --------------------------------------------------------------------
+
+    def _ties(self, crime: Crime) -> None:
+        """What ties people to the traces: the culprit to all, each red herring to all but one."""
+        open_scenes = [i for i, scene in enumerate(self.scenes) if scene.form in ("narrated", "gossip", "letter")]
+        ties = [(crime.culprit, clue) for clue in crime.clues]
+        for missing, person in zip(crime.clues, crime.herrings, strict=True):
+            ties += [(person, clue) for clue in crime.clues if clue != missing]
+        for person, clue in self.chance.shuffled(ties):
+            fit = [i for i in open_scenes if not any(self.events[e].kind == "tie" for e in self.scenes[i].events)]
+            fit = [
+                i
+                for i in fit
+                if person not in (self.scenes[i].c, self.scenes[i].d) or self.scenes[i].form == "narrated"
+            ]
+            fit = [i for i in fit if person not in self.scenes[i].guised and not self.scenes[i].fixed]
+            fit = [i for i in fit if i > self.crime_at or clue not in kinds.THAT_NIGHT]
+            self._add(self.chance.pick(fit), "tie", a=person, v=crime.victim, clue=clue)
+
+    def _false_testimony(self) -> None:
+        """Events that a witness swears were another's doing. The narrator's telling is the true one."""
+        done = Counter((event.kind, event.slots.get("a")) for event in self.events)
+        plain = [
+            event
+            for event in self.events
+            if event.kind in kinds.SLOTS
+            and event.kind not in kinds.FROM_B
+            and self.scenes[event.scene].form == "narrated"
+            and not self.scenes[event.scene].fixed
+            and event.scene not in self.undisputed
+            and not event.guised
+        ]
+
+        def fitness(event: Event) -> tuple[bool, bool, bool]:
+            """Best is what happened once and can be told from all of its kind, since that can be asked about."""
+            once = done[event.kind, event.slots["a"]] == 1
+            return once, event.kind not in kinds.PASSES, self._singular(event)
+
+        queue = sorted(self.chance.shuffled(plain), key=fitness)
+        for at in [i for i, scene in enumerate(self.scenes) if scene.form == "false"]:
+            event = [event for event in queue if event.scene < at - 4][-1]
+            queue.remove(event)
+            accused = self.chance.pick(self._blamed(event, done))
+            about = (event.slots["a"], event.slots.get("b"))
+            witness, other = self.chance.some(self._alive(at, *about, accused), 2)
+            self._talk(at, witness, other)
+            self._add(at, "false", c=witness, of=event.id, a=accused)
+            done[event.kind, accused] += 1
+
+    def _blamed(self, event: Event, done: Counter) -> list[int]:
+        """Who can be said to have done it: those who were not in it, and have done nothing of the kind if possible."""
+        others = self._alive(event.scene, event.slots["a"], event.slots.get("b"))
+        return [one for one in others if not done[event.kind, one]] or others
+
+    def _singular(self, event: Event) -> bool:
+        """Whether no other event of the kind has the same person, thing or word in it."""
+        slots = [slot for slot in "box" if slot in event.slots]
+        others = [other for other in self.events if other.kind == event.kind and other is not event]
+        return all(slots and other.slots[slot] != event.slots[slot] for other in others for slot in slots or "a")
+
+    def _place_bindings(self, bindings: Sequence[Binding]) -> None:
+        """Tell each binding a few times or once, near the scenes of its person or far from them."""
+        n, hiding = len(self.scenes), self.knobs.hiding
+        times = round(5 - 4 * hiding)
+        most = 2 if times * len(bindings) < 1.5 * n else 3
+        room = [0 if scene.form in ("journal", "inquest") else most for scene in self.scenes]
+        for binding in bindings:
+            acts = [
+                e.scene for e in self.events if binding.person in (e.slots.get("a"), e.slots.get("b"), e.slots.get("c"))
+            ]
+            near = sorted((min((abs(i - at) for at in acts), default=0), i) for i in range(n) if room[i])
+            for _ in range(times):
+                at = round(hiding * (len(near) - 1) + self.chance.between(-n // 12, n // 12))
+                _, scene = near.pop(min(max(at, 0), len(near) - 1))
+                self.scenes[scene].bindings.append(binding.id)
+                room[scene] -= 1
