@@ -85,7 +85,7 @@ def test_validation_names_the_place():
     assert validate({"ages": [1]}, nested) == {"ages": [1]}
     with pytest.raises(ValueError, match=r"^at ages\.1: 'x' is not of type 'integer'"):
         validate({"ages": [1, "x"]}, nested)
-    with pytest.raises(InputError, match="expected a pydantic model or a JSON schema"):
+    with pytest.raises(InputError, match="expected a pydantic model, a JSON schema"):
         json_schema("a person")
 
 

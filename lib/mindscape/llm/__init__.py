@@ -19,11 +19,12 @@ from mindscape.errors import InputError
 from mindscape.llm.base import LLM, Backend, Message, Prompt, Reply, Sampling, Schema, Score, Tool, ToolCall
 from mindscape.llm.ledger import PRICES, PRICES_DATE, Estimate, Ledger
 from mindscape.llm.model import LanguageModel
+from mindscape.llm.tags import Tags, Text
 from mindscape.store import Store
 
 __all__ = [
     "LLM", "PRICES", "PRICES_DATE", "Backend", "Estimate", "LanguageModel", "Ledger", "Message", "Prompt", "Reply",
-    "Sampling", "Schema", "Score", "Tool", "ToolCall", "load",
+    "Sampling", "Schema", "Score", "Tags", "Text", "Tool", "ToolCall", "load",
 ]  # fmt: skip
 
 FORMS = '"embedded", "hf:NAME_OR_FOLDER", "openai:MODEL" or "replay:PATH"'

@@ -12,10 +12,11 @@ from typing import Any, Protocol, runtime_checkable
 from pydantic import BaseModel
 
 from mindscape.errors import InputError, LLMError
+from mindscape.llm.tags import Tags
 
 Message = Mapping[str, Any]  # {"role": "system" | "user" | "assistant" | "tool", "content": str, ...} as OpenAI has it
 Prompt = str | Sequence[Message]  # raw text, or a conversation that goes through the model's chat template
-Schema = type[BaseModel] | Mapping[str, Any]  # a pydantic model, or a JSON schema
+Schema = type[BaseModel] | Mapping[str, Any] | Tags  # a pydantic model, a JSON schema, or the tags of a pydantic model
 Tool = Mapping[str, Any]  # {"type": "function", "function": {"name", "description", "parameters": JSON schema}}
 
 ROLES = ("system", "user", "assistant", "tool")

@@ -161,7 +161,8 @@ class Endpoint:
             # OpenAI's newer models refuse the old name, other servers may not know the new one.
             "max_completion_tokens" if self.base_url == OPENAI else "max_tokens": sampling.max_new_tokens,
             "tools": list(tools) or openai.omit,
-            "response_format": openai.omit if schema is None else _response_format(schema),
+            # A grammar is no part of the protocol: tags are asked for in the prompt alone, and checked when they come.
+            "response_format": openai.omit if schema is None or "lark" in schema else _response_format(schema),
         }
 
         def job(prompt: Prompt) -> Job[Reply]:

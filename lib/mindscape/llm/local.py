@@ -322,9 +322,11 @@ class Local:
         return self._constraint_tokenizer
 
     def _grammar(self, schema: Mapping[str, Any]) -> str:
-        # One line, spaced as json.dumps does: models have seen it most, and free whitespace invites endless blanks.
-        spacing = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
-        grammar = LLMatcher.grammar_from_json_schema(dict(schema), defaults=spacing)
+        if "lark" in schema:
+            grammar = LLMatcher.grammar_from_lark(schema["lark"])
+        else:  # one line, spaced as json.dumps does: models have seen it most, and free whitespace invites endless blanks
+            spacing = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+            grammar = LLMatcher.grammar_from_json_schema(dict(schema), defaults=spacing)
         problem = LLMatcher.validate_grammar(grammar, self._for_constraints())
         if problem:
             raise InputError(f"decoding cannot be held to the schema: {' '.join(problem.split()):.200}")

@@ -118,10 +118,10 @@ class LanguageModel:
     ) -> Reply | list[Reply]:
         """Answer a conversation, or a list of them. The other parameters are explained in `Sampling`.
 
-        With `schema` (a pydantic model or a JSON schema) the reply is JSON: decoding is held to the schema where the
-        backend can do that, the reply is parsed and validated in any case, and `reply.parsed` is the value. With
-        `tools` the model may ask for calls: see `reply.tool_calls`; run them, append `reply.message` and a message
-        with role "tool", and ask again.
+        With `schema` (a pydantic model or a JSON schema) the reply is JSON, with `Tags` it is in tags: decoding is held
+        to the form where the backend can do that, the reply is parsed and validated in any case, and `reply.parsed` is
+        the value. With `tools` the model may ask for calls: see `reply.tool_calls`; run them, append `reply.message` and
+        a message with role "tool", and ask again.
         """
         if schema is not None and tools:
             raise InputError("chat takes tools or a schema, not both at once")
@@ -270,8 +270,7 @@ def _checked(reply: Reply, tools: Sequence[Tool], schema: Schema | None, repairs
     if schema is None:
         return reply
     try:
-        value, mended = json_by_schema.parse(reply.text)
-        value = json_by_schema.validate(value, schema)
+        value, mended = json_by_schema.read(reply.text, schema)
     except ValueError as error:
         cut = f" (cut off after {reply.completion_tokens} tokens)" if reply.finish == "length" else ""
         name = json_by_schema.title(schema)

@@ -13,27 +13,32 @@ from pydantic import BaseModel, ValidationError
 
 from mindscape.errors import InputError
 from mindscape.llm.base import Schema
+from mindscape.llm.tags import Tags
 
 STRING = r'"(?:\\.|[^"\\])*"'
 
 
 def json_schema(schema: Schema) -> dict[str, Any]:
-    """The JSON schema of a pydantic model; a JSON schema is returned as it is.
+    """What a backend is told: the JSON schema of a pydantic model, a JSON schema as it is, the grammar of `Tags`.
 
     Raises InputError for anything else.
 
     >>> json_schema({"type": "integer"})
     {'type': 'integer'}
     """
+    if isinstance(schema, Tags):
+        return {"title": title(schema), "lark": schema.lark()}
     if isinstance(schema, type) and issubclass(schema, BaseModel):
         return schema.model_json_schema()
     if isinstance(schema, Mapping):
         return dict(schema)
-    raise InputError(f"schema={schema!r:.80}: expected a pydantic model or a JSON schema as a dict")
+    raise InputError(f"schema={schema!r:.80}: expected a pydantic model, a JSON schema as a dict, or Tags")
 
 
 def title(schema: Schema) -> str:
     """What a message calls the schema."""
+    if isinstance(schema, Tags):
+        return schema.model.__name__
     return schema.__name__ if isinstance(schema, type) else str(schema.get("title", "the JSON schema"))
 
 
@@ -91,6 +96,12 @@ def _loads(text: str) -> Any:
         raise ValueError("nested too deeply") from None
 
 
+def read(text: str, schema: Schema) -> tuple[Any, list[str]]:
+    """The value that a reply gives, as the schema has it, and the repairs that it took. Raises ValueError."""
+    value, repairs = schema.parse(text) if isinstance(schema, Tags) else parse(text)
+    return validate(value, schema), repairs
+
+
 def parse(text: str) -> tuple[Any, list[str]]:
     """The JSON value in `text`, and the names of the repairs that it took. Raises ValueError if there is none.
 
@@ -124,6 +135,7 @@ def validate(value: Any, schema: Schema) -> Any:
     ...
     ValueError: at the top: 'six' is not of type 'integer'
     """
+    schema = schema.model if isinstance(schema, Tags) else schema
     if isinstance(schema, type):
         try:
             return schema.model_validate(value)

@@ -1,0 +1,162 @@
+"""Replies in tags, as MiA-Signature and MoM ask for them: the form, a parser with named repairs, a grammar.
+
+The form is a pydantic model. A field is a tag of its name on its own lines; a list of texts is a list of lines with a
+dash; a list of models repeats the tag, once for each; a field with `BARE` stands in its parent without a tag; a field with
+a default may be missing. What a text field holds may have no "<" in it.
+
+    class Verdict(BaseModel):          <explanation>The lamp was sold.</explanation>
+        explanation: str               <answer>TRUE</answer>
+        answer: Literal["TRUE", "FALSE"]
+
+Taught in notebook 01_the_reader. JSON is the business of `mindscape.llm.schema`.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+BARE = "bare"  # Annotated[str, BARE]: the text of a field without a tag
+Text = Annotated[str, BARE]
+
+
+@dataclass(frozen=True)
+class Tags:
+    """A reply in the tags of a pydantic model; give it to `llm.chat` as `schema`.
+
+    >>> class Verdict(BaseModel):
+    ...     explanation: str
+    ...     answer: Literal["TRUE", "FALSE"]
+    >>> Tags(Verdict).render(Verdict(explanation="It was sold.", answer="TRUE"))
+    '<explanation>It was sold.</explanation>\\n<answer>TRUE</answer>'
+    >>> Tags(Verdict).parse("Well: <explanation>It was sold. <answer>true</answer>")
+    ({'explanation': 'It was sold.', 'answer': 'TRUE'}, ['text around dropped', 'tag closed', 'case of a choice'])
+    """
+
+    model: type[BaseModel]
+
+    def render(self, value: BaseModel) -> str:
+        """The reply that says the value; its texts must not contain "<"."""
+        return "\n".join(_render(value))
+
+    def parse(self, text: str) -> tuple[dict[str, Any], list[str]]:
+        """What the tags hold, as keywords of the model, and the names of the repairs that it took.
+
+        Raises ValueError where a tag that must be there is not.
+        """
+        repairs: list[str] = []
+        found, rest = _parse(self.model, text, repairs)
+        if rest.strip():
+            repairs.insert(0, "text around dropped")
+        return found, repairs
+
+    def lark(self) -> str:
+        """The form as a Lark grammar, to which decoding can be held."""
+        rules: dict[str, str] = {}
+        _rule("start", self.model, rules)
+        lines = [f"{name}: {rule}" for name, rule in rules.items()]
+        return "\n".join([*lines, r"TEXT: /[^<]+/", r"LINE: /[^<\n]+/"])
+
+
+def _fields(model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo, bool, type[BaseModel] | None, tuple[str, ...]]]:
+    """Name, field, whether it is a list, the model of its items, the choices it leaves."""
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        many = get_origin(kind) is list
+        item = get_args(kind)[0] if many else kind
+        nested = item if isinstance(item, type) and issubclass(item, BaseModel) else None
+        choices = get_args(item) if get_origin(item) is Literal else ()
+        yield name, field, many, nested, choices
+
+
+def _render(value: BaseModel) -> list[str]:
+    lines = []
+    for name, field, many, nested, _ in _fields(type(value)):
+        held = getattr(value, name)
+        if not field.is_required() and held == field.get_default(call_default_factory=True):
+            continue
+        if nested:
+            for one in held if many else [held]:
+                lines += [f"<{name}>", *_render(one), f"</{name}>"]
+        elif many:
+            lines += [f"<{name}>", *(f"- {line}" for line in held), f"</{name}>"]
+        else:
+            lines.append(str(held) if BARE in field.metadata else f"<{name}>{held}</{name}>")
+    return lines
+
+
+def _parse(model: type[BaseModel], text: str, repairs: list[str]) -> tuple[dict[str, Any], str]:
+    """The fields found, and the text with them taken out."""
+    found: dict[str, Any] = {}
+    for name, field, many, nested, choices in _fields(model):
+        if BARE in field.metadata:
+            continue
+        inner, text = _take(name, text, repairs, all_of_them=bool(many and nested))
+        if not inner:
+            if field.is_required():
+                raise ValueError(f"there is no <{name}>")
+            continue
+        if nested:
+            values = [_nested(nested, one, repairs) for one in inner]
+            found[name] = values if many else values[0]
+        elif many:
+            found[name] = [line.strip().removeprefix("-").strip() for line in inner[0].split("\n") if line.strip()]
+        else:
+            found[name] = _choice(inner[0].strip(), choices, repairs)
+    for name, field, *_ in _fields(model):
+        if BARE in field.metadata:
+            found[name], text = text.strip(), ""
+    return found, text
+
+
+def _nested(model: type[BaseModel], text: str, repairs: list[str]) -> dict[str, Any]:
+    found, _ = _parse(model, text, repairs)
+    return found
+
+
+def _take(name: str, text: str, repairs: list[str], all_of_them: bool) -> tuple[list[str], str]:
+    """What stands in the tags of a name; a tag that is not closed ends where the next tag begins."""
+    inner = []
+    while match := re.search(rf"<{name}>(.*?)</{name}>", text, re.DOTALL | re.IGNORECASE):
+        inner.append(match[1])
+        text = text[: match.start()] + text[match.end() :]
+        if not all_of_them:
+            return inner, text
+    if not inner and (match := re.search(rf"<{name}>([^<]*)", text, re.IGNORECASE)):
+        repairs.append("tag closed")
+        return [match[1]], text[: match.start()] + text[match.end() :]
+    return inner, text
+
+
+def _choice(text: str, choices: tuple[str, ...], repairs: list[str]) -> str:
+    if choices and text not in choices:
+        for choice in choices:
+            if choice.lower() == text.lower():
+                repairs.append("case of a choice")
+                return choice
+    return text
+
+
+def _rule(name: str, model: type[BaseModel], rules: dict[str, str]) -> None:
+    """Add the rule of a model and those of the models within it. Fields stand on lines of their own."""
+    rules[name] = ""  # keeps the order: a rule before those that it uses
+    parts = []
+    for field_name, field, many, nested, choices in _fields(model):
+        opened, closed = f'"<{field_name}>"', f'"</{field_name}>"'
+        if nested:
+            _rule(field_name, nested, rules)
+            one = f'{opened} "\\n" {field_name} "\\n" {closed}'
+            part = f'{one} ("\\n" {one})*' if many else one
+        elif many:
+            part = f'{opened} "\\n" ("- " LINE "\\n")* {closed}'
+        elif BARE in field.metadata:
+            part = "TEXT"
+        else:
+            inner = "(" + " | ".join(f'"{choice}"' for choice in choices) + ")" if choices else "TEXT"
+            part = f"{opened} {inner} {closed}"
+        before = '"\\n" ' if parts else ""
+        parts.append(f"{before}{part}" if field.is_required() else f"({before}{part})?")
+    rules[name] = " ".join(parts)

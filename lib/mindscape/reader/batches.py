@@ -1,0 +1,82 @@
+"""Examples as token ids with labels, and batches of like length in an order that only the seed decides.
+
+The loss is on the reply alone: a label is -100 wherever the prompt stands. Taught in notebook 01_the_reader.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from transformers import PreTrainedTokenizerBase
+
+from mindscape.errors import InputError
+from mindscape.roles import Example
+
+IGNORED = -100  # the label of a token that is not learned
+BUCKET = 64  # batches whose examples are sorted by length together
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """One example: `ids` are the conversation's tokens, of which the last `reply` are to be learned."""
+
+    role: str
+    ids: tuple[int, ...]
+    reply: int
+
+
+def encode(example: Example, tokenizer: PreTrainedTokenizerBase) -> Encoded:
+    """The conversation through the model's chat template, as `llm.chat` asks it, and the reply with its end.
+
+    >>> from transformers import AutoTokenizer
+    >>> from mindscape import assets
+    >>> tokenizer = AutoTokenizer.from_pretrained(assets.language_model())
+    >>> one = encode(Example("qa", "Who?", "Ann", "book"), tokenizer)
+    >>> tokenizer.decode(one.ids[-one.reply :])
+    'Ann<|im_end|>'
+    """
+    asked = [{"role": "user", "content": example.prompt}]
+    prompt = tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=True)
+    head = tokenizer(prompt, add_special_tokens=False).input_ids
+    reply = tokenizer(example.reply, add_special_tokens=False).input_ids
+    if not reply:
+        raise InputError(f"an example of role {example.role!r} from {example.book!r} has an empty reply")
+    return Encoded(example.role, (*head, *reply, tokenizer.eos_token_id), len(reply) + 1)
+
+
+def plan(examples: Sequence[Encoded], tokens: int, seed: int, epoch: int) -> list[list[int]]:
+    """The batches of an epoch: indices of examples, each batch at most `tokens` tokens with its padding.
+
+    Shuffled, then sorted by length within buckets, so that little is padded and the order still is random. An example
+    longer than `tokens` is a batch of its own. Every example is in one batch.
+    """
+    rng = np.random.default_rng([seed, epoch])
+    order = rng.permutation(len(examples))
+    mean = max(1, round(float(np.mean([len(one.ids) for one in examples]))))
+    size = BUCKET * max(1, tokens // mean)
+    batches = []
+    for start in range(0, len(order), size):
+        bucket = sorted(order[start : start + size].tolist(), key=lambda i: len(examples[i].ids))
+        batch: list[int] = []
+        for i in bucket:  # sorted: the one that comes is the longest
+            if batch and len(examples[i].ids) * (len(batch) + 1) > tokens:
+                batches.append(batch)
+                batch = []
+            batch.append(i)
+        batches.append(batch)
+    return [batches[i] for i in rng.permutation(len(batches))]
+
+
+def collate(batch: Sequence[Encoded], pad: int) -> dict[str, torch.Tensor]:
+    """Input ids, attention mask and labels, shape (batch, longest), padded on the right."""
+    longest = max(len(one.ids) for one in batch)
+    ids = torch.full((len(batch), longest), pad)
+    mask = torch.zeros((len(batch), longest), dtype=torch.long)
+    labels = torch.full((len(batch), longest), IGNORED)
+    for row, one in enumerate(batch):
+        n = len(one.ids)
+        ids[row, :n] = torch.tensor(one.ids)
+        mask[row, :n] = 1
+        labels[row, n - one.reply : n] = ids[row, n - one.reply : n]
+    return {"input_ids": ids, "attention_mask": mask, "labels": labels}

@@ -1,0 +1,81 @@
+"""A role that a language model plays in the papers' pipelines: what it is asked, in what form it answers, and what a
+perfect reader of a storyworld book would answer.
+
+A role is the same for every model: the prompt and the form go unchanged to the embedded reader, to a model behind an
+endpoint, to a replay. Prompts are ours, with the papers' placeholders and demands. Taught in notebook 01_the_reader.
+"""
+
+import json
+import string
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+from transformers import PreTrainedTokenizerBase
+
+from mindscape.corpora.storyworld import Book
+from mindscape.corpora.storyworld.chance import Chance
+from mindscape.errors import InputError
+from mindscape.llm import Schema, Tags
+from mindscape.llm.schema import read
+
+
+@dataclass(frozen=True)
+class Example:
+    """A prompt and what a perfect reader replies; `book` is the id of the document that it was made from."""
+
+    role: str
+    prompt: str
+    reply: str
+    book: str
+
+
+@dataclass(frozen=True)
+class Role:
+    """A prompt for each language, the form of the reply, and gold examples from a book.
+
+    `form` is None where the reply is plain text, a pydantic model where it is JSON, `Tags` where it is in tags.
+    `examples` makes gold (slots, reply value) from a book; chance decides which passages and questions.
+
+    >>> from mindscape.roles import ROLES
+    >>> ROLES["silver_chunks"].parse("```json\\n[0, 2]\\n```")
+    ([0, 2], ['code fence stripped'])
+    """
+
+    name: str
+    prompts: Mapping[str, str]
+    form: Schema | None
+    gold: Callable[[Book, Chance, PreTrainedTokenizerBase], Iterator[tuple[dict[str, str], Any]]]
+    plain: Callable[[str], tuple[Any, list[str]]] = lambda text: (text.strip(), [])  # parses a reply without a form
+
+    def prompt(self, language: str = "en", **slots: str) -> str:
+        """The user's message. Raises InputError for a language without a prompt, a slot too many or one missing."""
+        if language not in self.prompts:
+            raise InputError(
+                f"role {self.name!r} has no prompt in {language!r}: expected one of {', '.join(self.prompts)}"
+            )
+        wanted = {name for _, name, _, _ in string.Formatter().parse(self.prompts[language]) if name}
+        if wanted != set(slots):
+            raise InputError(f"role {self.name!r}: got slots {sorted(slots)}: expected {sorted(wanted)}")
+        return self.prompts[language].format(**slots)
+
+    def parse(self, text: str) -> tuple[Any, list[str]]:
+        """What a reply says, and the names of the repairs that it took. Raises ValueError where it says nothing usable."""
+        return self.plain(text) if self.form is None else read(text, self.form)
+
+    def render(self, value: Any) -> str:
+        """The reply that says a value, as the model is trained to write it."""
+        if isinstance(self.form, Tags):
+            return self.form.render(value)
+        if self.form is None:
+            return value
+        value = value.model_dump(exclude_defaults=True) if isinstance(value, BaseModel) else value
+        return json.dumps(value, ensure_ascii=False)
+
+    def examples(self, book: Book, tokenizer: PreTrainedTokenizerBase, seed: int = 0) -> Iterator[Example]:
+        """Gold examples from a book, always the same for the same book and seed."""
+        chance = Chance(self.name, book.document.id, seed)
+        for slots, value in self.gold(book, chance, tokenizer):
+            prompt = self.prompt(book.document.language, **slots)
+            yield Example(self.name, prompt, self.render(value), book.document.id)
