@@ -38,9 +38,10 @@ class Role:
     `form` is None where the reply is plain text, a pydantic model where it is JSON, `Tags` where it is in tags.
     `examples` makes gold (slots, reply value) from a book; chance decides which passages and questions.
 
-    >>> from mindscape.roles import ROLES
-    >>> ROLES["silver_chunks"].parse("```json\\n[0, 2]\\n```")
-    ([0, 2], ['code fence stripped'])
+    >>> numbers = {"type": "array", "items": {"type": "integer"}}
+    >>> role = Role("even", {"en": "Which of these are even? {numbers}"}, numbers, gold=lambda *_: iter(()))
+    >>> role.prompt(numbers="3 4"), role.parse("```json\\n[4]\\n```")
+    ('Which of these are even? 3 4', ([4], ['code fence stripped']))
     """
 
     name: str

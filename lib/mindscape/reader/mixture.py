@@ -1,0 +1,39 @@
+"""What the reader is taught: gold examples of every role, from books of the training seeds with all sorts of knobs.
+
+Only the training seeds (0-999) are taken; asking for others is an error, so that a test seed cannot slip in. Taught in
+notebook 01_the_reader.
+"""
+
+from collections.abc import Iterable, Mapping
+from itertools import islice
+
+from transformers import PreTrainedTokenizerBase
+
+from mindscape.corpora import storyworld
+from mindscape.corpora.storyworld.chance import Chance
+from mindscape.errors import InputError
+from mindscape.roles import ROLES, Example
+
+TOKENS = 15_000  # a book's length: short ones, and more of them
+
+
+def mixture(
+    seeds: Iterable[int], tokenizer: PreTrainedTokenizerBase, shares: Mapping[str, int], language: str = "en"
+) -> list[Example]:
+    """The examples of the books of `seeds`: for each book at most `shares[role]` of each role.
+
+    Knobs are drawn anew for each book, so that the reader meets easy and hard ones. The same arguments give the same
+    list. Raises InputError for a seed that is not for training and for a role that there is not.
+    """
+    if unknown := sorted(set(shares) - set(ROLES)):
+        raise InputError(f"no role {unknown[0]!r}: expected some of {', '.join(ROLES)}")
+    found = []
+    for seed in seeds:
+        if seed not in storyworld.TRAIN:
+            raise InputError(f"seed {seed} is not for training: expected 0 to {storyworld.TRAIN[-1]}")
+        chance = Chance("mixture", seed)
+        knobs = {name: chance.below(11) / 10 for name in ("hiding", "sharing", "contradiction")}
+        book = storyworld.book(seed, TOKENS, **knobs, language=language)
+        for role, share in shares.items():
+            found += islice(ROLES[role].examples(book, tokenizer), share)
+    return found
