@@ -1,0 +1,401 @@
+"""MindGraph's builder: what a block of text adds to a concept graph, changes in it or takes out (appendix D.1).
+
+The gold is that of a builder who reads in order and has the question in mind: whoever an earlier block named keeps the
+id, a trade told of a known person edits that person's node, an oath that the story refutes is deleted. Taught in notebook
+01_the_reader. This module does not keep a graph, look up quotes or check that an id exists: that is the business of the
+graph.
+"""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from transformers import PreTrainedTokenizerBase
+
+from mindscape.corpora.questions import Question
+from mindscape.corpora.storyworld import Book, kinds
+from mindscape.corpora.storyworld.chance import Chance
+from mindscape.corpora.storyworld.gold import Edge, Node
+from mindscape.corpora.storyworld.voice import sentence
+from mindscape.corpora.storyworld.world import Binding, Event
+from mindscape.roles.base import Role
+from mindscape.text import Chunk, Span, split_sentences
+
+BLOCK = 280  # tokens at most
+LONGEST = 900  # tokens of a prompt
+MOST = 16  # examples with operations from a book; others that have none come on top
+EMPTY = "(empty)"  # a graph without nodes, as the paper writes it
+QUOTE = {"en": 8, "zh": 12}  # words or characters of a sentence that a quote has at least
+OATH = {"en": "{c} says on oath: {fact}", "zh": "{c}起誓说：{fact}"}
+WHO = {"en": "Who {predicate}?", "zh": "谁{predicate}？"}
+
+PROMPTS = {
+    "en": (
+        "You build a concept graph from a text that you read block by block, to answer one question in the end. Say how "
+        "the new block changes the graph.\n"
+        '- Reply with a JSON object alone: {{"operations": [...]}}. An operation is one of\n'
+        '  {{"op": "add_node", "id": "...", "type": "entity|event|claim|concept|stat", "content": "...", "src": "..."}}\n'
+        '  {{"op": "add_edge", "source": "id", "target": "id", "relation": "...", "src": "..."}}\n'
+        '  {{"op": "edit_node", "id": "...", "content": "..."}}\n'
+        '  {{"op": "delete_node", "id": "..."}}\n'
+        "- Note only what bears on the question; where nothing does, the list is empty.\n"
+        "- Ids are readable, in snake_case. What the graph has already keeps its id: edit the node when the block says "
+        "more of it, delete it when the block shows that it is wrong.\n"
+        "- `src` is copied from the block letter by letter.\n\n"
+        "Question: {question}\n\n"
+        "Graph so far:\n{graph_state}\n\n"
+        "Block {block_idx} of {total_blocks}:\n{block_text}"
+    ),
+    "zh": (
+        "你逐块阅读文本，建一张概念图，最后用来回答一个问题。请说明新的一块给图带来哪些改动。\n"
+        '- 只回复JSON：{{"operations": [...]}}，操作有四种：\n'
+        '  {{"op": "add_node", "id": "...", "type": "entity|event|claim|concept|stat", "content": "...", "src": "..."}}\n'
+        '  {{"op": "add_edge", "source": "id", "target": "id", "relation": "...", "src": "..."}}\n'
+        '  {{"op": "edit_node", "id": "...", "content": "..."}}\n'
+        '  {{"op": "delete_node", "id": "..."}}\n'
+        "- 只记与问题有关的；没有就给空列表。\n"
+        "- id用下划线连接，易读。图中已有的沿用原id：有补充就修改，被推翻就删除。\n"
+        "- src须从文中逐字抄录。\n\n"
+        "问题：{question}\n\n"
+        "现有的图：\n{graph_state}\n\n"
+        "第{block_idx}块，共{total_blocks}块：\n{block_text}"
+    ),
+}
+
+
+class _Operation(BaseModel):
+    # A reply may hold more keys than asked for; decoding that is held to the schema adds none.
+    model_config = ConfigDict(json_schema_extra={"additionalProperties": False})
+
+
+class AddNode(_Operation):
+    op: Literal["add_node"]
+    id: str
+    type: Literal["entity", "event", "claim", "concept", "stat"]
+    content: str
+    src: str
+
+
+class AddEdge(_Operation):
+    op: Literal["add_edge"]
+    source: str
+    target: str
+    relation: str
+    src: str
+
+
+class EditNode(_Operation):
+    op: Literal["edit_node"]
+    id: str
+    content: str
+
+
+class DeleteNode(_Operation):
+    op: Literal["delete_node"]
+    id: str
+
+
+Operation = Annotated[AddNode | AddEdge | EditNode | DeleteNode, Field(discriminator="op")]
+
+
+class Edits(BaseModel):
+    """What one block changes (MindGraph, appendix D.1).
+
+    >>> Edits.model_validate({"operations": [{"op": "delete_node", "id": "oath_of_ivo"}]}).operations[0].id
+    'oath_of_ivo'
+    """
+
+    model_config = ConfigDict(json_schema_extra={"additionalProperties": False})
+    operations: list[Operation]
+
+
+def graph_state(nodes: Sequence[Mapping[str, str]], edges: Sequence[Mapping[str, str]]) -> str:
+    """A graph as the prompts show it: JSON, a node or an edge a line; "(empty)" without nodes. Quotes are left out.
+
+    >>> print(graph_state([{"id": "ivo", "type": "entity", "content": "Ivo", "src": "Ivo"}], []))
+    {"nodes": [
+    {"id": "ivo", "type": "entity", "content": "Ivo"}
+    ], "edges": []}
+    """
+    if not nodes:
+        return EMPTY
+    shown = [_lines(nodes, ("id", "type", "content")), _lines(edges, ("source", "target", "relation"))]
+    return '{{"nodes": {}, "edges": {}}}'.format(*shown)
+
+
+def _lines(rows: Iterable[Mapping[str, str]], keys: Sequence[str]) -> str:
+    lines = [json.dumps({key: row[key] for key in keys}, ensure_ascii=False) for row in rows]
+    return "[\n" + ",\n".join(lines) + "\n]" if lines else "[]"
+
+
+@dataclass
+class Reading:
+    """What a perfect builder of one question's graph knows after some blocks. Its ids are those of the reply."""
+
+    nodes: dict[str, dict[str, str]] = field(default_factory=dict)
+    edges: list[dict[str, str]] = field(default_factory=list)
+    ids: dict[str, str] = field(default_factory=dict)  # of what the book's own graph calls by a key
+
+    def apply(self, operations: Iterable[_Operation]) -> None:
+        """Do what the operations say."""
+        for operation in operations:
+            it = operation.model_dump()
+            op = it.pop("op")
+            if op == "add_node":
+                self.nodes[it["id"]] = it
+            elif op == "add_edge":
+                self.edges.append(it)
+            elif op == "edit_node":
+                self.nodes[it["id"]]["content"] = it["content"]
+            else:
+                del self.nodes[it["id"]]
+                self.edges = [edge for edge in self.edges if it["id"] not in (edge["source"], edge["target"])]
+
+    @property
+    def state(self) -> str:
+        return graph_state(list(self.nodes.values()), self.edges)
+
+
+class Builder:
+    """Makes the operations that note an event or a binding of a book. `book.graph` says what takes part in what."""
+
+    def __init__(self, book: Book):
+        self.book, self.voice, self.text = book, book.voice, book.document.text
+        self.language = book.document.language
+        nodes, edges = book.graph
+        self.nodes: dict[str, Node] = {node.id: node for node in nodes}
+        self.edges: dict[str, list[Edge]] = defaultdict(list)
+        for edge in edges:
+            self.edges[edge.source].append(edge)
+        self.at = {span: book.world.events[i] for i, spans in book.told.events.items() for span in spans}
+        self.bound = {span: book.world.bindings[i] for i, spans in book.told.bindings.items() for span in spans}
+
+    def key(self, event: Event) -> str:
+        return next(key for kind in ("event", "claim", "concept") if (key := f"{kind}{event.id}") in self.nodes)
+
+    def events(self, question: Question) -> list[Event]:
+        """What the question's evidence tells, each once; none where the evidence is no event (a refrain)."""
+        return list({event.id: event for span in question.evidence if (event := self.at.get(span))}.values())
+
+    def bindings(self, question: Question) -> list[Binding]:
+        return [self.bound[group[0]] for group in question.bindings]
+
+    def quote(self, span: Span, within: Span) -> str:
+        """The first words of a span, as many as make them stand only once in the block."""
+        block, whole = self.text[within.start : within.end], self.text[span.start : span.end]
+        ends = [found.end() for found in re.finditer(r"\S+" if self.language == "en" else r".", whole)]
+        for end in ends[min(QUOTE[self.language], len(ends)) - 1 :]:
+            if block.count(whole[:end]) == 1:
+                return whole[:end]
+        return whole
+
+    def event(self, event: Event, within: Span, reading: Reading, slots: int = 2, answer: str = "") -> list[_Operation]:
+        """Note an event: its node, and edges to at most `slots` of those who take part and are named in the block.
+
+        People come first, but before them what answers the question where the node's own text does not. A number that
+        answers it takes the place of all but one of them, as a node of its own.
+        """
+        key, span = self.key(event), self.book.told.events[event.id][0]
+        node, src = self.nodes[key], self.quote(span, within)
+        number = f"stat{event.id}" if answer and self._content(f"stat{event.id}") == answer else None
+        part = [edge for edge in self.edges[key] if edge.target in self.nodes and self._mention(edge.target, within)]
+        people = [edge for edge in part if re.match("person|guise", edge.target)]
+        asked = [edge for edge in part if edge not in people and self._content(edge.target) == answer]
+        asked = [edge for edge in asked if answer not in node.content]
+        chosen = [*people[:1], *asked, *people[1:]][: 1 if number else slots]
+        name = self._content(people[0].target) if people else event.slots.get("clue", "")
+        content = node.content
+        if event.kind == "false":
+            true = self.book.world.events[event.slots["of"]]
+            fact = self.voice.fact(replace(true, slots={**true.slots, "a": event.slots["a"]}))
+            content = OATH[self.language].format(c=self.voice.name(event.slots["c"]), fact=fact)
+        sort = "oath" if event.kind == "false" else event.kind
+        mine = self._id(key, f"{sort}_{_slug(name)}", reading)
+        found: list[_Operation] = [AddNode(op="add_node", id=mine, type=node.type, content=content, src=src)]
+        for edge in chosen:
+            found += self._entity(edge.target, within, reading)
+            target = reading.ids[edge.target]
+            found.append(AddEdge(op="add_edge", source=mine, target=target, relation=edge.relation, src=src))
+        if number:
+            src = self.quote(self.nodes[number].span, within)
+            own = self._id(number, f"number_of_{mine}", reading)
+            found.append(AddNode(op="add_node", id=own, type="stat", content=answer, src=src))
+            relation = self.edges[number][0].relation
+            found.append(AddEdge(op="add_edge", source=own, target=mine, relation=relation, src=src))
+        return found
+
+    def binding(self, binding: Binding, span: Span, within: Span, reading: Reading) -> list[_Operation]:
+        """Note who somebody is: a trade in the person's node, a kinship or a guise as an edge."""
+        src, person = self.quote(span, within), f"person{binding.person}"
+        if binding.kind == "trade":
+            content = sentence(self.voice.binding(binding))
+            if person in reading.ids:
+                return [EditNode(op="edit_node", id=reading.ids[person], content=content)]
+            mine = self._id(person, _slug(self.nodes[person].content), reading)
+            return [AddNode(op="add_node", id=mine, type="entity", content=content, src=src)]
+        first, second = person, f"person{binding.other}"
+        relation = self.voice.relation(binding) if binding.kind == "kin" else self.voice.say.RELATIONS["guise"]
+        if binding.kind == "guise":
+            first, second = f"guise{binding.person}", person
+        found = [*self._entity(first, within, reading), *self._entity(second, within, reading)]
+        source, target = reading.ids[first], reading.ids[second]
+        return [*found, AddEdge(op="add_edge", source=source, target=target, relation=relation, src=src)]
+
+    def _content(self, key: str) -> str:
+        return self.nodes[key].content if key in self.nodes else ""
+
+    def _mention(self, key: str, within: Span) -> str | None:
+        """The name as the block has it, with a capital letter where it opens a sentence."""
+        name, block = self.nodes[key].content, self.text[within.start : within.end]
+        return next((form for form in (name, sentence(name)) if form in block), None)
+
+    def _entity(self, key: str, within: Span, reading: Reading) -> list[_Operation]:
+        if key in reading.ids:
+            return []
+        name = self.nodes[key].content
+        mine = self._id(key, _slug(name), reading)
+        src = self._mention(key, within) or name
+        return [AddNode(op="add_node", id=mine, type="entity", content=name, src=src)]
+
+    def _id(self, key: str, wanted: str, reading: Reading) -> str:
+        """A new id; the second of a name gets a number."""
+        taken, mine, n = set(reading.ids.values()), wanted, 2
+        while mine in taken:
+            mine, n = f"{wanted}_{n}", n + 1
+        reading.ids[key] = mine
+        return mine
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"\W+", "_", name.lower().removeprefix("the ").replace("'", "")).strip("_")
+
+
+@dataclass
+class _Block:
+    """A block, and what is told wholly within it: events, and bindings with their places. `cut`: something is not."""
+
+    index: int
+    span: Span
+    events: list[Event]
+    bindings: list[tuple[Binding, Span]]
+    cut: bool
+
+
+def split_blocks(book: Book, tokenizer: PreTrainedTokenizerBase) -> list[Chunk]:
+    """The blocks that the graph of a book is built from: whole sentences, at most `BLOCK` tokens."""
+    return split_sentences(book.document, tokenizer, BLOCK)
+
+
+def _blocks(builder: Builder, chunks: Sequence[Chunk]) -> list[_Block]:
+    found = []
+    for chunk in chunks:
+        near = [span for span in (*builder.at, *builder.bound) if span.start < chunk.end and span.end > chunk.start]
+        whole = [span for span in near if chunk.start <= span.start and span.end <= chunk.end]
+        first = {event.id: span for span in sorted(whole, reverse=True) if (event := builder.at.get(span))}
+        events = [builder.at[span] for span in sorted(first.values())]
+        events = [event for event in events if builder.book.told.events[event.id][0] in whole]
+        bindings = [(builder.bound[span], span) for span in sorted(whole) if span in builder.bound]
+        span = Span(chunk.start, chunk.end)
+        found.append(_Block(chunk.index, span, events, bindings, len(whole) < len(near)))
+    return found
+
+
+def alike(event: Event) -> set[str]:
+    """The kinds that a reader could take for this one: a purchase is a sale, a trace goes with its ties."""
+    kind = {"trace": "tie"}.get(event.kind, event.kind)
+    return {kind, kinds.FROM_B.get(kind, kind), *(("trace",) if kind == "tie" else ())}
+
+
+def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], Edits]]:
+    builder = Builder(book)
+    blocks = _blocks(builder, split_blocks(book, tokenizer))
+    kept = 0
+    for i, question in enumerate(chance.shuffled(book.questions)):
+        if kept >= MOST:
+            break
+        read = list(_read(builder, question, blocks))
+        full = [example for example in read if example[1].operations]
+        edits = [example for example in full if any(it.op == "edit_node" for it in example[1].operations)]
+        later = [example for example in full if example[0]["graph_state"] != EMPTY]
+        for example in chance.some(edits or (later if chance.hit(0.5) else []) or full, 1):
+            kept += _fits(example, tokenizer)
+            yield from [example] * _fits(example, tokenizer)
+        if i % 4 == 0:
+            empty = [example for example in read if not example[1].operations]
+            for example in chance.some(empty, 1):
+                yield from [example] * _fits(example, tokenizer)
+    for lie in chance.some([event for event in book.world.events if event.kind == "false"], 3):
+        for example in _refuted(builder, lie, blocks):
+            yield from [example] * _fits(example, tokenizer)
+
+
+def _fits(example: tuple[dict[str, str], Edits], tokenizer: PreTrainedTokenizerBase) -> bool:
+    language = "zh" if re.search(r"[\u4e00-\u9fff]", example[0]["question"]) else "en"
+    return len(tokenizer(EDITS.prompt(language, **example[0]))["input_ids"]) <= LONGEST
+
+
+def _slots(question: str, block: _Block, blocks: Sequence[_Block], builder: Builder, state: str) -> dict[str, str]:
+    return {
+        "question": question,
+        "graph_state": state,
+        "block_text": builder.text[block.span.start : block.span.end].strip(),
+        "block_idx": str(block.index + 1),
+        "total_blocks": str(len(blocks)),
+    }
+
+
+def _read(builder: Builder, question: Question, blocks: Sequence[_Block]) -> Iterator[tuple[dict[str, str], Edits]]:
+    """What each block does to the graph of a question. Blocks are left out where a reader could be in two minds."""
+    wanted, bindings = builder.events(question), builder.bindings(question)
+    if not wanted:
+        return
+    kinds_of = set().union(*map(alike, wanted))
+    people = {binding.person for binding in bindings} | {binding.other for binding in bindings}
+    people |= {value for event in wanted for slot, value in event.slots.items() if slot in "abcdw"}
+    reading, noted = Reading(), set()
+    for block in blocks:
+        before, operations, doubtful = reading.state, [], block.cut
+        for event in block.events:
+            if event in wanted:
+                operations += builder.event(event, block.span, reading, answer=question.answer)
+            else:
+                doubtful |= event.kind in kinds_of
+        for binding, span in block.bindings:
+            mine = binding in bindings
+            # A trade is named in the question; kin and guises mean something once one of the two is known.
+            known = binding.kind == "trade" or any(
+                key in reading.ids
+                for key in (f"person{binding.person}", f"guise{binding.person}", f"person{binding.other}")
+            )
+            if mine and known and binding not in noted:
+                noted.add(binding)
+                operations += builder.binding(binding, span, block.span, reading)
+            else:
+                doubtful |= not mine and bool({binding.person, binding.other} & people) or mine and not known
+        reading.apply(operations)
+        if not doubtful and len(operations) <= 6:
+            yield _slots(question.question, block, blocks, builder, before), Edits(operations=operations)
+
+
+def _refuted(builder: Builder, lie: Event, blocks: Sequence[_Block]) -> Iterator[tuple[dict[str, str], Edits]]:
+    """Somebody has sworn that another did it, and the block tells who did: the oath goes, the deed comes."""
+    true = builder.book.world.events[lie.slots["of"]]
+    fact = builder.voice.words.events.EVENTS[true.kind]["fact"]
+    told = [block for block in blocks if true in block.events and lie not in block.events and not block.cut]
+    sworn = [block for block in blocks if lie in block.events]
+    if not told or not sworn or not fact.startswith("{a}") or true.guised:
+        return
+    predicate = fact[3:].strip().format(**builder.voice.fields(true.kind, true.slots, true.guised))
+    question = WHO[builder.language].format(predicate=predicate)
+    reading = Reading()
+    reading.apply(builder.event(lie, sworn[0].span, reading))
+    before, claim = reading.state, reading.ids[builder.key(lie)]
+    operations = [DeleteNode(op="delete_node", id=claim), *builder.event(true, told[0].span, reading, slots=1)]
+    yield _slots(question, told[0], blocks, builder, before), Edits(operations=operations)
+
+
+EDITS = Role("edits", PROMPTS, Edits, _gold)
