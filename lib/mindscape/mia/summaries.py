@@ -1,8 +1,8 @@
 """The mindscape: a summary of the whole text, built bottom-up (MiA-RAG, section 3.2, Eq. 3 and 4).
 
-Taught in notebook 10. Prompts are ours, in English and Chinese, with the paper's placeholders and demands. A summary is
-kept as the model gave it: nothing is cut, cleaned or repaired here, and whether it is any good is for the notebooks to
-measure. Extractive summaries are in `mindscape.extractive`.
+Taught in notebook 10. The prompts are those of the roles `chunk_summary` and `global_summary`. A summary is kept
+as the model gave it: nothing is cut, cleaned or repaired here, and whether it is any good is for the notebooks to measure.
+Extractive summaries are in `mindscape.extractive`.
 """
 
 import re
@@ -11,44 +11,8 @@ from dataclasses import dataclass
 
 from mindscape.errors import InputError, LLMError
 from mindscape.llm import LLM
+from mindscape.roles.summaries import CHUNK_PROMPT, GLOBAL_PROMPT
 from mindscape.text import Chunk, Document
-
-# [INST]_sum_c of Eq. 3 and [INST]_sum_g of Eq. 4. The instructions come first, so that one reading of this common head
-# serves every chunk.
-CHUNK_PROMPT = {
-    "en": (
-        "Below is one passage of a longer story or play. Write a short, readable summary of it.\n"
-        "- It was cut out of a larger work. Leave out prefaces, afterwords and whatever is not part of the story.\n"
-        "- Write connected prose, and keep the events that a reader needs to follow the plot.\n"
-        "- Stay under 500 characters.\n"
-        "- Reply with the summary alone.\n\n"
-        "<chunk>\n{chunk_content}\n</chunk>"
-    ),
-    "zh": (
-        "下面是一部较长的小说或剧本中的一段。请为它写一份简短易读的摘要。\n"
-        "- 这一段是从原作中截取的，前言、后记以及与故事无关的内容不要写进摘要。\n"
-        "- 语句连贯，保留读者理解情节所需的事件。\n"
-        "- 不超过500个字符。\n"
-        "- 只回复摘要本身。\n\n"
-        "<chunk>\n{chunk_content}\n</chunk>"
-    ),
-}
-GLOBAL_PROMPT = {
-    "en": (
-        "Below are the summaries of all parts of one story, in order. Merge them into one readable summary.\n"
-        "- It must hang together and read as the outline of a whole story.\n"
-        "- Keep what matters most for the plot, so that a reader quickly knows what happens.\n"
-        "- Reply with the summary alone.\n\n"
-        "<text>\n{concatenated_summaries}\n</text>"
-    ),
-    "zh": (
-        "下面按顺序给出同一个故事各部分的摘要。请把它们合并成一份易读的总摘要。\n"
-        "- 前后连贯，读起来像整个故事的梗概。\n"
-        "- 保留对情节最重要的内容，让读者很快知道发生了什么。\n"
-        "- 只回复摘要本身。\n\n"
-        "<text>\n{concatenated_summaries}\n</text>"
-    ),
-}
 
 
 @dataclass(frozen=True)

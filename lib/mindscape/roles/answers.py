@@ -1,0 +1,178 @@
+"""Roles that answer from passages: open questions and multiple choice (MiA-RAG, Figure 16), claims (MiA-Signature,
+appendix F, NoCha).
+
+Gold: the passages that hold the answer and those that say who is meant, among others that do not bear on it. There is no
+role here for "I do not know": each context holds its answer. Taught in notebook 01_the_reader.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import BaseModel
+from transformers import PreTrainedTokenizerBase
+
+from mindscape.corpora.questions import ClaimPair, Question
+from mindscape.corpora.storyworld import Book
+from mindscape.corpora.storyworld.chance import Chance
+from mindscape.corpora.storyworld.voice import sentence
+from mindscape.llm import Tags
+from mindscape.roles import passages
+from mindscape.roles.base import Role
+
+QUESTIONS, CLAIMS = 12, 6  # asked of one book; a claim comes in two forms, true and false
+LETTERS = "ABCD"
+LONGEST = 180  # tokens of a reply
+
+QA_PROMPT = {
+    "en": (
+        "Answer the question from the passages of a story below. Reply with one short phrase and nothing else.\n\n"
+        "<context>\n{context}\n</context>\n\nQuestion: {question}"
+    ),
+    "zh": (
+        "根据下面的故事段落回答问题。只回复一个简短的词语，不作解释。\n\n"
+        "<context>\n{context}\n</context>\n\n问题：{question}"
+    ),
+}
+CHOICE_PROMPT = {
+    "en": (
+        "Answer the question from the passages of a story below. One option is right: reply with its letter alone.\n\n"
+        "<context>\n{context}\n</context>\n\nQuestion: {question}\n{options_str}"
+    ),
+    "zh": (
+        "根据下面的故事段落回答问题。只有一个选项正确，只回复它的字母。\n\n"
+        "<context>\n{context}\n</context>\n\n问题：{question}\n{options_str}"
+    ),
+}
+CLAIM_PROMPT = {
+    "en": (
+        "Check a claim against passages of a story. It is TRUE if all of it is so, FALSE if any part is not. "
+        "First say in one sentence what the passages tell, then the verdict:\n"
+        "<explanation>one sentence</explanation>\n<answer>TRUE or FALSE</answer>\n\n"
+        "<context>\n{context}\n</context>\n\nClaim: {claim}"
+    ),
+    "zh": (
+        "根据故事段落核对一个说法。全部属实为TRUE，有任何一处不符为FALSE。先用一句话说明段落讲了什么，再下结论：\n"
+        "<explanation>一句话</explanation>\n<answer>TRUE或FALSE</answer>\n\n"
+        "<context>\n{context}\n</context>\n\n说法：{claim}"
+    ),
+}
+CONTRARY = {"en": "not {wrong} but {right}", "zh": "不是{wrong}，而是{right}"}
+
+
+class Verdict(BaseModel):
+    """What the passages tell of a claim, and whether it holds."""
+
+    explanation: str
+    answer: Literal["TRUE", "FALSE"]
+
+
+def letters(options: list[str]) -> str:
+    """The options as a prompt has them.
+
+    >>> letters(["an inn", "a mill"])
+    'A. an inn\\nB. a mill'
+    """
+    return "\n".join(f"{letter}. {option}" for letter, option in zip(LETTERS, options, strict=False))
+
+
+def phrase(text: str) -> tuple[str, list[str]]:
+    """A short answer and the repairs that it took. Raises ValueError where there is none.
+
+    >>> phrase("Answer: the old mill.\\nIt is told in the second passage.")
+    ('the old mill', ['first line kept', 'label dropped', 'full stop dropped'])
+    """
+    repairs: list[str] = []
+    text = text.strip()
+    for name, pattern, kept in (
+        ("thinking dropped", r"^<think>.*?</think>\s*", ""),
+        ("first line kept", r"\s*\n.*$", ""),
+        ("label dropped", r"^(?:(?:the )?answer(?: is)?|答案(?:是)?|答)\s*[:：]\s*", ""),
+        ("quotes dropped", r"""^["“'‘「](.*)["”'’」]$""", r"\1"),
+        ("full stop dropped", r"[.。]$", ""),
+    ):
+        mended = re.sub(pattern, kept, text, flags=re.DOTALL | re.IGNORECASE)
+        if mended != text:
+            repairs.append(name)
+            text = mended.strip()
+    if not text:
+        raise ValueError("there is no answer")
+    return text, repairs
+
+
+def letter(text: str) -> tuple[str, list[str]]:
+    """The letter of an option and the repairs that it took. Raises ValueError where there is none, or more than one.
+
+    >>> letter("The answer is (b).")
+    ('B', ['text around dropped', 'case of a letter'])
+    """
+    text, repairs = text.strip(), []
+    if len(text) > 1:
+        first = re.match(r"[(（]?([A-Da-d])[)）.:：、]", text)
+        alone = set(re.findall(r"(?<![A-Za-z])[A-D](?![A-Za-z]| [a-z])|(?<=[(（])[a-d](?=[)）])", text))
+        if not first and len(alone) != 1:
+            raise ValueError(f"no single letter of A to D: {text:.40!r}")
+        text = first[1] if first else alone.pop()
+        repairs.append("text around dropped")
+    if text not in LETTERS:
+        text = text.upper()
+        repairs.append("case of a letter")
+    if not text or text not in LETTERS:
+        raise ValueError(f"no letter of A to D: {text!r}")
+    return text, repairs
+
+
+def _contexts(
+    book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase, most: int
+) -> Iterator[tuple[Question, ClaimPair, str]]:
+    """Questions and claims with passages that answer them, 2 to 5, in an order of chance."""
+    chunks, made = passages.cut(book, tokenizer), 0
+    for question, pair in passages.asked(book, chance):
+        keep = passages.needed(book, question, chunks)
+        if keep is None or made == most:
+            continue
+        made += 1
+        count = chance.between(max(2, len(keep)), passages.MOST)
+        yield question, pair, passages.shown(book, passages.mixed(book, question, keep, chunks, count, chance))
+
+
+def _qa(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], str]]:
+    for question, _, context in _contexts(book, chance, tokenizer, QUESTIONS):
+        yield {"context": context, "question": question.question}, question.answer
+
+
+def _choice(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], str]]:
+    for question, _, context in _contexts(book, chance, tokenizer, QUESTIONS):
+        options = chance.shuffled(question.options)
+        slots = {"context": context, "question": question.question, "options_str": letters(options)}
+        yield slots, LETTERS[options.index(question.answer)]
+
+
+def _claim(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], Verdict]]:
+    join, stop = book.voice.say.FACT_JOIN, book.voice.say.STOP
+    for question, pair, context in _contexts(book, chance, tokenizer, 2 * CLAIMS):
+        facts = passages.supporting(book, question)
+        contrary = CONTRARY[book.document.language].format(wrong=wrong_answer(question, pair), right=question.answer)
+        verdicts = [
+            (pair.true, Verdict(explanation=sentence(join.join(facts)) + stop, answer="TRUE")),
+            (pair.false, Verdict(explanation=sentence(join.join([*facts, contrary])) + stop, answer="FALSE")),
+        ]
+        if len(tokenizer.encode(verdicts[1][1].explanation)) > LONGEST:
+            continue
+        claim, verdict = chance.pick(verdicts)
+        yield {"context": context, "claim": claim}, verdict
+
+
+def wrong_answer(question: Question, pair: ClaimPair) -> str:
+    """The option that stands in the false claim where the true one has the answer."""
+    others = [option for option in question.options if option != question.answer]
+    return next(
+        other
+        for other in others
+        if pair.true.lower().replace(question.answer.lower(), other.lower()) == pair.false.lower()
+    )
+
+
+QA = Role("qa", QA_PROMPT, None, _qa, phrase)
+CHOICE = Role("choice", CHOICE_PROMPT, None, _choice, letter)
+CLAIM = Role("claim", CLAIM_PROMPT, Tags(Verdict), _claim)

@@ -1,0 +1,77 @@
+"""Entities of a passage with what it tells of them (MiA-RAG, section 3.2: the nodes of its graph have a name and a
+description).
+
+Gold names the people, guises, places and things of which a passage tells an event or a binding. Somebody who only stands
+by is left out, and nothing is known here of other passages: entities that are one and the same are not merged. Taught in
+notebook 01_the_reader.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from transformers import PreTrainedTokenizerBase
+
+from mindscape.corpora.storyworld import Book
+from mindscape.corpora.storyworld.chance import Chance
+from mindscape.corpora.storyworld.voice import sentence
+from mindscape.roles import passages
+from mindscape.roles.base import Role
+
+PASSAGES = 15  # of one book
+SIZES = (100, 150, 200)  # tokens of a passage, at most
+LONGEST = 200  # tokens of a reply
+EMPTY = 0.1  # how many of the passages tell of nobody
+
+SCHEMA = {
+    "title": "Entities",
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "description": {"type": "string"}},
+        "required": ["name", "description"],
+        "additionalProperties": False,
+    },
+}
+PROMPT = {
+    "en": (
+        "List the people, places and things that the passage tells something of, each with what it tells. Call them what "
+        "the passage calls them. Leave out those who are only mentioned.\n"
+        'Reply with a JSON array alone: [{{"name": "...", "description": "..."}}]; if there are none, [].\n\n'
+        "<text>\n{text}\n</text>"
+    ),
+    "zh": (
+        "列出段落里有所讲述的人物、地点和物品，并写明讲了什么。名称照段落里的叫法；只是提到的不列。\n"
+        '只回复JSON数组：[{{"name": "...", "description": "..."}}]；没有则回复[]。\n\n'
+        "<text>\n{text}\n</text>"
+    ),
+}
+
+
+def described(book: Book, statements: list[str], places: Mapping[str, str]) -> list[dict[str, str]]:
+    """Whom and what the statements name, and their places, in the order of the statements, each with those on it."""
+    found: dict[str, list[str]] = {}
+    for says in statements:
+        for entity in book.entities:
+            if passages.named(entity.name, says) or entity.name == places.get(says):
+                found.setdefault(entity.name, []).append(says)
+    join, stop = book.voice.say.FACT_JOIN, book.voice.say.STOP
+    return [{"name": name, "description": sentence(join.join(says)) + stop} for name, says in found.items()]
+
+
+def _entities(
+    book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase
+) -> Iterator[tuple[dict[str, str], list[dict[str, str]]]]:
+    chunks = passages.cut(book, tokenizer, chance.pick(SIZES))
+    places, full, empty = passages.settings(book), [], []
+    for chunk in chance.shuffled(chunks):
+        told = passages.statements(book, chunk.start, chunk.end)
+        if told is not None:
+            (full if told else empty).append((chunk, described(book, told, places)))
+    made = 0
+    for chunk, value in chance.shuffled([*full, *empty[: round(EMPTY * PASSAGES)]]):
+        tokens = len(tokenizer.encode(" ".join(" ".join(entity.values()) for entity in value))) + 12 * len(value)
+        if tokens <= LONGEST and made < PASSAGES:
+            made += 1
+            yield {"text": book.document[chunk].strip()}, value
+
+
+ENTITIES = Role("entities", PROMPT, SCHEMA, _entities)

@@ -1,0 +1,145 @@
+"""Passages of a storyworld book for gold examples: which of them a question needs, and what is told in them.
+
+A question goes only with passages from which it can be answered: everyone who takes part is named there, and so is the
+answer, unless it has to be counted. Makes no prompts and no replies. Taught in notebook 01_the_reader.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from transformers import PreTrainedTokenizerBase
+
+from mindscape.corpora.questions import ClaimPair, Question
+from mindscape.corpora.storyworld import Book
+from mindscape.corpora.storyworld.chance import Chance
+from mindscape.corpora.storyworld.world import Binding, Event
+from mindscape.text import Chunk, Span, split_sentences
+
+SIZE = 120  # tokens of a passage, at most
+MOST = 5  # passages in a prompt
+# Questions that take more than a few passages, or are on a party: its guests come in passages that do not name the host.
+WHOLE = ("meals", "unvouched", "refrain", "culprit", "herring", "heirloom", "gathering")
+COUNTED = ("times", "people", "bill")  # the answer is a number that the text does not say
+
+
+def cut(book: Book, tokenizer: PreTrainedTokenizerBase, size: int = SIZE) -> list[Chunk]:
+    """The book in whole sentences, as many as fit into `size` tokens."""
+    return split_sentences(book.document, tokenizer, size)
+
+
+def named(name: str, text: str) -> bool:
+    """Whether a name stands in a text, as whole words where the script has them.
+
+    >>> named("Ann", "Anna left."), named("the inn", "The inn was shut."), named("剑秋", "谁要找剑秋")
+    (False, True, True)
+    """
+    return re.search(rf"(?<![A-Za-z]){re.escape(name)}(?![A-Za-z])", text, re.IGNORECASE) is not None
+
+
+def holds(book: Book, chunk: Chunk, span: Span) -> bool:
+    """Whether some of a span's words stand in a chunk."""
+    return bool(book.document.text[max(chunk.start, span.start) : min(chunk.end, span.end)].strip())
+
+
+def relevant(book: Book, question: Question, chunk: Chunk) -> bool:
+    """Whether a chunk holds evidence of a question, or says who is meant in it."""
+    return any(holds(book, chunk, span) for spans in (question.evidence, *question.bindings) for span in spans)
+
+
+def statements(book: Book, start: int, end: int) -> list[str] | None:
+    """What is told between two offsets, in the words of the book's gold and the order of the text.
+
+    None where the passage does not bear it out by itself: something is cut off at the border, somebody goes unnamed, an
+    oath is told that the rest of the book gives the lie, or a debt to one who is called the victim only later.
+    """
+    found = []
+    for spans, told, alone in _tellings(book):
+        if not any(span.start < end and start < span.end for span in spans):
+            continue
+        if not alone or any(span.start < start or end < span.end for span in spans):
+            return None
+        says = book.voice.fact(told) if isinstance(told, Event) else book.voice.binding(told)
+        found.append((spans[0].start, says))
+    facts = list(dict.fromkeys(says for _, says in sorted(found)))
+    return facts if all(_names_known(book, says, book.document.text[start:end]) for says in facts) else None
+
+
+def supporting(book: Book, question: Question) -> list[str]:
+    """What a question's evidence and bindings say, in the words of the book's gold."""
+    glosses = question.gloss.split(book.voice.say.GLOSS_JOIN) if question.gloss else []
+    facts = [book.voice.fact(event) for event in book.world.events if _shown(book, event.id, question)]
+    return list(dict.fromkeys([*glosses, *facts]))
+
+
+def needed(book: Book, question: Question, chunks: Sequence[Chunk], most: int = MOST - 1) -> list[Chunk] | None:
+    """The chunks that hold the evidence and, for each binding, the place nearest to it.
+
+    None where that takes more than `most`, or where those chunks alone do not answer the question.
+    """
+    if question.kind in WHOLE:
+        return None
+    first = question.evidence[0].start
+    spans = [*question.evidence, *(min(group, key=lambda span: abs(span.start - first)) for group in question.bindings)]
+    found = [chunk for chunk in chunks if any(holds(book, chunk, span) for span in spans)]
+    text = shown(book, found)
+    parts = question.answer.split(book.voice.say.AND)
+    read = question.kind in COUNTED or all(named(part, text) for part in parts)
+    known = all(_names_known(book, says, text) for says in supporting(book, question))
+    return found if len(found) <= most and read and known else None
+
+
+def mixed(
+    book: Book, question: Question, keep: Sequence[Chunk], chunks: Sequence[Chunk], count: int, chance: Chance
+) -> list[Chunk]:
+    """`keep` and chunks that do not bear on the question, `count` in all, in an order of chance.
+
+    Every other stranger names somebody whom the question or its answer names, if there are such.
+    """
+    strangers = chance.shuffled([chunk for chunk in chunks if not relevant(book, question, chunk)])
+    about = f"{question.resolved} {question.answer}"
+    people = [
+        entity.name for entity in book.entities if entity.kind in ("person", "guise") and named(entity.name, about)
+    ]
+    near = [chunk for chunk in strangers if any(named(name, book.document[chunk]) for name in people)]
+    missing = max(0, count - len(keep))
+    picked = list(dict.fromkeys([*near[: (missing + 1) // 2], *strangers]))[:missing]
+    return chance.shuffled([*keep, *picked])
+
+
+def shown(book: Book, chunks: Sequence[Chunk]) -> str:
+    """The chunks as a prompt has them, a blank line between any two."""
+    return "\n\n".join(book.document[chunk].strip() for chunk in chunks)
+
+
+def asked(book: Book, chance: Chance) -> list[tuple[Question, ClaimPair]]:
+    """The book's questions with their claims, in an order of chance."""
+    return chance.shuffled(list(zip(book.questions, book.claims, strict=True)))
+
+
+def settings(book: Book) -> dict[str, str]:
+    """The place of what is told, by statement, where the text names it in the telling itself."""
+    found = {}
+    for event in book.world.events:
+        if "p" in event.slots:
+            place, span = book.voice.place(event.slots["p"]), book.told.events[event.id][0]
+            if named(place, book.document.text[span.start : span.end]):
+                found[book.voice.fact(event)] = place
+    return found
+
+
+def _tellings(book: Book) -> Iterator[tuple[Sequence[Span], Event | Binding, bool]]:
+    """Where something is told, what it is, and whether it can be said without the rest of the book."""
+    for event in book.world.events:
+        yield book.told.events[event.id], event, event.kind != "false" and event.slots.get("clue") != "debt"
+    for binding in book.world.bindings:
+        for span in book.told.bindings[binding.id]:  # told anew in each
+            yield [span], binding, True
+
+
+def _shown(book: Book, event: int, question: Question) -> bool:
+    return not set(book.told.events[event]).isdisjoint(question.evidence)
+
+
+def _names_known(book: Book, says: str, text: str) -> bool:
+    """Whether everybody and everything named in a statement is named in the text."""
+    return all(named(entity.name, text) for entity in book.entities if named(entity.name, says))

@@ -1,0 +1,119 @@
+"""Silver supervision for a retriever: which chunks, and which entities, bear on a question whose answer is known (MiA-RAG,
+section 3.3, Figures 11 and 12).
+
+A reply is a JSON array of indices, [-1] for none. Whether an index is among those shown is not checked here: the caller
+knows how many there were. Taught in notebook 01_the_reader.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from transformers import PreTrainedTokenizerBase
+
+from mindscape.corpora.questions import Question
+from mindscape.corpora.storyworld import Book, Entity
+from mindscape.corpora.storyworld.chance import Chance
+from mindscape.roles import passages
+from mindscape.roles.base import Role
+
+QUESTIONS = 12  # asked of one book
+NONE = 0.15  # how often nothing that is shown is relevant
+ROOM, MOST = 500, 10  # tokens and number of the entities in a prompt
+
+INDICES = {
+    "title": "Indices",
+    "type": "array",
+    "items": {"type": "integer", "minimum": -1, "maximum": 999},
+    "minItems": 1,
+}
+CHUNKS_PROMPT = {
+    "en": (
+        "Which passages of a story bear on a question? Pick those that state the answer or part of it, that say who or "
+        "what is meant, and that give background needed to understand it. Leave out the rest.\n"
+        "Reply with a JSON array of their numbers alone, as in [0, 2]; if none fits, [-1].\n\n"
+        "Question: {question}\nAnswer: {answer}\n\nPassages:\n{chunks}"
+    ),
+    "zh": (
+        "故事的哪些段落与问题有关？选出直接说出答案或其中一部分的、说明所指是谁或什么的，以及理解答案所需的背景。其余不选。\n"
+        "只回复由段落编号组成的JSON数组，例如[0, 2]；都无关则回复[-1]。\n\n"
+        "问题：{question}\n答案：{answer}\n\n段落：\n{chunks}"
+    ),
+}
+NODES_PROMPT = {
+    "en": (
+        "Which entities of a story help to answer a question? Pick those that the question or its answer names, those "
+        "whose description bears the answer out, and those that link them. Leave out the rest.\n"
+        "Reply with a JSON array of their numbers alone, as in [0, 2]; if none fits, [-1].\n\n"
+        "Question: {question}\nAnswer: {answer}\n\nEntities:\n{entities}"
+    ),
+    "zh": (
+        "故事中的哪些实体有助于回答问题？选出问题或答案提到的、描述能证实答案的，以及把它们联系起来的实体。其余不选。\n"
+        "只回复由实体编号组成的JSON数组，例如[0, 2]；都无关则回复[-1]。\n\n"
+        "问题：{question}\n答案：{answer}\n\n实体：\n{entities}"
+    ),
+}
+
+
+def numbered(texts: Sequence[str]) -> str:
+    """Texts with their indices, as a prompt has them.
+
+    >>> numbered(["It rained.", "He sang."])
+    '[0] It rained.\\n[1] He sang.'
+    """
+    return "\n".join(f"[{i}] {text}" for i, text in enumerate(texts))
+
+
+def bears_on(question: Question, entity: Entity, supporting: Sequence[str]) -> bool:
+    """Whether the question or its answer names an entity, or its description says what the evidence or a binding says."""
+    described = entity.description.lower()
+    asked = f"{question.question}\n{question.answer}"
+    return passages.named(entity.name, asked) or any(says.lower() in described for says in supporting)
+
+
+def _picked(flags: Sequence[bool]) -> list[int]:
+    return [i for i, flag in enumerate(flags) if flag] or [-1]
+
+
+def _chunks(
+    book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase
+) -> Iterator[tuple[dict[str, str], list[int]]]:
+    chunks, made = passages.cut(book, tokenizer), 0
+    for question, _ in passages.asked(book, chance):
+        keep = passages.needed(book, question, chunks)
+        if keep is None or made == QUESTIONS:
+            continue
+        made += 1
+        keep = [] if chance.hit(NONE) else chance.some(keep, chance.between(1, len(keep)))
+        mixed = passages.mixed(book, question, keep, chunks, chance.between(max(3, len(keep)), passages.MOST), chance)
+        texts = [" ".join(book.document[chunk].split()) for chunk in mixed]
+        value = _picked([passages.relevant(book, question, chunk) for chunk in mixed])
+        yield {"question": question.question, "answer": question.answer, "chunks": numbered(texts)}, value
+
+
+def _nodes(
+    book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase
+) -> Iterator[tuple[dict[str, str], list[int]]]:
+    made = 0
+    for question, _ in passages.asked(book, chance):
+        if question.kind in passages.WHOLE or made == QUESTIONS:
+            continue
+        made += 1
+        supporting = passages.supporting(book, question)
+        bearing = {entity.name: bears_on(question, entity, supporting) for entity in book.entities}
+        keep = [] if chance.hit(NONE) else [entity for entity in book.entities if bearing[entity.name]]
+        others = [entity for entity in book.entities if not bearing[entity.name]]
+        keep = chance.some(keep, MOST // 2)
+        shown, room = [], ROOM
+        for entity in [*keep, *chance.some(others, chance.between(3, MOST - len(keep)))]:
+            text = f"{entity.name}: {entity.description}"
+            room -= len(tokenizer.encode(text))
+            if room < 0:
+                break
+            shown.append((entity, text))
+        shown = chance.shuffled(shown)
+        value = _picked([bearing[entity.name] for entity, _ in shown])
+        entities = numbered([text for _, text in shown])
+        yield {"question": question.question, "answer": question.answer, "entities": entities}, value
+
+
+SILVER_CHUNKS = Role("silver_chunks", CHUNKS_PROMPT, INDICES, _chunks)
+SILVER_NODES = Role("silver_nodes", NODES_PROMPT, INDICES, _nodes)

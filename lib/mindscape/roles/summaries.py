@@ -1,0 +1,195 @@
+"""Summaries: of a chunk and of a whole (MiA-RAG, section 3.2, Figure 10), of a session (MiA-Signature, appendix F).
+
+Gold says what the passage tells, in the words of the book's gold: its events and who is who. What only the rest of the
+book bears out is in none of them. A reply is text as it comes; the length that a prompt asks for is not enforced. Taught
+in notebook 01_the_reader.
+"""
+
+import re
+from collections.abc import Iterator
+
+from transformers import PreTrainedTokenizerBase
+
+from mindscape.corpora.storyworld import Book
+from mindscape.corpora.storyworld.chance import Chance
+from mindscape.corpora.storyworld.voice import sentence
+from mindscape.roles import passages
+from mindscape.roles.base import Role
+from mindscape.text import Chunk
+
+CHUNKS, SESSIONS, WHOLES = 12, 6, 6  # of one book
+SIZES = (200, 300, 400, 500)  # tokens of a chunk, at most
+SESSION = {"en": 700, "zh": 600}  # tokens of a session's text, at most
+ROOM = 550  # tokens of the summaries that are merged
+LONGEST = 200  # tokens of a reply
+PLOT = ("crime", "trace", "tie", "alibi", "false")  # events that a short summary keeps before others
+CHARACTERS = 500  # of a chunk's summary, as its prompt asks
+QUIET = {  # a passage of talk and weather
+    "en": "People talk of this and that; nothing happens that matters to the story.",
+    "zh": "人们随口闲谈，没有发生与故事有关的事。",
+}
+
+# [INST]_sum_c of Eq. 3 and [INST]_sum_g of Eq. 4. The instructions come first, so that one reading of this common head
+# serves every chunk.
+CHUNK_PROMPT = {
+    "en": (
+        "Below is one passage of a longer story or play. Write a short, readable summary of it.\n"
+        "- It was cut out of a larger work. Leave out prefaces, afterwords and whatever is not part of the story.\n"
+        "- Write connected prose, and keep the events that a reader needs to follow the plot.\n"
+        "- Stay under 500 characters.\n"
+        "- Reply with the summary alone.\n\n"
+        "<chunk>\n{chunk_content}\n</chunk>"
+    ),
+    "zh": (
+        "下面是一部较长的小说或剧本中的一段。请为它写一份简短易读的摘要。\n"
+        "- 这一段是从原作中截取的，前言、后记以及与故事无关的内容不要写进摘要。\n"
+        "- 语句连贯，保留读者理解情节所需的事件。\n"
+        "- 不超过500个字符。\n"
+        "- 只回复摘要本身。\n\n"
+        "<chunk>\n{chunk_content}\n</chunk>"
+    ),
+}
+GLOBAL_PROMPT = {
+    "en": (
+        "Below are the summaries of all parts of one story, in order. Merge them into one readable summary.\n"
+        "- It must hang together and read as the outline of a whole story.\n"
+        "- Keep what matters most for the plot, so that a reader quickly knows what happens.\n"
+        "- Reply with the summary alone.\n\n"
+        "<text>\n{concatenated_summaries}\n</text>"
+    ),
+    "zh": (
+        "下面按顺序给出同一个故事各部分的摘要。请把它们合并成一份易读的总摘要。\n"
+        "- 前后连贯，读起来像整个故事的梗概。\n"
+        "- 保留对情节最重要的内容，让读者很快知道发生了什么。\n"
+        "- 只回复摘要本身。\n\n"
+        "<text>\n{concatenated_summaries}\n</text>"
+    ),
+}
+SESSION_PROMPT = {
+    "en": (
+        "Below is part {idx} of {total} of a book. Retell it in 50 to 100 words.\n"
+        "- Tell it as a story, in the third person and the past tense, without remarks on the text.\n"
+        "- Keep the names, who is what to whom, the places, and the words that matter to the plot.\n"
+        "- Pass over notices, page numbers and sentences that are cut off.\n"
+        "- Reply with the retelling alone.\n\n"
+        "<text>\n{raw_text}\n</text>"
+    ),
+    "zh": (
+        "下面是一本书的第{idx}部分，共{total}部分。请用50到100个词复述。\n"
+        "- 用第三人称讲成故事，不要评论文本。\n"
+        "- 保留人名、人物关系、地点和推动情节的话。\n"
+        "- 略过声明、页码和残缺的句子。\n"
+        "- 只回复复述本身。\n\n"
+        "<text>\n{raw_text}\n</text>"
+    ),
+}
+
+
+def prose(text: str) -> tuple[str, list[str]]:
+    """A summary and the repairs that it took. Raises ValueError where there is none.
+
+    >>> prose("**Summary:** Ann left the inn.")
+    ('Ann left the inn.', ['label dropped'])
+    """
+    repairs: list[str] = []
+    text = text.strip()
+    for name, pattern in (
+        ("thinking dropped", r"^<think>.*?</think>\s*"),
+        ("code fence stripped", r"^```\w*\s*\n|\n?```$"),
+        ("label dropped", r"^[*#\s]*(?:summary|摘要|总摘要|复述)\s*[:：]\s*\**\s*"),
+        ("tags dropped", r"</?(?:summary|text|chunk)>\s*"),
+    ):
+        mended = re.sub(pattern, "", text, flags=re.DOTALL | re.IGNORECASE)
+        if mended != text:
+            repairs.append(name)
+            text = mended.strip()
+    if not text:
+        raise ValueError("the summary is empty")
+    return text, repairs
+
+
+def told(book: Book, statements: list[str]) -> str:
+    """The statements as sentences, or that there is nothing to tell."""
+    if not statements:
+        return QUIET[book.document.language]
+    return book.voice.words.scenes.JOIN.join(sentence(says) + book.voice.say.STOP for says in statements)
+
+
+def merged(book: Book, statements: list[str], tokenizer: PreTrainedTokenizerBase) -> str:
+    """The statements as one summary: who is who first, then as much of the rest as `LONGEST` allows, the crime before
+    all, in the order of the book."""
+    voice, summary, join = book.voice, book.voice.say.SUMMARY, book.voice.words.scenes.JOIN
+    bound = {says: binding for binding in book.world.bindings if (says := voice.binding(binding)) in statements}
+    people = [
+        summary["person"].format(name=voice.name(binding.person), trade=voice.bare_trade(binding.person))
+        for binding in bound.values()
+        if binding.kind == "trade"
+    ]
+    parts = [sentence(voice.list(people)) + voice.say.STOP] if people else []
+    for kind in ("kin", "guise"):
+        if listed := [says for says, binding in bound.items() if binding.kind == kind]:
+            parts.append(sentence(summary[kind].format(list=voice.list(listed))))
+    rest = [says for says in dict.fromkeys(statements) if says not in bound]
+    plot = {voice.fact(event) for event in book.world.events if event.kind in PLOT}
+    kept: list[str] = []
+    for says in sorted(rest, key=lambda says: says not in plot):
+        longer = [one for one in rest if one in kept or one == says]
+        if len(tokenizer.encode(join.join([*parts, told(book, longer)]))) > LONGEST:
+            break
+        kept = longer
+    return join.join([*parts, told(book, kept)] if kept else parts)
+
+
+def _texts(book: Book, chunks: list[Chunk]) -> list[tuple[Chunk, list[str]]]:
+    """The chunks that can be summarised by themselves, with what they tell."""
+    found = [(chunk, passages.statements(book, chunk.start, chunk.end)) for chunk in chunks]
+    return [(chunk, statements) for chunk, statements in found if statements is not None]
+
+
+def _chunk(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], str]]:
+    size, made, quiet = chance.pick(SIZES), 0, 0
+    for chunk, statements in chance.shuffled(_texts(book, passages.cut(book, tokenizer, size))):
+        value = told(book, statements)
+        quiet += not statements
+        if made < CHUNKS and (statements or quiet == 1) and _short(value, tokenizer) and len(value) < CHARACTERS:
+            made += 1
+            yield {"chunk_content": book.document[chunk].strip()}, value
+
+
+def _session(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], str]]:
+    chunks, made = passages.cut(book, tokenizer, SESSION[book.document.language]), 0
+    for chunk, statements in chance.shuffled(_texts(book, chunks)):
+        value = told(book, statements)
+        if made < SESSIONS and _short(value, tokenizer):
+            made += 1
+            part = {"idx": str(chunk.index + 1), "total": str(len(chunks))}
+            yield {**part, "raw_text": book.document[chunk].strip()}, value
+
+
+def _global(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], str]]:
+    """Runs of neighbouring summaries, as a fold reads them, and summaries from all over the book, by turns."""
+    texts = [text for text in _texts(book, passages.cut(book, tokenizer, SIZES[-1])) if text[1]]
+    for i in range(WHOLES):
+        first = chance.below(max(1, len(texts) - 5))
+        order = range(first, len(texts)) if i % 2 else chance.some(range(len(texts)), len(texts))
+        picked: list[int] = []
+        used = 0
+        for at in order:
+            used += len(tokenizer.encode(told(book, texts[at][1]))) + 1
+            if used > ROOM:
+                break
+            picked.append(at)
+        picked.sort()
+        statements = [says for at in picked for says in texts[at][1]]
+        value = merged(book, statements, tokenizer)
+        if statements and _short(value, tokenizer):
+            yield {"concatenated_summaries": "\n".join(told(book, texts[at][1]) for at in picked)}, value
+
+
+def _short(reply: str, tokenizer: PreTrainedTokenizerBase) -> bool:
+    return len(tokenizer.encode(reply)) <= LONGEST
+
+
+CHUNK_SUMMARY = Role("chunk_summary", CHUNK_PROMPT, None, _chunk, prose)
+GLOBAL_SUMMARY = Role("global_summary", GLOBAL_PROMPT, None, _global, prose)
+SESSION_SUMMARY = Role("session_summary", SESSION_PROMPT, None, _session, prose)
