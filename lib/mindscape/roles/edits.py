@@ -127,6 +127,21 @@ def graph_state(nodes: Sequence[Mapping[str, str]], edges: Sequence[Mapping[str,
     return '{{"nodes": {}, "edges": {}}}'.format(*shown)
 
 
+def shown_fact(book: Book, event: Event) -> str:
+    """An event in few words, as one who has read no more than its telling can put it, without a full stop.
+
+    An oath is not called false yet, and what ties a person to the crime is given as the book gives it.
+    """
+    voice = book.voice
+    if event.kind == "false":
+        true = book.world.events[event.slots["of"]]
+        fact = voice.fact(replace(true, slots={**true.slots, "a": event.slots["a"]}))
+        return OATH[book.document.language].format(c=voice.name(event.slots["c"]), fact=fact)
+    if event.kind == "tie":
+        return book.document[book.told.events[event.id][0]].rstrip(voice.say.STOP)
+    return voice.fact(event)
+
+
 def _lines(rows: Iterable[Mapping[str, str]], keys: Sequence[str]) -> str:
     lines = [json.dumps({key: row[key] for key in keys}, ensure_ascii=False) for row in rows]
     return "[\n" + ",\n".join(lines) + "\n]" if lines else "[]"
@@ -208,11 +223,7 @@ class Builder:
         asked = [edge for edge in asked if answer not in node.content]
         chosen = [*people[:1], *asked, *people[1:]][: 1 if number else slots]
         name = self._content(people[0].target) if people else event.slots.get("clue", "")
-        content = node.content
-        if event.kind == "false":
-            true = self.book.world.events[event.slots["of"]]
-            fact = self.voice.fact(replace(true, slots={**true.slots, "a": event.slots["a"]}))
-            content = OATH[self.language].format(c=self.voice.name(event.slots["c"]), fact=fact)
+        content = node.content if node.type == "concept" else sentence(shown_fact(self.book, event))
         sort = "oath" if event.kind == "false" else event.kind
         mine = self._id(key, f"{sort}_{_slug(name)}", reading)
         found: list[_Operation] = [AddNode(op="add_node", id=mine, type=node.type, content=content, src=src)]

@@ -15,15 +15,18 @@ from transformers import PreTrainedTokenizerBase
 
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
+from mindscape.corpora.storyworld.voice import sentence
 from mindscape.llm import Tags
 from mindscape.llm.tags import Text
 from mindscape.roles.base import Role
+from mindscape.roles.edits import shown_fact
 from mindscape.text import Span
 
 MASK = "[MASK]"
-LENGTHS = (300, 620)  # tokens of an excerpt
-LONGEST = 900  # tokens of a prompt
-MOST = 14  # examples from a book
+# Tokens of an excerpt, tokens of a prompt, examples from a book. Two scenes of Chinese seldom have fewer tokens.
+LENGTHS = {"en": (300, 620), "zh": (300, 1050)}
+LONGEST = {"en": 900, "zh": 1400}
+MOST = {"en": 14, "zh": 8}
 ENDS = {"en": 5, "zh": 8}  # words or characters at each end of a chunk
 
 PROMPTS = {
@@ -70,6 +73,7 @@ REVERSE_PROMPTS = {
 
 THOUGHTS = {
     "en": {
+        "numbers": ("two", "three", "four"),
         "parts": "There are {n} parts, told apart by their time: {times}.",
         "aside": "An aside says who is who: {list}.",
         "same": "Nothing else binds them but the town and its people.",
@@ -78,6 +82,7 @@ THOUGHTS = {
         "kept": "I keep what somebody did or is, and pass over the weather and the talk.",
     },
     "zh": {
+        "numbers": ("两", "三", "四"),
         "parts": "全文分{n}部分，以时间划分：{times}。",
         "aside": "有一处旁白交代身份：{list}。",
         "same": "各部分之间只有同一个镇和镇上的人相连。",
@@ -168,9 +173,10 @@ def ends(text: str, language: str = "en") -> tuple[str, str]:
 def _runs(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[range, str]]:
     """Runs of two to four scenes of a fitting length, each with its text; their chunks' ends stand once in it."""
     spans, text = _spans(book), book.document.text
+    least, most = LENGTHS[book.document.language]
     lengths = [len(tokenizer(text[span.start : span.end])["input_ids"]) for span in spans]
     runs = [range(i, i + n) for n in (2, 3, 4) for i in range(len(spans) - n + 1)]
-    runs = [run for run in runs if LENGTHS[0] <= sum(lengths[i] for i in run) <= LENGTHS[1]]
+    runs = [run for run in runs if least <= sum(lengths[i] for i in run) <= most]
     for run in chance.shuffled(runs):
         excerpt = text[spans[run[0]].start : spans[run[-1]].end].strip()
         found = [end for i in run for end in ends(text[spans[i].start : spans[i].end], book.document.language)]
@@ -179,13 +185,17 @@ def _runs(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Ite
 
 
 def _extract(book: Book, run: range) -> Extracted:
-    spans, text, memory = _spans(book), book.document.text, book.memory
+    spans, text, world = _spans(book), book.document.text, book.world
     scenarios = []
     for i in run:
         head, tail = ends(text[spans[i].start : spans[i].end], book.document.language)
         chunk = f"{head} {MASK} {tail}" if book.document.language == "en" else f"{head}{MASK}{tail}"
-        scenarios.append(Scenario(chunk=chunk, core=memory.core[i]))
-    return Extracted(outline=[memory.outline[i] for i in run], scenario=scenarios)
+        scene = world.scenes[book.told.scenes[i].id]
+        facts = [shown_fact(book, world.events[j]) for j in scene.events]
+        facts += [book.voice.binding(world.bindings[j]) for j in scene.bindings]
+        core = sentence(book.voice.say.FACT_JOIN.join(facts)) + book.voice.say.STOP
+        scenarios.append(Scenario(chunk=chunk, core=core))
+    return Extracted(outline=[book.memory.outline[i] for i in run], scenario=scenarios)
 
 
 def _thoughts(book: Book, run: range) -> str:
@@ -193,7 +203,7 @@ def _thoughts(book: Book, run: range) -> str:
     world, voice, say = book.world, book.voice, THOUGHTS[book.document.language]
     scenes = [world.scenes[book.told.scenes[i].id] for i in run]
     times = voice.say.FACT_JOIN.join(voice.when(scene) for scene in scenes)
-    parts = [say["parts"].format(n=voice.number(len(scenes)), times=times)]
+    parts = [say["parts"].format(n=say["numbers"][len(scenes) - 2], times=times)]
     bindings = [voice.binding(world.bindings[i]) for scene in scenes for i in scene.bindings]
     if bindings:
         parts.append(say["aside"].format(list=voice.say.FACT_JOIN.join(bindings)))
@@ -208,15 +218,15 @@ def _thoughts(book: Book, run: range) -> str:
     return voice.words.scenes.JOIN.join([*parts, say["kept"]])
 
 
-def _fits(prompt: str, tokenizer: PreTrainedTokenizerBase) -> bool:
-    return len(tokenizer(prompt)["input_ids"]) <= LONGEST
+def _fits(prompt: str, language: str, tokenizer: PreTrainedTokenizerBase) -> bool:
+    return len(tokenizer(prompt)["input_ids"]) <= LONGEST[language]
 
 
 def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], Any]]:
-    made = 0
+    made, language = 0, book.document.language
     for run, excerpt in _runs(book, chance, tokenizer):
         slots, it = {"document": excerpt}, _extract(book, run)
-        if made < MOST and _fits(MEMORY.prompt(book.document.language, **slots), tokenizer):
+        if made < MOST[language] and _fits(MEMORY.prompt(language, **slots), language, tokenizer):
             made += 1
             yield slots, DocumentMemory(think=_thoughts(book, run), outline=it.outline, scenario=it.scenario)
 
@@ -224,10 +234,10 @@ def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Ite
 def _reverse_gold(
     book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase
 ) -> Iterator[tuple[dict[str, str], str]]:
-    made = 0
+    made, language = 0, book.document.language
     for run, excerpt in _runs(book, chance, tokenizer):
         slots = {"document": excerpt, "memory": Tags(Extracted).render(_extract(book, run))}
-        if made < MOST and _fits(REVERSE.prompt(book.document.language, **slots), tokenizer):
+        if made < MOST[language] and _fits(REVERSE.prompt(language, **slots), language, tokenizer):
             made += 1
             yield slots, _thoughts(book, run)
 

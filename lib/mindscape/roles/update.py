@@ -1,0 +1,322 @@
+"""MiA-Signature's agent: is what was retrieved enough to answer, and if not, what to look for next (appendix F, UPDATE).
+
+The gold is that of an agent who knows what it takes: the evidence, and who is meant. It answers when all of that has been
+shown, now or in an earlier step, and else says what is missing. Taught in notebook 01_the_reader. This module does not
+retrieve, keep the memory or answer.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Self
+
+from pydantic import BaseModel, model_validator
+from transformers import PreTrainedTokenizerBase
+
+from mindscape.corpora.questions import Question
+from mindscape.corpora.storyworld import Book
+from mindscape.corpora.storyworld.chance import Chance
+from mindscape.corpora.storyworld.voice import sentence
+from mindscape.corpora.storyworld.world import Binding, Event
+from mindscape.llm import Tags
+from mindscape.roles.base import Role
+from mindscape.roles.edits import Builder, alike, shown_fact
+from mindscape.text import Chunk, Span, split_sentences, windows
+
+PASSAGE = {"en": 90, "zh": 100}  # tokens
+WINDOW = 3  # passages of which a session is made
+LONGEST = 900  # tokens of a prompt
+MOST = 24  # examples from a book
+NONE = {"en": "(none)", "zh": "（无）"}
+
+PROMPTS = {
+    "en": (
+        "You plan the search for a question on a long story. Decide whether what was retrieved is enough to answer it; if "
+        "not, say what to search for next. The search is steered by a signature (a short account of the storyline that "
+        "matters) and a query (what exactly is missing). Session summaries give only the lie of the land; the retrieved "
+        "passages are the evidence, and the evidence memory keeps what earlier steps found.\n"
+        "- ANSWER when most of the evidence is there, or at the last step.\n"
+        "- REFINE when something that matters is missing or confidence is LOW, and steps remain.\n"
+        "Reply in this form; leave out the last two tags when you ANSWER:\n"
+        "<evidence_memory>\n- a finding a line, the old ones kept\n</evidence_memory>\n"
+        "<confidence>HIGH, MEDIUM or LOW</confidence>\n"
+        "<thought>what is found, what is missing, what to do</thought>\n"
+        "<action>ANSWER or REFINE</action>\n"
+        "<refined_signature>the storyline of what is missing</refined_signature>\n"
+        "<rewritten_query>what is missing</rewritten_query>\n\n"
+        "Question: {question}\nOptions:\n{options_str}\n\n"
+        "Step {step} of {max_steps}: {remaining_steps_hint}\n"
+        "Signature: {signature}\n"
+        "Query: {current_query}\n\n"
+        "Session summaries:\n{summaries_text}\n\n"
+        "Evidence memory:\n{evidence_memory}\n\n"
+        "Retrieved passages:\n{chunks_text}\n\n"
+        "{history_section}"
+    ),
+    "zh": (
+        "你为长篇故事上的问题规划检索：判断检索结果够不够作答；不够就说明下一步找什么。"
+        "检索由主线（相关情节简述）和查询（具体缺什么）引导。分段摘要只供定位，段落才是证据，证据记录保存以往所得。\n"
+        "- 证据大体齐全或已到最后一步：ANSWER。\n"
+        "- 缺少关键内容或信心为LOW，且还有步数：REFINE。\n"
+        "按此格式回复；ANSWER时省去最后两个标签：\n"
+        "<evidence_memory>\n- 每行一条，保留旧的\n</evidence_memory>\n"
+        "<confidence>HIGH、MEDIUM或LOW</confidence>\n"
+        "<thought>找到什么，缺什么，怎么办</thought>\n"
+        "<action>ANSWER或REFINE</action>\n"
+        "<refined_signature>所缺内容的主线</refined_signature>\n"
+        "<rewritten_query>所缺内容</rewritten_query>\n\n"
+        "问题：{question}\n选项：\n{options_str}\n\n"
+        "第{step}步，共{max_steps}步：{remaining_steps_hint}\n"
+        "主线：{signature}\n"
+        "查询：{current_query}\n\n"
+        "分段摘要：\n{summaries_text}\n\n"
+        "证据记录：\n{evidence_memory}\n\n"
+        "段落：\n{chunks_text}\n\n"
+        "{history_section}"
+    ),
+}
+
+SAY = {
+    "en": {
+        "more": "{n} more after this one",
+        "last": "this is the last one",
+        "passage": "[{i}] {text}",
+        "history": "Earlier queries:\n- {query}",
+        "found": "Found: {facts}.",
+        "nothing": "Nothing that bears on the question is found yet.",
+        "enough": "Nothing is missing, so I answer.",
+        "missing": "Missing: {what} I search on.",
+        "late": "Missing: {what} No step is left, so I answer with what there is.",
+        "trade": "Who is {trade}?",
+        "kin": "Who is {b}'s {relation}?",
+        "guise": "Who is {guise} really?",
+        "again": "The passage that tells this: {question}",
+        "signature": "{facts}. The search goes on: {what}",
+        "signature_new": "The search goes on: {what}",
+    },
+    "zh": {
+        "more": "之后还有{n}步",
+        "last": "这是最后一步",
+        "passage": "[{i}] {text}",
+        "history": "以往的查询：\n- {query}",
+        "found": "已找到：{facts}。",
+        "nothing": "还没有找到与问题有关的内容。",
+        "enough": "什么也不缺，可以作答。",
+        "missing": "还缺：{what}继续检索。",
+        "late": "还缺：{what}没有步数了，只能就现有的作答。",
+        "trade": "谁是{trade}？",
+        "kin": "谁是{b}的{relation}？",
+        "guise": "{guise}究竟是谁？",
+        "again": "讲到此事的段落：{question}",
+        "signature": "{facts}。继续寻找：{what}",
+        "signature_new": "继续寻找：{what}",
+    },
+}
+
+
+class Update(BaseModel):
+    """What the agent replies at each step. A signature and a query must be there to REFINE, and must not to ANSWER.
+
+    >>> Update(evidence_memory=["Ivo is the weaver"], confidence="HIGH", thought="Enough.", action="ANSWER").action
+    'ANSWER'
+    """
+
+    evidence_memory: list[str]
+    confidence: Literal["HIGH", "MEDIUM", "LOW"]
+    thought: str
+    action: Literal["ANSWER", "REFINE"]
+    refined_signature: str = ""
+    rewritten_query: str = ""
+
+    @model_validator(mode="after")
+    def _only_to_refine(self) -> Self:
+        for name in ("refined_signature", "rewritten_query"):
+            if self.action == "REFINE" and not getattr(self, name):
+                raise ValueError(f"the action is REFINE, and there is no <{name}>")
+            if self.action == "ANSWER" and getattr(self, name):
+                raise ValueError(f"the action is ANSWER, and there is a <{name}>")
+        return self
+
+
+@dataclass(frozen=True)
+class _Need:
+    """Something that the answer rests on: what is told of it, and every place that tells it."""
+
+    what: Event | Binding
+    note: str
+    places: tuple[Span, ...]
+
+
+class _Shelf:
+    """A book's passages and sessions, and what is told where."""
+
+    def __init__(self, book: Book, tokenizer: PreTrainedTokenizerBase):
+        self.book, self.builder, self.language = book, Builder(book), book.document.language
+        self.say = SAY[self.language]
+        self.passages = split_sentences(book.document, tokenizer, PASSAGE[self.language])
+        self.sessions = windows(self.passages, WINDOW)
+        self.summaries = book.session_summaries(self.sessions)
+        self.kinds: dict[int, set[str]] = defaultdict(set)  # of the events that a passage tells in whole or in part
+        for span, event in self.builder.at.items():
+            for passage in self.touching([span]):
+                self.kinds[passage.index] |= alike(event)
+
+    def touching(self, places: Sequence[Span]) -> list[Chunk]:
+        return [it for it in self.passages if any(p.start < it.end and it.start < p.end for p in places)]
+
+    def holding(self, need: _Need) -> list[Chunk]:
+        """The passages of which any one tells it whole."""
+        places = need.places if isinstance(need.what, Binding) else need.places[:1]
+        return [it for it in self.passages if any(it.start <= p.start and p.end <= it.end for p in places)]
+
+    def needs(self, question: Question) -> list[_Need]:
+        """Who is meant, then the events; empty where the question takes more than a few passages."""
+        events, told = self.builder.events(question), self.book.told
+        if not events or len(question.evidence) > 2 or len(question.evidence) != len(events):
+            return []
+        found = []
+        for binding in self.builder.bindings(question):
+            places = tuple(told.bindings[binding.id])
+            found.append(_Need(binding, sentence(self.book.voice.binding(binding)), places))
+        for event in events:
+            found.append(_Need(event, sentence(shown_fact(self.book, event)), tuple(told.events[event.id])))
+        return found if all(map(self.holding, found)) else []
+
+
+def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], Update]]:
+    shelf, made = _Shelf(book, tokenizer), 0
+    asked = [question for question in book.questions if shelf.needs(question)]
+    for question in chance.shuffled(asked):
+        for _ in range(1 + (len(question.bindings) > 0)):
+            example = _example(shelf, question, chance)
+            fits = len(tokenizer(UPDATE.prompt(shelf.language, **example[0]))["input_ids"]) <= LONGEST
+            if fits and made < MOST:
+                made += 1
+                yield example
+
+
+def _example(shelf: _Shelf, question: Question, chance: Chance) -> tuple[dict[str, str], Update]:
+    """A step of the search, with some of what is needed noted, some retrieved, and some missing."""
+    book, say, voice, language = shelf.book, shelf.say, shelf.book.voice, shelf.language
+    needs = shelf.needs(question)
+    max_steps = chance.between(3, 5)
+    step = chance.between(1, max_steps)
+    missing = [] if chance.hit(0.5) else chance.some(needs, chance.between(1, len(needs)))
+    there = [need for need in needs if need not in missing]
+    noted = chance.some(there, chance.below(len(there) + 1)) if step > 1 else []
+    shown = [need for need in there if need not in noted][:2]
+    missing = [need for need in needs if need not in noted and need not in shown]
+    passages = _passages(shelf, question, shown, missing, chance)
+    seen = [need for need in needs if need in noted or any(it in passages for it in shelf.holding(need))]
+    # A kinship or a guise means something only beside something else that was found.
+    found = [need for need in seen if need in noted or not _loose(need, seen)]
+    missing = [need for need in needs if need not in found]
+    notes = [need.note for need in needs if need in noted]
+    memory = [*notes, *(need.note for need in found if need not in noted)]
+
+    free = [i for i, session in enumerate(shelf.sessions) if not _tells(session, missing)]
+    sessions = sorted(chance.some(free, 2))
+    earlier = [need for need in needs if need in noted]
+    query = question.question if step == 1 else _query(shelf, question, earlier, question.question)[0]
+    last = step == max_steps
+    slots = {
+        "question": question.question,
+        "options_str": _options(question) if chance.hit(0.5) else NONE[language],
+        "step": str(step),
+        "max_steps": str(max_steps),
+        "remaining_steps_hint": say["last"] if last else say["more"].format(n=max_steps - step),
+        "signature": shelf.summaries[chance.pick(free)],
+        "current_query": query,
+        "summaries_text": "\n".join(f"- {shelf.summaries[i]}" for i in sessions),
+        "evidence_memory": "\n".join(f"- {note}" for note in notes) or NONE[language],
+        "chunks_text": "\n\n".join(
+            say["passage"].format(i=i, text=book.document[it].strip()) for i, it in enumerate(passages, start=1)
+        ),
+        "history_section": say["history"].format(query=question.question) if step > 1 else "",
+    }
+    facts = voice.say.FACT_JOIN.join(memory)
+    head = say["found"].format(facts=facts) if memory else say["nothing"]
+    join = voice.words.scenes.JOIN
+    if not missing:
+        thought = join.join([head, say["enough"]])
+        return slots, Update(evidence_memory=memory, confidence="HIGH", thought=thought, action="ANSWER")
+    told = all(need in found for need in needs if isinstance(need.what, Event))
+    confidence = "MEDIUM" if told else "LOW"
+    rewritten, what = _query(shelf, question, found, query)
+    thought = join.join([head, say["late" if last else "missing"].format(what=what)])
+    if last:
+        return slots, Update(evidence_memory=memory, confidence=confidence, thought=thought, action="ANSWER")
+    signature = say["signature" if memory else "signature_new"].format(facts=facts, what=what)
+    return slots, Update(
+        evidence_memory=memory,
+        confidence=confidence,
+        thought=thought,
+        action="REFINE",
+        refined_signature=signature,
+        rewritten_query=rewritten,
+    )
+
+
+def _loose(need: _Need, seen: Sequence[_Need]) -> bool:
+    return isinstance(need.what, Binding) and need.what.kind != "trade" and len(seen) == 1
+
+
+def _tells(passages: Sequence[Chunk], needs: Sequence[_Need]) -> bool:
+    span = Span(passages[0].start, passages[-1].end)
+    return any(place.start < span.end and span.start < place.end for need in needs for place in need.places)
+
+
+def _passages(
+    shelf: _Shelf, question: Question, shown: Sequence[_Need], missing: Sequence[_Need], chance: Chance
+) -> list[Chunk]:
+    """Three or so, in any order: those that tell what is shown, and others that tell nothing of what is missing.
+
+    Where it is not known who is meant, none of the others tells of a deed of the same kind.
+    """
+    chosen: list[Chunk] = []
+    for need in shown:
+        holding = [it for it in shelf.holding(need) if not _tells([it], missing)]
+        if holding and not set(holding) & set(chosen):
+            chosen.append(chance.pick(holding))
+    deeds = [need.what for need in shelf.needs(question) if isinstance(need.what, Event)]
+    kinds = set().union(*map(alike, deeds)) if question.bindings else set()
+    others = [it for it in shelf.passages if it not in chosen and not _tells([it], shelf.needs(question))]
+    others = [it for it in others if not kinds & shelf.kinds[it.index]]
+    return chance.shuffled([*chosen, *chance.some(others, 3 - len(chosen))])
+
+
+def _query(shelf: _Shelf, question: Question, found: Sequence[_Need], current: str) -> tuple[str, str]:
+    """What to search for, in other words than the last query, and what is missing."""
+    what = _missing(shelf, question, found)
+    return (shelf.say["again"].format(question=what) if what == current else what), what
+
+
+def _missing(shelf: _Shelf, question: Question, found: Sequence[_Need]) -> str:
+    """What is missing, as a question: who is meant first, then the deed, by the names known by now."""
+    voice, say = shelf.book.voice, shelf.say
+    needs = shelf.needs(question)
+    bound = [need for need in needs if isinstance(need.what, Binding)]
+    lacking = [need.what for need in bound if need not in found]
+    told = any(need in found for need in needs if isinstance(need.what, Event))
+    trades = [need.what for need in bound if need.what.kind == "trade"]
+    for it in lacking:
+        if it.kind == "trade":
+            return say["trade"].format(trade=voice.trade(it.person))
+        if it.kind == "kin":
+            return say["kin"].format(b=voice.name(it.other), relation=voice.relation(it))
+        if told:  # the deed was found, and with it the name that its doer goes by
+            return sentence(say["guise"].format(guise=voice.guise(it.person)))
+    if not lacking:
+        return question.resolved
+    asked = question.question
+    for it in trades:
+        trade, name = voice.trade(it.person), voice.name(it.person)
+        asked = asked.replace(trade, name).replace(sentence(trade), name)
+    return asked
+
+
+def _options(question: Question) -> str:
+    return "\n".join(f"{letter}. {option}" for letter, option in zip("ABCD", question.options, strict=True))
+
+
+UPDATE = Role("update", PROMPTS, Tags(Update), _gold)
