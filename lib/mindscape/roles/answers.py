@@ -88,8 +88,8 @@ def phrase(text: str) -> tuple[str, list[str]]:
         ("thinking dropped", r"^<think>.*?</think>\s*", ""),
         ("first line kept", r"\s*\n.*$", ""),
         ("label dropped", r"^(?:(?:the )?answer(?: is)?|答案(?:是)?|答)\s*[:：]\s*", ""),
-        ("quotes dropped", r"""^["“'‘「](.*)["”'’」]$""", r"\1"),
         ("full stop dropped", r"[.。]$", ""),
+        ("quotes dropped", r"""^["“'‘「](.*)["”'’」]$""", r"\1"),
     ):
         mended = re.sub(pattern, kept, text, flags=re.DOTALL | re.IGNORECASE)
         if mended != text:
@@ -109,7 +109,9 @@ def letter(text: str) -> tuple[str, list[str]]:
     text, repairs = text.strip(), []
     if len(text) > 1:
         first = re.match(r"[(（]?([A-Da-d])[)）.:：、]", text)
-        alone = set(re.findall(r"(?<![A-Za-z])[A-D](?![A-Za-z]| [a-z])|(?<=[(（])[a-d](?=[)）])", text))
+        alone = set(
+            re.findall(r"(?<![A-Za-z])(?:[B-D]|A(?! (?!or |and |is )[a-z]))(?![A-Za-z])|(?<=[(（])[a-d](?=[)）])", text)
+        )
         if not first and len(alone) != 1:
             raise ValueError(f"no single letter of A to D: {text:.40!r}")
         text = first[1] if first else alone.pop()

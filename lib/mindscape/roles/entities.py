@@ -6,6 +6,7 @@ by is left out, and nothing is known here of other passages: entities that are o
 notebook 01_the_reader.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 
 from transformers import PreTrainedTokenizerBase
@@ -19,7 +20,7 @@ from mindscape.roles.base import Role
 PASSAGES = 15  # of one book
 SIZES = (100, 150, 200)  # tokens of a passage, at most
 LONGEST = 200  # tokens of a reply
-EMPTY = 0.1  # how many of the passages tell of nobody
+EMPTY = 0.1  # share of the passages tell of nobody
 
 SCHEMA = {
     "title": "Entities",
@@ -60,18 +61,18 @@ def described(book: Book, statements: list[str], places: Mapping[str, str]) -> l
 def _entities(
     book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase
 ) -> Iterator[tuple[dict[str, str], list[dict[str, str]]]]:
-    chunks = passages.cut(book, tokenizer, chance.pick(SIZES))
     places, full, empty = passages.settings(book), [], []
-    for chunk in chance.shuffled(chunks):
-        told = passages.statements(book, chunk.start, chunk.end)
-        if told is not None:
-            (full if told else empty).append((chunk, described(book, told, places)))
-    made = 0
-    for chunk, value in chance.shuffled([*full, *empty[: round(EMPTY * PASSAGES)]]):
-        tokens = len(tokenizer.encode(" ".join(" ".join(entity.values()) for entity in value))) + 12 * len(value)
-        if tokens <= LONGEST and made < PASSAGES:
-            made += 1
-            yield {"text": book.document[chunk].strip()}, value
+    for size in sorted({SIZES[0], chance.pick(SIZES)}):
+        for chunk in passages.cut(book, tokenizer, size):
+            told = passages.statements(book, chunk.start, chunk.end)
+            if told is not None:
+                value = described(book, told, places)
+                tokens = len(tokenizer.encode(json.dumps(value, ensure_ascii=False)))
+                (full if value else empty).append((tokens, chunk, value))
+    nobody = chance.some(empty, round(EMPTY * PASSAGES))
+    somebody = chance.some([one for one in full if one[0] <= LONGEST], PASSAGES - len(nobody))
+    for _, chunk, value in chance.shuffled([*nobody, *somebody]):
+        yield {"text": book.document[chunk].strip()}, value
 
 
 ENTITIES = Role("entities", PROMPT, SCHEMA, _entities)

@@ -127,7 +127,10 @@ class Pairwise(BaseModel):
 def _grade(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], Grade]]:
     language = book.document.language
     said, conjunction = SAID[language], book.voice.say.AND
-    for question, pair in passages.asked(book, chance)[:GRADES]:
+    asked = [
+        (question, pair) for question, pair in passages.asked(book, chance) if question.kind != "meals"
+    ]  # in order
+    for question, pair in asked[:GRADES]:
         right, wrong = question.answer, wrong_answer(question, pair)
         wrong = chance.pick([wrong, chance.pick([option for option in question.options if option != right])])
         parts = right.split(conjunction)

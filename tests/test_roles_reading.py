@@ -1,0 +1,284 @@
+"""Roles that summarise, select, answer and judge: their gold is read again, and holds by the book's own spans."""
+
+import json
+
+import pytest
+from llguidance import LLMatcher
+
+from mindscape.corpora import storyworld
+from mindscape.corpora.storyworld import weighing
+from mindscape.corpora.storyworld.chance import Chance
+from mindscape.llm.schema import json_schema
+from mindscape.mia import summaries as mia
+from mindscape.roles import answers, entities, judges, passages, silver, summaries
+from mindscape.text import sentences
+
+SUMMARIES = (summaries.CHUNK_SUMMARY, summaries.GLOBAL_SUMMARY, summaries.SESSION_SUMMARY)
+ANN = [{"name": "Ann", "description": ""}]
+SO = answers.Verdict(explanation="So.", answer="TRUE")
+SILVER = (silver.SILVER_CHUNKS, silver.SILVER_NODES)
+ROLES = {
+    role.name: role
+    for role in (
+        *(*SUMMARIES, *SILVER, entities.ENTITIES),
+        *(answers.QA, answers.CHOICE, answers.CLAIM, judges.GRADE, judges.PAIRWISE),
+    )
+}
+BOOKS = {
+    "en-0": {"seed": 0},
+    "en-13": {"seed": 13, "hiding": 0.2, "sharing": 1.0, "contradiction": 0.8},
+    "zh-7": {"seed": 7, "language": "zh"},
+}
+
+
+@pytest.fixture(scope="module", params=BOOKS)
+def read(request, tokenizer):
+    """A book and, for each role, its gold: (slots, value, prompt, reply)."""
+    book = storyworld.book(tokens=15_000, **BOOKS[request.param])
+    gold = {}
+    for name, role in ROLES.items():
+        found = list(role.gold(book, Chance(name, book.document.id, 0), tokenizer))
+        gold[name] = [
+            (slots, value, role.prompt(book.document.language, **slots), role.render(value)) for slots, value in found
+        ]
+    return book, gold
+
+
+def asked(book, slots):
+    """The question of the book, and its claims, that a prompt is about."""
+    for question, pair in zip(book.questions, book.claims, strict=True):
+        if slots.get("question") == question.question or slots.get("claim") in (pair.true, pair.false):
+            return question, pair
+    raise AssertionError(slots)
+
+
+def flat(text):
+    return " ".join(text.split())
+
+
+def told(book, span, text):
+    """How many sentences of a span stand in a text, of how many."""
+    said = book.document.text[span.start : span.end]
+    parts = [flat(said[one.start : one.end]) for one in sentences(said, book.document.language)]
+    parts = [part for part in parts if part]
+    return sum(part in flat(text) for part in parts), len(parts)
+
+
+def test_gold_replies_are_read_again_and_fit(read, tokenizer):
+    _, gold = read
+    for name, found in gold.items():
+        assert 5 <= len(found) <= 30, name
+        assert len({prompt for _, _, prompt, _ in found}) == len(found), name
+        for _, value, prompt, reply in found:
+            assert ROLES[name].parse(reply) == (value, []), name
+            assert len(tokenizer.encode(prompt)) <= 900 and len(tokenizer.encode(reply)) <= 200, name
+
+
+def test_examples_are_the_same_for_a_seed_and_others_for_another(read, tokenizer):
+    book, gold = read
+    role = answers.QA
+    examples = list(role.examples(book, tokenizer, seed=0))
+    assert [(one.prompt, one.reply) for one in examples] == [(prompt, reply) for *_, prompt, reply in gold["qa"]]
+    assert {one.prompt for one in role.examples(book, tokenizer, seed=1)}.isdisjoint(one.prompt for one in examples)
+
+
+def test_summaries_say_what_the_prompt_shows(read):
+    book, gold = read
+    language = book.document.language
+    for role in SUMMARIES:
+        for slots, value, *_ in gold[role.name]:
+            (shown,) = (
+                slots[slot] for slot in ("chunk_content", "concatenated_summaries", "raw_text") if slot in slots
+            )
+            for entity in book.entities:
+                assert passages.named(entity.name, shown) or not passages.named(entity.name, value)
+            assert weighing.bindings(book.world, book.voice, value, language).wrong == 0
+    assert all(len(value) < 500 for _, value, *_ in gold["chunk_summary"])
+
+
+def test_a_merged_summary_keeps_every_binding(read):
+    book, gold = read
+    for slots, value, *_ in gold["global_summary"]:
+        before, after = (
+            weighing.bindings(book.world, book.voice, text, book.document.language)
+            for text in (slots["concatenated_summaries"], value)
+        )
+        assert after.right == before.right
+
+
+def test_prompts_of_summaries_stand_once():
+    assert mia.CHUNK_PROMPT is summaries.CHUNK_SUMMARY.prompts and mia.GLOBAL_PROMPT is summaries.GLOBAL_SUMMARY.prompts
+
+
+def test_silver_chunks_hold_evidence_and_the_others_do_not(read):
+    book, gold = read
+    nothing = 0
+    for slots, value, *_ in gold["silver_chunks"]:
+        question, _ = asked(book, slots)
+        spans = [span for group in (question.evidence, *question.bindings) for span in group]
+        shown = slots["chunks"].split("\n")
+        nothing += value == [-1]
+        for i, text in enumerate(shown):
+            assert text.startswith(f"[{i}] ")
+            counts = [told(book, span, text) for span in spans]
+            assert any(here for here, _ in counts) if i in value else all(here < of for here, of in counts)
+        assert value == [-1] or set(value) <= set(range(len(shown)))
+    assert nothing < len(gold["silver_chunks"]) / 2
+
+
+def test_silver_nodes_are_those_of_the_question_and_of_its_evidence(read):
+    book, gold = read
+    known = {f"{entity.name}: {entity.description}": entity for entity in book.entities}
+    for slots, value, *_ in gold["silver_nodes"]:
+        question, _ = asked(book, slots)
+        shown = [known[line.split("] ", 1)[1]] for line in slots["entities"].split("\n")]
+        picked = [] if value == [-1] else [shown[i] for i in value]
+        assert all(entity in picked for entity in shown if entity.name == question.answer)
+        about = f"{question.resolved} {question.answer} {question.gloss} " + " ".join(
+            passages.supporting(book, question)
+        )
+        for entity in picked:
+            names = [other.name for other in book.entities if passages.named(other.name, about)]
+            assert entity.name in names or any(passages.named(name, entity.description) for name in names)
+
+
+@pytest.mark.parametrize("role", SILVER, ids=lambda role: role.name)
+def test_some_prompts_show_nothing_relevant(role, tokenizer):
+    book = storyworld.book(0, tokens=15_000)
+    assert any(json.loads(one.reply) == [-1] for seed in range(3) for one in role.examples(book, tokenizer, seed))
+
+
+def test_entities_are_in_the_text_each_once(read):
+    book, gold = read
+    known = {entity.name for entity in book.entities}
+    for slots, value, *_ in gold["entities"]:
+        names = [entity["name"] for entity in value]
+        assert len(set(names)) == len(names) and set(names) <= known
+        for name in names:
+            assert passages.named(name, slots["text"])
+        for entity in value:  # nobody comes in from elsewhere
+            for name in known:
+                assert not passages.named(name, entity["description"]) or name in names
+    assert any(value == [] for _, value, *_ in gold["entities"])
+
+
+@pytest.mark.parametrize("name", ["qa", "choice", "claim"])
+def test_answers_can_be_read_from_the_context(read, name):
+    book, gold = read
+    for slots, *_ in gold[name]:
+        question, _ = asked(book, slots)
+        context = slots["context"]
+
+        def whole(span, context=context):
+            here, of = told(book, span, context)
+            return here == of
+
+        assert all(map(whole, question.evidence))
+        assert all(any(map(whole, group)) for group in question.bindings)
+        if question.kind not in passages.COUNTED:
+            for part in question.answer.split(book.voice.say.AND):
+                assert passages.named(part, context)
+
+
+def test_answers_are_the_books(read):
+    book, gold = read
+    for slots, value, *_ in gold["qa"]:
+        assert value == asked(book, slots)[0].answer
+    for slots, value, *_ in gold["choice"]:
+        options = dict(line.split(". ", 1) for line in slots["options_str"].split("\n"))
+        question, _ = asked(book, slots)
+        assert options[value] == question.answer and set(options.values()) == set(question.options)
+    for slots, value, *_ in gold["claim"]:
+        _, pair = asked(book, slots)
+        assert (value.answer == "TRUE") == (slots["claim"] == pair.true)
+        shown = slots["context"] + slots["claim"]
+        for entity in book.entities:
+            assert passages.named(entity.name, shown) or not passages.named(entity.name, value.explanation)
+    assert {value.answer for _, value, *_ in gold["claim"]} == {"TRUE", "FALSE"}
+
+
+def test_grades_follow_the_gold_answer(read):
+    book, gold = read
+    forms = judges.ANSWERED[book.document.language]
+    for slots, value, *_ in gold["grade"]:
+        question, pair = asked(book, slots)
+        predicted = slots["predicted"].lower()
+        right = [form.format(answer=one).lower() for form in forms for one in (question.answer, *question.accepted)]
+        assert value.correct == (predicted in [*right, pair.true.lower()])
+    assert {value.correct for _, value, *_ in gold["grade"]} == {True, False}
+
+
+def test_the_better_answer_says_more(read):
+    book, gold = read
+    stop = book.voice.say.STOP
+    for slots, value, *_ in gold["pairwise"]:
+        said = [{part.strip() for part in slots[slot].split(stop)} for slot in ("answer1", "answer2")]
+        empty = {part.strip() for text in judges.EMPTY[book.document.language] for part in text.split(stop)}
+        best = said[0] - empty > said[1] - empty
+        assert best or said[1] - empty > said[0] - empty
+        assert {one.Winner for one in (value.Comprehensiveness, value.Diversity, value.Empowerment, value.Overall)} == {
+            "Answer 1" if best else "Answer 2"
+        }
+    assert len({value.Overall.Winner for _, value, *_ in gold["pairwise"]}) == 2
+
+
+@pytest.mark.parametrize(
+    "role, text, value, repairs",
+    [
+        ("qa", "the mill", "the mill", []),
+        ("qa", "答案：“磨坊”。", "磨坊", ["label dropped", "full stop dropped", "quotes dropped"]),
+        ("qa", "The answer is: the mill\nbecause it says so", "the mill", ["first line kept", "label dropped"]),
+        ("qa", "<think>Hm.</think> the mill", "the mill", ["thinking dropped"]),
+        ("choice", "B", "B", []),
+        ("choice", "c", "C", ["case of a letter"]),
+        ("choice", "B. the mill", "B", ["text around dropped"]),
+        ("choice", "A good guess is (D)", "D", ["text around dropped"]),
+        ("choice", "答案是B。", "B", ["text around dropped"]),
+        ("chunk_summary", "Summary: Ann left.", "Ann left.", ["label dropped"]),
+        ("global_summary", "```\nAnn left.\n```", "Ann left.", ["code fence stripped"]),
+        ("session_summary", "<text>\n安离开了。\n</text>", "安离开了。", ["tags dropped"]),
+        ("silver_chunks", "```json\n[0, 2,]\n```", [0, 2], ["code fence stripped", "trailing comma removed"]),
+        ("silver_nodes", "None fits: [-1].", [-1], ["text around dropped"]),
+        ("entities", 'Here: [{"name": "Ann", "description": ""}]', ANN, ["text around dropped"]),
+        ("claim", "<explanation>So. <answer>true</answer>", SO, ["tag closed", "case of a choice"]),
+        ("grade", '{"correct": True, "reason": "same"}', judges.Grade(correct=True, reason="same"), ["Python constant"]),
+    ],
+)  # fmt: skip
+def test_repairs_have_names(role, text, value, repairs):
+    found, made = ROLES[role].parse(text)
+    assert found == value and sorted(made) == sorted(repairs)
+
+
+@pytest.mark.parametrize(
+    "role, text",
+    [
+        ("qa", " \n"),
+        ("qa", "Answer:"),
+        ("choice", ""),
+        ("choice", "E"),
+        ("choice", "AB"),
+        ("choice", "A or B"),
+        ("choice", "the mill"),
+        ("chunk_summary", "<think>Hm.</think>"),
+        ("silver_chunks", "[]"),
+        ("silver_chunks", "[-2]"),
+        ("silver_nodes", '["0"]'),
+        ("entities", '[{"name": "Ann"}]'),
+        ("entities", '{"name": "Ann", "description": ""}'),
+        ("claim", "<answer>TRUE</answer>"),
+        ("claim", "<explanation>So.</explanation><answer>PERHAPS</answer>"),
+        ("grade", '{"correct": "perhaps", "reason": ""}'),
+        ("pairwise", '{"Comprehensiveness": {"Winner": "Answer 3", "Explanation": ""}}'),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_one_line(role, text):
+    with pytest.raises(ValueError) as refused:
+        ROLES[role].parse(text)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("role", [role for role in ROLES.values() if role.form is not None], ids=lambda role: role.name)
+def test_forms_can_be_held_to(role):
+    form = json_schema(role.form)
+    grammar = LLMatcher.grammar_from_lark(form["lark"]) if "lark" in form else LLMatcher.grammar_from_json_schema(form)
+    assert not LLMatcher.validate_grammar(grammar)
