@@ -196,6 +196,12 @@ class Builder:
         """What the question's evidence tells, each once; none where the evidence is no event (a refrain)."""
         return list({event.id: event for span in question.evidence if (event := self.at.get(span))}.values())
 
+    def said(self, event: Event) -> list[str]:
+        """The people, places, things and the number that the book gives an event."""
+        key, number = self.key(event), f"stat{event.id}"
+        keys = [edge.target for edge in self.edges[key]] + [number] * (number in self.nodes)
+        return [self.nodes[it].content for it in keys if it in self.nodes and self.nodes[it].type in ("entity", "stat")]
+
     def bindings(self, question: Question) -> list[Binding]:
         return [self.bound[group[0]] for group in question.bindings]
 

@@ -23,9 +23,9 @@ from mindscape.roles.base import Role
 from mindscape.roles.edits import Builder, alike, shown_fact
 from mindscape.text import Chunk, Span, split_sentences, windows
 
-PASSAGE = {"en": 90, "zh": 100}  # tokens
+PASSAGE = {"en": 90, "zh": 120}  # tokens
 WINDOW = 3  # passages of which a session is made
-LONGEST = 900  # tokens of a prompt
+LONGEST = {"en": 900, "zh": 1300}  # tokens of a prompt; the Chinese frame alone has some 500
 MOST = 24  # examples from a book
 NONE = {"en": "(none)", "zh": "（无）"}
 
@@ -82,6 +82,7 @@ SAY = {
         "last": "this is the last one",
         "passage": "[{i}] {text}",
         "history": "Earlier queries:\n- {query}",
+        "where": "{fact} ({answers})",
         "found": "Found: {facts}.",
         "nothing": "Nothing that bears on the question is found yet.",
         "enough": "Nothing is missing, so I answer.",
@@ -99,6 +100,7 @@ SAY = {
         "last": "这是最后一步",
         "passage": "[{i}] {text}",
         "history": "以往的查询：\n- {query}",
+        "where": "{fact}（{answers}）",
         "found": "已找到：{facts}。",
         "nothing": "还没有找到与问题有关的内容。",
         "enough": "什么也不缺，可以作答。",
@@ -144,7 +146,8 @@ class _Need:
 
     what: Event | Binding
     note: str
-    places: tuple[Span, ...]
+    holding: tuple[Chunk, ...]  # the passages of which any one tells it whole
+    touched: frozenset[int]  # the passages that tell it in whole or in part
 
 
 class _Shelf:
@@ -164,10 +167,11 @@ class _Shelf:
     def touching(self, places: Sequence[Span]) -> list[Chunk]:
         return [it for it in self.passages if any(p.start < it.end and it.start < p.end for p in places)]
 
-    def holding(self, need: _Need) -> list[Chunk]:
-        """The passages of which any one tells it whole."""
-        places = need.places if isinstance(need.what, Binding) else need.places[:1]
-        return [it for it in self.passages if any(it.start <= p.start and p.end <= it.end for p in places)]
+    def need(self, what: Event | Binding, fact: str, places: Sequence[Span]) -> _Need:
+        wholly = places if isinstance(what, Binding) else places[:1]
+        touching = self.touching(places)
+        holding = [it for it in touching if any(it.start <= p.start and p.end <= it.end for p in wholly)]
+        return _Need(what, sentence(fact), tuple(holding), frozenset(it.index for it in touching))
 
     def needs(self, question: Question) -> list[_Need]:
         """Who is meant, then the events; empty where the question takes more than a few passages."""
@@ -176,29 +180,33 @@ class _Shelf:
             return []
         found = []
         for binding in self.builder.bindings(question):
-            places = tuple(told.bindings[binding.id])
-            found.append(_Need(binding, sentence(self.book.voice.binding(binding)), places))
+            found.append(self.need(binding, self.book.voice.binding(binding), told.bindings[binding.id]))
         for event in events:
-            found.append(_Need(event, sentence(shown_fact(self.book, event)), tuple(told.events[event.id])))
-        return found if all(map(self.holding, found)) else []
+            fact = shown_fact(self.book, event)
+            answers = [name for name in self.builder.said(event) if name in question.answer and name not in fact]
+            if answers:
+                fact = self.say["where"].format(fact=fact, answers=self.book.voice.list(answers))
+            found.append(self.need(event, fact, told.events[event.id]))
+        return found if all(need.holding for need in found) else []
 
 
 def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], Update]]:
     shelf, made = _Shelf(book, tokenizer), 0
-    asked = [question for question in book.questions if shelf.needs(question)]
-    for question in chance.shuffled(asked):
+    asked = [(question, needs) for question in book.questions if (needs := shelf.needs(question))]
+    for question, needs in chance.shuffled(asked):
         for _ in range(1 + (len(question.bindings) > 0)):
-            example = _example(shelf, question, chance)
-            fits = len(tokenizer(UPDATE.prompt(shelf.language, **example[0]))["input_ids"]) <= LONGEST
+            example = _example(shelf, question, needs, chance)
+            fits = len(tokenizer(UPDATE.prompt(shelf.language, **example[0]))["input_ids"]) <= LONGEST[shelf.language]
             if fits and made < MOST:
                 made += 1
                 yield example
 
 
-def _example(shelf: _Shelf, question: Question, chance: Chance) -> tuple[dict[str, str], Update]:
+def _example(
+    shelf: _Shelf, question: Question, needs: Sequence[_Need], chance: Chance
+) -> tuple[dict[str, str], Update]:
     """A step of the search, with some of what is needed noted, some retrieved, and some missing."""
     book, say, voice, language = shelf.book, shelf.say, shelf.book.voice, shelf.language
-    needs = shelf.needs(question)
     max_steps = chance.between(3, 5)
     step = chance.between(1, max_steps)
     missing = [] if chance.hit(0.5) else chance.some(needs, chance.between(1, len(needs)))
@@ -206,8 +214,8 @@ def _example(shelf: _Shelf, question: Question, chance: Chance) -> tuple[dict[st
     noted = chance.some(there, chance.below(len(there) + 1)) if step > 1 else []
     shown = [need for need in there if need not in noted][:2]
     missing = [need for need in needs if need not in noted and need not in shown]
-    passages = _passages(shelf, question, shown, missing, chance)
-    seen = [need for need in needs if need in noted or any(it in passages for it in shelf.holding(need))]
+    passages = _passages(shelf, needs, shown, missing, chance)
+    seen = [need for need in needs if need in noted or any(it in passages for it in need.holding)]
     # A kinship or a guise means something only beside something else that was found.
     found = [need for need in seen if need in noted or not _loose(need, seen)]
     missing = [need for need in needs if need not in found]
@@ -217,7 +225,7 @@ def _example(shelf: _Shelf, question: Question, chance: Chance) -> tuple[dict[st
     free = [i for i, session in enumerate(shelf.sessions) if not _tells(session, missing)]
     sessions = sorted(chance.some(free, 2))
     earlier = [need for need in needs if need in noted]
-    query = question.question if step == 1 else _query(shelf, question, earlier, question.question)[0]
+    query = question.question if step == 1 else _query(shelf, question, needs, earlier, question.question)[0]
     last = step == max_steps
     slots = {
         "question": question.question,
@@ -242,7 +250,7 @@ def _example(shelf: _Shelf, question: Question, chance: Chance) -> tuple[dict[st
         return slots, Update(evidence_memory=memory, confidence="HIGH", thought=thought, action="ANSWER")
     told = all(need in found for need in needs if isinstance(need.what, Event))
     confidence = "MEDIUM" if told else "LOW"
-    rewritten, what = _query(shelf, question, found, query)
+    rewritten, what = _query(shelf, question, needs, found, query)
     thought = join.join([head, say["late" if last else "missing"].format(what=what)])
     if last:
         return slots, Update(evidence_memory=memory, confidence=confidence, thought=thought, action="ANSWER")
@@ -262,12 +270,11 @@ def _loose(need: _Need, seen: Sequence[_Need]) -> bool:
 
 
 def _tells(passages: Sequence[Chunk], needs: Sequence[_Need]) -> bool:
-    span = Span(passages[0].start, passages[-1].end)
-    return any(place.start < span.end and span.start < place.end for need in needs for place in need.places)
+    return any(it.index in need.touched for it in passages for need in needs)
 
 
 def _passages(
-    shelf: _Shelf, question: Question, shown: Sequence[_Need], missing: Sequence[_Need], chance: Chance
+    shelf: _Shelf, needs: Sequence[_Need], shown: Sequence[_Need], missing: Sequence[_Need], chance: Chance
 ) -> list[Chunk]:
     """Three or so, in any order: those that tell what is shown, and others that tell nothing of what is missing.
 
@@ -275,26 +282,28 @@ def _passages(
     """
     chosen: list[Chunk] = []
     for need in shown:
-        holding = [it for it in shelf.holding(need) if not _tells([it], missing)]
+        holding = [it for it in need.holding if not _tells([it], missing)]
         if holding and not set(holding) & set(chosen):
             chosen.append(chance.pick(holding))
-    deeds = [need.what for need in shelf.needs(question) if isinstance(need.what, Event)]
-    kinds = set().union(*map(alike, deeds)) if question.bindings else set()
-    others = [it for it in shelf.passages if it not in chosen and not _tells([it], shelf.needs(question))]
+    deeds = [need.what for need in needs if isinstance(need.what, Event)]
+    named = all(isinstance(need.what, Event) for need in needs)
+    kinds = set() if named else set().union(*map(alike, deeds))
+    others = [it for it in shelf.passages if it not in chosen and not _tells([it], needs)]
     others = [it for it in others if not kinds & shelf.kinds[it.index]]
     return chance.shuffled([*chosen, *chance.some(others, 3 - len(chosen))])
 
 
-def _query(shelf: _Shelf, question: Question, found: Sequence[_Need], current: str) -> tuple[str, str]:
+def _query(
+    shelf: _Shelf, question: Question, needs: Sequence[_Need], found: Sequence[_Need], current: str
+) -> tuple[str, str]:
     """What to search for, in other words than the last query, and what is missing."""
-    what = _missing(shelf, question, found)
+    what = _missing(shelf, question, needs, found)
     return (shelf.say["again"].format(question=what) if what == current else what), what
 
 
-def _missing(shelf: _Shelf, question: Question, found: Sequence[_Need]) -> str:
+def _missing(shelf: _Shelf, question: Question, needs: Sequence[_Need], found: Sequence[_Need]) -> str:
     """What is missing, as a question: who is meant first, then the deed, by the names known by now."""
     voice, say = shelf.book.voice, shelf.say
-    needs = shelf.needs(question)
     bound = [need for need in needs if isinstance(need.what, Binding)]
     lacking = [need.what for need in bound if need not in found]
     told = any(need in found for need in needs if isinstance(need.what, Event))
