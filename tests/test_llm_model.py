@@ -379,7 +379,7 @@ def test_an_option_of_another_backend_is_named(name, option, takes):
         (lambda m: m.chat(["hello"]), "chat takes messages"),
         (lambda m: m.chat([[]]), "the conversation is empty"),
         (lambda m: m.chat(user("a"), tools=[{"function": {"name": "f"}}], schema=Person), "not both"),
-        (lambda m: m.chat(user("a"), schema="Person"), "expected a pydantic model or a JSON schema"),
+        (lambda m: m.chat(user("a"), schema="Person"), "expected a pydantic model, a JSON schema"),
         (lambda m: m.score("p", "abc"), "expected a list of texts"),
         (lambda m: m.score(["p", "q"], [["a"]]), "2 prompts but 1 lists"),
         (lambda m: m.complete("a", max_new_tokens=0), "max_new_tokens=0: expected at least 1"),

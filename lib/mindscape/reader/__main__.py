@@ -14,6 +14,7 @@ from mindscape.roles import ROLES
 
 
 def main() -> None:
+    """Read the arguments, make the examples, train."""
     asked = argparse.ArgumentParser(prog="python -m mindscape.reader", description="Train the embedded reader.")
     asked.add_argument("--out", required=True, help="folder for log, checkpoint and adapter")
     asked.add_argument("--base", default="", help="folder or name of a causal model; the embedded one by default")
