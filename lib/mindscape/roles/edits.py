@@ -312,12 +312,12 @@ def _blocks(builder: Builder, chunks: Sequence[Chunk]) -> list[_Block]:
     for chunk in chunks:
         near = [span for span in (*builder.at, *builder.bound) if span.start < chunk.end and span.end > chunk.start]
         whole = [span for span in near if chunk.start <= span.start and span.end <= chunk.end]
-        first = {event.id: span for span in sorted(whole, reverse=True) if (event := builder.at.get(span))}
-        events = [builder.at[span] for span in sorted(first.values())]
-        events = [event for event in events if builder.book.told.events[event.id][0] in whole]
+        told = {event.id: event for span in sorted(near) if (event := builder.at.get(span))}
+        events = [it for it in told.values() if set(builder.book.told.events[it.id]) <= set(whole)]
         bindings = [(builder.bound[span], span) for span in sorted(whole) if span in builder.bound]
         span = Span(chunk.start, chunk.end)
-        found.append(_Block(chunk.index, span, events, bindings, len(whole) < len(near)))
+        cut = len(whole) < len(near) or len(events) < len(told)
+        found.append(_Block(chunk.index, span, events, bindings, cut))
     return found
 
 

@@ -208,8 +208,8 @@ def _example(
     """A step of the search, with some of what is needed noted, some retrieved, and some missing."""
     book, say, voice, language = shelf.book, shelf.say, shelf.book.voice, shelf.language
     max_steps = chance.between(3, 5)
-    step = chance.between(1, max_steps)
-    missing = [] if chance.hit(0.5) else chance.some(needs, chance.between(1, len(needs)))
+    step = max_steps if chance.hit(0.12) else chance.between(1, max_steps - 1)
+    missing = [] if chance.hit(0.45) else chance.some(needs, chance.between(1, len(needs)))
     there = [need for need in needs if need not in missing]
     noted = chance.some(there, chance.below(len(there) + 1)) if step > 1 else []
     shown = [need for need in there if need not in noted][:2]
