@@ -24,7 +24,7 @@ ROLES = {
         *(answers.QA, answers.CHOICE, answers.CLAIM, judges.GRADE, judges.PAIRWISE),
     )
 }
-BOOKS = {
+BOOKS = {  # without "played barber to" and "The Complete Farrier", which `weighing` takes for trades
     "en-0": {"seed": 0},
     "en-13": {"seed": 13, "hiding": 0.2, "sharing": 1.0, "contradiction": 0.8},
     "zh-7": {"seed": 7, "language": "zh"},

@@ -127,12 +127,9 @@ class Pairwise(BaseModel):
 def _grade(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], Grade]]:
     language = book.document.language
     said, conjunction = SAID[language], book.voice.say.AND
-    asked = [
-        (question, pair) for question, pair in passages.asked(book, chance) if question.kind != "meals"
-    ]  # in order
+    asked = [one for one in passages.asked(book, chance) if one[0].kind != "meals"]  # whose answer is a sequence
     for question, pair in asked[:GRADES]:
-        right, wrong = question.answer, wrong_answer(question, pair)
-        wrong = chance.pick([wrong, chance.pick([option for option in question.options if option != right])])
+        right, false = question.answer, wrong_answer(question, pair)
         parts = right.split(conjunction)
         form = chance.pick(ANSWERED[language])
         case = chance.pick(["same", "same", "missing", "wrong"] if len(parts) == 2 else ["same", "wrong"])
@@ -143,7 +140,8 @@ def _grade(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> It
             kept = chance.below(2)
             answer, reason = form.format(answer=parts[kept]), said["missing"].format(right=parts[1 - kept])
         else:
-            answer = form.format(answer=wrong)
+            other = chance.pick([option for option in question.options if option != right])
+            wrong, answer = chance.pick([(false, pair.false), (other, form.format(answer=other))])
             reason = said["wrong"].format(wrong=wrong, right=right)
         slots = {"question": question.question, "gold": right, "predicted": sentence(answer)}
         yield slots, Grade(correct=case == "same", reason=reason)

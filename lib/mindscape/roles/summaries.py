@@ -169,9 +169,11 @@ def _session(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> 
 def _global(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], str]]:
     """Runs of neighbouring summaries, as a fold reads them, and summaries from all over the book, by turns."""
     texts = [text for text in _texts(book, passages.cut(book, tokenizer, SIZES[-1])) if text[1]]
-    for i in range(WHOLES):
-        first = chance.below(max(1, len(texts) - 5))
-        order = range(first, len(texts)) if i % 2 else chance.some(range(len(texts)), len(texts))
+    made = 0
+    for i, first in enumerate(chance.shuffled(range(max(1, len(texts) - 5)))):
+        if made == WHOLES:
+            break
+        order = range(first, len(texts)) if i % 2 else chance.shuffled(range(len(texts)))
         picked: list[int] = []
         used = 0
         for at in order:
@@ -180,9 +182,9 @@ def _global(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> I
                 break
             picked.append(at)
         picked.sort()
-        statements = [says for at in picked for says in texts[at][1]]
-        value = merged(book, statements, tokenizer)
-        if statements and _short(value, tokenizer):
+        value = merged(book, [says for at in picked for says in texts[at][1]], tokenizer)
+        if _short(value, tokenizer):
+            made += 1
             yield {"concatenated_summaries": "\n".join(told(book, texts[at][1]) for at in picked)}, value
 
 
