@@ -79,13 +79,13 @@ ANSWERED = {  # a short answer in a sentence
     "en": ("{answer}", "It is {answer}.", "The answer is: {answer}", "According to the story, {answer}."),
     "zh": ("{answer}", "是{answer}。", "答案是：{answer}", "据书中所说，{answer}。"),
 }
-ASKED = {  # about somebody, so that an answer may hold much or little
+ASKED = {  # about somebody or something, so that an answer may hold much or little
     "en": (
         "What does the story tell of {name}?",
-        "Who is {name}, and what part has {name} in it?",
+        "What part has {name} in the story?",
         "What is known of {name}?",
     ),
-    "zh": ("书中讲了{name}的哪些事？", "{name}是谁，在书中做了什么？", "关于{name}，我们知道些什么？"),
+    "zh": ("书中讲了{name}的哪些事？", "书里哪些情节与{name}有关？", "关于{name}，我们知道些什么？"),
 }
 EMPTY = {  # words that say nothing
     "en": (

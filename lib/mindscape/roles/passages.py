@@ -6,6 +6,7 @@ answer, unless it has to be counted. Makes no prompts and no replies. Taught in 
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from transformers import PreTrainedTokenizerBase
 
@@ -13,7 +14,7 @@ from mindscape.corpora.questions import ClaimPair, Question
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.world import Binding, Event
-from mindscape.text import Chunk, Span, split_sentences
+from mindscape.text import Chunk, Document, Span, split_sentences
 
 SIZE = 120  # tokens of a passage, at most
 MOST = 5  # passages in a prompt
@@ -24,7 +25,12 @@ COUNTED = ("times", "people", "bill")  # the answer is a number that the text do
 
 def cut(book: Book, tokenizer: PreTrainedTokenizerBase, size: int = SIZE) -> list[Chunk]:
     """The book in whole sentences, as many as fit into `size` tokens."""
-    return split_sentences(book.document, tokenizer, size)
+    return list(_cut(book.document.id, book.document.text, book.document.language, tokenizer, size))
+
+
+@lru_cache(maxsize=8)  # several roles ask for the same chunks of a book, which take a third of a second
+def _cut(name: str, text: str, language: str, tokenizer: PreTrainedTokenizerBase, size: int) -> tuple[Chunk, ...]:
+    return tuple(split_sentences(Document(name, text, language), tokenizer, size))
 
 
 def named(name: str, text: str) -> bool:
