@@ -330,29 +330,28 @@ def alike(event: Event) -> set[str]:
 def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], Edits]]:
     builder = Builder(book)
     blocks = _blocks(builder, split_blocks(book, tokenizer))
-    kept = 0
-    for i, question in enumerate(chance.shuffled(book.questions)):
-        if kept >= MOST:
+
+    def one(examples: list[tuple[dict[str, str], Edits]]) -> list[tuple[dict[str, str], Edits]]:
+        """One of those that fit, if there is one."""
+        for slots, value in chance.shuffled(examples):
+            if len(tokenizer(EDITS.prompt(book.document.language, **slots))["input_ids"]) <= LONGEST:
+                return [(slots, value)]
+        return []
+
+    full, empty = [], []
+    for question in chance.shuffled(book.questions):
+        if len(full) >= MOST:
             break
         read = list(_read(builder, question, blocks))
-        full = [example for example in read if example[1].operations]
-        edits = [example for example in full if any(it.op == "edit_node" for it in example[1].operations)]
-        later = [example for example in full if example[0]["graph_state"] != EMPTY]
-        for example in chance.some(edits or (later if chance.hit(0.5) else []) or full, 1):
-            kept += _fits(example, tokenizer)
-            yield from [example] * _fits(example, tokenizer)
-        if i % 4 == 0:
-            empty = [example for example in read if not example[1].operations]
-            for example in chance.some(empty, 1):
-                yield from [example] * _fits(example, tokenizer)
-    for lie in chance.some([event for event in book.world.events if event.kind == "false"], 3):
-        for example in _refuted(builder, lie, blocks):
-            yield from [example] * _fits(example, tokenizer)
-
-
-def _fits(example: tuple[dict[str, str], Edits], tokenizer: PreTrainedTokenizerBase) -> bool:
-    language = "zh" if re.search(r"[\u4e00-\u9fff]", example[0]["question"]) else "en"
-    return len(tokenizer(EDITS.prompt(language, **example[0]))["input_ids"]) <= LONGEST
+        telling = [it for it in read if it[1].operations]
+        editing = [it for it in telling if any(operation.op == "edit_node" for operation in it[1].operations)]
+        later = [it for it in telling if it[0]["graph_state"] != EMPTY]
+        full += one(editing) or (one(later) if chance.hit(0.5) else []) or one(telling)
+        if len(empty) < len(full) / 4:
+            empty += one([it for it in read if not it[1].operations])
+    lies = chance.some([event for event in book.world.events if event.kind == "false"], 3)
+    refuted = [it for lie in lies for it in one(list(_refuted(builder, lie, blocks)))]
+    yield from [*full, *empty, *refuted]
 
 
 def _slots(question: str, block: _Block, blocks: Sequence[_Block], builder: Builder, state: str) -> dict[str, str]:

@@ -23,10 +23,11 @@ from mindscape.roles.edits import shown_fact
 from mindscape.text import Span
 
 MASK = "[MASK]"
-# Tokens of an excerpt, tokens of a prompt, examples from a book. Two scenes of Chinese seldom have fewer tokens.
+# Tokens of an excerpt and of a prompt, examples from a book. Two scenes of Chinese seldom have fewer tokens.
 LENGTHS = {"en": (300, 620), "zh": (300, 1050)}
 LONGEST = {"en": 900, "zh": 1400}
 MOST = {"en": 14, "zh": 8}
+LONGEST_REPLY = {"en": 400, "zh": 600}  # tokens
 ENDS = {"en": 5, "zh": 8}  # words or characters at each end of a chunk
 
 PROMPTS = {
@@ -226,9 +227,11 @@ def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Ite
     made, language = 0, book.document.language
     for run, excerpt in _runs(book, chance, tokenizer):
         slots, it = {"document": excerpt}, _extract(book, run)
-        if made < MOST[language] and _fits(MEMORY.prompt(language, **slots), language, tokenizer):
+        value = DocumentMemory(think=_thoughts(book, run), outline=it.outline, scenario=it.scenario)
+        short = len(tokenizer(MEMORY.render(value))["input_ids"]) <= LONGEST_REPLY[language]
+        if made < MOST[language] and short and _fits(MEMORY.prompt(language, **slots), language, tokenizer):
             made += 1
-            yield slots, DocumentMemory(think=_thoughts(book, run), outline=it.outline, scenario=it.scenario)
+            yield slots, value
 
 
 def _reverse_gold(
