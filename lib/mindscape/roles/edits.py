@@ -339,13 +339,16 @@ def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Ite
         return []
 
     full, empty = [], []
-    for question in chance.shuffled(book.questions):
+    # Those first that hang on who is who: in their blocks people are refined.
+    for question in sorted(chance.shuffled(book.questions), key=lambda question: not question.needs_binding):
         if len(full) >= MOST:
             break
         read = list(_read(builder, question, blocks))
         telling = [it for it in read if it[1].operations]
         editing = [it for it in telling if any(operation.op == "edit_node" for operation in it[1].operations)]
         later = [it for it in telling if it[0]["graph_state"] != EMPTY]
+        if question.needs_binding and not editing and chance.hit(0.6):
+            continue
         full += one(editing) or (one(later) if chance.hit(0.5) else []) or one(telling)
         if len(empty) < len(full) / 4:
             empty += one([it for it in read if not it[1].operations])
