@@ -48,6 +48,12 @@ class Question:
         return len(self.evidence) + len(self.bindings)
 
     @property
+    def support(self) -> tuple[Span, ...]:
+        """What must be read: all of the evidence, and for each binding the place nearest to where that begins."""
+        first = self.evidence[0].start
+        return (*self.evidence, *(min(group, key=lambda span: abs(span.start - first)) for group in self.bindings))
+
+    @property
     def needs_binding(self) -> bool:
         return bool(self.bindings)
 

@@ -84,9 +84,7 @@ def needed(book: Book, question: Question, chunks: Sequence[Chunk], most: int = 
     """
     if question.kind in WHOLE:
         return None
-    first = question.evidence[0].start
-    spans = [*question.evidence, *(min(group, key=lambda span: abs(span.start - first)) for group in question.bindings)]
-    found = [chunk for chunk in chunks if any(holds(book, chunk, span) for span in spans)]
+    found = [chunk for chunk in chunks if any(holds(book, chunk, span) for span in question.support)]
     text = shown(book, found)
     parts = question.answer.split(book.voice.say.AND)
     read = question.kind in COUNTED or all(named(part, text) for part in parts)

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 from mindscape.corpora.questions import ClaimPair, Question
 from mindscape.corpora.storyworld import kinds
@@ -22,6 +23,7 @@ from mindscape.text import Span
 # Questions on one event: by name, by trade, by kinship, on a person in disguise.
 PLAIN, TRADES, KIN, GUISES = 9, 9, 6, 4
 LOCATED = 0.9  # how often a question on one event says where it was
+OPEN = "{answer}"  # stands in a claim until it is filled in
 HINTED = 0.25  # how often a thing or a place is paraphrased where a question names it
 
 
@@ -41,8 +43,7 @@ class _Asker:
         self.by_kind: dict[str, list[Event]] = defaultdict(list)
         for event in world.events:
             self.by_kind[event.kind].append(event)
-        events = {event.id: event for event in world.events}
-        self.false = {event.id: events[event.slots["of"]] for event in self.by_kind["false"]}
+        self.false = {event.id: world.events[event.slots["of"]] for event in self.by_kind["false"]}
         disputed = {event.id for event in self.false.values()}
         blamed = {(self.false[event.id].kind, event.slots["a"]) for event in self.by_kind["false"]}
         self.clean = [
@@ -108,9 +109,14 @@ class _Asker:
             self._about(event)
 
     def _about(
-        self, event: Event, slot: str | None = None, who: str | None = None, bindings: Sequence[Binding] = ()
+        self,
+        event: Event,
+        slot: str | None = None,
+        who: str | None = None,
+        bindings: Sequence[Binding] = (),
+        after: Event | None = None,
     ) -> None:
-        """A question for one slot of an event, its actor called `who`."""
+        """A question for one slot of an event, its actor called `who`: by what that one did before, if `after` is given."""
         asks = self.kinds[event.kind]["ask"]
         if slot is None:
             if not (slots := self._asked(event)):
@@ -122,18 +128,18 @@ class _Asker:
         answer = self._value(event.kind, slot, value)
         fact = self.kinds[event.kind]["fact"]
         depth = {"relay": "multi-hop", "bill": "set-aggregation", "gathering": "set-aggregation"}.get(event.kind)
-        depth = "global-synthesis" if slot == "w" else depth or ("multi-hop" if bindings else "lookup")
+        depth = "global-synthesis" if slot == "w" else depth or ("multi-hop" if bindings or after else "lookup")
         located, asked = self._located(event, slot), asks[slot].format(**fields)
         if f"{{{slot}}}" in fact and event.kind != "count":
-            claim = self._fill(fact, slot, fields)
+            claim = fact.format(**fields | {slot: OPEN})
         else:
-            claim = self.say.QUESTIONS["event"][1].replace("{answer}", "{{answer}}").format(ask=asked)
+            claim = self.say.REPLY.format(ask=asked, answer=OPEN)
         self._put(
-            event.kind,
+            "same_occasion" if after else event.kind,
             located.format(question=asked),
             answer,
             self._options(event, slot),
-            self.told.events[event.id],
+            self._spans([event, after] if after else [event]),
             depth,
             claim,
             bindings=bindings,
@@ -166,10 +172,6 @@ class _Asker:
                 name = self.voice.thing_hint if other == "o" else self.voice.place_hint
                 fields[other] = name(event.slots[other])
         return fields
-
-    def _fill(self, fact: str, slot: str, fields: dict[str, str]) -> str:
-        """A fact with the answer left open, as {answer}."""
-        return fact.format(**(fields | {slot: "{answer}"}))
 
     def _value(self, kind: str, slot: str, value: int) -> str:
         return self.voice.fields(kind, {slot: value})[slot]
@@ -236,9 +238,13 @@ class _Asker:
             self.voice.list([others[1], both[1]]),
             self.voice.list(others[2:4]),
         ]
-        spans = [span for event in events for span in self.told.events[event.id]]
+        spans = self._spans(events)
         swapped = (self.voice.list(both[::-1]),)
         self._form(kind, fields, self.voice.list(both), wrong, spans, depth, accepted=swapped)
+
+    def _spans(self, events: Iterable[Event]) -> list[Span]:
+        """Where events are told."""
+        return [span for event in events for span in self.told.events[event.id]]
 
     def _all_clean(self, events: Iterable[Event]) -> bool:
         return all(event in self.clean for event in events)
@@ -261,8 +267,8 @@ class _Asker:
             predicate = self._predicate(first)
             slots = [slot for slot in self._asked(second) if first.slots.get(slot) != second.slots[slot]]
             if predicate and slots:
-                self._about(second, self.chance.pick(slots), who=self.say.ONE_WHO.format(predicate=predicate))
-                self._widen(first)
+                who = self.say.ONE_WHO.format(predicate=predicate)
+                self._about(second, self.chance.pick(slots), who, after=first)
 
     def _predicate(self, event: Event) -> str | None:
         """The fact without its subject; None where it is not true of one person alone."""
@@ -274,13 +280,6 @@ class _Asker:
         same = [deed for kind in alike for e in self.by_kind[kind] for deed in self._readings(e)]
         same = [deed for deed in same if deed.kind == event.kind and self.voice.fact(deed).endswith(predicate)]
         return predicate if len(same) == 1 else None
-
-    def _widen(self, event: Event) -> None:
-        """The last question and claim rest on one more event."""
-        spans = tuple(sorted({*self.questions[-1].evidence, *self.told.events[event.id]}))
-        old = self.questions.pop()
-        claims = self.claims.pop()
-        self._write(old, claims.true, claims.false, evidence=spans, depth="multi-hop", kind="same_occasion")
 
     def _twice(self) -> None:
         done = 0
@@ -317,10 +316,17 @@ class _Asker:
             bindings = [self.trades[a]] if done % 2 else []
             who = self.voice.trade(a) if bindings else self.voice.name(a)
             fields = {"a": who, "inf": self.kinds[kind]["inf"], "name": self.voice.name(a)}
-            spans = [span for event in events for span in self.told.events[event.id]]
+            spans = self._spans(events)
             n = len(events)
             self._form(
-                "times", fields, self.voice.number(n), self._near(n), spans, "set-aggregation", bindings, (str(n),)
+                "times",
+                fields,
+                self.voice.number(n),
+                self._near(n),
+                spans,
+                "set-aggregation",
+                bindings=bindings,
+                accepted=(str(n),),
             )
             done += 1
 
@@ -340,12 +346,15 @@ class _Asker:
             events = list({e.id: e for a in sorted(people) for e in self.done[kind, a]}.values())
             hidden = {a for a in people for e in self.done[kind, a] if a in e.guised}
             bindings = [self.guises[a] for a in sorted(hidden)]
-            spans = [span for event in events for span in self.told.events[event.id]]
+            spans = self._spans(events)
             n = self.voice.number(len(people))
             fields = {"inf": self.kinds[kind]["inf"]}
             accepted = (str(len(people)),)
             near = self._near(len(people))
-            self._form("people", fields, n, near, spans, "set-aggregation", bindings, accepted, breadth="global")
+            self._form(
+                "people", fields, n, near, spans, "set-aggregation",
+                bindings=bindings, accepted=accepted, breadth="global",
+            )  # fmt: skip
             done += 1
 
     def _liars(self) -> None:
@@ -354,7 +363,7 @@ class _Asker:
             predicate = self._predicate(self.false[lie.id])
             if predicate is None or done == 4:
                 continue
-            spans = [*self.told.events[lie.id], *self.told.events[lie.slots["of"]]]
+            spans = self._spans([lie, self.false[lie.id]])
             others = [e.slots["c"] for e in self.by_kind["false"]] + [p.id for p in self.world.people]
             around = {*self.false[lie.id].slots.values()}
             wrong = [self.voice.name(c) for c in dict.fromkeys(others) if c not in around]
@@ -370,7 +379,7 @@ class _Asker:
         events = [self.world.events[i] for i in scene.events]
         meals = [event for event in events if event.kind == "meal"]
         dishes = [self.voice.word("cook", event.slots["x"]) for event in meals]
-        spans = [span for event in meals for span in self.told.events[event.id]]
+        spans = self._spans(meals)
         orders = [dishes[::-1], [*dishes[1:], dishes[0]], [dishes[1], dishes[0], *dishes[2:]]]
         wrong = [self.voice.list(order) for order in orders]
         self._form("meals", {}, self.voice.list(dishes), wrong, spans, "lookup", breadth="partial")
@@ -378,7 +387,7 @@ class _Asker:
         first, last = chain[0].slots["a"], chain[-1].slots["b"]
         fields = {"o": self.voice.thing(self.world.token), "a": self.voice.name(first)}
         wrong = [self.voice.name(event.slots["b"]) for event in chain[:-1]]
-        spans = [span for event in chain for span in self.told.events[event.id]]
+        spans = self._spans(chain)
         self._form(
             "diary_chain", fields, self.voice.name(last), wrong, spans, "multi-hop",
             accepted=self._accepted("b", last), breadth="partial",
@@ -386,7 +395,7 @@ class _Asker:
 
     def _hearing(self) -> None:
         said = [*self.by_kind["alibi"], *self.by_kind["alone"]]
-        spans = [span for event in said for span in self.told.events[event.id]]
+        spans = self._spans(said)
         n = len(self.by_kind["alone"])
         number = self.voice.number(n)
         self._form(
@@ -396,7 +405,7 @@ class _Asker:
         (liar,) = [c for c, event in says.items() if says[event.slots["d"]].slots["d"] != c]
         named = says[liar].slots["d"]
         third = says[named].slots["d"]
-        spans = [span for c in (liar, named, third) for span in self.told.events[says[c].id]]
+        spans = self._spans([says[c] for c in (liar, named, third)])
         wrong = [self.voice.name(c) for c in (named, third, *self.chance.shuffled(list(says))) if c != liar]
         self._form(
             "false_alibi", {}, self.voice.name(liar), wrong, spans, "global-synthesis",
@@ -413,17 +422,17 @@ class _Asker:
         o = self.world.heirloom
         chain = [event for event in self._with("o", o) if event.kind in kinds.PASSES]
         first, last = chain[0].slots["a"], chain[-1].slots["b"]
-        spans = [span for event in chain for span in self.told.events[event.id]]
+        spans = self._spans(chain)
         fields = {"o": self.voice.thing_hint(o), "a": self.voice.trade(first), "name": self.voice.name(first)}
         wrong = [self.voice.name(event.slots["b"]) for event in chain[:-1]]
         self._form(
-            "heirloom", fields, self.voice.name(last), wrong, spans, "multi-hop", [self.trades[first]],
-            self._accepted("b", last), breadth="global",
+            "heirloom", fields, self.voice.name(last), wrong, spans, "multi-hop",
+            bindings=[self.trades[first]], accepted=self._accepted("b", last), breadth="global",
         )  # fmt: skip
         for first, second in list(pairwise(chain))[:3]:
             a, b, c = first.slots["a"], second.slots["a"], second.slots["b"]
             wrong = [self.voice.name(x) for e in chain for x in (e.slots["a"], e.slots["b"]) if x not in (a, b, c)]
-            spans = [*self.told.events[first.id], *self.told.events[second.id]]
+            spans = self._spans([first, second])
             fields = {"a": self.voice.name(a), "o": self.voice.thing_hint(o)}
             self._form(
                 "next_keeper", fields, self.voice.name(c), wrong, spans, "multi-hop", accepted=self._accepted("b", c)
@@ -439,7 +448,7 @@ class _Asker:
         suspects = [crime.culprit, *crime.herrings]
         ties = {person: [event for event in self.by_kind["tie"] if event.slots["a"] == person] for person in suspects}
         for i, person in enumerate(suspects):
-            spans = [span for event in (*traces, *ties[person]) for span in self.told.events[event.id]]
+            spans = self._spans([*traces, *ties[person]])
             wrong = [self.voice.name(other) for other in self.chance.shuffled(suspects) if other != person]
             kind, fields = "culprit", {"crime": self.voice.crime}
             if i:
@@ -457,17 +466,15 @@ class _Asker:
         fields: dict[str, str],
         answer: str,
         wrong: Sequence[str],
-        spans: Sequence[Span],
+        spans: Iterable[Span],
         depth: str,
-        bindings: Sequence[Binding] = (),
-        accepted: Sequence[str] = (),
-        breadth: str | None = None,
+        **more: Any,
     ) -> None:
+        """A question of a kind that is no single event's; `more` as in `_put`."""
         question, claim = self.say.QUESTIONS[kind]
-        claim = claim.replace("{answer}", "{{answer}}").format(**fields)
         resolved = question.format(**(fields | {"a": fields["name"]})) if "name" in fields else ""
-        asked = question.format(**fields)
-        self._put(kind, asked, answer, wrong, spans, depth, claim, bindings, accepted, breadth, resolved)
+        claim = claim.format(**fields, answer=OPEN)
+        self._put(kind, question.format(**fields), answer, wrong, spans, depth, claim, resolved=resolved, **more)
 
     def _put(
         self,
@@ -475,7 +482,7 @@ class _Asker:
         question: str,
         answer: str,
         wrong: Sequence[str],
-        spans: Sequence[Span],
+        spans: Iterable[Span],
         depth: str,
         claim: str,
         bindings: Sequence[Binding] = (),
@@ -483,42 +490,31 @@ class _Asker:
         breadth: str | None = None,
         resolved: str = "",
     ) -> None:
+        """Write down a question and its claims; `claim` has the answer open, `breadth` follows from the spans if None."""
         wrong = [option for option in dict.fromkeys(wrong) if option != answer][:3]
         if len(wrong) < 3:
             raise AssertionError(f"{self.doc_id}: {question!r} has only {len(wrong)} wrong options")
-        groups = tuple(tuple(self.told.bindings[binding.id]) for binding in bindings)
-        spans = tuple(sorted(spans))
-        gloss = self.say.GLOSS_JOIN.join(self.voice.binding(binding) for binding in bindings)
+        name, stop = f"{self.doc_id}-q{len(self.questions) + 1:03d}", self.say.STOP
         asked = Question(
-            id="",
+            id=name,
             doc_id=self.doc_id,
             question=sentence(question),
             answer=answer,
             accepted=tuple(dict.fromkeys(other for other in accepted if other != answer)),
             options=tuple(self.chance.shuffled([answer, *wrong])),
-            evidence=spans,
-            breadth=breadth or self._breadth(spans, groups),
+            evidence=tuple(sorted(spans)),
+            breadth=breadth or "",
             depth=depth,
-            bindings=groups,
-            gloss=gloss,
+            bindings=tuple(tuple(self.told.bindings[binding.id]) for binding in bindings),
+            gloss=self.say.GLOSS_JOIN.join(self.voice.binding(binding) for binding in bindings),
             resolved=sentence(resolved or question),
             kind=kind,
         )
-        stop = self.say.STOP
-        true, false = (sentence(claim.format(answer=one)) for one in (answer, wrong[0]))
-        self._write(asked, true.rstrip(stop) + stop, false.rstrip(stop) + stop)
+        self.questions.append(asked if breadth else replace(asked, breadth=self._breadth(asked)))
+        true, false = (sentence(claim.format(answer=one)).rstrip(stop) + stop for one in (answer, wrong[0]))
+        self.claims.append(ClaimPair(name, self.doc_id, true, false, asked.evidence))
 
-    def _write(self, question: Question, true: str, false: str, **changes) -> None:
-        name = f"{self.doc_id}-q{len(self.questions) + 1:03d}"
-        question = replace(question, id=name, **changes)
-        if changes.get("evidence"):
-            question = replace(question, breadth=self._breadth(question.evidence, question.bindings))
-        self.questions.append(question)
-        self.claims.append(ClaimPair(name, self.doc_id, true, false, question.evidence))
-
-    def _breadth(self, spans: Sequence[Span], groups: Sequence[Sequence[Span]]) -> str:
-        """Local, sparse-local (one scene) or multi-sparse, by where the evidence and the nearest bindings stand."""
-        first = spans[0].start
-        support = [*spans, *(min(group, key=lambda span: abs(span.start - first)) for group in groups)]
-        scenes = {bisect_right(self.starts, span.start) for span in support}
-        return "local" if len(support) == 1 else "sparse-local" if len(scenes) == 1 else "multi-sparse"
+    def _breadth(self, question: Question) -> str:
+        """Local, sparse-local (one scene) or multi-sparse, by where the support of a question stands."""
+        scenes = {bisect_right(self.starts, span.start) for span in question.support}
+        return "local" if len(question.support) == 1 else "sparse-local" if len(scenes) == 1 else "multi-sparse"

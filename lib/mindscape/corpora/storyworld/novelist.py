@@ -7,6 +7,7 @@ put into words.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from mindscape.corpora.storyworld import kinds
@@ -193,17 +194,16 @@ class _Novelist:
             last = k == len(keepers) - 2
             kind = self.chance.pick(kinds.FOR_GOOD) if last else self.chance.deal("pass", kinds.PASSES)
             self._add(at, kind, a=a, b=b, o=self.heirloom, **self._number())
-        for plan, times in (
-            (self._gathering, 2),
-            (self._contest, 2),
-            (self._dispute, 2),
-            (self._exchange, 2),
-            (self._relay, 3),
-            (self._bill, 3),
-            (self._double, 4),
+        for plan, form, times in (
+            (self._gathering, "gathering", 2),
+            (partial(self._claim, kind="contest"), "contest", 2),
+            (partial(self._claim, kind="dispute"), "narrated", 2),
+            (self._exchange, "narrated", 2),
+            (self._relay, "narrated", 3),
+            (self._bill, "narrated", 3),
+            (self._double, "narrated", 4),
         ):
             for _ in range(times):
-                form = {self._gathering: "gathering", self._contest: "contest"}.get(plan, "narrated")
                 at = self._put(None, form)
                 self.plans[at] = plan
                 if plan in (self._exchange, self._double):
@@ -242,12 +242,6 @@ class _Novelist:
             host, guests[0] = guests[0], host
         self._talk(at, host, guests[0])
         self._add(at, "gathering", a=host, p=self.scenes[at].place, n=len(guests), guests=tuple(guests))
-
-    def _contest(self, at: int) -> None:
-        self._claim(at, "contest")
-
-    def _dispute(self, at: int) -> None:
-        self._claim(at, "dispute")
 
     def _claim(self, at: int, kind: str) -> None:
         """Two people claim one thing, and a mark upon it tells whose it is."""
@@ -333,7 +327,7 @@ class _Novelist:
 
     def _everyday_scene(self, i: int) -> None:
         form = self._form(i)
-        at = self._put(i / len(self.scenes), form, exact=i)
+        at = self._put(i / (len(self.scenes) - 1), form)
         scene = self.scenes[at]
         if form == "narrated":
             people = self.chance.some(self._alive(i), self.chance.between(2, 3))
@@ -427,17 +421,12 @@ class _Novelist:
         people: Sequence[int] = (),
         place: int | None = None,
         fixed: bool = False,
-        exact: int | None = None,
     ) -> int:
         """Take the free scene nearest to the share `where` of the story, or any free one."""
         n = len(self.scenes)
         free = [i for i, scene in enumerate(self.scenes) if scene is None]
-        if exact is not None:
-            at = exact
-        elif where is None:
-            at = self.chance.pick(free)
-        else:
-            at = min(free, key=lambda i: (abs(i - where * (n - 1)), i))
+        near = {i: (abs(i - (where or 0) * (n - 1)), i) for i in free}
+        at = self.chance.pick(free) if where is None else min(free, key=near.get)
         day, rest = divmod(at * self.days, n)
         hour = rest * len(names.HOURS) // n
         c, d = (*people, *self.chance.some(self._alive(at, *people), 2))[:2]

@@ -31,6 +31,8 @@ BINDING = {  # in questions' glosses and in summaries
 }
 GLOSS_JOIN = "; "
 
+REPLY = "The right reply to '{ask}' is: {answer}."  # a claim where the kind's `fact` does not hold the answer
+
 QUESTIONS = {  # builders that are not a kind of event: (question, claim with {answer})
     "twice": ("{ask} It happened on two occasions: name both.", "The full reply to '{ask}' is: {answer}."),
     "belongings": (
@@ -82,7 +84,6 @@ QUESTIONS = {  # builders that are not a kind of event: (question, claim with {a
         "As to {crime}: who comes under suspicion by every trace but one, the exception being {about}?",
         "As to {crime}, the person suspected by every trace but one, the exception being {about}, is {answer}.",
     ),
-    "event": ("{ask}", "The right reply to '{ask}' is: {answer}."),  # where the kind's `fact` does not hold the answer
 }
 
 SUMMARY = {

@@ -31,6 +31,8 @@ BINDING = {  # in questions' glosses and in summaries
 }
 GLOSS_JOIN = "；"
 
+REPLY = "对“{ask}”的正确答复是：{answer}。"  # a claim where the kind's `fact` does not hold the answer
+
 QUESTIONS = {  # builders that are not a kind of event: (question, claim with {answer})
     "twice": ("{ask}此事有过两回，请把两个答案都说出来。", "对“{ask}”的完整答复是：{answer}。"),
     "belongings": ("{when}在{p}换了保管者的是哪两样东西？", "{when}在{p}换了保管者的两样东西是{answer}。"),
@@ -76,7 +78,6 @@ QUESTIONS = {  # builders that are not a kind of event: (question, claim with {a
         "就{crime}而言，每条线索都指向谁，唯独“{about}”这一条除外？",
         "就{crime}而言，每条线索都指向{answer}，唯独“{about}”这一条除外。",
     ),
-    "event": ("{ask}", "对“{ask}”的正确答复是：{answer}。"),  # where the kind's `fact` does not hold the answer
 }
 
 SUMMARY = {
