@@ -11,7 +11,7 @@ from mindscape.corpora.storyworld.chance import Chance
 from mindscape.llm.schema import json_schema
 from mindscape.mia import summaries as mia
 from mindscape.roles import answers, entities, judges, passages, silver, summaries
-from mindscape.text import sentences
+from mindscape.text import mentions, sentences
 
 SUMMARIES = (summaries.CHUNK_SUMMARY, summaries.GLOBAL_SUMMARY, summaries.SESSION_SUMMARY)
 ANN = [{"name": "Ann", "description": ""}]
@@ -84,25 +84,21 @@ def test_examples_are_the_same_for_a_seed_and_others_for_another(read, tokenizer
 
 def test_summaries_say_what_the_prompt_shows(read):
     book, gold = read
-    language = book.document.language
     for role in SUMMARIES:
         for slots, value, *_ in gold[role.name]:
             (shown,) = (
                 slots[slot] for slot in ("chunk_content", "concatenated_summaries", "raw_text") if slot in slots
             )
             for entity in book.entities:
-                assert passages.named(entity.name, shown) or not passages.named(entity.name, value)
-            assert weighing.bindings(book.world, book.voice, value, language).wrong == 0
+                assert mentions(entity.name, shown) or not mentions(entity.name, value)
+            assert weighing.bindings(book.voice, value).wrong == 0
     assert all(len(value) < 500 for _, value, *_ in gold["chunk_summary"])
 
 
 def test_a_merged_summary_keeps_every_binding(read):
     book, gold = read
     for slots, value, *_ in gold["global_summary"]:
-        before, after = (
-            weighing.bindings(book.world, book.voice, text, book.document.language)
-            for text in (slots["concatenated_summaries"], value)
-        )
+        before, after = (weighing.bindings(book.voice, text) for text in (slots["concatenated_summaries"], value))
         assert after.right == before.right
 
 
@@ -138,8 +134,8 @@ def test_silver_nodes_are_those_of_the_question_and_of_its_evidence(read):
             passages.supporting(book, question)
         )
         for entity in picked:
-            names = [other.name for other in book.entities if passages.named(other.name, about)]
-            assert entity.name in names or any(passages.named(name, entity.description) for name in names)
+            names = [other.name for other in book.entities if mentions(other.name, about)]
+            assert entity.name in names or any(mentions(name, entity.description) for name in names)
 
 
 @pytest.mark.parametrize("role", SILVER, ids=lambda role: role.name)
@@ -155,10 +151,10 @@ def test_entities_are_in_the_text_each_once(read):
         names = [entity["name"] for entity in value]
         assert len(set(names)) == len(names) and set(names) <= known
         for name in names:
-            assert passages.named(name, slots["text"])
+            assert mentions(name, slots["text"])
         for entity in value:  # nobody comes in from elsewhere
             for name in known:
-                assert not passages.named(name, entity["description"]) or name in names
+                assert not mentions(name, entity["description"]) or name in names
     assert any(value == [] for _, value, *_ in gold["entities"])
 
 
@@ -177,7 +173,7 @@ def test_answers_can_be_read_from_the_context(read, name):
         assert all(any(map(whole, group)) for group in question.bindings)
         if question.kind not in passages.COUNTED:
             for part in question.answer.split(book.voice.say.AND):
-                assert passages.named(part, context)
+                assert mentions(part, context)
 
 
 def test_answers_are_the_books(read):
@@ -193,7 +189,7 @@ def test_answers_are_the_books(read):
         assert (value.answer == "TRUE") == (slots["claim"] == pair.true)
         shown = slots["context"] + slots["claim"]
         for entity in book.entities:
-            assert passages.named(entity.name, shown) or not passages.named(entity.name, value.explanation)
+            assert mentions(entity.name, shown) or not mentions(entity.name, value.explanation)
     assert {value.answer for _, value, *_ in gold["claim"]} == {"TRUE", "FALSE"}
 
 

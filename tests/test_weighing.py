@@ -23,15 +23,15 @@ def book(seed=1000, language="en"):
 
 
 def bindings(one, text):
-    return weighing.bindings(one.world, one.voice, text, one.document.language)
+    return weighing.bindings(one.voice, text)
 
 
 def events(one, text):
-    return weighing.events(one.world, one.voice, text, one.document.language)
+    return weighing.events(one.voice, text)
 
 
 def entities(one, text):
-    return weighing.entities(one.world, one.voice, text, [entity.name for entity in one.entities])
+    return weighing.entities(one.voice, text, [entity.name for entity in one.entities])
 
 
 WAYS = pytest.mark.parametrize("way", [bindings, events, entities])

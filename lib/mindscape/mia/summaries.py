@@ -5,14 +5,13 @@ as the model gave it: nothing is cut, cleaned or repaired here, and whether it i
 Extractive summaries are in `mindscape.extractive`.
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mindscape.errors import InputError, LLMError
 from mindscape.llm import LLM
 from mindscape.roles.summaries import CHUNK_PROMPT, GLOBAL_PROMPT
-from mindscape.text import Chunk, Document
+from mindscape.text import Chunk, Document, mentions
 
 
 @dataclass(frozen=True)
@@ -79,15 +78,7 @@ def kept(summary: str, facts: Mapping[str, Iterable[str]]) -> dict[str, bool]:
     >>> kept("莱娣娅就是夏洛特。", {"binding": ["莱娣娅就是夏洛特"]})
     {'binding': True}
     """
-    return {
-        name: any(_stands_in(wording, summary) for wording in wordings if wording) for name, wordings in facts.items()
-    }
-
-
-def _stands_in(wording: str, text: str) -> bool:
-    # Chinese has no spaces between words, so its wordings may stand anywhere.
-    left, right = (r"\b" if re.match(r"[A-Za-z0-9]", end) else "" for end in (wording[:1], wording[-1:]))
-    return re.search(left + re.escape(wording) + right, text, re.IGNORECASE) is not None
+    return {name: any(mentions(wording, summary) for wording in wordings) for name, wordings in facts.items()}
 
 
 def _prompt(prompts: Mapping[str, str], language: str, **slots: str) -> str:

@@ -16,6 +16,7 @@ from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.roles import passages
 from mindscape.roles.base import Role
+from mindscape.text import mentions
 
 PASSAGES = 15  # of one book
 SIZES = (100, 150, 200)  # tokens of a passage, at most
@@ -52,7 +53,7 @@ def described(book: Book, statements: list[str], places: Mapping[str, str]) -> l
     found: dict[str, list[str]] = {}
     for says in statements:
         for entity in book.entities:
-            if passages.named(entity.name, says) or entity.name == places.get(says):
+            if mentions(entity.name, says) or entity.name == places.get(says):
                 found.setdefault(entity.name, []).append(says)
     join, stop = book.voice.say.FACT_JOIN, book.voice.say.STOP
     return [{"name": name, "description": sentence(join.join(says)) + stop} for name, says in found.items()]

@@ -4,7 +4,6 @@ A question goes only with passages from which it can be answered: everyone who t
 answer, unless it has to be counted. Makes no prompts and no replies. Taught in notebook 01_the_reader.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
@@ -14,7 +13,7 @@ from mindscape.corpora.questions import ClaimPair, Question
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.world import Binding, Event
-from mindscape.text import Chunk, Document, Span, split_sentences
+from mindscape.text import Chunk, Document, Span, mentions, split_sentences
 
 SIZE = 120  # tokens of a passage, at most
 MOST = 5  # passages in a prompt
@@ -31,15 +30,6 @@ def cut(book: Book, tokenizer: PreTrainedTokenizerBase, size: int = SIZE) -> lis
 @lru_cache(maxsize=8)  # several roles ask for the same chunks of a book, which take a third of a second
 def _cut(name: str, text: str, language: str, tokenizer: PreTrainedTokenizerBase, size: int) -> tuple[Chunk, ...]:
     return tuple(split_sentences(Document(name, text, language), tokenizer, size))
-
-
-def named(name: str, text: str) -> bool:
-    """Whether a name stands in a text, as whole words where the script has them.
-
-    >>> named("Ann", "Anna left."), named("the inn", "The inn was shut."), named("剑秋", "谁要找剑秋")
-    (False, True, True)
-    """
-    return re.search(rf"(?<![A-Za-z]){re.escape(name)}(?![A-Za-z])", text, re.IGNORECASE) is not None
 
 
 def holds(book: Book, chunk: Chunk, span: Span) -> bool:
@@ -87,7 +77,7 @@ def needed(book: Book, question: Question, chunks: Sequence[Chunk], most: int = 
     found = [chunk for chunk in chunks if any(holds(book, chunk, span) for span in question.support)]
     text = shown(book, found)
     parts = question.answer.split(book.voice.say.AND)
-    read = question.kind in COUNTED or all(named(part, text) for part in parts)
+    read = question.kind in COUNTED or all(mentions(part, text) for part in parts)
     known = all(_names_known(book, says, text) for says in supporting(book, question))
     return found if len(found) <= most and read and known else None
 
@@ -102,9 +92,9 @@ def mixed(
     strangers = chance.shuffled([chunk for chunk in chunks if not relevant(book, question, chunk)])
     about = f"{question.resolved} {question.answer}"
     people = [
-        entity.name for entity in book.entities if entity.kind in ("person", "guise") and named(entity.name, about)
+        entity.name for entity in book.entities if entity.kind in ("person", "guise") and mentions(entity.name, about)
     ]
-    near = [chunk for chunk in strangers if any(named(name, book.document[chunk]) for name in people)]
+    near = [chunk for chunk in strangers if any(mentions(name, book.document[chunk]) for name in people)]
     missing = max(0, count - len(keep))
     picked = list(dict.fromkeys([*near[: (missing + 1) // 2], *strangers]))[:missing]
     return chance.shuffled([*keep, *picked])
@@ -126,7 +116,7 @@ def settings(book: Book) -> dict[str, str]:
     for event in book.world.events:
         if "p" in event.slots:
             place, span = book.voice.place(event.slots["p"]), book.told.events[event.id][0]
-            if named(place, book.document.text[span.start : span.end]):
+            if mentions(place, book.document.text[span.start : span.end]):
                 found[book.voice.fact(event)] = place
     return found
 
@@ -146,4 +136,4 @@ def _shown(book: Book, event: int, question: Question) -> bool:
 
 def _names_known(book: Book, says: str, text: str) -> bool:
     """Whether everybody and everything named in a statement is named in the text."""
-    return all(named(entity.name, text) for entity in book.entities if named(entity.name, says))
+    return all(mentions(entity.name, text) for entity in book.entities if mentions(entity.name, says))

@@ -14,6 +14,7 @@ from mindscape.corpora.storyworld import Book, Entity
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.roles import passages
 from mindscape.roles.base import Role
+from mindscape.text import mentions
 
 QUESTIONS = 12  # asked of one book
 NONE = 0.15  # how often nothing that is shown is relevant
@@ -66,7 +67,7 @@ def bears_on(question: Question, entity: Entity, supporting: Sequence[str]) -> b
     """Whether the question or its answer names an entity, or its description says what the evidence or a binding says."""
     described = entity.description.lower()
     asked = f"{question.question}\n{question.answer}"
-    return passages.named(entity.name, asked) or any(says.lower() in described for says in supporting)
+    return mentions(entity.name, asked) or any(says.lower() in described for says in supporting)
 
 
 def _picked(flags: Sequence[bool]) -> list[int]:

@@ -9,6 +9,7 @@ This does not join the parts of a quote with an ellipsis in it, knows no synonym
 passage is. Taught in notebook 00_start_here.
 """
 
+import re
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,6 +29,21 @@ HASH_BITS = 20
 CANDIDATES = 5  # passages compared with a quote, character by character: so many likely ones, and so many near ones
 QUOTATION_MARKS = "\"'`´′″‵‶ʹʺʼ＇＂「」『』｢｣〝〞〟"  # besides Unicode's categories Pi and Pf
 CHINESE_STOPS = {"。": ".", "、": ","}  # the full-width ones become ASCII by NFKD
+
+
+def mentions(name: str, text: str) -> list[int]:
+    """Where a name stands in a text, in any case, as whole words where the script has them; offsets in order.
+
+    Chinese has no blanks between words, so a Chinese name may stand anywhere. An empty name stands nowhere.
+
+    >>> mentions("Ann", "Anna left. Ann's lamp; ann too."), mentions("剑秋", "谁要找剑秋")
+    ([11, 22], [3])
+    """
+    if not name or name.lower() not in text.lower():  # quick, for most names
+        return []
+    left = r"(?<![A-Za-z0-9])" if re.match("[A-Za-z0-9]", name[0]) else ""
+    right = r"(?![A-Za-z0-9])" if re.match("[A-Za-z0-9]", name[-1]) else ""
+    return [found.start() for found in re.finditer(left + re.escape(name) + right, text, re.IGNORECASE)]
 
 
 def locate(quote: str, document: Document, near: int | None = None) -> Span | None:

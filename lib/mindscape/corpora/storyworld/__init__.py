@@ -73,22 +73,22 @@ class Book:
     @cached_property
     def summary(self) -> str:
         """The global summary, bindings included."""
-        return gold.global_summary(self.world, self.voice)
+        return gold.global_summary(self.voice)
 
     @cached_property
     def entities(self) -> list[Entity]:
         """People, guises, places and things with descriptions."""
-        return gold.entities(self.world, self.voice, self.told)
+        return gold.entities(self.voice, self.told)
 
     @cached_property
     def graph(self) -> tuple[list[Node], list[Edge]]:
         """The concept graph: nodes of five types, edges, each with its place."""
-        return gold.graph(self.world, self.voice, self.told)
+        return gold.graph(self.voice, self.told)
 
     @cached_property
     def memory(self) -> Memory:
         """The document memory: outline, core contents, spans that tile the text."""
-        return gold.memory(self.world, self.voice, self.told)
+        return gold.memory(self.voice, self.told)
 
     def session_map(self, chunks: Sequence[Chunk], size: int) -> list[int]:
         """The session of each chunk, where `size` chunks make one."""
@@ -96,7 +96,7 @@ class Book:
 
     def session_summaries(self, windows: Sequence[Sequence[Chunk]]) -> list[str]:
         """One summary a window of chunks, as `text.windows` gives them."""
-        return gold.session_summaries(self.world, self.voice, self.told, windows)
+        return gold.session_summaries(self.voice, self.told, windows)
 
 
 @dataclass(frozen=True)
@@ -184,8 +184,8 @@ def _id(seed: int, language: str, sort: str = "storyworld") -> str:
 
 def _book(world: World, language: str, name: str) -> Book:
     voice = Voice(world, language)
-    told = tell(world, language)
-    questions, claims = ask(world, voice, told, name)
+    told = tell(voice)
+    questions, claims = ask(voice, told, name)
     document = Document(name, told.text, language, {"title": voice.title, "seed": world.seed})
     return Book(document, world, told, tuple(questions), tuple(claims))
 

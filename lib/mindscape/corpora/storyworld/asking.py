@@ -17,7 +17,7 @@ from mindscape.corpora.storyworld import kinds
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.telling import Telling
 from mindscape.corpora.storyworld.voice import Voice, sentence
-from mindscape.corpora.storyworld.world import Binding, Event, World
+from mindscape.corpora.storyworld.world import Binding, Event
 from mindscape.text import Span
 
 # Questions on one event: by name, by trade, by kinship, on a person in disguise.
@@ -27,13 +27,14 @@ OPEN = "{answer}"  # stands in a claim until it is filled in
 HINTED = 0.25  # how often a thing or a place is paraphrased where a question names it
 
 
-def ask(world: World, voice: Voice, told: Telling, doc_id: str) -> tuple[list[Question], list[ClaimPair]]:
+def ask(voice: Voice, told: Telling, doc_id: str) -> tuple[list[Question], list[ClaimPair]]:
     """The questions on a book, and one pair of claims for each, in the same order."""
-    return _Asker(world, voice, told, doc_id).all()
+    return _Asker(voice, told, doc_id).all()
 
 
 class _Asker:
-    def __init__(self, world: World, voice: Voice, told: Telling, doc_id: str):
+    def __init__(self, voice: Voice, told: Telling, doc_id: str):
+        world = voice.world
         self.world, self.voice, self.told, self.doc_id = world, voice, told, doc_id
         self.say, self.kinds = voice.say, voice.words.events.EVENTS
         self.chance = Chance("asking", world.seed, world.knobs, doc_id)

@@ -11,7 +11,7 @@ from typing import Any
 
 from mindscape.corpora.storyworld.telling import Passage, Telling
 from mindscape.corpora.storyworld.voice import Voice, sentence
-from mindscape.corpora.storyworld.world import Event, World
+from mindscape.corpora.storyworld.world import Event
 from mindscape.text import Chunk, Span
 
 
@@ -51,28 +51,28 @@ class Memory:
     chunks: tuple[Span, ...]
 
 
-def global_summary(world: World, voice: Voice) -> str:
+def global_summary(voice: Voice) -> str:
     """The whole book in 100 to 300 words: who is who, what happened, what was found."""
     say = voice.say.SUMMARY
     clues = voice.words.events.CLUES
-    bindings = {kind: [b for b in world.bindings if b.kind == kind] for kind in ("trade", "kin", "guise")}
+    bindings = {kind: [b for b in voice.world.bindings if b.kind == kind] for kind in ("trade", "kin", "guise")}
     people = [
         say["person"].format(name=voice.name(b.person), trade=voice.bare_trade(b.person)) for b in bindings["trade"]
     ]
-    chain = [event for event in world.events if event.slots.get("o") == world.heirloom]
+    chain = [event for event in voice.world.events if event.slots.get("o") == voice.world.heirloom]
     chain.sort(key=lambda event: event.scene)
-    alibis = {event.slots["c"]: event.slots["d"] for event in world.events if event.kind == "alibi"}
+    alibis = {event.slots["c"]: event.slots["d"] for event in voice.world.events if event.kind == "alibi"}
     (liar,) = [c for c, d in alibis.items() if alibis[d] != c]
-    (writer,) = {event.slots["c"] for event in world.events if event.kind == "meal"}
+    (writer,) = {event.slots["c"] for event in voice.world.events if event.kind == "meal"}
     parts = [
         say["opening"].format(title=voice.title),
-        say["cast"].format(town=voice.words.names.TOWNS[world.town], list=voice.list(people)),
+        say["cast"].format(town=voice.words.names.TOWNS[voice.world.town], list=voice.list(people)),
         say["kin"].format(list=voice.list([voice.binding(b) for b in bindings["kin"]])),
         say["guise"].format(list=voice.list([voice.binding(b) for b in bindings["guise"]])),
         say["crime"].format(crime=voice.crime),
-        say["traces"].format(list=voice.list([clues[clue]["about"] for clue in world.crime.clues])),
+        say["traces"].format(list=voice.list([clues[clue]["about"] for clue in voice.world.crime.clues])),
         say["heirloom"].format(
-            o=voice.thing(world.heirloom), a=voice.name(chain[0].slots["a"]), b=voice.name(chain[-1].slots["b"])
+            o=voice.thing(voice.world.heirloom), a=voice.name(chain[0].slots["a"]), b=voice.name(chain[-1].slots["b"])
         ),
         say["hearing"].format(c=voice.name(liar), d=voice.name(alibis[liar])),
         say["journal"].format(c=voice.name(writer)),
@@ -85,7 +85,7 @@ def session_map(chunks: Sequence[Chunk], size: int) -> list[int]:
     return [i // size for i in range(len(chunks))]
 
 
-def session_summaries(world: World, voice: Voice, told: Telling, windows: Sequence[Sequence[Chunk]]) -> list[str]:
+def session_summaries(voice: Voice, told: Telling, windows: Sequence[Sequence[Chunk]]) -> list[str]:
     """What is told in each window of chunks: its events and the bindings that it states, in the order of the text.
 
     An event that begins in one window and ends in the next is told in the first.
@@ -96,9 +96,9 @@ def session_summaries(world: World, voice: Voice, told: Telling, windows: Sequen
     def put(span: Span, fact: str) -> None:
         facts[max(0, bisect_right(starts, span.start) - 1)].append((span.start, fact))
 
-    for event in world.events:
+    for event in voice.world.events:
         put(told.events[event.id][0], voice.fact(event))
-    for binding in world.bindings:
+    for binding in voice.world.bindings:
         for span in told.bindings[binding.id]:
             put(span, voice.binding(binding))
     summary, join = voice.say.SUMMARY["session"], voice.say.FACT_JOIN
@@ -106,47 +106,50 @@ def session_summaries(world: World, voice: Voice, told: Telling, windows: Sequen
     for window, told_here in zip(windows, facts, strict=True):
         if not told_here:  # a window of talk and weather
             at = bisect_right([scene.start for scene in told.scenes], window[0].start) - 1
-            told_here = [(0, _headline(world, voice, told, told.scenes[max(0, at)]))]
+            told_here = [(0, _headline(voice, told, told.scenes[max(0, at)]))]
         found.append(sentence(summary.format(list=join.join(dict.fromkeys(fact for _, fact in sorted(told_here))))))
     return found
 
 
-def _headline(world: World, voice: Voice, told: Telling, passage: Passage) -> str:
+def _headline(voice: Voice, told: Telling, passage: Passage) -> str:
     """When a scene was and who is in it, and where, if the text says so: letters and journals do not."""
-    scene = world.scenes[passage.id]
+    scene = voice.world.scenes[passage.id]
     template = voice.say.SUMMARY["outline_placeless" if scene.form in ("letter", "journal") else "outline"]
-    people = _present(world, voice, told, passage)
+    people = _present(voice, told, passage)
     return template.format(p=voice.place(scene.place), when=voice.when(scene), people=people).rstrip(":： ")
 
 
-def entities(world: World, voice: Voice, told: Telling) -> list[Entity]:
+def entities(voice: Voice, told: Telling) -> list[Entity]:
     """People, guises, places and things that the text names, with what it says of them."""
     join = voice.say.FACT_JOIN
     facts: dict[tuple[str, int], list[str]] = {}
-    for event in sorted(world.events, key=lambda event: told.events[event.id][0].start):
-        for key in _mentioned(world, voice, told, event):
+    for event in sorted(voice.world.events, key=lambda event: told.events[event.id][0].start):
+        for key in _mentioned(voice, told, event):
             facts.setdefault(key, []).append(voice.fact(event))
     found = []
-    for person in world.people:
-        bound = [voice.binding(b) for b in world.bindings if b.person == person.id and b.kind != "guise"]
+    for person in voice.world.people:
+        bound = [voice.binding(b) for b in voice.world.bindings if b.person == person.id and b.kind != "guise"]
         told_of = join.join([*bound, *facts.get(("person", person.id), [])[:4]])
         found.append(Entity(voice.name(person.id), "person", sentence(told_of) + voice.say.STOP))
         if person.guise is not None:
-            (guise,) = [b for b in world.bindings if b.person == person.id and b.kind == "guise"]
+            (guise,) = [b for b in voice.world.bindings if b.person == person.id and b.kind == "guise"]
             told_of = join.join([voice.binding(guise), *facts.get(("guise", person.id), [])[:4]])
             found.append(Entity(voice.guise(person.id), "guise", sentence(told_of) + voice.say.STOP))
-    for kind, count, name in (("place", len(world.places), voice.place), ("thing", len(world.things), voice.thing)):
+    for kind, count, name in (
+        ("place", len(voice.world.places), voice.place),
+        ("thing", len(voice.world.things), voice.thing),
+    ):
         for i in range(count):
             if (kind, i) in facts:
                 found.append(Entity(name(i), kind, sentence(join.join(facts[kind, i][:4])) + voice.say.STOP))
     return found
 
 
-def _said(world: World, voice: Voice, told: Telling, event: Event) -> dict[str, Any]:
+def _said(voice: Voice, told: Telling, event: Event) -> dict[str, Any]:
     """The slots of an event that the book gives: not every letter says where it was, nor every trace whose it is."""
     span = told.events[event.id][0]
     doubtful = {"v": voice.name}
-    if world.scenes[event.scene].form in ("gossip", "letter", "testimony", "journal"):
+    if voice.world.scenes[event.scene].form in ("gossip", "letter", "testimony", "journal"):
         doubtful["p"] = voice.place
 
     def said(slot: str, value: Any) -> bool:
@@ -161,20 +164,20 @@ def _find(text: str, name: str, start: int = 0, end: int | None = None) -> int:
     return min((at for at in places if at >= 0), default=-1)
 
 
-def _present(world: World, voice: Voice, told: Telling, passage: Passage) -> str:
+def _present(voice: Voice, told: Telling, passage: Passage) -> str:
     """The people who are named in a scene."""
-    scene = world.scenes[passage.id]
-    slots = [world.events[i].slots for i in scene.events]
+    scene = voice.world.scenes[passage.id]
+    slots = [voice.world.events[i].slots for i in scene.events]
     people = [scene.c, scene.d, *(it[slot] for it in slots for slot in "abcd" if slot in it)]
     people += [guest for it in slots for guest in it.get("guests", ())]
     names = dict.fromkeys(voice.name(one, scene.guised) for one in people)
     return voice.list([name for name in names if _find(told.text, name, passage.start, passage.end) >= 0])
 
 
-def _mentioned(world: World, voice: Voice, told: Telling, event: Event) -> list[tuple[str, int]]:
+def _mentioned(voice: Voice, told: Telling, event: Event) -> list[tuple[str, int]]:
     """The people, places and things of an event."""
     found = []
-    for slot, value in _said(world, voice, told, event).items():
+    for slot, value in _said(voice, told, event).items():
         if slot in ("a", "b", "c", "d", "v", "w"):
             found.append(("guise" if value in event.guised else "person", value))
         elif slot in ("p", "q"):
@@ -184,7 +187,7 @@ def _mentioned(world: World, voice: Voice, told: Telling, event: Event) -> list[
     return list(dict.fromkeys(found))
 
 
-def graph(world: World, voice: Voice, told: Telling) -> tuple[list[Node], list[Edge]]:
+def graph(voice: Voice, told: Telling) -> tuple[list[Node], list[Edge]]:
     """The concept graph of the whole book, every node and edge with its place in the text."""
     nodes, edges, clues = {}, [], voice.words.events.CLUES
     relations = voice.say.RELATIONS
@@ -198,14 +201,14 @@ def graph(world: World, voice: Voice, told: Telling) -> tuple[list[Node], list[E
             nodes[key] = Node(key, "entity", name, Span(start, start + len(name)))
         return key
 
-    for event in sorted(world.events, key=lambda event: told.events[event.id][0].start):
+    for event in sorted(voice.world.events, key=lambda event: told.events[event.id][0].start):
         first, last = told.events[event.id][0], told.events[event.id][-1]
         span = Span(first.start, last.end)
         kind = {"false": "claim", "alibi": "claim", "alone": "claim", "trace": "concept"}.get(event.kind, "event")
         content = clues[event.slots["clue"]]["about"] if kind == "concept" else voice.fact(event)
         key = f"{kind}{event.id}"
         nodes[key] = Node(key, kind, sentence(content), first)
-        for slot, value in _said(world, voice, told, event).items():
+        for slot, value in _said(voice, told, event).items():
             if slot in relations:
                 sort = "place" if slot in "pq" else "thing" if slot == "o" else "person"
                 if sort == "person" and value in event.guised:
@@ -217,15 +220,15 @@ def graph(world: World, voice: Voice, told: Telling) -> tuple[list[Node], list[E
             number = f"stat{event.id}"
             nodes[number] = Node(number, "stat", voice.number(event.slots["n"]), last)
             edges.append(Edge(number, key, relations["counts"], last))
-    traces = {event.slots["clue"]: event for event in world.events if event.kind == "trace"}
-    for event in world.events:
+    traces = {event.slots["clue"]: event for event in voice.world.events if event.kind == "trace"}
+    for event in voice.world.events:
         span = told.events[event.id][0]
         if event.kind == "false":
             edges.append(Edge(f"claim{event.id}", f"event{event.slots['of']}", relations["contradicts"], span))
         if event.kind == "tie":
             trace = traces[event.slots["clue"]]
             edges.append(Edge(f"concept{trace.id}", f"event{event.id}", relations["fits"], span))
-    for binding in world.bindings:
+    for binding in voice.world.bindings:
         span = told.bindings[binding.id][0]
         person = entity("person", binding.person, span)
         if binding.kind == "kin":
@@ -239,16 +242,16 @@ def graph(world: World, voice: Voice, told: Telling) -> tuple[list[Node], list[E
     return list(nodes.values()), edges
 
 
-def memory(world: World, voice: Voice, told: Telling) -> Memory:
+def memory(voice: Voice, told: Telling) -> Memory:
     """The book as a document memory, a topic for each scene."""
     starts = [0, *(passage.start for passage in told.scenes[1:])]
     ends = [*starts[1:], len(told.text)]
     outline, core = [], []
     for passage in told.scenes:
-        scene = world.scenes[passage.id]
-        outline.append(_headline(world, voice, told, passage))
-        facts = [voice.fact(world.events[i]) for i in scene.events]
-        facts += [voice.binding(world.bindings[i]) for i in scene.bindings]
+        scene = voice.world.scenes[passage.id]
+        outline.append(_headline(voice, told, passage))
+        facts = [voice.fact(voice.world.events[i]) for i in scene.events]
+        facts += [voice.binding(voice.world.bindings[i]) for i in scene.bindings]
         core.append(sentence(voice.say.FACT_JOIN.join(facts)) + voice.say.STOP)
     spans = (Span(start, end) for start, end in zip(starts, ends, strict=True))
     return Memory(tuple(map(sentence, outline)), tuple(core), tuple(spans))

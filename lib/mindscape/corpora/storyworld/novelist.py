@@ -425,8 +425,7 @@ class _Novelist:
         """Take the free scene nearest to the share `where` of the story, or any free one."""
         n = len(self.scenes)
         free = [i for i, scene in enumerate(self.scenes) if scene is None]
-        near = {i: (abs(i - (where or 0) * (n - 1)), i) for i in free}
-        at = self.chance.pick(free) if where is None else min(free, key=near.get)
+        at = self.chance.pick(free) if where is None else min(free, key=lambda i: (abs(i - where * (n - 1)), i))
         day, rest = divmod(at * self.days, n)
         hour = rest * len(names.HOURS) // n
         c, d = (*people, *self.chance.some(self._alive(at, *people), 2))[:2]

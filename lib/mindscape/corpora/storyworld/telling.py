@@ -11,7 +11,7 @@ from typing import Any
 from mindscape.corpora.storyworld import kinds
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import Voice, sentence
-from mindscape.corpora.storyworld.world import Event, Scene, World
+from mindscape.corpora.storyworld.world import Event, Scene
 from mindscape.text import Span
 
 WEIGHTS = {
@@ -53,14 +53,15 @@ class Telling:
     refrains: list[Span] = field(default_factory=list)
 
 
-def tell(world: World, language: str) -> Telling:
+def tell(voice: Voice) -> Telling:
     """The book of a world. The same world gives the same text, always."""
-    return _Narrator(world, language).book()
+    return _Narrator(voice).book()
 
 
 class _Narrator:
-    def __init__(self, world: World, language: str):
-        self.world, self.voice = world, Voice(world, language)
+    def __init__(self, voice: Voice):
+        world, language = voice.world, voice.language
+        self.world, self.voice = world, voice
         self.words = self.voice.words.scenes
         self.chance = Chance("telling", world.seed, world.knobs, world.book, language)
         self.after = next(scene.id for scene in world.scenes if scene.form == "crime")

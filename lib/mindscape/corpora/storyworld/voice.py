@@ -28,7 +28,7 @@ class Voice:
     """Names for what a world holds. Ids in, words out."""
 
     def __init__(self, world: World, language: str):
-        self.world, self.words = world, wording(language)
+        self.world, self.language, self.words = world, language, wording(language)
         self.say = self.words.questions
 
     # ---- people -------------------------------------------------------------------------------------------------

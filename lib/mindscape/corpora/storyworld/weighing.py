@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from mindscape.corpora.storyworld import kinds
 from mindscape.corpora.storyworld.voice import Voice
-from mindscape.corpora.storyworld.world import Event, World
-from mindscape.text import sentences
+from mindscape.corpora.storyworld.world import Event
+from mindscape.text import mentions, sentences
 
 CLAUSE = {"en": r"[.,:?!()]| and ", "zh": r"[。，、：？！（）]|和"}
 POSSESSIVE = {"en": ("{b}'s {relation}", "{relation} of {b}", "{relation} to {b}"), "zh": ("{b}的{relation}",)}
@@ -40,7 +40,7 @@ class Kept:
         return sum(self.right) / stated if stated else float("nan")
 
 
-def bindings(world: World, voice: Voice, summary: str, language: str) -> Kept:
+def bindings(voice: Voice, summary: str) -> Kept:
     """Which trades, kinships and guises the summary states, in the order of `world.bindings`.
 
     A trade or a guise is bound to the nearest name in its clause, or else to the last name before it in its statement;
@@ -49,15 +49,15 @@ def bindings(world: World, voice: Voice, summary: str, language: str) -> Kept:
 
     >>> from mindscape.corpora import storyworld
     >>> book = storyworld.book(1000, tokens=15_000)
-    >>> bindings(book.world, book.voice, book.summary, "en").recall
+    >>> bindings(book.voice, book.summary).recall
     1.0
     """
-    lexicon, gold = _Lexicon(world, voice, language), _gold(world, voice)
-    stated = {found for text in _statements(summary, language) for found in _stated(lexicon, text)}
+    lexicon, gold = _Lexicon(voice), _gold(voice)
+    stated = {found for text in _statements(summary, voice.language) for found in _stated(lexicon, text)}
     return Kept(tuple(found in stated for found in gold), len(stated - set(gold)))
 
 
-def events(world: World, voice: Voice, summary: str, language: str) -> Kept:
+def events(voice: Voice, summary: str) -> Kept:
     """Which events of the log the summary keeps, in the order of those that any scene may hold.
 
     An event is kept where one statement names everyone and everything in it, and has a word in common with a wording of
@@ -66,9 +66,9 @@ def events(world: World, voice: Voice, summary: str, language: str) -> Kept:
     other line of the log (the crime, a testimony, a contest). So a sentence of small talk is wrong, too, and so is one
     that sums up several events.
     """
-    lexicon, gold = _Lexicon(world, voice, language), set(_gold(world, voice))
+    lexicon, gold = _Lexicon(voice), set(_gold(voice))
     right, wrong = {event.id: False for event, _ in lexicon.events}, 0
-    for text in _statements(summary, language):
+    for text in _statements(summary, voice.language):
         held = _keeping(lexicon, text)
         right |= {event.id: True for event, _ in held}
         here = _present(lexicon, text)
@@ -79,28 +79,28 @@ def events(world: World, voice: Voice, summary: str, language: str) -> Kept:
     return Kept(tuple(right.values()), wrong)
 
 
-def entities(world: World, voice: Voice, summary: str, names: Iterable[str]) -> Kept:
+def entities(voice: Voice, summary: str, names: Iterable[str]) -> Kept:
     """Which of the book's people, guises, places and things the summary names; `names` are those of `Book.entities`.
 
     Wrong are given names that people have in other books only.
     """
-    right = tuple(bool(_places(name, summary)) for name in names)
-    own = {voice.name(person.id) for person in world.people}
+    right = tuple(bool(mentions(name, summary)) for name in names)
+    own = {voice.name(person.id) for person in voice.world.people}
     others = {*voice.words.names.WOMEN, *voice.words.names.MEN} - own
-    return Kept(right, sum(bool(_places(name, summary)) for name in others))
+    return Kept(right, sum(bool(mentions(name, summary)) for name in others))
 
 
 class _Lexicon:
     """What a statement about a book is searched for."""
 
-    def __init__(self, world: World, voice: Voice, language: str):
-        self.language = language
+    def __init__(self, voice: Voice):
+        world, self.language = voice.world, voice.language
         self.names = {voice.name(person.id): person.id for person in world.people}
         self.trades = {voice.bare_trade(person.id) for person in world.people}
         self.guises = {voice.guise(person.id) for person in world.people if person.guise is not None}
         self.things = [voice.thing(thing.id) for thing in world.things]
         self.relations = {word for pair in voice.words.names.KIN.values() for word in pair}
-        words = {kind: _words(_wordings(voice, kind), language) for kind in kinds.SLOTS}
+        words = {kind: _words(_wordings(voice, kind), voice.language) for kind in kinds.SLOTS}
         shared = Counter(word for of_kind in words.values() for word in of_kind)
         self.words = {kind: {word for word in words[kind] if shared[word] <= COMMON} for kind in words}
         named = [(event, frozenset(_named(voice, event))) for event in world.events]
@@ -116,31 +116,31 @@ def _statements(summary: str, language: str) -> Iterator[str]:
         yield from re.split("[;；]", summary[span.start : span.end])
 
 
-def _gold(world: World, voice: Voice) -> list[tuple[int, object]]:
+def _gold(voice: Voice) -> list[tuple[int, object]]:
     """Each binding as (person, trade), (person, guise) or (person, (relation, other))."""
     what = {
         "trade": lambda binding: voice.bare_trade(binding.person),
         "guise": lambda binding: voice.guise(binding.person),
         "kin": lambda binding: (voice.relation(binding), binding.other),
     }
-    return [(binding.person, what[binding.kind](binding)) for binding in world.bindings]
+    return [(binding.person, what[binding.kind](binding)) for binding in voice.world.bindings]
 
 
 def _stated(lexicon: _Lexicon, text: str) -> Iterator[tuple[int, object]]:
     """The bindings in a statement, right or wrong."""
-    found = [(at, person) for name, person in lexicon.names.items() for at in _places(name, text)]
+    found = [(at, person) for name, person in lexicon.names.items() for at in mentions(name, text)]
     for what in (*lexicon.trades, *lexicon.guises):
-        for at in _places(what, text):
+        for at in mentions(what, text):
             acts = what in lexicon.guises and any(what in named for event, named in _keeping(lexicon, text))
             person = None if acts else _nearest(found, at, text, lexicon.language)
             if person is not None:
                 yield person, what
     for relation in lexicon.relations:
-        if not _places(relation, text):
+        if not mentions(relation, text):
             continue
         for name, other in lexicon.names.items():
             for form in POSSESSIVE[lexicon.language]:
-                for at in _places(form.format(b=name, relation=relation), text):
+                for at in mentions(form.format(b=name, relation=relation), text):
                     person = _nearest([(i, one) for i, one in found if one != other], at, text, lexicon.language)
                     if person is not None:
                         yield person, (relation, other)
@@ -157,7 +157,7 @@ def _nearest(found: list[tuple[int, int]], at: int, text: str, language: str) ->
 
 
 def _present(lexicon: _Lexicon, text: str) -> set[str]:
-    return {term for term in lexicon.terms if _places(term, text)}
+    return {term for term in lexicon.terms if mentions(term, text)}
 
 
 def _keeping(lexicon: _Lexicon, text: str) -> list[tuple[Event, frozenset[str]]]:
@@ -170,13 +170,6 @@ def _keeping(lexicon: _Lexicon, text: str) -> list[tuple[Event, frozenset[str]]]
         text = re.sub(re.escape(term), " ", text, flags=re.IGNORECASE)
     here = _words([text], lexicon.language)
     return [(event, named) for event, named in present if lexicon.words[event.kind] & here]
-
-
-def _places(term: str, text: str) -> list[int]:
-    if term.lower() not in text.lower():  # quick, for most terms
-        return []
-    edge = r"\b" if term[0].isascii() else ""
-    return [match.start() for match in re.finditer(edge + re.escape(term) + edge, text, re.IGNORECASE)]
 
 
 def _named(voice: Voice, event: Event) -> list[str]:
