@@ -69,14 +69,12 @@ def plan(examples: Sequence[Encoded], tokens: int, seed: int, epoch: int) -> lis
 
 
 def collate(batch: Sequence[Encoded], pad: int) -> dict[str, torch.Tensor]:
-    """Input ids, attention mask and labels, shape (batch, longest), padded on the right."""
+    """Input ids and labels, shape (batch, longest), padded on the right."""
     longest = max(len(one.ids) for one in batch)
     ids = torch.full((len(batch), longest), pad)
-    mask = torch.zeros((len(batch), longest), dtype=torch.long)
     labels = torch.full((len(batch), longest), IGNORED)
     for row, one in enumerate(batch):
         n = len(one.ids)
         ids[row, :n] = torch.tensor(one.ids)
-        mask[row, :n] = 1
         labels[row, n - one.reply : n] = ids[row, n - one.reply : n]
-    return {"input_ids": ids, "attention_mask": mask, "labels": labels}
+    return {"input_ids": ids, "labels": labels}

@@ -15,10 +15,28 @@ from mindscape.errors import InputError
 from mindscape.roles import ROLES, Example
 
 TOKENS = 15_000  # a book's length: short ones, and more of them
+SHARES = {  # of each role from each book: more of what is short and asks for close reading
+    "chunk_summary": 3,
+    "global_summary": 1,
+    "session_summary": 1,
+    "silver_chunks": 3,
+    "silver_nodes": 2,
+    "entities": 3,
+    "edits": 3,
+    "graph_answer": 2,
+    "update": 2,
+    "memory": 2,
+    "reverse_reasoning": 1,
+    "qa": 4,
+    "choice": 6,
+    "claim": 4,
+    "grade": 1,
+    "pairwise": 1,
+}
 
 
 def mixture(
-    seeds: Iterable[int], tokenizer: PreTrainedTokenizerBase, shares: Mapping[str, int], language: str = "en"
+    seeds: Iterable[int], tokenizer: PreTrainedTokenizerBase, shares: Mapping[str, int] = SHARES, language: str = "en"
 ) -> list[Example]:
     """The examples of the books of `seeds`: for each book at most `shares[role]` of each role.
 

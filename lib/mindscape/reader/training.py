@@ -1,7 +1,9 @@
 """Supervised fine-tuning of a causal language model with LoRA, resumable.
 
-For a reply y to a prompt x the loss is the mean over the reply's tokens of -log p(y_t | x, y_<t); the vocabulary's scores
-are computed at those tokens alone. Whatever decides a step (the order of the batches, the learning rate) follows from
+For a reply y of n tokens to a prompt x the loss is n^-1/2 times the sum over its tokens of -log p(y_t | x, y_<t): between
+the mean over all tokens of a batch, to which a choice of one letter is nothing beside an outline, and the mean of the
+replies' means, to which an outline is no more than a letter. The vocabulary's scores are computed at those tokens alone.
+Whatever decides a step (the order of the batches, the learning rate) follows from
 the settings and the number of the step, so a run that was killed goes on from its last checkpoint and ends with the
 same adapter. Runs on a CPU, on a GPU, and on several under `accelerate launch`. Taught in notebook 01_the_reader.
 """
@@ -35,18 +37,18 @@ LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_
 
 @dataclass(frozen=True)
 class Settings:
-    """How to train. `tokens` a batch with padding; `minutes` between checkpoints; `dtype` of the base model
-    is "float32", "bfloat16" or "auto" (bfloat16 on a GPU or a CPU with AMX); the adapter learns in float32.
+    """How to train. `tokens` a batch with padding; `minutes` between checkpoints; `dtype` of the base model and of the
+    products is "float32", "bfloat16" or "auto" (bfloat16 on a GPU or a CPU with AMX); the adapter is kept in float32.
 
     The learning rate rises for `warmup` steps and falls to zero as a cosine over all `steps`.
     """
 
     steps: int = 1000
-    tokens: int = 4096
+    tokens: int = 2048
     rank: int = 16
     alpha: int = 32
-    learning_rate: float = 3e-4
-    warmup: int = 30
+    learning_rate: float = 1e-3
+    warmup: int = 50
     clip: float = 1.0
     dtype: str = "auto"
     checkpointing: bool = False
@@ -70,10 +72,11 @@ class Settings:
 def reply_loss(model: PreTrainedModel, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
     """The summed loss of each row over its reply's tokens, and how many those are; shapes (rows,).
 
-    The head, a third of a small model's work, sees the replies' positions alone.
+    The head, a third of a small model's work, sees the replies' positions alone. No attention mask is needed: the
+    padding stands on the right, where causal attention does not look, and without a mask half the products are spared.
     """
     base = model.get_base_model() if isinstance(model, PeftModel) else model
-    hidden = base.model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).last_hidden_state
+    hidden = base.model(input_ids=batch["input_ids"]).last_hidden_state
     targets = batch["labels"][:, 1:]
     learned = targets != IGNORED
     scores = base.get_output_embeddings()(hidden[:, :-1][learned]).float()
@@ -98,8 +101,9 @@ def train(examples: Sequence[Example], out: str | Path, base: str | Path, settin
         raise InputError("no examples: expected at least one")
     run = digest([asdict(settings), str(base), [one.ids for one in encoded]])
     torch.manual_seed(settings.seed)
+    dtype = placed(settings.dtype, None)[0]
     with quiet():
-        model = AutoModelForCausalLM.from_pretrained(base, dtype=placed(settings.dtype, None)[0])
+        model = AutoModelForCausalLM.from_pretrained(base, dtype=dtype)
     if settings.checkpointing:
         model.gradient_checkpointing_enable()
     lora = LoraConfig(r=settings.rank, lora_alpha=settings.alpha, target_modules=LINEAR, task_type="CAUSAL_LM")
@@ -110,15 +114,18 @@ def train(examples: Sequence[Example], out: str | Path, base: str | Path, settin
     first = _resume(out, run, model, optimizer)
     model.to(accelerator.device).train()
     _to(optimizer, accelerator.device)
+    usual = sum(one.reply**0.5 for one in encoded) / len(plan(encoded, settings.tokens, settings.seed, 0))
     clock = saved = time.monotonic()
     for step, batch in _steps(encoded, settings, first):
         for group in optimizer.param_groups:
             group["lr"] = settings.rate(step)
         mine = batch[accelerator.process_index :: accelerator.num_processes]
         rows = {k: v.to(accelerator.device) for k, v in collate(mine or batch[:1], tokenizer.eos_token_id).items()}
-        total, counts = reply_loss(model, rows)
-        # Each process's share of the batch's mean; a process without rows of its own counts nothing.
-        loss = total.sum() / sum(one.reply for one in batch) * bool(mine)
+        with torch.autocast(accelerator.device.type, torch.bfloat16, enabled=dtype == torch.bfloat16):
+            total, counts = reply_loss(model, rows)
+        # Over a usual batch's weight, so that a reply counts the same in whatever batch it is; a process without rows
+        # of its own counts nothing.
+        loss = (total / counts**0.5).sum() / usual * bool(mine)
         loss.backward()
         for weights in learned:
             weights.grad = accelerator.reduce(weights.grad, "sum")
