@@ -346,21 +346,24 @@ def test_a_recording_is_of_one_model(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["gpt-4o", "", "hf:", "hf: ", "openai:", "replay:", "Embedded", "hf", "llama:x", "embedded:x", None]
+    "name",
+    ["gpt-4o", "", "hf:", "hf: ", "openai:", "replay:", "Embedded", "hf", "llama:x", "embedded:x", "smollm2:x", None],
 )
 def test_unknown_strings_list_the_valid_forms(name):
-    with pytest.raises(InputError, match='expected "embedded", "hf:NAME_OR_FOLDER", "openai:MODEL" or "replay:PATH"'):
+    with pytest.raises(
+        InputError, match='expected "embedded", "smollm2", "hf:NAME_OR_FOLDER", "openai:MODEL" or "replay:PATH"'
+    ):
         llm.load(name)
 
 
 @pytest.mark.parametrize(
     ("name", "option", "takes"),
     [
-        ("embedded", "timeout", "batch_size, batch_tokens, device, dtype"),
-        ("embedded", "name", "batch_size, batch_tokens, device, dtype"),
-        ("hf:somewhere", "base_url", "batch_size, batch_tokens, device, dtype"),
+        ("embedded", "timeout", "adapter, batch_size, batch_tokens, device, dtype"),
+        ("embedded", "name", "adapter, batch_size, batch_tokens, device, dtype"),
+        ("hf:somewhere", "base_url", "adapter, batch_size, batch_tokens, device, dtype"),
         ("openai:x", "dtype", "base_url, concurrency, retries, timeout, total_timeout"),
-        ("hf:somewhere", "source", "batch_size, batch_tokens, device, dtype"),
+        ("hf:somewhere", "source", "adapter, batch_size, batch_tokens, device, dtype"),
         ("replay:absent.jsonl", "dtype", "none"),
         ("replay:absent.jsonl", "path", "none"),
     ],

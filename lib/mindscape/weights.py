@@ -3,12 +3,15 @@
 Behind notebooks 00 and 10. It loads no model itself: `mindscape.llm` and `mindscape.encoders` do.
 """
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import torch
+from peft import PeftModel
 from torch import nn
-from transformers import PretrainedConfig
+from transformers import PretrainedConfig, PreTrainedModel
 from transformers.utils import logging
 
 from mindscape.errors import InputError
@@ -44,6 +47,24 @@ def quiet() -> Iterator[None]:
     finally:
         if shown:
             logging.enable_progress_bar()
+
+
+def merged(model: PreTrainedModel, adapter: str | Path) -> PreTrainedModel:
+    """The model with a LoRA adapter added to its weights: W + (alpha / r) B A for each matrix that it learned.
+
+    Raises InputError where the folder holds no adapter, or one of a model of another shape.
+
+    >>> merged(model, "data/adapters/reader")                                            # doctest: +SKIP
+    """
+    if not (Path(adapter) / "adapter_config.json").is_file():
+        raise InputError(f"adapter={str(adapter)!r}: expected a folder with adapter_config.json and its weights")
+    try:
+        with warnings.catch_warnings(category=FutureWarning, action="ignore"):  # peft asks transformers by an old name
+            return PeftModel.from_pretrained(model, str(adapter)).merge_and_unload()
+    except (RuntimeError, ValueError, OSError) as error:
+        raise InputError(
+            f"adapter={str(adapter)!r} does not fit the model: {' '.join(str(error).split()):.300}"
+        ) from error
 
 
 def fingerprint(model: nn.Module, config: PretrainedConfig, *settings) -> str:

@@ -1,12 +1,14 @@
 """Language models behind short strings: one protocol, whatever answers.
 
-    "embedded"              SmolLM2-135M-Instruct, on this machine; comes with the kit's assets, needs no key
+    "embedded"              the reader: SmolLM2-135M-Instruct with the kit's adapter, on this machine, without a key
+    "smollm2"               the same model as it comes, without the adapter
     "hf:NAME_OR_FOLDER"     any causal language model of transformers, on this machine
     "openai:MODEL"          any server that speaks OpenAI's protocol: OPENAI_BASE_URL, OPENAI_API_KEY
     "replay:PATH"           replies recorded earlier with `load(..., record=PATH)`
 
 Every model has `complete`, `chat`, `score` and `count_tokens` (the protocol `LLM`), a `ledger` and an `estimate`;
-replies are cached on disk. Taught in notebooks 00 and 10. This package does not serve models, train them, or stream.
+replies are cached on disk. Taught in notebooks 00 and 10, the reader in 01. This package does not serve models, train
+them, or stream.
 """
 
 import inspect
@@ -27,16 +29,25 @@ __all__ = [
     "Sampling", "Schema", "Score", "Tags", "Text", "Tool", "ToolCall", "load",
 ]  # fmt: skip
 
-FORMS = '"embedded", "hf:NAME_OR_FOLDER", "openai:MODEL" or "replay:PATH"'
+READER = paths.data("adapters", "reader")
+FORMS = '"embedded", "smollm2", "hf:NAME_OR_FOLDER", "openai:MODEL" or "replay:PATH"'
 
 
 def _embedded(_: str, /, **options: Any) -> Backend:
+    return _ours("embedded", {"adapter": READER, **options})
+
+
+def _smollm2(_: str, /, **options: Any) -> Backend:
+    return _ours("smollm2", options)
+
+
+def _ours(name: str, options: dict[str, Any]) -> Backend:
     from mindscape import assets
     from mindscape.llm import local
 
-    _known(options, local.load, "embedded")
+    _known(options, local.load, name)
     # fp32 unless asked otherwise: the notebooks' stored outputs must not depend on the reader's CPU.
-    return local.load(assets.language_model(), "embedded", **{"dtype": "float32", **options})
+    return local.load(assets.language_model(), name, **{"dtype": "float32", **options})
 
 
 def _hf(source: str, /, **options: Any) -> Backend:
@@ -69,7 +80,9 @@ def _known(options: dict[str, Any], backend: Callable[..., Backend], model: str)
             raise InputError(f"llm={model!r} has no option {option!r}: expected {', '.join(known) or 'none'}")
 
 
-BACKENDS: dict[str, Callable[..., Backend]] = {"embedded": _embedded, "hf": _hf, "openai": _openai, "replay": _replay}
+BACKENDS: dict[str, Callable[..., Backend]] = {
+    "embedded": _embedded, "smollm2": _smollm2, "hf": _hf, "openai": _openai, "replay": _replay,
+}  # fmt: skip
 
 
 def load(
@@ -83,22 +96,23 @@ def load(
     """The model that a short string names.
 
     `ledger`: share one among several models, or give it a cap. `cache=False` asks anew each time. `record`: a JSONL
-    file of one model, to which questions and replies are appended, for `replay:PATH`. Other options go to the backend: `dtype`,
-    `device`, `batch_size`, `batch_tokens` to a local model (`mindscape.llm.local.load`), `base_url`, `concurrency`,
-    `timeout`, `total_timeout`, `retries` to a server (`mindscape.llm.endpoint.Endpoint`). `dtype` is "float32" for
-    "embedded", so that it writes the same on every machine, and "auto" for "hf:...".
+    file of one model, to which questions and replies are appended, for `replay:PATH`. Other options go to the backend:
+    `adapter` (a LoRA adapter's folder), `dtype`, `device`, `batch_size`, `batch_tokens` to a local model
+    (`mindscape.llm.local.load`), `base_url`, `concurrency`, `timeout`, `total_timeout`, `retries` to a server
+    (`mindscape.llm.endpoint.Endpoint`). `dtype` is "float32" for "embedded" and "smollm2", so that they write the same
+    on every machine, and "auto" for "hf:...".
 
     Raises InputError for a string of another form and for an option that the backend does not have, LLMError if the
     model cannot be had.
 
-    >>> load("gpt-4o")
+    >>> load("gpt-4o")                                              # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    mindscape.errors.InputError: llm='gpt-4o': expected "embedded", "hf:NAME_OR_FOLDER", "openai:MODEL" or "replay:PATH"
+    mindscape.errors.InputError: llm='gpt-4o': expected "embedded", "smollm2", "hf:NAME_OR_FOLDER", ...
     """
     kind, _, source = str(model).partition(":")
     source = source.strip()
-    if kind not in BACKENDS or (kind == "embedded") != (not source):
+    if kind not in BACKENDS or (kind in ("embedded", "smollm2")) != (not source):
         raise InputError(f"llm={model!r}: expected {FORMS}")
     backend = BACKENDS[kind](source, **options)
     store = Store(paths.cache() / "replies.sqlite") if cache and kind != "replay" else None

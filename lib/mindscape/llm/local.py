@@ -44,6 +44,7 @@ def load(
     source: str | Path,
     name: str,
     *,
+    adapter: str | Path | None = None,
     dtype: str = "auto",
     device: str | None = None,
     batch_size: int = 8,
@@ -51,17 +52,22 @@ def load(
 ) -> "Local":
     """The model in a folder, or by its name on the hub if there is a network.
 
+    `adapter`: the folder of a LoRA adapter, which is added to the weights; the name then tells it.
+
     `dtype`: "float32", "bfloat16", "float16", or "auto": bfloat16 on a GPU or a CPU with AMX, else float32. `device`
-    defaults to the GPU if there is one. Raises LLMError if the model cannot be loaded, InputError for an unknown dtype.
+    defaults to the GPU if there is one. Raises LLMError if the model cannot be loaded, InputError for an unknown dtype
+    and for a folder that holds no adapter of this model.
     """
     precision, device = weights.placed(dtype, device)
     try:
         with weights.quiet():
             tokenizer = AutoTokenizer.from_pretrained(source)
-            model = AutoModelForCausalLM.from_pretrained(source, dtype=precision)
+            model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32 if adapter else precision)
     except (OSError, ValueError, KeyError) as error:
         why = " ".join(str(error).split())
         raise LLMError(f"cannot load {name}: expected a folder or a name on the hub: {why:.300}") from error
+    if adapter:  # added in float32: the sum of both, not each, is rounded to the precision
+        model = weights.merged(model, adapter).to(precision)
     return Local(model.to(device).eval(), tokenizer, name, batch_size=batch_size, batch_tokens=batch_tokens)
 
 

@@ -150,19 +150,24 @@ def _choice(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> I
         yield slots, LETTERS[options.index(question.answer)]
 
 
-def _claim(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], Verdict]]:
+def claim_pairs(
+    book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase
+) -> Iterator[tuple[dict[str, str], str, Verdict, str, Verdict]]:
+    """Passages; a true claim on them and its verdict; the same claim made false and its verdict."""
     join, stop = book.voice.say.FACT_JOIN, book.voice.say.STOP
     for question, pair, context in _contexts(book, chance, tokenizer, 2 * CLAIMS):
         facts = passages.supporting(book, question)
         contrary = CONTRARY[book.document.language].format(wrong=wrong_answer(question, pair), right=question.answer)
-        verdicts = [
-            (pair.true, Verdict(explanation=sentence(join.join(facts)) + stop, answer="TRUE")),
-            (pair.false, Verdict(explanation=sentence(join.join([*facts, contrary])) + stop, answer="FALSE")),
-        ]
-        if len(tokenizer.encode(verdicts[1][1].explanation)) > LONGEST:
-            continue
-        claim, verdict = chance.pick(verdicts)
-        yield {"context": context, "claim": claim}, verdict
+        true = Verdict(explanation=sentence(join.join(facts)) + stop, answer="TRUE")
+        false = Verdict(explanation=sentence(join.join([*facts, contrary])) + stop, answer="FALSE")
+        if len(tokenizer.encode(false.explanation)) <= LONGEST:
+            yield {"context": context}, pair.true, true, pair.false, false
+
+
+def _claim(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], Verdict]]:
+    for context, true, yes, false, no in claim_pairs(book, chance, tokenizer):
+        claim, verdict = chance.pick([(true, yes), (false, no)])
+        yield {**context, "claim": claim}, verdict
 
 
 def wrong_answer(question: Question, pair: ClaimPair) -> str:

@@ -1,0 +1,224 @@
+"""How well a reply of a role agrees with the gold: a score from 0 to 1 for each of a few names, per reply.
+
+A reply that cannot be read scores 0. A score is NaN where there is nothing to score (a summary whose gold binds nobody, a
+graph without edges on either side). Taught in notebook 01_the_reader.
+"""
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from mindscape.corpora.storyworld import Book, weighing
+from mindscape.metrics import exact_match, rouge_l, token_f1
+from mindscape.roles.edits import AddEdge, AddNode, EditNode, Edits, Operation
+from mindscape.roles.memory import DocumentMemory, Extracted
+from mindscape.text import Document, locate
+
+ALIKE = 0.5  # token F1 from which the contents of two nodes are taken for the same
+NEAR = 20  # characters by which a border may miss
+
+
+def f1(gold: Collection, found: Collection) -> float:
+    """The F1 of two sets; 1 where both are empty.
+
+    >>> f1({1, 2}, {2, 3}), f1([], [])
+    (0.5, 1.0)
+    """
+    gold, found = set(gold), set(found)
+    return 2 * len(gold & found) / (len(gold) + len(found)) if gold or found else 1.0
+
+
+def indices_f1(gold: Sequence[int], found: Sequence[int]) -> float:
+    """The F1 of two lists of indices in which [-1] is none.
+
+    >>> indices_f1([-1], [-1]), indices_f1([0, 2], [2])
+    (1.0, 0.6666666666666666)
+    """
+    return f1(set(gold) - {-1}, set(found) - {-1})
+
+
+def node_and_edge_f1(gold: Edits, found: Edits) -> tuple[float, float]:
+    """F1 of the operations on nodes, and of the added edges, matched one to one.
+
+    Two added nodes are the same if their types are and their contents share half of their words; two edits if their ids
+    are and the contents share half; two deletions if their ids are. Two edges are the same if their relations are, and
+    the nodes at both ends are the same or have the same id. NaN for edges where neither side adds one.
+
+    >>> gold = Edits.model_validate({"operations": [{"op": "delete_node", "id": "oath_of_ivo"}]})
+    >>> node_and_edge_f1(gold, Edits(operations=[]))
+    (0.0, nan)
+    """
+    nodes = [[op for op in edits.operations if not isinstance(op, AddEdge)] for edits in (gold, found)]
+    edges = [[op for op in edits.operations if isinstance(op, AddEdge)] for edits in (gold, found)]
+    pairs = _matched(*nodes)
+    same = {nodes[1][j].id: nodes[0][i].id for i, j in pairs if isinstance(nodes[1][j], AddNode)}
+    ends = [
+        {(names.get(e.source, e.source), names.get(e.target, e.target), e.relation.lower()) for e in some}
+        for names, some in zip(({}, same), edges, strict=True)
+    ]
+    sizes = len(nodes[0]) + len(nodes[1])
+    return 2 * len(pairs) / sizes if sizes else 1.0, f1(*ends) if any(ends) else math.nan
+
+
+def _matched(gold: Sequence[Operation], found: Sequence[Operation]) -> list[tuple[int, int]]:
+    """The likest pairs first, each operation in one of them."""
+    likeness = {(i, j): _likeness(a, b) for i, a in enumerate(gold) for j, b in enumerate(found)}
+    pairs: list[tuple[int, int]] = []
+    for i, j in sorted(likeness, key=lambda pair: -likeness[pair]):
+        free = all(i != a and j != b for a, b in pairs)
+        if free and likeness[i, j] >= ALIKE:
+            pairs.append((i, j))
+    return pairs
+
+
+def _likeness(a: Operation, b: Operation) -> float:
+    if a.op != b.op or (isinstance(a, AddNode) and a.type != b.type):
+        return 0.0
+    if not isinstance(a, AddNode) and a.id != b.id:
+        return 0.0
+    if isinstance(a, AddNode | EditNode):
+        language = "en" if a.content.isascii() else "zh"
+        return token_f1(b.content, a.content, language) if b.content.strip() else 0.0
+    return 1.0
+
+
+def located(quotes: Sequence[str], text: str) -> float:
+    """The share of quotes that `locate` finds in a text; NaN for none.
+
+    >>> located(["It rained", "It snowed all night on the hill"], "It rained. Ivo went home.")
+    0.5
+    """
+    document = Document("shown", text)
+    return (
+        sum(bool(q.strip()) and locate(q, document) is not None for q in quotes) / len(quotes) if quotes else math.nan
+    )
+
+
+def borders(memory: DocumentMemory | Extracted, text: str) -> list[int]:
+    """Where the second chunk of a memory begins, the third and so on: the places of their first words, where found."""
+    document, found, near = Document("shown", text), [], 0
+    for scenario in memory.scenario:
+        head = scenario.ends[0]
+        place = locate(head, document, near) if head else None
+        if place:
+            near = place.start
+            found.append(near)
+    return found[1:]
+
+
+def border_f1(gold: Sequence[int], found: Sequence[int]) -> float:
+    """The F1 of borders, each found one matched to at most one of gold that is `NEAR`; NaN where there are none.
+
+    >>> border_f1([100, 400], [95, 380, 700])
+    0.8
+    """
+    free, right = sorted(gold), 0
+    for place in sorted(found):
+        hit = next((one for one in free if abs(one - place) <= NEAR), None)
+        if hit is not None:
+            free.remove(hit)
+            right += 1
+    return 2 * right / (len(gold) + len(found)) if gold or found else math.nan
+
+
+def _kept(gold: weighing.Kept, found: weighing.Kept) -> float:
+    """Of what the gold keeps, the share that the reply keeps, too."""
+    asked = [right for wanted, right in zip(gold.right, found.right, strict=True) if wanted]
+    return sum(asked) / len(asked) if asked else math.nan
+
+
+def _summary(book: Book, slots: Mapping[str, str], gold: str, found: str) -> dict[str, float]:
+    return {
+        "binding_recall": _kept(weighing.bindings(book.voice, gold), weighing.bindings(book.voice, found)),
+        "event_recall": _kept(weighing.events(book.voice, gold), weighing.events(book.voice, found)),
+    }
+
+
+def _indices(book: Book, slots: Mapping[str, str], gold: list[int], found: list[int]) -> dict[str, float]:
+    return {"f1": indices_f1(gold, found)}
+
+
+def _entities(book: Book, slots: Mapping[str, str], gold: list[dict], found: list[dict]) -> dict[str, float]:
+    return {"f1": f1(*({one["name"].lower() for one in some} for some in (gold, found)))}
+
+
+def _edits(book: Book, slots: Mapping[str, str], gold: Edits, found: Edits) -> dict[str, float]:
+    nodes, edges = node_and_edge_f1(gold, found)
+    quotes = [op.src for op in found.operations if isinstance(op, AddNode | AddEdge)]
+    return {"node_f1": nodes, "edge_f1": edges, "quote_located": located(quotes, slots["block_text"])}
+
+
+def _graph_answer(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -> dict[str, float]:
+    right = exact_match(found.answer, gold.answer, book.document.language) if found.answer.strip() else 0.0
+    return {"accuracy": right, "cited_f1": f1(gold.cited_nodes, found.cited_nodes)}
+
+
+def _update(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -> dict[str, float]:
+    return {"action_accuracy": float(gold.action == found.action)}
+
+
+def _memory(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -> dict[str, float]:
+    text = slots["document"]
+    return {
+        "boundary_f1": border_f1(borders(gold, text), borders(found, text)),
+        "ends_located": located([end for one in found.scenario for end in one.ends if end], text),
+    }
+
+
+def _words(book: Book, slots: Mapping[str, str], gold: str, found: str) -> dict[str, float]:
+    return {"rouge_l": rouge_l(found, gold, book.document.language)}
+
+
+def _phrase(book: Book, slots: Mapping[str, str], gold: str, found: str) -> dict[str, float]:
+    return {"f1": token_f1(found, gold, book.document.language)}
+
+
+def _same(book: Book, slots: Mapping[str, str], gold: str, found: str) -> dict[str, float]:
+    return {"accuracy": float(gold == found)}
+
+
+def _claim(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -> dict[str, float]:
+    return {"accuracy": float(gold.answer == found.answer)}
+
+
+def _grade(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -> dict[str, float]:
+    return {"accuracy": float(gold.correct == found.correct)}
+
+
+def _pairwise(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -> dict[str, float]:
+    return {"accuracy": float(gold.Overall.Winner == found.Overall.Winner)}
+
+
+# By role: a function of the book, what the prompt showed, the gold value and the value of the reply.
+SCORES: dict[str, Callable[[Book, Mapping[str, str], Any, Any], dict[str, float]]] = {
+    "chunk_summary": _summary,
+    "global_summary": _summary,
+    "session_summary": _summary,
+    "silver_chunks": _indices,
+    "silver_nodes": _indices,
+    "entities": _entities,
+    "edits": _edits,
+    "graph_answer": _graph_answer,
+    "update": _update,
+    "memory": _memory,
+    "reverse_reasoning": _words,
+    "qa": _phrase,
+    "choice": _same,
+    "claim": _claim,
+    "grade": _grade,
+    "pairwise": _pairwise,
+}
+
+
+def score(role: str, book: Book, slots: Mapping[str, str], gold: Any, found: Any | None) -> dict[str, float]:
+    """The scores of a reply's value, or of None where it could not be read.
+
+    >>> from mindscape.corpora import storyworld
+    >>> book = storyworld.book(1000, tokens=15_000)
+    >>> score("silver_chunks", book, {}, [0, 2], [0]), score("silver_chunks", book, {}, [0, 2], None)
+    ({'f1': 0.6666666666666666}, {'f1': 0.0})
+    """
+    if found is None:
+        best = SCORES[role](book, slots, gold, gold)
+        return {name: value if math.isnan(value) else 0.0 for name, value in best.items()}
+    return SCORES[role](book, slots, gold, found)

@@ -1,0 +1,117 @@
+"""Scores of the roles' replies: gold agrees with itself, and small cases worked out by hand."""
+
+import math
+from itertools import islice
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mindscape.corpora import storyworld
+from mindscape.corpora.storyworld.chance import Chance
+from mindscape.roles import ROLES
+from mindscape.roles.edits import Edits
+from mindscape.roles.memory import Extracted
+from mindscape.roles.scores import SCORES, border_f1, borders, f1, indices_f1, located, node_and_edge_f1, score
+
+
+@pytest.fixture(scope="module", params=["en", "zh"])
+def book(request):
+    return storyworld.book(1003, tokens=15_000, language=request.param)
+
+
+@pytest.mark.parametrize("name", ROLES)
+def test_gold_agrees_with_itself_and_silence_with_nothing(book, tokenizer, name):
+    asked = list(islice(ROLES[name].gold(book, Chance(name), tokenizer), 3))
+    assert asked
+    for slots, value in asked:
+        best, worst = score(name, book, slots, value, value), score(name, book, slots, value, None)
+        assert set(best) == set(worst)
+        for key, number in best.items():
+            assert math.isnan(number) == math.isnan(worst[key])
+            assert math.isnan(number) or (number, worst[key]) == (1.0, 0.0), key
+    assert set(SCORES) == set(ROLES)
+
+
+sets = st.sets(st.integers(0, 12))
+
+
+@given(sets, sets)
+def test_f1_is_the_harmonic_mean(gold, found):
+    both = len(gold & found)
+    if both:
+        precision, recall = both / len(found), both / len(gold)
+        assert f1(gold, found) == pytest.approx(2 * precision * recall / (precision + recall))
+    else:
+        assert f1(gold, found) == float(not gold and not found)
+    assert indices_f1(sorted(gold) or [-1], sorted(found) or [-1]) == f1(gold, found)
+
+
+def edits(*operations):
+    return Edits.model_validate({"operations": operations})
+
+
+def node(id, content, type="event"):
+    return {"op": "add_node", "id": id, "type": type, "content": content, "src": "x"}
+
+
+def edge(source, target, relation="tells"):
+    return {"op": "add_edge", "source": source, "target": target, "relation": relation, "src": "x"}
+
+
+GOLD = edits(node("sale", "Ivo sold the old lamp"), node("ivo", "Ivo", "entity"), edge("sale", "ivo", "by"))
+
+
+@pytest.mark.parametrize(
+    "found, nodes, edges",
+    [
+        # other ids for the same nodes, and edges that go by them
+        (edits(node("s", "Ivo sold a lamp"), node("i", "Ivo", "entity"), edge("s", "i", "By")), 1.0, 1.0),
+        (edits(node("s", "Ivo sold a lamp"), node("i", "Ivo", "claim"), edge("s", "i", "by")), 0.5, 0.0),
+        (edits(node("s", "the baker wept all night")), 0.0, 0.0),
+        (edits(node("sale", "Ivo sold the lamp"), edge("sale", "ivo", "by")), 2 / 3, 1.0),
+        (edits(node("a", "Ivo sold the lamp"), node("b", "Ivo sold the lamp")), 0.5, 0.0),  # one of two is too many
+        (edits(), 0.0, 0.0),
+    ],
+)
+def test_nodes_are_matched_by_content_and_edges_by_their_ends(found, nodes, edges):
+    assert node_and_edge_f1(GOLD, found) == (pytest.approx(nodes), pytest.approx(edges))
+
+
+def test_edits_and_deletions_go_by_id():
+    gold = edits({"op": "edit_node", "id": "ivo", "content": "Ivo is the weaver"}, {"op": "delete_node", "id": "oath"})
+    found = edits({"op": "edit_node", "id": "ann", "content": "Ivo is the weaver"}, {"op": "delete_node", "id": "oath"})
+    assert node_and_edge_f1(gold, gold)[0] == 1
+    assert node_and_edge_f1(gold, found)[0] == 0.5
+    assert node_and_edge_f1(edits(), edits())[0] == 1
+    assert math.isnan(node_and_edge_f1(edits(), edits())[1])
+
+
+def test_quotes_and_borders():
+    text = "It rained all day on the hill. " + "Ivo mended the net by the door. " * 3 + "Ann went home at dusk."
+    assert located(["It rained all day", "Ann went home", "nobody ever said anything like that"], text) == 2 / 3
+    assert math.isnan(located([], text))
+    scenario = [
+        {"chunk": "It rained [MASK] hill.", "core": "Rain."},
+        {"chunk": "Ivo mended [MASK] door.", "core": "Ivo."},
+        {"chunk": "Ann went [MASK] dusk.", "core": "Ann."},
+    ]
+    memory = Extracted(outline=["a", "b", "c"], scenario=scenario)
+    assert borders(memory, text) == [text.index("Ivo"), text.index("Ann")]
+
+
+places = st.lists(st.integers(0, 3000), max_size=6, unique=True)
+
+
+@given(places, places)
+def test_borders_found_are_counted_once(gold, found):
+    number = border_f1(gold, found)
+    if not gold and not found:
+        assert math.isnan(number)
+        return
+    assert 0 <= number <= 1
+    if gold:
+        assert border_f1(gold, gold) == 1
+        assert border_f1(gold, [place + 5 for place in gold] * 2) <= 1
+    far = [place + 10_000 for place in found]
+    assert border_f1(gold, far) == 0

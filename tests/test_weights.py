@@ -1,0 +1,71 @@
+"""Adapters: added to a model's weights, refused where they do not fit."""
+
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM, LlamaConfig
+
+from mindscape import llm
+from mindscape.errors import InputError
+from mindscape.llm import local
+from mindscape.weights import merged
+
+
+def tiny(folder, tokenizer, width=32):
+    sizes = {"intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2}
+    config = LlamaConfig(hidden_size=width, **sizes, vocab_size=len(tokenizer), initializer_range=0.3)
+    torch.manual_seed(0)
+    AutoModelForCausalLM.from_config(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory, tokenizer):
+    return tiny(tmp_path_factory.mktemp("base"), tokenizer)
+
+
+@pytest.fixture(scope="module")
+def adapter(tmp_path_factory, base):
+    """An adapter that changes what the model says, and the model with it, as peft runs it."""
+    folder = tmp_path_factory.mktemp("adapter")
+    model = get_peft_model(
+        AutoModelForCausalLM.from_pretrained(base), LoraConfig(r=2, target_modules=["q_proj", "up_proj"])
+    )
+    with torch.no_grad():
+        for name, weights in model.named_parameters():
+            if "lora_B" in name:
+                weights.normal_(std=0.5)
+    model.save_pretrained(folder)
+    return folder, model.eval()
+
+
+def test_merged_is_what_peft_computes(base, adapter):
+    folder, beside = adapter
+    ids = torch.tensor([[5, 17, 300, 4]])
+    with torch.inference_mode():
+        plain = AutoModelForCausalLM.from_pretrained(base)
+        alone = plain(ids).logits
+        added = merged(plain, folder)(ids).logits
+        torch.testing.assert_close(added, beside(ids).logits, rtol=1e-4, atol=1e-4)
+    assert not torch.allclose(added, alone, atol=1e-2)
+
+
+def test_the_sum_is_rounded_not_the_parts(base, adapter):
+    whole = local.load(base, "x", adapter=adapter[0], dtype="float32").model.state_dict()
+    half = local.load(base, "x", adapter=adapter[0], dtype="bfloat16").model.state_dict()
+    assert set(whole) == set(half)
+    assert all(torch.equal(half[name], weights.to(torch.bfloat16)) for name, weights in whole.items())
+
+
+def test_another_adapter_is_another_model(base, adapter):
+    plain, tuned = (llm.load(f"hf:{base}", dtype="float32", **more) for more in ({}, {"adapter": adapter[0]}))
+    assert plain.fingerprint != tuned.fingerprint
+
+
+def test_what_is_no_adapter_of_this_model_is_refused(base, adapter, tokenizer, tmp_path):
+    with pytest.raises(InputError, match="expected a folder with adapter_config.json"):
+        local.load(base, "x", adapter=tmp_path)
+    other = tiny(tmp_path / "other", tokenizer, width=64)
+    with pytest.raises(InputError, match="does not fit the model"):
+        local.load(other, "x", adapter=adapter[0])
