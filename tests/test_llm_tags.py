@@ -1,16 +1,20 @@
 """Replies in tags: what is rendered is parsed again, what is nearly right is mended by name, decoding is held to it."""
 
-from typing import Literal
+from itertools import islice
+from typing import Annotated, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from llguidance import LLMatcher
-from pydantic import BaseModel
+from llguidance.hf import from_tokenizer
+from pydantic import BaseModel, Field
 
 from mindscape import llm as models
+from mindscape.corpora import storyworld
 from mindscape.llm.schema import read
-from mindscape.llm.tags import Tags, Text
+from mindscape.llm.tags import Needs, Tags, Text
+from mindscape.roles import ROLES
 
 
 class Scenario(BaseModel):
@@ -73,6 +77,64 @@ def test_what_is_not_there_is_named(text, said):
         read(text, Tags(Update))
 
 
+class Step(BaseModel):
+    names: list[str] = Field(min_length=1)
+    code: str = Field(pattern=r"^[a-z]+\[X\][0-9]$")
+    action: Annotated[Literal["STOP", "GO", "TURN"], Needs({"GO": ("where", "when"), "TURN": ("where",)})]
+    where: str = ""
+    when: str = ""
+
+
+FRAME = "<names>\n- Ivo\n</names>\n<code>ab[X]7</code>\n"
+
+
+@pytest.mark.parametrize(
+    "text, fits",
+    [
+        (FRAME + "<action>STOP</action>", True),
+        (FRAME + "<action>TURN</action>\n<where>left</where>", True),
+        (FRAME + "<action>GO</action>\n<where>on</where>\n<when>now</when>", True),
+        (FRAME + "<action>GO</action>\n<where>on</where>", False),
+        (FRAME + "<action>STOP</action>\n<where>on</where>", False),
+        (FRAME.replace("- Ivo\n", "") + "<action>STOP</action>", False),
+        (FRAME.replace("[X]", "") + "<action>STOP</action>", False),
+    ],
+)
+def test_the_grammar_keeps_patterns_and_what_a_choice_needs(tokenizer, vocabulary, text, fits):
+    assert accepts(Tags(Step), tokenizer.encode(text), vocabulary) == fits
+
+
+@pytest.fixture(scope="module")
+def vocabulary(tokenizer):
+    return from_tokenizer(tokenizer)
+
+
+def accepts(form, tokens, vocabulary):
+    matcher = LLMatcher(vocabulary, LLMatcher.grammar_from_lark(form.lark()))
+    return matcher.try_consume_tokens(tokens) == len(tokens) and matcher.is_accepting()
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("name", [name for name, role in ROLES.items() if isinstance(role.form, Tags)])
+def test_the_grammars_of_the_roles_take_their_gold(tokenizer, vocabulary, name, language):
+    book = storyworld.book(1004, tokens=15_000, language=language)
+    examples = list(islice(ROLES[name].examples(book, tokenizer), 6))
+    assert examples
+    assert all(accepts(ROLES[name].form, tokenizer.encode(example.reply), vocabulary) for example in examples)
+
+
+def test_a_bare_text_before_another_field_is_refused():
+    class Inner(BaseModel):
+        core: Text
+        chunk: str
+
+    class Wrong(BaseModel):
+        scenario: list[Inner]
+
+    with pytest.raises(ValueError, match="Inner: a bare text can only be the last field"):
+        Tags(Wrong).lark()
+
+
 @pytest.mark.parametrize("model", [Memory, Update])
 def test_the_grammar_is_one(model):
     assert not LLMatcher.validate_grammar(LLMatcher.grammar_from_lark(Tags(model).lark()))
@@ -80,7 +142,7 @@ def test_the_grammar_is_one(model):
 
 def test_decoding_is_held_to_the_tags(tmp_path, monkeypatch):
     monkeypatch.setenv("MINDSCAPE_CACHE", str(tmp_path))
-    reader = models.load("embedded", cache=False)
+    reader = models.load("smollm2", cache=False)
     reply = reader.chat(
         [{"role": "user", "content": "Is it snowing? Two notes, then how sure you are."}],
         schema=Tags(Update),

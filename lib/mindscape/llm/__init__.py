@@ -21,11 +21,11 @@ from mindscape.errors import InputError
 from mindscape.llm.base import LLM, Backend, Message, Prompt, Reply, Sampling, Schema, Score, Tool, ToolCall
 from mindscape.llm.ledger import PRICES, PRICES_DATE, Estimate, Ledger
 from mindscape.llm.model import LanguageModel
-from mindscape.llm.tags import Tags, Text
+from mindscape.llm.tags import Needs, Tags, Text
 from mindscape.store import Store
 
 __all__ = [
-    "LLM", "PRICES", "PRICES_DATE", "Backend", "Estimate", "LanguageModel", "Ledger", "Message", "Prompt", "Reply",
+    "LLM", "PRICES", "PRICES_DATE", "Backend", "Estimate", "LanguageModel", "Ledger", "Message", "Needs", "Prompt", "Reply",
     "Sampling", "Schema", "Score", "Tags", "Text", "Tool", "ToolCall", "load",
 ]  # fmt: skip
 

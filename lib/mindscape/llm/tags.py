@@ -2,7 +2,8 @@
 
 The form is a pydantic model. A field is a tag of its name on its own lines; a list of texts is a list of lines with a
 dash; a list of models repeats the tag, once for each; a field with `BARE` stands in its parent without a tag; a field with
-a default may be missing. What a text field holds may have no "<" in it.
+a default may be missing. What a text field holds may have no "<" in it. The grammar keeps a field's choices, `pattern` and
+`min_length=1` of a list, and what a choice `Needs`.
 
     class Verdict(BaseModel):          <explanation>The lamp was sold.</explanation>
         explanation: str               <answer>TRUE</answer>
@@ -12,7 +13,7 @@ Taught in notebook 01_the_reader. JSON is the business of `mindscape.llm.schema`
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -21,6 +22,22 @@ from pydantic.fields import FieldInfo
 
 BARE = "bare"  # Annotated[str, BARE]: the text of a field without a tag
 Text = Annotated[str, BARE]
+
+
+@dataclass(frozen=True)
+class Needs:
+    """In the annotation of a field of choices: the later fields, texts with a default, that each choice must have.
+
+    With a choice that is not named here, or not for them, those fields are not there.
+
+    >>> class Step(BaseModel):
+    ...     action: Annotated[Literal["STOP", "GO"], Needs({"GO": ("where",)})]
+    ...     where: str = ""
+    >>> print(Tags(Step).lark().splitlines()[0])
+    start: ("<action>STOP</action>" | "<action>GO</action>" "\\n" "<where>" TEXT "</where>")
+    """
+
+    fields: Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -58,7 +75,8 @@ class Tags:
         rules: dict[str, str] = {}
         _rule("start", self.model, rules)
         lines = [f"{name}: {rule}" for name, rule in rules.items()]
-        return "\n".join([*lines, r"TEXT: /[^<]+/", r"LINE: /[^<\n]+/"])
+        # A text takes every line break up to the next tag, so the break after a bare one belongs to it.
+        return "\n".join([*lines, r"TEXT: /[^<]+/", r"ENDED: /[^<]+\n/", r"LINE: /[^<\n]+/"])
 
 
 def _fields(model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo, bool, type[BaseModel] | None, tuple[str, ...]]]:
@@ -143,20 +161,47 @@ def _choice(text: str, choices: tuple[str, ...], repairs: list[str]) -> str:
 def _rule(name: str, model: type[BaseModel], rules: dict[str, str]) -> None:
     """Add the rule of a model and those of the models within it. Fields stand on lines of their own."""
     rules[name] = ""  # keeps the order: a rule before those that it uses
-    parts = []
+    parts: list[str] = []
+    tied: set[str] = set()  # fields that stand with a choice that needs them
     for field_name, field, many, nested, choices in _fields(model):
+        if field_name in tied:
+            continue
+        needs = next((it.fields for it in field.metadata if isinstance(it, Needs)), None)
         opened, closed = f'"<{field_name}>"', f'"</{field_name}>"'
-        if nested:
+        if needs is not None:
+            tied |= {it for names in needs.values() for it in names}
+            ways = []
+            for choice in choices:
+                more = (f' "\\n" "<{it}>" TEXT "</{it}>"' for it in needs.get(choice, ()))
+                ways.append(f'"<{field_name}>{choice}</{field_name}>"' + "".join(more))
+            part = "(" + " | ".join(ways) + ")"
+        elif nested:
             _rule(field_name, nested, rules)
-            one = f'{opened} "\\n" {field_name} "\\n" {closed}'
+            ended = "" if _bare(nested) else '"\\n" '
+            one = f'{opened} "\\n" {field_name} {ended}{closed}'
             part = f'{one} ("\\n" {one})*' if many else one
         elif many:
-            part = f'{opened} "\\n" ("- " LINE "\\n")* {closed}'
+            times = "+" if any(getattr(it, "min_length", 0) for it in field.metadata) else "*"
+            part = f'{opened} "\\n" ("- " LINE "\\n"){times} {closed}'
         elif BARE in field.metadata:
-            part = "TEXT"
+            part = "TEXT" if name == "start" else "ENDED"
         else:
-            inner = "(" + " | ".join(f'"{choice}"' for choice in choices) + ")" if choices else "TEXT"
+            inner = "(" + " | ".join(f'"{choice}"' for choice in choices) + ")" if choices else _text(field)
             part = f"{opened} {inner} {closed}"
         before = '"\\n" ' if parts else ""
         parts.append(f"{before}{part}" if field.is_required() else f"({before}{part})?")
     rules[name] = " ".join(parts)
+
+
+def _bare(model: type[BaseModel]) -> bool:
+    """Whether the model's last field is a bare text. Raises ValueError where a bare text comes before another field."""
+    bare = [BARE in field.metadata for field in model.model_fields.values()]
+    if any(bare[:-1]):
+        raise ValueError(f"{model.__name__}: a bare text can only be the last field")
+    return bare[-1]
+
+
+def _text(field: FieldInfo) -> str:
+    """A text, as the field's pattern has it where there is one."""
+    patterns = [it.pattern for it in field.metadata if getattr(it, "pattern", None)]
+    return f"/{patterns[0].removeprefix('^').removesuffix('$')}/" if patterns else "TEXT"

@@ -97,7 +97,7 @@ THOUGHTS = {
 class Scenario(BaseModel):
     """A chunk by its first and last words, and its core content."""
 
-    chunk: str = Field(pattern=r"(?s)\S.*\[MASK\].*\S")
+    chunk: str = Field(pattern=r"^[^<]*[^<\s][^<]*\[MASK\][^<]*[^<\s][^<]*$")
     core: Text = Field(min_length=1)
 
     @property

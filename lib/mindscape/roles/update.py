@@ -8,7 +8,7 @@ retrieve, keep the memory or answer.
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, model_validator
 from transformers import PreTrainedTokenizerBase
@@ -18,7 +18,7 @@ from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.corpora.storyworld.world import Binding, Event
-from mindscape.llm import Tags
+from mindscape.llm import Needs, Tags
 from mindscape.roles.base import Role
 from mindscape.roles.edits import Builder, alike, shown_fact
 from mindscape.text import Chunk, Span, split_sentences, windows
@@ -126,7 +126,7 @@ class Update(BaseModel):
     evidence_memory: list[str]
     confidence: Literal["HIGH", "MEDIUM", "LOW"]
     thought: str
-    action: Literal["ANSWER", "REFINE"]
+    action: Annotated[Literal["ANSWER", "REFINE"], Needs({"REFINE": ("refined_signature", "rewritten_query")})]
     refined_signature: str = ""
     rewritten_query: str = ""
 
