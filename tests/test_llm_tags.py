@@ -1,5 +1,6 @@
 """Replies in tags: what is rendered is parsed again, what is nearly right is mended by name, decoding is held to it."""
 
+import random
 from itertools import islice
 from typing import Annotated, Literal
 
@@ -12,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from mindscape import llm as models
 from mindscape.corpora import storyworld
-from mindscape.llm.schema import read
+from mindscape.llm.schema import json_schema, read
 from mindscape.llm.tags import Needs, Tags, Text
 from mindscape.roles import ROLES
 
@@ -140,16 +141,46 @@ def test_the_grammar_is_one(model):
     assert not LLMatcher.validate_grammar(LLMatcher.grammar_from_lark(Tags(model).lark()))
 
 
-def test_decoding_is_held_to_the_tags(tmp_path, monkeypatch):
-    monkeypatch.setenv("MINDSCAPE_CACHE", str(tmp_path))
+def test_a_reply_cut_off_in_its_last_part_is_not_whole():
+    whole = Tags(Memory).render(Memory(think="So.", outline=["a"], scenario=[Scenario(chunk="x", core="y")] * 2))
+    for end in range(whole.index("<scenario>", whole.index("</scenario>")) + len("<scenario>"), len(whole) - 12):
+        with pytest.raises(ValueError, match="a <scenario> is not closed"):
+            read(whole[:end], Tags(Memory))
+
+
+@pytest.mark.parametrize("name", [name for name, role in ROLES.items() if isinstance(role.form, Tags)])
+def test_what_the_grammar_allows_can_be_read(vocabulary, tokenizer, name):
+    """Gold replies with pieces cut out, blanked or put in: what the grammar still takes, the form reads."""
+    book, form, rng = storyworld.book(1005, tokens=15_000), ROLES[name].form, random.Random(0)
+    gold = [example.reply for example in islice(ROLES[name].examples(book, tokenizer), 5)]
+    taken = 0
+    for _ in range(150):
+        text = rng.choice(gold)
+        start = rng.randrange(len(text))
+        end = min(len(text), start + rng.choice([0, 1, 5, 40]))
+        put = rng.choice(["", " ", "\n", "- ", "  \n", "x", "[MASK]", " " * (end - start)])
+        text = text[:start] + put + text[end:]
+        if accepts(form, tokenizer.encode(text), vocabulary):
+            taken += 1
+            read(text, form)
+    assert taken >= 10 or name == "choice"
+
+
+def test_a_blank_is_no_text(tokenizer, vocabulary):
+    text = "<explanation>So.</explanation>\n<answer>TRUE</answer>"
+    assert accepts(ROLES["claim"].form, tokenizer.encode(text), vocabulary)
+    for blank in ("", " ", "\n"):
+        assert not accepts(ROLES["claim"].form, tokenizer.encode(text.replace("So.", blank)), vocabulary)
+
+
+def test_decoding_is_held_to_the_tags():
     reader = models.load("smollm2", cache=False)
-    reply = reader.chat(
-        [{"role": "user", "content": "Is it snowing? Two notes, then how sure you are."}],
-        schema=Tags(Update),
-        max_new_tokens=60,
-    )
-    assert reply.invalid.startswith("the reply does not fit Update (cut off") or reply.parsed.confidence in (
-        "HIGH",
-        "LOW",
-    )
-    assert reply.text.startswith("<notes>\n")
+    asked = [{"role": "user", "content": "Which letter comes first in the alphabet, and why? Explain at length."}]
+    free, held = reader.chat(asked, max_new_tokens=8), reader.chat(asked, schema=ROLES["choice"].form, max_new_tokens=8)
+    assert (held.finish, free.finish) == ("stop", "length")
+    assert held.text in "ABCD" and held.parsed.letter == held.text
+    form = json_schema(ROLES["claim"].form)
+    reply = "<explanation>So it is.</explanation>\n<answer>TRUE</answer>"
+    assert reader.backend.could_write(reply, form)
+    assert not reader.backend.could_write(reply[:-1], form)
+    assert not reader.backend.could_write(reply + " So there.", form)

@@ -7,10 +7,9 @@ import pytest
 
 from mindscape.corpora import storyworld
 from mindscape.errors import InputError
-from mindscape.llm import Ledger
 from mindscape.llm.base import Reply
 from mindscape.reader import evaluation
-from mindscape.reader.evaluation import Answer, ask, interval, keep, kept, rows, scored
+from mindscape.reader.evaluation import Answer, Kept, ask, interval, rows, scored
 from mindscape.roles import ROLES
 
 
@@ -20,40 +19,57 @@ def books():
 
 
 class Model:
-    """Replies by script: free ones, and the gold where it is held to a form."""
+    """Replies by script: free ones, and another where it is held to a form; its form is JSON as json.dumps writes it."""
 
-    def __init__(self, asked, free):
-        self.of = {row.prompt: (row, text) for row, text in zip(asked, free, strict=True)}
-        self.held, self.ledger = [], Ledger()
+    def __init__(self, free, held="[0]", cut=()):
+        self.free, self.held, self.cut, self.asked_again = dict(free), held, cut, []
+        self.backend = self
+
+    def could_write(self, text, schema):
+        try:
+            return json.dumps(json.loads(text)) == text
+        except ValueError:
+            return False
 
     def chat(self, talks, max_new_tokens, schema=None):
-        found = []
-        for (message,) in talks:
-            row, text = self.of[message["content"]]
-            if schema is not None:
-                self.held.append(row)
-                text = ROLES[row.role].render(row.gold)
-            cut = len(text.split()) > max_new_tokens
-            found.append(Reply(text, (), 1, 1, "length" if cut else "stop", 0.0))
-        return found
+        prompts = [message["content"] for (message,) in talks]
+        if schema is not None:
+            self.asked_again += prompts
+            return [Reply(self.held, (), 1, 1, "stop", 0.0) for _ in prompts]
+        finish = ["length" if self.free[prompt] in self.cut else "stop" for prompt in prompts]
+        return [Reply(self.free[prompt], (), 1, 1, end, 0.0) for prompt, end in zip(prompts, finish, strict=True)]
 
 
-def test_only_what_is_not_in_the_form_is_asked_again(books, tokenizer):
-    asked = rows("silver_chunks", books, tokenizer, 2)
-    free = [ROLES["silver_chunks"].render(asked[0].gold), "```json\n[0]\n```", "none of them", "[0,1]"]
-    model = Model(asked, free)
-    answers = ask(model, asked)
-    assert model.held == asked[1:]  # fenced, no JSON, and JSON that is spaced otherwise
-    assert [answer.free for answer in answers] == free
+def test_only_what_the_form_does_not_allow_is_asked_again():
+    said = ["[2]", "```json\n[0]\n```", "none of them", "[0,1]", "[1, 2]"]
+    model = Model(zip("abcde", said, strict=True), cut=["[1, 2]"])
+    answers = ask(model, "silver_chunks", list("abcde"))
+    assert model.asked_again == list("bcde")  # fenced, no JSON, spaced otherwise, cut off
+    assert [answer.free for answer in answers] == said
+    assert [answer.best for answer in answers] == [("[2]", False), *[("[0]", False)] * 4]
+    assert answers[-1].cut
+    assert ask(model, "silver_chunks", []) == []
+
+
+def test_what_can_be_read_counts_as_valid(books, tokenizer):
+    asked = rows("silver_chunks", books[:1], tokenizer, 4)
+    gold = [ROLES["silver_chunks"].render(row.gold) for row in asked]
+    answers = [
+        Answer(gold[0], False, gold[0]),
+        Answer(f"```json\n{gold[1]}\n```", False, gold[1]),
+        Answer("none", False, gold[2]),
+        Answer(gold[3], True, gold[3], True),  # the limit cut it off: what would have come is not known
+    ]
     numbers = scored(asked, answers)
-    assert numbers["valid"] == [1, 1, 1, 1]
-    assert numbers["valid_free"] == [1, 1, 0, 1]
-    assert numbers["f1"] == [1, 1, 1, 1]
+    assert numbers == {"valid": [1, 1, 1, 0], "valid_free": [1, 1, 0, 0], "f1": [1, 1, 1, 0]}
 
 
 def test_a_role_without_form_is_asked_once(books, tokenizer):
-    asked = rows("choice", books, tokenizer, 2)
-    answers = ask(Model(asked, ["A", "(b)", "I do not know", "C."]), asked)
+    asked = rows("qa", books, tokenizer, 2)
+    model = Model({row.prompt: text for row, text in zip(asked, ["x", "y", "so on and on", "z"], strict=True)})
+    model.cut = ["so on and on"]
+    answers = ask(model, "qa", [row.prompt for row in asked])
+    assert not model.asked_again
     assert [answer.held for answer in answers] == [None] * 4
     assert scored(asked, answers)["valid"] == [1, 1, 0, 1]
 
@@ -62,39 +78,70 @@ def test_claims_come_in_pairs(books, tokenizer):
     asked = rows("claim", books, tokenizer, 4)
     assert [row.gold.answer for row in asked] == ["TRUE", "FALSE"] * 4
     assert all(a.slots["context"] == b.slots["context"] for a, b in zip(asked[::2], asked[1::2], strict=True))
-    yes = "<explanation>So it is.</explanation>\n<answer>TRUE</answer>"
-    numbers = scored(asked, [Answer(yes, yes)] * 8)
+    yes, no = (f"<explanation>So.</explanation>\n<answer>{word}</answer>" for word in ("TRUE", "FALSE"))
+    said = [yes, yes, yes, no, no, yes, yes, yes]  # one pair right on both sides
+    numbers = scored(asked, [Answer(text, False, text) for text in said])
     assert sum(numbers["accuracy"]) == 4
-    assert [number for number in numbers["pair_accuracy"] if not math.isnan(number)] == [0] * 4
-    assert interval(asked, numbers["pair_accuracy"]).n == 4
+    assert [number for number in numbers["pair_accuracy"] if not math.isnan(number)] == [0, 1, 0, 0]
+    of = interval(asked, numbers["pair_accuracy"])
+    assert (of.value, of.n) == (0.25, 4)
 
 
 def test_kept_replies_are_found_again(books, tokenizer, tmp_path):
     path = tmp_path / "replies.jsonl"
-    silver, choice = rows("silver_nodes", books, tokenizer, 2), rows("choice", books, tokenizer, 1)
-    first = [Answer("[0]", "[0]"), Answer("none", "[-1]"), Answer("", "[1]"), Answer("[2]", "[2]")]
-    second = [Answer("A"), Answer("是B")]
-    keep(path, silver, first)
-    keep(path, choice, second)
-    assert kept(path, silver) == first
-    assert kept(path, choice) == second
-    other = rows("silver_nodes", books, tokenizer, 2, seed=1)
+    kept = Kept.of(path, "smollm2", dtype="bfloat16")
+    silver, qa = rows("silver_nodes", books, tokenizer, 2), rows("qa", books, tokenizer, 1)
+    first = [
+        Answer("[0]", False, "[0]"),
+        Answer("none\u2028or one", True, "[-1]", False),
+        Answer("", False, "[1"),
+        Answer("[2]", True, "[2]", True),
+    ]
+    second = [Answer("A"), Answer("是B", True)]
+    assert kept.lacks(silver) == silver
+    kept.add(silver, first)
+    kept.add(qa, second)
+    again = Kept.of(path, "smollm2")
+    assert again.about["dtype"] == "bfloat16"
+    assert (again.answers(silver), again.answers(qa), again.lacks(silver + qa)) == (first, second, [])
     with pytest.raises(InputError, match="has no reply for a row of role 'silver_nodes' of storyworld-1000"):
-        kept(path, other)
+        again.answers(rows("silver_nodes", books, tokenizer, 2, seed=1))
     with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps({"role": "choice"}) + "\n")
-    with pytest.raises(InputError, match="line 7: expected role, key and free"):
-        kept(path, choice)
+    with pytest.raises(InputError, match="line 8: expected role, key, free and cut"):
+        again.answers(qa)
+
+
+def test_replies_of_another_adapter_are_not_taken(tmp_path):
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "adapter_model.safetensors").write_text(name)
+    path = tmp_path / "replies.jsonl"
+    Kept.of(path, "embedded", tmp_path / "a", "float32")
+    Kept.of(path, "embedded", tmp_path / "a")
+    for other in ({"adapter": tmp_path / "b"}, {"adapter": tmp_path / "a", "dtype": "bfloat16"}, {}):
+        with pytest.raises(InputError, match="holds replies of"):
+            Kept.of(path, "embedded", **other)
+    with pytest.raises(InputError, match="expected a file of replies"):
+        Kept.of(tmp_path / "none.jsonl", "smollm2")
 
 
 def test_rows_are_the_same_each_time(books, tokenizer):
     for role in ("qa", "entities"):
         asked = rows(role, books, tokenizer, 3)
-        assert [row.key for row in asked] == [row.key for row in rows(role, books, tokenizer, 3)]
+        assert [row.prompt for row in asked] == [row.prompt for row in rows(role, books, tokenizer, 3)]
         assert len(asked) == 6
     assert set(evaluation.ROWS) == set(evaluation.LONGEST) == set(ROLES)
     with pytest.raises(InputError, match="no role 'judge'"):
         rows("judge", books, tokenizer)
+
+
+def test_splits_are_apart():
+    seeds = {name: set(seeds) for name, (seeds, _) in evaluation.SPLITS.items()}
+    assert seeds["test"] <= set(storyworld.TEST) and seeds["develop"] <= set(storyworld.DEVELOP)
+    assert not seeds["hard"] & {*storyworld.TRAIN, *storyworld.DEVELOP, *storyworld.TEST}
+    with pytest.raises(InputError, match="expected develop, test, hard"):
+        evaluation.books("train")
 
 
 def test_gold_fits_the_longest_reply(books, tokenizer):

@@ -278,3 +278,27 @@ def test_forms_can_be_held_to(role):
     form = json_schema(role.form)
     grammar = LLMatcher.grammar_from_lark(form["lark"]) if "lark" in form else LLMatcher.grammar_from_json_schema(form)
     assert not LLMatcher.validate_grammar(grammar)
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("B", "B"),
+        ("b.", "B"),
+        ("C. a barn", "C"),
+        ("(D)", "D"),
+        ("The answer is A, a mill.", "A"),
+        ("A. an inn\nB. a mill\nC. a barn", None),
+        ("A) or B)", None),
+        ("A is wrong, so it is the mill", None),
+        ("I cannot tell", None),
+        ("A man went in.", None),
+        ("", None),
+    ],
+)
+def test_a_letter_is_read_only_where_one_is_meant(text, said):
+    if said is None:
+        with pytest.raises(ValueError, match="letter"):
+            ROLES["choice"].parse(text)
+    else:
+        assert ROLES["choice"].parse(text)[0] == said

@@ -12,7 +12,18 @@ from mindscape.corpora.storyworld.chance import Chance
 from mindscape.roles import ROLES
 from mindscape.roles.edits import Edits
 from mindscape.roles.memory import Extracted
-from mindscape.roles.scores import SCORES, border_f1, borders, f1, indices_f1, located, node_and_edge_f1, score
+from mindscape.roles.scores import (
+    QUOTES,
+    SCORES,
+    border_f1,
+    borders,
+    f1,
+    indices_f1,
+    located,
+    node_and_edge_f1,
+    score,
+    verbatim,
+)
 
 
 @pytest.fixture(scope="module", params=["en", "zh"])
@@ -28,8 +39,10 @@ def test_gold_agrees_with_itself_and_silence_with_nothing(book, tokenizer, name)
         best, worst = score(name, book, slots, value, value), score(name, book, slots, value, None)
         assert set(best) == set(worst)
         for key, number in best.items():
-            assert math.isnan(number) == math.isnan(worst[key])
-            assert math.isnan(number) or (number, worst[key]) == (1.0, 0.0), key
+            if math.isnan(number) or key in QUOTES:
+                assert math.isnan(worst[key]) and (math.isnan(number) or number == 1), key
+            else:
+                assert (number, worst[key]) == (1, 0), key
     assert set(SCORES) == set(ROLES)
 
 
@@ -71,6 +84,7 @@ GOLD = edits(node("sale", "Ivo sold the old lamp"), node("ivo", "Ivo", "entity")
         (edits(node("s", "the baker wept all night")), 0.0, 0.0),
         (edits(node("sale", "Ivo sold the lamp"), edge("sale", "ivo", "by")), 2 / 3, 1.0),
         (edits(node("a", "Ivo sold the lamp"), node("b", "Ivo sold the lamp")), 0.5, 0.0),  # one of two is too many
+        (edits(node("sale", "Ivo sold the lamp"), *[edge("sale", "ivo", "by")] * 3), 2 / 3, 0.5),  # so are two of three
         (edits(), 0.0, 0.0),
     ],
 )
@@ -85,12 +99,14 @@ def test_edits_and_deletions_go_by_id():
     assert node_and_edge_f1(gold, found)[0] == 0.5
     assert node_and_edge_f1(edits(), edits())[0] == 1
     assert math.isnan(node_and_edge_f1(edits(), edits())[1])
+    assert math.isnan(node_and_edge_f1(edits(node("ivo", "Ivo")), GOLD)[1])  # the gold alone decides whether it counts
 
 
 def test_quotes_and_borders():
     text = "It rained all day on the hill. " + "Ivo mended the net by the door. " * 3 + "Ann went home at dusk."
     assert located(["It rained all day", "Ann went home", "nobody ever said anything like that"], text) == 2 / 3
-    assert math.isnan(located([], text))
+    assert math.isnan(located([], text)) and math.isnan(verbatim([], text))
+    assert verbatim(["It rained  all\nday", "It rained all the day", ""], text) == 1 / 3
     scenario = [
         {"chunk": "It rained [MASK] hill.", "core": "Rain."},
         {"chunk": "Ivo mended [MASK] door.", "core": "Ivo."},
@@ -98,6 +114,18 @@ def test_quotes_and_borders():
     ]
     memory = Extracted(outline=["a", "b", "c"], scenario=scenario)
     assert borders(memory, text) == [text.index("Ivo"), text.index("Ann")]
+    scenario[0]["chunk"] = "Quite other words stood here [MASK] hill."  # a first chunk that is not found is no border
+    assert borders(Extracted(outline=["a", "b", "c"], scenario=scenario), text) == borders(memory, text)
+    scenario[2]["chunk"] = scenario[1]["chunk"]  # the same words again: the next place where they stand
+    second = text.index("Ivo", text.index("Ivo") + 1)
+    assert borders(Extracted(outline=["a", "b", "c"], scenario=scenario), text) == [text.index("Ivo"), second]
+
+
+def test_other_right_answers_count(tokenizer):
+    book = storyworld.book(1003, tokens=15_000)
+    asked = next(question for question in book.questions if question.accepted)
+    slots = {"question": asked.question}
+    assert score("qa", book, slots, asked.answer, asked.accepted[0]) == {"f1": 1.0}
 
 
 places = st.lists(st.integers(0, 3000), max_size=6, unique=True)

@@ -1,5 +1,7 @@
 """Adapters: added to a model's weights, refused where they do not fit."""
 
+import shutil
+
 import pytest
 import torch
 from peft import LoraConfig, get_peft_model
@@ -11,8 +13,8 @@ from mindscape.llm import local
 from mindscape.weights import merged
 
 
-def tiny(folder, tokenizer, width=32):
-    sizes = {"intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2}
+def tiny(folder, tokenizer, width=32, layers=2):
+    sizes = {"intermediate_size": 64, "num_hidden_layers": layers, "num_attention_heads": 4, "num_key_value_heads": 2}
     config = LlamaConfig(hidden_size=width, **sizes, vocab_size=len(tokenizer), initializer_range=0.3)
     torch.manual_seed(0)
     AutoModelForCausalLM.from_config(config).save_pretrained(folder)
@@ -66,6 +68,11 @@ def test_another_adapter_is_another_model(base, adapter):
 def test_what_is_no_adapter_of_this_model_is_refused(base, adapter, tokenizer, tmp_path):
     with pytest.raises(InputError, match="expected a folder with adapter_config.json"):
         local.load(base, "x", adapter=tmp_path)
-    other = tiny(tmp_path / "other", tokenizer, width=64)
+    for name, shape in {"wider": {"width": 64}, "deeper": {"layers": 3}, "shallower": {"layers": 1}}.items():
+        other = tiny(tmp_path / name, tokenizer, **shape)
+        with pytest.raises(InputError, match="does not fit the model"):
+            local.load(other, "x", adapter=adapter[0])
+    broken = shutil.copytree(adapter[0], tmp_path / "broken")
+    (broken / "adapter_model.safetensors").write_bytes(b"\x10" * 20)
     with pytest.raises(InputError, match="does not fit the model"):
-        local.load(other, "x", adapter=adapter[0])
+        local.load(base, "x", adapter=broken)

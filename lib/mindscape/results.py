@@ -88,7 +88,7 @@ def begin(notebook: str, **parameters) -> None:
     _seed(parameters.get("seed", 0))
     disable_progress_bar()  # of loading weights: stored outputs would differ each time
     plots.use()
-    _run = Run(notebook, paths.figures() / name, parameters, _environment(), time.perf_counter())
+    _run = Run(notebook, paths.figures() / name, parameters, environment(), time.perf_counter())
     _run.write()
     print(f"{notebook}: " + ", ".join(f"{k}={v!r}" for k, v in parameters.items()))
 
@@ -237,7 +237,8 @@ def _peak_mb() -> int | None:
     return peak and round(peak / 1e6)
 
 
-def _environment() -> dict:
+def environment() -> dict:
+    """Python, platform, processor and its threads, accelerator, versions of the packages that compute, commit."""
     return {
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",

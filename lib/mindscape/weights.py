@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import torch
-from peft import PeftModel
+from peft import PeftModel, get_peft_model_state_dict
+from safetensors import SafetensorError
+from safetensors.torch import load_file
 from torch import nn
 from transformers import PretrainedConfig, PreTrainedModel
 from transformers.utils import logging
@@ -50,21 +52,25 @@ def quiet() -> Iterator[None]:
 
 
 def merged(model: PreTrainedModel, adapter: str | Path) -> PreTrainedModel:
-    """The model with a LoRA adapter added to its weights: W + (alpha / r) B A for each matrix that it learned.
+    """The model with a LoRA adapter added to its weights, in place: W + (alpha / r) B A for each matrix that it learned.
 
-    Raises InputError where the folder holds no adapter, or one of a model of another shape.
+    Raises InputError where the folder holds no adapter, a damaged one, or one of a model of another shape.
 
     >>> merged(model, "data/adapters/reader")                                            # doctest: +SKIP
     """
-    if not (Path(adapter) / "adapter_config.json").is_file():
-        raise InputError(f"adapter={str(adapter)!r}: expected a folder with adapter_config.json and its weights")
+    folder = Path(adapter)
+    said = f"adapter={str(adapter)!r}"
+    if not (folder / "adapter_config.json").is_file():
+        raise InputError(f"{said}: expected a folder with adapter_config.json and its weights")
     try:
-        with warnings.catch_warnings(category=FutureWarning, action="ignore"):  # peft asks transformers by an old name
-            return PeftModel.from_pretrained(model, str(adapter)).merge_and_unload()
-    except (RuntimeError, ValueError, OSError) as error:
-        raise InputError(
-            f"adapter={str(adapter)!r} does not fit the model: {' '.join(str(error).split()):.300}"
-        ) from error
+        stored = load_file(folder / "adapter_model.safetensors").keys()
+        with warnings.catch_warnings(action="ignore"):  # missing keys are an error below; the rest is between libraries
+            tuned = PeftModel.from_pretrained(model, str(folder))
+    except (RuntimeError, ValueError, OSError, SafetensorError) as error:
+        raise InputError(f"{said} does not fit the model: {' '.join(str(error).split()):.300}") from error
+    if missed := sorted(stored ^ get_peft_model_state_dict(tuned).keys()):  # peft passes over what has no counterpart
+        raise InputError(f"{said} does not fit the model: {len(missed)} matrices have no counterpart, as {missed[0]}")
+    return tuned.merge_and_unload()
 
 
 def fingerprint(model: nn.Module, config: PretrainedConfig, *settings) -> str:

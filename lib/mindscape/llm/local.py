@@ -52,7 +52,7 @@ def load(
 ) -> "Local":
     """The model in a folder, or by its name on the hub if there is a network.
 
-    `adapter`: the folder of a LoRA adapter, which is added to the weights; the name then tells it.
+    `adapter`: the folder of a LoRA adapter, which is added to the weights.
 
     `dtype`: "float32", "bfloat16", "float16", or "auto": bfloat16 on a GPU or a CPU with AMX, else float32. `device`
     defaults to the GPU if there is one. Raises LLMError if the model cannot be loaded, InputError for an unknown dtype
@@ -320,6 +320,12 @@ class Local:
         return ids.to(self.model.device), mask.to(self.model.device)
 
     # ---------------------------------------------------------------- schema
+
+    def could_write(self, text: str, schema: Mapping[str, Any]) -> bool:
+        """Whether decoding held to the schema leaves the way to this text and its end open."""
+        matcher = LLMatcher(self._for_constraints(), self._grammar(schema))
+        tokens = self._encode(text)
+        return matcher.try_consume_tokens(tokens) == len(tokens) and matcher.is_accepting()
 
     def _for_constraints(self) -> Any:
         if self._constraint_tokenizer is None:  # about half a second, so only when it is needed

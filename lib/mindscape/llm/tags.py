@@ -72,11 +72,13 @@ class Tags:
 
     def lark(self) -> str:
         """The form as a Lark grammar, to which decoding can be held."""
+        _bare(self.model)
         rules: dict[str, str] = {}
         _rule("start", self.model, rules)
         lines = [f"{name}: {rule}" for name, rule in rules.items()]
-        # A text takes every line break up to the next tag, so the break after a bare one belongs to it.
-        return "\n".join([*lines, r"TEXT: /[^<]+/", r"ENDED: /[^<]+\n/", r"LINE: /[^<\n]+/"])
+        # Texts are not blank. Each takes every line break up to the next tag, so the break after a bare one is its own.
+        text, line = r"[^<]*[^<\s][^<]*", r"[^<\n]*[^<\s][^<\n]*"
+        return "\n".join([*lines, f"TEXT: /{text}/", rf"ENDED: /{text}\n/", f"LINE: /{line}/"])
 
 
 def _fields(model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo, bool, type[BaseModel] | None, tuple[str, ...]]]:
@@ -143,6 +145,8 @@ def _take(name: str, text: str, repairs: list[str], all_of_them: bool) -> tuple[
         text = text[: match.start()] + text[match.end() :]
         if not all_of_them:
             return inner, text
+    if inner and re.search(rf"<{name}>", text, re.IGNORECASE):  # cut off in the last one: something was lost
+        raise ValueError(f"a <{name}> is not closed")
     if not inner and (match := re.search(rf"<{name}>([^<]*)", text, re.IGNORECASE)):
         repairs.append("tag closed")
         return [match[1]], text[: match.start()] + text[match.end() :]
@@ -184,7 +188,8 @@ def _rule(name: str, model: type[BaseModel], rules: dict[str, str]) -> None:
             times = "+" if any(getattr(it, "min_length", 0) for it in field.metadata) else "*"
             part = f'{opened} "\\n" ("- " LINE "\\n"){times} {closed}'
         elif BARE in field.metadata:
-            part = "TEXT" if name == "start" else "ENDED"
+            text = "TEXT" if name == "start" else "ENDED"
+            part = "(" + " | ".join(f'"{choice}"' for choice in choices) + ")" if choices else text
         else:
             inner = "(" + " | ".join(f'"{choice}"' for choice in choices) + ")" if choices else _text(field)
             part = f"{opened} {inner} {closed}"
@@ -194,7 +199,7 @@ def _rule(name: str, model: type[BaseModel], rules: dict[str, str]) -> None:
 
 
 def _bare(model: type[BaseModel]) -> bool:
-    """Whether the model's last field is a bare text. Raises ValueError where a bare text comes before another field."""
+    """Whether the model's last field is bare. Raises ValueError where a bare text comes before another field."""
     bare = [BARE in field.metadata for field in model.model_fields.values()]
     if any(bare[:-1]):
         raise ValueError(f"{model.__name__}: a bare text can only be the last field")

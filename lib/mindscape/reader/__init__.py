@@ -1,10 +1,9 @@
 """The embedded reader: a small language model taught the roles of `mindscape.roles` on storyworld books.
 
-`mixture` makes the examples, `train` the adapter, on a laptop's CPU, and unchanged on a GPU. Taught in notebook
-01_the_reader.
+`mixture` makes the examples that `mindscape.training` tunes it on, `evaluation` weighs what it learned, and
+`python -m mindscape.reader` does the former two. Taught in notebook 01_the_reader.
 """
 
-from mindscape.reader.mixture import mixture
-from mindscape.reader.training import Settings, train
+from mindscape.reader.mixture import SHARES, mixture, training_book
 
-__all__ = ["Settings", "mixture", "train"]
+__all__ = ["SHARES", "mixture", "training_book"]

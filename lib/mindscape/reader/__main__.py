@@ -4,32 +4,45 @@ On several GPUs: accelerate launch -m mindscape.reader --out build/reader.
 """
 
 import argparse
+import json
+from dataclasses import asdict, fields
+from pathlib import Path
 
 from transformers import AutoTokenizer
 
-from mindscape import assets
+from mindscape import assets, results
 from mindscape.corpora import storyworld
-from mindscape.reader import Settings, mixture, train
-from mindscape.roles import ROLES
+from mindscape.reader import SHARES, mixture
+from mindscape.training import Settings, train
 
 
 def main() -> None:
-    """Read the arguments, make the examples, train."""
+    """Read the arguments, make the examples, train, and leave beside the adapter how it was made (`run.json`)."""
     asked = argparse.ArgumentParser(prog="python -m mindscape.reader", description="Train the embedded reader.")
     asked.add_argument("--out", required=True, help="folder for log, checkpoint and adapter")
     asked.add_argument("--base", default="", help="folder or name of a causal model; the embedded one by default")
-    asked.add_argument("--books", type=int, default=100, help="training seeds from 0 on")
-    asked.add_argument("--steps", type=int, default=Settings.steps)
-    asked.add_argument("--tokens", type=int, default=Settings.tokens, help="tokens a batch")
-    asked.add_argument("--dtype", default=Settings.dtype)
-    asked.add_argument("--seed", type=int, default=0)
+    asked.add_argument("--books", type=int, default=90, help="training seeds from 0 on")
+    for field in fields(Settings):
+        if field.name != "checkpointing":
+            asked.add_argument(f"--{field.name.replace('_', '-')}", type=field.type, default=field.default)
+    asked.add_argument("--checkpointing", action="store_true")
     given = asked.parse_args()
+    settings = Settings(**{field.name: getattr(given, field.name) for field in fields(Settings)})
     base = given.base or assets.language_model()
-    tokenizer = AutoTokenizer.from_pretrained(base)
-    examples = mixture(storyworld.TRAIN[: given.books], tokenizer)
-    settings = Settings(steps=given.steps, tokens=given.tokens, dtype=given.dtype, seed=given.seed)
-    print(f"{len(examples):,} examples of {len(ROLES)} roles; the log is {given.out}/log.jsonl", flush=True)
-    print(train(examples, given.out, base, settings))
+    seeds = storyworld.TRAIN[: given.books]
+    examples = mixture(seeds, AutoTokenizer.from_pretrained(base))
+    print(f"{len(examples):,} examples of {len(SHARES)} roles; the log is {given.out}/log.jsonl", flush=True)
+    adapter = train(examples, given.out, base, settings)
+    made = {
+        "base": given.base or "SmolLM2-135M-Instruct",
+        "seeds": [seeds[0], seeds[-1]],
+        "examples": len(examples),
+        "shares": SHARES,
+        "settings": asdict(settings) | {"dtype": str(settings.precision).removeprefix("torch.")},
+        "environment": results.environment(),
+    }
+    (Path(adapter) / "run.json").write_text(json.dumps(made, indent=2) + "\n", encoding="utf-8")
+    print(adapter)
 
 
 if __name__ == "__main__":

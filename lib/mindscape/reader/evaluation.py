@@ -1,14 +1,19 @@
 """How well a model plays the roles: gold rows from storyworld books, the model's replies, scores by role.
 
-Replies can be kept in a file and scored again without the model: python -m mindscape.reader.evaluation. Taught in
-notebook 01_the_reader.
+Replies can be kept in a file, so that they are scored again without asking the model:
+
+    python -m mindscape.reader.evaluation --llm embedded --split test --out replies.jsonl
+
+Rows come from books of the develop seeds unless another split is named. Taught in notebook 01_the_reader.
 """
 
 import argparse
+import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,6 +26,7 @@ from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError
 from mindscape.llm import LanguageModel
+from mindscape.llm.schema import json_schema
 from mindscape.metrics import Interval, bootstrap
 from mindscape.roles import ROLES
 from mindscape.roles.answers import claim_pairs
@@ -28,7 +34,13 @@ from mindscape.roles.scores import score
 from mindscape.store import digest
 
 TOKENS = 15_000  # a book's length, as in training
-ROWS = {  # of each role from each of ten books; claims come in pairs
+HARD = {"hiding": 1.0, "sharing": 1.0, "contradiction": 1.0}
+SPLITS = {  # books to evaluate on: seeds and knobs; those of "hard" belong to no other split
+    "develop": (storyworld.DEVELOP[:10], {}),
+    "test": (storyworld.TEST[:10], {}),
+    "hard": (range(5000, 5005), HARD),
+}
+ROWS = {  # of each role from each book; a pair of claims is two
     "chunk_summary": 5,
     "global_summary": 3,
     "session_summary": 3,
@@ -42,60 +54,68 @@ ROWS = {  # of each role from each of ten books; claims come in pairs
     "reverse_reasoning": 3,
     "qa": 10,
     "choice": 10,
-    "claim": 10,
+    "claim": 20,
     "grade": 10,
     "pairwise": 4,
 }
-LONGEST = {  # tokens of a reply: what gold takes at most, and a third more
+LONGEST = {  # tokens of a reply: what gold takes at most and a third more, and room for talk around what is short
     "chunk_summary": 144,
     "global_summary": 268,
     "session_summary": 268,
-    "silver_chunks": 24,
-    "silver_nodes": 24,
+    "silver_chunks": 40,
+    "silver_nodes": 40,
     "entities": 268,
     "edits": 384,
-    "graph_answer": 80,
+    "graph_answer": 96,
     "update": 280,
     "memory": 532,
     "reverse_reasoning": 164,
-    "qa": 24,
-    "choice": 8,
+    "qa": 40,
+    "choice": 24,
     "claim": 120,
-    "grade": 56,
+    "grade": 72,
     "pairwise": 184,
 }
 
 
 @dataclass(frozen=True)
 class Row:
-    """A prompt of a role and what a perfect reader replies. `pair` is the same for a true claim and its false twin."""
+    """A prompt of a role and what a perfect reader replies."""
 
     role: str
     book: Book
     slots: Mapping[str, str]
     gold: Any
-    pair: int = 0
 
     @property
     def prompt(self) -> str:
         return ROLES[self.role].prompt(self.book.document.language, **self.slots)
 
-    @property
-    def key(self) -> str:
-        """What a kept reply is found by."""
-        return digest(self.role, self.prompt)[:16]
-
 
 @dataclass(frozen=True)
 class Answer:
-    """A reply as it came, and one held to the role's form; None where the role has no form to be held to."""
+    """A reply as it came, and one held to the role's form: None where the role has none, the same where it needed not be.
+
+    `cut` says that the free reply ran into its limit.
+    """
 
     free: str
+    cut: bool = False
     held: str | None = None
+    held_cut: bool = False
 
     @property
-    def best(self) -> str:
-        return self.free if self.held is None else self.held
+    def best(self) -> tuple[str, bool]:
+        """The reply that counts, and whether it was cut off."""
+        return (self.free, self.cut) if self.held is None else (self.held, self.held_cut)
+
+
+def books(split: str) -> list[Book]:
+    """The books of a split. Raises InputError for one that there is not."""
+    if split not in SPLITS:
+        raise InputError(f"split={split!r}: expected {', '.join(SPLITS)}")
+    seeds, knobs = SPLITS[split]
+    return [storyworld.book(seed, TOKENS, **knobs) for seed in seeds]
 
 
 def rows(
@@ -103,12 +123,12 @@ def rows(
 ) -> list[Row]:
     """At most `share` gold rows of a role from each book (`ROWS[role]` by default), always the same.
 
-    Raises InputError for a role that there is not.
+    Of claims the true one and the false one of a pair follow each other. Raises InputError for a role that there is not.
 
-    >>> rows("judge", [], None)
+    >>> rows("judge", [], None)                                                     # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    mindscape.errors.InputError: no role 'judge': expected some of chunk_summary, ...      # doctest: +ELLIPSIS
+    mindscape.errors.InputError: no role 'judge': expected some of chunk_summary, ...
     """
     if role not in ROLES:
         raise InputError(f"no role {role!r}: expected some of {', '.join(ROLES)}")
@@ -116,51 +136,47 @@ def rows(
     for book in books:
         chance = Chance("evaluation", role, book.document.id, seed)
         if role == "claim":
-            pairs = claim_pairs(book, chance, tokenizer)
-            for i, (context, true, yes, false, no) in enumerate(islice(pairs, share // 2)):
-                found.append(Row(role, book, {**context, "claim": true}, yes, i))
-                found.append(Row(role, book, {**context, "claim": false}, no, i))
+            for context, true, yes, false, no in islice(claim_pairs(book, chance, tokenizer), share // 2):
+                found.append(Row(role, book, {**context, "claim": true}, yes))
+                found.append(Row(role, book, {**context, "claim": false}, no))
         else:
-            made = ROLES[role].gold(book, chance, tokenizer)
-            found += [Row(role, book, slots, gold) for slots, gold in islice(made, share)]
+            found += [Row(role, book, *made) for made in islice(ROLES[role].gold(book, chance, tokenizer), share)]
     return found
 
 
-def ask(model: LanguageModel, asked: Sequence[Row]) -> list[Answer]:
-    """The model's replies to rows of one role, free and held to the role's form.
+def ask(model: LanguageModel, role: str, prompts: Sequence[str]) -> list[Answer]:
+    """The model's replies to prompts of a role, free and held to the role's form.
 
-    A free reply that is written exactly as the form has it is what decoding held to the form writes, too, since at each
-    of its tokens the likeliest was allowed: only the other rows are asked again. Raises LLMError if the model fails.
+    Where decoding held to the form could have written the free reply, it would have written that, since at each of its
+    tokens the likeliest was allowed: only the other prompts are asked again. Raises LLMError if the model fails.
     """
-    (name,) = {row.role for row in asked}
-    role = ROLES[name]
-    talks = [[{"role": "user", "content": row.prompt}] for row in asked]
-    free = model.chat(talks, max_new_tokens=LONGEST[name])
-    if role.form is None:
-        return [Answer(reply.text) for reply in free]
-    again = [i for i, reply in enumerate(free) if reply.finish != "stop" or not _as_rendered(name, reply.text)]
-    held = {i: reply.text for i, reply in enumerate(free)}
-    replies = model.chat([talks[i] for i in again], max_new_tokens=LONGEST[name], schema=role.form) if again else []
-    held |= {i: reply.text for i, reply in zip(again, replies, strict=True)}
-    return [Answer(reply.text, held[i]) for i, reply in enumerate(free)]
+    form, longest = ROLES[role].form, LONGEST[role]
+    talks = [[{"role": "user", "content": prompt}] for prompt in prompts]
+    free = model.chat(talks, max_new_tokens=longest) if talks else []
+    said = [Answer(reply.text, reply.finish == "length") for reply in free]
+    if form is None:
+        return said
+    could_write = getattr(model.backend, "could_write", lambda text, schema: False)
+    grammar = json_schema(form)
+    again = [i for i, one in enumerate(said) if one.cut or not could_write(one.free, grammar)]
+    held = model.chat([talks[i] for i in again], max_new_tokens=longest, schema=form) if again else []
+    last = dict(zip(again, held, strict=True))
+    return [
+        Answer(one.free, one.cut, last[i].text, last[i].finish == "length")
+        if i in last
+        else Answer(one.free, one.cut, one.free, one.cut)
+        for i, one in enumerate(said)
+    ]
 
 
-def _as_rendered(name: str, text: str) -> bool:
-    try:
-        value, repairs = ROLES[name].parse(text)
-        return not repairs and ROLES[name].render(value) == text
-    except ValueError:
-        return False
-
-
-def value(role: str, text: str) -> Any | None:
-    """What a reply says, or None where it cannot be read.
+def value(role: str, text: str, cut: bool = False) -> Any | None:
+    """What a reply says, or None where it cannot be read or was cut off.
 
     >>> value("silver_chunks", "[0, 2]"), value("silver_chunks", "the first")
     ([0, 2], None)
     """
     try:
-        return ROLES[role].parse(text)[0]
+        return None if cut else ROLES[role].parse(text)[0]
     except ValueError:
         return None
 
@@ -172,9 +188,9 @@ def scored(asked: Sequence[Row], answers: Sequence[Answer]) -> dict[str, list[fl
     """
     found: dict[str, list[float]] = {"valid": [], "valid_free": []}
     for row, answer in zip(asked, answers, strict=True):
-        said = value(row.role, answer.best)
+        said = value(row.role, *answer.best)
         found["valid"].append(float(said is not None))
-        found["valid_free"].append(float(value(row.role, answer.free) is not None))
+        found["valid_free"].append(float(value(row.role, answer.free, answer.cut) is not None))
         for name, number in score(row.role, row.book, row.slots, row.gold, said).items():
             found.setdefault(name, []).append(number)
     if asked and asked[0].role == "claim":
@@ -185,9 +201,9 @@ def scored(asked: Sequence[Row], answers: Sequence[Answer]) -> dict[str, list[fl
 
 
 def interval(asked: Sequence[Row], numbers: Sequence[float]) -> Interval | None:
-    """The mean of a score over the rows that have one, with a 95 % interval by bootstrap over rows; None for fewer than 2.
+    """The mean of a score over the rows that have one, with a 95 % interval; None for fewer than two such rows.
 
-    `asked` gives each row its book: books are drawn whole where there are more than one.
+    Books are drawn whole where there are more than one, since questions on one book stand or fall together.
     """
     kept = [
         (row.book.document.id, number) for row, number in zip(asked, numbers, strict=True) if not math.isnan(number)
@@ -198,51 +214,102 @@ def interval(asked: Sequence[Row], numbers: Sequence[float]) -> Interval | None:
     return bootstrap([number for _, number in kept], groups=groups)
 
 
-def keep(path: str | Path, asked: Sequence[Row], answers: Sequence[Answer]) -> None:
-    """Append replies to a file, one JSON line each."""
-    lines = [
-        {"role": row.role, "key": row.key, "free": answer.free}
-        | ({} if answer.held in (None, answer.free) else {"held": answer.held})
-        for row, answer in zip(asked, answers, strict=True)
-    ]
-    with Path(path).open("a", encoding="utf-8") as file:
-        file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+@dataclass(frozen=True)
+class Kept:
+    """A file of replies: its first line says whose they are, each other one is a reply. `about` is that first line."""
+
+    path: Path
+    about: Mapping[str, str]
+
+    @classmethod
+    def of(cls, path: str | Path, model: str, adapter: str | Path | None = None, dtype: str = "") -> "Kept":
+        """The file as it belongs to a model with an adapter, begun where there is none if `dtype` tells its precision.
+
+        Raises InputError for a file of another model, adapter or (if told) precision.
+        """
+        path = Path(path)
+        weights = Path(adapter) / "adapter_model.safetensors" if adapter else None
+        about = {"model": model, "adapter_sha256": hashlib.sha256(weights.read_bytes()).hexdigest() if weights else ""}
+        about |= {"dtype": dtype} if dtype else {}
+        if dtype and not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(about) + "\n", encoding="utf-8")
+        try:
+            with path.open(encoding="utf-8") as file:
+                first = json.loads(file.readline())
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path}: expected a file of replies that says whose they are: {error}") from error
+        if {name: first.get(name) for name in about} != about:
+            raise InputError(f"{path} holds replies of {first}: expected those of {about}; remove it, or name another")
+        return cls(path, first)
+
+    def add(self, asked: Sequence[Row], answers: Sequence[Answer]) -> None:
+        """Append replies, a JSON line each."""
+        with self.path.open("a", encoding="utf-8") as file:
+            for row, answer in zip(asked, answers, strict=True):
+                line: dict[str, Any] = {"role": row.role, "key": _key(row), "free": answer.free, "cut": answer.cut}
+                if (answer.held, answer.held_cut) not in ((None, False), (answer.free, answer.cut)):
+                    line |= {"held": answer.held, "held_cut": answer.held_cut}
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+    def answers(self, asked: Sequence[Row]) -> list[Answer]:
+        """The replies to rows. Raises InputError where there is none to a row, or a line is no reply."""
+        found = _replies(self.path, self.path.stat().st_mtime_ns)
+        for row in asked:
+            if _key(row) not in found:
+                raise InputError(f"{self.path} has no reply for a row of role {row.role!r} of {row.book.document.id}")
+        return [found[_key(row)] for row in asked]
+
+    def lacks(self, asked: Sequence[Row]) -> list[Row]:
+        """The rows without a reply."""
+        found = _replies(self.path, self.path.stat().st_mtime_ns)
+        return [row for row in asked if _key(row) not in found]
 
 
-def kept(path: str | Path, asked: Sequence[Row]) -> list[Answer]:
-    """The kept replies to rows. Raises InputError where the file has none for a row, or a line that is no reply."""
+def _key(row: Row) -> str:
+    return digest(row.role, row.prompt)[:16]
+
+
+@lru_cache(maxsize=8)
+def _replies(path: Path, changed: int) -> dict[str, Answer]:
     found = {}
-    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(path.read_text(encoding="utf-8").removesuffix("\n").split("\n")[1:], 2):
         try:
             it = json.loads(line)
-            held = None if ROLES[it["role"]].form is None else it.get("held", it["free"])
-            found[it["key"]] = Answer(it["free"], held)
+            free, cut = it["free"], it["cut"]
+            formless = ROLES[it["role"]].form is None
+            held = (None, False) if formless else (it.get("held", free), it.get("held_cut", cut))
+            found[it["key"]] = Answer(free, cut, *held)
         except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{path}, line {number}: expected role, key and free of a reply: {error}") from error
-    for row in asked:
-        if row.key not in found:
-            raise InputError(f"{path} has no reply for a row of role {row.role!r} of {row.book.document.id}")
-    return [found[row.key] for row in asked]
+            raise InputError(
+                f"{path}, line {number}: expected role, key, free and cut of a reply: {error!r}"
+            ) from error
+    return found
 
 
 def main() -> None:
-    """Ask a model for the replies to the rows of ten test books and keep them. Goes on after a kill: replies are cached."""
+    """Ask a model for what a file of replies lacks, role by role, and print the scores. Goes on after a kill."""
     told = argparse.ArgumentParser(prog="python -m mindscape.reader.evaluation", description=main.__doc__)
-    told.add_argument("--out", required=True, help="the file of replies, written anew")
-    told.add_argument("--llm", default="embedded", help="as in a notebook")
-    told.add_argument("--books", type=int, default=10, help="test seeds from 2000 on")
+    told.add_argument("--out", required=True, help="the file of replies; others of the same model are kept")
+    told.add_argument("--llm", default="embedded", choices=["embedded", "smollm2"])
+    told.add_argument("--adapter", default=str(llm.READER), help="folder of the adapter of `embedded`")
+    told.add_argument("--dtype", default="auto", help="precision of the model")
+    told.add_argument("--split", default="develop", choices=list(SPLITS))
+    told.add_argument("--books", type=int, default=10, help="the first so many of the split")
     told.add_argument("--roles", default=",".join(ROLES))
-    told.add_argument("--share", type=int, default=0, help="rows of each role from each book; 0: as many as usual")
+    told.add_argument("--batch", type=int, default=16, help="rows that the model reads at once")
     given = told.parse_args()
+    adapter = given.adapter if given.llm == "embedded" else None
+    options = {"adapter": adapter} if adapter else {}
+    model = llm.load(given.llm, dtype=given.dtype, batch_size=given.batch, **options)
+    kept = Kept.of(given.out, given.llm, adapter, str(model.backend.model.dtype).removeprefix("torch."))
     tokenizer = AutoTokenizer.from_pretrained(assets.language_model())
-    model = llm.load(given.llm)
-    books = [storyworld.book(seed, TOKENS) for seed in storyworld.TEST[: given.books]]
-    Path(given.out).unlink(missing_ok=True)
+    of_split = books(given.split)[: given.books]
     for role in given.roles.split(","):
-        asked = rows(role, books, tokenizer, given.share or None)
-        answers = ask(model, asked)
-        keep(given.out, asked, answers)
-        means = {name: interval(asked, numbers) for name, numbers in scored(asked, answers).items()}
+        asked = rows(role, of_split, tokenizer)
+        new = kept.lacks(asked)
+        kept.add(new, ask(model, role, [row.prompt for row in new]))
+        means = {name: interval(asked, numbers) for name, numbers in scored(asked, kept.answers(asked)).items()}
         said = {name: f"{of.value:.2f} [{of.low:.2f}, {of.high:.2f}]" for name, of in means.items() if of}
         print(role, len(asked), said, flush=True)
 

@@ -10,6 +10,7 @@ from itertools import islice
 from transformers import PreTrainedTokenizerBase
 
 from mindscape.corpora import storyworld
+from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError
 from mindscape.roles import ROLES, Example
@@ -35,23 +36,35 @@ SHARES = {  # of each role from each book: more of what is short and asks for cl
 }
 
 
+def training_book(seed: int, language: str = "en") -> Book:
+    """The book of a training seed as the mixture has it: knobs are drawn anew for each, so that the reader meets easy and
+    hard ones. Raises InputError for a seed that is not for training.
+
+    >>> training_book(2000)
+    Traceback (most recent call last):
+    ...
+    mindscape.errors.InputError: seed 2000 is not for training: expected 0 to 999
+    """
+    if seed not in storyworld.TRAIN:
+        raise InputError(f"seed {seed} is not for training: expected 0 to {storyworld.TRAIN[-1]}")
+    chance = Chance("mixture", seed)
+    knobs = {name: chance.below(11) / 10 for name in ("hiding", "sharing", "contradiction")}
+    return storyworld.book(seed, TOKENS, **knobs, language=language)
+
+
 def mixture(
     seeds: Iterable[int], tokenizer: PreTrainedTokenizerBase, shares: Mapping[str, int] = SHARES, language: str = "en"
 ) -> list[Example]:
     """The examples of the books of `seeds`: for each book at most `shares[role]` of each role.
 
-    Knobs are drawn anew for each book, so that the reader meets easy and hard ones. The same arguments give the same
-    list. Raises InputError for a seed that is not for training and for a role that there is not.
+    The same arguments give the same list. Raises InputError for a seed that is not for training and for a role that there
+    is not.
     """
     if unknown := sorted(set(shares) - set(ROLES)):
         raise InputError(f"no role {unknown[0]!r}: expected some of {', '.join(ROLES)}")
     found = []
     for seed in seeds:
-        if seed not in storyworld.TRAIN:
-            raise InputError(f"seed {seed} is not for training: expected 0 to {storyworld.TRAIN[-1]}")
-        chance = Chance("mixture", seed)
-        knobs = {name: chance.below(11) / 10 for name in ("hiding", "sharing", "contradiction")}
-        book = storyworld.book(seed, TOKENS, **knobs, language=language)
+        book = training_book(seed, language)
         for role, share in shares.items():
             found += islice(ROLES[role].examples(book, tokenizer), share)
     return found

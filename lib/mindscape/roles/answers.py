@@ -7,7 +7,7 @@ role here for "I do not know": each context holds its answer. Taught in notebook
 
 import re
 from collections.abc import Iterator
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel
 from transformers import PreTrainedTokenizerBase
@@ -17,10 +17,11 @@ from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.llm import Tags
+from mindscape.llm.tags import BARE
 from mindscape.roles import passages
 from mindscape.roles.base import Role
 
-QUESTIONS, CLAIMS = 12, 6  # asked of one book; a claim comes in two forms, true and false
+QUESTIONS, CLAIMS = 12, 12  # asked of one book, at most
 LETTERS = "ABCD"
 LONGEST = 180  # tokens of a reply
 
@@ -58,6 +59,12 @@ CLAIM_PROMPT = {
     ),
 }
 CONTRARY = {"en": "not {wrong} but {right}", "zh": "不是{wrong}，而是{right}"}
+
+
+class Letter(BaseModel):
+    """The letter of an option, without a tag."""
+
+    letter: Annotated[Literal["A", "B", "C", "D"], BARE]
 
 
 class Verdict(BaseModel):
@@ -103,6 +110,8 @@ def phrase(text: str) -> tuple[str, list[str]]:
 def letter(text: str) -> tuple[str, list[str]]:
     """The letter of an option and the repairs that it took. Raises ValueError where there is none, or more than one.
 
+    A letter that is called wrong is no answer, and neither are the options themselves.
+
     >>> letter("The answer is (b).")
     ('B', ['text around dropped', 'case of a letter'])
     """
@@ -112,7 +121,9 @@ def letter(text: str) -> tuple[str, list[str]]:
         alone = set(
             re.findall(r"(?<![A-Za-z])(?:[B-D]|A(?! (?!or |and |is )[a-z]))(?![A-Za-z])|(?<=[(（])[a-d](?=[)）])", text)
         )
-        if not first and len(alone) != 1:
+        marked = set(re.findall(r"(?<![A-Za-z])([A-Da-d])[)）.:：、]", text))
+        denied = re.search(r"(?<![A-Za-z])[A-D] is (?:wrong|not|false|incorrect)", text)
+        if denied or (len(marked) > 1 if first else len(alone) != 1):
             raise ValueError(f"no single letter of A to D: {text:.40!r}")
         text = first[1] if first else alone.pop()
         repairs.append("text around dropped")
@@ -155,7 +166,7 @@ def claim_pairs(
 ) -> Iterator[tuple[dict[str, str], str, Verdict, str, Verdict]]:
     """Passages; a true claim on them and its verdict; the same claim made false and its verdict."""
     join, stop = book.voice.say.FACT_JOIN, book.voice.say.STOP
-    for question, pair, context in _contexts(book, chance, tokenizer, 2 * CLAIMS):
+    for question, pair, context in _contexts(book, chance, tokenizer, CLAIMS):
         facts = passages.supporting(book, question)
         contrary = CONTRARY[book.document.language].format(wrong=wrong_answer(question, pair), right=question.answer)
         true = Verdict(explanation=sentence(join.join(facts)) + stop, answer="TRUE")
@@ -181,5 +192,5 @@ def wrong_answer(question: Question, pair: ClaimPair) -> str:
 
 
 QA = Role("qa", QA_PROMPT, None, _qa, phrase)
-CHOICE = Role("choice", CHOICE_PROMPT, None, _choice, letter)
+CHOICE = Role("choice", CHOICE_PROMPT, Tags(Letter), _choice, letter)
 CLAIM = Role("claim", CLAIM_PROMPT, Tags(Verdict), _claim)

@@ -35,8 +35,9 @@ class Example:
 class Role:
     """A prompt for each language, the form of the reply, and gold examples from a book.
 
-    `form` is None where the reply is plain text, a pydantic model where it is JSON, `Tags` where it is in tags.
-    `examples` makes gold (slots, reply value) from a book; chance decides which passages and questions.
+    `form` is None where the reply is plain text, a pydantic model where it is JSON, `Tags` where it is in tags. `plain`
+    parses a text; a role that has both is held to its form when it is written and read by `plain`. `examples` makes gold
+    (slots, reply value) from a book; chance decides which passages and questions.
 
     >>> numbers = {"type": "array", "items": {"type": "integer"}}
     >>> role = Role("even", {"en": "Which of these are even? {numbers}"}, numbers, gold=lambda *_: iter(()))
@@ -48,7 +49,7 @@ class Role:
     prompts: Mapping[str, str]
     form: Schema | None
     gold: Callable[[Book, Chance, PreTrainedTokenizerBase], Iterator[tuple[dict[str, str], Any]]]
-    plain: Callable[[str], tuple[Any, list[str]]] = lambda text: (text.strip(), [])  # parses a reply without a form
+    plain: Callable[[str], tuple[Any, list[str]]] | None = None
 
     def prompt(self, language: str = "en", **slots: str) -> str:
         """The user's message. Raises InputError for a language without a prompt, a slot too many or one missing."""
@@ -63,14 +64,14 @@ class Role:
 
     def parse(self, text: str) -> tuple[Any, list[str]]:
         """What a reply says, and the names of the repairs that it took. Raises ValueError where it says nothing usable."""
-        return self.plain(text) if self.form is None else read(text, self.form)
+        return self.plain(text) if self.plain else read(text, self.form)
 
     def render(self, value: Any) -> str:
         """The reply that says a value, as the model is trained to write it."""
+        if self.plain:
+            return value
         if isinstance(self.form, Tags):
             return self.form.render(value)
-        if self.form is None:
-            return value
         value = value.model_dump(exclude_defaults=True) if isinstance(value, BaseModel) else value
         return json.dumps(value, ensure_ascii=False)
 

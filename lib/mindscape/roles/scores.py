@@ -1,10 +1,11 @@
 """How well a reply of a role agrees with the gold: a score from 0 to 1 for each of a few names, per reply.
 
-A reply that cannot be read scores 0. A score is NaN where there is nothing to score (a summary whose gold binds nobody, a
-graph without edges on either side). Taught in notebook 01_the_reader.
+A reply that cannot be read scores 0. A score is NaN where the gold leaves nothing to score (a summary that binds nobody, a
+block without edges), and the scores of quotes where a reply quotes nothing. Taught in notebook 01_the_reader.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from mindscape.text import Document, locate
 
 ALIKE = 0.5  # token F1 from which the contents of two nodes are taken for the same
 NEAR = 20  # characters by which a border may miss
+QUOTES = ("quote_located", "quote_verbatim", "ends_located")
 
 
 def f1(gold: Collection, found: Collection) -> float:
@@ -38,11 +40,12 @@ def indices_f1(gold: Sequence[int], found: Sequence[int]) -> float:
 
 
 def node_and_edge_f1(gold: Edits, found: Edits) -> tuple[float, float]:
-    """F1 of the operations on nodes, and of the added edges, matched one to one.
+    """F1 of the operations on nodes, and of the added edges, each matched to one at most, the likest first.
 
     Two added nodes are the same if their types are and their contents share half of their words; two edits if their ids
     are and the contents share half; two deletions if their ids are. Two edges are the same if their relations are, and
-    the nodes at both ends are the same or have the same id. NaN for edges where neither side adds one.
+    the nodes at both ends are the same or have the same id. NaN for edges where the gold adds none; 1 for nodes where
+    neither side has an operation.
 
     >>> gold = Edits.model_validate({"operations": [{"op": "delete_node", "id": "oath_of_ivo"}]})
     >>> node_and_edge_f1(gold, Edits(operations=[]))
@@ -53,11 +56,13 @@ def node_and_edge_f1(gold: Edits, found: Edits) -> tuple[float, float]:
     pairs = _matched(*nodes)
     same = {nodes[1][j].id: nodes[0][i].id for i, j in pairs if isinstance(nodes[1][j], AddNode)}
     ends = [
-        {(names.get(e.source, e.source), names.get(e.target, e.target), e.relation.lower()) for e in some}
+        Counter((names.get(e.source, e.source), names.get(e.target, e.target), e.relation.lower()) for e in some)
         for names, some in zip(({}, same), edges, strict=True)
     ]
+    both = (ends[0] & ends[1]).total()
     sizes = len(nodes[0]) + len(nodes[1])
-    return 2 * len(pairs) / sizes if sizes else 1.0, f1(*ends) if any(ends) else math.nan
+    of_edges = 2 * both / (len(edges[0]) + len(edges[1])) if edges[0] else math.nan
+    return 2 * len(pairs) / sizes if sizes else 1.0, of_edges
 
 
 def _matched(gold: Sequence[Operation], found: Sequence[Operation]) -> list[tuple[int, int]]:
@@ -94,16 +99,31 @@ def located(quotes: Sequence[str], text: str) -> float:
     )
 
 
+def verbatim(quotes: Sequence[str], text: str) -> float:
+    """The share of quotes that stand in a text letter by letter, blanks apart; NaN for none.
+
+    >>> verbatim(["rained.  Ivo went", "It poured"], "It rained. Ivo went home.")
+    0.5
+    """
+    shown = " ".join(text.split())
+    return sum(bool(q.strip()) and " ".join(q.split()) in shown for q in quotes) / len(quotes) if quotes else math.nan
+
+
 def borders(memory: DocumentMemory | Extracted, text: str) -> list[int]:
-    """Where the second chunk of a memory begins, the third and so on: the places of their first words, where found."""
-    document, found, near = Document("shown", text), [], 0
-    for scenario in memory.scenario:
+    """Where the second chunk of a memory begins, the third and so on: the places of their first words, where found.
+
+    Each is looked for behind the one before it, and only where it is not there in the whole text.
+    """
+    found, behind = [], 0
+    for i, scenario in enumerate(memory.scenario):
         head = scenario.ends[0]
-        place = locate(head, document, near) if head else None
-        if place:
-            near = place.start
-            found.append(near)
-    return found[1:]
+        for start in (behind, 0):
+            place = locate(head, Document("shown", text[start:])) if head else None
+            if place:
+                behind = start + place.end
+                found += [start + place.start] if i else []
+                break
+    return found
 
 
 def border_f1(gold: Sequence[int], found: Sequence[int]) -> float:
@@ -119,6 +139,12 @@ def border_f1(gold: Sequence[int], found: Sequence[int]) -> float:
             free.remove(hit)
             right += 1
     return 2 * right / (len(gold) + len(found)) if gold or found else math.nan
+
+
+def _accepted(book: Book, slots: Mapping[str, str], gold: str) -> list[str]:
+    """The gold answer, and what else the book takes for one to the question, where the gold is the book's."""
+    asked = next(question for question in book.questions if question.question == slots["question"])
+    return [gold, *asked.accepted] if gold == asked.answer else [gold]
 
 
 def _kept(gold: weighing.Kept, found: weighing.Kept) -> float:
@@ -145,11 +171,14 @@ def _entities(book: Book, slots: Mapping[str, str], gold: list[dict], found: lis
 def _edits(book: Book, slots: Mapping[str, str], gold: Edits, found: Edits) -> dict[str, float]:
     nodes, edges = node_and_edge_f1(gold, found)
     quotes = [op.src for op in found.operations if isinstance(op, AddNode | AddEdge)]
-    return {"node_f1": nodes, "edge_f1": edges, "quote_located": located(quotes, slots["block_text"])}
+    block = slots["block_text"]
+    found_quotes = {"quote_located": located(quotes, block), "quote_verbatim": verbatim(quotes, block)}
+    return {"node_f1": nodes, "edge_f1": edges} | found_quotes
 
 
 def _graph_answer(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -> dict[str, float]:
-    right = exact_match(found.answer, gold.answer, book.document.language) if found.answer.strip() else 0.0
+    references = _accepted(book, slots, gold.answer)
+    right = exact_match(found.answer, references, book.document.language) if found.answer.strip() else 0.0
     return {"accuracy": right, "cited_f1": f1(gold.cited_nodes, found.cited_nodes)}
 
 
@@ -170,7 +199,7 @@ def _words(book: Book, slots: Mapping[str, str], gold: str, found: str) -> dict[
 
 
 def _phrase(book: Book, slots: Mapping[str, str], gold: str, found: str) -> dict[str, float]:
-    return {"f1": token_f1(found, gold, book.document.language)}
+    return {"f1": token_f1(found, _accepted(book, slots, gold), book.document.language)}
 
 
 def _same(book: Book, slots: Mapping[str, str], gold: str, found: str) -> dict[str, float]:
@@ -218,7 +247,9 @@ def score(role: str, book: Book, slots: Mapping[str, str], gold: Any, found: Any
     >>> score("silver_chunks", book, {}, [0, 2], [0]), score("silver_chunks", book, {}, [0, 2], None)
     ({'f1': 0.6666666666666666}, {'f1': 0.0})
     """
-    if found is None:
+    if found is None:  # what was not said is not quoted, either
         best = SCORES[role](book, slots, gold, gold)
-        return {name: value if math.isnan(value) else 0.0 for name, value in best.items()}
+        return {
+            name: value if math.isnan(value) else math.nan if name in QUOTES else 0.0 for name, value in best.items()
+        }
     return SCORES[role](book, slots, gold, found)

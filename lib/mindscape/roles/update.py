@@ -19,6 +19,7 @@ from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.corpora.storyworld.world import Binding, Event
 from mindscape.llm import Needs, Tags
+from mindscape.roles.answers import letters
 from mindscape.roles.base import Role
 from mindscape.roles.edits import Builder, alike, shown_fact
 from mindscape.text import Chunk, Span, split_sentences, windows
@@ -229,7 +230,7 @@ def _example(
     last = step == max_steps
     slots = {
         "question": question.question,
-        "options_str": _options(question) if chance.hit(0.5) else NONE[language],
+        "options_str": letters(question.options) if chance.hit(0.5) else NONE[language],
         "step": str(step),
         "max_steps": str(max_steps),
         "remaining_steps_hint": say["last"] if last else say["more"].format(n=max_steps - step),
@@ -322,10 +323,6 @@ def _missing(shelf: _Shelf, question: Question, needs: Sequence[_Need], found: S
         trade, name = voice.trade(it.person), voice.name(it.person)
         asked = asked.replace(trade, name).replace(sentence(trade), name)
     return asked
-
-
-def _options(question: Question) -> str:
-    return "\n".join(f"{letter}. {option}" for letter, option in zip("ABCD", question.options, strict=True))
 
 
 UPDATE = Role("update", PROMPTS, Tags(Update), _gold)

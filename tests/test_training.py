@@ -1,6 +1,10 @@
-"""Training of the reader: labels, loss, batches, and a run that was killed and goes on."""
+"""Training: labels, loss, batches, a run that was killed and goes on, several processes."""
 
 import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -10,10 +14,11 @@ from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, LlamaConfig
 
 from mindscape.errors import InputError
-from mindscape.reader import Settings, batches, train, training
-from mindscape.reader.batches import IGNORED, Encoded, collate, encode, plan
 from mindscape.roles import Example
+from mindscape.training import Settings, loop, sft, train
+from mindscape.training.batches import IGNORED, Encoded, collate, encode, plan
 
+ROOT = Path(__file__).parents[1]
 EXAMPLES = [Example("qa", f"Who has lamp {i}?", name, "book") for i, name in enumerate(["Ann", "Tom", "Eve"] * 6)]
 EXAMPLES += [Example("claim", f"Is {i} a lamp? " * (1 + i % 5), "TRUE, since it burns", "book") for i in range(12)]
 
@@ -43,7 +48,7 @@ def test_loss_is_the_model_s_own(base, tokenizer):
     """Against transformers' loss on one row at a time, where no padding is."""
     model = AutoModelForCausalLM.from_pretrained(base).eval()
     encoded = [encode(example, tokenizer) for example in (EXAMPLES[0], EXAMPLES[-1], EXAMPLES[5])]
-    total, counts = training.reply_loss(model, collate(encoded, pad=tokenizer.eos_token_id))
+    total, counts = sft.reply_loss(model, collate(encoded, pad=tokenizer.eos_token_id))
     for one, loss, n in zip(encoded, total, counts, strict=True):
         alone = model(**collate([one], pad=0))
         torch.testing.assert_close(loss / n, alone.loss, rtol=1e-5, atol=1e-5)
@@ -75,24 +80,73 @@ def log(out):
 
 
 def test_a_killed_run_ends_with_the_same_adapter(base, tmp_path, monkeypatch):
+    """Killed two steps after a checkpoint, in the middle of a line of the log."""
     whole = train(EXAMPLES, tmp_path / "whole", base, SHORT)
+    steps, save, loss = [], loop._save, sft.reply_loss
 
-    def killed(*args, rest=[5]):  # noqa: B006 a counter of steps
-        rest[0] -= 1
-        if not rest[0]:
+    def killed(*args):
+        steps.append(len(steps))
+        if len(steps) == 6:
             raise KeyboardInterrupt
-        return real(*args)
+        return loss(*args)
 
-    real = training.reply_loss
-    monkeypatch.setattr(training, "reply_loss", killed)
+    monkeypatch.setattr(loop, "_save", lambda out, run, step, *rest: step % 3 or save(out, run, step, *rest))
+    monkeypatch.setattr(sft, "reply_loss", killed)
     with pytest.raises(KeyboardInterrupt):
         train(EXAMPLES, tmp_path / "killed", base, SHORT)
-    monkeypatch.setattr(training, "reply_loss", real)
-    (tmp_path / "killed" / "log.jsonl").open("a").write('{"step": 99, "lo')  # the line that was being written
+    monkeypatch.undo()
+    assert [line["step"] for line in log(tmp_path / "killed")] == [0, 1, 2, 3, 4]
+    (tmp_path / "killed" / "log.jsonl").open("a").write('{"step": 99, "lo')
     again = train(EXAMPLES, tmp_path / "killed", base, SHORT)
     assert all(torch.equal(a, weights(again)[name]) for name, a in weights(whole).items())
+    assert [line["step"] for line in log(tmp_path / "killed")] == list(range(SHORT.steps))
     for a, b in zip(log(tmp_path / "whole"), log(tmp_path / "killed"), strict=True):
-        assert (a["step"], a["loss"], a["roles"]) == (b["step"], b["loss"], b["roles"])
+        assert (a["loss"], a["roles"], a["tokens"]) == (b["loss"], b["roles"], b["tokens"])
+
+
+def test_checkpointing_of_gradients_changes_no_gradient(base, tmp_path):
+    plain = train(EXAMPLES, tmp_path / "plain", base, SHORT)
+    spared = train(EXAMPLES, tmp_path / "spared", base, replace(SHORT, checkpointing=True))
+    for name, a in weights(plain).items():
+        torch.testing.assert_close(a, weights(spared)[name], rtol=1e-2, atol=1e-3)
+    assert any(a.abs().sum() > 0 for name, a in weights(spared).items() if "lora_B" in name)
+
+
+def test_two_processes_learn_what_one_does(base, tmp_path):
+    """Each takes every other row of a batch; the log tells the whole batch."""
+    one = train(EXAMPLES, tmp_path / "one", base, SHORT)
+    script = tmp_path / "both.py"
+    script.write_text(
+        "import sys\n"
+        f"sys.path.insert(0, {str(ROOT / 'tests')!r})\n"
+        "from test_training import EXAMPLES, SHORT\n"
+        "from mindscape.training import train\n"
+        f"train(EXAMPLES, {str(tmp_path / 'two')!r}, {str(base)!r}, SHORT)\n"
+    )
+    launch = [
+        sys.executable,
+        "-m",
+        "accelerate.commands.launch",
+        "--cpu",
+        "--num_processes",
+        "2",
+        "--num_machines",
+        "1",
+    ]
+    launch += ["--mixed_precision", "no", "--dynamo_backend", "no", str(script)]
+    done = subprocess.run(launch, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    for name, a in weights(one).items():
+        torch.testing.assert_close(a, weights(tmp_path / "two" / "adapter")[name], rtol=2e-2, atol=2e-3)
+    for a, b in zip(log(tmp_path / "one"), log(tmp_path / "two"), strict=True):
+        assert (a["step"], a["tokens"]) == (b["step"], b["tokens"])
+        assert a["loss"] == pytest.approx(b["loss"], abs=2e-3)
+
+
+def test_what_is_shipped_names_no_folder_of_this_machine(base, tmp_path):
+    adapter = train(EXAMPLES[:3], tmp_path, base, SHORT)
+    assert {path.name for path in adapter.iterdir()} == {"adapter_config.json", "adapter_model.safetensors"}
+    assert json.loads((adapter / "adapter_config.json").read_text())["base_model_name_or_path"] == base.name
 
 
 def test_it_learns(base, tmp_path):
@@ -106,13 +160,17 @@ def test_it_learns(base, tmp_path):
 
 def test_another_run_in_the_same_folder_is_refused(base, tmp_path):
     train(EXAMPLES[:3], tmp_path, base, SHORT)
-    with pytest.raises(InputError, match="holds a run with other examples, settings or base"):
-        train(EXAMPLES[:4], tmp_path, base, SHORT)
+    for examples, other in ((EXAMPLES[:4], SHORT), (EXAMPLES[:3], replace(SHORT, seed=1))):
+        with pytest.raises(InputError, match="holds a run with other data, settings or base"):
+            train(examples, tmp_path, base, other)
+    train(EXAMPLES[:3], tmp_path, base, replace(SHORT, minutes=7))  # how often it is saved is no other run
 
 
-@pytest.mark.parametrize("name, value", [("steps", 0), ("dtype", "fp8"), ("learning_rate", -1), ("minutes", 0)])
+@pytest.mark.parametrize(
+    "name, value", [("steps", 0), ("dtype", "fp8"), ("dtype", "float16"), ("clip", -1), ("minutes", 0)]
+)
 def test_settings_that_cannot_be(name, value):
-    with pytest.raises(InputError, match=f"{name}={value!r}"):
+    with pytest.raises(InputError, match=f"{name}=.?{value}"):
         Settings(**{name: value})
 
 
@@ -120,4 +178,4 @@ def test_examples_that_cannot_be(base, tmp_path, tokenizer):
     with pytest.raises(InputError, match="no examples"):
         train([], tmp_path, base)
     with pytest.raises(InputError, match="role 'qa' from 'book' has an empty reply"):
-        batches.encode(Example("qa", "Who?", "", "book"), tokenizer)
+        encode(Example("qa", "Who?", "", "book"), tokenizer)

@@ -1,0 +1,212 @@
+"""A training loop for LoRA adapters that can be killed and goes on.
+
+Whatever decides a step (its batch, its learning rate) follows from the settings and the step's number, so a run that was
+killed goes on from its last checkpoint and ends with the same adapter. What a step learns is the caller's business. Taught
+in notebook 01_the_reader.
+"""
+
+import json
+import math
+import os
+import shutil
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from peft import LoraConfig, PeftModel, get_peft_model, set_peft_model_state_dict
+from safetensors.torch import load_file
+from transformers import PreTrainedModel
+
+from mindscape.errors import InputError
+from mindscape.store import digest
+from mindscape.weights import fingerprint, placed
+
+LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to train. `tokens` a batch with padding; `minutes` between checkpoints; `dtype` of the base model and of the
+    products is "float32", "bfloat16" or "auto" (bfloat16 on a GPU or a CPU with AMX); the adapter is kept in float32.
+
+    The learning rate rises for `warmup` steps and falls to zero as a cosine over all `steps`.
+    """
+
+    steps: int = 1000
+    tokens: int = 2048
+    rank: int = 16
+    alpha: int = 32
+    learning_rate: float = 1e-3
+    warmup: int = 50
+    clip: float = 1.0
+    dtype: str = "auto"
+    checkpointing: bool = False
+    minutes: float = 3.0
+    seed: int = 0
+
+    def __post_init__(self):
+        if self.precision is torch.float16:
+            raise InputError(
+                'dtype="float16": expected "auto", "float32" or "bfloat16"; float16 needs its losses scaled'
+            )
+        for name in ("steps", "tokens", "rank", "alpha", "learning_rate", "clip", "minutes"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name}={getattr(self, name)!r}: expected more than 0")
+
+    @property
+    def precision(self) -> torch.dtype:
+        """What `dtype` means on this machine."""
+        return placed(self.dtype, None)[0]
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step, counted from 0.
+
+        >>> [Settings(steps=10, warmup=2, learning_rate=1.0).rate(step) for step in (0, 1, 6)]
+        [0.5, 1.0, 0.5]
+        """
+        if step < self.warmup:
+            return self.learning_rate * (step + 1) / self.warmup
+        share = (step - self.warmup) / max(1, self.steps - self.warmup)
+        return self.learning_rate * 0.5 * (1 + math.cos(math.pi * min(1.0, share)))
+
+
+def with_lora(model: PreTrainedModel, settings: Settings) -> PeftModel:
+    """The model with a fresh adapter on all its linear layers, drawn by the settings' seed; only that learns."""
+    torch.manual_seed(settings.seed)
+    if settings.checkpointing:
+        model.activation_checkpointing_enable({"use_reentrant": False})
+        model.enable_input_require_grads()  # else nothing below the first adapter is recomputed with gradients
+    lora = LoraConfig(r=settings.rank, lora_alpha=settings.alpha, target_modules=LINEAR, task_type="CAUSAL_LM")
+    with warnings.catch_warnings(category=FutureWarning, action="ignore"):  # peft asks transformers by an old name
+        return get_peft_model(model, lora)
+
+
+def identity(model: PreTrainedModel, settings: Settings, data: Any) -> str:
+    """A hash of what decides a run: base model, settings, data; not how often it is saved.
+
+    It is taken of the model before the adapter is added.
+    """
+    decisive = asdict(settings) | {"dtype": str(settings.precision)}
+    del decisive["minutes"]
+    return digest(decisive, fingerprint(model, model.config), data)
+
+
+def fit(
+    model: PeftModel,
+    learn: Callable[[Any], dict[str, Any]],
+    batches: Callable[[int], Sequence[Any]],
+    out: str | Path,
+    run: str,
+    settings: Settings,
+    accelerator: Accelerator | None = None,
+) -> Path:
+    """Train an adapter over `settings.steps` batches; returns the adapter's folder `out`/adapter.
+
+    `batches(epoch)` gives an epoch's batches in order. `learn(batch)` computes a loss on this process's share of a batch
+    and its gradients by `backward`, which are summed over the processes, and returns what the log's line is to hold: of
+    the whole batch, `tokens` among it. `run` is the run's `identity`. `out` also gets `log.jsonl`, a line a step, and
+    `checkpoint`, from which the same call goes on. Raises InputError where `out` holds another run.
+    """
+    accelerator, out = accelerator or Accelerator(), Path(out)
+    learned = [weights for weights in model.parameters() if weights.requires_grad]
+    optimizer = torch.optim.AdamW(learned, lr=settings.learning_rate, weight_decay=0.0)
+    first = _resume(out, run, model, optimizer)
+    if accelerator.is_main_process:
+        _cut_log(out, first)
+    model.to(accelerator.device).train()
+    _to(optimizer, accelerator.device)
+    clock = saved = time.monotonic()
+    for step, batch in _steps(batches, settings.steps, first):
+        for group in optimizer.param_groups:
+            group["lr"] = settings.rate(step)
+        line = learn(batch)
+        for weights in learned:
+            weights.grad = accelerator.reduce(weights.grad, "sum")
+        torch.nn.utils.clip_grad_norm_(learned, settings.clip)
+        optimizer.step()
+        optimizer.zero_grad()
+        if accelerator.is_main_process:
+            seconds, clock = time.monotonic() - clock, time.monotonic()
+            rate = {"tokens_per_second": round(line["tokens"] / max(seconds, 1e-9), 1), "seconds": round(seconds, 2)}
+            with (out / "log.jsonl").open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"step": step} | line | rate) + "\n")
+            if clock - saved > 60 * settings.minutes:
+                saved = clock
+                _save(out, run, step + 1, model, optimizer)
+    if accelerator.is_main_process:
+        _save(out, run, settings.steps, model, optimizer)
+        _finish(out, model)
+    accelerator.wait_for_everyone()
+    return out / "adapter"
+
+
+def _to(optimizer: torch.optim.Optimizer, device: torch.device) -> None:
+    """Where the weights are, there the optimizer's state of a checkpoint must be."""
+    for state in optimizer.state.values():
+        state.update({k: v.to(device) for k, v in state.items() if torch.is_tensor(v) and v.dim()})
+
+
+def _steps(batches: Callable[[int], Sequence[Any]], steps: int, first: int) -> Iterator[tuple[int, Any]]:
+    """The batches from step `first` on, epoch after epoch."""
+    step = epoch = 0
+    while step < steps:
+        for batch in batches(epoch):
+            if first <= step < steps:
+                yield step, batch
+            step += 1
+        epoch += 1
+
+
+def _save(out: Path, run: str, step: int, model: PeftModel, optimizer: torch.optim.Optimizer) -> None:
+    """A checkpoint that is whole or not there: written beside the old one, then put in its place."""
+    scratch, kept = out / "checkpoint.new", out / "checkpoint"
+    shutil.rmtree(scratch, ignore_errors=True)
+    model.save_pretrained(scratch)
+    torch.save(optimizer.state_dict(), scratch / "optimizer.pt")
+    (scratch / "state.json").write_text(json.dumps({"run": run, "step": step}), encoding="utf-8")
+    shutil.rmtree(out / "checkpoint.old", ignore_errors=True)
+    if kept.exists():
+        os.replace(kept, out / "checkpoint.old")
+    os.replace(scratch, kept)
+    shutil.rmtree(out / "checkpoint.old", ignore_errors=True)
+
+
+def _resume(out: Path, run: str, model: PeftModel, optimizer: torch.optim.Optimizer) -> int:
+    """Load the last checkpoint, if there is one; the step to go on with."""
+    out.mkdir(parents=True, exist_ok=True)
+    kept = next((path for path in (out / "checkpoint", out / "checkpoint.old") if (path / "state.json").exists()), None)
+    if kept is None:
+        return 0
+    state = json.loads((kept / "state.json").read_text(encoding="utf-8"))
+    if state["run"] != run:
+        raise InputError(f"{out} holds a run with other data, settings or base: choose another folder, or remove it")
+    set_peft_model_state_dict(model, load_file(kept / "adapter_model.safetensors"))
+    optimizer.load_state_dict(torch.load(kept / "optimizer.pt", weights_only=True))
+    return state["step"]
+
+
+def _cut_log(out: Path, step: int) -> None:
+    """Leave the log's lines of the steps before `step`; a line that was being written goes, too."""
+    log = out / "log.jsonl"
+    if log.exists():
+        lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
+        whole = [line for line in lines if line.endswith("\n") and json.loads(line)["step"] < step]
+        log.write_text("".join(whole), encoding="utf-8")
+
+
+def _finish(out: Path, model: PeftModel) -> None:
+    """The adapter in half precision, and nothing else: what is shipped."""
+    half = {name: weights.to(torch.bfloat16) for name, weights in model.state_dict().items() if "lora_" in name}
+    model.save_pretrained(out / "adapter", state_dict=half)
+    (out / "adapter" / "README.md").unlink(missing_ok=True)  # peft's form of a card, to be filled in
+    config = out / "adapter" / "adapter_config.json"
+    stored = json.loads(config.read_text(encoding="utf-8"))
+    stored["base_model_name_or_path"] = Path(
+        str(stored["base_model_name_or_path"])
+    ).name  # not a folder of this machine
+    config.write_text(json.dumps(stored, indent=2) + "\n", encoding="utf-8")
