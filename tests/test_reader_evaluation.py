@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from mindscape.corpora import storyworld
+from mindscape.corpora import shakespeare, storyworld
 from mindscape.errors import InputError
 from mindscape.llm.base import Reply
 from mindscape.reader import evaluation
@@ -90,7 +90,9 @@ def test_claims_come_in_pairs(books, tokenizer):
 def test_kept_replies_are_found_again(books, tokenizer, tmp_path):
     path = tmp_path / "replies.jsonl"
     kept = Kept.of(path, "smollm2", dtype="bfloat16")
-    silver, qa = rows("silver_nodes", books, tokenizer, 2), rows("qa", books, tokenizer, 1)
+    silver, qa = (
+        [row.prompt for row in rows(role, books, tokenizer, n)] for role, n in (("silver_nodes", 2), ("qa", 1))
+    )
     first = [
         Answer("[0]", False, "[0]"),
         Answer("none\u2028or one", True, "[-1]", False),
@@ -98,18 +100,28 @@ def test_kept_replies_are_found_again(books, tokenizer, tmp_path):
         Answer("[2]", True, "[2]", True),
     ]
     second = [Answer("A"), Answer("是B", True)]
-    assert kept.lacks(silver) == silver
-    kept.add(silver, first)
-    kept.add(qa, second)
+    assert kept.lacks("silver_nodes", silver) == silver
+    kept.add("silver_nodes", silver, first)
+    kept.add("qa", qa, second)
     again = Kept.of(path, "smollm2")
     assert again.about["dtype"] == "bfloat16"
-    assert (again.answers(silver), again.answers(qa), again.lacks(silver + qa)) == (first, second, [])
-    with pytest.raises(InputError, match="has no reply for a row of role 'silver_nodes' of storyworld-1000"):
-        again.answers(rows("silver_nodes", books, tokenizer, 2, seed=1))
+    assert (again.answers("silver_nodes", silver), again.answers("qa", qa)) == (first, second)
+    assert again.lacks("silver_nodes", silver) == []
+    assert again.lacks("silver_chunks", silver) == silver  # the same prompt in another role is another question
+    with pytest.raises(InputError, match="has no reply of role 'qa' to 'Who else"):
+        again.answers("qa", ["Who else?"])
     with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps({"role": "choice"}) + "\n")
     with pytest.raises(InputError, match="line 8: expected role, key, free and cut"):
-        again.answers(qa)
+        again.answers("qa", qa)
+
+
+def test_a_play_has_prompts_for_what_can_be_counted_there(tokenizer):
+    play = shakespeare.play("macbeth")
+    for role in ("chunk_summary", "entities", "edits", "memory"):
+        found = evaluation.play_prompts(role, play, tokenizer)
+        assert len(found) == evaluation.PLAY == len({prompt for _, prompt in found})
+        assert all(text in play.text and text in prompt for text, prompt in found)
 
 
 def test_replies_of_another_adapter_are_not_taken(tmp_path):

@@ -18,20 +18,22 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from mindscape import assets, llm
-from mindscape.corpora import storyworld
+from mindscape.corpora import shakespeare, storyworld
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError
 from mindscape.llm import LanguageModel
 from mindscape.llm.schema import json_schema
 from mindscape.metrics import Interval, bootstrap
-from mindscape.roles import ROLES
+from mindscape.roles import ROLES, edits
 from mindscape.roles.answers import claim_pairs
 from mindscape.roles.scores import score
 from mindscape.store import digest
+from mindscape.text import Document, split_sentences
 
 TOKENS = 15_000  # a book's length, as in training
 HARD = {"hiding": 1.0, "sharing": 1.0, "contradiction": 1.0}
@@ -40,6 +42,7 @@ SPLITS = {  # books to evaluate on: seeds and knobs; those of "hard" belong to n
     "test": (storyworld.TEST[:10], {}),
     "hard": (range(5000, 5005), HARD),
 }
+PLAY = 24  # blocks of a play
 ROWS = {  # of each role from each book; a pair of claims is two
     "chunk_summary": 5,
     "global_summary": 3,
@@ -243,31 +246,30 @@ class Kept:
             raise InputError(f"{path} holds replies of {first}: expected those of {about}; remove it, or name another")
         return cls(path, first)
 
-    def add(self, asked: Sequence[Row], answers: Sequence[Answer]) -> None:
-        """Append replies, a JSON line each."""
+    def add(self, role: str, prompts: Sequence[str], answers: Sequence[Answer]) -> None:
+        """Append the replies to prompts of a role, a JSON line each."""
         with self.path.open("a", encoding="utf-8") as file:
-            for row, answer in zip(asked, answers, strict=True):
-                line: dict[str, Any] = {"role": row.role, "key": _key(row), "free": answer.free, "cut": answer.cut}
+            for prompt, answer in zip(prompts, answers, strict=True):
+                line: dict[str, Any] = {"role": role, "key": _key(role, prompt), "free": answer.free, "cut": answer.cut}
                 if (answer.held, answer.held_cut) not in ((None, False), (answer.free, answer.cut)):
                     line |= {"held": answer.held, "held_cut": answer.held_cut}
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
-    def answers(self, asked: Sequence[Row]) -> list[Answer]:
-        """The replies to rows. Raises InputError where there is none to a row, or a line is no reply."""
+    def answers(self, role: str, prompts: Sequence[str]) -> list[Answer]:
+        """The replies to prompts of a role. Raises InputError where there is none to one, or a line is no reply."""
+        if lacking := self.lacks(role, prompts):
+            raise InputError(f"{self.path} has no reply of role {role!r} to {lacking[0][-80:]!r}")
         found = _replies(self.path, self.path.stat().st_mtime_ns)
-        for row in asked:
-            if _key(row) not in found:
-                raise InputError(f"{self.path} has no reply for a row of role {row.role!r} of {row.book.document.id}")
-        return [found[_key(row)] for row in asked]
+        return [found[_key(role, prompt)] for prompt in prompts]
 
-    def lacks(self, asked: Sequence[Row]) -> list[Row]:
-        """The rows without a reply."""
+    def lacks(self, role: str, prompts: Sequence[str]) -> list[str]:
+        """The prompts without a reply."""
         found = _replies(self.path, self.path.stat().st_mtime_ns)
-        return [row for row in asked if _key(row) not in found]
+        return [prompt for prompt in prompts if _key(role, prompt) not in found]
 
 
-def _key(row: Row) -> str:
-    return digest(row.role, row.prompt)[:16]
+def _key(role: str, prompt: str) -> str:
+    return digest(role, prompt)[:16]
 
 
 @lru_cache(maxsize=8)
@@ -287,6 +289,27 @@ def _replies(path: Path, changed: int) -> dict[str, Answer]:
     return found
 
 
+def play_prompts(role: str, play: Document, tokenizer: PreTrainedTokenizerBase) -> list[tuple[str, str]]:
+    """Blocks from all over a play and the prompts of a role on them: pairs of block and prompt, `PLAY` many.
+
+    Roles: chunk_summary, entities, edits, memory. There is no gold, but what a reply quotes is in the block or not.
+    """
+    blocks = split_sentences(play, tokenizer, 300)
+    picked = [blocks[round(i)] for i in np.linspace(0, len(blocks) - 1, PLAY)]
+    found = []
+    for block in picked:
+        text = play[block].strip()
+        graph = {"graph_state": edits.EMPTY, "block_idx": str(block.index + 1), "total_blocks": str(len(blocks))}
+        slots = {
+            "chunk_summary": {"chunk_content": text},
+            "entities": {"text": text},
+            "edits": {"question": f"What becomes of the people of {play.meta['title']}?", "block_text": text, **graph},
+            "memory": {"document": text},
+        }
+        found.append((text, ROLES[role].prompt(play.language, **slots[role])))
+    return found
+
+
 def main() -> None:
     """Ask a model for what a file of replies lacks, role by role, and print the scores. Goes on after a kill."""
     told = argparse.ArgumentParser(prog="python -m mindscape.reader.evaluation", description=main.__doc__)
@@ -295,23 +318,29 @@ def main() -> None:
     told.add_argument("--adapter", default=str(llm.READER), help="folder of the adapter of `embedded`")
     told.add_argument("--dtype", default="auto", help="precision of the model")
     told.add_argument("--split", default="develop", choices=list(SPLITS))
+    told.add_argument("--play", default="", help="a play instead of the books of a split: nothing is scored")
     told.add_argument("--books", type=int, default=10, help="the first so many of the split")
-    told.add_argument("--roles", default=",".join(ROLES))
+    told.add_argument("--roles", default="", help="some of the roles, with commas; all by default")
     told.add_argument("--batch", type=int, default=16, help="rows that the model reads at once")
     given = told.parse_args()
-    adapter = given.adapter if given.llm == "embedded" else None
-    options = {"adapter": adapter} if adapter else {}
+    options = {"adapter": given.adapter} if given.llm == "embedded" else {}
     model = llm.load(given.llm, dtype=given.dtype, batch_size=given.batch, **options)
-    kept = Kept.of(given.out, given.llm, adapter, str(model.backend.model.dtype).removeprefix("torch."))
+    dtype = str(model.backend.model.dtype).removeprefix("torch.")
+    kept = Kept.of(given.out, given.llm, options.get("adapter"), dtype)
     tokenizer = AutoTokenizer.from_pretrained(assets.language_model())
-    of_split = books(given.split)[: given.books]
-    for role in given.roles.split(","):
+    usual = ("chunk_summary", "entities", "edits", "memory") if given.play else ROLES
+    of_split = [] if given.play else books(given.split)[: given.books]
+    for role in given.roles.split(",") if given.roles else usual:
         asked = rows(role, of_split, tokenizer)
-        new = kept.lacks(asked)
-        kept.add(new, ask(model, role, [row.prompt for row in new]))
-        means = {name: interval(asked, numbers) for name, numbers in scored(asked, kept.answers(asked)).items()}
+        prompts = [row.prompt for row in asked]
+        if given.play:
+            prompts = [prompt for _, prompt in play_prompts(role, shakespeare.play(given.play), tokenizer)]
+        new = kept.lacks(role, prompts)
+        kept.add(role, new, ask(model, role, new))
+        of = scored(asked, kept.answers(role, prompts)) if asked else {}
+        means = {name: interval(asked, numbers) for name, numbers in of.items()}
         said = {name: f"{of.value:.2f} [{of.low:.2f}, {of.high:.2f}]" for name, of in means.items() if of}
-        print(role, len(asked), said, flush=True)
+        print(role, len(prompts), said, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,100 @@
+"""The contrastive loss of MiA-Emb, and large batches of it on a small machine (MiA-RAG, Eq. 12 to 14).
+
+InfoNCE (van den Oord et al., 2018) for one query of B: with the cosine as similarity and temperature tau, minus the log of the
+softmax weight of its positive among its candidates, meaned over the batch. Its candidates are its positive and its own
+negatives (Eq. 14); `shared=True` adds everybody else's, the usual in-batch negatives.
+
+`cached_backward` computes the same gradients in pieces (GradCache: Gao et al., 2021): vectors first, without keeping what
+their gradients need; the loss and its gradient by the vectors; then each piece again, this time backwards. Memory is that of
+a piece, time about a third more. Taught in notebook 12_mia_emb_training.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from mindscape.errors import InputError
+
+
+def info_nce(
+    queries: Tensor, candidates: Tensor, positive: Tensor, mine: Tensor, temperature: float, shared: bool = False
+) -> Tensor:
+    """The loss of Eq. 13, a scalar.
+
+    `queries`: (B, dim); `candidates`: (C, dim), of all queries together; `positive`: (B,), the place of each query's
+    positive among them; `mine`: (B, C), true where a candidate is a query's own, its positive included. With `shared` a
+    candidate that is not a query's own counts as its negative, too. Vectors need not have length 1. Raises InputError for
+    shapes that do not fit, a positive that is not its query's own and a temperature that is not positive.
+
+    Two queries, each with its positive and a negative; the first is exactly as near to both:
+
+    >>> q = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    >>> c = torch.tensor([[1.0, 1.0], [1.0, -1.0], [0.0, 2.0], [3.0, 0.0]])
+    >>> own = torch.tensor([[True, True, False, False], [False, False, True, True]])
+    >>> round(info_nce(q[:1], c, torch.tensor([0]), own[:1], 1.0).item(), 4)                 # log 2
+    0.6931
+    >>> round(info_nce(q, c, torch.tensor([0, 2]), own, 1.0).item(), 4)    # and log(1 + 1/e), their mean
+    0.5032
+    """
+    rows = torch.arange(len(queries), device=queries.device)
+    if mine.shape != (len(queries), len(candidates)) or positive.shape != rows.shape:
+        raise InputError(
+            f"{len(queries)} queries, {len(candidates)} candidates: got mine {tuple(mine.shape)} and positive "
+            f"{tuple(positive.shape)}, expected {(len(queries), len(candidates))} and {(len(queries),)}"
+        )
+    if not mine[rows, positive].all():
+        raise InputError("positive: expected each query's to be among its own candidates")
+    if not temperature > 0:
+        raise InputError(f"temperature={temperature!r}: expected more than 0")
+    similar = functional.normalize(queries, dim=-1) @ functional.normalize(candidates, dim=-1).T / temperature
+    if not shared:
+        similar = similar.masked_fill(~mine, float("-inf"))
+    return functional.cross_entropy(similar, positive)
+
+
+def cached_backward(
+    encode: Callable[[Any], Tensor], pieces: Sequence[Any], loss: Callable[[Tensor], Tensor], scale: float = 1.0
+) -> float:
+    """Gradients of `scale * loss(encode(piece) for all pieces, one below the other)`, a piece at a time; returns the loss.
+
+    `encode` gives vectors (n, dim) and may draw numbers (dropout): each piece draws the same ones both times. Gradients are
+    added to those that are there, as `backward` does.
+
+    >>> layer = torch.nn.Linear(2, 1, bias=False)
+    >>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> loss = cached_backward(layer, x.split(2), lambda vectors: vectors.sum())
+    >>> layer.weight.grad
+    tensor([[ 9., 12.]])
+    """
+    vectors, states = [], []
+    with torch.no_grad():
+        for piece in pieces:
+            states.append(_random_state())
+            vectors.append(encode(piece))
+    leaves = torch.cat(vectors).detach().requires_grad_()
+    with torch.enable_grad():
+        value = loss(leaves)
+        (gradient,) = torch.autograd.grad(value * scale, leaves)
+    for piece, state, part in zip(pieces, states, gradient.split([len(some) for some in vectors]), strict=True):
+        with _replayed(state):
+            again = encode(piece)
+        again.backward(part)
+    return value.item()
+
+
+def _random_state() -> tuple[Tensor, list[Tensor]]:
+    return torch.get_rng_state(), torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+
+
+@contextmanager
+def _replayed(state: tuple[Tensor, list[Tensor]]) -> Iterator[None]:
+    """The generators stand where they stood then; afterwards where they stand now."""
+    with torch.random.fork_rng(devices=range(len(state[1]))):
+        torch.set_rng_state(state[0])
+        for device, of_device in enumerate(state[1]):
+            torch.cuda.set_rng_state(of_device, device)
+        yield
