@@ -2,10 +2,7 @@
 
 import pytest
 import torch
-from sentence_transformers.sentence_transformer.losses import (
-    CachedMultipleNegativesRankingLoss,
-    MultipleNegativesRankingLoss,
-)
+from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 from torch import nn
 from torch.nn.functional import cosine_similarity
 
