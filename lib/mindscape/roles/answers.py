@@ -124,7 +124,7 @@ def letter(text: str) -> tuple[str, list[str]]:
         marked = set(re.findall(r"(?<![A-Za-z])([A-Da-d])[)）.:：、]", text))
         denied = re.search(r"(?<![A-Za-z])[A-D] is (?:wrong|not|false|incorrect)", text)
         if denied or (len(marked) > 1 if first else len(alone) != 1):
-            raise ValueError(f"no single letter of A to D: {text:.40!r}")
+            raise ValueError(f"no single letter of A to D: {text[:40]!r}")
         text = first[1] if first else alone.pop()
         repairs.append("text around dropped")
     if text not in LETTERS:
