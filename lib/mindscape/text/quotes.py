@@ -37,7 +37,7 @@ def mentions(name: str, text: str) -> list[int]:
     Chinese has no blanks between words, so a Chinese name may stand anywhere. An empty name stands nowhere.
 
     >>> mentions("Ann", "Anna left. Ann's lamp; ann too."), mentions("剑秋", "谁要找剑秋")
-    ([11, 22], [3])
+    ([11, 23], [3])
     """
     if not name or name.lower() not in text.lower():  # quick, for most names
         return []
