@@ -16,6 +16,7 @@ from mindscape.text import mentions, sentences
 SUMMARIES = (summaries.CHUNK_SUMMARY, summaries.GLOBAL_SUMMARY, summaries.SESSION_SUMMARY)
 ANN = [{"name": "Ann", "description": ""}]
 SO = answers.Verdict(explanation="So.", answer="TRUE")
+LOOSE = ["tags missing", "text around dropped"]
 SILVER = (silver.SILVER_CHUNKS, silver.SILVER_NODES)
 ROLES = {
     role.name: role
@@ -50,6 +51,10 @@ def asked(book, slots):
         if slots.get("question") == question.question or slots.get("claim") in (pair.true, pair.false):
             return question, pair
     raise AssertionError(slots)
+
+
+def picked(letter, explanation=""):
+    return answers.Choice(explanation=explanation, answer=letter)
 
 
 def flat(text):
@@ -183,7 +188,7 @@ def test_answers_are_the_books(read):
     for slots, value, *_ in gold["choice"]:
         options = dict(line.split(". ", 1) for line in slots["options_str"].split("\n"))
         question, _ = asked(book, slots)
-        assert options[value] == question.answer and set(options.values()) == set(question.options)
+        assert options[value.answer] == question.answer and set(options.values()) == set(question.options)
     for slots, value, *_ in gold["claim"]:
         _, pair = asked(book, slots)
         assert (value.answer == "TRUE") == (slots["claim"] == pair.true)
@@ -225,11 +230,13 @@ def test_the_better_answer_says_more(read):
         ("qa", "答案：“磨坊”。", "磨坊", ["label dropped", "full stop dropped", "quotes dropped"]),
         ("qa", "The answer is: the mill\nbecause it says so", "the mill", ["first line kept", "label dropped"]),
         ("qa", "<think>Hm.</think> the mill", "the mill", ["thinking dropped"]),
-        ("choice", "B", "B", []),
-        ("choice", "c", "C", ["case of a letter"]),
-        ("choice", "B. the mill", "B", ["text around dropped"]),
-        ("choice", "A good guess is (D)", "D", ["text around dropped"]),
-        ("choice", "答案是B。", "B", ["text around dropped"]),
+        ("choice", "<explanation>So.</explanation>\n<answer>B</answer>", picked("B", "So."), []),
+        ("choice", "<explanation>So.</explanation><answer>(b) the mill", picked("B", "So."), [*LOOSE, "case of a letter"]),
+        ("choice", "B", picked("B"), ["tags missing"]),
+        ("choice", "c", picked("C"), ["tags missing", "case of a letter"]),
+        ("choice", "B. the mill", picked("B"), LOOSE),
+        ("choice", "A good guess is (D)", picked("D"), LOOSE),
+        ("choice", "答案是B。", picked("B"), LOOSE),
         ("chunk_summary", "Summary: Ann left.", "Ann left.", ["label dropped"]),
         ("global_summary", "```\nAnn left.\n```", "Ann left.", ["code fence stripped"]),
         ("session_summary", "<text>\n安离开了。\n</text>", "安离开了。", ["tags dropped"]),
@@ -301,4 +308,4 @@ def test_a_letter_is_read_only_where_one_is_meant(text, said):
         with pytest.raises(ValueError, match="letter"):
             ROLES["choice"].parse(text)
     else:
-        assert ROLES["choice"].parse(text)[0] == said
+        assert ROLES["choice"].parse(text)[0] == picked(said)

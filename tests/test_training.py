@@ -158,10 +158,27 @@ def test_it_learns(base, tmp_path):
     assert all(w.dtype == torch.bfloat16 for w in weights(adapter).values())
 
 
+def test_a_run_begins_with_another_s_adapter(base, tmp_path):
+    first = train(EXAMPLES[:3], tmp_path / "first", base, replace(SHORT, steps=40))
+    on = train(EXAMPLES[:3], tmp_path / "on", base, replace(SHORT, steps=1), start=first)
+    afresh = train(EXAMPLES[:3], tmp_path / "afresh", base, replace(SHORT, steps=1))
+    went, began = log(tmp_path / "first"), log(tmp_path / "on")[0]
+    assert began["loss"] < 0.7 * went[0]["loss"] == 0.7 * log(tmp_path / "afresh")[0]["loss"]
+    assert began["loss"] == pytest.approx(went[-1]["loss"], rel=0.2)
+    assert any(not torch.equal(a, weights(first)[name]) for name, a in weights(on).items())
+    assert not torch.equal(*(next(iter(weights(one).values())) for one in (on, afresh)))
+    with pytest.raises(InputError, match="with other data, settings, base or start"):
+        train(EXAMPLES[:3], tmp_path / "on", base, replace(SHORT, steps=1))
+    with pytest.raises(InputError, match="has rank 2 and alpha 32: expected 4 and 32"):
+        train(EXAMPLES[:3], tmp_path / "other", base, replace(SHORT, rank=4), start=first)
+    with pytest.raises(InputError, match="expected a folder with adapter_model"):
+        train(EXAMPLES[:3], tmp_path / "other", base, SHORT, start=tmp_path)
+
+
 def test_another_run_in_the_same_folder_is_refused(base, tmp_path):
     train(EXAMPLES[:3], tmp_path, base, SHORT)
     for examples, other in ((EXAMPLES[:4], SHORT), (EXAMPLES[:3], replace(SHORT, seed=1))):
-        with pytest.raises(InputError, match="holds a run with other data, settings or base"):
+        with pytest.raises(InputError, match="holds a run with other data, settings, base or start"):
             train(examples, tmp_path, base, other)
     train(EXAMPLES[:3], tmp_path, base, replace(SHORT, minutes=7))  # how often it is saved is no other run
 

@@ -3,6 +3,7 @@
 Behind notebooks 00 and 10. It loads no model itself: `mindscape.llm` and `mindscape.encoders` do.
 """
 
+import hashlib
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,12 +52,18 @@ def quiet() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def merged(model: PreTrainedModel, adapter: str | Path) -> PreTrainedModel:
-    """The model with a LoRA adapter added to its weights, in place: W + (alpha / r) B A for each matrix that it learned.
+def adapter_hash(adapter: str | Path) -> str:
+    """The SHA-256 of an adapter's weights. Raises InputError where the folder holds none."""
+    path = Path(adapter) / "adapter_model.safetensors"
+    if not path.is_file():
+        raise InputError(f"adapter={str(adapter)!r}: expected a folder with {path.name}")
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def adapted(model: PreTrainedModel, adapter: str | Path, trainable: bool = False) -> PeftModel:
+    """The model with a LoRA adapter beside its weights.
 
     Raises InputError where the folder holds no adapter, a damaged one, or one of a model of another shape.
-
-    >>> merged(model, "data/adapters/reader")                                            # doctest: +SKIP
     """
     folder = Path(adapter)
     said = f"adapter={str(adapter)!r}"
@@ -65,14 +72,24 @@ def merged(model: PreTrainedModel, adapter: str | Path) -> PreTrainedModel:
     try:
         stored = load_file(folder / "adapter_model.safetensors").keys()
         with warnings.catch_warnings(action="ignore"):  # missing keys are an error below; the rest is between libraries
-            tuned = PeftModel.from_pretrained(model, str(folder))
+            tuned = PeftModel.from_pretrained(model, str(folder), is_trainable=trainable)
     except (RuntimeError, ValueError, OSError, SafetensorError) as error:
         raise InputError(f"{said} does not fit the model: {' '.join(str(error).split()):.300}") from error
     # peft passes over what has no counterpart; told to look at embeddings, it asks the hub about the base
     missed = stored ^ get_peft_model_state_dict(tuned, save_embedding_layers=False).keys()
     if missed:
         raise InputError(f"{said} does not fit the model: {len(missed)} matrices have no counterpart, as {min(missed)}")
-    return tuned.merge_and_unload()
+    return tuned
+
+
+def merged(model: PreTrainedModel, adapter: str | Path) -> PreTrainedModel:
+    """The model with a LoRA adapter added to its weights, in place: W + (alpha / r) B A for each matrix that it learned.
+
+    Raises InputError as `adapted` does.
+
+    >>> merged(model, "data/adapters/reader")                                            # doctest: +SKIP
+    """
+    return adapted(model, adapter).merge_and_unload()
 
 
 def fingerprint(model: nn.Module, config: PretrainedConfig, *settings) -> str:

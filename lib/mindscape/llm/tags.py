@@ -188,8 +188,7 @@ def _rule(name: str, model: type[BaseModel], rules: dict[str, str]) -> None:
             times = "+" if any(getattr(it, "min_length", 0) for it in field.metadata) else "*"
             part = f'{opened} "\\n" ("- " LINE "\\n"){times} {closed}'
         elif BARE in field.metadata:
-            text = "TEXT" if name == "start" else "ENDED"
-            part = "(" + " | ".join(f'"{choice}"' for choice in choices) + ")" if choices else text
+            part = "TEXT" if name == "start" else "ENDED"
         else:
             inner = "(" + " | ".join(f'"{choice}"' for choice in choices) + ")" if choices else _text(field)
             part = f"{opened} {inner} {closed}"

@@ -14,6 +14,7 @@ from mindscape import assets, results
 from mindscape.corpora import storyworld
 from mindscape.reader import SHARES, mixture
 from mindscape.training import Settings, train
+from mindscape.weights import adapter_hash
 
 
 def main() -> None:
@@ -21,7 +22,9 @@ def main() -> None:
     asked = argparse.ArgumentParser(prog="python -m mindscape.reader", description="Train the embedded reader.")
     asked.add_argument("--out", required=True, help="folder for log, checkpoint and adapter")
     asked.add_argument("--base", default="", help="folder or name of a causal model; the embedded one by default")
-    asked.add_argument("--books", type=int, default=90, help="training seeds from 0 on")
+    asked.add_argument("--start", default="", help="folder of an adapter to begin with; a fresh one by default")
+    asked.add_argument("--first", type=int, default=0, help="the first of the training seeds")
+    asked.add_argument("--books", type=int, default=90, help="how many training seeds")
     for field in fields(Settings):
         if field.name != "checkpointing":
             asked.add_argument(f"--{field.name.replace('_', '-')}", type=field.type, default=field.default)
@@ -29,12 +32,13 @@ def main() -> None:
     given = asked.parse_args()
     settings = Settings(**{field.name: getattr(given, field.name) for field in fields(Settings)})
     base = given.base or assets.language_model()
-    seeds = storyworld.TRAIN[: given.books]
+    seeds = storyworld.TRAIN[given.first :][: given.books]
     examples = mixture(seeds, AutoTokenizer.from_pretrained(base))
     print(f"{len(examples):,} examples of {len(SHARES)} roles; the log is {given.out}/log.jsonl", flush=True)
-    adapter = train(examples, given.out, base, settings)
+    adapter = train(examples, given.out, base, settings, given.start or None)
     made = {
         "base": given.base or "SmolLM2-135M-Instruct",
+        "start_sha256": adapter_hash(given.start) if given.start else None,
         "seeds": [seeds[0], seeds[-1]],
         "examples": len(examples),
         "shares": SHARES,

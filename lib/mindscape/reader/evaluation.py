@@ -8,7 +8,6 @@ Rows come from books of the develop seeds unless another split is named. Taught 
 """
 
 import argparse
-import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,6 +33,7 @@ from mindscape.roles.answers import claim_pairs
 from mindscape.roles.scores import score
 from mindscape.store import digest
 from mindscape.text import Document, split_sentences
+from mindscape.weights import adapter_hash
 
 TOKENS = 15_000  # a book's length, as in training
 HARD = {"hiding": 1.0, "sharing": 1.0, "contradiction": 1.0}
@@ -74,7 +74,7 @@ LONGEST = {  # tokens of a reply: what gold takes at most and a third more, and 
     "memory": 532,
     "reverse_reasoning": 164,
     "qa": 40,
-    "choice": 24,
+    "choice": 120,
     "claim": 120,
     "grade": 72,
     "pairwise": 184,
@@ -231,8 +231,7 @@ class Kept:
         Raises InputError for a file of another model, adapter or (if told) precision.
         """
         path = Path(path)
-        weights = Path(adapter) / "adapter_model.safetensors" if adapter else None
-        about = {"model": model, "adapter_sha256": hashlib.sha256(weights.read_bytes()).hexdigest() if weights else ""}
+        about = {"model": model, "adapter_sha256": adapter_hash(adapter) if adapter else ""}
         about |= {"dtype": dtype} if dtype else {}
         if dtype and not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -17,21 +17,21 @@ from mindscape.roles import ROLES, Example
 
 TOKENS = 15_000  # a book's length: short ones, and more of them
 SHARES = {  # of each role from each book: more of what is short and asks for close reading
-    "chunk_summary": 3,
+    "chunk_summary": 1,
     "global_summary": 1,
     "session_summary": 1,
-    "silver_chunks": 3,
+    "silver_chunks": 5,
     "silver_nodes": 2,
-    "entities": 3,
-    "edits": 3,
-    "graph_answer": 2,
-    "update": 2,
-    "memory": 2,
+    "entities": 1,
+    "edits": 1,
+    "graph_answer": 1,
+    "update": 1,
+    "memory": 1,
     "reverse_reasoning": 1,
     "qa": 4,
-    "choice": 6,
-    "claim": 4,
-    "grade": 1,
+    "choice": 8,
+    "claim": 6,
+    "grade": 4,
     "pairwise": 1,
 }
 

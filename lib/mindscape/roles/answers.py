@@ -7,7 +7,7 @@ role here for "I do not know": each context holds its answer. Taught in notebook
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import BaseModel
 from transformers import PreTrainedTokenizerBase
@@ -17,7 +17,7 @@ from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.llm import Tags
-from mindscape.llm.tags import BARE
+from mindscape.llm.schema import read
 from mindscape.roles import passages
 from mindscape.roles.base import Role
 
@@ -37,11 +37,14 @@ QA_PROMPT = {
 }
 CHOICE_PROMPT = {
     "en": (
-        "Answer the question from the passages of a story below. One option is right: reply with its letter alone.\n\n"
+        "Answer the question from the passages of a story below. One option is right. "
+        "First say in one sentence what the passages tell, then its letter:\n"
+        "<explanation>one sentence</explanation>\n<answer>A, B, C or D</answer>\n\n"
         "<context>\n{context}\n</context>\n\nQuestion: {question}\n{options_str}"
     ),
     "zh": (
-        "根据下面的故事段落回答问题。只有一个选项正确，只回复它的字母。\n\n"
+        "根据下面的故事段落回答问题。只有一个选项正确。先用一句话说明段落讲了什么，再写它的字母：\n"
+        "<explanation>一句话</explanation>\n<answer>A、B、C或D</answer>\n\n"
         "<context>\n{context}\n</context>\n\n问题：{question}\n{options_str}"
     ),
 }
@@ -59,12 +62,14 @@ CLAIM_PROMPT = {
     ),
 }
 CONTRARY = {"en": "not {wrong} but {right}", "zh": "不是{wrong}，而是{right}"}
+HENCE = {"en": "so it is {right}", "zh": "所以是{right}"}
 
 
-class Letter(BaseModel):
-    """The letter of an option, without a tag."""
+class Choice(BaseModel):
+    """What the passages tell, and the letter of the option that is right."""
 
-    letter: Annotated[Literal["A", "B", "C", "D"], BARE]
+    explanation: str
+    answer: Literal["A", "B", "C", "D"]
 
 
 class Verdict(BaseModel):
@@ -135,17 +140,35 @@ def letter(text: str) -> tuple[str, list[str]]:
     return text, repairs
 
 
+def chosen(text: str) -> tuple[Choice, list[str]]:
+    """The choice that a reply makes and the repairs that it took; many models give the letter and no tags.
+
+    Raises ValueError where there is no letter, or more than one.
+
+    >>> chosen("B. the mill")
+    (Choice(explanation='', answer='B'), ['tags missing', 'text around dropped'])
+    """
+    try:
+        return read(text, Tags(Choice))
+    except ValueError:
+        explained = re.search(r"<explanation>(.*?)</explanation>", text, re.DOTALL | re.IGNORECASE)
+        rest = text.replace(explained[0], "") if explained else text
+        tagged = re.search(r"<answer>([^<]*)", rest, re.IGNORECASE)
+        answer, repairs = letter(tagged[1] if tagged else rest)
+        return Choice(explanation=explained[1].strip() if explained else "", answer=answer), ["tags missing", *repairs]
+
+
 def _contexts(
     book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase, most: int
 ) -> Iterator[tuple[Question, ClaimPair, str]]:
-    """Questions and claims with passages that answer them, 2 to 5, in an order of chance."""
+    """Questions and claims with the passages that answer them and others, 1 to 5 in all, in an order of chance."""
     chunks, made = passages.cut(book, tokenizer), 0
     for question, pair in passages.asked(book, chance):
         keep = passages.needed(book, question, chunks)
         if keep is None or made == most:
             continue
         made += 1
-        count = chance.between(max(2, len(keep)), passages.MOST)
+        count = chance.between(len(keep), passages.MOST)
         yield question, pair, passages.shown(book, passages.mixed(book, question, keep, chunks, count, chance))
 
 
@@ -154,23 +177,25 @@ def _qa(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Itera
         yield {"context": context, "question": question.question}, question.answer
 
 
-def _choice(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], str]]:
+def _choice(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], Choice]]:
     for question, _, context in _contexts(book, chance, tokenizer, QUESTIONS):
         options = chance.shuffled(question.options)
         slots = {"context": context, "question": question.question, "options_str": letters(options)}
-        yield slots, LETTERS[options.index(question.answer)]
+        hence = HENCE[book.document.language].format(right=question.answer)
+        explanation = _explained(book, [*passages.supporting(book, question), hence])
+        if len(tokenizer.encode(explanation)) <= LONGEST:
+            yield slots, Choice(explanation=explanation, answer=LETTERS[options.index(question.answer)])
 
 
 def claim_pairs(
     book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase
 ) -> Iterator[tuple[dict[str, str], str, Verdict, str, Verdict]]:
     """Passages; a true claim on them and its verdict; the same claim made false and its verdict."""
-    join, stop = book.voice.say.FACT_JOIN, book.voice.say.STOP
     for question, pair, context in _contexts(book, chance, tokenizer, CLAIMS):
         facts = passages.supporting(book, question)
         contrary = CONTRARY[book.document.language].format(wrong=wrong_answer(question, pair), right=question.answer)
-        true = Verdict(explanation=sentence(join.join(facts)) + stop, answer="TRUE")
-        false = Verdict(explanation=sentence(join.join([*facts, contrary])) + stop, answer="FALSE")
+        true = Verdict(explanation=_explained(book, facts), answer="TRUE")
+        false = Verdict(explanation=_explained(book, [*facts, contrary]), answer="FALSE")
         if len(tokenizer.encode(false.explanation)) <= LONGEST:
             yield {"context": context}, pair.true, true, pair.false, false
 
@@ -179,6 +204,11 @@ def _claim(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> It
     for context, true, yes, false, no in claim_pairs(book, chance, tokenizer):
         claim, verdict = chance.pick([(true, yes), (false, no)])
         yield {**context, "claim": claim}, verdict
+
+
+def _explained(book: Book, facts: list[str]) -> str:
+    """Facts and what follows from them, in one sentence."""
+    return sentence(book.voice.say.FACT_JOIN.join(facts)) + book.voice.say.STOP
 
 
 def wrong_answer(question: Question, pair: ClaimPair) -> str:
@@ -192,5 +222,5 @@ def wrong_answer(question: Question, pair: ClaimPair) -> str:
 
 
 QA = Role("qa", QA_PROMPT, None, _qa, phrase)
-CHOICE = Role("choice", CHOICE_PROMPT, Tags(Letter), _choice, letter)
+CHOICE = Role("choice", CHOICE_PROMPT, Tags(Choice), _choice, chosen)
 CLAIM = Role("claim", CLAIM_PROMPT, Tags(Verdict), _claim)

@@ -68,10 +68,10 @@ class Role:
 
     def render(self, value: Any) -> str:
         """The reply that says a value, as the model is trained to write it."""
-        if self.plain:
-            return value
         if isinstance(self.form, Tags):
             return self.form.render(value)
+        if self.plain:
+            return value
         value = value.model_dump(exclude_defaults=True) if isinstance(value, BaseModel) else value
         return json.dumps(value, ensure_ascii=False)
 

@@ -2,7 +2,8 @@
 
 The gold of the first is an answer of the book in other words, or a wrong one; that of the second is an answer and the
 same with facts left out, at times made longer by empty words. So a judge learns here to compare what is said. It does not
-learn taste, and "diversity" and "empowerment" are no more than that facts are there. Taught in notebook 01_the_reader.
+learn taste, and "diversity" and "empowerment" are no more than that facts are there. The keys are the papers', but the
+reason comes before the verdict, which can then rest on it. Taught in notebook 01_the_reader.
 """
 
 from collections.abc import Iterator
@@ -27,12 +28,12 @@ GRADE_PROMPT = {
     "en": (
         "Grade an answer against the gold answer. It is correct if it means the same, in whatever words and at whatever "
         "length; of a list, every item must be there and no other.\n"
-        'Reply with JSON alone: {{"correct": true or false, "reason": "one short sentence"}}\n\n'
+        'Reply with JSON alone: {{"reason": "one short sentence", "correct": true or false}}\n\n'
         "Question: {question}\nGold: {gold}\nAnswer: {predicted}"
     ),
     "zh": (
         "对照标准答案给一个回答评分。意思相同即为正确，措辞和长短不限；如果是列举，须项项都有，不多不少。\n"
-        '只回复JSON：{{"correct": true或false, "reason": "一句短话"}}\n\n'
+        '只回复JSON：{{"reason": "一句短话", "correct": true或false}}\n\n'
         "问题：{question}\n标准答案：{gold}\n回答：{predicted}"
     ),
 }
@@ -42,8 +43,8 @@ PAIRWISE_PROMPT = {
         "- Comprehensiveness: which one covers more of what was asked?\n"
         "- Diversity: which one shows more sides of it?\n"
         "- Empowerment: from which one can a reader judge better?\n"
-        "Reply with JSON alone: for each of these and for Overall a Winner, Answer 1 or Answer 2, and an Explanation in a "
-        "few words.\n\n"
+        "Reply with JSON alone: for each of these and for Overall an Explanation in a few words and a Winner, Answer 1 or "
+        "Answer 2.\n\n"
         "Question: {question}\n\nAnswer 1: {answer1}\n\nAnswer 2: {answer2}"
     ),
     "zh": (
@@ -51,7 +52,7 @@ PAIRWISE_PROMPT = {
         "- Comprehensiveness：哪个覆盖得更全？\n"
         "- Diversity：哪个展示的方面更多？\n"
         "- Empowerment：哪个更能帮助读者判断？\n"
-        "只回复JSON：对以上各项和Overall，给出Winner（Answer 1或Answer 2）和简短的Explanation。\n\n"
+        "只回复JSON：对以上各项和Overall，给出简短的Explanation和Winner（Answer 1或Answer 2）。\n\n"
         "问题：{question}\n\nAnswer 1：{answer1}\n\nAnswer 2：{answer2}"
     ),
 }
@@ -102,17 +103,17 @@ EMPTY = {  # words that say nothing
 
 
 class Grade(BaseModel):
-    """Whether an answer means what the gold answer means, and why."""
+    """Why an answer means what the gold answer means or does not, and which it is."""
 
-    correct: bool
     reason: str
+    correct: bool
 
 
 class Judgement(BaseModel):
-    """Which answer is better in one respect, and why."""
+    """Why an answer is better in one respect, and which."""
 
-    Winner: Literal["Answer 1", "Answer 2"]
     Explanation: str
+    Winner: Literal["Answer 1", "Answer 2"]
 
 
 class Pairwise(BaseModel):

@@ -202,11 +202,7 @@ def _phrase(book: Book, slots: Mapping[str, str], gold: str, found: str) -> dict
     return {"f1": token_f1(found, _accepted(book, slots, gold), book.document.language)}
 
 
-def _same(book: Book, slots: Mapping[str, str], gold: str, found: str) -> dict[str, float]:
-    return {"accuracy": float(gold == found)}
-
-
-def _claim(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -> dict[str, float]:
+def _answer(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -> dict[str, float]:
     return {"accuracy": float(gold.answer == found.answer)}
 
 
@@ -232,8 +228,8 @@ SCORES: dict[str, Callable[[Book, Mapping[str, str], Any, Any], dict[str, float]
     "memory": _memory,
     "reverse_reasoning": _words,
     "qa": _phrase,
-    "choice": _same,
-    "claim": _claim,
+    "choice": _answer,
+    "claim": _answer,
     "grade": _grade,
     "pairwise": _pairwise,
 }

@@ -24,7 +24,7 @@ from transformers import PreTrainedModel
 
 from mindscape.errors import InputError
 from mindscape.store import digest
-from mindscape.weights import fingerprint, placed
+from mindscape.weights import adapted, fingerprint, placed
 
 LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 
@@ -75,12 +75,24 @@ class Settings:
         return self.learning_rate * 0.5 * (1 + math.cos(math.pi * min(1.0, share)))
 
 
-def with_lora(model: PreTrainedModel, settings: Settings) -> PeftModel:
-    """The model with a fresh adapter on all its linear layers, drawn by the settings' seed; only that learns."""
+def with_lora(model: PreTrainedModel, settings: Settings, start: str | Path | None = None) -> PeftModel:
+    """The model with an adapter on all its linear layers; only that learns.
+
+    It is drawn by the settings' seed, or is the one in the folder `start`. Raises InputError where that has another rank
+    or alpha than the settings.
+    """
     torch.manual_seed(settings.seed)
     if settings.checkpointing:
         model.activation_checkpointing_enable({"use_reentrant": False})
         model.enable_input_require_grads()  # else nothing below the first adapter is recomputed with gradients
+    if start:
+        tuned = adapted(model, start, trainable=True)
+        began = tuned.peft_config["default"]
+        if (began.r, began.lora_alpha) != (settings.rank, settings.alpha):
+            told = f"rank {began.r} and alpha {began.lora_alpha}"
+            raise InputError(f"{start} has {told}: expected {settings.rank} and {settings.alpha}, as in the settings")
+        began.base_model_name_or_path = model.name_or_path
+        return tuned
     lora = LoraConfig(r=settings.rank, lora_alpha=settings.alpha, target_modules=LINEAR, task_type="CAUSAL_LM")
     with warnings.catch_warnings(category=FutureWarning, action="ignore"):  # peft asks transformers by an old name
         return get_peft_model(model, lora)
@@ -166,7 +178,7 @@ def _save(out: Path, run: str, step: int, model: PeftModel, optimizer: torch.opt
     """A checkpoint that is whole or not there: written beside the old one, then put in its place."""
     scratch, kept = out / "checkpoint.new", out / "checkpoint"
     shutil.rmtree(scratch, ignore_errors=True)
-    model.save_pretrained(scratch)
+    model.save_pretrained(scratch, save_embedding_layers=False)  # else it asks the hub about the base
     torch.save(optimizer.state_dict(), scratch / "optimizer.pt")
     (scratch / "state.json").write_text(json.dumps({"run": run, "step": step}), encoding="utf-8")
     shutil.rmtree(out / "checkpoint.old", ignore_errors=True)
@@ -184,7 +196,9 @@ def _resume(out: Path, run: str, model: PeftModel, optimizer: torch.optim.Optimi
         return 0
     state = json.loads((kept / "state.json").read_text(encoding="utf-8"))
     if state["run"] != run:
-        raise InputError(f"{out} holds a run with other data, settings or base: choose another folder, or remove it")
+        raise InputError(
+            f"{out} holds a run with other data, settings, base or start: choose another folder, or remove it"
+        )
     set_peft_model_state_dict(model, load_file(kept / "adapter_model.safetensors"))
     optimizer.load_state_dict(torch.load(kept / "optimizer.pt", weights_only=True))
     return state["step"]
@@ -202,7 +216,7 @@ def _cut_log(out: Path, step: int) -> None:
 def _finish(out: Path, model: PeftModel) -> None:
     """The adapter in half precision, and nothing else: what is shipped."""
     half = {name: weights.to(torch.bfloat16) for name, weights in model.state_dict().items() if "lora_" in name}
-    model.save_pretrained(out / "adapter", state_dict=half)
+    model.save_pretrained(out / "adapter", state_dict=half, save_embedding_layers=False)
     (out / "adapter" / "README.md").unlink(missing_ok=True)  # peft's form of a card, to be filled in
     config = out / "adapter" / "adapter_config.json"
     stored = json.loads(config.read_text(encoding="utf-8"))

@@ -21,7 +21,7 @@ from mindscape.errors import InputError
 from mindscape.roles import Example
 from mindscape.training.batches import IGNORED, collate, encode, plan
 from mindscape.training.loop import Settings, fit, identity, with_lora
-from mindscape.weights import quiet
+from mindscape.weights import adapter_hash, quiet
 
 
 def reply_loss(model: PreTrainedModel, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -41,12 +41,20 @@ def reply_loss(model: PreTrainedModel, batch: dict[str, torch.Tensor]) -> tuple[
     return total, learned.sum(1)
 
 
-def train(examples: Sequence[Example], out: str | Path, base: str | Path, settings: Settings | None = None) -> Path:
+def train(
+    examples: Sequence[Example],
+    out: str | Path,
+    base: str | Path,
+    settings: Settings | None = None,
+    start: str | Path | None = None,
+) -> Path:
     """Train an adapter for the model in the folder or of the name `base`; returns the adapter's folder `out`/adapter.
+
+    It begins with the adapter in the folder `start`, or with a fresh one.
 
     `out` also gets `log.jsonl`, a line a step: step, loss (the mean over the batch's reply tokens), the same by role,
     tokens, tokens a second, seconds; and `checkpoint`, from which the same call goes on. Raises InputError for no
-    examples, and where `out` holds a run with other examples, settings or base.
+    examples, where `out` holds a run with other examples, settings, base or start, and where `start` does not fit.
 
     >>> train(mixture(range(20), tokenizer), "build/mine", assets.language_model())      # doctest: +SKIP
     PosixPath('build/mine/adapter')
@@ -58,8 +66,9 @@ def train(examples: Sequence[Example], out: str | Path, base: str | Path, settin
         raise InputError("no examples: expected at least one")
     with quiet():
         bare = AutoModelForCausalLM.from_pretrained(base, dtype=settings.precision)
-    run = identity(bare, settings, [one.ids for one in encoded])
-    model = with_lora(bare, settings)
+    data = [one.ids for one in encoded]
+    run = identity(bare, settings, [data, adapter_hash(start)] if start else data)
+    model = with_lora(bare, settings, start)
 
     def batches(epoch: int) -> list[list[int]]:
         return plan(encoded, settings.tokens, settings.seed, epoch)
