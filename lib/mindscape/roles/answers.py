@@ -7,6 +7,7 @@ role here for "I do not know": each context holds its answer. Taught in notebook
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Literal
 
 from pydantic import BaseModel
@@ -19,7 +20,7 @@ from mindscape.corpora.storyworld.voice import sentence
 from mindscape.llm import Tags
 from mindscape.llm.schema import read
 from mindscape.roles import passages
-from mindscape.roles.base import Role
+from mindscape.roles.base import Role, mended
 
 QUESTIONS, CLAIMS = 12, 12  # asked of one book, at most
 LETTERS = "ABCD"
@@ -62,6 +63,13 @@ CLAIM_PROMPT = {
     ),
 }
 CONTRARY = {"en": "not {wrong} but {right}", "zh": "不是{wrong}，而是{right}"}
+PHRASE_REPAIRS = (
+    ("thinking dropped", r"^<think>.*?</think>\s*", ""),
+    ("first line kept", r"\s*\n.*$", ""),
+    ("label dropped", r"^(?:(?:the )?answer(?: is)?|答案(?:是)?|答)\s*[:：]\s*", ""),
+    ("full stop dropped", r"[.。]$", ""),
+    ("quotes dropped", r"""^["“'‘「](.*)["”'’」]$""", r"\1"),
+)
 HENCE = {"en": "so it is {right}", "zh": "所以是{right}"}
 
 
@@ -94,22 +102,7 @@ def phrase(text: str) -> tuple[str, list[str]]:
     >>> phrase("Answer: the old mill.\\nIt is told in the second passage.")
     ('the old mill', ['first line kept', 'label dropped', 'full stop dropped'])
     """
-    repairs: list[str] = []
-    text = text.strip()
-    for name, pattern, kept in (
-        ("thinking dropped", r"^<think>.*?</think>\s*", ""),
-        ("first line kept", r"\s*\n.*$", ""),
-        ("label dropped", r"^(?:(?:the )?answer(?: is)?|答案(?:是)?|答)\s*[:：]\s*", ""),
-        ("full stop dropped", r"[.。]$", ""),
-        ("quotes dropped", r"""^["“'‘「](.*)["”'’」]$""", r"\1"),
-    ):
-        mended = re.sub(pattern, kept, text, flags=re.DOTALL | re.IGNORECASE)
-        if mended != text:
-            repairs.append(name)
-            text = mended.strip()
-    if not text:
-        raise ValueError("there is no answer")
-    return text, repairs
+    return mended(text, PHRASE_REPAIRS)
 
 
 def letter(text: str) -> tuple[str, list[str]]:
@@ -162,12 +155,8 @@ def _contexts(
     book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase, most: int
 ) -> Iterator[tuple[Question, ClaimPair, str]]:
     """Questions and claims with the passages that answer them and others, 1 to 5 in all, in an order of chance."""
-    chunks, made = passages.cut(book, tokenizer), 0
-    for question, pair in passages.asked(book, chance):
-        keep = passages.needed(book, question, chunks)
-        if keep is None or made == most:
-            continue
-        made += 1
+    chunks = passages.cut(book, tokenizer)
+    for question, pair, keep in islice(passages.answerable(book, chance, chunks), most):
         count = chance.between(len(keep), passages.MOST)
         yield question, pair, passages.shown(book, passages.mixed(book, question, keep, chunks, count, chance))
 

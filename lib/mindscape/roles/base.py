@@ -6,8 +6,9 @@ endpoint, to a replay. Prompts are ours, with the papers' placeholders and deman
 """
 
 import json
+import re
 import string
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,25 @@ from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError
 from mindscape.llm import Schema, Tags
 from mindscape.llm.schema import read
+
+
+def mended(text: str, repairs: Sequence[tuple[str, str, str]]) -> tuple[str, list[str]]:
+    """A plain reply after the repairs that it took, and their names: (name, pattern, what it is replaced by) in their order.
+
+    Raises ValueError where no words are left.
+
+    >>> mended("Answer: a mill", [("label dropped", r"^answer:", ""), ("full stop dropped", r"\\.$", "")])
+    ('a mill', ['label dropped'])
+    """
+    text, taken = text.strip(), []
+    for name, pattern, kept in repairs:
+        clean = re.sub(pattern, kept, text, flags=re.DOTALL | re.IGNORECASE)
+        if clean != text:
+            taken.append(name)
+            text = clean.strip()
+    if not text:
+        raise ValueError("the reply has no words")
+    return text, taken
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,15 @@ def needed(book: Book, question: Question, chunks: Sequence[Chunk], most: int = 
     return found if len(found) <= most and read and known else None
 
 
+def answerable(
+    book: Book, chance: Chance, chunks: Sequence[Chunk]
+) -> Iterator[tuple[Question, ClaimPair, list[Chunk]]]:
+    """Questions that a few chunks answer, their claims and those chunks, in an order of chance."""
+    for question, pair in asked(book, chance):
+        if (keep := needed(book, question, chunks)) is not None:
+            yield question, pair, keep
+
+
 def mixed(
     book: Book, question: Question, keep: Sequence[Chunk], chunks: Sequence[Chunk], count: int, chance: Chance
 ) -> list[Chunk]:

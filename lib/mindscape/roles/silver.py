@@ -6,6 +6,7 @@ knows how many there were. Taught in notebook 01_the_reader.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from transformers import PreTrainedTokenizerBase
 
@@ -77,12 +78,8 @@ def _picked(flags: Sequence[bool]) -> list[int]:
 def _chunks(
     book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase
 ) -> Iterator[tuple[dict[str, str], list[int]]]:
-    chunks, made = passages.cut(book, tokenizer), 0
-    for question, _ in passages.asked(book, chance):
-        keep = passages.needed(book, question, chunks)
-        if keep is None or made == QUESTIONS:
-            continue
-        made += 1
+    chunks = passages.cut(book, tokenizer)
+    for question, _, keep in islice(passages.answerable(book, chance, chunks), QUESTIONS):
         keep = [] if chance.hit(NONE) else chance.some(keep, chance.between(1, len(keep)))
         mixed = passages.mixed(book, question, keep, chunks, chance.between(max(3, len(keep)), passages.MOST), chance)
         texts = [" ".join(book.document[chunk].split()) for chunk in mixed]
@@ -93,11 +90,8 @@ def _chunks(
 def _nodes(
     book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase
 ) -> Iterator[tuple[dict[str, str], list[int]]]:
-    made = 0
-    for question, _ in passages.asked(book, chance):
-        if question.kind in passages.WHOLE or made == QUESTIONS:
-            continue
-        made += 1
+    narrow = (one for one, _ in passages.asked(book, chance) if one.kind not in passages.WHOLE)
+    for question in islice(narrow, QUESTIONS):
         supporting = passages.supporting(book, question)
         bearing = {entity.name: bears_on(question, entity, supporting) for entity in book.entities}
         keep = [] if chance.hit(NONE) else [entity for entity in book.entities if bearing[entity.name]]

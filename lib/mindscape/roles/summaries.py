@@ -5,7 +5,6 @@ book bears out is in none of them. A reply is text as it comes; the length that 
 in notebook 01_the_reader.
 """
 
-import re
 from collections.abc import Iterator
 
 from transformers import PreTrainedTokenizerBase
@@ -14,7 +13,7 @@ from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.roles import passages
-from mindscape.roles.base import Role
+from mindscape.roles.base import Role, mended
 from mindscape.text import Chunk
 
 CHUNKS, SESSIONS, WHOLES = 12, 6, 6  # of one book
@@ -85,27 +84,21 @@ SESSION_PROMPT = {
 }
 
 
+PROSE_REPAIRS = (
+    ("thinking dropped", r"^<think>.*?</think>\s*", ""),
+    ("code fence stripped", r"^```\w*\s*\n|\n?```$", ""),
+    ("label dropped", r"^[*#\s]*(?:summary|摘要|总摘要|复述)\s*[:：]\s*\**\s*", ""),
+    ("tags dropped", r"</?(?:summary|text|chunk)>\s*", ""),
+)
+
+
 def prose(text: str) -> tuple[str, list[str]]:
     """A summary and the repairs that it took. Raises ValueError where there is none.
 
     >>> prose("**Summary:** Ann left the inn.")
     ('Ann left the inn.', ['label dropped'])
     """
-    repairs: list[str] = []
-    text = text.strip()
-    for name, pattern in (
-        ("thinking dropped", r"^<think>.*?</think>\s*"),
-        ("code fence stripped", r"^```\w*\s*\n|\n?```$"),
-        ("label dropped", r"^[*#\s]*(?:summary|摘要|总摘要|复述)\s*[:：]\s*\**\s*"),
-        ("tags dropped", r"</?(?:summary|text|chunk)>\s*"),
-    ):
-        mended = re.sub(pattern, "", text, flags=re.DOTALL | re.IGNORECASE)
-        if mended != text:
-            repairs.append(name)
-            text = mended.strip()
-    if not text:
-        raise ValueError("the summary is empty")
-    return text, repairs
+    return mended(text, PROSE_REPAIRS)
 
 
 def told(book: Book, statements: list[str]) -> str:
