@@ -10,6 +10,7 @@ from mindscape.corpora.storyworld import weighing
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.llm.schema import json_schema
 from mindscape.mia import summaries as mia
+from mindscape.reader import training_book
 from mindscape.roles import answers, entities, judges, passages, silver, summaries
 from mindscape.text import mentions, sentences
 
@@ -196,6 +197,15 @@ def test_answers_are_the_books(read):
         for entity in book.entities:
             assert mentions(entity.name, shown) or not mentions(entity.name, value.explanation)
     assert {value.answer for _, value, *_ in gold["claim"]} == {"TRUE", "FALSE"}
+
+
+def test_a_name_within_a_word_is_no_name():
+    """There is an Ivo in ivory, and his bird cage stays what it is where another takes his place."""
+    book = training_book(120)
+    found = [(question, pair) for question, pair in zip(book.questions, book.claims, strict=True) if "ivory" in pair.true]
+    assert any(question.answer == "Ivo" for question, _ in found)
+    for question, pair in found:
+        assert answers.wrong_answer(question, pair).lower() in pair.false.lower()
 
 
 def test_grades_follow_the_gold_answer(read):

@@ -21,6 +21,7 @@ from mindscape.llm import Tags
 from mindscape.llm.schema import read
 from mindscape.roles import passages
 from mindscape.roles.base import Role, mended
+from mindscape.text import mentions
 
 QUESTIONS, CLAIMS = 12, 12  # asked of one book, at most
 LETTERS = "ABCD"
@@ -203,11 +204,14 @@ def _explained(book: Book, facts: list[str]) -> str:
 def wrong_answer(question: Question, pair: ClaimPair) -> str:
     """The option that stands in the false claim where the true one has the answer."""
     others = [option for option in question.options if option != question.answer]
-    return next(
-        other
-        for other in others
-        if pair.true.lower().replace(question.answer.lower(), other.lower()) == pair.false.lower()
-    )
+    return next(other for other in others if _with(other, question.answer, pair.true).lower() == pair.false.lower())
+
+
+def _with(other: str, name: str, text: str) -> str:
+    """The text with another name wherever a name stands, which is not within a word: there is an Ivo in ivory."""
+    for start in reversed(mentions(name, text)):
+        text = text[:start] + other + text[start + len(name) :]
+    return text
 
 
 QA = Role("qa", QA_PROMPT, None, _qa, phrase)
