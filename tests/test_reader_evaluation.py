@@ -10,7 +10,7 @@ from mindscape.errors import InputError
 from mindscape.llm.base import Reply
 from mindscape.reader import evaluation
 from mindscape.reader.evaluation import Answer, Kept, ask, interval, rows, scored
-from mindscape.roles import ROLES
+from mindscape.roles import ROLES, passages
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,26 @@ def test_only_what_the_form_does_not_allow_is_asked_again():
     assert [answer.best for answer in answers] == [("[2]", False), *[("[0]", False)] * 4]
     assert answers[-1].cut
     assert ask(model, "silver_chunks", []) == []
+
+
+def test_passages_that_answer_alone(books, tokenizer):
+    for role in evaluation.ANSWERS:
+        among, alone = (rows(role, books, tokenizer, 10, alone=only) for only in (False, True))
+        assert len(alone) == len(among) == 20
+        sizes = [sum(len(row.slots["context"]) for row in some) for some in (among, alone)]
+        assert sizes[1] < 0.7 * sizes[0]
+    chunks = {book.document.id: passages.cut(book, tokenizer) for book in books}
+    for row in alone:  # of claims, the last
+        shown = row.slots["context"]
+        kept = [chunk for chunk in chunks[row.book.document.id] if row.book.document[chunk].strip() in shown]
+        questions = [
+            q
+            for q, pair in zip(row.book.questions, row.book.claims, strict=True)
+            if row.slots["claim"] in (pair.true, pair.false)
+        ]
+        assert all(passages.relevant(row.book, questions[0], chunk) for chunk in kept)
+    with pytest.raises(InputError, match="alone=True with role 'edits': expected one of qa, choice, claim"):
+        rows("edits", books, tokenizer, alone=True)
 
 
 def test_what_can_be_read_counts_as_valid(books, tokenizer):

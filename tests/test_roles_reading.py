@@ -202,7 +202,9 @@ def test_answers_are_the_books(read):
 def test_a_name_within_a_word_is_no_name():
     """There is an Ivo in ivory, and his bird cage stays what it is where another takes his place."""
     book = training_book(120)
-    found = [(question, pair) for question, pair in zip(book.questions, book.claims, strict=True) if "ivory" in pair.true]
+    found = [
+        (question, pair) for question, pair in zip(book.questions, book.claims, strict=True) if "ivory" in pair.true
+    ]
     assert any(question.answer == "Ivo" for question, _ in found)
     for question, pair in found:
         assert answers.wrong_answer(question, pair).lower() in pair.false.lower()

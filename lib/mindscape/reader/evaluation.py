@@ -43,6 +43,7 @@ SPLITS = {  # books to evaluate on: seeds and knobs; those of "hard" belong to n
     "hard": (range(5000, 5005), HARD),
 }
 PLAY = 24  # blocks of a play
+ANSWERS = ("qa", "choice", "claim")  # roles that answer from passages
 ROWS = {  # of each role from each book; a pair of claims is two
     "chunk_summary": 5,
     "global_summary": 3,
@@ -122,11 +123,17 @@ def books(split: str) -> list[Book]:
 
 
 def rows(
-    role: str, books: Iterable[Book], tokenizer: PreTrainedTokenizerBase, share: int | None = None, seed: int = 0
+    role: str,
+    books: Iterable[Book],
+    tokenizer: PreTrainedTokenizerBase,
+    share: int | None = None,
+    seed: int = 0,
+    alone: bool = False,
 ) -> list[Row]:
     """At most `share` gold rows of a role from each book (`ROWS[role]` by default), always the same.
 
-    Of claims the true one and the false one of a pair follow each other. Raises InputError for a role that there is not.
+    `alone`: qa, choice and claim with no passages but those that answer. Of claims the true one and the false one of a pair
+    follow each other. Raises InputError for a role that there is not, or that has no passages to leave out.
 
     >>> rows("judge", [], None)                                                     # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -135,15 +142,20 @@ def rows(
     """
     if role not in ROLES:
         raise InputError(f"no role {role!r}: expected some of {', '.join(ROLES)}")
+    if alone and role not in ANSWERS:
+        raise InputError(f"alone=True with role {role!r}: expected one of {', '.join(ANSWERS)}")
     share, found = ROWS[role] if share is None else share, []
+    only = {"alone": True} if alone else {}
     for book in books:
         chance = Chance("evaluation", role, book.document.id, seed)
         if role == "claim":
-            for context, true, yes, false, no in islice(claim_pairs(book, chance, tokenizer), share // 2):
+            for context, true, yes, false, no in islice(claim_pairs(book, chance, tokenizer, **only), share // 2):
                 found.append(Row(role, book, {**context, "claim": true}, yes))
                 found.append(Row(role, book, {**context, "claim": false}, no))
         else:
-            found += [Row(role, book, *made) for made in islice(ROLES[role].gold(book, chance, tokenizer), share)]
+            found += [
+                Row(role, book, *made) for made in islice(ROLES[role].gold(book, chance, tokenizer, **only), share)
+            ]
     return found
 
 
@@ -317,6 +329,9 @@ def main() -> None:
     told.add_argument("--adapter", default=str(llm.READER), help="folder of the adapter of `embedded`")
     told.add_argument("--dtype", default="auto", help="precision of the model")
     told.add_argument("--split", default="develop", choices=list(SPLITS))
+    told.add_argument(
+        "--alone", action="store_true", help="qa, choice and claim with no passages but those that answer"
+    )
     told.add_argument("--play", default="", help="a play instead of the books of a split: nothing is scored")
     told.add_argument("--books", type=int, default=10, help="the first so many of the split")
     told.add_argument("--roles", default="", help="some of the roles, with commas; all by default")
@@ -327,10 +342,10 @@ def main() -> None:
     dtype = str(model.backend.model.dtype).removeprefix("torch.")
     kept = Kept.of(given.out, given.llm, options.get("adapter"), dtype)
     tokenizer = AutoTokenizer.from_pretrained(assets.language_model())
-    usual = ("chunk_summary", "entities", "edits", "memory") if given.play else ROLES
+    usual = ("chunk_summary", "entities", "edits", "memory") if given.play else ANSWERS if given.alone else ROLES
     of_split = [] if given.play else books(given.split)[: given.books]
     for role in given.roles.split(",") if given.roles else usual:
-        asked = rows(role, of_split, tokenizer)
+        asked = rows(role, of_split, tokenizer, alone=given.alone)
         prompts = [row.prompt for row in asked]
         if given.play:
             prompts = [prompt for _, prompt in play_prompts(role, shakespeare.play(given.play), tokenizer)]

@@ -153,22 +153,26 @@ def chosen(text: str) -> tuple[Choice, list[str]]:
 
 
 def _contexts(
-    book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase, most: int
+    book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase, most: int, alone: bool
 ) -> Iterator[tuple[Question, ClaimPair, str]]:
-    """Questions and claims with the passages that answer them and others, 1 to 5 in all, in an order of chance."""
+    """Questions and claims with the passages that answer them and, if not `alone`, others: 1 to 5, in an order of chance."""
     chunks = passages.cut(book, tokenizer)
     for question, pair, keep in islice(passages.answerable(book, chance, chunks), most):
-        count = chance.between(len(keep), passages.MOST)
+        count = len(keep) if alone else chance.between(len(keep), passages.MOST)
         yield question, pair, passages.shown(book, passages.mixed(book, question, keep, chunks, count, chance))
 
 
-def _qa(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], str]]:
-    for question, _, context in _contexts(book, chance, tokenizer, QUESTIONS):
+def _qa(
+    book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase, alone: bool = False
+) -> Iterator[tuple[dict[str, str], str]]:
+    for question, _, context in _contexts(book, chance, tokenizer, QUESTIONS, alone):
         yield {"context": context, "question": question.question}, question.answer
 
 
-def _choice(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], Choice]]:
-    for question, _, context in _contexts(book, chance, tokenizer, QUESTIONS):
+def _choice(
+    book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase, alone: bool = False
+) -> Iterator[tuple[dict[str, str], Choice]]:
+    for question, _, context in _contexts(book, chance, tokenizer, QUESTIONS, alone):
         options = chance.shuffled(question.options)
         slots = {"context": context, "question": question.question, "options_str": letters(options)}
         hence = HENCE[book.document.language].format(right=question.answer)
@@ -178,10 +182,10 @@ def _choice(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> I
 
 
 def claim_pairs(
-    book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase
+    book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase, alone: bool = False
 ) -> Iterator[tuple[dict[str, str], str, Verdict, str, Verdict]]:
     """Passages; a true claim on them and its verdict; the same claim made false and its verdict."""
-    for question, pair, context in _contexts(book, chance, tokenizer, CLAIMS):
+    for question, pair, context in _contexts(book, chance, tokenizer, CLAIMS, alone):
         facts = passages.supporting(book, question)
         contrary = CONTRARY[book.document.language].format(wrong=wrong_answer(question, pair), right=question.answer)
         true = Verdict(explanation=_explained(book, facts), answer="TRUE")
