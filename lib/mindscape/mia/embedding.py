@@ -13,18 +13,26 @@ In this order h_q cannot depend on the summary, which comes after it. `order="su
 where every token of the query can read it; h_q then comes from a second reading without summary. The marks are new tokens, as
 in the paper, or a few words that end in one which already means something to a language model.
 
+A unit, which is a chunk or a node ("name: description"), is read with a few words behind it, the same for all.
+
 Taught in notebook 12_mia_emb_training. Training is in `mindscape.mia.emb_training`.
 """
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedTokenizerBase
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
+from mindscape import assets, paths, weights
+from mindscape.encoders import LastTokenEncoder
 from mindscape.errors import InputError
+from mindscape.store import Store
 
 Task = Literal["node", "chunk"]
 INSTRUCTION = {
@@ -107,8 +115,103 @@ def _ids(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
     return tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
 
 
-def states(decoder: nn.Module, rows: Sequence[Sequence[int]], places: Sequence[Sequence[int]]) -> Tensor:
-    """Last-layer states of rows of token ids at their places, (rows, places, dim); every row has as many places.
+@dataclass(frozen=True)
+class Reading:
+    """One pass of the decoder: rows of token ids, behind a head that they share, and the places whose states are wanted.
+
+    Every row has as many places, counted from the head's first token. Called with the decoder it gives the last layer's
+    states, (rows * places, dim), row by row.
+    """
+
+    rows: tuple[tuple[int, ...], ...]
+    places: tuple[tuple[int, ...], ...]
+    head: tuple[int, ...] = ()
+
+    @property
+    def tokens(self) -> int:
+        """Tokens read, padding included."""
+        return len(self.head) + sum(map(len, self.rows)) if self.head else len(self.rows) * max(map(len, self.rows))
+
+    def __call__(self, decoder: nn.Module) -> Tensor:
+        if self.head:
+            return _behind(decoder, self.head, self.rows, self.places).flatten(0, 1)
+        return _apart(decoder, self.rows, self.places).flatten(0, 1)
+
+
+def query_readings(
+    questions: Sequence[str],
+    summaries: Sequence[str | None],
+    form: Form,
+    tokenizer: PreTrainedTokenizerBase,
+    language: str = "en",
+    tokens: int = 4096,
+) -> tuple[list[Reading], Tensor]:
+    """How to read queries, at most about `tokens` at once; where h_q, h_n and h_c stand in what comes out, (queries, 3).
+
+    A head that neighbours share is read once for them. Where h_q would have seen the summary, the question is read again
+    without.
+    """
+    written = [write(*one, form, tokenizer, language) for one in zip(questions, summaries, strict=True)]
+    readings: list[Reading] = []
+    at = torch.zeros(len(written), 3, dtype=torch.long)
+    done = 0
+    for some in _parts(written, tokens):
+        marks = [tuple(one.marks[name] for name in "qnc") for one in some]
+        rows = tuple(one.tail for one in some)
+        readings.append(Reading(rows, tuple(marks), some[0].head))
+        at[done : done + len(some)] = 3 * torch.arange(done, done + len(some))[:, None] + torch.arange(3)
+        done += len(some)
+    told = [i for i, one in enumerate(written) if form.order == "summary_first" and summaries[i] is not None]
+    bare = [write(questions[i], None, form, tokenizer, language) for i in told]
+    done *= 3
+    for some in _parts(bare, tokens):
+        rows = tuple((*one.head, *one.tail)[: one.marks["q"] + 1] for one in some)
+        readings.append(Reading(rows, tuple((len(row) - 1,) for row in rows)))
+        at[told[: len(some)], 0] = torch.arange(done, done + len(some))
+        told, done = told[len(some) :], done + len(some)
+    return readings, at
+
+
+def unit_readings(
+    units: Sequence[str], tokenizer: PreTrainedTokenizerBase, language: str = "en", tokens: int = 4096
+) -> tuple[list[Reading], Tensor]:
+    """How to read units, the longest first, and where each one's state stands in what comes out, (units,)."""
+    rows = [tuple(tokenizer(unit + WORDS[language]["unit"], verbose=False)["input_ids"]) for unit in units]
+    order = sorted(range(len(rows)), key=lambda i: -len(rows[i]))
+    readings, start = [], 0
+    while start < len(order):
+        longest = len(rows[order[start]])
+        some = [rows[i] for i in order[start : start + max(1, tokens // longest)]]
+        readings.append(Reading(tuple(some), tuple((len(row) - 1,) for row in some)))
+        start += len(some)
+    at = torch.zeros(len(rows), dtype=torch.long)
+    at[order] = torch.arange(len(rows))
+    return readings, at
+
+
+def enriched(states: Tensor, delta: float) -> dict[Task, Tensor]:
+    """The vectors of queries for either task (Eq. 11), each (queries, dim) and not of length 1, from h_q, h_n and h_c,
+    (queries, 3, dim)."""
+    h_q, h_n, h_c = states.unbind(1)
+    return {"node": delta * h_q + (1 - delta) * h_n, "chunk": delta * h_q + (1 - delta) * h_c}
+
+
+def _parts(written: Sequence[Written], tokens: int) -> Iterator[list[Written]]:
+    """Neighbours that share their head, as many as may be read at once: with a head in one row, else side by side."""
+    some: list[Written] = []
+    for one in written:
+        both = [*some, one]
+        long = sum(len(it.tail) for it in both) if one.head else len(both) * max(len(it.tail) for it in both)
+        if some and (one.head != some[0].head or len(one.head) + long > tokens):
+            yield some
+            both = [one]
+        some = both
+    if some:
+        yield some
+
+
+def _apart(decoder: nn.Module, rows: Sequence[Sequence[int]], places: Sequence[Sequence[int]]) -> Tensor:
+    """States of rows at their places, (rows, places, dim).
 
     Padding stands on the right, where causal attention does not look, so no mask is needed.
     """
@@ -121,10 +224,10 @@ def states(decoder: nn.Module, rows: Sequence[Sequence[int]], places: Sequence[S
     return hidden.gather(1, at[..., None].expand(-1, -1, hidden.shape[-1]))
 
 
-def states_behind(
+def _behind(
     decoder: nn.Module, head: Sequence[int], tails: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
 ) -> Tensor:
-    """The same for rows that begin with the same head, which is read once: (tails, places, dim).
+    """The same behind a head, which is read once: (tails, places, dim).
 
     All stand in one sequence, head first. A tail sees the head and itself, and its positions count from the head's end, so
     the states are those of rows read apart.
@@ -151,3 +254,78 @@ def states_behind(
         [[starts[i] + place - n if place >= n else place for place in some] for i, some in enumerate(places)]
     )
     return hidden[at.to(device)]
+
+
+class MiaEmbedder:
+    """A causal language model that embeds queries in the light of a summary, and units to be found.
+
+    `summaries=False` leaves summaries out even where they are given, as SFT-Emb does. Vectors are float32 of length 1;
+    those of units are kept in the cache.
+
+    >>> embedder = load(adapter="data/adapters/mia_emb")                                 # doctest: +SKIP
+    >>> embedder.queries(["Who has the smith's lamp?"], "Ann is the smith.").shape       # doctest: +SKIP
+    (1, 576)
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        form: Form | None = None,
+        *,
+        summaries: bool = True,
+        language: str = "en",
+        name: str = "mia",
+        batch_tokens: int = 4096,
+        store: Store | None = None,
+    ):
+        if language not in INSTRUCTION:
+            raise InputError(f"language={language!r}: expected one of {', '.join(INSTRUCTION)}")
+        self.form, self.summaries, self.language, self.batch_tokens = form or Form(), summaries, language, batch_tokens
+        self.model, self.tokenizer = model.eval(), tokenizer
+        self._units = LastTokenEncoder(model, tokenizer, name=name, batch_tokens=batch_tokens, store=store)
+
+    def units(self, texts: Sequence[str]) -> np.ndarray:
+        """(texts, dim). Raises InputError for an empty text."""
+        empty = [i for i, text in enumerate(texts) if not text.strip()]
+        if empty:
+            raise InputError(f"text {empty[0]} is empty: expected some text")
+        return self._units.encode([text + WORDS[self.language]["unit"] for text in texts])
+
+    def queries(self, questions: Sequence[str], summary: str | None = None, task: Task = "chunk") -> np.ndarray:
+        """(questions, dim), all on the text that `summary` sums up."""
+        told = [summary if self.summaries else None] * len(questions)
+        readings, at = query_readings(questions, told, self.form, self.tokenizer, self.language, self.batch_tokens)
+        if not readings:
+            return np.zeros((0, self._units.dim), dtype=np.float32)
+        with torch.no_grad():
+            states = torch.cat([reading(self.model.get_decoder()) for reading in readings])[at.to(self.model.device)]
+        vectors = nn.functional.normalize(enriched(states.float(), self.form.delta)[task], dim=-1)
+        return vectors.cpu().numpy()
+
+
+def load(
+    base: str | Path = "",
+    adapter: str | Path | None = None,
+    *,
+    dtype: str = "auto",
+    device: str | None = None,
+    cache: bool = True,
+    **options: Any,
+) -> MiaEmbedder:
+    """The embedder in an adapter's folder, with the form that it was trained in; without one, the model as it comes.
+
+    `base`: a folder or a name on the hub, the embedded model by default. Other options go to `MiaEmbedder`. Raises
+    InputError where the adapter does not fit.
+    """
+    dtype_of, device = weights.placed(dtype, device)
+    source = base or assets.language_model()
+    with weights.quiet():
+        tokenizer = AutoTokenizer.from_pretrained(source)
+        model = AutoModelForCausalLM.from_pretrained(source, dtype=dtype_of)
+    if adapter is not None:
+        model = weights.merged(model, adapter)
+        told = json.loads((Path(adapter) / "form.json").read_text(encoding="utf-8"))
+        options = {"form": Form(**told["form"]), "summaries": told["summaries"], **options}
+    store = Store(paths.cache() / "vectors.sqlite") if cache else None
+    return MiaEmbedder(model.to(device), tokenizer, store=store, **options)

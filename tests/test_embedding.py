@@ -1,0 +1,137 @@
+"""MiA-Emb's queries: the order of their parts, heads read once, what depends on the summary and what does not."""
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, LlamaConfig, Qwen3Config
+
+from mindscape.errors import InputError
+from mindscape.mia.embedding import (
+    WORDS,
+    Form,
+    MiaEmbedder,
+    enriched,
+    query_readings,
+    unit_readings,
+    write,
+)
+
+SUMMARY = "Ann is the smith. Tom is the miller. The lamp went from one to the other, and nobody was told."
+QUESTIONS = ["Who has the smith's lamp?", "Where was it sold, and for how much, in the end?", "Why?"]
+SIZES = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4}
+FORMS = [Form(order, marks) for order in ("paper", "summary_first") for marks in ("words", "tokens")]
+
+
+@pytest.fixture(scope="module", params=[LlamaConfig, Qwen3Config], ids=["llama", "qwen3"])
+def model(request, tokenizer):
+    """A tiny random model of the architecture, in float64."""
+    torch.manual_seed(0)
+    config = request.param(**SIZES, num_key_value_heads=2, vocab_size=len(tokenizer), initializer_range=0.3)
+    return AutoModelForCausalLM.from_config(config).double().eval()
+
+
+def states(model, readings, at):
+    with torch.no_grad():
+        return torch.cat([reading(model.get_decoder()) for reading in readings])[at]
+
+
+def test_the_parts_stand_as_equation_5_has_them(tokenizer):
+    written = write(QUESTIONS[0], SUMMARY, Form("paper"), tokenizer)
+    text = tokenizer.decode(written.tail)
+    places = [
+        text.index(part) for part in (QUESTIONS[0], WORDS["en"]["q"], SUMMARY, WORDS["en"]["n"], WORDS["en"]["c"])
+    ]
+    assert places == sorted(places) and not written.head
+    assert tokenizer.decode(written.tail[: written.marks["q"] + 1]).endswith(WORDS["en"]["q"])
+    assert written.marks["c"] == len(written.tail) - 1
+    first = write(QUESTIONS[0], SUMMARY, Form("summary_first"), tokenizer)
+    assert SUMMARY in tokenizer.decode(first.head) and QUESTIONS[0] in tokenizer.decode(first.tail)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_read_together_as_one_by_one(model, tokenizer, form, language):
+    """Heads shared, rows padded, parts of a few tokens: the states are those of each query read alone."""
+    summaries = [SUMMARY, SUMMARY, None]
+    whole = states(model, *query_readings(QUESTIONS, summaries, form, tokenizer, language))
+    small = states(model, *query_readings(QUESTIONS, summaries, form, tokenizer, language, tokens=60))
+    torch.testing.assert_close(whole, small)
+    for question, summary, found in zip(QUESTIONS, summaries, whole, strict=True):
+        one = write(question, summary, form, tokenizer, language)
+        with torch.no_grad():
+            hidden = model.get_decoder()(torch.tensor([[*one.head, *one.tail]])).last_hidden_state[0]
+        for place, name in enumerate("qnc"):
+            if name != "q" or form.order == "paper" or summary is None:
+                torch.testing.assert_close(found[place], hidden[one.marks[name]])
+        bare = write(question, None, form, tokenizer, language)
+        with torch.no_grad():
+            alone = model.get_decoder()(torch.tensor([[*bare.head, *bare.tail]])).last_hidden_state[0]
+        torch.testing.assert_close(found[0], alone[bare.marks["q"]])  # in either order h_q knows no summary
+
+
+def test_a_head_is_read_once(tokenizer):
+    readings, _ = query_readings(QUESTIONS, [SUMMARY] * 3, Form("summary_first"), tokenizer)
+    assert [bool(reading.head) for reading in readings] == [True, False]
+    apart = sum(
+        len(one.head) + len(one.tail)
+        for one in (write(q, SUMMARY, Form("summary_first"), tokenizer) for q in QUESTIONS)
+    )
+    assert readings[0].tokens < 0.7 * apart
+
+
+def test_the_summary_changes_what_comes_after_it(model, tokenizer):
+    for form in FORMS:
+        a, b = (
+            states(model, *query_readings(QUESTIONS, [text] * 3, form, tokenizer)) for text in (SUMMARY, "It rained.")
+        )
+        torch.testing.assert_close(a[:, 0], b[:, 0])
+        assert ((a[:, 1:] - b[:, 1:]).abs().amax(-1) > 1e-3).all()
+
+
+def test_units_in_their_order(model, tokenizer):
+    texts = ["Ann left.", "It rained for a long time on that day, and all of them stayed in.", "Tom"]
+    for tokens in (20, 4096):
+        found = states(model, *unit_readings(texts, tokenizer, tokens=tokens))
+        for text, vector in zip(texts, found, strict=True):
+            ids = tokenizer(text + WORDS["en"]["unit"])["input_ids"]
+            with torch.no_grad():
+                torch.testing.assert_close(vector, model.get_decoder()(torch.tensor([ids])).last_hidden_state[0, -1])
+
+
+def test_the_residual():
+    states = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]])
+    found = enriched(states, 0.25)
+    assert found["node"].tolist() == [[0.25, 0.75]] and found["chunk"].tolist() == [[0.25, -0.75]]
+
+
+def test_the_embedder(model, tokenizer):
+    embedder = MiaEmbedder(model, tokenizer, Form("summary_first", delta=0.25))
+    told, untold = embedder.queries(QUESTIONS, SUMMARY), embedder.queries(QUESTIONS)
+    h = states(model, *query_readings(QUESTIONS, [SUMMARY] * 3, embedder.form, tokenizer))
+    by_hand = torch.nn.functional.normalize(0.25 * h[:, 0] + 0.75 * h[:, 2], dim=-1)
+    np.testing.assert_allclose(told, by_hand, rtol=1e-4, atol=1e-6)
+    assert np.abs(told - untold).max() > 1e-3
+    assert np.abs(told - embedder.queries(QUESTIONS, SUMMARY, task="node")).max() > 1e-3
+    blind = MiaEmbedder(model, tokenizer, embedder.form, summaries=False)
+    np.testing.assert_array_equal(blind.queries(QUESTIONS, SUMMARY), untold)
+    unit = embedder.units(["Ann left."])
+    with torch.no_grad():
+        readings, at = unit_readings(["Ann left."], tokenizer)
+        by_hand = torch.nn.functional.normalize(readings[0](model.get_decoder())[at], dim=-1)
+    np.testing.assert_allclose(unit, by_hand, rtol=1e-4, atol=1e-6)
+    assert embedder.queries([]).shape == (0, 32)
+    with pytest.raises(InputError, match="text 1 is empty"):
+        embedder.units(["Ann", " "])
+
+
+@pytest.mark.parametrize("wrong", [{"order": "mixed"}, {"marks": "none"}, {"delta": 1.5}])
+def test_forms_that_cannot_be(wrong):
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        Form(**wrong)
+
+
+def test_a_language_without_words(model, tokenizer):
+    with pytest.raises(InputError, match="'fr'"):
+        write("Qui?", None, Form(), tokenizer, "fr")
+    with pytest.raises(InputError, match="'fr'"):
+        MiaEmbedder(model, tokenizer, language="fr")
