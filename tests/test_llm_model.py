@@ -356,6 +356,12 @@ def test_unknown_strings_list_the_valid_forms(name):
         llm.load(name)
 
 
+@pytest.mark.parametrize(("name", "adapter"), [("smollm2", "data/adapters/reader"), ("embedded", None)])
+def test_a_model_goes_by_its_own_name(name, adapter):
+    with pytest.raises(InputError, match="smollm2.*: expected|smollm2.*, expected"):
+        llm.load(name, adapter=adapter)
+
+
 @pytest.mark.parametrize(
     ("name", "option", "takes"),
     [

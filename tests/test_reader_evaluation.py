@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 
 import pytest
 
@@ -131,8 +132,15 @@ def test_kept_replies_are_found_again(books, tokenizer, tmp_path):
     with pytest.raises(InputError, match="has no reply of role 'qa' to 'Who else"):
         again.answers("qa", ["Who else?"])
     with path.open("a", encoding="utf-8") as file:
+        file.write('{"role": "qa", "key": "8')  # killed in the middle of a line
+    assert Kept.of(path, "smollm2", dtype="bfloat16").answers("qa", qa) == second
+    kept.add("qa", ["Who else?"], [Answer("Ann")])
+    assert kept.answers("qa", ["Who else?"]) == [Answer("Ann")]
+    with pytest.raises(InputError, match="has no reply of role 'qa' to 'And who"):
+        again.answers("qa", ["And who?"])
+    with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps({"role": "choice"}) + "\n")
-    with pytest.raises(InputError, match="line 8: expected role, key, free and cut"):
+    with pytest.raises(InputError, match="line 9: expected role, key, free and cut"):
         again.answers("qa", qa)
 
 
@@ -142,6 +150,23 @@ def test_a_play_has_prompts_for_what_can_be_counted_there(tokenizer):
         found = evaluation.play_prompts(role, play, tokenizer)
         assert len(found) == evaluation.PLAY == len({prompt for _, prompt in found})
         assert all(text in play.text and text in prompt for text, prompt in found)
+
+
+@pytest.mark.parametrize(
+    "given, said",
+    [
+        (["--play", "macbeth", "--roles", "qa"], "role 'qa' is not asked of a play: expected one of chunk_summary"),
+        (["--play", "macbeth", "--alone"], "--play has no gold, and so no --alone"),
+        (["--roles", "judge", "--books", "1"], "no role 'judge'"),
+        (["--alone", "--roles", "edits", "--books", "1"], "alone=True with role 'edits'"),
+    ],
+)
+def test_what_cannot_be_asked_is_said_before_a_model_is(given, said, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["evaluation", "--out", str(tmp_path / "replies.jsonl"), *given])
+    monkeypatch.setattr(evaluation.llm, "load", None)
+    with pytest.raises(SystemExit, match=f"error: {said}"):
+        evaluation.main()
+    assert not list(tmp_path.iterdir())
 
 
 def test_replies_of_another_adapter_are_not_taken(tmp_path):

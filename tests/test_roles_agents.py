@@ -295,7 +295,7 @@ def test_thoughts_are_read(text, repairs):
 
 @pytest.mark.parametrize("text", ["", "<think> </think>", "```\n\n```"])
 def test_no_thoughts_are_an_error(text):
-    with pytest.raises(ValueError, match="there is no reasoning"):
+    with pytest.raises(ValueError, match="the reply has no words"):
         REVERSE.parse(text)
 
 

@@ -17,6 +17,7 @@ from mindscape.text import mentions, sentences
 SUMMARIES = (summaries.CHUNK_SUMMARY, summaries.GLOBAL_SUMMARY, summaries.SESSION_SUMMARY)
 ANN = [{"name": "Ann", "description": ""}]
 SO = answers.Verdict(explanation="So.", answer="TRUE")
+THOUGHT = "thinking dropped"
 LOOSE = ["tags missing", "text around dropped"]
 SILVER = (silver.SILVER_CHUNKS, silver.SILVER_NODES)
 ROLES = {
@@ -207,7 +208,7 @@ def test_a_name_within_a_word_is_no_name():
     ]
     assert any(question.answer == "Ivo" for question, _ in found)
     for question, pair in found:
-        assert answers.wrong_answer(question, pair).lower() in pair.false.lower()
+        assert pair.wrong in question.options and pair.wrong.lower() in pair.false.lower()
 
 
 def test_grades_follow_the_gold_answer(read):
@@ -241,9 +242,12 @@ def test_the_better_answer_says_more(read):
         ("qa", "the mill", "the mill", []),
         ("qa", "答案：“磨坊”。", "磨坊", ["label dropped", "full stop dropped", "quotes dropped"]),
         ("qa", "The answer is: the mill\nbecause it says so", "the mill", ["first line kept", "label dropped"]),
+        ("qa", "Answer:\nThe old mill", "The old mill", ["label dropped"]),
+        ("choice", "<think>A?</think>B", picked("B"), ["thinking dropped", "tags missing"]),
+        ("claim", "<think><answer>FALSE</answer></think><explanation>So.</explanation>\n<answer>TRUE</answer>", SO, [THOUGHT]),
         ("qa", "<think>Hm.</think> the mill", "the mill", ["thinking dropped"]),
         ("choice", "<explanation>So.</explanation>\n<answer>B</answer>", picked("B", "So."), []),
-        ("choice", "<explanation>So.</explanation><answer>(b) the mill", picked("B", "So."), [*LOOSE, "case of a letter"]),
+        ("choice", "<explanation>So.</explanation><answer>(b) the mill", picked("B", "So."), [LOOSE[1], "case of a letter"]),
         ("choice", "B", picked("B"), ["tags missing"]),
         ("choice", "c", picked("C"), ["tags missing", "case of a letter"]),
         ("choice", "B. the mill", picked("B"), LOOSE),

@@ -48,7 +48,7 @@ def test_what_a_reply_chooses(reply, found):
 class Model:
     """Picks the first passage that it is shown, and dies at the call that it is told to."""
 
-    name = "first"
+    fingerprint = "first"
 
     def __init__(self, dies=99):
         self.calls, self.dies = 0, dies
@@ -96,6 +96,11 @@ def test_bad_input(tmp_path):
     annotate(Model(), search, UNITS, ASKED[:1], path)
     with pytest.raises(InputError, match="holds .*'k': 5.*: expected .*'k': 4"):
         annotate(Model(), search, UNITS, ASKED[:1], path, k=4)
+    for other in ({"language": "zh"}, {"retriever": "bm25"}, {"units": [*UNITS[1:], "another"]}):
+        with pytest.raises(InputError, match="holds .*: expected"):
+            annotate(Model(), search, **{"units": UNITS, "questions": ASKED[:1], "path": path, **other})
+    with pytest.raises(InputError, match="has question 'q0' in other words: expected 'What else"):
+        annotate(Model(), search, UNITS, [("q0", "What else?", "thing 0")], path)
     with pytest.raises(InputError, match="same id"):
         annotate(Model(), search, UNITS, ASKED[:1] * 2, path)
     path.write_text(path.read_text() + json.dumps({"question": "q"}) + "\n")

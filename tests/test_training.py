@@ -14,9 +14,11 @@ from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, LlamaConfig
 
 from mindscape.errors import InputError
+from mindscape.reader import __main__ as command
 from mindscape.roles import Example
 from mindscape.training import Settings, loop, sft, train
 from mindscape.training.batches import IGNORED, Encoded, collate, encode, plan
+from mindscape.weights import adapter_hash
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = [Example("qa", f"Who has lamp {i}?", name, "book") for i, name in enumerate(["Ann", "Tom", "Eve"] * 6)]
@@ -173,6 +175,25 @@ def test_a_run_begins_with_another_s_adapter(base, tmp_path):
         train(EXAMPLES[:3], tmp_path / "other", base, replace(SHORT, rank=4), start=first)
     with pytest.raises(InputError, match="expected a folder with adapter_model"):
         train(EXAMPLES[:3], tmp_path / "other", base, SHORT, start=tmp_path)
+
+
+def test_the_reader_s_command(base, tmp_path, monkeypatch, capsys):
+    words = ["reader", "--base", str(base), "--books", "1", "--steps", "1", "--tokens", "600", "--dtype", "float32"]
+    first = tmp_path / "first"
+    monkeypatch.setattr(sys, "argv", [*words, "--out", str(first), "--rank", "2"])
+    command.main()
+    made = json.loads((first / "adapter" / "run.json").read_text())
+    assert (made["seeds"], made["start_sha256"], made["settings"]["rank"]) == ([0, 0], None, 2)
+    start = ["--start", str(first / "adapter"), "--first", "1", "--rank", "2"]
+    monkeypatch.setattr(sys, "argv", [*words, "--out", str(tmp_path / "on"), *start])
+    command.main()
+    made = json.loads((tmp_path / "on" / "adapter" / "run.json").read_text())
+    assert made["seeds"] == [1, 1] and made["start_sha256"] == adapter_hash(first / "adapter")
+    capsys.readouterr()
+    monkeypatch.setattr(sys, "argv", [*words, "--out", str(tmp_path / "no"), "--start", "nowhere"])
+    with pytest.raises(SystemExit, match="error: adapter='nowhere': expected a folder with adapter_model.safetensors"):
+        command.main()
+    assert not capsys.readouterr().out and not (tmp_path / "no").exists()
 
 
 def test_another_run_in_the_same_folder_is_refused(base, tmp_path):

@@ -72,6 +72,11 @@ def test_what_is_no_adapter_of_this_model_is_refused(base, adapter, tokenizer, t
         other = tiny(tmp_path / name, tokenizer, **shape)
         with pytest.raises(InputError, match="does not fit the model"):
             local.load(other, "x", adapter=adapter[0])
+    for i, config in enumerate(("{}", "[]")):
+        strange = shutil.copytree(adapter[0], tmp_path / f"strange{i}")
+        (strange / "adapter_config.json").write_text(config)
+        with pytest.raises(InputError, match="does not fit the model"):
+            local.load(base, "x", adapter=strange)
     broken = shutil.copytree(adapter[0], tmp_path / "broken")
     (broken / "adapter_model.safetensors").write_bytes(b"\x10" * 20)
     with pytest.raises(InputError, match="does not fit the model"):

@@ -90,9 +90,9 @@ def _interval(of: dict) -> str:
     return f"{of['value']:.2f} [{of['ci'][0]:.2f}, {of['ci'][1]:.2f}]"
 
 
-def training(root: Path) -> str:
-    """What the reader's log says: steps, tokens, hours, speed, loss by role in its last hundred steps."""
-    text = (root / "data" / "adapters" / "reader" / "log.jsonl").read_text(encoding="utf-8")
+def training(card: Path) -> str:
+    """What the log beside an adapter's card says: steps, tokens, hours, speed, loss by role in its last hundred steps."""
+    text = (card.parent / "log.jsonl").read_text(encoding="utf-8")
     log = [json.loads(line) for line in text.splitlines()]
     tokens, seconds = (sum(line[key] for line in log) for key in ("tokens", "seconds"))
     losses: dict[str, list[float]] = {}
@@ -112,15 +112,16 @@ PARTS = {
     "claims": verdicts,
     "gallery": gallery,
     "reader": reader,
-    "training": training,
 }
+OF_CARDS = {"training": training}  # parts of an adapter's card, made from what lies beside it
 
 
 def filled(root: Path, path: Path) -> str:
     """The file with each part between `<!-- generated: NAME -->` and `<!-- end -->` written anew."""
 
     def fill(match: re.Match) -> str:
-        return f"<!-- generated: {match[1]} -->\n{PARTS[match[1]](root)}<!-- end -->"
+        part = OF_CARDS[match[1]](path) if match[1] in OF_CARDS else PARTS[match[1]](root)
+        return f"<!-- generated: {match[1]} -->\n{part}<!-- end -->"
 
     text = path.read_text(encoding="utf-8")
     return re.sub(r"<!-- generated: (\w+) -->\n.*?<!-- end -->", fill, text, flags=re.DOTALL)

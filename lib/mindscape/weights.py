@@ -11,8 +11,7 @@ from pathlib import Path
 
 import torch
 from peft import PeftModel, get_peft_model_state_dict
-from safetensors import SafetensorError
-from safetensors.torch import load_file
+from safetensors import SafetensorError, safe_open
 from torch import nn
 from transformers import PretrainedConfig, PreTrainedModel
 from transformers.utils import logging
@@ -70,10 +69,11 @@ def adapted(model: PreTrainedModel, adapter: str | Path, trainable: bool = False
     if not (folder / "adapter_config.json").is_file():
         raise InputError(f"{said}: expected a folder with adapter_config.json and its weights")
     try:
-        stored = load_file(folder / "adapter_model.safetensors").keys()
+        with safe_open(folder / "adapter_model.safetensors", "pt") as file:
+            stored = set(file.keys())
         with warnings.catch_warnings(action="ignore"):  # missing keys are an error below; the rest is between libraries
             tuned = PeftModel.from_pretrained(model, str(folder), is_trainable=trainable)
-    except (RuntimeError, ValueError, OSError, SafetensorError) as error:
+    except (RuntimeError, ValueError, TypeError, KeyError, OSError, SafetensorError) as error:
         raise InputError(f"{said} does not fit the model: {' '.join(str(error).split()):.300}") from error
     # peft passes over what has no counterpart; told to look at embeddings, it asks the hub about the base
     missed = stored ^ get_peft_model_state_dict(tuned, save_embedding_layers=False).keys()

@@ -60,13 +60,17 @@ class Question:
 
 @dataclass(frozen=True)
 class ClaimPair:
-    """Two sentences that differ in one fact; the text bears out `true` and rules out `false`."""
+    """Two sentences that differ in one fact; the text bears out `true` and rules out `false`.
+
+    `wrong` is what the false one has in place of the answer, where that is known.
+    """
 
     id: str
     doc_id: str
     true: str
     false: str
     evidence: tuple[Span, ...]
+    wrong: str = ""
 
 
 class _Row(BaseModel):

@@ -34,10 +34,15 @@ FORMS = '"embedded", "smollm2", "hf:NAME_OR_FOLDER", "openai:MODEL" or "replay:P
 
 
 def _embedded(_: str, /, **options: Any) -> Backend:
-    return _ours("embedded", {"adapter": READER, **options})
+    options = {"adapter": READER, **options}
+    if not options["adapter"]:
+        raise InputError('adapter=None: without its adapter "embedded" is "smollm2", expected that name')
+    return _ours("embedded", options)
 
 
 def _smollm2(_: str, /, **options: Any) -> Backend:
+    if "adapter" in options:
+        raise InputError('"smollm2" is the model without an adapter: expected "embedded" with adapter=FOLDER')
     return _ours("smollm2", options)
 
 

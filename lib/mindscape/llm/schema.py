@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from mindscape.errors import InputError
 from mindscape.llm.base import Schema
-from mindscape.llm.tags import Tags
+from mindscape.llm.tags import THINKING, Tags
 
 STRING = r'"(?:\\.|[^"\\])*"'
 
@@ -43,7 +43,7 @@ def title(schema: Schema) -> str:
 
 
 def _drop_thinking(text: str) -> str:
-    return re.sub(r"^\s*<think>.*?</think>", "", text, flags=re.DOTALL)
+    return re.sub(THINKING, "", text, flags=re.DOTALL)
 
 
 def _strip_fence(text: str) -> str:

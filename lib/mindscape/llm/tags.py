@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+THINKING = r"^\s*<think>.*?</think>\s*"  # what a reasoning model says before its reply
 BARE = "bare"  # Annotated[str, BARE]: the text of a field without a tag
 Text = Annotated[str, BARE]
 
@@ -65,7 +66,10 @@ class Tags:
         Raises ValueError where a tag that must be there is not.
         """
         repairs: list[str] = []
-        found, rest = _parse(self.model, text, repairs)
+        said = text if "think" in self.model.model_fields else re.sub(THINKING, "", text, flags=re.DOTALL)
+        if said != text:
+            repairs.append("thinking dropped")
+        found, rest = _parse(self.model, said, repairs)
         if rest.strip():
             repairs.insert(0, "text around dropped")
         return found, repairs

@@ -27,6 +27,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from mindscape import assets, paths, weights
@@ -215,9 +216,7 @@ def _apart(decoder: nn.Module, rows: Sequence[Sequence[int]], places: Sequence[S
 
     Padding stands on the right, where causal attention does not look, so no mask is needed.
     """
-    ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
-    for i, row in enumerate(rows):
-        ids[i, : len(row)] = torch.tensor(row)
+    ids = pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
     device = next(decoder.parameters()).device
     hidden = decoder(input_ids=ids.to(device), use_cache=False).last_hidden_state
     at = torch.tensor(places, device=device)

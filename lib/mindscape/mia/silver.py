@@ -5,7 +5,8 @@ answer (line 6); the lists vote (line 11); a language model that sees question a
 What it left is what the retriever of MiA-RAG is taught to tell apart from the rest (appendix B.2).
 
 Where the paper is silent: a unit has a vote from each list that holds it, equal votes are ordered by the best rank in any
-list, then by the sum of the ranks, then by index. A reply that cannot be used chooses nothing, and says so. Taught in
+list, then by the sum of the ranks, then by index. A reply that cannot be read chooses nothing, and a number that was not shown
+is dropped; both are said. Taught in
 notebook 11_silver_evidence. Nothing here embeds texts or asks a model by itself: both are handed in.
 """
 
@@ -21,6 +22,7 @@ from mindscape.errors import InputError
 from mindscape.llm import LLM
 from mindscape.roles import ROLES
 from mindscape.roles.silver import numbered
+from mindscape.store import digest, whole_lines
 
 Task = Literal["chunk", "node"]
 HARD, SIMPLE = 5, 5  # negatives of each sort, at most (appendix B.2)
@@ -34,7 +36,8 @@ class Silver:
     """What Algorithm 1 found for a question; all numbers are indices of units, best first.
 
     `lists` are the retrieved units for each augmentation, `candidates` those that won the vote, `silver` those that the
-    model kept, `hard` and `simple` the negatives. `invalid` says why a reply could not be used, or is empty.
+    model kept, `hard` and `simple` the negatives. `invalid` says what of a reply could not be used, or is empty; `asked` is a
+    hash of question and answer.
     """
 
     question: str
@@ -44,6 +47,7 @@ class Silver:
     hard: tuple[int, ...]
     simple: tuple[int, ...]
     invalid: str = ""
+    asked: str = ""
 
 
 def augmented(question: str, answer: str) -> dict[str, str]:
@@ -92,6 +96,7 @@ def annotate(
     questions: Sequence[tuple[str, str, str]],
     path: str | Path,
     *,
+    retriever: str = "",
     k: int = 5,
     task: Task = "chunk",
     language: str = "en",
@@ -99,15 +104,21 @@ def annotate(
 ) -> list[Silver]:
     """Algorithm 1 for each (id, question, answer): a JSON line each in the file `path`, which a later call goes on with.
 
-    `units` are the texts of chunks, or "name: description" of entities. Raises InputError for a file of another run and
-    for questions with equal ids; LLMError if the model fails: what was annotated before is in the file.
+    `units` are the texts of chunks, or "name: description" of entities; `retriever` is a name for what `search` does. Raises
+    InputError for a file of another run (model, retriever, units, language, k, seed), for a question that the file has in
+    other words and for questions with equal ids; LLMError if the model fails: what was annotated before is in the file.
 
     >>> annotate(llm.load("embedded"), search, passages, asked, "build/silver.jsonl")    # doctest: +SKIP
     """
     if len({name for name, *_ in questions}) < len(questions):
         raise InputError("two questions have the same id: expected each once")
-    path, about = Path(path), {"llm": llm.name, "task": task, "k": k, "units": len(units), "seed": seed}
+    path = Path(path)
+    about = {"llm": llm.fingerprint, "retriever": retriever, "task": task, "units": digest(list(units))}
+    about |= {"language": language, "k": k, "seed": seed}
     done = {one.question: one for one in _read(path, about)}
+    for name, question, answer in questions:
+        if name in done and done[name].asked != digest(question, answer):
+            raise InputError(f"{path} has question {name!r} in other words: expected {question!r}; name another file")
     new = [asked for asked in questions if asked[0] not in done]
     for one in _annotated(llm, search, units, new, k, task, language, seed):
         with path.open("a", encoding="utf-8") as file:
@@ -131,12 +142,14 @@ def _annotated(llm, search, units, questions, k, task, language, seed) -> Iterat
             prompts.append(role.prompt(language, question=question, answer=answer, **{SLOT[task]: shown}))
         talks = [[{"role": "user", "content": prompt}] for prompt in prompts]
         replies = llm.chat(talks, schema=role.form, max_new_tokens=LONGEST)
-        for (name, *_), some, candidates, reply in zip(batch, lists, won, replies, strict=True):
+        for (name, *asked), some, candidates, reply in zip(batch, lists, won, replies, strict=True):
             picked, invalid = chosen(reply.text, len(candidates))
             silver = [candidates[i] for i in picked]
             rng = np.random.default_rng([seed, int.from_bytes(name.encode()[-8:], "big")])
             hard, simple = negatives(candidates, silver, len(units), rng)
-            yield Silver(name, some, tuple(candidates), tuple(silver), tuple(hard), tuple(simple), invalid)
+            yield Silver(
+                name, some, tuple(candidates), tuple(silver), tuple(hard), tuple(simple), invalid, digest(*asked)
+            )
 
 
 def chosen(reply: str, shown: int) -> tuple[list[int], str]:
@@ -159,10 +172,7 @@ def _read(path: Path, about: Mapping[str, object]) -> list[Silver]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(about) + "\n", encoding="utf-8")
         return []
-    lines = path.read_text(encoding="utf-8").split("\n")
-    whole = lines[:-1]  # what follows the last line break was being written
-    if lines[-1]:
-        path.write_text("".join(line + "\n" for line in whole), encoding="utf-8")
+    whole = whole_lines(path)
     try:
         first, rows = json.loads(whole[0]), [json.loads(line) for line in whole[1:]]
         found = [Silver(**{key: _tuples(value) for key, value in row.items()}) for row in rows]

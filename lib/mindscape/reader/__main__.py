@@ -5,6 +5,7 @@ On several GPUs: accelerate launch -m mindscape.reader --out build/reader.
 
 import argparse
 import json
+import sys
 from dataclasses import asdict, fields
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from transformers import AutoTokenizer
 
 from mindscape import assets, results
 from mindscape.corpora import storyworld
+from mindscape.errors import MindscapeError
 from mindscape.reader import SHARES, mixture
 from mindscape.training import Settings, train
 from mindscape.weights import adapter_hash
@@ -29,24 +31,29 @@ def main() -> None:
         if field.name != "checkpointing":
             asked.add_argument(f"--{field.name.replace('_', '-')}", type=field.type, default=field.default)
     asked.add_argument("--checkpointing", action="store_true")
-    given = asked.parse_args()
+    try:
+        print(_run(asked.parse_args()))
+    except MindscapeError as error:
+        sys.exit(f"error: {error}")
+
+
+def _run(given: argparse.Namespace) -> Path:
     settings = Settings(**{field.name: getattr(given, field.name) for field in fields(Settings)})
+    made = {
+        "base": given.base or "SmolLM2-135M-Instruct",
+        "start_sha256": adapter_hash(given.start) if given.start else None,
+        "shares": SHARES,
+        "settings": asdict(settings) | {"dtype": str(settings.precision).removeprefix("torch.")},
+        "environment": results.environment(),
+    }
     base = given.base or assets.language_model()
     seeds = storyworld.TRAIN[given.first :][: given.books]
     examples = mixture(seeds, AutoTokenizer.from_pretrained(base))
     print(f"{len(examples):,} examples of {len(SHARES)} roles; the log is {given.out}/log.jsonl", flush=True)
     adapter = train(examples, given.out, base, settings, given.start or None)
-    made = {
-        "base": given.base or "SmolLM2-135M-Instruct",
-        "start_sha256": adapter_hash(given.start) if given.start else None,
-        "seeds": [seeds[0], seeds[-1]],
-        "examples": len(examples),
-        "shares": SHARES,
-        "settings": asdict(settings) | {"dtype": str(settings.precision).removeprefix("torch.")},
-        "environment": results.environment(),
-    }
-    (Path(adapter) / "run.json").write_text(json.dumps(made, indent=2) + "\n", encoding="utf-8")
-    print(adapter)
+    made |= {"seeds": [seeds[0], seeds[-1]], "examples": len(examples)}
+    (adapter / "run.json").write_text(json.dumps(made, indent=2) + "\n", encoding="utf-8")
+    return adapter
 
 
 if __name__ == "__main__":

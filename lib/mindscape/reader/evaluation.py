@@ -10,9 +10,10 @@ Rows come from books of the develop seeds unless another split is named. Taught 
 import argparse
 import json
 import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,18 +25,17 @@ from mindscape import assets, llm
 from mindscape.corpora import shakespeare, storyworld
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
-from mindscape.errors import InputError
+from mindscape.errors import InputError, MindscapeError
 from mindscape.llm import LanguageModel
 from mindscape.llm.schema import json_schema
 from mindscape.metrics import Interval, bootstrap
-from mindscape.roles import ROLES, edits
-from mindscape.roles.answers import claim_pairs
+from mindscape.reader.mixture import TOKENS
+from mindscape.roles import ROLES, answers, edits
 from mindscape.roles.scores import score
-from mindscape.store import digest
-from mindscape.text import Document, split_sentences
+from mindscape.store import digest, whole_lines
+from mindscape.text import Chunk, Document, split_sentences
 from mindscape.weights import adapter_hash
 
-TOKENS = 15_000  # a book's length, as in training
 HARD = {"hiding": 1.0, "sharing": 1.0, "contradiction": 1.0}
 SPLITS = {  # books to evaluate on: seeds and knobs; those of "hard" belong to no other split
     "develop": (storyworld.DEVELOP[:10], {}),
@@ -43,7 +43,9 @@ SPLITS = {  # books to evaluate on: seeds and knobs; those of "hard" belong to n
     "hard": (range(5000, 5005), HARD),
 }
 PLAY = 24  # blocks of a play
-ANSWERS = ("qa", "choice", "claim")  # roles that answer from passages
+# Roles asked of a play, and the slot that its text goes into.
+OF_PLAY = {"chunk_summary": "chunk_content", "entities": "text", "edits": "block_text", "memory": "document"}
+ANSWERS = {"qa": answers.qa, "choice": answers.choice, "claim": answers.claim_pairs}  # gold of the roles with passages
 ROWS = {  # of each role from each book; a pair of claims is two
     "chunk_summary": 5,
     "global_summary": 3,
@@ -127,7 +129,6 @@ def rows(
     books: Iterable[Book],
     tokenizer: PreTrainedTokenizerBase,
     share: int | None = None,
-    seed: int = 0,
     alone: bool = False,
 ) -> list[Row]:
     """At most `share` gold rows of a role from each book (`ROWS[role]` by default), always the same.
@@ -145,17 +146,15 @@ def rows(
     if alone and role not in ANSWERS:
         raise InputError(f"alone=True with role {role!r}: expected one of {', '.join(ANSWERS)}")
     share, found = ROWS[role] if share is None else share, []
-    only = {"alone": True} if alone else {}
+    gold = partial(ANSWERS[role], alone=alone) if role in ANSWERS else ROLES[role].gold
     for book in books:
-        chance = Chance("evaluation", role, book.document.id, seed)
+        chance = Chance("evaluation", role, book.document.id)
         if role == "claim":
-            for context, true, yes, false, no in islice(claim_pairs(book, chance, tokenizer, **only), share // 2):
+            for context, true, yes, false, no in islice(gold(book, chance, tokenizer), share // 2):
                 found.append(Row(role, book, {**context, "claim": true}, yes))
                 found.append(Row(role, book, {**context, "claim": false}, no))
         else:
-            found += [
-                Row(role, book, *made) for made in islice(ROLES[role].gold(book, chance, tokenizer, **only), share)
-            ]
+            found += [Row(role, book, *made) for made in islice(gold(book, chance, tokenizer), share)]
     return found
 
 
@@ -245,15 +244,15 @@ class Kept:
         path = Path(path)
         about = {"model": model, "adapter_sha256": adapter_hash(adapter) if adapter else ""}
         about |= {"dtype": dtype} if dtype else {}
-        if dtype and not path.exists():
+        if dtype and not (path.exists() and whole_lines(path)):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(about) + "\n", encoding="utf-8")
         try:
-            with path.open(encoding="utf-8") as file:
-                first = json.loads(file.readline())
-        except (OSError, ValueError) as error:
-            raise InputError(f"{path}: expected a file of replies that says whose they are: {error}") from error
-        if {name: first.get(name) for name in about} != about:
+            first = json.loads(whole_lines(path)[0])
+            other = {name: first.get(name) for name in about} != about
+        except (OSError, ValueError, IndexError, AttributeError) as error:
+            raise InputError(f"{path}: expected a file of replies that says whose they are: {error!r}") from error
+        if other:
             raise InputError(f"{path} holds replies of {first}: expected those of {about}; remove it, or name another")
         return cls(path, first)
 
@@ -270,23 +269,27 @@ class Kept:
         """The replies to prompts of a role. Raises InputError where there is none to one, or a line is no reply."""
         if lacking := self.lacks(role, prompts):
             raise InputError(f"{self.path} has no reply of role {role!r} to {lacking[0][-80:]!r}")
-        found = _replies(self.path, self.path.stat().st_mtime_ns)
+        found = self._all()
         return [found[_key(role, prompt)] for prompt in prompts]
 
     def lacks(self, role: str, prompts: Sequence[str]) -> list[str]:
         """The prompts without a reply."""
-        found = _replies(self.path, self.path.stat().st_mtime_ns)
+        found = self._all()
         return [prompt for prompt in prompts if _key(role, prompt) not in found]
+
+    def _all(self) -> Mapping[str, Answer]:
+        about = self.path.stat()
+        return _replies(self.path, about.st_mtime_ns, about.st_size)
 
 
 def _key(role: str, prompt: str) -> str:
-    return digest(role, prompt)[:16]
+    return digest(role, prompt, LONGEST[role])[:16]  # a reply that was cut off counts as long as the limit stands
 
 
 @lru_cache(maxsize=8)
-def _replies(path: Path, changed: int) -> dict[str, Answer]:
+def _replies(path: Path, changed: int, size: int) -> dict[str, Answer]:
     found = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").removesuffix("\n").split("\n")[1:], 2):
+    for number, line in enumerate(whole_lines(path)[1:], 2):
         try:
             it = json.loads(line)
             free, cut = it["free"], it["cut"]
@@ -303,22 +306,26 @@ def _replies(path: Path, changed: int) -> dict[str, Answer]:
 def play_prompts(role: str, play: Document, tokenizer: PreTrainedTokenizerBase) -> list[tuple[str, str]]:
     """Blocks from all over a play and the prompts of a role on them: pairs of block and prompt, `PLAY` many.
 
-    Roles: chunk_summary, entities, edits, memory. There is no gold, but what a reply quotes is in the block or not.
+    There is no gold, but what a reply quotes is in the block or not. Raises InputError for a role that is not in
+    `OF_PLAY`.
     """
-    blocks = split_sentences(play, tokenizer, 300)
+    if role not in OF_PLAY:
+        raise InputError(f"role {role!r} is not asked of a play: expected one of {', '.join(OF_PLAY)}")
+    blocks = _blocks(play, tokenizer)
     picked = [blocks[round(i)] for i in np.linspace(0, len(blocks) - 1, PLAY)]
+    graph = {"graph_state": edits.EMPTY, "total_blocks": str(len(blocks))}
+    graph["question"] = f"What becomes of the people of {play.meta['title']}?"
     found = []
     for block in picked:
         text = play[block].strip()
-        graph = {"graph_state": edits.EMPTY, "block_idx": str(block.index + 1), "total_blocks": str(len(blocks))}
-        slots = {
-            "chunk_summary": {"chunk_content": text},
-            "entities": {"text": text},
-            "edits": {"question": f"What becomes of the people of {play.meta['title']}?", "block_text": text, **graph},
-            "memory": {"document": text},
-        }
-        found.append((text, ROLES[role].prompt(play.language, **slots[role])))
+        more = {**graph, "block_idx": str(block.index + 1)} if role == "edits" else {}
+        found.append((text, ROLES[role].prompt(play.language, **{OF_PLAY[role]: text}, **more)))
     return found
+
+
+@lru_cache(maxsize=2)
+def _blocks(play: Document, tokenizer: PreTrainedTokenizerBase) -> list[Chunk]:
+    return split_sentences(play, tokenizer, 300)
 
 
 def main() -> None:
@@ -336,25 +343,36 @@ def main() -> None:
     told.add_argument("--books", type=int, default=10, help="the first so many of the split")
     told.add_argument("--roles", default="", help="some of the roles, with commas; all by default")
     told.add_argument("--batch", type=int, default=16, help="rows that the model reads at once")
-    given = told.parse_args()
+    try:
+        _run(told.parse_args())
+    except MindscapeError as error:
+        sys.exit(f"error: {error}")
+
+
+def _run(given: argparse.Namespace) -> None:
+    if given.play and given.alone:
+        raise InputError("--play has no gold, and so no --alone: expected one of them")
+    play = shakespeare.play(given.play) if given.play else None
+    named = given.roles.split(",") if given.roles else OF_PLAY if play else ANSWERS if given.alone else ROLES
+    of_split = [] if play else books(given.split)[: given.books]
+    tokenizer = AutoTokenizer.from_pretrained(assets.language_model())
+    asked: dict[str, list[Row]] = {}
+    prompts: dict[str, list[str]] = {}
+    for role in named:  # all of them before a model is asked: what cannot be asked is said at once
+        asked[role] = [] if play else rows(role, of_split, tokenizer, alone=given.alone)
+        shown = play_prompts(role, play, tokenizer) if play else [("", row.prompt) for row in asked[role]]
+        prompts[role] = [prompt for _, prompt in shown]
     options = {"adapter": given.adapter} if given.llm == "embedded" else {}
     model = llm.load(given.llm, dtype=given.dtype, batch_size=given.batch, **options)
     dtype = str(model.backend.model.dtype).removeprefix("torch.")
     kept = Kept.of(given.out, given.llm, options.get("adapter"), dtype)
-    tokenizer = AutoTokenizer.from_pretrained(assets.language_model())
-    usual = ("chunk_summary", "entities", "edits", "memory") if given.play else ANSWERS if given.alone else ROLES
-    of_split = [] if given.play else books(given.split)[: given.books]
-    for role in given.roles.split(",") if given.roles else usual:
-        asked = rows(role, of_split, tokenizer, alone=given.alone)
-        prompts = [row.prompt for row in asked]
-        if given.play:
-            prompts = [prompt for _, prompt in play_prompts(role, shakespeare.play(given.play), tokenizer)]
-        new = kept.lacks(role, prompts)
+    for role in named:
+        new = kept.lacks(role, prompts[role])
         kept.add(role, new, ask(model, role, new))
-        of = scored(asked, kept.answers(role, prompts)) if asked else {}
-        means = {name: interval(asked, numbers) for name, numbers in of.items()}
+        of = scored(asked[role], kept.answers(role, prompts[role])) if asked[role] else {}
+        means = {name: interval(asked[role], numbers) for name, numbers in of.items()}
         said = {name: f"{of.value:.2f} [{of.low:.2f}, {of.high:.2f}]" for name, of in means.items() if of}
-        print(role, len(prompts), said, flush=True)
+        print(role, len(prompts[role]), said, flush=True)
 
 
 if __name__ == "__main__":

@@ -19,9 +19,9 @@ from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.llm import Tags
 from mindscape.llm.schema import read
+from mindscape.llm.tags import THINKING
 from mindscape.roles import passages
 from mindscape.roles.base import Role, mended
-from mindscape.text import mentions
 
 QUESTIONS, CLAIMS = 12, 12  # asked of one book, at most
 LETTERS = "ABCD"
@@ -65,9 +65,9 @@ CLAIM_PROMPT = {
 }
 CONTRARY = {"en": "not {wrong} but {right}", "zh": "不是{wrong}，而是{right}"}
 PHRASE_REPAIRS = (
-    ("thinking dropped", r"^<think>.*?</think>\s*", ""),
-    ("first line kept", r"\s*\n.*$", ""),
+    ("thinking dropped", THINKING, ""),
     ("label dropped", r"^(?:(?:the )?answer(?: is)?|答案(?:是)?|答)\s*[:：]\s*", ""),
+    ("first line kept", r"\s*\n.*$", ""),
     ("full stop dropped", r"[.。]$", ""),
     ("quotes dropped", r"""^["“'‘「](.*)["”'’」]$""", r"\1"),
 )
@@ -101,7 +101,7 @@ def phrase(text: str) -> tuple[str, list[str]]:
     """A short answer and the repairs that it took. Raises ValueError where there is none.
 
     >>> phrase("Answer: the old mill.\\nIt is told in the second passage.")
-    ('the old mill', ['first line kept', 'label dropped', 'full stop dropped'])
+    ('the old mill', ['label dropped', 'first line kept', 'full stop dropped'])
     """
     return mended(text, PHRASE_REPAIRS)
 
@@ -145,11 +145,14 @@ def chosen(text: str) -> tuple[Choice, list[str]]:
     try:
         return read(text, Tags(Choice))
     except ValueError:
-        explained = re.search(r"<explanation>(.*?)</explanation>", text, re.DOTALL | re.IGNORECASE)
-        rest = text.replace(explained[0], "") if explained else text
+        rest = re.sub(THINKING, "", text, flags=re.DOTALL)
+        repairs = [] if rest == text else ["thinking dropped"]
+        explained = re.search(r"<explanation>(.*?)</explanation>", rest, re.DOTALL | re.IGNORECASE)
+        rest = rest.replace(explained[0], "") if explained else rest
         tagged = re.search(r"<answer>([^<]*)", rest, re.IGNORECASE)
-        answer, repairs = letter(tagged[1] if tagged else rest)
-        return Choice(explanation=explained[1].strip() if explained else "", answer=answer), ["tags missing", *repairs]
+        answer, more = letter(tagged[1] if tagged else rest)
+        repairs += more if tagged else ["tags missing", *more]
+        return Choice(explanation=explained[1].strip() if explained else "", answer=answer), repairs
 
 
 def _contexts(
@@ -162,16 +165,18 @@ def _contexts(
         yield question, pair, passages.shown(book, passages.mixed(book, question, keep, chunks, count, chance))
 
 
-def _qa(
+def qa(
     book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase, alone: bool = False
 ) -> Iterator[tuple[dict[str, str], str]]:
+    """Questions with passages that answer them, and the answers."""
     for question, _, context in _contexts(book, chance, tokenizer, QUESTIONS, alone):
         yield {"context": context, "question": question.question}, question.answer
 
 
-def _choice(
+def choice(
     book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase, alone: bool = False
 ) -> Iterator[tuple[dict[str, str], Choice]]:
+    """The same with four options, the reason for one and its letter."""
     for question, _, context in _contexts(book, chance, tokenizer, QUESTIONS, alone):
         options = chance.shuffled(question.options)
         slots = {"context": context, "question": question.question, "options_str": letters(options)}
@@ -187,7 +192,7 @@ def claim_pairs(
     """Passages; a true claim on them and its verdict; the same claim made false and its verdict."""
     for question, pair, context in _contexts(book, chance, tokenizer, CLAIMS, alone):
         facts = passages.supporting(book, question)
-        contrary = CONTRARY[book.document.language].format(wrong=wrong_answer(question, pair), right=question.answer)
+        contrary = CONTRARY[book.document.language].format(wrong=pair.wrong, right=question.answer)
         true = Verdict(explanation=_explained(book, facts), answer="TRUE")
         false = Verdict(explanation=_explained(book, [*facts, contrary]), answer="FALSE")
         if len(tokenizer.encode(false.explanation)) <= LONGEST:
@@ -205,19 +210,6 @@ def _explained(book: Book, facts: list[str]) -> str:
     return sentence(book.voice.say.FACT_JOIN.join(facts)) + book.voice.say.STOP
 
 
-def wrong_answer(question: Question, pair: ClaimPair) -> str:
-    """The option that stands in the false claim where the true one has the answer."""
-    others = [option for option in question.options if option != question.answer]
-    return next(other for other in others if _with(other, question.answer, pair.true).lower() == pair.false.lower())
-
-
-def _with(other: str, name: str, text: str) -> str:
-    """The text with another name wherever a name stands, which is not within a word: there is an Ivo in ivory."""
-    for start in reversed(mentions(name, text)):
-        text = text[:start] + other + text[start + len(name) :]
-    return text
-
-
-QA = Role("qa", QA_PROMPT, None, _qa, phrase)
-CHOICE = Role("choice", CHOICE_PROMPT, Tags(Choice), _choice, chosen)
+QA = Role("qa", QA_PROMPT, None, qa, phrase)
+CHOICE = Role("choice", CHOICE_PROMPT, Tags(Choice), choice, chosen)
 CLAIM = Role("claim", CLAIM_PROMPT, Tags(Verdict), _claim)

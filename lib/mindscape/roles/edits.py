@@ -23,7 +23,8 @@ from mindscape.corpora.storyworld.gold import Edge, Node
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.corpora.storyworld.world import Binding, Event
 from mindscape.roles.base import Role
-from mindscape.text import Chunk, Span, split_sentences
+from mindscape.roles.passages import cut
+from mindscape.text import Chunk, Span
 
 BLOCK = 280  # tokens at most
 LONGEST = 900  # tokens of a prompt
@@ -304,7 +305,7 @@ class _Block:
 
 def split_blocks(book: Book, tokenizer: PreTrainedTokenizerBase) -> list[Chunk]:
     """The blocks that the graph of a book is built from: whole sentences, at most `BLOCK` tokens."""
-    return split_sentences(book.document, tokenizer, BLOCK)
+    return cut(book, tokenizer, BLOCK)
 
 
 def _blocks(builder: Builder, chunks: Sequence[Chunk]) -> list[_Block]:

@@ -17,7 +17,6 @@ from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.roles import passages
-from mindscape.roles.answers import wrong_answer
 from mindscape.roles.base import Role
 
 GRADES, PAIRS = 16, 8  # of one book
@@ -130,10 +129,12 @@ def _grade(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> It
     said, conjunction = SAID[language], book.voice.say.AND
     asked = [one for one in passages.asked(book, chance) if one[0].kind != "meals"]  # whose answer is a sequence
     for question, pair in asked[:GRADES]:
-        right, false = question.answer, wrong_answer(question, pair)
+        right = question.answer
         parts = right.split(conjunction)
         form = chance.pick(ANSWERED[language])
-        case = chance.pick(["same", "same", "missing", "wrong"] if len(parts) == 2 else ["same", "wrong"])
+        case = chance.pick(
+            ["same", "same", "missing", "wrong"] if question.kind in passages.PAIRS else ["same", "wrong"]
+        )
         if case == "same":
             answer = chance.pick([form.format(answer=chance.pick(_same(question))), pair.true])
             reason = said["same"].format(right=right)
@@ -142,7 +143,7 @@ def _grade(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> It
             answer, reason = form.format(answer=parts[kept]), said["missing"].format(right=parts[1 - kept])
         else:
             other = chance.pick([option for option in question.options if option != right])
-            wrong, answer = chance.pick([(false, pair.false), (other, form.format(answer=other))])
+            wrong, answer = chance.pick([(pair.wrong, pair.false), (other, form.format(answer=other))])
             reason = said["wrong"].format(wrong=wrong, right=right)
         slots = {"question": question.question, "gold": right, "predicted": sentence(answer)}
         yield slots, Grade(correct=case == "same", reason=reason)

@@ -18,7 +18,7 @@ from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.llm import Tags
 from mindscape.llm.tags import Text
-from mindscape.roles.base import Role
+from mindscape.roles.base import Role, mended
 from mindscape.roles.edits import shown_fact
 from mindscape.text import Span
 
@@ -126,25 +126,20 @@ class DocumentMemory(BaseModel):
     scenario: list[Scenario] = Field(min_length=1)
 
 
+THOUGHT_REPAIRS = (
+    ("code fence stripped", r"^```\w*\n(.*?)\n?```$", r"\1"),
+    ("think tags dropped", r"</?think>", ""),
+    ("memory dropped", r"<(?:outline|scenario)>.*$", ""),
+)
+
+
 def plain(text: str) -> tuple[str, list[str]]:
     """The path of thought in a reply, and the repairs that it took. Raises ValueError where there is none.
 
     >>> plain("<think>Two parts.</think>")
     ('Two parts.', ['think tags dropped'])
     """
-    repairs = []
-    if fenced := re.fullmatch(r"\s*```\w*\n(.*?)\n?```\s*", text, re.DOTALL):
-        text = fenced[1]
-        repairs.append("code fence stripped")
-    if re.search("</?think>", text):
-        text = re.sub("</?think>", "", text)
-        repairs.append("think tags dropped")
-    if re.search(r"<(outline|scenario)>", text):
-        text = re.split(r"<(?:outline|scenario)>", text)[0]
-        repairs.append("memory dropped")
-    if not text.strip():
-        raise ValueError("there is no reasoning in the reply")
-    return text.strip(), repairs
+    return mended(text, THOUGHT_REPAIRS)
 
 
 def _spans(book: Book) -> list[Span]:
@@ -226,10 +221,12 @@ def _fits(prompt: str, language: str, tokenizer: PreTrainedTokenizerBase) -> boo
 def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], Any]]:
     made, language = 0, book.document.language
     for run, excerpt in _runs(book, chance, tokenizer):
+        if made == MOST[language]:
+            return
         slots, it = {"document": excerpt}, _extract(book, run)
         value = DocumentMemory(think=_thoughts(book, run), outline=it.outline, scenario=it.scenario)
         short = len(tokenizer(MEMORY.render(value))["input_ids"]) <= LONGEST_REPLY[language]
-        if made < MOST[language] and short and _fits(MEMORY.prompt(language, **slots), language, tokenizer):
+        if short and _fits(MEMORY.prompt(language, **slots), language, tokenizer):
             made += 1
             yield slots, value
 
@@ -239,8 +236,10 @@ def _reverse_gold(
 ) -> Iterator[tuple[dict[str, str], str]]:
     made, language = 0, book.document.language
     for run, excerpt in _runs(book, chance, tokenizer):
+        if made == MOST[language]:
+            return
         slots = {"document": excerpt, "memory": Tags(Extracted).render(_extract(book, run))}
-        if made < MOST[language] and _fits(REVERSE.prompt(language, **slots), language, tokenizer):
+        if _fits(REVERSE.prompt(language, **slots), language, tokenizer):
             made += 1
             yield slots, _thoughts(book, run)
 

@@ -19,6 +19,7 @@ SIZE = 120  # tokens of a passage, at most
 MOST = 5  # passages in a prompt
 # Questions that take more than a few passages, or are on a party: its guests come in passages that do not name the host.
 WHOLE = ("meals", "unvouched", "refrain", "culprit", "herring", "heirloom", "gathering")
+PAIRS = ("twice", "belongings")  # the answer is two names
 COUNTED = ("times", "people", "bill")  # the answer is a number that the text does not say
 
 
@@ -27,7 +28,7 @@ def cut(book: Book, tokenizer: PreTrainedTokenizerBase, size: int = SIZE) -> lis
     return list(_cut(book.document.id, book.document.text, book.document.language, tokenizer, size))
 
 
-@lru_cache(maxsize=8)  # several roles ask for the same chunks of a book, which take a third of a second
+@lru_cache(maxsize=64)  # several roles ask for the same chunks of a book, which take a third of a second
 def _cut(name: str, text: str, language: str, tokenizer: PreTrainedTokenizerBase, size: int) -> tuple[Chunk, ...]:
     return tuple(split_sentences(Document(name, text, language), tokenizer, size))
 
@@ -67,19 +68,21 @@ def supporting(book: Book, question: Question) -> list[str]:
     return list(dict.fromkeys([*glosses, *facts]))
 
 
-def needed(book: Book, question: Question, chunks: Sequence[Chunk], most: int = MOST - 1) -> list[Chunk] | None:
+def needed(book: Book, question: Question, chunks: Sequence[Chunk]) -> list[Chunk] | None:
     """The chunks that hold the evidence and, for each binding, the place nearest to it.
 
-    None where that takes more than `most`, or where those chunks alone do not answer the question.
+    None where that takes `MOST` or more, or where those chunks alone do not answer the question.
     """
     if question.kind in WHOLE:
         return None
     found = [chunk for chunk in chunks if any(holds(book, chunk, span) for span in question.support)]
+    if len(found) >= MOST:
+        return None
     text = shown(book, found)
-    parts = question.answer.split(book.voice.say.AND)
+    parts = question.answer.split(book.voice.say.AND) if question.kind in PAIRS else [question.answer]
     read = question.kind in COUNTED or all(mentions(part, text) for part in parts)
     known = all(_names_known(book, says, text) for says in supporting(book, question))
-    return found if len(found) <= most and read and known else None
+    return found if read and known else None
 
 
 def answerable(

@@ -17,6 +17,7 @@ from mindscape.text import Document, locate
 
 ALIKE = 0.5  # token F1 from which the contents of two nodes are taken for the same
 NEAR = 20  # characters by which a border may miss
+Score = Callable[[Book, Mapping[str, str], Any, Any], dict[str, float]]
 QUOTES = ("quote_located", "quote_verbatim", "ends_located")
 
 
@@ -39,7 +40,7 @@ def indices_f1(gold: Sequence[int], found: Sequence[int]) -> float:
     return f1(set(gold) - {-1}, set(found) - {-1})
 
 
-def node_and_edge_f1(gold: Edits, found: Edits) -> tuple[float, float]:
+def node_and_edge_f1(gold: Edits, found: Edits, language: str = "en") -> tuple[float, float]:
     """F1 of the operations on nodes, and of the added edges, each matched to one at most, the likest first.
 
     Two added nodes are the same if their types are and their contents share half of their words; two edits if their ids
@@ -53,7 +54,7 @@ def node_and_edge_f1(gold: Edits, found: Edits) -> tuple[float, float]:
     """
     nodes = [[op for op in edits.operations if not isinstance(op, AddEdge)] for edits in (gold, found)]
     edges = [[op for op in edits.operations if isinstance(op, AddEdge)] for edits in (gold, found)]
-    pairs = _matched(*nodes)
+    pairs = _matched(*nodes, language)
     same = {nodes[1][j].id: nodes[0][i].id for i, j in pairs if isinstance(nodes[1][j], AddNode)}
     ends = [
         Counter((names.get(e.source, e.source), names.get(e.target, e.target), e.relation.lower()) for e in some)
@@ -65,9 +66,9 @@ def node_and_edge_f1(gold: Edits, found: Edits) -> tuple[float, float]:
     return 2 * len(pairs) / sizes if sizes else 1.0, of_edges
 
 
-def _matched(gold: Sequence[Operation], found: Sequence[Operation]) -> list[tuple[int, int]]:
+def _matched(gold: Sequence[Operation], found: Sequence[Operation], language: str) -> list[tuple[int, int]]:
     """The likest pairs first, each operation in one of them."""
-    likeness = {(i, j): _likeness(a, b) for i, a in enumerate(gold) for j, b in enumerate(found)}
+    likeness = {(i, j): _likeness(a, b, language) for i, a in enumerate(gold) for j, b in enumerate(found)}
     pairs: list[tuple[int, int]] = []
     for i, j in sorted(likeness, key=lambda pair: -likeness[pair]):
         free = all(i != a and j != b for a, b in pairs)
@@ -76,13 +77,12 @@ def _matched(gold: Sequence[Operation], found: Sequence[Operation]) -> list[tupl
     return pairs
 
 
-def _likeness(a: Operation, b: Operation) -> float:
+def _likeness(a: Operation, b: Operation, language: str) -> float:
     if a.op != b.op or (isinstance(a, AddNode) and a.type != b.type):
         return 0.0
     if not isinstance(a, AddNode) and a.id != b.id:
         return 0.0
     if isinstance(a, AddNode | EditNode):
-        language = "en" if a.content.isascii() else "zh"
         return token_f1(b.content, a.content, language) if b.content.strip() else 0.0
     return 1.0
 
@@ -169,7 +169,7 @@ def _entities(book: Book, slots: Mapping[str, str], gold: list[dict], found: lis
 
 
 def _edits(book: Book, slots: Mapping[str, str], gold: Edits, found: Edits) -> dict[str, float]:
-    nodes, edges = node_and_edge_f1(gold, found)
+    nodes, edges = node_and_edge_f1(gold, found, book.document.language)
     quotes = [op.src for op in found.operations if isinstance(op, AddNode | AddEdge)]
     block = slots["block_text"]
     found_quotes = {"quote_located": located(quotes, block), "quote_verbatim": verbatim(quotes, block)}
@@ -180,10 +180,6 @@ def _graph_answer(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -
     references = _accepted(book, slots, gold.answer)
     right = exact_match(found.answer, references, book.document.language) if found.answer.strip() else 0.0
     return {"accuracy": right, "cited_f1": f1(gold.cited_nodes, found.cited_nodes)}
-
-
-def _update(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -> dict[str, float]:
-    return {"action_accuracy": float(gold.action == found.action)}
 
 
 def _memory(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -> dict[str, float]:
@@ -202,20 +198,13 @@ def _phrase(book: Book, slots: Mapping[str, str], gold: str, found: str) -> dict
     return {"f1": token_f1(found, _accepted(book, slots, gold), book.document.language)}
 
 
-def _answer(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -> dict[str, float]:
-    return {"accuracy": float(gold.answer == found.answer)}
-
-
-def _grade(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -> dict[str, float]:
-    return {"accuracy": float(gold.correct == found.correct)}
-
-
-def _pairwise(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -> dict[str, float]:
-    return {"accuracy": float(gold.Overall.Winner == found.Overall.Winner)}
+def _agrees(score: str, get: Callable[[Any], Any]) -> Score:
+    """Whether gold and reply say the same in one respect."""
+    return lambda book, slots, gold, found: {score: float(get(gold) == get(found))}
 
 
 # By role: a function of the book, what the prompt showed, the gold value and the value of the reply.
-SCORES: dict[str, Callable[[Book, Mapping[str, str], Any, Any], dict[str, float]]] = {
+SCORES: dict[str, Score] = {
     "chunk_summary": _summary,
     "global_summary": _summary,
     "session_summary": _summary,
@@ -224,14 +213,14 @@ SCORES: dict[str, Callable[[Book, Mapping[str, str], Any, Any], dict[str, float]
     "entities": _entities,
     "edits": _edits,
     "graph_answer": _graph_answer,
-    "update": _update,
+    "update": _agrees("action_accuracy", lambda it: it.action),
     "memory": _memory,
     "reverse_reasoning": _words,
     "qa": _phrase,
-    "choice": _answer,
-    "claim": _answer,
-    "grade": _grade,
-    "pairwise": _pairwise,
+    "choice": _agrees("accuracy", lambda it: it.answer),
+    "claim": _agrees("accuracy", lambda it: it.answer),
+    "grade": _agrees("accuracy", lambda it: it.correct),
+    "pairwise": _agrees("accuracy", lambda it: it.Overall.Winner),
 }
 
 

@@ -12,6 +12,7 @@ from transformers import PreTrainedTokenizerBase
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
+from mindscape.llm.tags import THINKING
 from mindscape.roles import passages
 from mindscape.roles.base import Role, mended
 from mindscape.text import Chunk
@@ -85,7 +86,7 @@ SESSION_PROMPT = {
 
 
 PROSE_REPAIRS = (
-    ("thinking dropped", r"^<think>.*?</think>\s*", ""),
+    ("thinking dropped", THINKING, ""),
     ("code fence stripped", r"^```\w*\s*\n|\n?```$", ""),
     ("label dropped", r"^[*#\s]*(?:summary|摘要|总摘要|复述)\s*[:：]\s*\**\s*", ""),
     ("tags dropped", r"</?(?:summary|text|chunk)>\s*", ""),
@@ -142,9 +143,11 @@ def _texts(book: Book, chunks: list[Chunk]) -> list[tuple[Chunk, list[str]]]:
 def _chunk(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], str]]:
     size, made, quiet = chance.pick(SIZES), 0, 0
     for chunk, statements in chance.shuffled(_texts(book, passages.cut(book, tokenizer, size))):
+        if made == CHUNKS:
+            return
         value = told(book, statements)
         quiet += not statements
-        if made < CHUNKS and (statements or quiet == 1) and _short(value, tokenizer) and len(value) < CHARACTERS:
+        if (statements or quiet == 1) and _short(value, tokenizer) and len(value) < CHARACTERS:
             made += 1
             yield {"chunk_content": book.document[chunk].strip()}, value
 
@@ -152,8 +155,10 @@ def _chunk(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> It
 def _session(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], str]]:
     chunks, made = passages.cut(book, tokenizer, SESSION[book.document.language]), 0
     for chunk, statements in chance.shuffled(_texts(book, chunks)):
+        if made == SESSIONS:
+            return
         value = told(book, statements)
-        if made < SESSIONS and _short(value, tokenizer):
+        if _short(value, tokenizer):
             made += 1
             part = {"idx": str(chunk.index + 1), "total": str(len(chunks))}
             yield {**part, "raw_text": book.document[chunk].strip()}, value

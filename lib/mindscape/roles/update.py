@@ -22,7 +22,8 @@ from mindscape.llm import Needs, Tags
 from mindscape.roles.answers import letters
 from mindscape.roles.base import Role
 from mindscape.roles.edits import Builder, alike, shown_fact
-from mindscape.text import Chunk, Span, split_sentences, windows
+from mindscape.roles.passages import cut
+from mindscape.text import Chunk, Span, windows
 
 PASSAGE = {"en": 90, "zh": 120}  # tokens
 WINDOW = 3  # passages of which a session is made
@@ -157,7 +158,7 @@ class _Shelf:
     def __init__(self, book: Book, tokenizer: PreTrainedTokenizerBase):
         self.book, self.builder, self.language = book, Builder(book), book.document.language
         self.say = SAY[self.language]
-        self.passages = split_sentences(book.document, tokenizer, PASSAGE[self.language])
+        self.passages = cut(book, tokenizer, PASSAGE[self.language])
         self.sessions = windows(self.passages, WINDOW)
         self.summaries = book.session_summaries(self.sessions)
         self.kinds: dict[int, set[str]] = defaultdict(set)  # of the events that a passage tells in whole or in part
@@ -198,7 +199,9 @@ def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Ite
         for _ in range(1 + (len(question.bindings) > 0)):
             example = _example(shelf, question, needs, chance)
             fits = len(tokenizer(UPDATE.prompt(shelf.language, **example[0]))["input_ids"]) <= LONGEST[shelf.language]
-            if fits and made < MOST:
+            if made == MOST:
+                return
+            if fits:
                 made += 1
                 yield example
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedTokenizerBase
 
 from mindscape.errors import InputError
@@ -70,11 +71,8 @@ def plan(examples: Sequence[Encoded], tokens: int, seed: int, epoch: int) -> lis
 
 def collate(batch: Sequence[Encoded], pad: int) -> dict[str, torch.Tensor]:
     """Input ids and labels, shape (batch, longest), padded on the right."""
-    longest = max(len(one.ids) for one in batch)
-    ids = torch.full((len(batch), longest), pad)
-    labels = torch.full((len(batch), longest), IGNORED)
-    for row, one in enumerate(batch):
-        n = len(one.ids)
-        ids[row, :n] = torch.tensor(one.ids)
-        labels[row, n - one.reply : n] = ids[row, n - one.reply : n]
-    return {"input_ids": ids, "labels": labels}
+    labels = [(IGNORED,) * (len(one.ids) - one.reply) + one.ids[-one.reply :] for one in batch]
+    return {
+        "input_ids": pad_sequence([torch.tensor(one.ids) for one in batch], True, pad),
+        "labels": pad_sequence([torch.tensor(row) for row in labels], True, IGNORED),
+    }

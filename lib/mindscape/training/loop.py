@@ -23,10 +23,8 @@ from safetensors.torch import load_file
 from transformers import PreTrainedModel
 
 from mindscape.errors import InputError
-from mindscape.store import digest
+from mindscape.store import digest, whole_lines
 from mindscape.weights import adapted, fingerprint, placed
-
-LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ def with_lora(model: PreTrainedModel, settings: Settings, start: str | Path | No
             raise InputError(f"{start} has {told}: expected {settings.rank} and {settings.alpha}, as in the settings")
         began.base_model_name_or_path = model.name_or_path
         return tuned
-    lora = LoraConfig(r=settings.rank, lora_alpha=settings.alpha, target_modules=LINEAR, task_type="CAUSAL_LM")
+    lora = LoraConfig(r=settings.rank, lora_alpha=settings.alpha, target_modules="all-linear", task_type="CAUSAL_LM")
     with warnings.catch_warnings(category=FutureWarning, action="ignore"):  # peft asks transformers by an old name
         return get_peft_model(model, lora)
 
@@ -208,9 +206,8 @@ def _cut_log(out: Path, step: int) -> None:
     """Leave the log's lines of the steps before `step`; a line that was being written goes, too."""
     log = out / "log.jsonl"
     if log.exists():
-        lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
-        whole = [line for line in lines if line.endswith("\n") and json.loads(line)["step"] < step]
-        log.write_text("".join(whole), encoding="utf-8")
+        before = [line for line in whole_lines(log) if json.loads(line)["step"] < step]
+        log.write_text("".join(f"{line}\n" for line in before), encoding="utf-8")
 
 
 def _finish(out: Path, model: PeftModel) -> None:

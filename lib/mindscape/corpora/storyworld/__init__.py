@@ -164,7 +164,7 @@ def series(
             bindings = tuple(_shift(group, starts[i]) for group in question.bindings)
             changed = {"question": asked, "resolved": resolved, "evidence": evidence, "bindings": bindings}
             questions.append(replace(question, doc_id=name, **changed))
-            claims.append(ClaimPair(pair.id, name, true, false, evidence))
+            claims.append(ClaimPair(pair.id, name, true, false, evidence, pair.wrong))
     document = Document(name, text, language, {"title": name, "books": [one.document.id for one in books]})
     return Series(document, books, tuple(starts), tuple(questions), tuple(claims))
 

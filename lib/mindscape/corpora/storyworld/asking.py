@@ -513,7 +513,7 @@ class _Asker:
         )
         self.questions.append(asked if breadth else replace(asked, breadth=self._breadth(asked)))
         true, false = (sentence(claim.format(answer=one)).rstrip(stop) + stop for one in (answer, wrong[0]))
-        self.claims.append(ClaimPair(name, self.doc_id, true, false, asked.evidence))
+        self.claims.append(ClaimPair(name, self.doc_id, true, false, asked.evidence, wrong[0]))
 
     def _breadth(self, question: Question) -> str:
         """Local, sparse-local (one scene) or multi-sparse, by where the support of a question stands."""

@@ -1,0 +1,244 @@
+"""Training MiA-Emb, and SFT-Emb beside it: InfoNCE over chunks and nodes with LoRA (MiA-RAG, Eq. 12 to 14, Table 7).
+
+    L = beta L_chunk + (1 - beta) L_node
+
+A batch holds questions on one text. Each has one of its positives, drawn anew each epoch, and negatives of its own; with
+`shared` it also has everybody else's units, those apart that answer it, too. Without `summaries` the same recipe trains
+SFT-Emb. Taught in notebook 12_mia_emb_training.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from torch import Tensor
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerBase
+
+from mindscape.errors import InputError
+from mindscape.mia.contrastive import cached_backward, info_nce
+from mindscape.mia.embedding import Form, Reading, Task, enriched, query_readings, unit_readings
+from mindscape.mia.supervision import Asked
+from mindscape.training.loop import Settings, fit, identity, with_lora
+from mindscape.weights import adapter_hash, quiet
+
+TASKS: tuple[Task, ...] = ("chunk", "node")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is learned. `questions` a batch; `hard` and `simple` negatives of each, at most; `beta` weighs chunks against nodes.
+
+    `short`: for so many first steps only the first sentences of a summary are shown, more with each step, so that what is to
+    be looked up stands near. `cached`: the batch is read in pieces whose gradients are computed one after the other, which
+    takes the memory of one piece.
+    """
+
+    form: Form = field(default_factory=Form)
+    summaries: bool = True
+    questions: int = 8
+    hard: int = 3
+    simple: int = 1
+    shared: bool = True
+    temperature: float = 0.05
+    beta: float = 0.5
+    short: int = 0
+    cached: bool = False
+
+    def __post_init__(self):
+        if self.questions < 1 or self.hard < 0 or self.simple < 0 or self.short < 0:
+            raise InputError("questions, hard, simple, short: expected at least 1 question and no number below 0")
+        if not 0 <= self.beta <= 1:
+            raise InputError(f"beta={self.beta!r}: expected 0 to 1")
+        if not self.temperature > 0:
+            raise InputError(f"temperature={self.temperature!r}: expected more than 0")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Questions by number, the seed of what is drawn for them, and the share of the summary that is shown."""
+
+    questions: tuple[int, ...]
+    seed: tuple[int, ...]
+    shown: float = 1.0
+
+
+def plan(asked: Sequence[Asked], recipe: Recipe, seed: int, epoch: int, first: int = 0) -> list[Batch]:
+    """The batches of an epoch, each of questions on one document, in an order that only the seed decides.
+
+    `first` is the number of the epoch's first step, from which the share of the summary follows.
+    """
+    rng = np.random.default_rng([seed, epoch])
+    of_document: dict[str, list[int]] = {}
+    for i, one in enumerate(asked):
+        of_document.setdefault(one.document, []).append(i)
+    groups = []
+    for mine in of_document.values():
+        order = rng.permutation(mine).tolist()
+        groups += [tuple(order[i : i + recipe.questions]) for i in range(0, len(order), recipe.questions)]
+    shares = [min(1.0, (first + i + 1) / recipe.short) if recipe.short else 1.0 for i in range(len(groups))]
+    return [
+        Batch(groups[j], (seed, epoch, i), share)
+        for i, (j, share) in enumerate(zip(rng.permutation(len(groups)).tolist(), shares, strict=True))
+    ]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A batch as it is read: what comes out of `readings`, one below the other, makes `loss`."""
+
+    readings: list[Reading]
+    queries: Tensor  # (questions, 3): where h_q, h_n and h_c stand
+    units: Tensor  # (units,): where the units' vectors stand
+    positive: dict[Task, Tensor]  # by task (its questions,): each one's positive among the units
+    mine: dict[Task, Tensor]  # by task (its questions, units): which units it is compared with
+    rows: dict[Task, Tensor]  # by task: the questions that have units to find
+
+    def losses(self, vectors: Tensor, recipe: Recipe) -> dict[Task, Tensor]:
+        """InfoNCE for each task that the batch has (Eq. 13), from all vectors of the readings."""
+        vectors = vectors.float()
+        queries, units = enriched(vectors[self.queries], recipe.form.delta), vectors[self.units]
+        return {
+            task: info_nce(queries[task][rows], units, self.positive[task], self.mine[task], recipe.temperature)
+            for task, rows in self.rows.items()
+        }
+
+    def loss(self, vectors: Tensor, recipe: Recipe) -> Tensor:
+        """Eq. 12; the loss of the only task where the batch has one."""
+        of = self.losses(vectors, recipe)
+        return recipe.beta * of["chunk"] + (1 - recipe.beta) * of["node"] if len(of) == 2 else next(iter(of.values()))
+
+
+def prepare(
+    asked: Sequence[Asked], batch: Batch, recipe: Recipe, tokenizer: PreTrainedTokenizerBase, tokens: int, language: str
+) -> Prepared:
+    """A batch with its positives and negatives drawn, at most about `tokens` tokens read at once."""
+    rng = np.random.default_rng(batch.seed)
+    mine = [asked[i] for i in batch.questions]
+    texts: list[str] = []
+    place: dict[tuple[Task, str], int] = {}  # a text may be a unit of either task
+
+    def unit(task: Task, text: str) -> int:
+        if (task, text) not in place:
+            place[task, text] = len(texts)
+            texts.append(text)
+        return place[task, text]
+
+    own: dict[Task, list[tuple[int, int, list[int]]]] = {}  # question, its positive, its negatives
+    for row, one in enumerate(mine):
+        for task in TASKS:
+            if (units := one.units.get(task)) is None or not (recipe.beta if task == "chunk" else 1 - recipe.beta):
+                continue
+            right = unit(task, units.positives[rng.integers(len(units.positives))])
+            hard = rng.permutation(len(units.hard))[: recipe.hard]
+            simple = rng.permutation(len(units.simple))[
+                : recipe.simple + recipe.hard - len(hard)
+            ]  # for hard ones missing
+            wrong = [unit(task, units.hard[i]) for i in hard] + [unit(task, units.simple[i]) for i in simple]
+            own.setdefault(task, []).append((row, right, wrong))
+    if not own:
+        raise InputError(
+            f"questions {', '.join(one.id for one in mine)}: no units to find for a task that has a weight"
+        )
+    positive, compared, rows = {}, {}, {}
+    for task, some in own.items():
+        found = torch.zeros(len(some), len(texts), dtype=torch.bool)
+        for i, (row, right, wrong) in enumerate(some):
+            answers = set(mine[row].units[task].positives)
+            others = [at for (of, text), at in place.items() if of == task and text not in answers]
+            found[i, [right, *(others if recipe.shared else wrong)]] = True
+        rows[task] = torch.tensor([row for row, *_ in some])
+        positive[task] = torch.tensor([right for _, right, _ in some])
+        compared[task] = found
+    summaries = [_shown(one.summary, batch.shown) if recipe.summaries else None for one in mine]
+    asking, at = query_readings([one.question for one in mine], summaries, recipe.form, tokenizer, language, tokens)
+    finding, of_units = unit_readings(texts, tokenizer, language, tokens)
+    before = sum(len(reading.rows) * len(reading.places[0]) for reading in asking)
+    return Prepared([*asking, *finding], at, before + of_units, positive, compared, rows)
+
+
+def _shown(summary: str, share: float) -> str:
+    """The first sentences of a summary, about a share of its length."""
+    if share >= 1:
+        return summary
+    end = max(1, round(len(summary) * share))
+    stop = max(summary.find(mark, end) for mark in ".。")
+    return summary if stop < 0 else summary[: stop + 1]
+
+
+def train(
+    asked: Sequence[Asked],
+    out: str | Path,
+    base: str | Path,
+    recipe: Recipe | None = None,
+    settings: Settings | None = None,
+    *,
+    start: str | Path | None = None,
+    language: str = "en",
+) -> Path:
+    """Train an embedder for the model in the folder or of the name `base`; returns the adapter's folder `out`/adapter.
+
+    It begins with the adapter in the folder `start`, or with a fresh one. `out` gets `log.jsonl` (step, loss, the same by
+    task, accuracy: how often the positive is the nearest chunk, tokens, seconds) and a checkpoint, from which the same call
+    goes on. `settings.tokens` is what is read at once. Over several processes each takes every other question of a batch.
+    Raises InputError for no questions, and where `out` holds another run.
+
+    >>> train(of_story(book, tokenizer), "build/mia", assets.language_model())           # doctest: +SKIP
+    PosixPath('build/mia/adapter')
+    """
+    recipe, settings, accelerator = recipe or Recipe(), settings or Settings(), Accelerator()
+    if not asked:
+        raise InputError("no questions: expected at least one")
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    with quiet():
+        bare = AutoModelForCausalLM.from_pretrained(base, dtype=settings.precision)
+    data = [asdict(one) for one in asked], asdict(recipe), language, adapter_hash(start) if start else ""
+    run = identity(bare, settings, data)
+    model = with_lora(bare, settings, start)
+    decoder = model.get_base_model().get_decoder()
+    per_epoch = len(plan(asked, recipe, settings.seed, 0))
+
+    def batches(epoch: int) -> list[Batch]:
+        return plan(asked, recipe, settings.seed, epoch, epoch * per_epoch)
+
+    def learn(batch: Batch) -> dict:
+        mine = batch.questions[accelerator.process_index :: accelerator.num_processes]
+        share = len(mine) / len(batch.questions)
+        part = Batch(mine or batch.questions[:1], batch.seed, batch.shown)
+        ready = prepare(asked, part, recipe, tokenizer, settings.tokens, language)
+        told: dict[str, float] = {}
+
+        def encode(reading: Reading) -> Tensor:
+            with torch.autocast(accelerator.device.type, torch.bfloat16, enabled=settings.precision == torch.bfloat16):
+                return reading(decoder)
+
+        def loss(vectors: Tensor) -> Tensor:
+            of = ready.loss(vectors, recipe)
+            told.update(_told(ready, vectors.detach(), recipe))
+            return of * share
+
+        if recipe.cached:
+            cached_backward(encode, ready.readings, loss)
+        else:
+            loss(torch.cat([encode(reading) for reading in ready.readings])).backward()
+        return told | {"tokens": sum(reading.tokens for reading in ready.readings)}
+
+    adapter = fit(model, learn, batches, out, run, settings, accelerator)
+    form = {"form": asdict(recipe.form), "summaries": recipe.summaries}
+    (adapter / "form.json").write_text(json.dumps(form, indent=2) + "\n", encoding="utf-8")
+    return adapter
+
+
+def _told(ready: Prepared, vectors: Tensor, recipe: Recipe) -> dict[str, float]:
+    """What the log says of a batch."""
+    by_task = {task: round(of.item(), 4) for task, of in ready.losses(vectors, recipe).items()}
+    told = {"loss": round(ready.loss(vectors, recipe).item(), 4), **by_task}
+    if "chunk" in ready.rows:
+        queries = enriched(vectors[ready.queries].float(), recipe.form.delta)["chunk"][ready.rows["chunk"]]
+        units = torch.nn.functional.normalize(vectors[ready.units].float(), dim=-1)
+        near = (queries @ units.T).masked_fill(~ready.mine["chunk"].to(units.device), float("-inf")).argmax(1)
+        told["accuracy"] = round((near.cpu() == ready.positive["chunk"]).float().mean().item(), 4)
+    return told
