@@ -133,7 +133,21 @@ def _parse(model: type[BaseModel], text: str, repairs: list[str]) -> tuple[dict[
     for name, field, *_ in _fields(model):
         if BARE in field.metadata:
             found[name], text = text.strip(), ""
+        if (needs := _needs(field)) and name in found:
+            for tied in _tied(needs):
+                if bool(found.get(tied)) != (tied in needs.get(found[name], ())):
+                    there = "a" if found.get(tied) else "no"
+                    raise ValueError(f"the {name} is {found[name]}, and there is {there} <{tied}>")
     return found, text
+
+
+def _needs(field: FieldInfo) -> Mapping[str, tuple[str, ...]] | None:
+    return next((it.fields for it in field.metadata if isinstance(it, Needs)), None)
+
+
+def _tied(needs: Mapping[str, tuple[str, ...]]) -> set[str]:
+    """The fields that stand with some choice only."""
+    return {name for names in needs.values() for name in names}
 
 
 def _nested(model: type[BaseModel], text: str, repairs: list[str]) -> dict[str, Any]:
@@ -174,10 +188,10 @@ def _rule(name: str, model: type[BaseModel], rules: dict[str, str]) -> None:
     for field_name, field, many, nested, choices in _fields(model):
         if field_name in tied:
             continue
-        needs = next((it.fields for it in field.metadata if isinstance(it, Needs)), None)
+        needs = _needs(field)
         opened, closed = f'"<{field_name}>"', f'"</{field_name}>"'
         if needs is not None:
-            tied |= {it for names in needs.values() for it in names}
+            tied |= _tied(needs)
             ways = []
             for choice in choices:
                 more = (f' "\\n" "<{it}>" TEXT "</{it}>"' for it in needs.get(choice, ()))

@@ -8,9 +8,9 @@ retrieve, keep the memory or answer.
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, model_validator
+from pydantic import BaseModel
 from transformers import PreTrainedTokenizerBase
 
 from mindscape.corpora.questions import Question
@@ -131,15 +131,6 @@ class Update(BaseModel):
     action: Annotated[Literal["ANSWER", "REFINE"], Needs({"REFINE": ("refined_signature", "rewritten_query")})]
     refined_signature: str = ""
     rewritten_query: str = ""
-
-    @model_validator(mode="after")
-    def _only_to_refine(self) -> Self:
-        for name in ("refined_signature", "rewritten_query"):
-            if self.action == "REFINE" and not getattr(self, name):
-                raise ValueError(f"the action is REFINE, and there is no <{name}>")
-            if self.action == "ANSWER" and getattr(self, name):
-                raise ValueError(f"the action is ANSWER, and there is a <{name}>")
-        return self
 
 
 @dataclass(frozen=True)
