@@ -91,18 +91,31 @@ def _interval(of: dict) -> str:
 
 
 def training(card: Path) -> str:
-    """What the log beside an adapter's card says: steps, tokens, hours, speed, loss by role in its last hundred steps."""
-    text = (card.parent / "log.jsonl").read_text(encoding="utf-8")
-    log = [json.loads(line) for line in text.splitlines()]
-    tokens, seconds = (sum(line[key] for line in log) for key in ("tokens", "seconds"))
+    """The runs that made an adapter, from the files beside its card: a first one, if there was one, and the last."""
+    return "\n".join(
+        _run(card.parent / f"{part}run.json", card.parent / f"{part}log.jsonl")
+        for part in ("first_", "")
+        if (card.parent / f"{part}run.json").is_file()
+    )
+
+
+def _run(run: Path, log: Path) -> str:
+    """Data, steps, tokens, hours, speed, loss by role in the last hundred steps."""
+    made, lines = json.loads(run.read_text("utf-8")), [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    tokens, seconds = (sum(line[key] for line in lines) for key in ("tokens", "seconds"))
     losses: dict[str, list[float]] = {}
-    for line in log[-100:]:
+    for line in lines[-100:]:
         for role, loss in line["roles"].items():
             losses.setdefault(role, []).append(loss)
     ends = ", ".join(f"{role} {sum(some) / len(some):.2f}" for role, some in sorted(losses.items()))
+    shares = ", ".join(f"{share} {role}" for role, share in sorted(made["shares"].items(), key=lambda pair: -pair[1]))
+    first, last = made["seeds"]
+    settings = made["settings"]
     return (
-        f"{len(log):,} steps, {tokens:,} tokens read, {seconds / 3600:.1f} hours, {tokens / seconds:.0f} tokens a second. "
-        f"Loss a token of the reply in the last hundred steps, in nats: {ends}.\n"
+        f"- **Training seeds {first} to {last}**: {made['examples']:,} examples, from each novel {shares}. {len(lines):,} "
+        f"steps of at most {settings['tokens']:,} tokens with their padding, {tokens:,} tokens read in "
+        f"{seconds / 3600:.1f} hours, {tokens / seconds:.0f} a second. AdamW, learning rate {settings['learning_rate']:g}, {settings['warmup']} steps of "
+        f"warm-up, cosine to 0. Loss a token of the reply in the last hundred steps, in nats: {ends}.\n"
     )
 
 
