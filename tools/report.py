@@ -110,12 +110,12 @@ def _run(run: Path, log: Path) -> str:
     ends = ", ".join(f"{role} {sum(some) / len(some):.2f}" for role, some in sorted(losses.items()))
     shares = ", ".join(f"{share} {role}" for role, share in sorted(made["shares"].items(), key=lambda pair: -pair[1]))
     first, last = made["seeds"]
-    settings = made["settings"]
+    of = f"AdamW, learning rate {made['settings']['learning_rate']:g}, {made['settings']['warmup']} steps of warm-up"
     return (
         f"- **Training seeds {first} to {last}**: {made['examples']:,} examples, from each novel {shares}. {len(lines):,} "
-        f"steps of at most {settings['tokens']:,} tokens with their padding, {tokens:,} tokens read in "
-        f"{seconds / 3600:.1f} hours, {tokens / seconds:.0f} a second. AdamW, learning rate {settings['learning_rate']:g}, {settings['warmup']} steps of "
-        f"warm-up, cosine to 0. Loss a token of the reply in the last hundred steps, in nats: {ends}.\n"
+        f"steps of at most {made['settings']['tokens']:,} tokens with their padding, {tokens:,} tokens read in "
+        f"{seconds / 3600:.1f} hours, {tokens / seconds:.0f} a second. {of}, cosine to 0. Loss a token of the reply in the "
+        f"last hundred steps, in nats: {ends}.\n"
     )
 
 
