@@ -16,14 +16,14 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from torch import Tensor
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerBase
+from transformers import PreTrainedTokenizerBase
 
 from mindscape.errors import InputError
 from mindscape.mia.contrastive import cached_backward, info_nce
-from mindscape.mia.embedding import Form, Reading, Task, enriched, query_readings, unit_readings
+from mindscape.mia.embedding import TOKENS, Form, Reading, Task, enriched, loaded, query_readings, unit_readings
 from mindscape.mia.supervision import Asked
 from mindscape.training.loop import Settings, fit, identity, with_lora
-from mindscape.weights import adapter_hash, quiet
+from mindscape.weights import adapter_hash
 
 TASKS: tuple[Task, ...] = ("chunk", "node")
 
@@ -192,12 +192,11 @@ def train(
     recipe, settings, accelerator = recipe or Recipe(), settings or Settings(), Accelerator()
     if not asked:
         raise InputError("no questions: expected at least one")
-    tokenizer = AutoTokenizer.from_pretrained(base)
-    with quiet():
-        bare = AutoModelForCausalLM.from_pretrained(base, dtype=settings.precision)
+    bare, tokenizer = loaded(base, recipe.form, settings.precision)
+    marks = tokenizer.convert_tokens_to_ids(list(TOKENS.values())) if recipe.form.marks == "tokens" else ()
     data = [asdict(one) for one in asked], asdict(recipe), language, adapter_hash(start) if start else ""
     run = identity(bare, settings, data)
-    model = with_lora(bare, settings, start)
+    model = with_lora(bare, settings, start, marks)
     decoder = model.get_base_model().get_decoder()
     per_epoch = len(plan(asked, recipe, settings.seed, 0))
 

@@ -28,7 +28,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from mindscape import assets, paths, weights
 from mindscape.encoders import LastTokenEncoder
@@ -56,20 +56,24 @@ TOKENS = {"q": "<|query|>", "n": "<|nodes|>", "c": "<|chunks|>"}
 
 @dataclass(frozen=True)
 class Form:
-    """How queries are written and what is made of their states.
+    """How queries are written, what reads them, and what is made of the states.
 
     `order`: "paper" (query, summary) or "summary_first". `marks`: "words" or "tokens". `delta`: the share of h_q in Eq. 11.
+    `layers`: how many of the base's first layers read, 0 for all.
     """
 
     order: Literal["paper", "summary_first"] = "paper"
     marks: Literal["words", "tokens"] = "words"
     delta: float = 0.5
+    layers: int = 0
 
     def __post_init__(self):
         if self.order not in ("paper", "summary_first"):
             raise InputError(f"order={self.order!r}: expected paper or summary_first")
         if self.marks not in ("words", "tokens"):
             raise InputError(f"marks={self.marks!r}: expected words or tokens")
+        if self.layers < 0:
+            raise InputError(f"layers={self.layers!r}: expected 0 for all of them, or so many")
         if not 0 <= self.delta <= 1:
             raise InputError(f"delta={self.delta!r}: expected 0 to 1")
 
@@ -255,6 +259,23 @@ def _behind(
     return hidden[at.to(device)]
 
 
+def loaded(base: str | Path, form: Form, dtype: torch.dtype) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """The model that a form asks for: the base's first layers, and its tokenizer with the marks if those are tokens.
+
+    A new token begins as the mean of the others. Raises InputError for more layers than there are.
+    """
+    with weights.quiet():
+        tokenizer = AutoTokenizer.from_pretrained(base)
+        config = AutoConfig.from_pretrained(base)
+        if form.layers > config.num_hidden_layers:
+            raise InputError(f"layers={form.layers}: {base} has {config.num_hidden_layers}")
+        cut = {"num_hidden_layers": form.layers} if form.layers else {}
+        model = AutoModelForCausalLM.from_pretrained(base, dtype=dtype, **cut)
+        if form.marks == "tokens" and tokenizer.add_tokens(list(TOKENS.values()), special_tokens=True):
+            model.resize_token_embeddings(len(tokenizer))
+    return model, tokenizer
+
+
 class MiaEmbedder:
     """A causal language model that embeds queries in the light of a summary, and units to be found.
 
@@ -318,13 +339,11 @@ def load(
     InputError where the adapter does not fit.
     """
     dtype_of, device = weights.placed(dtype, device)
-    source = base or assets.language_model()
-    with weights.quiet():
-        tokenizer = AutoTokenizer.from_pretrained(source)
-        model = AutoModelForCausalLM.from_pretrained(source, dtype=dtype_of)
     if adapter is not None:
-        model = weights.merged(model, adapter)
         told = json.loads((Path(adapter) / "form.json").read_text(encoding="utf-8"))
         options = {"form": Form(**told["form"]), "summaries": told["summaries"], **options}
+    model, tokenizer = loaded(base or assets.language_model(), options.get("form") or Form(), dtype_of)
+    if adapter is not None:
+        model = weights.merged(model, adapter)
     store = Store(paths.cache() / "vectors.sqlite") if cache else None
     return MiaEmbedder(model.to(device), tokenizer, store=store, **options)

@@ -73,8 +73,10 @@ class Settings:
         return self.learning_rate * 0.5 * (1 + math.cos(math.pi * min(1.0, share)))
 
 
-def with_lora(model: PreTrainedModel, settings: Settings, start: str | Path | None = None) -> PeftModel:
-    """The model with an adapter on all its linear layers; only that learns.
+def with_lora(
+    model: PreTrainedModel, settings: Settings, start: str | Path | None = None, tokens: Sequence[int] = ()
+) -> PeftModel:
+    """The model with an adapter on all its linear layers and the embeddings of `tokens`; only that learns.
 
     It is drawn by the settings' seed, or is the one in the folder `start`. Raises InputError where that has another rank
     or alpha than the settings.
@@ -92,6 +94,7 @@ def with_lora(model: PreTrainedModel, settings: Settings, start: str | Path | No
         began.base_model_name_or_path = model.name_or_path
         return tuned
     lora = LoraConfig(r=settings.rank, lora_alpha=settings.alpha, target_modules="all-linear", task_type="CAUSAL_LM")
+    lora.trainable_token_indices = list(tokens) or None
     with warnings.catch_warnings(category=FutureWarning, action="ignore"):  # peft asks transformers by an old name
         return get_peft_model(model, lora)
 
@@ -212,7 +215,8 @@ def _cut_log(out: Path, step: int) -> None:
 
 def _finish(out: Path, model: PeftModel) -> None:
     """The adapter in half precision, and nothing else: what is shipped."""
-    half = {name: weights.to(torch.bfloat16) for name, weights in model.state_dict().items() if "lora_" in name}
+    learned = {name: w for name, w in model.state_dict().items() if "lora_" in name or "trainable_tokens" in name}
+    half = {name: weights.to(torch.bfloat16) for name, weights in learned.items()}
     model.save_pretrained(out / "adapter", state_dict=half, save_embedding_layers=False)
     (out / "adapter" / "README.md").unlink(missing_ok=True)  # peft's form of a card, to be filled in
     config = out / "adapter" / "adapter_config.json"

@@ -1,0 +1,299 @@
+"""Training MiA-Emb: what a batch holds, its loss against a loop, cached gradients, a killed run, what is shipped."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch.nn.functional import cosine_similarity
+from transformers import AutoModelForCausalLM, LlamaConfig
+
+from mindscape.corpora import storyworld
+from mindscape.errors import InputError
+from mindscape.mia import contrastive, emb_training, embedding, supervision
+from mindscape.mia.emb_training import Batch, Recipe, plan, prepare, train
+from mindscape.mia.embedding import Form
+from mindscape.mia.silver import Silver
+from mindscape.mia.supervision import Asked, Units
+from mindscape.roles import passages
+from mindscape.training import Settings
+
+NAMES = ["Ann", "Tom", "Eve", "Ivo", "Una", "Max"]
+TRADES = ["smith", "miller", "weaver", "nurse", "baker", "cook"]
+SHORT = Settings(steps=6, tokens=300, rank=2, warmup=2, learning_rate=5e-3, minutes=1e-9, dtype="float32")
+
+
+def toy(document, shift):
+    """Who has the smith's lamp? Only the summary says that Ann is the smith."""
+    who = {trade: NAMES[(i + shift) % 6] for i, trade in enumerate(TRADES)}
+    summary = " ".join(f"{name} is the {trade}." for trade, name in who.items())
+    found = []
+    for i, (trade, name) in enumerate(who.items()):
+        others = tuple(f"{other} has lamp {i}." for other in NAMES if other != name)
+        units = {"chunk": Units((f"{name} has lamp {i}.",), others[:3], others[3:])}
+        if i % 2:
+            units["node"] = Units((f"{name}: has a lamp", f"{trade}: a trade"), (), ("inn: a house", "mill: a house"))
+        found.append(Asked(f"{document}-{i}", document, f"Where is the {trade}'s lamp {i}?", summary, units))
+    return found
+
+
+ASKED = toy("a", 0) + toy("b", 1) + toy("c", 2)[:3]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory, tokenizer):
+    """A tiny random Llama, which is what SmolLM2 is."""
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    config = LlamaConfig(**sizes, num_key_value_heads=2, vocab_size=len(tokenizer), initializer_range=0.3)
+    torch.manual_seed(0)
+    folder = tmp_path_factory.mktemp("base")
+    AutoModelForCausalLM.from_config(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def weights(folder):
+    return load_file(folder / "adapter_model.safetensors")
+
+
+def log(out):
+    return [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+
+
+def test_every_question_is_in_one_batch_of_its_document():
+    recipe = Recipe(questions=4)
+    for epoch in (0, 1):
+        batches = plan(ASKED, recipe, 0, epoch)
+        assert sorted(i for batch in batches for i in batch.questions) == list(range(len(ASKED)))
+        assert all(len({ASKED[i].document for i in batch.questions}) == 1 for batch in batches)
+        assert batches == plan(ASKED, recipe, 0, epoch)
+    assert [batch.questions for batch in plan(ASKED, recipe, 0, 0)] != [
+        batch.questions for batch in plan(ASKED, recipe, 0, 1)
+    ]
+
+
+def test_summaries_grow():
+    recipe = Recipe(questions=4, short=8)
+    shown = [batch.shown for epoch in (0, 1) for batch in plan(ASKED, recipe, 0, epoch, 5 * epoch)]
+    assert shown == [min(1, (i + 1) / 8) for i in range(10)]
+    text = "Ann left. Tom slept. It rained."
+    assert [emb_training._shown(text, share) for share in (0.1, 0.5, 1)] == ["Ann left.", "Ann left. Tom slept.", text]
+    assert emb_training._shown("安走了。汤睡了。", 0.2) == "安走了。"
+
+
+def units_of(ready, tokenizer, base):
+    """The text of each unit of a batch, read back from its tokens."""
+    finding = ready.readings[-1]
+    rows = [tokenizer.decode(row).removesuffix(embedding.WORDS["en"]["unit"]) for row in finding.rows]
+    before = sum(len(reading.rows) * len(reading.places[0]) for reading in ready.readings[:-1])
+    return [rows[place - before] for place in ready.units.tolist()]
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_whom_a_question_is_compared_with(shared, tokenizer, base):
+    batch = Batch((0, 1, 3), (0, 0, 0))
+    ready = prepare(ASKED, batch, Recipe(shared=shared, hard=2, simple=1), tokenizer, 10_000, "en")
+    texts = units_of(ready, tokenizer, base)
+    for task, rows in ready.rows.items():
+        for row, right, mine in zip(rows, ready.positive[task], ready.mine[task], strict=True):
+            asked = ASKED[batch.questions[row]].units[task]
+            assert texts[right] in asked.positives and mine[right]
+            wrong = [text for text, there in zip(texts, mine, strict=True) if there and text != texts[right]]
+            assert not set(wrong) & set(asked.positives)
+            own = set(asked.hard) | set(asked.simple)
+            assert shared or set(wrong) <= own
+            assert len(wrong) == (2 if task == "node" else 3) if not shared else len(wrong) >= 3
+    assert ready.rows["chunk"].tolist() == [0, 1, 2] and ready.rows["node"].tolist() == [1, 2]
+    again = prepare(ASKED, batch, Recipe(shared=shared, hard=2, simple=1), tokenizer, 10_000, "en")
+    assert units_of(again, tokenizer, base) == texts
+    only = prepare(ASKED, batch, Recipe(shared=shared, beta=1.0), tokenizer, 10_000, "en")
+    assert set(only.rows) == {"chunk"}
+
+
+@pytest.mark.parametrize("order", ["paper", "summary_first"])
+def test_the_loss_against_a_loop(order, base, tokenizer):
+    """Each query and unit read alone, the formula term by term."""
+    recipe, batch = Recipe(Form(order, delta=0.3), beta=0.7, temperature=0.1), Batch((0, 1, 3), (0, 0, 0))
+    model = AutoModelForCausalLM.from_pretrained(base).eval()
+    ready = prepare(ASKED, batch, recipe, tokenizer, 10_000, "en")
+    with torch.no_grad():
+        vectors = torch.cat([reading(model.get_decoder()) for reading in ready.readings])
+    embedder = embedding.MiaEmbedder(model, tokenizer, recipe.form)
+    units = torch.tensor(embedder.units(units_of(ready, tokenizer, base)))
+    total = 0.0
+    for task, weight in (("chunk", 0.7), ("node", 0.3)):
+        terms = []
+        for row, right, mine in zip(ready.rows[task], ready.positive[task], ready.mine[task], strict=True):
+            asked = ASKED[batch.questions[row]]
+            (query,) = torch.tensor(embedder.queries([asked.question], asked.summary, task))
+            near = [
+                math.exp(cosine_similarity(query, unit, dim=0).item() / 0.1) if of else 0
+                for unit, of in zip(units, mine, strict=True)
+            ]
+            terms.append(-math.log(near[right] / sum(near)))
+        total += weight * np.mean(terms)
+    assert ready.loss(vectors, recipe).item() == pytest.approx(total, rel=1e-4)
+
+
+def test_cached_gradients_are_the_plain_ones(base, tokenizer):
+    """To 1e-6 in float64, however small the pieces."""
+    model = AutoModelForCausalLM.from_pretrained(base).double()
+    gradients = []
+    for cached, tokens in ((False, 10_000), (True, 10_000), (True, 40)):
+        model.zero_grad()
+        recipe = Recipe(Form("summary_first"), cached=cached)
+        ready = prepare(ASKED, Batch((0, 1, 3), (0, 0, 0)), recipe, tokenizer, tokens, "en")
+        assert len(ready.readings) > 6 or tokens > 40
+
+        def encode(reading):
+            return reading(model.get_decoder())
+
+        def loss(vectors, ready=ready, recipe=recipe):
+            queries = embedding.enriched(vectors[ready.queries], 0.5)
+            of = {
+                task: contrastive.info_nce(
+                    queries[task][rows], vectors[ready.units], ready.positive[task], ready.mine[task], 0.05
+                )
+                for task, rows in ready.rows.items()
+            }
+            return 0.5 * of["chunk"] + 0.5 * of["node"]
+
+        if cached:
+            contrastive.cached_backward(encode, ready.readings, loss)
+        else:
+            loss(torch.cat([encode(reading) for reading in ready.readings])).backward()
+        gradients.append([w.grad.clone() for w in model.get_decoder().parameters()])
+    for other in gradients[1:]:
+        for a, b in zip(gradients[0], other, strict=True):
+            torch.testing.assert_close(a, b, rtol=1e-6, atol=1e-6)
+
+
+def test_a_run_in_pieces_learns_the_same(base, tmp_path):
+    plain = train(ASKED, tmp_path / "plain", base, Recipe(), SHORT)
+    cached = train(ASKED, tmp_path / "cached", base, Recipe(cached=True), SHORT)
+    for name, a in weights(plain).items():
+        torch.testing.assert_close(a, weights(cached)[name], rtol=2e-2, atol=1e-3)
+
+
+def test_a_killed_run_ends_with_the_same_adapter(base, tmp_path, monkeypatch):
+    whole = train(ASKED, tmp_path / "whole", base, Recipe(short=4), SHORT)
+    ready, calls = emb_training.prepare, []
+
+    def killed(*args):
+        calls.append(1)
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+        return ready(*args)
+
+    monkeypatch.setattr(emb_training, "prepare", killed)
+    with pytest.raises(KeyboardInterrupt):
+        train(ASKED, tmp_path / "killed", base, Recipe(short=4), SHORT)
+    monkeypatch.undo()
+    again = train(ASKED, tmp_path / "killed", base, Recipe(short=4), SHORT)
+    assert all(torch.equal(a, weights(again)[name]) for name, a in weights(whole).items())
+    assert [(line["step"], line["loss"]) for line in log(tmp_path / "whole")] == [
+        (line["step"], line["loss"]) for line in log(tmp_path / "killed")
+    ]
+    with pytest.raises(InputError, match="holds a run with other data, settings, base or start"):
+        train(ASKED, tmp_path / "killed", base, Recipe(), SHORT)
+
+
+def test_it_learns_and_is_loaded_in_its_form(base, tmp_path):
+    recipe = Recipe(Form("summary_first", delta=0.25), questions=6)
+    adapter = train(
+        ASKED,
+        tmp_path,
+        base,
+        recipe,
+        Settings(steps=40, tokens=4000, rank=8, warmup=3, learning_rate=1e-2, dtype="float32"),
+    )
+    lines = log(tmp_path)
+    assert np.mean([line["loss"] for line in lines[-5:]]) < 0.8 * np.mean([line["loss"] for line in lines[:5]])
+    assert {"chunk", "node", "accuracy", "tokens"} <= set(lines[0])
+    embedder = embedding.load(base, adapter, dtype="float32", cache=False)
+    assert embedder.form == recipe.form and embedder.summaries
+    bare = embedding.load(base, dtype="float32", cache=False)
+    asked = ASKED[0]
+    assert (
+        np.abs(embedder.queries([asked.question], asked.summary) - bare.queries([asked.question], asked.summary)).max()
+        > 1e-3
+    )
+
+
+@pytest.mark.parametrize("form", [Form(marks="tokens"), Form(layers=1)], ids=["tokens", "one layer"])
+def test_new_tokens_and_fewer_layers(form, base, tmp_path):
+    """What was trained is what is loaded: the log's loss of the next step, from the shipped adapter."""
+    adapter = train(ASKED, tmp_path / "first", base, Recipe(form), SHORT)
+    assert any("trainable_tokens" in name for name in weights(adapter)) == (form.marks == "tokens")
+    embedder = embedding.load(base, adapter, dtype="float32", cache=False)
+    assert embedder.model.config.num_hidden_layers == (form.layers or 2)
+    asked = ASKED[0]
+    told, untold = embedder.queries([asked.question], asked.summary), embedder.queries([asked.question])
+    assert np.abs(told - untold).max() > 1e-4
+    bare = embedding.load(base, dtype="float32", cache=False, form=form)
+    assert np.abs(bare.queries([asked.question], asked.summary) - told).max() > 1e-4
+    if form.marks == "tokens":
+        marks = embedder.tokenizer.convert_tokens_to_ids(list(embedding.TOKENS.values()))
+        rows = [it.model.get_input_embeddings().weight[marks] for it in (embedder, bare)]
+        assert (rows[0] - rows[1]).abs().amax(1).min() > 1e-5
+
+
+def test_more_layers_than_there_are(base):
+    with pytest.raises(InputError, match="layers=9: .* has 2"):
+        embedding.load(base, form=Form(layers=9))
+
+
+def test_sft_emb_sees_no_summary(base, tmp_path):
+    told = train(ASKED, tmp_path / "a", base, Recipe(summaries=False), SHORT)
+    other = [Asked(one.id, one.document, one.question, "It rained.", one.units) for one in ASKED]
+    untold = train(other, tmp_path / "b", base, Recipe(summaries=False), SHORT)
+    assert all(torch.equal(a, weights(untold)[name]) for name, a in weights(told).items())
+    embedder = embedding.load(base, told, dtype="float32", cache=False)
+    assert not embedder.summaries
+
+
+def test_what_the_storyworld_teaches(tokenizer):
+    book = storyworld.book(1000, tokens=15_000)
+    asked = supervision.of_story(book, tokenizer)
+    assert asked == supervision.of_story(book, tokenizer) and len(asked) > 30
+    questions = {question.id: question for question in book.questions}
+    at = {book.document[chunk].strip(): chunk for chunk in passages.cut(book, tokenizer)}
+    for one in asked:
+        question, units = questions[one.id], one.units["chunk"]
+        groups = [set(units.positives), set(units.hard), set(units.simple)]
+        assert sum(map(len, groups)) == len(set().union(*groups))
+        assert all(any(passages.holds(book, at[text], span) for span in question.evidence) for text in units.positives)
+        assert not any(passages.relevant(book, question, at[text]) for text in (*units.hard, *units.simple))
+    assert sum(bool(one.units["chunk"].hard) for one in asked) > 0.7 * len(asked)
+    assert any("node" in one.units for one in asked)
+
+
+def test_what_algorithm_1_teaches():
+    found = Silver("q1", {}, (3, 1), (1,), (3,), (0, 2))
+    none = Silver("q2", {}, (3, 1), (), (3, 1), (0, 2))
+    texts = ["a", "b", "c", "d"]
+    (one,) = supervision.of_silver({"q1": "Who?", "q2": "Why?"}, "book", "In short.", {"chunk": (texts, [found, none])})
+    assert one == Asked("q1", "book", "Who?", "In short.", {"chunk": Units(("b",), ("d",), ("a", "c"))})
+
+
+@pytest.mark.parametrize(
+    "wrong, said",
+    [
+        ({"questions": 0}, "at least 1 question"),
+        ({"beta": 2}, "beta=2"),
+        ({"temperature": 0}, "temperature=0"),
+        ({"hard": -1}, "below 0"),
+    ],
+)
+def test_recipes_that_cannot_be(wrong, said):
+    with pytest.raises(InputError, match=said):
+        Recipe(**wrong)
+
+
+def test_questions_that_cannot_be(base, tmp_path, tokenizer):
+    with pytest.raises(InputError, match="no questions"):
+        train([], tmp_path, base)
+    with pytest.raises(InputError, match="questions a-0: no units to find for a task that has a weight"):
+        prepare(ASKED, Batch((0,), (0, 0, 0)), Recipe(beta=0.0), tokenizer, 300, "en")
