@@ -69,18 +69,24 @@ def of_story(book: Book, tokenizer: PreTrainedTokenizerBase, seed: int = 0) -> l
     chunks = passages.cut(book, tokenizer)
     texts = [book.document[chunk].strip() for chunk in chunks]
     entities = nodes(book)
-    alike: dict[str, set[int]] = {}
-    for event in book.world.events:
-        spans = book.told.events[event.id]
-        held = {i for i, chunk in enumerate(chunks) if any(passages.holds(book, chunk, span) for span in spans)}
-        alike.setdefault(event.kind, set()).update(held)
+    held = {
+        event.id: {i for i, chunk in enumerate(chunks) if any(passages.holds(book, chunk, span) for span in spans)}
+        for event in book.world.events
+        if (spans := book.told.events[event.id])
+    }
     found = []
     for question in book.questions:
         right = evidence(book, question, chunks)
         if len(right) > MOST:
             continue
         apart = {i for i, chunk in enumerate(chunks) if not passages.relevant(book, question, chunk)}
-        same_kind = sorted(apart & alike.get(question.kind, set()))
+        told = {
+            event.kind
+            for event in book.world.events
+            if not set(question.evidence).isdisjoint(book.told.events[event.id])
+        }
+        alike = [held[event.id] for event in book.world.events if event.kind in told and event.id in held]
+        same_kind = sorted(apart & set().union(*alike))
         hard = chance.some(same_kind, min(HARD, len(same_kind)))
         simple = chance.some(sorted(apart - set(hard)), SIMPLE)
         units: dict[Task, Units] = {"chunk": _units(texts, right, hard, simple)}
