@@ -1,0 +1,42 @@
+"""Train MiA-Emb: python -m mindscape.mia --out build/mia_emb. The same call goes on after a kill.
+
+With `--blind` it trains SFT-Emb, which sees no summary. On several GPUs: accelerate launch -m mindscape.mia --out ...
+"""
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+
+from transformers import AutoTokenizer
+
+from mindscape.mia.emb_training import Recipe, train
+from mindscape.mia.embedding import Form
+from mindscape.mia.supervision import of_story
+from mindscape.reader import training_book
+from mindscape.training import Settings, command
+
+
+def main() -> None:
+    """Read the arguments, make the questions, train, and leave beside the adapter how it was made (`run.json`)."""
+    asked = command.arguments("mindscape.mia", "Train MiA-Emb, or SFT-Emb.", books=60)
+    command.fielded(asked, Form)
+    command.fielded(asked, Recipe, but=("form", "summaries", "shared"))
+    asked.add_argument("--blind", action="store_true", help="train and use without summaries: SFT-Emb")
+    asked.add_argument(
+        "--own", action="store_true", help="compare a question with its own negatives alone, as Eq. 14 does"
+    )
+    command.run(asked, _train)
+
+
+def _train(given: argparse.Namespace, base: str, seeds: range, settings: Settings) -> tuple[Path, dict]:
+    form = command.of(given, Form)
+    recipe = command.of(given, Recipe, form=form, summaries=not given.blind, shared=not given.own)
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    asked = [one for seed in seeds for one in of_story(training_book(seed), tokenizer)]
+    print(f"{len(asked):,} questions on {len(seeds)} novels; the log is {given.out}/log.jsonl", flush=True)
+    adapter = train(asked, given.out, base, recipe, settings, start=given.start or None)
+    return adapter, {"questions": len(asked), "recipe": asdict(recipe)}
+
+
+if __name__ == "__main__":
+    main()
