@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM, LlamaConfig
 from mindscape.corpora import storyworld
 from mindscape.errors import InputError
 from mindscape.mia import __main__ as command
-from mindscape.mia import contrastive, emb_training, embedding, supervision
+from mindscape.mia import contrastive, emb_training, embedding, evaluation, supervision
 from mindscape.mia.emb_training import Batch, Recipe, plan, prepare, train
 from mindscape.mia.embedding import Form
 from mindscape.mia.silver import Silver
@@ -314,6 +314,40 @@ def test_the_command(base, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", [*words, "--out", str(tmp_path / "no"), "--delta", "2"])
     with pytest.raises(SystemExit, match="error: delta=2.0"):
         command.main()
+
+
+def test_ranks_are_kept_and_found_again(base, tmp_path, tokenizer, monkeypatch):
+    adapter = train(ASKED, tmp_path / "run", base, Recipe(), SHORT)
+    path = tmp_path / "ranks.jsonl"
+    words = ["--base", str(base), "--books", "2", "--dtype", "float32", "--summaries", "gold,other"]
+    monkeypatch.setattr(sys, "argv", ["evaluation", *words, "--adapter", str(adapter), "--out", str(path)])
+    evaluation.main()
+    found = evaluation.kept(path, adapter)
+    assert {(row.summary, row.task) for row in found} == {(a, b) for a in ("gold", "other") for b in ("chunk", "node")}
+    books = [storyworld.book(seed, tokens=15_000) for seed in (1000, 1001)]
+    embedder = embedding.load(base, adapter, dtype="float32", cache=False)
+    one = next(row for row in found if row.book == "storyworld-1001" and (row.summary, row.task) == ("other", "chunk"))
+    question = next(question for question in books[1].questions if question.id == one.question)
+    chunks = passages.cut(books[1], tokenizer)
+    units = embedder.units([books[1].document[chunk].strip() for chunk in chunks])
+    (query,) = embedder.queries([question.question], books[0].summary)
+    assert list(one.ranked) == np.argsort(-(units @ query), kind="stable")[:10].tolist()
+    assert one.binding == question.needs_binding and list(one.right) == supervision.evidence(books[1], question, chunks)
+    with pytest.raises(InputError, match="holds ranks of adapter"):
+        evaluation.kept(path)
+    path.write_text(path.read_text() + "{}\n")
+    with pytest.raises(InputError, match="expected a line on whose ranks"):
+        evaluation.kept(path, adapter)
+
+
+def test_summaries_of_all_kinds():
+    books = [storyworld.book(seed, tokens=15_000) for seed in (1000, 1001)]
+    told = {kind: evaluation.summary(books, 0, kind) for kind in evaluation.KINDS}
+    assert told["none"] is None and told["other"] == books[1].summary
+    assert sorted(told["shuffled"].split()) == sorted(told["gold"].split()) and told["shuffled"] != told["gold"]
+    assert len(told["textrank"]) <= len(told["gold"]) and told["textrank"].split(".")[0] in books[0].document.text
+    with pytest.raises(InputError, match="summary='best'"):
+        evaluation.summary(books, 0, "best")
 
 
 @pytest.mark.parametrize(
