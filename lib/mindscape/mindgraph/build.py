@@ -1,0 +1,180 @@
+"""Build a graph: a model reads the text block by block and says what each changes (MindGraph, section 3.2 and D.1).
+
+One call a block, with the question, the graph so far and the block. What came back is in the journal before the next block
+is read, so a run that was killed goes on with the first block that is not there, and ends with the same graph. A reply that
+cannot be read changes nothing, is counted, and is not asked for again; a reply with one bad operation loses that one alone.
+
+Where the graph outgrows its room in the prompt, which the paper does not treat (its graphs have 45 nodes in the median, about
+200 at most, section 5.3), nodes are taken in turn from two lists: those that were touched last, which the next block is most
+likely to be about, and those with most edges, which hold the rest together (D.2 begins with them, too). A node that does not
+fit any more is passed over. Edges are shown between shown nodes; how many nodes are not shown is said.
+
+Taught in notebook 30_mindgraph_build. Nothing here splits the text (`mindscape.text` does) or answers the question.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from mindscape.errors import InputError
+from mindscape.llm import LLM
+from mindscape.llm.schema import parse
+from mindscape.mindgraph.graph import Graph, apply, check_place
+from mindscape.mindgraph.journal import Entry, append, opened, rebuild
+from mindscape.roles.edits import EDITS, graph_state
+from mindscape.store import digest
+from mindscape.text import Chunk, Document
+
+TOKENS = 1024  # of a reply, at most
+LEFT_OUT = {"en": "({n} more nodes are not shown)", "zh": "（另有{n}个节点未列出）"}
+
+
+def build(
+    document: Document,
+    question: str,
+    llm: LLM,
+    path: str | Path,
+    *,
+    blocks: Sequence[Chunk],
+    budget: int | None = None,
+    tokens: int = TOKENS,
+) -> Graph:
+    """The graph that a model builds of a document with a question in mind; `path` is the journal, begun or gone on with.
+
+    `blocks` are the document's chunks in order, say of `split_sentences(document, tokenizer, 8192)`, the paper's size.
+    `budget` bounds the tokens of the graph in the prompt, `tokens` those of a reply; without a budget the graph has what the
+    model's window leaves, and all of it is shown where the model does not tell its window.
+
+    Raises InputError for blocks that are not the document's, a blank question, a block that leaves no room for a graph, and a
+    journal of another run (text, blocks, question, model, prompt, budget, tokens); LLMError if the model fails, after which
+    the same call goes on where it was.
+
+    >>> build(play, "Who sent the letter?", llm.load("openai:gpt-4o"), "build/hamlet.jsonl", blocks=blocks)  # doctest: +SKIP
+    """
+    _check(document, question, blocks, budget, tokens)
+    about = {"document": document.id, "text": digest(document.text, document.language), "question": question}
+    about |= {"blocks": digest([[block.start, block.end] for block in blocks]), "llm": llm.fingerprint}
+    about |= {"prompt": digest(EDITS.prompts.get(document.language)), "budget": budget, "tokens": tokens}
+
+    def asked(block: Chunk, state: str) -> list[dict[str, str]]:
+        slots = {"question": question, "graph_state": state, "block_text": document[block].strip()}
+        slots |= {"block_idx": str(block.index + 1), "total_blocks": str(len(blocks))}
+        return [{"role": "user", "content": EDITS.prompt(document.language, **slots)}]
+
+    def fits(block: Chunk, state: str) -> bool:
+        if budget is not None and llm.count_tokens(state) > budget:
+            return False
+        return llm.context is None or llm.count_tokens(asked(block, state)) + tokens <= llm.context
+
+    for block in blocks:  # before anything is paid for
+        if not fits(block, _rendered(Graph(document.id), set(), 9999, document.language)):
+            window = f"the model's window is {llm.context}, budget={budget}, tokens={tokens}"
+            raise InputError(
+                f"block {block.index} leaves no room for a graph: {window}: expected shorter blocks or more room"
+            )
+    journal = opened(path, about)
+    if len(journal.entries) > len(blocks):
+        raise InputError(f"{path} is on {len(journal.entries)} blocks: expected at most {len(blocks)}")
+    for edit in (edit for entry in journal.entries for edit in entry.edits if edit.span):
+        check_place(f"{path}, block {edit.block}", edit.span, edit.src, document)  # those since deleted, too
+    graph = rebuild(journal)
+    for block in blocks[len(journal.entries) :]:
+        state, shown = shown_state(graph, lambda text, block=block: fits(block, text), document.language)
+        reply = llm.chat(asked(block, state), schema=EDITS.form, max_new_tokens=tokens)
+        operations, invalid = read_operations(reply.text)
+        edits = []
+        for operation in operations:
+            graph, edit = apply(graph, operation, document, block)
+            edits.append(edit)
+        append(path, Entry(block.index, reply.text, tuple(edits), invalid, shown, reply.finish))
+    return graph
+
+
+def read_operations(reply: str) -> tuple[list[Any], str]:
+    """The operations in a reply, as JSON has them and not looked at, and why there are none to be read, if so.
+
+    >>> read_operations('{"operations": [{"op": "delete_node", "id": "ivo"}]}'), read_operations("[]")[1]
+    (([{'op': 'delete_node', 'id': 'ivo'}], ''), 'expected {"operations": [...]}')
+    """
+    try:
+        value, _ = parse(reply)
+    except ValueError as error:
+        return [], str(error)
+    operations = value.get("operations") if isinstance(value, dict) else None
+    return (operations, "") if isinstance(operations, list) else ([], 'expected {"operations": [...]}')
+
+
+def shown_state(graph: Graph, fits: Callable[[str], bool], language: str = "en") -> tuple[str, int]:
+    """What a prompt shows of a graph, and how many nodes of it: all, or by the module's rule as many as `fits`.
+
+    Nodes and edges stand in the order of their making, whichever were chosen. Time: a call of `fits` a node.
+
+    >>> from mindscape.mindgraph.graph import Node
+    >>> nodes = {name: Node(name, "entity", name, name, 0, 3, i, i) for i, name in enumerate(["Ann", "Ivo", "Tom"])}
+    >>> print(shown_state(Graph("note", nodes), lambda text: len(text) < 120)[0])
+    {"nodes": [
+    {"id": "Tom", "type": "entity", "content": "Tom"}
+    ], "edges": []}
+    (2 more nodes are not shown)
+    """
+    whole = _rendered(graph, set(graph.nodes), 0, language)
+    if fits(whole):
+        return whole, len(graph.nodes)
+    kept: set[str] = set()
+    for name in ranked(graph):
+        if fits(_rendered(graph, kept | {name}, len(graph.nodes) - len(kept) - 1, language)):
+            kept.add(name)
+    return _rendered(graph, kept, len(graph.nodes) - len(kept), language), len(kept)
+
+
+def ranked(graph: Graph) -> list[str]:
+    """The ids of a graph as they are taken into a prompt: in turn the one touched last and the one with most edges.
+
+    A node is touched by the block that added or edited it or tied an edge to it. Of nodes touched by one block the younger
+    comes first, of those with equally many edges the one touched later.
+
+    >>> from mindscape.mindgraph.graph import Edge, Node
+    >>> nodes = {name: Node(name, "entity", name, name, 0, 1, i, i) for i, name in enumerate("abcd")}
+    >>> edges = {("a", end, "knows"): Edge("a", end, "knows", "x", 0, 1, 1) for end in "bc"}
+    >>> ranked(Graph("note", nodes, edges))
+    ['d', 'a', 'c', 'b']
+    """
+    touched = {name: node.touched for name, node in graph.nodes.items()}
+    degree: Counter[str] = Counter()
+    for edge in graph.edges.values():
+        for end in {edge.source, edge.target}:
+            degree[end] += 1
+            touched[end] = max(touched[end], edge.chunk)
+    youngest = list(graph.nodes)[::-1]
+    recent = sorted(youngest, key=lambda name: -touched[name])
+    linked = sorted(recent, key=lambda name: -degree[name])
+    return list(dict.fromkeys(chain.from_iterable(zip(recent, linked, strict=True))))
+
+
+def _rendered(graph: Graph, kept: set[str], left_out: int, language: str) -> str:
+    nodes = [{"id": it.id, "type": it.type, "content": it.content} for it in graph.nodes.values() if it.id in kept]
+    edges = [
+        {"source": it.source, "target": it.target, "relation": it.relation}
+        for it in graph.edges.values()
+        if it.source in kept and it.target in kept
+    ]
+    state = graph_state(nodes, edges)
+    return f"{state}\n{LEFT_OUT[language].format(n=left_out)}" if left_out else state
+
+
+def _check(document: Document, question: str, blocks: Sequence[Chunk], budget: int | None, tokens: int) -> None:
+    if document.language not in LEFT_OUT:
+        raise InputError(f"{document.id} is in {document.language!r}: expected one of {', '.join(LEFT_OUT)}")
+    if not question.strip():
+        raise InputError("the question is blank: expected what the graph is to answer")
+    if not blocks:
+        raise InputError(f"{document.id} has no blocks to build a graph from")
+    for i, block in enumerate(blocks):
+        document[block]  # raises where it is not of this document
+        if block.index != i or (i and block.start < blocks[i - 1].start):
+            raise InputError(f"block {i} has index {block.index} and starts at {block.start}: expected blocks in order")
+    for name, value in (("budget", budget), ("tokens", tokens)):
+        if value is not None and value < 1:
+            raise InputError(f"{name}={value}: expected at least 1")

@@ -1,0 +1,209 @@
+"""Every edit of a graph, applied or rejected, in a file that is only appended to; any earlier graph can be had from it.
+
+The first line says what run it is, then comes a line a block: the model's reply as it was, and the edits that were made of
+it, each with its place or with the reason for which it was rejected. A line is written at once, so what a kill leaves is
+whole lines and at most a part of one, which does not count. Of the paper's G_t (MindGraph, section 3.2) t counts blocks;
+`rebuild` also stops after any number of edits. Taught in notebook 30_mindgraph_build.
+
+It does not undo: a graph that went wrong is rebuilt up to the edit before. Two processes must not write to one file; where
+they did, the file is refused.
+"""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mindscape.errors import InputError, MindscapeError
+from mindscape.mindgraph.graph import REASONS, Edit, Graph, replay
+from mindscape.store import whole_lines
+from mindscape.text import Span
+
+FORMAT = "mindscape graph journal 1"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What became of a block: the reply and its edits; `invalid` says why the reply could not be read, or is empty.
+
+    `shown` counts the nodes of the graph that the model was shown; `finish` is "length" for a reply that was cut off.
+    """
+
+    block: int
+    reply: str
+    edits: tuple[Edit, ...]
+    invalid: str = ""
+    shown: int = 0
+    finish: str = "stop"
+
+
+@dataclass(frozen=True)
+class Journal:
+    """What a file holds: `about` the run (its `document` is the document's id), and an entry a block, from block 0 on."""
+
+    about: Mapping[str, Any]
+    entries: tuple[Entry, ...] = ()
+
+
+def read(path: str | Path) -> Journal:
+    """The journal in a file, without a last line that is not finished; the file is left as it is.
+
+    Raises InputError, with the line's number, for a file that is not a journal.
+
+    >>> read("build/hamlet.jsonl").about["question"]                                            # doctest: +SKIP
+    'Who sent the letter?'
+    """
+    path = Path(path)
+    try:
+        lines = path.read_bytes().split(b"\n")[:-1]
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}: expected a journal") from error
+    rows = []
+    for i, line in enumerate(lines):
+        try:
+            row = json.loads(line)
+            rows.append(_about(row) if i == 0 else _entry(row, i - 1))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            what = "a line on the run" if i == 0 else f"what became of block {i - 1}"
+            raise InputError(f"{path}, line {i + 1}: expected {what}: {error!r:.200}") from error
+    if not rows:
+        raise InputError(f"{path} is empty: expected a journal")
+    return Journal(rows[0], tuple(rows[1:]))
+
+
+def opened(path: str | Path, about: Mapping[str, Any]) -> Journal:
+    """The journal of a run, to go on with; begun where there is none yet. A line that is not finished is cut off.
+
+    Raises InputError for a journal of another run, and says in what it differs.
+
+    >>> opened("build/hamlet.jsonl", {"document": "hamlet", "question": "Who sent the letter?"})    # doctest: +SKIP
+    """
+    path, about = Path(path), {"format": FORMAT} | dict(about)
+    try:
+        held = path.read_bytes() if path.exists() else b""
+        if b"\n" not in held and _line(about).startswith(held):  # nothing yet, or a first line that was being written
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(b"")
+            _write(path, about)
+        journal = read(path)
+        for key in about | journal.about:
+            if journal.about.get(key) != about.get(key):
+                told = f"{key} is {journal.about.get(key)!r:.80}"
+                raise InputError(
+                    f"{path} holds another run: {told}, expected {about.get(key)!r:.80}; name another file"
+                )
+        whole_lines(path)  # cuts off what follows the last one, now that the file is known to be ours
+    except OSError as error:
+        raise InputError(
+            f"cannot write the journal {path}: {error.strerror}: expected a file of this kit, or none"
+        ) from error
+    return journal
+
+
+def append(path: str | Path, entry: Entry) -> None:
+    """Add a block's line and see it on the disk. Raises MindscapeError where that fails; a part of a line does no harm.
+
+    >>> append("build/hamlet.jsonl", Entry(0, '{"operations": []}', ()))                        # doctest: +SKIP
+    """
+    edits = [
+        {
+            "operation": dict(edit.operation),
+            "reason": edit.reason,
+            "detail": edit.detail,
+            "span": [edit.span.start, edit.span.end] if edit.span else None,
+            "src": edit.src,
+        }
+        for edit in entry.edits
+    ]
+    row = {"block": entry.block, "reply": entry.reply, "invalid": entry.invalid, "shown": entry.shown}
+    _write(Path(path), row | {"finish": entry.finish, "edits": edits})
+
+
+def rebuild(journal: Journal, *, blocks: int | None = None, edits: int | None = None) -> Graph:
+    """The graph after so many blocks (the paper's G_t), or after so many edits, rejected ones counted; else the last one.
+
+    Raises InputError for a number that the journal does not reach, and where its edits do not fit together.
+
+    >>> add = {"op": "add_node", "id": "ivo", "type": "entity", "content": "Ivo", "src": "Ivo"}
+    >>> first = Entry(0, "...", (Edit(add, 0, span=Span(0, 3), src="Ivo"), Edit({"raw": "7"}, 0, "malformed")))
+    >>> then = Entry(1, "...", (Edit({"op": "delete_node", "id": "ivo"}, 1),))
+    >>> journal = Journal({"document": "note"}, (first, then))
+    >>> [len(rebuild(journal, edits=t).nodes) for t in range(4)], len(rebuild(journal, blocks=1).nodes)
+    ([0, 1, 1, 0], 1)
+    """
+    if blocks is not None and edits is not None:
+        raise InputError("blocks and edits are both given: expected one of them")
+    if blocks is not None and not 0 <= blocks <= len(journal.entries):
+        raise InputError(f"blocks={blocks}: expected 0 to {len(journal.entries)}")
+    made = [edit for entry in journal.entries[:blocks] for edit in entry.edits]
+    if edits is not None and not 0 <= edits <= len(made):
+        raise InputError(f"edits={edits}: expected 0 to {len(made)}")
+    graph = Graph(journal.about["document"])
+    for edit in made[:edits]:
+        graph = replay(graph, edit)
+    return graph
+
+
+def counts(journal: Journal) -> dict[str, int]:
+    """What became of a run's blocks and edits.
+
+    `blocks` that were asked on, replies `unreadable` and `cut off`; edits `applied`, of those `quoted` with a quote and
+    `verbatim` with one that is the text's to the letter; edits `rejected`, and how many for each reason.
+
+    >>> counts(Journal({"document": "note"}, (Entry(0, "Well", (), "not JSON"),)))["unreadable"]
+    1
+    """
+    edits = [edit for entry in journal.entries for edit in entry.edits]
+    reasons = Counter(edit.reason for edit in edits if edit.reason)
+    return {
+        "blocks": len(journal.entries),
+        "unreadable": sum(bool(entry.invalid) for entry in journal.entries),
+        "cut off": sum(entry.finish == "length" for entry in journal.entries),
+        "applied": len(edits) - reasons.total(),
+        "quoted": sum(edit.span is not None for edit in edits),
+        "verbatim": sum(edit.span is not None and edit.operation["src"] == edit.src for edit in edits),
+        "rejected": reasons.total(),
+        **{reason: reasons[reason] for reason in REASONS},
+    }
+
+
+def _write(path: Path, row: Mapping[str, Any]) -> None:
+    try:
+        with path.open("ab") as file:
+            file.write(_line(row))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise MindscapeError(
+            f"cannot write the journal {path}: {error.strerror}; the blocks before are in it"
+        ) from error
+
+
+def _line(row: Mapping[str, Any]) -> bytes:
+    # Half of a surrogate pair, which a model can write in JSON, goes back into the escape that it came from.
+    return (json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
+
+
+def _about(row: Mapping[str, Any]) -> dict[str, Any]:
+    if row["format"] != FORMAT or not isinstance(row["document"], str):
+        raise ValueError(f"the format is {row['format']!r:.60}: expected {FORMAT!r}, and a document's id")
+    return dict(row)
+
+
+def _entry(row: Mapping[str, Any], block: int) -> Entry:
+    if row["block"] != block:
+        raise ValueError(f"it is on block {row['block']!r}")
+    edits = tuple(_edit(edit, block) for edit in row["edits"])
+    return Entry(block, row["reply"], edits, row["invalid"], row["shown"], row["finish"])
+
+
+def _edit(row: Mapping[str, Any], block: int) -> Edit:
+    if row["reason"] and row["reason"] not in REASONS:
+        raise ValueError(f"the reason is {row['reason']!r:.60}")
+    span = Span(*row["span"]) if row["span"] else None
+    if span and not (type(span.start) is type(span.end) is int):
+        raise ValueError(f"the span is {row['span']!r:.60}: expected two integers")
+    return Edit(dict(row["operation"]), block, row["reason"], row["detail"], span, row["src"])

@@ -1,0 +1,745 @@
+"""Concept graphs: edits and their reasons, the journal, a build that was killed, what a prompt shows, exports."""
+
+import errno
+import json
+import os
+import re
+import signal
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import get_args
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mindscape.errors import InputError, MindscapeError
+from mindscape.llm.base import Reply, estimated_tokens
+from mindscape.mindgraph import journal as journals
+from mindscape.mindgraph.build import LEFT_OUT, build, ranked, read_operations, shown_state
+from mindscape.mindgraph.export import as_graphml, as_html, layout
+from mindscape.mindgraph.graph import (
+    FIELDS,
+    REASONS,
+    TYPES,
+    Edge,
+    Edit,
+    Graph,
+    Node,
+    apply,
+    around,
+    as_json,
+    content_hash,
+    from_json,
+    judge,
+    replay,
+    verify,
+)
+from mindscape.mindgraph.journal import Entry, Journal, append, counts, opened, read, rebuild
+from mindscape.roles.edits import EMPTY, Edits, Operation
+from mindscape.text import Chunk, Document, Span
+
+TEXT = (
+    "Ivo the miller sold a brass lamp to Ann.\nHe had “no oil” for it — not a drop.\n"
+    "Ann keeps the lamp at number 12. Tom swore that Ivo stole it.\n"
+    "The clerk found the bill; Ivo had paid 300 crowns. Tom had lied.\n"
+)
+DOCUMENT = Document("note", TEXT)
+CUTS = [0, *(found.end() for found in re.finditer("\n", TEXT) if found.end() != 41)]
+BLOCKS = [Chunk("note", i, start, end) for i, (start, end) in enumerate(zip(CUTS, CUTS[1:], strict=False))]
+
+
+def node(name="ivo", kind="entity", content="Ivo", src="Ivo", **more):
+    return {"op": "add_node", "id": name, "type": kind, "content": content, "src": src, **more}
+
+
+def edge(source="ivo", target="ann", relation="sold_to", src="to Ann"):
+    return {"op": "add_edge", "source": source, "target": target, "relation": relation, "src": src}
+
+
+def done(operations, block=BLOCKS[0], graph=None):
+    """The graph after operations, and the reasons, empty for those applied."""
+    graph, reasons = graph or Graph("note"), []
+    for operation in operations:
+        graph, edit = apply(graph, operation, DOCUMENT, block)
+        reasons.append(edit.reason)
+    return graph, reasons
+
+
+# ---------------------------------------------------------------- edits
+
+names = st.sampled_from(["ivo", "ann", "lamp", "安", " "])
+quotes = st.one_of(
+    st.sampled_from(["Ivo", "lamp", "300 crowns", '"no  oil" for it - not', "IVO THE MILLER", "nobody said this", ""]),
+    st.tuples(st.integers(0, len(TEXT)), st.integers(0, 30)).map(lambda at: TEXT[at[0] : at[0] + at[1]]),
+)
+contents = st.sampled_from(["a miller", "", "</script>", "灯"])
+operations = st.one_of(
+    st.builds(lambda i, t, c, s: node(i, t, c, s), names, st.sampled_from([*TYPES, "person"]), contents, quotes),
+    st.builds(lambda i, c, s: node(i, "entity", c or "x", s or "lamp"), names, contents, quotes),
+    st.builds(edge, names, names, st.sampled_from(["knows", "因为", ""]), quotes),
+    st.builds(lambda i, c: {"op": "edit_node", "id": i, "content": c}, names, contents),
+    st.builds(lambda i: {"op": "delete_node", "id": i}, names),
+    st.sampled_from([7, None, [], {}, {"op": []}, {"op": "merge"}, {"op": "edit_node", "id": 5, "content": "x"}]),
+)
+replies = st.lists(st.lists(operations, max_size=12), max_size=len(BLOCKS))
+
+
+@settings(max_examples=60, deadline=None)
+@given(replies)
+def test_every_step_is_rebuilt_and_every_place_is_the_text_s(batches):
+    graph, graphs, entries = Graph("note"), [Graph("note")], []
+    for block, batch in zip(BLOCKS, batches, strict=False):
+        edits = []
+        for operation in batch:
+            before = graph
+            graph, edit = apply(graph, operation, DOCUMENT, block)
+            assert edit.reason in ("", *REASONS) and bool(edit.reason) == (graph is before)
+            if edit.span:
+                assert block.start <= edit.span.start < edit.span.end <= block.end
+                assert DOCUMENT[edit.span] == edit.src
+            verify(graph, DOCUMENT)
+            graphs.append(graph)
+            edits.append(edit)
+        entries.append(Entry(block.index, json.dumps(batch), tuple(edits)))
+    kept = Journal({"document": "note"}, tuple(entries))
+    for t, then in enumerate(graphs):
+        again = rebuild(kept, edits=t)
+        assert again == then and as_json(again) == as_json(then) and content_hash(again) == content_hash(then)
+    assert rebuild(kept) == graph == from_json(as_json(graph), DOCUMENT)
+    for t in range(len(entries) + 1):
+        assert rebuild(kept, blocks=t) == graphs[sum(len(entry.edits) for entry in entries[:t])]
+    told = counts(kept)
+    assert told["applied"] + told["rejected"] == len(graphs) - 1 == told["applied"] + sum(told[it] for it in REASONS)
+    assert told["verbatim"] <= told["quoted"] <= told["applied"]
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(replies, st.data())
+def test_a_file_keeps_all_of_it(tmp_path, batches, data):
+    path = tmp_path / "journal.jsonl"
+    path.unlink(missing_ok=True)
+    opened(path, {"document": "note"})
+    graph = Graph("note")
+    for block, batch in zip(BLOCKS, batches, strict=False):
+        edits = []
+        for operation in batch:
+            graph, edit = apply(graph, operation, DOCUMENT, block)
+            edits.append(edit)
+        text = data.draw(st.text(st.characters(), max_size=5))  # with halves of surrogate pairs
+        entry = Entry(block.index, text, tuple(edits), invalid=text, shown=block.index)
+        append(path, entry)
+        assert read(path).entries[-1] == entry
+    assert rebuild(read(path)) == rebuild(opened(path, {"document": "note"})) == graph
+
+
+def test_each_reason():
+    graph, reasons = done([node(), node("ann", content="Ann", src="Ann"), edge()])
+    assert reasons == ["", "", ""]
+    for operation, reason in [
+        (7, "malformed"),
+        ({"op": "merge", "id": "ivo"}, "malformed"),
+        ({"op": "add_node", "id": "tom"}, "malformed"),
+        ({"op": "delete_node", "id": 3}, "malformed"),
+        (node("\ud800"), "malformed"),
+        (node(" "), "empty field"),
+        (node("tom", src=" "), "empty field"),
+        (edge(relation=""), "empty field"),
+        (node("tom", "person"), "bad type"),
+        (node("ivo"), "duplicate id"),
+        ({"op": "edit_node", "id": "tom", "content": "x"}, "unknown id"),
+        ({"op": "delete_node", "id": "tom"}, "unknown id"),
+        (edge(target="tom"), "dangling edge"),
+        (edge(source="tom"), "dangling edge"),
+        (edge(), "duplicate edge"),
+        (node("tom", src="Tom swore"), "quote not in the block"),  # it stands in the next one
+    ]:
+        after, edit = apply(graph, operation, DOCUMENT, BLOCKS[0])
+        assert (edit.reason, bool(edit.detail)) == (reason, True), operation
+        assert after is graph
+    assert apply(graph, edge(relation="knows"), DOCUMENT, BLOCKS[0])[1].reason == ""
+
+
+@pytest.mark.parametrize(
+    "quote, found",
+    [
+        ("Ivo the miller", "Ivo the miller"),
+        ("ivo  THE\nmiller", "Ivo the miller"),
+        ('He had "no oil" for it -- not a drop', "He had “no oil” for it — not a drop"),
+        ("ann. he HAD", "Ann.\nHe had"),
+        ("Ivo the miller sold a brass lamb to Ann", None),  # similar, and another thing
+        ("Ivo the miller sold 2 brass lamps to Ann", None),
+        ("\u200b", None),
+    ],
+)
+def test_a_quote_may_differ_in_signs_and_not_in_letters(quote, found):
+    edit = judge(Graph("note"), node(src=quote), DOCUMENT, BLOCKS[0])
+    assert (edit.src or None) == found == (DOCUMENT[edit.span] if edit.span else None)
+
+
+def test_deleting_a_node_takes_its_edges_and_frees_its_id():
+    graph, _ = done(
+        [node(), node("ann", src="Ann"), node("lamp", src="lamp"), edge(), edge("ann", "lamp"), edge("lamp", "ivo")]
+    )
+    graph, _ = done([{"op": "delete_node", "id": "ivo"}], graph=graph)
+    assert list(graph.nodes) == ["ann", "lamp"] and list(graph.edges) == [("ann", "lamp", "sold_to")]
+    graph, reasons = done([node(), edge("ivo", "ivo", "knows", "Ivo")], BLOCKS[1], graph)
+    assert reasons == ["", ""] and graph.nodes["ivo"].chunk == 1
+
+
+def test_an_edit_changes_what_is_said_and_keeps_the_place():
+    graph, _ = done([node()])
+    graph, _ = done([{"op": "edit_node", "id": "ivo", "content": "Ivo, who paid"}], BLOCKS[2], graph)
+    ivo = graph.nodes["ivo"]
+    assert (ivo.content, ivo.chunk, ivo.touched, DOCUMENT[ivo]) == ("Ivo, who paid", 0, 2, "Ivo")
+
+
+def test_the_hash_is_of_what_is_held_not_of_its_order():
+    one, _ = done([node(), node("ann", src="Ann"), edge()])
+    other, _ = done([node("ann", src="Ann"), node(), edge()])
+    assert one == other and content_hash(one) == content_hash(other)
+    for operation in (node("tom"), edge(relation="knows"), {"op": "edit_node", "id": "ivo", "content": "x"}):
+        assert content_hash(done([operation], graph=one)[0]) != content_hash(one)
+
+
+def test_the_operations_are_those_of_the_role():
+    """What the form that a model is held to allows, the graph knows, and the other way round."""
+    forms = get_args(get_args(Operation)[0])
+    assert [{get_args(form.model_fields["op"].annotation)[0], *form.model_fields} for form in forms] == [
+        {op, "op", *fields} for op, fields in FIELDS.items()
+    ]
+    assert FIELDS["add_node"] == ("id", "type", "content", "src") and FIELDS["delete_node"] == ("id",)
+    assert TYPES == ("entity", "event", "claim", "concept", "stat")
+    made = Edits.model_validate({"operations": [node(note="more than asked for")]}).operations[0]
+    assert apply(Graph("note"), made, DOCUMENT, BLOCKS[0]) == apply(Graph("note"), node(), DOCUMENT, BLOCKS[0])
+
+
+def test_chinese():
+    document = Document("zh", "安娜把灯卖给了伊沃。伊沃付了三百元。", "zh")
+    graph, edit = apply(
+        Graph("zh"), node("安娜", content="卖灯的人", src="安娜把灯卖给了伊沃,"), document, Chunk("zh", 0, 0, 10)
+    )
+    assert edit.src.startswith("安娜把灯卖给了伊沃") and from_json(as_json(graph), document) == graph
+
+
+def test_a_window_around_a_place():
+    document = Document("long", "abc " * 1000)
+    for start, end in ((0, 4), (2000, 2100), (3990, 4000), (100, 3000), (0, 4000)):
+        seen = around(document, Span(start, end))
+        assert seen.start <= start and end <= seen.end and seen.end - seen.start == max(1000, end - start)
+    assert around(DOCUMENT, Span(3, 5)) == Span(0, len(TEXT))
+    with pytest.raises(InputError, match="no place"):
+        around(DOCUMENT, Span(3, 5000))
+
+
+# ---------------------------------------------------------------- the journal
+
+
+def test_a_stored_graph_is_looked_at(tmp_path):
+    graph, _ = done([node(), node("ann", src="Ann"), edge()])
+    stored = json.loads(as_json(graph))
+
+    def changed(change):
+        row = json.loads(json.dumps(stored))
+        change(row)
+        return json.dumps(row)
+
+    for change, told in [
+        (lambda row: row["nodes"][0].update(start=1), "the text at 1:3 is 'vo', expected 'Ivo'"),
+        (lambda row: row["nodes"][0].update(src="Tom"), "expected 'Tom'"),
+        (lambda row: row["nodes"][0].update(end=9999), "no place 0:9999"),
+        (lambda row: row["nodes"][0].update(start="0"), "valid integer"),
+        (lambda row: row["nodes"][0].update(type="person"), "expected one of entity"),
+        (lambda row: row["nodes"].pop(), "no node 'ann'"),
+        (lambda row: row["nodes"].append(row["nodes"][0]), "twice"),
+        (lambda row: row["edges"][0].pop("relation"), "edges.0.relation: Field required"),
+        (lambda row: row.update(document="other"), "expected one of 'note'"),
+        (lambda row: row.clear(), "document: Field required"),
+    ]:
+        with pytest.raises(InputError, match=re.escape(told)):
+            from_json(changed(change), DOCUMENT)
+    with pytest.raises(InputError, match="not a stored graph"):
+        from_json("{", DOCUMENT)
+    with pytest.raises(InputError, match="of document 'note'"):
+        judge(graph, node(), replace(DOCUMENT, id="other"), BLOCKS[0])
+    with pytest.raises(InputError, match="filed under another name"):
+        verify(Graph("note", graph.nodes, {("ivo", "ann", "knows"): graph.edges["ivo", "ann", "sold_to"]}), DOCUMENT)
+
+
+def test_edits_that_do_not_fit_together():
+    with pytest.raises(InputError, match="there is no node 'ivo'"):
+        replay(Graph("note"), Edit({"op": "delete_node", "id": "ivo"}, 0))
+    with pytest.raises(InputError, match="a quote without a place"):
+        replay(Graph("note"), Edit(node(), 0))
+    with pytest.raises(InputError, match="expected an object"):
+        replay(Graph("note"), Edit({"raw": "7"}, 0))
+    kept = Journal({"document": "note"}, (Entry(0, "", (Edit({"raw": "7"}, 0, "malformed"),)),))
+    for wrong in ({"blocks": 2}, {"edits": 2}, {"blocks": -1}, {"edits": -1}, {"blocks": 0, "edits": 0}):
+        with pytest.raises(InputError, match="expected"):
+            rebuild(kept, **wrong)
+
+
+# ---------------------------------------------------------------- building
+
+REPLIES = [
+    {
+        "operations": [
+            node(),
+            node("ann", content="Ann", src="Ann"),
+            node("lamp", content="灯", src="brass lamp"),
+            edge(),
+        ]
+    },
+    {"operations": [node("oath", "claim", "Ivo stole it", "Ivo stole it"), edge("oath", "ivo", "about", "that Ivo")]},
+    {"operations": [*[{"op": "delete_node", "id": "oath"}] * 2, node("sum", "stat", "300", "300")]},
+]
+
+
+class Model:
+    """Says what it is told to, in turn, and dies at the call that it is told to. A token is three bytes."""
+
+    fingerprint = "first"
+
+    def __init__(self, replies=REPLIES, dies=99, context=None):
+        self.replies = [
+            json.dumps(reply, ensure_ascii=False) if isinstance(reply, dict) else reply for reply in replies
+        ]
+        self.calls, self.dies, self.context, self.prompts = 0, dies, context, []
+
+    def count_tokens(self, prompt):
+        return estimated_tokens(prompt)
+
+    def chat(self, messages, schema, max_new_tokens):
+        self.calls += 1
+        if self.calls == self.dies:
+            raise KeyboardInterrupt
+        (message,) = messages
+        self.prompts.append(message["content"])
+        block = int(re.search(r"Block (\d+) of \d+:\n", message["content"])[1]) - 1
+        return Reply(self.replies[block])
+
+
+def built(model, path, **options):
+    return build(DOCUMENT, "Who lied?", model, path, **{"blocks": BLOCKS, **options})
+
+
+def test_a_build_by_hand(tmp_path):
+    model = Model()
+    graph = built(model, tmp_path / "a.jsonl")
+    assert list(graph.nodes) == ["ivo", "ann", "lamp", "sum"] and list(graph.edges) == [("ivo", "ann", "sold_to")]
+    assert {name: (it.src, it.chunk) for name, it in graph.nodes.items()} == {
+        "ivo": ("Ivo", 0), "ann": ("Ann", 0), "lamp": ("brass lamp", 0), "sum": ("300", 2),
+    }  # fmt: skip
+    assert model.calls == len(BLOCKS)
+    assert f"Graph so far:\n{EMPTY}\n" in model.prompts[0] and "Question: Who lied?" in model.prompts[0]
+    assert '{"id": "oath", "type": "claim", "content": "Ivo stole it"}' in model.prompts[2]
+    for block, prompt in zip(BLOCKS, model.prompts, strict=True):
+        assert prompt.endswith(DOCUMENT[block].strip())
+    kept = read(tmp_path / "a.jsonl")
+    assert "oath" in rebuild(kept, blocks=2).nodes and rebuild(kept, blocks=3) == graph
+    told = counts(kept)
+    assert (told["applied"], told["rejected"], told["unknown id"], told["quoted"], told["verbatim"]) == (8, 1, 1, 7, 7)
+    assert [entry.shown for entry in kept.entries] == [0, 3, 4]
+
+
+def test_killed_at_any_byte_it_goes_on_and_asks_nothing_twice(tmp_path):
+    path = tmp_path / "whole.jsonl"
+    graph = built(Model(), path)
+    whole = path.read_bytes()
+    ends = [i + 1 for i, byte in enumerate(whole) if byte == ord("\n")]
+    near = {end + step for end in ends for step in (-1, 0, 1)}
+    for at in sorted({0, 1, *range(0, len(whole), 61), *near} & set(range(len(whole) + 1))):
+        path.write_bytes(whole[:at])
+        model = Model()
+        assert built(model, path) == graph
+        assert path.read_bytes() == whole
+        assert model.calls == len(BLOCKS) - sum(end <= at for end in ends[1:])
+
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def killed(path, change):
+    """Build in a process of its own that `change` has made deadly."""
+    child = os.fork()
+    if child == 0:
+        try:
+            model = Model()
+            change(model)
+            built(model, path)
+        finally:
+            os._exit(1)  # whatever happens, it must not come back to pytest
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+
+
+def test_killed_by_the_system_it_goes_on(tmp_path):
+    """Without a word: in the second call, then in the middle of writing what the second call gave."""
+    graph, path = built(Model(), tmp_path / "whole.jsonl"), tmp_path / "killed.jsonl"
+
+    def in_the_call(model):
+        ask = model.chat
+        model.chat = lambda *rest, **more: die() if model.calls else ask(*rest, **more)
+
+    def in_the_line(model):
+        line = journals._line
+        journals._line, journals.os.fsync = lambda row: line(row)[:-9], die
+
+    for change in (in_the_call, in_the_line):
+        killed(path, change)
+        assert len(read(path).entries) == 1
+    assert not path.read_bytes().endswith(b"\n")
+    model = Model()
+    assert built(model, path) == graph and model.calls == len(BLOCKS) - 1
+    assert path.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+
+
+def test_a_full_disk_is_said_and_gone_on_from(tmp_path, monkeypatch):
+    graph, path = built(Model(), tmp_path / "whole.jsonl"), tmp_path / "full.jsonl"
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(KeyboardInterrupt):
+        built(Model(dies=2), path)
+    monkeypatch.setattr(journals.os, "fsync", full)
+    with pytest.raises(MindscapeError, match="No space left on device; the blocks before are in it"):
+        built(Model(), path)
+    monkeypatch.undo()
+    assert built(Model(), path) == graph and path.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+
+
+def test_a_call_that_fails_is_the_only_one_that_is_made_again(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        built(Model(dies=2), tmp_path / "a.jsonl")
+    model = Model()
+    built(model, tmp_path / "a.jsonl")
+    assert model.calls == len(BLOCKS) - 1
+    built(model, tmp_path / "a.jsonl")
+    assert model.calls == len(BLOCKS) - 1
+
+
+@pytest.mark.parametrize(
+    "reply", ["I cannot.", "", "[]", '{"operations": 7}', '{"operations": [{"op": "add_no', "[" * 5000]
+)
+def test_a_reply_that_cannot_be_read_changes_nothing_and_is_counted(tmp_path, reply):
+    model = Model([REPLIES[0], reply, {"operations": []}])
+    graph = built(model, tmp_path / "a.jsonl")
+    kept = read(tmp_path / "a.jsonl")
+    assert graph == rebuild(kept, blocks=1) and kept.entries[1].reply == reply and kept.entries[1].invalid
+    assert counts(kept)["unreadable"] == 1
+    built(model, tmp_path / "a.jsonl")
+    assert model.calls == len(BLOCKS)
+
+
+def test_a_bad_operation_costs_that_one_alone(tmp_path):
+    bad = ["x", {"op": "add_node"}, node("tom", "person"), node("eve", src="Eve")]
+    first = 'Sure:\n```json\n{"operations": [' + ", ".join(map(json.dumps, [*bad, node()])) + ",]}\n```"
+    surrogate = (
+        '{"operations": [{"op": "add_node", "id": "\\ud800", "type": "stat", "content": "x", "src": "\\ud83d"}]}'
+    )
+    graph = built(Model([first, surrogate, {"operations": []}]), tmp_path / "a.jsonl")
+    kept = read(tmp_path / "a.jsonl")
+    assert list(graph.nodes) == ["ivo"] and kept.entries[1].reply == surrogate
+    assert [edit.reason for edit in kept.entries[0].edits] == ["malformed"] * 2 + [
+        "bad type",
+        "quote not in the block",
+        "",
+    ]
+    assert [edit.reason for edit in kept.entries[1].edits] == ["malformed"]
+
+
+def test_deeply_nested_and_long_operations_are_kept_short(tmp_path):
+    deep = '{"operations": [' + "[" * 300 + "]" * 300 + ', {"op": "' + "x" * 9999 + '"}]}'
+    built(Model([deep, {"operations": []}, {"operations": []}]), tmp_path / "a.jsonl")
+    edits = read(tmp_path / "a.jsonl").entries[0].edits
+    assert [edit.reason for edit in edits] == ["malformed"] * 2 and all(
+        len(str(edit.operation)) < 500 for edit in edits
+    )
+
+
+def test_bad_input(tmp_path):
+    path = tmp_path / "a.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        built(Model(dies=3), path)
+    before = path.read_bytes()
+    other = Model()
+    other.fingerprint = "second"
+    for key, model, options in [("llm", other, {}), ("budget", Model(), {"budget": 50}), ("tokens", Model(), {"tokens": 9}),
+                                ("blocks", Model(), {"blocks": BLOCKS[:2]})]:  # fmt: skip
+        with pytest.raises(InputError, match=f"holds another run: {key} is"):
+            built(model, path, **options)
+    with pytest.raises(InputError, match="question is 'Who lied.', expected 'Who paid"):
+        build(DOCUMENT, "Who paid?", Model(), path, blocks=BLOCKS)
+    with pytest.raises(InputError, match="text is"):
+        build(replace(DOCUMENT, text=TEXT.upper()), "Who lied?", Model(), path, blocks=BLOCKS)
+    assert path.read_bytes() == before
+    for options, told in [
+        ({"blocks": []}, "no blocks"),
+        ({"blocks": BLOCKS[::-1]}, "expected blocks in order"),
+        ({"blocks": [Chunk("other", 0, 0, 4)]}, "expected one of 'note'"),
+        ({"budget": 0}, "budget=0: expected at least 1"),
+        ({"tokens": 0}, "tokens=0: expected at least 1"),
+        ({"budget": 3}, "no room for a graph"),
+    ]:
+        with pytest.raises(InputError, match=told):
+            built(Model(), tmp_path / "b.jsonl", **options)
+    with pytest.raises(InputError, match="no room for a graph: the model's window is 500"):
+        built(Model(context=500), tmp_path / "b.jsonl")
+    with pytest.raises(InputError, match="blank"):
+        build(DOCUMENT, " ", Model(), tmp_path / "b.jsonl", blocks=BLOCKS)
+    with pytest.raises(InputError, match="is in 'fr': expected one of en, zh"):
+        build(replace(DOCUMENT, language="fr"), "Qui?", Model(), tmp_path / "b.jsonl", blocks=BLOCKS)
+    assert not (tmp_path / "b.jsonl").exists()
+
+
+def test_a_file_that_is_no_journal_is_refused_and_left_alone(tmp_path):
+    path = tmp_path / "a.jsonl"
+    built(Model(), path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    wrong = b'{"op": "delete_node", "id": "nobody"}'
+    for content, told in [
+        (b"a diary without a line's end", "is empty: expected a journal"),
+        (b"a diary\nof two lines", "line 1: expected a line on the run"),
+        (b'{"document": "note"}\n', "line 1"),
+        (lines[0] + lines[2], "line 2: expected what became of block 0"),
+        (b"".join(lines[:2]) + lines[1], "line 3: .*it is on block 0"),
+        (lines[0] + b"[]\n", "line 2"),
+        (lines[0] + b"\xff\n", "line 2"),
+        (lines[0] + lines[1].replace(b'"reason": ""', b'"reason": "mood"', 1), "line 2.*mood"),
+        (lines[0] + lines[1].replace(b'"span": [0, 3]', b'"span": [0, "3"]', 1), "line 2.*two integers"),
+        (lines[0] + lines[1].replace(b'"span": [0, 3]', b'"span": [1, 3]', 1), "the text at 1:3 is 'vo', expected 'Ivo'"),
+        (b"".join(lines[:3]) + lines[3].replace(b'{"op": "delete_node", "id": "oath"}', wrong), "no node 'nobody'"),
+        (b"".join(lines) + lines[3].replace(b'"block": 2', b'"block": 3'), "is on 4 blocks: expected at most 3"),
+    ]:  # fmt: skip
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=told):
+            built(Model(), path)
+        assert path.read_bytes() == content
+    path.unlink()
+    with pytest.raises(InputError, match="cannot read"):
+        read(path)
+    with pytest.raises(InputError, match="cannot write the journal"):
+        built(Model(), tmp_path)
+
+
+# ---------------------------------------------------------------- what a prompt shows
+
+
+@st.composite
+def graphs(draw):
+    """Graphs of any shape; their places are of no matter here."""
+    n = draw(st.integers(0, 14))
+    chunks = sorted(draw(st.lists(st.integers(0, 9), min_size=n, max_size=n)))
+    nodes = {f"n{i}": Node(f"n{i}", "entity", draw(st.sampled_from(["x", "x" * 90, "灯" * 20])), "x", 0, 1, at, at)
+             for i, at in enumerate(chunks)}  # fmt: skip
+    pairs = st.tuples(st.sampled_from(sorted(nodes)), st.sampled_from(sorted(nodes))) if nodes else st.nothing()
+    edges = {
+        (a, b, "r"): Edge(a, b, "r", "x", 0, 1, 9)
+        for a, b in draw(st.lists(pairs, max_size=20) if nodes else st.just([]))
+    }
+    return Graph("note", nodes, edges)
+
+
+@settings(deadline=None)
+@given(graphs(), st.integers(20, 400), st.sampled_from(["en", "zh"]))
+def test_what_is_shown_fits_and_is_chosen_by_the_rule(graph, budget, language):
+    text, shown = shown_state(graph, lambda text: estimated_tokens(text) <= budget, language)
+    assert estimated_tokens(text) <= budget
+    body, _, said = text.rpartition("\n") if shown < len(graph.nodes) else (text, "", "")
+    state = {"nodes": [], "edges": []} if body == EMPTY else json.loads(body)
+    ids = [it["id"] for it in state["nodes"]]
+    assert len(ids) == shown and ids == [name for name in graph.nodes if name in ids]
+    assert str(len(graph.nodes) - shown) in said or shown == len(graph.nodes)
+    among = [(it["source"], it["target"]) for it in state["edges"]]
+    assert among == [key[:2] for key in graph.edges if {*key[:2]} <= set(ids)]
+    order = ranked(graph)
+    assert sorted(order) == sorted(graph.nodes)
+    for name in order:  # by hand: a node is missing only if it did not fit with those chosen before it
+        if name not in ids:
+            before = [it for it in order[: order.index(name)] if it in ids]
+            kept = {*before, name}
+            alone = Graph("note", {key: it for key, it in graph.nodes.items() if key in kept},
+                          {key: it for key, it in graph.edges.items() if {*key[:2]} <= kept})  # fmt: skip
+            whole, left = shown_state(alone, lambda _: True, language)[0], len(graph.nodes) - len(kept)
+            assert estimated_tokens(whole + f"\n{LEFT_OUT[language].format(n=left)}" * bool(left)) > budget
+
+
+def test_the_hub_and_the_latest_come_first():
+    nodes = {f"n{i}": Node(f"n{i}", "event", f"event {i}", "x", 0, 1, i, i) for i in range(40)}
+    nodes["n7"] = replace(nodes["n7"], touched=40)  # edited in the last block
+    edges = {("n3", f"n{i}", "r"): Edge("n3", f"n{i}", "r", "x", 0, 1, 20) for i in range(10, 20)}
+    graph = Graph("note", nodes, edges)
+    assert ranked(graph)[:4] == ["n7", "n3", "n39", "n19"]
+    text, shown = shown_state(graph, lambda text: len(text) <= 250)
+    assert [it["id"] for it in json.loads(text.rpartition("\n")[0])["nodes"]] == ["n3", "n7", "n39"] and shown == 3
+    assert text.endswith("(37 more nodes are not shown)")
+
+
+def test_a_giant_note_is_passed_over():
+    nodes = {
+        name: Node(name, "event", words, "x", 0, 1, i, i)
+        for i, (name, words) in enumerate([("a", "x"), ("b", "x" * 999)])
+    }
+    text, shown = shown_state(Graph("note", nodes), lambda text: len(text) <= 200)
+    assert shown == 1 and '"id": "a"' in text
+
+
+def test_prompts_keep_to_the_budget_and_the_window(tmp_path):
+    many = [
+        {"operations": [node(f"n{b}{i}", src=quote) for i in range(12)]}
+        for b, quote in enumerate(["Ivo", "Tom", "Tom"])
+    ]
+    model = Model(many)
+    graph = built(model, tmp_path / "budget.jsonl", budget=150)
+    assert len(graph.nodes) == 36
+    for prompt in model.prompts:
+        state = re.search(r"Graph so far:\n(.*)\n\nBlock", prompt, re.DOTALL)[1]
+        assert estimated_tokens(state) <= 150
+    assert 0 < read(tmp_path / "budget.jsonl").entries[2].shown < 24
+    model = Model(many, context=1000)
+    built(model, tmp_path / "window.jsonl", tokens=300)
+    assert all(estimated_tokens([{"role": "user", "content": prompt}]) + 300 <= 1000 for prompt in model.prompts)
+    assert 0 < read(tmp_path / "window.jsonl").entries[2].shown < 24
+
+
+def test_reading_operations():
+    assert read_operations('{"operations": [1, {"op": "x"}]}') == ([1, {"op": "x"}], "")
+    assert read_operations('```json\n{"operations": []}\n```') == ([], "")
+    assert read_operations('{"operations": [NaN]}')[0] == []
+
+
+# ---------------------------------------------------------------- exports
+
+HOSTILE = [
+    "</script><script>alert(1)</script>", "<!--<script>", "<img src=x onerror=alert(1)>", '" onload="x', "&lt;b&gt; &amp;",
+    "a\u2028b\u2029c", "]]>", "${name} $title", "\x00\x07\x1b", "\ufffe\ufdd0", "'; DROP", "../../etc/passwd", "🂡 שלום",
+]  # fmt: skip
+texts = st.one_of(st.sampled_from(HOSTILE), st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20))
+
+
+class Page(HTMLParser):
+    """The tags of a page, and what stands between script tags."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.texts = [], {}
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+
+    def handle_data(self, data):
+        name = self.tags[-1][1].get("id", self.tags[-1][0]) if self.tags else ""
+        self.texts[name] = self.texts.get(name, "") + data
+
+    def handle_comment(self, data):
+        raise AssertionError(f"a comment: {data}")
+
+
+def hostile(words):
+    """A document of some texts and a graph of as many nodes and edges, with the texts wherever a text may be."""
+    text = "\n".join(words)
+    document, graph, starts = Document(words[0], text), Graph(words[0]), []
+    for word in words:
+        starts.append(sum(map(len, words[: len(starts)])) + len(starts))
+        place = {"src": word, "start": starts[-1], "end": starts[-1] + len(word), "chunk": 0}
+        nodes = dict(graph.nodes) | {word: Node(word, TYPES[len(starts) % 5], word, **place, touched=0)}
+        edges = dict(graph.edges) | {(words[0], word, word): Edge(words[0], word, word, **place)}
+        graph = Graph(words[0], nodes, edges)
+    return document, graph
+
+
+PLAIN = Page(as_html(Graph("note"), DOCUMENT)).tags
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(texts, min_size=1, max_size=6, unique=True))
+def test_a_page_is_the_same_markup_whatever_the_texts(words):
+    document, graph = hostile(words)
+    page = as_html(graph, document, question=words[-1])
+    found = Page(page)
+    assert [tag for tag, _ in found.tags] == [tag for tag, _ in PLAIN]
+    data = found.texts["graph"].removesuffix("\n")
+    assert not re.search("[<>&\u2028\u2029\x00-\x1f]", data)
+    shown = json.loads(data)
+    for row, it in zip(shown["nodes"], graph.nodes.values(), strict=True):
+        assert (row["id"], row["content"], row["src"]) == (it.id, it.content, it.src)
+        assert row["before"] + row["src"] + row["after"] == document[around(document, it)]
+        assert 0 <= row["x"] <= 1 and 0 <= row["y"] <= 1
+    assert [(row["source"], row["target"], row["relation"]) for row in shown["edges"]] == list(graph.edges)
+
+
+def test_all_hostile_texts_at_once():
+    document, graph = hostile(HOSTILE)
+    assert [tag for tag, _ in Page(as_html(graph, document, HOSTILE[0])).tags] == [tag for tag, _ in PLAIN]
+
+
+def test_a_page_needs_nothing_from_outside():
+    graph, _ = done([node(), node("ann", src="Ann"), edge()])
+    page = as_html(graph, DOCUMENT, "Who lied?")
+    tags = Page(page).tags
+    assert not [
+        (tag, it)
+        for tag, it in tags
+        if {"src", "href", "onclick", "onload"} & set(it) or tag in ("link", "img", "iframe")
+    ]
+    script = Page(page).texts["script"]
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacent|document\.write|eval|fetch|XMLHttp|import|Function\(", script
+    )
+    policy = next(it["content"] for _, it in tags if "http-equiv" in it)
+    assert policy.startswith("default-src 'none'; style-src 'sha256-") and "unsafe" not in policy
+    with pytest.raises(InputError, match="expected 'Ivo'"):
+        as_html(graph, replace(DOCUMENT, text=TEXT.upper()))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(texts, min_size=1, max_size=6, unique=True))
+def test_graphml_reads_back(words):
+    _, graph = hostile(words)
+    root = ElementTree.fromstring(as_graphml(graph).encode())
+    space = "{http://graphml.graphdrawing.org/xmlns}"
+
+    def data(element):
+        return {it.get("key"): it.text for it in element.iter(f"{space}data")}
+
+    def xml(text):  # what a file of XML holds of a text; line ends are XML's
+        text = "".join(c if c in "\t\n\r" or (c >= " " and c not in "\ufffe\uffff") else "\ufffd" for c in text)
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+
+    drawn = root.find(f"{space}graph")
+    assert drawn.get("edgedefault") == "directed"
+    names = {it.get("id"): data(it) for it in drawn.iter(f"{space}node")}
+    for it, told in zip(graph.nodes.values(), names.values(), strict=True):
+        assert (told["name"], told["content"], told["type"]) == (xml(it.id), xml(it.content), it.type)
+        assert (int(told["start"]), int(told["end"]), int(told["chunk"])) == (it.start, it.end, it.chunk)
+    for it, element in zip(graph.edges.values(), drawn.iter(f"{space}edge"), strict=True):
+        assert names[element.get("source")]["name"] == xml(it.source)
+        assert names[element.get("target")]["name"] == xml(it.target)
+        assert data(element)["relation"] == xml(it.relation)
+    declared = {it.get("id") for it in root.iter(f"{space}key")}
+    assert {it.get("key") for it in root.iter(f"{space}data")} <= declared
+
+
+@settings(deadline=None)
+@given(graphs())
+def test_a_layout_is_on_the_page_and_always_the_same(graph):
+    at = layout(graph, steps=40)
+    assert at.shape == (len(graph.nodes), 2) and np.isfinite(at).all()
+    assert ((at >= 0) & (at <= 1)).all() and np.array_equal(at, layout(graph, steps=40))
+    assert len(np.unique(at, axis=0)) == len(at)
+    if len(at) > 1:
+        assert np.allclose(at.min(0), 0) and np.allclose(at.max(0), 1)
+
+
+def test_neighbours_are_drawn_nearer():
+    nodes = {f"n{i}": Node(f"n{i}", "event", "x", "x", 0, 1, 0, 0) for i in range(20)}
+    rings = [(f"n{i}", f"n{(i + 2) % 20}") for i in range(20)]  # two rings, interleaved in the order of the nodes
+    at = layout(Graph("note", nodes, {(a, b, "r"): Edge(a, b, "r", "x", 0, 1, 0) for a, b in rings}))
+    far = np.linalg.norm(at[:, None] - at[None], axis=-1)
+    tied = np.array([far[int(a[1:]), int(b[1:])] for a, b in rings])
+    assert tied.mean() < 0.6 * far.mean()
