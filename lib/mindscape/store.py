@@ -1,7 +1,7 @@
 """A small key-value store on disk, for what is dear to compute: replies of a model, vectors of a text.
 
 Keys are hashes of everything that decides the value, so an entry is never stale. Values are bytes: no pickles.
-It does not evict; delete the file to start afresh.
+It does not evict; delete the file to start afresh. Notebook 00_start_here fills the first one.
 """
 
 import errno
