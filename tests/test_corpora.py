@@ -453,17 +453,17 @@ def calls(function, *arguments):
 
 @pytest.mark.parametrize("piece", ["<b>x", "<div>x", "<p>x", "<svg>x", "<b>x</b>"])
 def test_the_work_on_a_page_grows_with_its_length_and_not_its_depth(piece):
-    once, twice = (calls(own._page, piece * n, "page") for n in (400, 800))
+    once, twice = (calls(own.page, piece * n, "page") for n in (400, 800))
     assert twice < 2.2 * once
 
 
 def test_a_page_may_be_nested_as_deeply_as_it_likes():
-    assert own._page("<b>x" * 5000, "page") == "x" * 5000
-    assert own._page("<div>x" * 5000, "page") == "\n\n".join("x" * 5000)
+    assert own.page("<b>x" * 5000, "page") == "x" * 5000
+    assert own.page("<div>x" * 5000, "page") == "\n\n".join("x" * 5000)
 
 
 def slow_page(html):
-    """As `_page`, with the enclosing block of each text looked for among all that enclose it."""
+    """As `page`, with the enclosing block of each text looked for among all that enclose it."""
     soup = BeautifulSoup("<html>" + html, "html.parser")
     pieces, block = [], None
     for node in soup.descendants:
@@ -495,7 +495,7 @@ def slow_page(html):
     )
 )
 def test_a_page_is_what_the_slow_way_makes_of_it(pieces):
-    assert own._page("".join(pieces), "page") == slow_page("".join(pieces))
+    assert own.page("".join(pieces), "page") == slow_page("".join(pieces))
 
 
 @pytest.mark.parametrize(

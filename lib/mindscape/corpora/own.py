@@ -149,7 +149,7 @@ def _epub(path: Path) -> tuple[str, str, str]:
             if size > LARGEST_BOOK:
                 raise InputError(f"{path}: its pages have more than {LARGEST_BOOK / 1e6:.0f} MB: expected a book")
             where = f"{path}: {name}"
-            pages.append(_page(_decode(data, where, advice=OTHER_ENCODING_IN_EPUB), where))
+            pages.append(page(_decode(data, where, advice=OTHER_ENCODING_IN_EPUB), where))
     title = (package.findtext("{*}metadata/{http://purl.org/dc/elements/1.1/}title") or "").strip()
     language = (package.findtext("{*}metadata/{http://purl.org/dc/elements/1.1/}language") or "").strip()
     return "\n\n".join(filter(None, pages)), title, language.lower().split("-")[0]
@@ -194,7 +194,7 @@ def _xml(path: Path, archive: zipfile.ZipFile, name: str) -> Element:
         raise InputError(f"{path}: {name} is not the XML of a book: {error}") from None
 
 
-def _page(html: str, where: str) -> str:
+def page(html: str, where: str) -> str:
     """The text of one page: a blank line between blocks, `<br/>` as a line break, other white space as one blank."""
     if "<!ENTITY" in html:
         raise InputError(f"{where} declares entities of its own: expected plain XHTML")

@@ -1,0 +1,72 @@
+"""What the kit can be asked from a shell: python -m mindscape benchmarks [NAME ...] [--folder FOLDER].
+
+Without names it lists which benchmarks are there and where the missing files are published; with names it reads these
+and says how many rows were used, rejected and why. Training has commands of its own: python -m mindscape.reader and
+python -m mindscape.mia.
+"""
+
+import argparse
+import os
+import sys
+
+from mindscape.corpora import benchmarks
+from mindscape.errors import MindscapeError
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Read the arguments and do what they say. An error of ours is one line, and the exit code is 1."""
+    asked = argparse.ArgumentParser(prog="python -m mindscape", description="The mindscape kit.")
+    commands = asked.add_subparsers(dest="command", required=True)
+    listed = commands.add_parser("benchmarks", help="list what is found and what is missing, or read some and report")
+    listed.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to read; none to list all")
+    listed.add_argument("--folder", default="", help=f"folder of all benchmarks; {benchmarks.VARIABLE} by default")
+    listed.add_argument("--part", default=None, help="one split or task alone, such as test or longbook_qa_eng")
+    given = asked.parse_args(arguments)
+    try:
+        if given.names:
+            _read(given.names, given.folder, given.part)
+        else:
+            _list(given.folder)
+    except MindscapeError as error:
+        sys.exit(f"error: {error}")
+
+
+def _list(folder: str) -> None:
+    """A line a benchmark, and a line for each file of it that is missing."""
+    given = folder or os.environ.get(benchmarks.VARIABLE)
+    home = benchmarks.root(folder) if given else None
+    print(f"folder: {home}" if home else f"no folder: set {benchmarks.VARIABLE}, or pass --folder")
+    for benchmark in benchmarks.TABLE:
+        found, missing = benchmarks.find(benchmark, home) if home else ({}, None)
+        state = "not looked for" if missing is None else "missing" if missing else "found"
+        print(f"\n{benchmark.name}: {state} ({', '.join(benchmark.languages)}; {benchmark.licence})")
+        for files in benchmark.files:
+            there = found.get(files.key, [])
+            if there:
+                first = there[0].relative_to(home / benchmark.name)
+                print(f"  {files.key}: {first}{f' and {len(there) - 1:,} more' if len(there) > 1 else ''}")
+            else:
+                print(f"  {files.key}{'' if files.needed else ' (can be left out)'}: {files.published}")
+                print(f"    save as {benchmark.name}/{files.save_as}{f'; {files.how}' if files.how else ''}")
+
+
+def _read(names: list[str], folder: str, part: str | None) -> None:
+    """What was read, and how the benchmark asks and scores."""
+    for name in names:
+        report = benchmarks.Report(name)
+        for _ in benchmarks.stream(name, folder or None, part, report):
+            pass
+        print(report)
+        line = benchmarks.named(name)
+        for of, metric in line.metrics.items():
+            kit = f"; in the kit: {', '.join(metric.kit)}" if metric.kit else ""
+            print(
+                f"  metric{f' of {of}' if of else ''}: {metric.name}{kit}{f' ({metric.differs})' if metric.differs else ''}"
+            )
+        for of, prompt in line.prompts.items():
+            asks = f" with {' '.join(prompt.placeholders)}" if prompt.placeholders else ""
+            print(f"  prompt{f' of {of}' if of else ''}: {prompt.where}{asks}; reply: {prompt.reply}")
+
+
+if __name__ == "__main__":
+    main()

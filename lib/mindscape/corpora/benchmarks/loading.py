@@ -1,0 +1,169 @@
+"""Find a benchmark's files, and read them: as a stream, or into memory. Nothing is downloaded, and nothing is scored.
+
+Meant for notebooks 10 and on, pointed at a real benchmark.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+
+from mindscape.corpora.benchmarks.shapes import COLLECTION, Benchmark, Files, Found, Item, Report, fault
+from mindscape.corpora.benchmarks.table import TABLE
+from mindscape.errors import InputError
+from mindscape.text import Document
+
+VARIABLE = "MINDSCAPE_BENCHMARKS"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A benchmark in memory: documents by id, items in the order of the files, and the report."""
+
+    benchmark: Benchmark
+    documents: Mapping[str, Document]
+    items: tuple[Item, ...]
+    report: Report
+
+
+def named(name: str) -> Benchmark:
+    """The line of the table. Raises InputError for a name that it lacks.
+
+    >>> named("qmsum").licence
+    'MIT; its authors ask for use in research only'
+    """
+    by_name = {benchmark.name: benchmark for benchmark in TABLE}
+    if name not in by_name:
+        close = get_close_matches(name.lower(), by_name, n=1, cutoff=0.4)
+        raise InputError(
+            f"no benchmark {name!r}: {f'did you mean {close[0]!r}? ' if close else ''}expected one of {', '.join(by_name)}"
+        )
+    return by_name[name]
+
+
+def root(folder: str | Path | None = None) -> Path:
+    """The folder of all benchmarks: `folder`, or what MINDSCAPE_BENCHMARKS says. Raises InputError where there is none."""
+    given = folder or os.environ.get(VARIABLE)
+    if not given:
+        raise InputError(f"no folder of benchmarks: set {VARIABLE}, or pass one")
+    path = Path(given).expanduser()
+    if not path.is_dir():
+        raise InputError(f"{path}: expected a folder with a folder a benchmark in it, such as {path / TABLE[0].name}")
+    return path
+
+
+def find(benchmark: Benchmark, folder: str | Path | None = None) -> tuple[Found, list[str]]:
+    """The files of a benchmark that are there, by key, and a sentence for each that is needed and is not."""
+    home = root(folder) / benchmark.name
+    found: dict[str, list[Path]] = {}
+    for files in benchmark.files:
+        matches = (
+            sorted(path for path in home.glob(name) if path.is_file() and path.name != files.but)
+            for name in files.names
+        )
+        found[files.key] = next(filter(None, matches), [])
+    return found, [
+        _missing(benchmark, files, home) for files in benchmark.files if files.needed and not found[files.key]
+    ]
+
+
+def _missing(benchmark: Benchmark, files: Files, home: Path) -> str:
+    how = f" ({files.how})" if files.how else ""
+    return (
+        f"{benchmark.name} has no {files.key}: its owners publish it at {files.published}; save it in {home} as "
+        f"{files.save_as}{how}"
+    )
+
+
+def stream(
+    name: str, folder: str | Path | None = None, part: str | None = None, report: Report | None = None
+) -> Iterator[Document | Item]:
+    """The documents and items of a benchmark, or of one of its parts, as they are read; nothing is kept.
+
+    A document comes once, before the first item that asks about it; its `meta` has the benchmark and its licence. What
+    was read is counted in `report`, which is whole when the stream has ended. Raises InputError for a benchmark, a part
+    or a folder that there is not, a missing file (with where it is published and the name to save it under), a broken
+    one, and where no row at all can be used, which means another format than the one described.
+
+    >>> for piece in stream("longbench-v2", "benchmarks", part="short"):                     # doctest: +SKIP
+    ...     if isinstance(piece, Document):
+    ...         index(piece)
+    """
+    benchmark = named(name)
+    if part is not None and part not in benchmark.parts:
+        raise InputError(
+            f"{name} has no part {part!r}: expected one of {', '.join(benchmark.parts) or 'none: leave it out'}"
+        )
+    found, missing = find(benchmark, folder)
+    if missing:
+        raise InputError("; ".join(missing))
+    report = Report(name) if report is None else report
+    report.folder = root(folder) / name
+    about = {"benchmark": name, "licence": benchmark.licence}
+    if benchmark.collection and not found[COLLECTION]:
+        report.notes["the collection is not here: no evidence is looked for in it"] += 1
+    texts, ids = set(), set()
+    for piece in benchmark.read(found, report, part):
+        if isinstance(piece, Document):
+            if piece.id not in texts:
+                texts.add(piece.id)
+                report.documents += 1
+                yield replace(piece, meta={**piece.meta, **about})
+        elif piece.id in ids:
+            report.reject("its id is that of an earlier row")
+        elif reason := fault(piece):
+            report.reject(reason)
+        else:
+            ids.add(piece.id)
+            report.use(piece, looked=not benchmark.collection or report.collection is not None)
+            yield piece
+    if not report.items:
+        raise InputError(_nothing(report, part))
+
+
+def _nothing(report: Report, part: str | None) -> str:
+    """What to say where not one row could be used."""
+    of = f" of the part {part!r}" if part else ""
+    if not report.rejected:
+        return f"{report.folder}: there is no row{of} in its files: expected at least one"
+    reason, most = max(report.rejected.items(), key=lambda pair: pair[1].count)
+    keys = f", which has the keys {', '.join(most.keys)}" if most.keys else ""
+    lost = f"none of the {report.rows} rows{of} can be used; {most.count} of them: {reason}"
+    return f"{report.folder}: {lost} ({most.where}{keys})"
+
+
+def load(name: str, folder: str | Path | None = None, part: str | None = None, limit: int | None = None) -> Loaded:
+    """A benchmark in memory, or its first `limit` items and their documents. Errors as in `stream`.
+
+    >>> load("loogle", "benchmarks", part="longdep_qa", limit=20).items[0].kind              # doctest: +SKIP
+    'comprehension_and_reasoning'
+    """
+    if limit is not None and limit < 1:
+        raise InputError(f"limit is {limit}: expected 1 or more, or none")
+    report, documents, items = Report(name), {}, []
+    for piece in stream(name, folder, part, report):
+        if isinstance(piece, Document):
+            documents[piece.id] = piece
+            continue
+        items.append(piece)
+        if len(items) == limit:
+            report.notes[f"stopped after {limit} items"] += 1
+            break
+    return Loaded(named(name), documents, tuple(items), report)
+
+
+def collection(name: str, folder: str | Path | None = None) -> Iterator[Document]:
+    """The documents that a benchmark's questions are put to all together, as a stream: 80,000 articles of news, say.
+
+    Their ids are those of the evidence. One that the files hold twice comes twice. Raises InputError for a benchmark
+    whose questions have a text each, and where the collection's files are missing.
+    """
+    benchmark = named(name)
+    if benchmark.collection is None:
+        raise InputError(f"{name} has no collection to search: each of its questions is on one text, see `stream`")
+    found, _ = find(benchmark, folder)
+    files = next(files for files in benchmark.files if files.key == COLLECTION)
+    if not found[files.key]:
+        raise InputError(_missing(benchmark, files, root(folder) / name))
+    return benchmark.collection(found)

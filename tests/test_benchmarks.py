@@ -1,0 +1,830 @@
+"""The loaders of long-text benchmarks, on small invented files that hold the traps of each format."""
+
+import ast
+import gzip
+import json
+import os
+import pickle
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mindscape import __main__ as command
+from mindscape import metrics
+from mindscape.corpora import benchmarks
+from mindscape.corpora.benchmarks import crud_rag, longbench, nocha, reading
+from mindscape.errors import InputError
+from mindscape.metrics import NoAnswer, accuracy, pair_accuracy
+from mindscape.text import Document
+
+HERE = Path(__file__).parent / "fixtures" / "benchmarks"
+PACKAGE = Path(benchmarks.__file__).parent
+NAMES = [benchmark.name for benchmark in benchmarks.TABLE]
+
+# name: rows, items, documents, evidence placed, evidence given, reasons of rejection
+EXPECTED = {
+    "narrativeqa": (
+        *(9, 3, 2, 0, 0),
+        {
+            "its story has not been fetched: expected tmp/<document_id>.content": 3,
+            "its story is less than half as long as published: an error page? Fetch it again": 1,
+            "documents.csv has no line for its document_id": 1,
+            "there is no answer": 1,
+        },
+    ),
+    "narrativeqa-hub": (*(5, 3, 2, 0, 0), {"the text is blank": 1, "answers: Field required": 1}),
+    "nocha": (
+        *(13, 4, 1, 0, 0),
+        {
+            "its pair is not one true and one false claim": 5,
+            "no text of 'attic': expected one of the pickle's ['lamp', 'mill']": 2,
+            "the question is blank": 1,
+            "type: Input should be a valid boolean": 1,
+        },
+    ),
+    "detectiveqa": (
+        *(8, 3, 2, 5, 7),
+        {
+            "its novel is missing: expected novel_data_en/<novel_id>-<title>.txt": 2,
+            "novel_id: Input should be a valid integer": 1,
+            "the options are not A to D, or the answer is none of them": 1,
+            "options: Field required": 1,
+        },
+    ),
+    "infinitebench": (
+        *(17, 11, 4, 0, 0),
+        {
+            "the answer is not one of the options, or at odds with its letter": 2,
+            "a choice without four options": 1,
+            "context: Field required": 1,
+            "its id is that of an earlier row": 1,
+            "answer: expected strings or numbers": 1,
+        },
+    ),
+    "novelhopqa": (*(4, 3, 2, 3, 4), {"answer: Input should be a valid string": 1}),
+    "longbench-v2": (
+        *(5, 2, 3, 0, 0),
+        {
+            "answer: Input should be 'A', 'B', 'C' or 'D'": 1,
+            "length: Input should be 'short', 'medium' or 'long'": 1,
+            "there is no answer": 1,
+        },
+    ),
+    "multifieldqa-zh": (*(4, 2, 2, 0, 0), {"the text is blank": 1, "there is no answer": 1}),
+    "loogle": (
+        *(11, 5, 4, 5, 6),
+        {
+            "qa_pairs: not a literal": 2,
+            "there are no questions: qa_pairs is 'none'": 2,
+            "A: Input should be a valid string": 1,
+            "there is no summary": 1,
+        },
+    ),
+    "qmsum": (*(7, 5, 3, 3, 7), {"answer: Field required": 1, "the meeting has no turns": 1}),
+    "crud-rag": (
+        *(9, 6, 3, 6, 7),
+        {
+            "news3: Field required": 1,
+            "the owners' request for its correction failed": 1,
+            "hallucinatedMod: Field required": 1,
+        },
+    ),
+    "omnieval": (
+        *(9, 6, 3, 5, 6),
+        {"the conversation is empty": 1, "answer: Field required": 1, "there is no answer": 1},
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def loaded() -> dict[str, benchmarks.Loaded]:
+    return {name: benchmarks.load(name, HERE) for name in NAMES}
+
+
+def item(loaded, name: str, item_id: str) -> benchmarks.Item:
+    return next(each for each in loaded[name].items if each.id == item_id)
+
+
+def seen(loaded, name: str, each: benchmarks.Item) -> list[str]:
+    """The texts of an item's evidence."""
+    return [loaded[name].documents[passage.doc_id][passage] for passage in each.evidence]
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """A copy of the fixtures, to break."""
+    return Path(shutil.copytree(HERE, tmp_path / "benchmarks"))
+
+
+def reasons(report: benchmarks.Report) -> dict[str, int]:
+    return {reason: each.count for reason, each in report.rejected.items()}
+
+
+# What holds for all ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_row_is_accounted_for(loaded, name):
+    report = loaded[name].report
+    found = (report.rows, report.items, report.documents, report.placed, report.given, reasons(report))
+    assert found == EXPECTED[name]
+    assert report.rows == report.items + sum(reasons(report).values())
+    assert report.items == len(loaded[name].items) and report.documents == len(loaded[name].documents)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_items_have_one_shape(loaded, name):
+    benchmark, documents = benchmarks.named(name), loaded[name].documents
+    assert len({each.id for each in loaded[name].items}) == len(loaded[name].items)
+    for each in loaded[name].items:
+        assert each.question.strip() and each.answers and each.language in benchmark.languages
+        assert not benchmark.parts or each.part in benchmark.parts
+        assert not each.doc_id or each.doc_id in documents
+        assert all(documents[passage.doc_id][passage].strip() for passage in each.evidence)
+        assert not each.choice or each.options["ABCD".index(each.choice)] == each.answers[0]
+        assert all(len(str(value)) < 400 for value in each.raw.values()), "the text is not kept twice"
+        benchmark.metric(each.part), benchmark.prompt(each.part)
+    for document in documents.values():
+        assert document.language in benchmark.languages and document.meta["licence"] == benchmark.licence
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_document_comes_once_and_before_its_items(name):
+    texts = []
+    for piece in benchmarks.stream(name, HERE):
+        if isinstance(piece, Document):
+            assert piece.id not in texts
+            texts.append(piece.id)
+        else:
+            assert {piece.doc_id, *(passage.doc_id for passage in piece.evidence)} - {""} <= set(texts)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if benchmarks.named(name).parts])
+def test_parts_add_up_to_the_whole(loaded, name):
+    found = []
+    for part in benchmarks.named(name).parts:
+        if any(each.part == part for each in loaded[name].items):
+            found += benchmarks.load(name, HERE, part=part).items
+        else:
+            with pytest.raises(InputError, match=f"{part}' (in its files|can be used)|there is no row|none of the"):
+                benchmarks.load(name, HERE, part=part)
+    assert sorted(found, key=lambda each: each.id) == sorted(loaded[name].items, key=lambda each: each.id)
+
+
+def test_the_table_is_whole():
+    assert len(set(NAMES)) == len(NAMES) == 12
+    for benchmark in benchmarks.TABLE:
+        assert "" in benchmark.metrics and "" in benchmark.prompts
+        assert set(benchmark.metrics) | set(benchmark.prompts) <= {"", *benchmark.parts}
+        assert all(hasattr(metrics, name) for metric in benchmark.metrics.values() for name in metric.kit)
+        assert all(files.published.startswith("https://") and files.save_as for files in benchmark.files)
+        assert any(files.needed for files in benchmark.files) and benchmark.licence
+
+
+def test_nothing_is_evaluated():
+    """No eval, no exec, no plain unpickling in the whole package: only the unpickler that refuses classes."""
+    for path in PACKAGE.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            assert called not in ("eval", "exec", "compile", "__import__", "pickle.load", "pickle.loads"), path.name
+
+
+def test_a_limit_stops_early_and_says_so():
+    few = benchmarks.load("infinitebench", HERE, limit=2)
+    assert len(few.items) == 2 and few.report.rows == 2 and few.report.notes["stopped after 2 items"] == 1
+    with pytest.raises(InputError, match="limit is 0"):
+        benchmarks.load("infinitebench", HERE, limit=0)
+
+
+# Finding files ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_missing_file_says_where_it_is_published_and_what_to_call_it(tmp_path, name):
+    with pytest.raises(InputError) as caught:
+        benchmarks.load(name, tmp_path)
+    for files in benchmarks.named(name).files:
+        said = f"publish it at {files.published}; save it in {tmp_path / name} as {files.save_as}"
+        assert (said in str(caught.value)) == files.needed
+    assert "\n" not in str(caught.value)
+
+
+def test_one_missing_file_alone_is_named(folder):
+    (folder / "narrativeqa" / "qaps.csv").unlink()
+    with pytest.raises(
+        InputError, match=r"^narrativeqa has no questions: .*google-deepmind/narrativeqa; save .* as qaps\.csv$"
+    ):
+        benchmarks.load("narrativeqa", folder)
+
+
+def test_the_folder_comes_from_the_environment(monkeypatch, tmp_path):
+    monkeypatch.setenv("MINDSCAPE_BENCHMARKS", str(HERE))
+    assert benchmarks.load("nocha").report.items == 4
+    monkeypatch.setenv("MINDSCAPE_BENCHMARKS", str(tmp_path / "none"))
+    with pytest.raises(InputError, match="none: expected a folder"):
+        benchmarks.load("nocha")
+    monkeypatch.delenv("MINDSCAPE_BENCHMARKS")
+    with pytest.raises(InputError, match="set MINDSCAPE_BENCHMARKS"):
+        benchmarks.load("nocha")
+
+
+def test_a_wrong_name_or_part_is_named():
+    with pytest.raises(InputError, match="no benchmark 'NoCha': did you mean 'nocha'"):
+        benchmarks.load("NoCha", HERE)
+    with pytest.raises(InputError, match="qmsum has no part 'dev': expected one of train, val, test"):
+        benchmarks.load("qmsum", HERE, part="dev")
+    with pytest.raises(InputError, match="nocha has no part 'x'"):
+        benchmarks.load("nocha", HERE, part="x")
+
+
+def test_another_format_is_an_error_with_the_keys_it_has(folder):
+    rows = [{"id": 0, "text": "A tale.", "query": "Who?", "answer": "Nobody"}] * 3
+    path = folder / "novelhopqa" / "hop_1.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (folder / "novelhopqa" / "hop_2.jsonl").unlink()
+    said = f"none of the 3 rows can be used; 3 of them: book: Field required ({path}, line 1, which has the keys id, text, "
+    with pytest.raises(InputError, match=re.escape(said)):
+        benchmarks.load("novelhopqa", folder)
+
+
+def test_the_command_lists_what_is_found_and_what_is_missing(folder, capsys, monkeypatch):
+    (folder / "nocha" / "data_sample" / "classic_books.pkl").unlink()
+    shutil.rmtree(folder / "crud-rag" / "data" / "80000_docs")
+    shutil.rmtree(folder / "qmsum")
+    monkeypatch.setenv("MINDSCAPE_BENCHMARKS", str(folder))
+    command.main(["benchmarks"])
+    said = capsys.readouterr().out
+    assert {line.split(":")[0] for line in said.splitlines() if line and line[0] != " "} == {"folder", *NAMES}
+    assert "\nnocha: missing" in said and "\nqmsum: missing" in said and "\ncrud-rag: found" in said
+    assert "save as nocha/data_sample/classic_books.pkl" in said and "https://github.com/Yale-LILY/QMSum" in said
+    assert "collection (can be left out): https://github.com/IAAR-Shanghai/CRUD_RAG" in said
+    monkeypatch.delenv("MINDSCAPE_BENCHMARKS")
+    command.main(["benchmarks"])
+    assert "no folder: set MINDSCAPE_BENCHMARKS" in capsys.readouterr().out
+
+
+def test_the_command_reads_and_reports(capsys):
+    command.main(["benchmarks", "nocha", "loogle", "--folder", str(HERE)])
+    said = capsys.readouterr().out
+    assert "nocha: 13 rows read, 4 used, 9 rejected; 1 documents" in said
+    assert "rejected 5: its pair is not one true and one false claim (first: " in said
+    assert "evidence placed: 5 of 6 (83.3%)" in said
+    assert "metric: pair accuracy" in said and "[book_text] [claim]" in said
+
+
+def test_the_command_names_an_error_in_one_line(tmp_path):
+    run = [sys.executable, "-m", "mindscape", "benchmarks", "nocha", "--folder", str(tmp_path)]
+    done = subprocess.run(run, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(PACKAGE.parents[2])})
+    assert done.returncode == 1 and done.stderr.startswith("error: nocha has no claims: ")
+    assert done.stderr.count("\n") == 1 and not done.stdout
+
+
+# Reading files ---------------------------------------------------------------------------------------------------
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(VALUES, max_size=5), st.integers(1, 9), st.sampled_from([None, 2]), st.booleans())
+def test_a_list_read_piece_by_piece_is_the_list(tmp_path_factory, values, step, indent, ascii_only):
+    path = tmp_path_factory.mktemp("list") / "data.json"
+    path.write_text(
+        json.dumps(values, indent=indent, ensure_ascii=ascii_only) + " \n", encoding="utf-8", errors="replace"
+    )
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    assert [value for _, value in reading.json_list(path, step)] == whole
+
+
+def test_a_large_list_is_read_in_little_memory(tmp_path):
+    path = tmp_path / "data.json"
+    row = {"_id": "x", "context": 'a "quoted" word, and } ] more. ' * 8000}
+    with path.open("w", encoding="utf-8") as file:
+        file.write("[" + ",\n".join(json.dumps(row | {"_id": str(number)}) for number in range(100)) + "]")
+    size = path.stat().st_size
+    tracemalloc.start()
+    try:
+        rows = sum(len(value["context"]) > 0 for _, value in reading.json_list(path))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert rows == 100 and size > 25e6 and peak < 8e6
+
+
+@pytest.mark.parametrize(
+    "content, said",
+    [
+        ('[{"a": 1}, {"a": 2', "row 2 is not JSON: .*Is the download complete"),
+        ('[{"a": 1}', "row 1 is not JSON: the file ends after it"),
+        ('[{"a": 1} ', "after row 1: expected ',' or ']', found ''"),
+        ('[{"a": 1} {"a": 2}]', "after row 1: expected ',' or ']', found '{'"),
+        ("[1, 2,]", "row 3 is not JSON"),
+        ("[1, 2", "row 2 is not JSON: the file ends after it"),
+        ("[1] [2]", "something follows the list's ']'"),
+        ('{"rows": []}', r"does not begin with '\['"),
+        ("", r"does not begin with '\['"),
+        ("[" * 100_000, "row 1 is not JSON"),
+        ("[" + "9" * 5000 + ", 1]", "row 1 is not JSON"),
+    ],
+)
+def test_a_broken_list_is_named(tmp_path, content, said):
+    path = tmp_path / "data.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=said):
+        list(reading.json_list(path))
+
+
+def test_an_endless_row_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "LARGEST_ROW", 10_000)
+    path = tmp_path / "data.json"
+    path.write_text('["' + "a" * 1_000_000, encoding="utf-8")
+    with pytest.raises(InputError, match="row 1 is not JSON: Unterminated string"):
+        list(reading.json_list(path, 100))
+
+
+@pytest.mark.parametrize(
+    "content, said",
+    [
+        (b'{"id": 0}\n{"id": 1', "line 2 is not JSON: .*Is the download complete"),
+        (b'{"id": "\xff"}\n', "line 1 is not UTF-8"),
+        (b'{"id": 0}\n\n' + b"[" * 100_000, "line 3 is not JSON"),
+    ],
+)
+def test_a_broken_line_is_named(folder, content, said):
+    path = folder / "loogle" / "longdep_qa.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=f"{path}, {said}"):
+        list(reading.json_lines(path))
+    with pytest.raises(InputError, match=f"{path}, {said}"):
+        benchmarks.load("loogle", folder)
+
+
+def test_lines_may_begin_with_a_mark_and_hold_any_break_but_theirs(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes('\ufeff{"a": "x\u2028y\x85z"}\r\n\r\n[1]'.encode())
+    assert [value for _, value in reading.json_lines(path)] == [{"a": "x\u2028y\x85z"}, [1]]
+
+
+@pytest.mark.parametrize(
+    "content, said",
+    [
+        (
+            "document_id,set\nx,test\n",
+            "line 1: no column question: expected it in the header, which has document_id, set",
+        ),
+        ("", "line 1: no column document_id, question: .* which has nothing"),
+        ("document_id,question\na,b,c\n", "line 2 has more cells than the header: expected 2"),
+    ],
+)
+def test_a_broken_csv_is_named(tmp_path, content, said):
+    path = tmp_path / "qaps.csv"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=f"{path}, {said}"):
+        list(reading.csv_rows(path, ("document_id", "question")))
+
+
+def test_a_cell_may_hold_a_chapter(tmp_path):
+    path = tmp_path / "hop_1.csv"
+    path.write_text('book,context,question,answer\nA,"' + "long, " * 50_000 + '",Who?,Ann\n', encoding="utf-8")
+    assert len(next(reading.csv_rows(path, ("context",)))[1]["context"]) == 300_000
+
+
+# Code in data ----------------------------------------------------------------------------------------------------
+
+
+class _Hostile:
+    """What a pickle can do to whoever loads it."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+def _unicode(text: str) -> bytes:
+    return b"X" + struct.pack("<I", len(text.encode())) + text.encode()
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("within", ["alone", "value", "key", "late"])
+def test_a_hostile_pickle_is_refused(folder, tmp_path, protocol, within):
+    crime = tmp_path / "crime"
+    hostile = _Hostile(crime)
+    held = {
+        "alone": hostile,
+        "value": {"lamp": hostile},
+        "key": {hostile: "text"},
+        "late": {"lamp": "text", "mill": [hostile]},
+    }
+    (folder / "nocha" / "data_sample" / "classic_books.pkl").write_bytes(pickle.dumps(held[within], protocol=protocol))
+    with pytest.raises(
+        InputError, match=r"classic_books\.pkl: refused, it asks for \w+\.mkdir: expected a pickled dict"
+    ):
+        benchmarks.load("nocha", folder)
+    assert not crime.exists()
+
+
+@pytest.mark.parametrize(
+    "data, said",
+    [
+        (b"cbuiltins\neval\n(S'1'\ntR.", "builtins.eval"),
+        (b"\x80\x02}" + b"\x82\x01.", "refused"),  # an object by its number in the extension registry
+        (b"Pelsewhere\n.", "an object from elsewhere"),
+        (b"\x80\x02}r\xff\xff\xff\x7f.", "stores under the number 2147483647"),
+        (b"}p4294967296\n.", "stores under the number 4294967296"),
+        (b"\x80\x05\x96" + struct.pack("<Q", 1 << 50) + b"x.", "refused"),  # a bytearray of a petabyte
+        (pickle.dumps({"lamp": b"bytes"}), "found something else"),
+        (pickle.dumps({1: "text"}), "found something else"),
+        (pickle.dumps(["text"]), "found something else"),
+        (pickle.dumps({"lamp": "text"})[:-4], "refused"),
+        (b"", "refused"),
+        (b"<html>404</html>", "refused"),
+    ],
+)
+def test_a_pickle_of_anything_but_texts_is_refused(tmp_path, data, said):
+    path = tmp_path / "books.pkl"
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=said):
+        reading.pickled_texts(path)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(max_size=40) | st.binary(max_size=20).map(lambda tail: b"\x80\x04}" + _unicode("lamp") + tail))
+def test_noise_is_refused_or_a_dict_of_texts(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("noise") / "books.pkl"
+    path.write_bytes(data)
+    try:
+        texts = reading.pickled_texts(path)
+    except InputError:
+        return
+    assert all(isinstance(part, str) for pair in texts.items() for part in pair)
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_texts_of_every_protocol_are_read(tmp_path, protocol):
+    path, texts = tmp_path / "books.pkl", {"lamp": "A lamp.\n灯", "mill": "A mill."}
+    path.write_bytes(pickle.dumps(texts, protocol=protocol))
+    assert reading.pickled_texts(path) == texts
+
+
+def test_code_in_a_literal_does_not_run(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    report = benchmarks.load("loogle", folder, part="longdep_qa").report
+    assert report.rejected["qa_pairs: not a literal"].where.endswith("longdep_qa.jsonl, line 2")
+    assert not (tmp_path / "OWNED").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["(" * 500, "[" * 100_000, "9" * 10_000, "1 +", "print(1)", "{}[0]", "{[]: 1}", "lambda: 1", "\0", "a" * 101],
+)
+def test_what_is_no_literal_is_a_value_error(text):
+    with pytest.raises(ValueError, match="not a literal|longer than"):
+        reading.literal(text, limit=200_000 if text[0] != "a" else 100)
+
+
+def test_a_name_in_a_file_is_no_path(loaded):
+    """The fixtures have a story called ../outside; it is looked for among the stories, not on the disk."""
+    assert (HERE / "narrativeqa" / "tmp" / "../outside.content").exists()
+    lost = loaded["narrativeqa"].report.rejected["its story has not been fetched: expected tmp/<document_id>.content"]
+    assert lost.count == 3
+
+
+# Each format's traps ---------------------------------------------------------------------------------------------
+
+
+def test_narrativeqa(loaded):
+    ferry, train = "a" * 40, "b" * 40
+    documents = loaded["narrativeqa"].documents
+    text = documents[ferry].text
+    assert text.startswith("Nora Pell kept the ferry") and text.endswith("and never went back.")
+    assert "café" in text and "\r" not in text  # a page in Windows-1252
+    assert documents[ferry].meta["summary"].endswith("\nShe sells her boat.")
+    assert (
+        documents[train].text.startswith("THE LATE TRAIN") and "It's late again." in documents[train].text
+    )  # gzip, HTML
+    assert "NORA" not in documents[train].text and documents[train].text.endswith("FADE OUT")
+    assert loaded["narrativeqa"].report.notes == {"a story's first or last words are not in it: not cut there": 1}
+    asked = item(loaded, "narrativeqa", f"{ferry}/1")
+    assert asked.answers == ("A song", "a song, badly sung") and asked.raw["question_tokenized"] == asked.question
+    assert item(loaded, "narrativeqa", f"{ferry}/2").answers == ("He set her arm.",)
+    assert [each.part for each in loaded["narrativeqa"].items] == ["test", "test", "valid"]
+
+
+@pytest.mark.parametrize("data", [b"\x1f\x8b broken", gzip.compress(b"x" * 5000)[:-9]])
+def test_narrativeqa_a_broken_story_costs_its_own_questions_alone(folder, data):
+    path = folder / "narrativeqa" / "tmp" / f"{'b' * 40}.content"
+    path.write_bytes(data)
+    report = benchmarks.load("narrativeqa", folder).report
+    assert report.items == 2 and any(f"{path} cannot be unpacked" in reason for reason in report.rejected)
+
+
+def test_narrativeqa_a_page_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "LARGEST", 100_000)
+    path = tmp_path / "story.content"
+    path.write_bytes(gzip.compress(b"x" * 1_000_000))
+    with pytest.raises(InputError, match="unpacks to more than"):
+        reading.unpacked(path)
+
+
+def test_narrativeqa_from_the_hub_repeats_a_story_and_calls_a_split_otherwise(loaded):
+    assert [each.part for each in loaded["narrativeqa-hub"].items] == ["test", "valid", "valid"]
+    first = item(loaded, "narrativeqa-hub", f"{'a' * 40}/1")
+    assert first.answers == ("A song", "a song") and "text" not in first.raw["document"]
+    assert loaded["narrativeqa-hub"].documents["a" * 40].meta["summary"] == "A ferrywoman loses her trade."
+
+
+def test_nocha_scores_by_pairs(loaded):
+    items = loaded["nocha"].items
+    assert {each.group for each in items} == {"lamp/1", "lamp/2"}
+    assert {each.kind for each in items} == {"below 75k"}  # under both names of its key
+    pairs = nocha.pairs(items)
+    assert [pair.id for pair in pairs] == ["lamp/1", "lamp/2"] and pairs[1].true.startswith("A pedlar")
+    said = ["TRUE", "FALSE", "FALSE", "FALSE"]
+    records = [
+        {"pair": each.group, "answer": each.answers[0] == "TRUE", "prediction": reply == "TRUE"}
+        for each, reply in zip(items, said, strict=True)
+    ]
+    assert pair_accuracy(records).value == 0.5
+    assert items[0].raw["response-gemma"] == "SKIPPED"
+
+
+def test_nocha_under_the_name_that_its_description_gives_the_folder(folder):
+    (folder / "nocha" / "data_sample").rename(folder / "nocha" / "sample_data")
+    assert benchmarks.load("nocha", folder).report.items == 4
+
+
+def test_detectiveqa(loaded):
+    first = item(loaded, "detectiveqa", "en/human_anno/1/0")
+    assert first.question == "Who lit the lamp in room nine? ( )" and first.choice == "B"
+    assert [text[:8] for text in seen(loaded, "detectiveqa", first)] == ["Mrs Oake", '"The tea']  # and no clue at -1
+    second = item(loaded, "detectiveqa", "en/human_anno/1/1")
+    text = (
+        "The porter kept a book. It said:\n[9] tea, room nine, at ten\nand nothing else. He had marked it [3] himself."
+    )
+    assert seen(loaded, "detectiveqa", second) == [text]  # [n] within a text, once at the head of a line
+    assert second.unplaced == ("paragraph 40", "paragraph 4")  # one that there is not, and an empty one
+    chinese = item(loaded, "detectiveqa", "zh/human_anno/1/0")
+    assert chinese.language == "zh" and seen(loaded, "detectiveqa", chinese)[0] == "探长瓦尔加冒雨来到旅馆。"
+    assert loaded["detectiveqa"].documents["en/1"].meta["title"] == "The Lamp in Room Nine"
+
+
+def test_detectiveqa_a_number_may_be_left_out():
+    from mindscape.corpora.benchmarks.detectiveqa import numbered
+
+    text, paragraphs = numbered(Document("7-x", "Title\n[3] A.\n[4] B.\n[6] C.\n[900] D.\n[7] E."), "en/7")
+    assert {number: text[place] for number, place in paragraphs.items()} == {
+        3: "A.",
+        4: "B.",
+        6: "C.\n[900] D.",
+        7: "E.",
+    }
+
+
+def test_infinitebench(loaded):
+    book = item(loaded, "infinitebench", "longbook_qa_eng/0")
+    assert book.answers == ("a key", "Wim's key") and book.options == ()
+    assert item(loaded, "infinitebench", "longbook_qa_eng/1").answers == ("the smith",)  # a string alone
+    assert (
+        loaded["infinitebench"].documents[item(loaded, "infinitebench", "longbook_qa_eng/2").doc_id].text[:8]
+        == "An older"
+    )
+    choices = [item(loaded, "infinitebench", f"longbook_choice_eng/{number}") for number in range(4)]
+    assert {(each.choice, each.answers) for each in choices} == {("B", ("a key",))}  # four shapes of an answer
+    assert {each.doc_id for each in choices} == {book.doc_id}  # one book, two tasks
+    assert item(loaded, "infinitebench", "longbook_qa_chn/0").answers == ("一把钥匙", "钥匙")
+    assert item(loaded, "infinitebench", "longbook_sum_eng/0").question == "Summarise the book."
+    assert item(loaded, "infinitebench", "math_calc/0").answers == ("1, 4, 8",)
+
+
+def test_infinitebench_without_any_task_names_what_is_there(folder):
+    for path in (folder / "infinitebench").glob("[lm]*.jsonl"):
+        path.unlink()
+    with pytest.raises(InputError, match=r"holds preds_passkey\.jsonl: expected a task's file"):
+        benchmarks.load("infinitebench", folder)
+
+
+def test_novelhopqa(loaded):
+    first = item(loaded, "novelhopqa", "hop_1/1")  # no id: the line's number; accents and a mark in the title
+    assert first.doc_id == "Elise a la mer" and first.raw["book"] == "Élise à la Mer!"
+    assert seen(loaded, "novelhopqa", first) == ["She had a letter in her glove, and nobody to read it to."]
+    chain = item(loaded, "novelhopqa", "hop_2/q7")
+    assert seen(loaded, "novelhopqa", chain)[1] == "Élise bought a boat with what was left."
+    assert chain.unplaced == ("The moon fell into the well that year, they say.",)
+    alone = item(loaded, "novelhopqa", "hop_1/2")
+    assert loaded["novelhopqa"].documents[alone.doc_id].text == "A bell rang twice in the empty house."
+    assert loaded["novelhopqa"].report.notes == {"no novel of this title: the question is on its own paragraphs": 1}
+
+
+def test_novelhopqa_in_its_other_containers(folder):
+    home = folder / "novelhopqa"
+    rows = [json.loads(line) for line in (home / "hop_1.jsonl").read_text(encoding="utf-8").splitlines()]
+    for path in home.glob("hop_*"):
+        path.unlink()
+    (home / "hop_1.json").write_text(json.dumps(rows), encoding="utf-8")
+    as_list = benchmarks.load("novelhopqa", folder).items
+    (home / "hop_1.json").unlink()
+    lines = ["book,context,question,answer", *(",".join(f'"{value}"' for value in row.values()) for row in rows)]
+    (home / "hop_1.csv").write_text("\n".join(lines), encoding="utf-8")
+    assert benchmarks.load("novelhopqa", folder).items == as_list and len(as_list) == 2
+
+
+def test_longbench_v2(loaded):
+    short, long = loaded["longbench-v2"].items
+    assert (short.id, short.part, short.choice, short.answers) == ("66aa", "short", "D", ("the wind",))
+    assert (long.part, long.raw["pred"], long.raw["response"]) == ("long", None, "I cannot say.")
+    assert loaded["longbench-v2"].documents[short.doc_id].text.startswith('The wind, } ] " and nobody else')
+
+
+def test_longbench_v2_predictions_that_were_not_read_are_wrong_and_counted(loaded, tmp_path):
+    said = longbench.predictions(HERE / "longbench-v2" / "results" / "model.jsonl")
+    assert said == {"66aa": "D", "66ab": NoAnswer.UNPARSABLE}
+    items = loaded["longbench-v2"].items
+    of = accuracy([said[each.id] for each in items], [each.choice for each in items])
+    assert (of.value, of.unparsable) == (0.5, 1)
+    for rows, error in [
+        ('{"pred": "A"}', "line 1: expected `_id`"),
+        ('{"_id": "x", "pred": "E"}', "line 1: expected `_id`, and a `pred`"),
+        ('{"_id": "x"}', "line 1: expected"),
+        ('{"_id": "x", "pred": null}\n{"_id": "x", "pred": "A"}', "line 2: the id 'x' comes twice"),
+    ]:
+        (tmp_path / "model.jsonl").write_text(rows, encoding="utf-8")
+        with pytest.raises(InputError, match=error):
+            longbench.predictions(tmp_path / "model.jsonl")
+
+
+def test_multifieldqa_zh(loaded, folder):
+    first, second = loaded["multifieldqa-zh"].items
+    assert first.answers == ("1987年", "1987") and first.doc_id == second.doc_id and first.raw["all_classes"] is None
+    home = folder / "multifieldqa-zh"
+    (home / "multifieldqa_zh.jsonl").unlink()
+    shutil.copy(home / "copy" / "multifieldqa_zh.json", home)
+    copied = benchmarks.load("multifieldqa-zh", folder)
+    assert [each.doc_id for each in copied.items] == ["", ""] and copied.items[0].answers == ("1987年。",)
+    assert copied.report.documents == 0 and copied.report.match_rate is None
+
+
+def test_loogle(loaded):
+    first = item(loaded, "loogle", "longdep_qa/1/1")  # a repr with both kinds of quotation marks in it
+    assert first.question == 'What did Brome call "the easy part"?' and first.answers == ("the lamp, 'of course'",)
+    assert seen(loaded, "loogle", first) == ["\"the lamp\", she wrote, 'is the easy part'."]  # but for a line break
+    assert first.unplaced == ("She never wrote about the stairs, nor the keeper's dog.",)
+    assert seen(loaded, "loogle", item(loaded, "loogle", "longdep_qa/1/2"))[1] == "In 1950 she sold her papers"
+    assert item(loaded, "loogle", "longdep_qa/4/1").kind == "computation"  # qa_pairs a list, S a string
+    cloze = item(loaded, "loogle", "shortdep_cloze/1/1")
+    assert json.loads(cloze.answers[0]) == {"<mask-0>": "Ada Brome", "<mask-1>": "Hull"}
+    assert cloze.doc_id == first.doc_id  # one text, two tasks
+    assert item(loaded, "loogle", "longdep_summarization/1").answers == ("Gulls, counted.",)  # by its newer name
+
+
+def test_qmsum(loaded):
+    colour = item(loaded, "qmsum", "ALL/test/1/specific/1")  # "9" and "10" are numbers, ends are inclusive
+    assert seen(loaded, "qmsum", colour) == ["Designer: The colour .", "Chair: No .\nDesigner: Grey , then ."]
+    saved = item(loaded, "qmsum", "ALL/test/1/specific/2")
+    assert len(saved.evidence) == 1 and saved.unplaced == ('turns ["5", "3"]',)  # a span that runs backwards
+    assert len(item(loaded, "qmsum", "ALL/test/1/specific/3").unplaced) == 3
+    assert item(loaded, "qmsum", "ALL/test/1/general/1").evidence == ()
+    assert "ALL/test/2" in loaded["qmsum"].documents  # a meeting without queries
+    assert loaded["qmsum"].documents["ALL/test/1"].meta["topics"][0]["topic"] == "The weight of the remote"
+
+
+def test_qmsum_by_domain_and_by_meeting(folder):
+    shutil.rmtree(folder / "qmsum" / "data" / "ALL" / "jsonl")
+    assert benchmarks.load("qmsum", folder).items[0].id == "Product/test/1/general/1"
+    shutil.rmtree(folder / "qmsum" / "data" / "Product")
+    assert benchmarks.load("qmsum", folder).items[0].id == "ALL/test/Toy001/general/1"
+
+
+def test_crud_rag(loaded):
+    one = item(loaded, "crud-rag", "questanswer_1doc/q1")
+    two = item(loaded, "crud-rag", "questanswer_2docs/q1")
+    assert one.doc_id == "" and one.evidence == two.evidence[:1]  # the same article, once with a date before it
+    assert seen(loaded, "crud-rag", one) == [
+        "河边县的旧桥昨天拆除。县里说，新桥Bridge One明年完工。"  # as the collection has it, without line breaks
+    ]
+    assert "news1" not in two.raw and two.raw["event"] == "桥"
+    fixed = item(loaded, "crud-rag", "hallu_modified/h1")
+    assert fixed.answers == ("新桥明年完工。",) and fixed.question.endswith("\n新桥十年后完工。")
+    assert item(loaded, "crud-rag", "event_summary/s1").evidence == one.evidence
+
+
+def test_crud_rag_finds_its_articles_in_the_collection(loaded, folder):
+    articles = {article.id: article for article in benchmarks.collection("crud-rag", HERE)}
+    assert sorted(article.meta.get("date", "") for article in articles.values()) == [
+        *("", "2023-08-01 09:30:00", "2023-08-02 10:00:00")
+    ]
+    three = item(loaded, "crud-rag", "questanswer_3docs/q1")
+    assert [passage.doc_id in articles for passage in three.evidence] == [True, True, False]
+    assert all(articles[passage.doc_id][passage] for passage in three.evidence[:2])
+    shutil.rmtree(folder / "crud-rag" / "data" / "80000_docs")
+    report = benchmarks.load("crud-rag", folder).report
+    assert report.given == 0 and report.notes == {"the collection is not here: no evidence is looked for in it": 1}
+    with pytest.raises(InputError, match="crud-rag has no collection: .*80000_docs; save it in"):
+        benchmarks.collection("crud-rag", folder)
+    with pytest.raises(InputError, match="nocha has no collection to search"):
+        benchmarks.collection("nocha", HERE)
+
+
+def test_crud_rag_checks_of_unequal_length_are_counted():
+    report = benchmarks.Report("checks")
+    path = HERE / "crud-rag" / "src" / "quest_eval" / "QuestAnswer1Doc_quest_gt_save.json"
+    assert crud_rag.checks(path, report) == {"q1": (("旧桥怎么样了？", "拆除"), ("谁出钱？", "无法推断"))}
+    assert reasons(report) == {
+        "it has another number of answers than of questions": 1,
+        "answers: Field required": 1,
+    }
+
+
+def test_crud_rag_of_another_shape_is_named(folder):
+    path = folder / "crud-rag" / "data" / "crud_split" / "split_merged.json"
+    for content, said in [
+        ("[]", "holds list: expected an object"),
+        ('{"rows": []}', "holds rows: expected"),
+        ('{"event_summary": 7}', "event_summary is no list"),
+        ('{"event_summary": [', "is not JSON"),
+        ('{"event_summary": ["x"]}', "none of the 1 rows can be used; 1 of them: Input should be a valid dictionary"),
+    ]:
+        path.write_text(content, encoding="utf-8")
+        with pytest.raises(InputError, match=said):
+            benchmarks.load("crud-rag", folder)
+
+
+def test_omnieval(loaded):
+    home = "gen_datas_toy_final/银行/存款"
+    first, second = (item(loaded, "omnieval", f"{home}/抽取类问答/{line}") for line in (1, 2))
+    assert "thought_process" in first.raw and "though_process" in second.raw  # both spellings
+    assert second.answers == ("四家", "4家") and (second.part, second.kind, second.group) == ("extractive", "存款", "")
+    turns = [each for each in loaded["omnieval"].items if each.group == f"{home}/多轮对话能力/1"]
+    assert [each.question for each in turns] == ["南溪银行开分行了吗？", "几家？"] and turns[0].part == "multi-turn"
+    assert [text.meta["own_id"] for text in benchmarks.collection("omnieval", HERE)] == ["c1", "c2"]
+
+
+def test_omnieval_copied_without_passages(folder):
+    shutil.rmtree(folder / "omnieval")
+    (folder / "omnieval").mkdir()
+    (folder / "omnieval" / "corpus.jsonl").write_text("", encoding="utf-8")
+    with pytest.raises(InputError, match="omnieval has no rows"):  # the collection is not taken for questions
+        benchmarks.load("omnieval", folder)
+    rows = [{"question": "利率是多少？", "answer": "2.1%"}]
+    (folder / "omnieval" / "omnieval.json").write_text(json.dumps(rows), encoding="utf-8")
+    assert [each.answers for each in benchmarks.load("omnieval", folder).items] == [("2.1%",)]
+
+
+def test_half_a_surrogate_pair_is_rejected_not_passed_on(folder):
+    path = folder / "infinitebench" / "longbook_qa_eng.jsonl"
+    row = {"id": 1, "context": "A tale.", "input": "Who?", "answer": ["Ann"], "options": []}
+    odd = [row | {"id": 2, "context": "A \ud83d tale."}, row | {"id": 3, "answer": ["\ude00"]}]
+    path.write_text("".join(json.dumps(each) + "\n" for each in [row, *odd]), encoding="utf-8")
+    report = benchmarks.load("infinitebench", folder, part="longbook_qa_eng").report
+    assert reasons(report) == {
+        "the text has half of a surrogate pair: it is not Unicode": 1,
+        "half of a surrogate pair: it is not Unicode": 1,
+    }
+
+
+JSONS = sorted(path.relative_to(HERE) for path in HERE.rglob("*.json*") if path.parent.name not in ("copy", "results"))
+
+
+def with_something_odd(value, draw):
+    """The value with one thing in it, chosen by `draw`, exchanged for anything."""
+    if isinstance(value, dict) and value and draw(st.integers(0, 5)):
+        key = draw(st.sampled_from(sorted(value)))
+        return value | {key: with_something_odd(value[key], draw)}
+    if isinstance(value, list) and value and draw(st.integers(0, 5)):
+        index = draw(st.integers(0, len(value) - 1))
+        return [*value[:index], with_something_odd(value[index], draw), *value[index + 1 :]]
+    return draw(VALUES)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(JSONS), st.data())
+def test_a_value_of_any_shape_costs_its_row_or_is_named(tmp_path_factory, file, data):
+    """Never a traceback: each row is used or rejected, or one error says which file is not as published."""
+    home = tmp_path_factory.mktemp("odd")
+    shutil.copytree(HERE / file.parts[0], home / file.parts[0])
+    text = (HERE / file).read_text(encoding="utf-8")
+    if file.suffix == ".jsonl":
+        lines = text.splitlines()
+        index = data.draw(st.integers(0, len(lines) - 1))
+        lines[index] = json.dumps(with_something_odd(json.loads(lines[index]), data.draw))
+        (home / file).write_text("\n".join(lines), encoding="utf-8")
+    else:
+        (home / file).write_text(json.dumps(with_something_odd(json.loads(text), data.draw)), encoding="utf-8")
+    try:
+        report = benchmarks.load(file.parts[0], home).report
+    except InputError as error:
+        assert str(home) in str(error)
+    else:
+        assert report.rows == report.items + sum(reasons(report).values())
