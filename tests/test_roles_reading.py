@@ -1,6 +1,7 @@
 """Roles that summarise, select, answer and judge: their gold is read again, and holds by the book's own spans."""
 
 import json
+import re
 
 import pytest
 from llguidance import LLMatcher
@@ -134,7 +135,7 @@ def test_silver_nodes_are_those_of_the_question_and_of_its_evidence(read):
     known = {f"{entity.name}: {entity.description}": entity for entity in book.entities}
     for slots, value, *_ in gold["silver_nodes"]:
         question, _ = asked(book, slots)
-        shown = [known[line.split("] ", 1)[1]] for line in slots["entities"].split("\n")]
+        shown = [known[re.fullmatch(r"\[(\d+)\] (.*) \[/\1\]", line)[2]] for line in slots["entities"].split("\n")]
         picked = [] if value == [-1] else [shown[i] for i in value]
         assert all(entity in picked for entity in shown if entity.name == question.answer)
         about = f"{question.resolved} {question.answer} {question.gloss} " + " ".join(

@@ -16,22 +16,22 @@ from mindscape.errors import InputError
 from mindscape.roles import ROLES, Example
 
 TOKENS = 15_000  # a book's length: short ones, and more of them
-SHARES = {  # of each role from each book: more of what is short and asks for close reading
+SHARES = {  # of each role from each book: more of what asks for close reading
     "chunk_summary": 1,
-    "global_summary": 1,
+    "global_summary": 5,
     "session_summary": 1,
     "silver_chunks": 5,
-    "silver_nodes": 2,
+    "silver_nodes": 3,
     "entities": 1,
-    "edits": 1,
+    "edits": 2,
     "graph_answer": 1,
     "update": 1,
     "memory": 1,
     "reverse_reasoning": 1,
     "qa": 4,
-    "choice": 8,
-    "claim": 6,
-    "grade": 4,
+    "choice": 5,
+    "claim": 5,
+    "grade": 3,
     "pairwise": 1,
 }
 

@@ -56,12 +56,12 @@ NODES_PROMPT = {
 
 
 def numbered(texts: Sequence[str]) -> str:
-    """Texts with their indices, as a prompt has them.
+    """Texts with their indices, as a prompt has them: before each, and behind it, where a model has read it.
 
     >>> numbered(["It rained.", "He sang."])
-    '[0] It rained.\\n[1] He sang.'
+    '[0] It rained. [/0]\\n[1] He sang. [/1]'
     """
-    return "\n".join(f"[{i}] {text}" for i, text in enumerate(texts))
+    return "\n".join(f"[{i}] {text} [/{i}]" for i, text in enumerate(texts))
 
 
 def bears_on(question: Question, entity: Entity, supporting: Sequence[str]) -> bool:

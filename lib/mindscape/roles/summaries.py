@@ -113,7 +113,8 @@ def merged(book: Book, statements: list[str], tokenizer: PreTrainedTokenizerBase
     """The statements as one summary: who is who first, then as much of the rest as `LONGEST` allows, the crime before
     all, in the order of the book."""
     voice, summary, join = book.voice, book.voice.say.SUMMARY, book.voice.words.scenes.JOIN
-    bound = {says: binding for binding in book.world.bindings if (says := voice.binding(binding)) in statements}
+    who = {voice.binding(binding): binding for binding in book.world.bindings}
+    bound = {says: who[says] for says in statements if says in who}  # as they come: to be read off from left to right
     people = [
         summary["person"].format(name=voice.name(binding.person), trade=voice.bare_trade(binding.person))
         for binding in bound.values()
