@@ -80,5 +80,5 @@ def test_the_papers_tables_are_typed_and_placed():
     frame = paper.table("mia_rag_table8")
     assert frame.shape == (9, 6) and frame["summary"].dtype == bool
     assert frame.attrs["place"].startswith("Table 8")
-    with pytest.raises(InputError, match="there are mia_rag_table6"):
+    with pytest.raises(InputError, match="there are mia_rag_table1, "):
         paper.table("table_99")
