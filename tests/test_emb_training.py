@@ -345,7 +345,8 @@ def test_summaries_of_all_kinds():
     told = {kind: evaluation.summary(books, 0, kind) for kind in evaluation.KINDS}
     assert told["none"] is None and told["other"] == books[1].summary
     assert sorted(told["shuffled"].split()) == sorted(told["gold"].split()) and told["shuffled"] != told["gold"]
-    assert len(told["textrank"]) <= len(told["gold"]) and told["textrank"].split(".")[0] in books[0].document.text
+    first = " ".join(told["textrank"].split(".")[0].split())
+    assert len(told["textrank"]) <= len(told["gold"]) and first in " ".join(books[0].document.text.split())
     with pytest.raises(InputError, match="summary='best'"):
         evaluation.summary(books, 0, "best")
 

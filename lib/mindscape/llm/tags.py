@@ -145,9 +145,9 @@ def _needs(field: FieldInfo) -> Mapping[str, tuple[str, ...]] | None:
     return next((it.fields for it in field.metadata if isinstance(it, Needs)), None)
 
 
-def _tied(needs: Mapping[str, tuple[str, ...]]) -> set[str]:
+def _tied(needs: Mapping[str, tuple[str, ...]]) -> list[str]:
     """The fields that stand with some choice only."""
-    return {name for names in needs.values() for name in names}
+    return list(dict.fromkeys(name for names in needs.values() for name in names))
 
 
 def _nested(model: type[BaseModel], text: str, repairs: list[str]) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def _rule(name: str, model: type[BaseModel], rules: dict[str, str]) -> None:
         needs = _needs(field)
         opened, closed = f'"<{field_name}>"', f'"</{field_name}>"'
         if needs is not None:
-            tied |= _tied(needs)
+            tied |= set(_tied(needs))
             ways = []
             for choice in choices:
                 more = (f' "\\n" "<{it}>" TEXT "</{it}>"' for it in needs.get(choice, ()))
