@@ -394,6 +394,17 @@ def test_and_no_weaker_condition_on_the_moments_is_enough(gap, part, first, seco
 
 
 @SOME
+@given(st.floats(0.01, 2), st.floats(1, 5), st.floats(0.01, 3), st.floats(0.01, 3))
+def test_nor_is_any_condition_enough_beyond_the_gap(gap, factor, first, second):
+    """ε ≥ C: SVF's law with nearly all of its mass just above its mean, hence above the threshold."""
+    epsilon = factor * gap
+    (_, ours), _ = two_points(0, first, at=-epsilon * (1 + 1e-9))
+    far = 100 * (epsilon + second) * max(1, second / first)
+    (_, fused), (above, _) = two_points(-gap, second, at=-gap - far)
+    assert above > -epsilon and ours > fused and not hmv.surely_holds(epsilon, gap, first, second)
+
+
+@SOME
 @given(weights, st.floats(0.3, math.pi), st.sampled_from([2, 8, 64]), loud, loud, st.floats(0.05, 0.95))
 def test_the_condition_for_any_law_holds_for_the_product(w, theta, dim, s, t, part):
     epsilon = part * hmv.shortfall(w, theta)

@@ -314,7 +314,8 @@ def safe_epsilon(theta: ArrayLike, share: ArrayLike, shared: ArrayLike = 0.0) ->
     """A threshold up to which Theorem 2 holds for every w, noise and dimension with that `query_share`, X Gaussian.
 
     (1 - cos θ) / (α (1 - cos θ) + (1 - α) (1 - shared)), which `critical_epsilon` exceeds and reaches as w goes to 0.
-    With shared = 0 it is at least min(1, 1 - cos θ), and 1 - cos θ is half the squared distance of the two centres.
+    With shared = 0 it is at least min(1, 1 - cos θ), and 1 - cos θ is half the squared distance of the two centres. (For
+    opposite centres and noise in the query only, ε* can be equal to it, and Theorem 2 holds below it.)
 
     >>> round(float(safe_epsilon(np.arccos(0.9), 0.0)), 6), round(float(safe_epsilon(np.arccos(0.9), 1.0)), 6)
     (0.1, 1.0)
