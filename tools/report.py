@@ -91,10 +91,10 @@ def _interval(of: dict) -> str:
 
 
 def training(card: Path) -> str:
-    """The runs that made an adapter, from the files beside its card: a first one, if there was one, and the last."""
+    """The runs that made an adapter, from the files beside its card: earlier ones, if there were any, and the last."""
     return "\n".join(
         _run(card.parent / f"{part}run.json", card.parent / f"{part}log.jsonl")
-        for part in ("first_", "")
+        for part in ("first_", "second_", "")
         if (card.parent / f"{part}run.json").is_file()
     )
 
