@@ -333,16 +333,68 @@ def test_ranks_are_kept_and_found_again(base, tmp_path, tokenizer, monkeypatch):
     (query,) = embedder.queries([question.question], books[0].summary)
     assert list(one.ranked) == np.argsort(-(units @ query), kind="stable")[:10].tolist()
     assert one.binding == question.needs_binding and list(one.right) == supervision.evidence(books[1], question, chunks)
+    assert evaluation.kept(path) == found and one.recall(10) == len(set(one.ranked) & set(one.right)) / len(one.right)
+    other = train(ASKED[:6], tmp_path / "other", base, Recipe(), SHORT)
     with pytest.raises(InputError, match="holds ranks of adapter"):
-        evaluation.kept(path)
+        evaluation.kept(path, other)
     path.write_text(path.read_text() + "{}\n")
     with pytest.raises(InputError, match="expected a line on whose ranks"):
         evaluation.kept(path, adapter)
 
 
+class Counted:
+    """An encoder of word counts, of a few words."""
+
+    words = ("king", "ghost", "dagger", "wood", "smith")
+
+    def encode(self, texts, kind="passage"):
+        counts = np.array([[1e-3 + text.lower().count(word) for word in self.words] for text in texts])
+        return (counts / np.linalg.norm(counts, axis=1, keepdims=True)).astype(np.float32)
+
+
+def test_any_encoder_takes_an_embedders_place():
+    question, told = "Who has the smith's dagger?", "The king is the smith, king, king."
+    alone, both = Counted().encode([question]), Counted().encode([f"{question}\n{told}"])
+    mixed = 0.25 * alone + 0.75 * both
+    ours = embedding.PlainEmbedder(Counted(), delta=0.25)
+    np.testing.assert_allclose(ours.queries([question], told), mixed / np.linalg.norm(mixed), rtol=1e-6)
+    np.testing.assert_allclose(ours.queries([question]), alone)
+    np.testing.assert_allclose(embedding.PlainEmbedder(Counted(), 1).queries([question], told), alone, rtol=1e-6)
+    with pytest.raises(InputError, match="delta=2"):
+        embedding.PlainEmbedder(Counted(), 2)
+
+
+def test_ranks_on_plays(tokenizer):
+    plays = [evaluation.play(name) for name in ("macbeth", "hamlet")]
+    found = evaluation.ranks(embedding.PlainEmbedder(Counted(), 1), plays, tokenizer)
+    assert {row.book for row in found} == {play.document.id for play in plays}
+    assert not any(row.binding for row in found) and len(found) > 20
+    row, chunks = found[0], passages.cut(plays[0], tokenizer)
+    question = next(question for question in plays[0].questions if question.id == row.question)
+    text = plays[0].document.text
+    quotes = [text[span.start : span.end] for span in question.evidence]
+    held = [i for i, chunk in enumerate(chunks) if any(quote in plays[0].document[chunk] for quote in quotes)]
+    assert set(held) <= set(row.right)
+    with pytest.raises(InputError, match="expected a book of the storyworld"):
+        evaluation.ranks(embedding.PlainEmbedder(Counted(), 1), plays, tokenizer, task="node")
+
+
+def test_summaries_that_a_model_wrote(tmp_path):
+    books = [storyworld.book(1000, tokens=15_000)]
+    path = tmp_path / "summaries.jsonl"
+    path.write_text('{"document": "storyworld-1000", "summary": "Nothing happens."}\n')
+    by_reader = evaluation.kept_summaries(path)
+    assert evaluation.summary(books, 0, "reader", by_reader) == "Nothing happens."
+    with pytest.raises(InputError, match="no summary by a reader"):
+        evaluation.summary(books, 0, "reader", {})
+    path.write_text('{"document": "storyworld-1000"}\n')
+    with pytest.raises(InputError, match="a document and its summary a line"):
+        evaluation.kept_summaries(path)
+
+
 def test_summaries_of_all_kinds():
     books = [storyworld.book(seed, tokens=15_000) for seed in (1000, 1001)]
-    told = {kind: evaluation.summary(books, 0, kind) for kind in evaluation.KINDS}
+    told = {kind: evaluation.summary(books, 0, kind) for kind in evaluation.KINDS if kind != "reader"}
     assert told["none"] is None and told["other"] == books[1].summary
     assert sorted(told["shuffled"].split()) == sorted(told["gold"].split()) and told["shuffled"] != told["gold"]
     second = told["textrank"].split(". ")[1]

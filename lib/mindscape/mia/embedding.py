@@ -20,7 +20,7 @@ Taught in notebook 12_mia_emb_training. Training is in `mindscape.mia.emb_traini
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,7 +31,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from mindscape import assets, paths, weights
-from mindscape.encoders import LastTokenEncoder
+from mindscape.encoders import Encoder, LastTokenEncoder
 from mindscape.errors import InputError
 from mindscape.store import Store
 
@@ -324,10 +324,40 @@ class MiaEmbedder:
         return vectors.cpu().numpy()
 
 
+class PlainEmbedder:
+    """Any encoder in an embedder's place: the summary is put behind the question, and Eq. 11 mixes both vectors.
+
+    `delta` 1 leaves the summary out, 0 the question by itself. An encoder reads no further than its window.
+
+    >>> embedder = PlainEmbedder(encoders.load("minilm"), delta=0.5)                     # doctest: +SKIP
+    >>> embedder.queries(["Who has the smith's lamp?"], "Ann is the smith.").shape       # doctest: +SKIP
+    (1, 384)
+    """
+
+    def __init__(self, encoder: Encoder, delta: float = 0.5):
+        if not 0 <= delta <= 1:
+            raise InputError(f"delta={delta!r}: expected 0 to 1")
+        self.encoder, self.delta = encoder, delta
+
+    def units(self, texts: Sequence[str]) -> np.ndarray:
+        """(texts, dim)."""
+        return self.encoder.encode(texts)
+
+    def queries(self, questions: Sequence[str], summary: str | None = None, task: Task = "chunk") -> np.ndarray:
+        """(questions, dim), the same for both tasks."""
+        alone = self.encoder.encode(questions, "query")
+        if summary is None or not len(questions):
+            return alone
+        told = self.encoder.encode([f"{question}\n{summary}" for question in questions], "query")
+        mixed = self.delta * alone + (1 - self.delta) * told
+        return mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
+
+
 def load(
     base: str | Path = "",
     adapter: str | Path | None = None,
     *,
+    delta: float | None = None,
     dtype: str = "auto",
     device: str | None = None,
     cache: bool = True,
@@ -335,13 +365,15 @@ def load(
 ) -> MiaEmbedder:
     """The embedder in an adapter's folder, with the form that it was trained in; without one, the model as it comes.
 
-    `base`: a folder or a name on the hub, the embedded model by default. Other options go to `MiaEmbedder`. Raises
-    InputError where the adapter does not fit.
+    `base`: a folder or a name on the hub, the embedded model by default. `delta`: the form's, if another is wanted. Other
+    options go to `MiaEmbedder`. Raises InputError where the adapter does not fit.
     """
     dtype_of, device = weights.placed(dtype, device)
     if adapter is not None:
         told = json.loads((Path(adapter) / "form.json").read_text(encoding="utf-8"))
         options = {"form": Form(**told["form"]), "summaries": told["summaries"], **options}
+    if delta is not None:
+        options["form"] = replace(options.get("form") or Form(), delta=delta)
     model, tokenizer = loaded(base or assets.language_model(), options.get("form") or Form(), dtype_of)
     if adapter is not None:
         model = weights.merged(model, adapter)

@@ -1,11 +1,11 @@
-"""How well an embedder finds evidence: ranks of a novel's passages and entities for its questions, with one or another summary.
+"""How well an embedder finds evidence: ranks of a text's passages and entities for its questions, with one or another summary.
 
 Ranks can be kept in a file, so that they are scored again without the model:
 
     python -m mindscape.mia.evaluation --adapter data/adapters/mia_emb --out ranks.jsonl
 
 Questions whose evidence is in more than a few passages are left out: no ranking brings a whole book to the front. Books come
-from the develop seeds unless another split is named. Taught in notebook 12_mia_emb_training.
+from the develop seeds unless another split is named, or plays. Taught in notebook 12_mia_emb_training.
 """
 
 import argparse
@@ -16,23 +16,41 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from transformers import PreTrainedTokenizerBase
+from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
+from mindscape import assets, encoders
+from mindscape.corpora import shakespeare
+from mindscape.corpora.questions import Question
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError, MindscapeError
 from mindscape.extractive import summarise
+from mindscape.metrics import recall_fraction_at_k
 from mindscape.mia import embedding
-from mindscape.mia.embedding import MiaEmbedder, Task
+from mindscape.mia.embedding import MiaEmbedder, PlainEmbedder, Task
 from mindscape.mia.supervision import MOST, bearing, evidence, nodes
 from mindscape.reader.evaluation import SPLITS, books
 from mindscape.roles import passages
 from mindscape.store import whole_lines
-from mindscape.text import sentences
+from mindscape.text import Document, sentences
 from mindscape.weights import adapter_hash
 
 DEPTH = 10  # ranks that are kept
-KINDS = ("gold", "none", "shuffled", "other", "textrank")
+KINDS = ("gold", "none", "shuffled", "other", "textrank", "reader")
+
+
+@dataclass(frozen=True)
+class Play:
+    """A play, the kit's own summary of it and questions on it, in the place of a book of the storyworld."""
+
+    document: Document
+    summary: str
+    questions: tuple[Question, ...]
+
+
+def play(name: str) -> Play:
+    """Raises InputError for a play on which the kit has no questions."""
+    return Play(shakespeare.play(name), shakespeare.summary(name), shakespeare.questions(name))
 
 
 @dataclass(frozen=True)
@@ -47,11 +65,17 @@ class Ranked:
     right: tuple[int, ...]
     binding: bool
 
+    def recall(self, k: int) -> float:
+        """The share of the right units among the first k, at most `DEPTH`."""
+        return recall_fraction_at_k(self.ranked, self.right, k)
 
-def summary(books: Sequence[Book], i: int, kind: str) -> str | None:
-    """A summary of the i-th book: its gold one, none, the gold one with its sentences shuffled, that of the next book, or an
-    extract of the same length (TextRank). Raises InputError for another kind."""
+
+def summary(books: Sequence[Book | Play], i: int, kind: str, by_reader: Mapping[str, str] | None = None) -> str | None:
+    """A summary of the i-th book: its gold one, none, the gold one with its sentences shuffled, that of the next book, an
+    extract of the same length (TextRank), or, by document in `by_reader`, one that a model wrote. Raises InputError for
+    another kind."""
     book = books[i]
+    language = book.document.language
     if kind == "none":
         return None
     if kind == "gold":
@@ -59,32 +83,43 @@ def summary(books: Sequence[Book], i: int, kind: str) -> str | None:
     if kind == "other":
         return books[(i + 1) % len(books)].summary
     if kind == "textrank":
-        return summarise(book.document.text, book.document.language, len(book.summary))
+        return summarise(book.document.text, language, len(book.summary))
+    if kind == "reader" and by_reader and book.document.id in by_reader:
+        return by_reader[book.document.id]
+    if kind == "reader":
+        raise InputError(f"{book.document.id}: no summary by a reader: expected one for each book")
     if kind != "shuffled":
         raise InputError(f"summary={kind!r}: expected one of {', '.join(KINDS)}")
-    parts = [book.summary[span.start : span.end].strip() for span in sentences(book.summary, book.document.language)]
-    return book.voice.words.scenes.JOIN.join(Chance("shuffled", book.document.id).shuffled(parts))
+    parts = [book.summary[span.start : span.end].strip() for span in sentences(book.summary, language)]
+    return ("" if language == "zh" else " ").join(Chance("shuffled", book.document.id).shuffled(parts))
 
 
 def ranks(
-    embedder: MiaEmbedder,
-    books: Sequence[Book],
+    embedder: MiaEmbedder | PlainEmbedder,
+    books: Sequence[Book | Play],
     tokenizer: PreTrainedTokenizerBase,
     kind: str = "gold",
     task: Task = "chunk",
+    by_reader: Mapping[str, str] | None = None,
 ) -> list[Ranked]:
-    """The first `DEPTH` units for each question on the books; equal scores by index."""
+    """The first `DEPTH` units for each question on the books; equal scores by index. Nodes are those of the storyworld's gold.
+
+    Raises InputError for the nodes of a play.
+    """
     found = []
     for i, book in enumerate(books):
+        if task == "node" and not isinstance(book, Book):
+            raise InputError(f"{book.document.id}: expected a book of the storyworld, whose entities are known")
         chunks = passages.cut(book, tokenizer)
         if task == "chunk":
             units = [book.document[chunk].strip() for chunk in chunks]
             right = [evidence(book, question, chunks) for question in book.questions]
         else:
             units, right = nodes(book), [bearing(book, question) for question in book.questions]
-        few = [MOST if task == "chunk" else len(units) - 1] * len(right)
-        asked = [(q, r) for q, r, most in zip(book.questions, right, few, strict=True) if 0 < len(r) <= most]
-        vectors = embedder.queries([q.question for q, _ in asked], summary(books, i, kind), task)
+        most = MOST if task == "chunk" else len(units) - 1
+        asked = [(q, r) for q, r in zip(book.questions, right, strict=True) if 0 < len(r) <= most]
+        told = summary(books, i, kind, by_reader)
+        vectors = embedder.queries([q.question for q, _ in asked], told, task)
         nearest = np.argsort(-(vectors @ embedder.units(units).T), axis=1, kind="stable")[:, :DEPTH]
         for (question, answers), row in zip(asked, nearest.tolist(), strict=True):
             about = (book.document.id, question.id, task, kind)
@@ -100,7 +135,8 @@ def keep(path: str | Path, about: Mapping[str, object], rows: Iterable[Ranked]) 
 
 
 def kept(path: str | Path, adapter: str | Path | None = None) -> list[Ranked]:
-    """The ranks in a file. Raises InputError for those of another adapter, and for what are no ranks."""
+    """The ranks in a file; with `adapter`, its folder, those of that adapter. Raises InputError for another one's, and for
+    what are no ranks."""
     try:
         first, *rows = (json.loads(line) for line in whole_lines(path))
         whose = first["adapter_sha256"]
@@ -109,10 +145,17 @@ def kept(path: str | Path, adapter: str | Path | None = None) -> list[Ranked]:
         raise InputError(
             f"{path}: expected a line on whose ranks these are, and then one a question: {error!r}"
         ) from error
-    expected = adapter_hash(adapter) if adapter else ""
-    if whose != expected:
+    if adapter and whose != (expected := adapter_hash(adapter)):
         raise InputError(f"{path} holds ranks of adapter {whose[:12]!r}: expected those of {expected[:12]!r}")
     return found
+
+
+def kept_summaries(path: str | Path) -> dict[str, str]:
+    """Summaries by document, from lines {"document": ..., "summary": ...}. Raises InputError for other lines."""
+    try:
+        return {row["document"]: row["summary"] for row in map(json.loads, whole_lines(path))}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: expected a document and its summary a line: {error!r}") from error
 
 
 def main() -> None:
@@ -121,23 +164,38 @@ def main() -> None:
     told.add_argument("--out", required=True, help="the file of ranks, written anew")
     told.add_argument("--adapter", default="", help="folder of an adapter; the base as it comes by default")
     told.add_argument("--base", default="", help="folder or name of a causal model; the embedded one by default")
+    told.add_argument("--encoder", default="", help='instead of a causal model: any encoder, such as "minilm"')
+    told.add_argument("--delta", type=float, help="share of h_q in Eq. 11; as trained, or 0.5, by default")
     told.add_argument("--split", default="develop", choices=list(SPLITS))
     told.add_argument("--books", type=int, default=10, help="the first so many of the split")
+    told.add_argument("--plays", default="", help="plays instead of books, with commas")
     told.add_argument("--summaries", default="gold", help=f"kinds of summary, with commas: {', '.join(KINDS)}")
+    told.add_argument("--by-reader", default="", help="file of the summaries that a model wrote, for kind reader")
     told.add_argument("--dtype", default="auto", help="precision of the model")
     given = told.parse_args()
     try:
-        embedder = embedding.load(given.base, given.adapter or None, dtype=given.dtype)
-        of_split, rows = books(given.split)[: given.books], []
+        if given.encoder and (given.adapter or given.base):
+            raise InputError("--encoder goes without --base and --adapter")
+        if given.encoder:
+            encoder = encoders.load(given.encoder, dtype=given.dtype)
+            embedder = PlainEmbedder(encoder, 0.5 if given.delta is None else given.delta)
+        else:
+            embedder = embedding.load(given.base, given.adapter or None, dtype=given.dtype, delta=given.delta)
+        tokenizer = AutoTokenizer.from_pretrained(assets.language_model())  # the same passages for all
+        names = given.plays.split(",") if given.plays else []
+        texts = [play(name) for name in names] or books(given.split)[: given.books]
+        by_reader = kept_summaries(given.by_reader) if given.by_reader else None
+        rows = []
         for kind in given.summaries.split(","):
-            for task in ("chunk", "node"):
-                rows += ranks(embedder, of_split, embedder.tokenizer, kind, task)
-                some = [row for row in rows if (row.summary, row.task) == (kind, task)]
-                hits = np.mean([len(set(row.ranked[:3]) & set(row.right)) / len(row.right) for row in some])
-                print(f"{kind} {task}: {len(some)} questions, recall@3 {hits:.3f}", flush=True)
+            for task in ("chunk",) if names else ("chunk", "node"):
+                some = ranks(embedder, texts, tokenizer, kind, task, by_reader)
+                print(f"{kind} {task}: {len(some)} questions, recall@3 {np.mean([row.recall(3) for row in some]):.3f}")
+                sys.stdout.flush()
+                rows += some
     except MindscapeError as error:
         sys.exit(f"error: {error}")
-    about = {"base": given.base or "SmolLM2-135M-Instruct", "split": given.split, "books": given.books}
+    about = {"base": given.encoder or given.base or "SmolLM2-135M-Instruct", "delta": given.delta}
+    about |= {"plays": names} if names else {"split": given.split, "books": given.books}
     about |= {"adapter_sha256": adapter_hash(given.adapter) if given.adapter else "", "dtype": given.dtype}
     keep(given.out, about, rows)
 

@@ -1,0 +1,237 @@
+"""MiA-Gen: retrieved passages are read in the light of a summary of the whole text (MiA-RAG, section 3.4, Eq. 6).
+
+    instruction; summary S; retrieved chunks C; question q  ->  answer
+
+The prompts are those of the roles qa, choice and claim with the summary before the passages; without a summary they are those
+of the roles to the letter. What is asked on one text in one role begins alike up to the end of the summary, so that a decoder
+reads it once.
+
+`examples` makes what MiA-Gen is taught: the passages that hold a question's evidence, silver or gold, among others that do not
+bear on it, in varying number and order. Who is meant by "the smith" is often not in the passages at all: the summary says it.
+Where the paper is silent: a passage that says it is there, too, in `BOUND` of the cases; the variants of Table 5 have equally
+many examples, and those without summary are asked the same questions on the same passages. Multiple choice counts as question
+answering. Taught in notebook 14_mia_gen; training is in `mindscape.mia.gen_training`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from transformers import PreTrainedTokenizerBase
+
+from mindscape.corpora.questions import ClaimPair, Question
+from mindscape.corpora.storyworld import Book
+from mindscape.corpora.storyworld.chance import Chance
+from mindscape.corpora.storyworld.voice import sentence
+from mindscape.errors import InputError
+from mindscape.mia.supervision import MOST, evidence
+from mindscape.roles import ROLES, Example, answers, passages
+from mindscape.text import Chunk, Span, mentions
+
+TASKS = ("qa", "choice", "claim")
+SHOWN = 10  # passages of an example, at most: the largest k of Table 2
+BOUND = 0.3  # how often a passage that says who is meant is among them
+SUMMARY = {
+    "en": "The whole story in short:\n<summary>\n{summary}\n</summary>\n\n",
+    "zh": "全书梗概：\n<summary>\n{summary}\n</summary>\n\n",
+}
+CONTEXT = "<context>\n{context}\n</context>\n\n"  # as the roles' prompts have it
+JOIN = "\n\n"  # between passages, as `passages.shown` has it
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What an ablation is taught: how many examples of each task from a book, and whether a summary is shown."""
+
+    shares: Mapping[str, int]
+    summary: bool = True
+
+
+VARIANTS = {  # Table 5: 24 examples of a book in each
+    "full": Variant({"qa": 8, "choice": 8, "claim": 8}),
+    "no_summary": Variant({"qa": 8, "choice": 8, "claim": 8}, summary=False),
+    "no_claims": Variant({"qa": 12, "choice": 12}),
+    "no_qa": Variant({"claim": 24}),
+}
+
+
+@dataclass(frozen=True)
+class Written:
+    """A prompt, and where in it the summary, the passages and the question stand (with options, if there are any)."""
+
+    text: str
+    summary: Span | None
+    chunks: tuple[Span, ...]
+    question: Span
+
+
+def write(
+    task: str, slots: Mapping[str, str], chunks: Sequence[str], summary: str | None = None, language: str = "en"
+) -> Written:
+    """The prompt of a task, passages in the order given.
+
+    `slots` are those of the role but for its context: question (qa), question and options_str (choice), claim. Without
+    `chunks` the summary is all there is to read. Raises InputError for another task or language, slots that do not fit, and
+    a blank passage or summary.
+
+    >>> written = write("qa", {"question": "Who has the smith's lamp?"}, ["Tom took Ann's lamp."], "Ann is the smith.")
+    >>> [written.text[it.start : it.end] for it in (written.summary, *written.chunks, written.question)]
+    ['Ann is the smith.', "Tom took Ann's lamp.", "Who has the smith's lamp?"]
+    """
+    if task not in TASKS:
+        raise InputError(f"task={task!r}: expected one of {', '.join(TASKS)}")
+    ROLES[task].prompt(language, context="", **slots)  # says what is wrong with the language or the slots
+    if blank := [i for i, chunk in enumerate(chunks) if not chunk.strip()]:
+        raise InputError(f"passage {blank[0]} is blank: expected some text")
+    if summary is not None and not summary.strip():
+        raise InputError("the summary is blank: expected some text, or None")
+    before, after = ROLES[task].prompts[language].split(CONTEXT)
+    text, place, places = before.format(), None, []
+    if summary is not None:
+        opened, closed = SUMMARY[language].split("{summary}")
+        text, place = _put(text + opened, summary.strip())
+        text += closed
+    if chunks:
+        opened, closed = CONTEXT.split("{context}")
+        text += opened
+        for i, chunk in enumerate(chunks):
+            text, span = _put(text + JOIN * (i > 0), chunk.strip())
+            places.append(span)
+        text += closed
+    start = len(text) + after.index("{")
+    text += after.format(**slots)
+    return Written(text, place, tuple(places), Span(start, len(text)))
+
+
+def _put(text: str, words: str) -> tuple[str, Span]:
+    return text + words, Span(len(text), len(text) + len(words))
+
+
+def answerable(
+    book: Book, tokenizer: PreTrainedTokenizerBase, chance: Chance, silver: Mapping[str, Sequence[int]] | None = None
+) -> Iterator[tuple[Question, ClaimPair, list[int]]]:
+    """Questions that a few passages and the book's summary answer, their claims and those passages, in an order of chance.
+
+    The passages are numbers in `passages.cut(book, tokenizer)`: those that hold the evidence, or what Algorithm 1 found, where
+    `silver` tells it by the question's id.
+    """
+    chunks = passages.cut(book, tokenizer)
+    for question, pair in passages.asked(book, chance):
+        right = list(silver.get(question.id, ())) if silver is not None else evidence(book, question, chunks)
+        if not 0 < len(right) <= MOST or question.kind in passages.WHOLE:
+            continue
+        if silver is not None or _read_off(book, question, [chunks[i] for i in right]):
+            yield question, pair, right
+
+
+def _read_off(book: Book, question: Question, chunks: Sequence[Chunk]) -> bool:
+    """Whether passages and summary name everybody in what is told, and the answer, unless it has to be counted."""
+    text = f"{passages.shown(book, chunks)}\n{book.summary}"
+    parts = question.answer.split(book.voice.say.AND) if question.kind in passages.PAIRS else [question.answer]
+    named = [
+        entity.name
+        for says in passages.supporting(book, question)
+        for entity in book.entities
+        if mentions(entity.name, says)
+    ]
+    read = question.kind in passages.COUNTED or all(mentions(part, text) for part in parts)
+    return read and all(mentions(name, text) for name in named)
+
+
+def mixed(
+    book: Book,
+    tokenizer: PreTrainedTokenizerBase,
+    chance: Chance,
+    most: int = SHOWN,
+    silver: Mapping[str, Sequence[int]] | None = None,
+) -> Iterator[tuple[Question, ClaimPair, list[Chunk]]]:
+    """Answerable questions with passages as a retriever may give them: what answers, and noise, at most `most`, shuffled.
+
+    Half of the noise names somebody whom the question or the answer names, if there is such. Raises InputError for fewer than
+    `MOST` passages.
+    """
+    if most < MOST:
+        raise InputError(f"most={most!r}: expected at least {MOST} passages, which the evidence of a question may take")
+    chunks = passages.cut(book, tokenizer)
+    for question, pair, right in answerable(book, tokenizer, chance, silver):
+        first, keep = question.evidence[0].start, dict.fromkeys(right)
+        for group in question.bindings:
+            span = min(group, key=lambda span: abs(span.start - first))
+            said = [i for i, chunk in enumerate(chunks) if passages.holds(book, chunk, span)]
+            if chance.hit(BOUND) and len({*keep, *said}) <= most:
+                keep |= dict.fromkeys(said)
+        count = chance.between(len(keep), most)
+        yield question, pair, passages.mixed(book, question, [chunks[i] for i in keep], chunks, count, chance)
+
+
+def posed(
+    book: Book, question: Question, pair: ClaimPair, task: str, chance: Chance, tokenizer: PreTrainedTokenizerBase
+) -> list[tuple[dict[str, str], Any]]:
+    """A question as a task asks it: the slots of the prompt and the reply's gold value; of a claim the true and the false one.
+
+    Empty where the explanation of the reply would be too long.
+    """
+    if task == "qa":
+        return [({"question": question.question}, question.answer)]
+    say, facts = book.voice.say, passages.supporting(book, question)
+    if task == "choice":
+        options = chance.shuffled(question.options)
+        slots = {"question": question.question, "options_str": answers.letters(options)}
+        hence = answers.HENCE[book.document.language].format(right=question.answer)
+        explanation, letter = _explained(say, [*facts, hence]), answers.LETTERS[options.index(question.answer)]
+        found = [(slots, answers.Choice(explanation=explanation, answer=letter))]
+    else:
+        contrary = answers.CONTRARY[book.document.language].format(wrong=pair.wrong, right=question.answer)
+        explanation = _explained(say, [*facts, contrary])
+        true = answers.Verdict(explanation=_explained(say, facts), answer="TRUE")
+        false = answers.Verdict(explanation=explanation, answer="FALSE")
+        found = [({"claim": pair.true}, true), ({"claim": pair.false}, false)]
+    return found if len(tokenizer.encode(explanation)) <= answers.LONGEST else []
+
+
+def _explained(say: Any, facts: Sequence[str]) -> str:
+    return sentence(say.FACT_JOIN.join(facts)) + say.STOP
+
+
+def examples(
+    book: Book,
+    tokenizer: PreTrainedTokenizerBase,
+    variant: str = "full",
+    most: int = SHOWN,
+    silver: Mapping[str, Sequence[int]] | None = None,
+    seed: int = 0,
+) -> list[Example]:
+    """What a variant of MiA-Gen is taught of a book: at most so many examples of each task as `VARIANTS` says.
+
+    The same arguments give the same list, and the same questions come in the same order in each variant that has their task.
+    Raises InputError for a variant that there is not.
+
+    >>> from mindscape.reader import training_book
+    >>> len(examples(training_book(0), tokenizer))                                       # doctest: +SKIP
+    24
+    """
+    if variant not in VARIANTS:
+        raise InputError(f"variant={variant!r}: expected one of {', '.join(VARIANTS)}")
+    told, found = VARIANTS[variant], []
+    summary, language = book.summary if told.summary else None, book.document.language
+    for task, share in told.shares.items():
+        chance = Chance("mia_gen", task, book.document.id, seed)
+        for slots, value, chunks in islice(_of_task(book, tokenizer, task, chance, most, silver), share):
+            prompt = write(task, slots, [book.document[chunk] for chunk in chunks], summary, language).text
+            found.append(Example(task, prompt, ROLES[task].render(value), book.document.id))
+    return found
+
+
+def _of_task(
+    book: Book,
+    tokenizer: PreTrainedTokenizerBase,
+    task: str,
+    chance: Chance,
+    most: int,
+    silver: Mapping[str, Sequence[int]] | None,
+) -> Iterator[tuple[dict[str, str], Any, list[Chunk]]]:
+    """One question after the other; of two claims one by chance."""
+    for question, pair, chunks in mixed(book, tokenizer, chance, most, silver):
+        if ways := posed(book, question, pair, task, chance, tokenizer):
+            yield *chance.pick(ways), chunks

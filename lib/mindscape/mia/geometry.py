@@ -1,0 +1,543 @@
+"""Where an embedder puts queries, and what goes on inside it as it reads one (MiA-RAG, sections 6.2 and 6.3, Figures 4 to 6).
+
+*Angles.* A book's chunk vectors span a subspace; its r strongest directions come out of one SVD. A query q and its projection
+P_r q enclose the angle
+
+    theta_r(q) = arccos(|P_r q| / |q|),
+
+the one principal angle between a line and a subspace. The paper gives angles and neither r nor a centre. Here r is any rank,
+or follows from the share of variance that the directions hold, and a centre may be taken off first.
+
+*Layers.* After each layer the residual stream holds what the model has made of a text so far. The decoder's last norm is put
+on it, Eq. 11 is applied to a query's three states, and chunks are ranked as if the model ended there. Only the states at the
+marks are kept, in the one pass that also measures how the last token's attention is shared out.
+
+*Two curves over the layers.* Do two of them rise in the same layers? Neighbouring layers are alike, so layers cannot be
+exchanged one by one: see `shift_test` and `pairing_test`.
+
+Taught in notebook 13_mia_emb_geometry. Nothing here trains or ranks for use; that is `mindscape.mia.embedding`.
+"""
+
+import html
+import unicodedata
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+from transformers import PreTrainedTokenizerBase
+
+from mindscape import plots
+from mindscape.attention import Segment, segment_mass, segment_mass_batch
+from mindscape.errors import InputError
+from mindscape.metrics import recall_fraction_at_k
+from mindscape.mia.embedding import (
+    INSTRUCTION,
+    SUMMARY,
+    TOKENS,
+    WORDS,
+    Form,
+    MiaEmbedder,
+    Reading,
+    Task,
+    Written,
+    enriched,
+    unit_readings,
+    write,
+)
+
+PARTS = ("summary", "query", "first", "rest")  # where attention goes; "first" is the first token alone
+MARK: Mapping[Task, str] = {"node": "n", "chunk": "c"}
+
+
+# Angles -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Subspace:
+    """What a book's vectors span: `directions` (ranks, dim), orthonormal, the strongest first.
+
+    `explained[r - 1]` is the share of the variance about `centre` (dim,) that the first r directions hold.
+    """
+
+    directions: np.ndarray
+    explained: np.ndarray
+    centre: np.ndarray
+
+    def rank(self, share: float) -> int:
+        """The least rank that holds a share of the variance. Raises InputError for a share outside (0, 1]."""
+        if not 0 < share <= 1:
+            raise InputError(f"share={share!r}: expected more than 0 and at most 1")
+        return min(int(np.searchsorted(self.explained, share - 1e-12)) + 1, len(self.explained))
+
+
+def subspace(vectors: ArrayLike, centre: ArrayLike | None = None) -> Subspace:
+    """The subspace that vectors, (n, dim), span about a centre, which is the origin by default. One SVD.
+
+    Directions that hold nothing but rounding are left out, so there are at most min(n, dim) of them. Raises InputError for
+    vectors of another shape, for NaN, and where nothing is left about the centre.
+
+    >>> space = subspace([[2.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    >>> space.explained.tolist(), space.rank(0.8), space.rank(0.9)
+    ([0.8, 1.0], 1, 2)
+    """
+    vectors = _matrix("vectors", vectors)
+    centre = np.zeros(vectors.shape[1]) if centre is None else np.asarray(centre, dtype=float)
+    if centre.shape != vectors.shape[1:]:
+        raise InputError(f"centre has shape {centre.shape}: expected {vectors.shape[1:]}, as each vector")
+    _, strengths, directions = np.linalg.svd(vectors - centre, full_matrices=False)
+    if not strengths[0] > np.linalg.norm(vectors) * 1e-12:
+        raise InputError(f"{len(vectors)} vectors do not differ from the centre: they span nothing")
+    kept = strengths > strengths[0] * max(vectors.shape) * np.finfo(float).eps
+    held = strengths[kept] ** 2
+    return Subspace(directions[kept], held.cumsum() / held.sum(), centre)
+
+
+def angles(space: Subspace, vectors: ArrayLike) -> np.ndarray:
+    """The angle between each vector and the subspace at every rank, in degrees: (vectors, ranks), rank 1 first.
+
+    With more directions it can only get smaller, and at full rank it is 0 for each vector that the subspace was made of. It is
+    taken from the lengths of both legs, P_r q and q - P_r q, since arccos loses half of its digits near 0. Raises InputError
+    for a vector of another dimension, or that is the centre itself.
+
+    >>> space = subspace([[2.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    >>> angles(space, [[1.0, 1.0, 0.0], [0.0, 0.0, 3.0]]).round(6).tolist()
+    [[45.0, 0.0], [90.0, 90.0]]
+    """
+    vectors = _matrix("vectors", vectors)
+    if vectors.shape[1] != space.directions.shape[1]:
+        raise InputError(
+            f"vectors of {vectors.shape[1]} dimensions: expected {space.directions.shape[1]}, as the book's"
+        )
+    vectors = vectors - space.centre
+    if not (lengths := np.linalg.norm(vectors, axis=1)).all():
+        raise InputError(f"vector {int(np.argmin(lengths))} has no direction: it is the centre")
+    vectors = vectors / lengths[:, None]
+    along = vectors @ space.directions.T
+    outside = ((vectors - along @ space.directions) ** 2).sum(1, keepdims=True)
+    held = along**2
+    later = held[:, :0:-1].cumsum(1)[:, ::-1]  # of the directions beyond each rank but the last
+    missed = outside + np.pad(later, ((0, 0), (0, 1)))
+    return np.degrees(np.arctan2(np.sqrt(missed), np.sqrt(held.cumsum(1))))
+
+
+def _matrix(name: str, values: ArrayLike) -> np.ndarray:
+    values = np.asarray(values, dtype=float)
+    if values.ndim != 2 or not values.size:
+        raise InputError(f"{name} has shape {values.shape}: expected (n, dim), at least one of each")
+    if not np.isfinite(values).all():
+        raise InputError(f"{name} holds something that is not a finite number")
+    return values
+
+
+# Layers -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Inside:
+    """An embedder's layers while it reads queries; the first is what its first layer has made.
+
+    `vectors` (layers, queries, dim): the queries' vectors, of length 1, as if the model ended after that layer; the last are
+    the embedder's own. `shares` (layers, queries, 4): how the last token's attention is shared out over `PARTS`, the mean
+    of the heads.
+    """
+
+    vectors: np.ndarray
+    shares: np.ndarray
+
+
+def unit_layers(embedder: MiaEmbedder, texts: Sequence[str]) -> np.ndarray:
+    """Units as each layer has them, as if the model ended there: float32 (layers, texts, dim), of length 1.
+
+    The last are those of `embedder.units`. One pass a text, of which only the last token's states are kept. Raises
+    InputError for an empty text, or a model whose layers cannot be told.
+
+    >>> unit_layers(embedder, ["Ann left."]).shape                                       # doctest: +SKIP
+    (30, 1, 576)
+    """
+    if not texts or not all(text.strip() for text in texts):
+        raise InputError(f"{len(texts)} texts, or one of them empty: expected at least one, and text in each")
+    readings, at = unit_readings(texts, embedder.tokenizer, embedder.language, embedder.batch_tokens)
+    return _unit_length(_layers(embedder, readings)[:, at])
+
+
+def query_layers(
+    embedder: MiaEmbedder, questions: Sequence[str], summary: str | None = None, task: Task = "chunk"
+) -> Inside:
+    """Queries on one text as each layer has them, and where the last token looks, out of the same pass.
+
+    A summary is left out where the embedder leaves it out. Words that introduce the question or the summary count with it;
+    without a summary its share is 0. Raises InputError without questions, or for a model whose layers cannot be told.
+
+    >>> inside = query_layers(embedder, ["Who has the lamp?"], "Ann is the smith.")      # doctest: +SKIP
+    >>> inside.vectors.shape, inside.shares.shape                                        # doctest: +SKIP
+    ((30, 1, 576), (30, 1, 4))
+    """
+    if not questions:
+        raise InputError("no question was given: expected at least one")
+    form, tokenizer, language = embedder.form, embedder.tokenizer, embedder.language
+    told = summary if embedder.summaries else None
+    written = [write(question, told, form, tokenizer, language) for question in questions]
+    states, shares = [], []
+    size = max(1, embedder.batch_tokens // max(len(one.head) + len(one.tail) for one in written))
+    for start in range(0, len(written), size):
+        some = written[start : start + size]
+        of_some, masses = _read(embedder, some, [_asked(one, form, tokenizer, language) for one in some], task)
+        states.append(of_some)
+        shares.append(masses)
+    h = torch.cat(states, 1).float()
+    if form.order == "summary_first" and told is not None:  # then h_q comes from a reading without summary
+        bare = [write(question, None, form, tokenizer, language) for question in questions]
+        rows = tuple((*one.head, *one.tail)[: one.marks["q"] + 1] for one in bare)
+        h[:, :, 0] = _layers(embedder, [Reading(rows, tuple((len(row) - 1,) for row in rows))])
+    vectors = [enriched(layer, form.delta)[task] for layer in h]
+    mass = torch.cat(shares, 1)  # query, first and, if there is one, summary
+    query, first = mass[..., 0], mass[..., 1]
+    of_summary = mass[..., 2] if told is not None else torch.zeros_like(query)
+    parts = torch.stack([of_summary, query, first, 1 - of_summary - query - first], -1)
+    return Inside(_unit_length(torch.stack(vectors)), parts.cpu().numpy())
+
+
+def recall_by_layer(queries: np.ndarray, units: np.ndarray, right: Sequence[Sequence[int]], k: int = 10) -> np.ndarray:
+    """The share of each question's right units among its first k, by layer: (layers, questions); equal scores by index.
+
+    `queries` (layers, questions, dim). `units` (layers, units, dim) are compared layer by layer, as in a model that ends
+    there; (units, dim) are the same in all. `right`: unit numbers of each question. Raises InputError for shapes that do not
+    fit, and where nothing is right.
+
+    >>> queries = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])         # one question, two layers
+    >>> recall_by_layer(queries, np.array([[1.0, 0.0], [0.0, 1.0]]), [[1]], k=1).tolist()
+    [[0.0], [1.0]]
+    """
+    queries, units = np.asarray(queries), np.asarray(units)
+    alike = units.ndim == 2 or (units.ndim == 3 and len(units) == len(queries))
+    if queries.ndim != 3 or not alike or queries.shape[-1] != units.shape[-1]:
+        raise InputError(
+            f"queries {queries.shape}, units {units.shape}: expected (layers, n, dim) in both, or (n, dim) in units"
+        )
+    if queries.shape[1] != len(right) or any(not 0 <= i < units.shape[-2] for of in right for i in of):
+        raise InputError(
+            f"{len(right)} lists of right units: expected one for each of {queries.shape[1]} questions, "
+            f"of numbers from 0 to {units.shape[-2] - 1}"
+        )
+    scores = queries @ np.swapaxes(units, -1, -2)
+    ranked = np.argsort(-scores, axis=-1, kind="stable")[..., :k].tolist()
+    return np.array(
+        [[recall_fraction_at_k(row, of, k) for row, of in zip(layer, right, strict=True)] for layer in ranked]
+    )
+
+
+def attended(embedder: MiaEmbedder, question: str, summary: str, task: Task = "chunk") -> tuple[list[str], np.ndarray]:
+    """A summary's tokens and the last token's attention to each, by layer: float32 (layers, tokens), the mean of the heads.
+
+    The tokens make up the summary, letter by letter; those that are parts of one character are one. Raises InputError for an
+    empty summary.
+
+    >>> tokens, weights = attended(embedder, "Who has the lamp?", "Ann is the smith.")   # doctest: +SKIP
+    >>> "".join(tokens), weights.shape                                                   # doctest: +SKIP
+    ('Ann is the smith.', (30, 5))
+    """
+    if not summary.strip():
+        raise InputError("the summary is empty: expected some text")
+    form, tokenizer, language = embedder.form, embedder.tokenizer, embedder.language
+    written = write(question, summary, form, tokenizer, language)
+    start, _ = spans(written, form, tokenizer, language)["summary"]
+    tokens, segments = _tokens(summary, tokenizer, language)
+    places = [(start + first, start + last) for first, last in segments]
+    ids = [*written.head, *written.tail]
+    mass = segment_mass(embedder.model, ids, [written.marks[MARK[task]]], places, average_heads=True)
+    return tokens, mass[:, 0].cpu().numpy()
+
+
+def spans(written: Written, form: Form, tokenizer: PreTrainedTokenizerBase, language: str = "en") -> dict[str, Segment]:
+    """Where question and summary stand in a written query, with the words that introduce them: (start, end) in tokens.
+
+    Without a summary that span is empty.
+    """
+    mark = WORDS[language] if form.marks == "words" else TOKENS
+    behind = {name: place + 1 - _length(mark[name], tokenizer) for name, place in written.marks.items()}
+    start = _length(INSTRUCTION[language], tokenizer)
+    if form.order == "paper":
+        return {"query": (start, behind["q"]), "summary": (written.marks["q"] + 1, behind["n"])}
+    return {"summary": (start, len(written.head)), "query": (len(written.head), behind["q"])}
+
+
+def _length(text: str, tokenizer: PreTrainedTokenizerBase) -> int:
+    return len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+
+
+def _tokens(summary: str, tokenizer: PreTrainedTokenizerBase, language: str) -> tuple[list[str], list[Segment]]:
+    """A summary cut into its tokens, and the range of each from the summary's first introducing word on."""
+    text = SUMMARY[language].format(summary)
+    done = len(text) - len(summary)
+    offsets = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)["offset_mapping"]
+    tokens: list[str] = []
+    segments: list[Segment] = []
+    for i, (_, end) in enumerate(offsets):
+        if end > done:
+            tokens.append(text[done:end])
+            segments.append((i, i + 1))
+            done = end
+        elif tokens:  # another part of the same character
+            segments[-1] = (segments[-1][0], i + 1)
+    tokens[-1] += text[done:]
+    return tokens, segments
+
+
+def _asked(written: Written, form: Form, tokenizer: PreTrainedTokenizerBase, language: str) -> list[Segment]:
+    """The segments whose mass is asked for: query, first token, and the summary where there is one."""
+    found = spans(written, form, tokenizer, language)
+    start, end = found["summary"]
+    return [found["query"], (0, 1), *([(start, end)] if start < end else [])]
+
+
+def _read(
+    embedder: MiaEmbedder, written: Sequence[Written], segments: Sequence[Sequence[Segment]], task: Task
+) -> tuple[Tensor, Tensor]:
+    """One pass over queries side by side: states at their marks (layers, queries, 3, dim), and the mass of the segments for
+    the task's mark (layers, queries, segments)."""
+    rows = [torch.tensor([*one.head, *one.tail]) for one in written]
+    ids = pad_sequence(rows, batch_first=True)
+    mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
+    at = [i * ids.shape[1] + one.marks[name] for i, one in enumerate(written) for name in "qnc"]
+    asked = [[one.marks[MARK[task]]] for one in written]
+    with torch.no_grad(), _kept(embedder.model.get_decoder(), torch.tensor(at)) as kept:
+        masses = segment_mass_batch(embedder.model, ids, mask, asked, segments, average_heads=True)
+    return torch.stack(kept).unflatten(1, (-1, 3)), torch.stack(masses, 1)[:, :, 0]
+
+
+def _layers(embedder: MiaEmbedder, readings: Sequence[Reading]) -> Tensor:
+    """Each layer's states at the places of readings, (layers, places, dim)."""
+    decoder, found = embedder.model.get_decoder(), []
+    for reading in readings:
+        at = reading(_Numbers(decoder))[:, 0]
+        with torch.no_grad(), _kept(decoder, at) as kept:
+            reading(decoder)
+        found.append(torch.stack(kept))
+    return torch.cat(found, 1)
+
+
+class _Numbers:
+    """Stands in for a decoder and numbers the places of a batch instead: so a reading tells which of them it looks at."""
+
+    def __init__(self, decoder: nn.Module):
+        self.parameters = decoder.parameters
+
+    def __call__(self, input_ids: Tensor, **_) -> SimpleNamespace:
+        numbers = torch.arange(input_ids.numel(), device=input_ids.device).view(*input_ids.shape, 1)
+        return SimpleNamespace(last_hidden_state=numbers)
+
+
+@contextmanager
+def _kept(decoder: nn.Module, at: Tensor) -> Iterator[list[Tensor]]:
+    """While the decoder reads: each layer's states at numbered places of the batch, behind the last norm, (places, dim)."""
+    layers, norm = getattr(decoder, "layers", None), getattr(decoder, "norm", None)
+    if layers is None or norm is None:
+        raise InputError(f"{type(decoder).__name__}: expected a decoder with `layers` and a `norm` behind them")
+    at = at.to(next(decoder.parameters()).device)
+    kept: list[Tensor] = []
+
+    def keep(module: nn.Module, given: tuple, made: Tensor | tuple) -> None:
+        states = made if isinstance(made, Tensor) else made[0]
+        kept.append(norm(states.flatten(0, 1)[at]))
+
+    hooks = [layer.register_forward_hook(keep) for layer in layers]
+    try:
+        yield kept
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _unit_length(states: Tensor) -> np.ndarray:
+    return nn.functional.normalize(states.float(), dim=-1).cpu().numpy()
+
+
+# Two curves over the layers ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Tested:
+    """A correlation, the share `p` of the null's correlations that are as large or larger, and how many are exchanged, `n`."""
+
+    value: float
+    p: float
+    n: int
+
+
+def shift_test(a: ArrayLike, b: ArrayLike) -> Tested:
+    """Pearson's correlation of two curves over the layers, (layers,), against one of them shifted around by 0, 1, 2, … layers.
+
+    The null: each curve has its shape, and where along the layers it has it is independent of the other. Exchanging single
+    layers would break the shape: two smooth curves that have nothing to do with each other would look related. All questions
+    have run through the same layers, so their mean curve is one draw and not many: the smallest p is 1 / layers.
+
+    A shift joins the last layer to the first. Curves that only rise correlate wherever they do, shifted or not; whether they
+    rise in the *same* layers is asked by handing in their rises, `np.diff(a)` and `np.diff(b)`. Raises InputError for fewer
+    than three layers, lengths that differ, and a curve that is constant.
+
+    >>> shift_test([0, 0, 1, 0, 0, 0], [0, 0, 2, 0, 0, 0])                       # the largest of six
+    Tested(value=1.0, p=0.16666666666666666, n=6)
+    """
+    a, b = _curves(a, b, 1)
+    a, b = (_standard(curve - curve.mean()) for curve in (a, b))
+    shifted = np.array([a @ np.roll(b, by) for by in range(len(b))])
+    return Tested(float(shifted[0]), float((shifted >= shifted[0] - 1e-9).mean()), len(b))
+
+
+def pairing_test(
+    a: ArrayLike,
+    b: ArrayLike,
+    groups: Sequence[Hashable] | None = None,
+    *,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Tested:
+    """Do the curves of one question go together more than those of two? `a`, `b`: (questions, layers).
+
+    What all questions of a group (a book) have in common at a layer is taken off, and what a question has in common at all
+    layers: what is left is by how much more *this* question rises *here*. The correlation of what is left is held against that
+    with the questions of `b` exchanged within their groups. Curves stay whole, so that likeness of neighbouring layers is in
+    the null as well; and the layers' common profile, which `shift_test` is about, has no part in it. Raises InputError for
+    shapes that differ, and where nothing is left.
+
+    >>> rises = np.eye(6)                                        # question i rises at layer i, in both
+    >>> pairing_test(rises, rises, resamples=999).p
+    0.002
+    """
+    a, b = _curves(a, b, 2)
+    groups = [0] * len(a) if groups is None else list(groups)
+    if len(groups) != len(a):
+        raise InputError(f"{len(groups)} groups for {len(a)} questions: expected one each")
+    if resamples < 1:
+        raise InputError(f"resamples is {resamples}: expected 1 or more")
+    members = [np.array([i for i, one in enumerate(groups) if one == group]) for group in dict.fromkeys(groups)]
+    left = []
+    for curves in (a, b):
+        curves = curves - curves.mean(1, keepdims=True)
+        for mine in members:
+            curves[mine] -= curves[mine].mean(0)
+        left.append(_standard(curves))
+    a, b = left
+    rng, found = np.random.default_rng(seed), np.zeros(resamples)
+    for mine in members:
+        products = a[mine] @ b[mine].T
+        order = rng.permuted(np.tile(np.arange(len(mine)), (resamples, 1)), axis=1)
+        found += products[np.arange(len(mine)), order].sum(1)
+    value = float((a * b).sum())
+    return Tested(value, float((1 + (found >= value - 1e-9).sum()) / (resamples + 1)), len(a))
+
+
+def _curves(a: ArrayLike, b: ArrayLike, dimensions: int) -> tuple[np.ndarray, np.ndarray]:
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    if a.shape != b.shape or a.ndim != dimensions or a.shape[-1] < 3:
+        shape = "(layers,)" if dimensions == 1 else "(questions, layers)"
+        raise InputError(f"curves of shape {a.shape} and {b.shape}: expected {shape} in both, with at least 3 layers")
+    if not (np.isfinite(a).all() and np.isfinite(b).all()):
+        raise InputError("a curve holds something that is not a finite number")
+    return a, b
+
+
+def _standard(curves: np.ndarray) -> np.ndarray:
+    length = np.linalg.norm(curves)
+    if not length > 1e-12:
+        raise InputError("a curve is constant: its correlation is not defined")
+    return curves / length
+
+
+# A heat map of tokens ---------------------------------------------------------------------------------------------
+
+COLOUR = plots.PALETTE["red"]
+DEEPEST = 0.75  # opacity behind the heaviest token: its letters can still be read
+COLUMNS = 100  # characters in a line of the figure
+
+
+def heat_html(tokens: Sequence[str], weights: ArrayLike) -> str:
+    """A text whose tokens are coloured by weight, the heaviest deepest. The text is data: all of it is escaped.
+
+    A token's weight is shown where the mouse rests on it. Raises InputError where weights do not fit the tokens.
+
+    >>> "<b>" in heat_html(["<b>", " bold"], [0.1, 0.3])
+    False
+    """
+    opacity = _opacities(tokens, weights)
+    red, green, blue = (int(COLOUR[i : i + 2], 16) for i in (1, 3, 5))
+    parts = [
+        f'<span style="background-color: rgba({red}, {green}, {blue}, {deep:.2f})" title="{weight:.2%}">'
+        f"{html.escape(token)}</span>"
+        for token, weight, deep in zip(tokens, np.asarray(weights, dtype=float).tolist(), opacity, strict=True)
+    ]
+    style = "white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.6; max-width: 60em"
+    return f'<p dir="auto" style="{style}">{"".join(parts)}</p>'
+
+
+def heat_figure(tokens: Sequence[str], weights: ArrayLike, title: str = "") -> Figure:
+    """The same as a figure, for `mindscape.results.figure`. Nothing in the text is read as mathematics.
+
+    Letters are those of matplotlib's monospaced font, which has no Chinese ones: set `font.monospace` to one that has.
+    Raises InputError as `heat_html` does.
+    """
+    opacity = _opacities(tokens, weights)
+    placed, rows = _laid_out(tokens, COLUMNS)
+    figure, ax = plots.subplots(height=0.19 * rows + (0.5 if title else 0.2))
+    ax.set(xlim=(0, COLUMNS), ylim=(rows, 0), xticks=[], yticks=[])
+    ax.set_axis_off()
+    if title:
+        ax.set_title(title, fontsize=10, parse_math=False)
+    for i, row, column, text in placed:
+        ax.add_patch(Rectangle((column, row), _width(text), 0.94, color=COLOUR, alpha=opacity[i], linewidth=0))
+        look = {"family": "monospace", "fontsize": 8, "verticalalignment": "center"}
+        ax.text(column, row + 0.47, text, parse_math=False, **look)
+    return figure
+
+
+def _opacities(tokens: Sequence[str], weights: ArrayLike) -> list[float]:
+    weights = np.asarray(weights, dtype=float)
+    if not len(tokens) or weights.shape != (len(tokens),):
+        raise InputError(f"{len(tokens)} tokens, weights of shape {weights.shape}: expected one weight a token")
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise InputError("weights: expected finite numbers, none below 0")
+    return (DEEPEST * weights / max(weights.max(), 1e-12)).tolist()
+
+
+def _laid_out(tokens: Sequence[str], columns: int) -> tuple[list[tuple[int, int, int, str]], int]:
+    """Where tokens stand in lines of so many columns, broken between words: (token, row, column, text); how many lines."""
+    placed: list[tuple[int, int, int, str]] = []
+    row = column = 0
+    words: list[list[tuple[int, str]]] = []
+    for i, token in enumerate(tokens):
+        for n, text in enumerate(token.split("\n")):
+            if n:
+                words.append([])  # a line break
+            text = "".join(" " if not c.isprintable() else c for c in text)
+            if n or not words or not words[-1] or text[:1] == " " or _width(text[:1]) == 2:
+                words.append([(i, text)])
+            else:
+                words[-1].append((i, text))
+    for word in words:
+        if not word or column + sum(_width(text) for _, text in word) > columns and column:
+            row, column = row + 1, 0
+        for i, text in word:
+            text = text.lstrip() if not column else text
+            while text:
+                fits = text
+                while column + _width(fits) > columns:
+                    fits = fits[:-1]
+                if fits:
+                    placed.append((i, row, column, fits))
+                text, column = text[len(fits) :], column + _width(fits)
+                if text:
+                    row, column = row + 1, 0
+    return placed, row + 1
+
+
+def _width(text: str) -> int:
+    """Columns that a text takes: two for a wide character, as Chinese ones are."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

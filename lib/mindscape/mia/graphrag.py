@@ -1,0 +1,657 @@
+"""MiA-RAG over a graph: entities and relations of a text, answers to questions on the whole, judged in pairs (appendix D.2).
+
+    build        what the roles `entities` and `edits` say of each passage, merged by name; `of_story` takes the book's gold
+    nearest      the entities nearest to a question, 20 in the paper, by any embedder of `mindscape.mia.embedding`
+    assembled    the context that GraphRAG's local mode makes of them: entities, relations, source passages, within a budget
+    sense_questions, sense_answers      questions on the whole that a segment raises, and answers (Figures 13 and 17)
+    judged, win_rates                   two answers compared in both orders, ties and position bias (Figure 14, Table 9)
+    gold_preferences, agreement         does the judge see a fact removed, and is it taken in by a fact said twice?
+
+The graph is plain data. Where the paper is silent: an entity's or a tie's description is what its passages say of it, at most
+`SAID` statements, not a summary of them; GraphRAG's communities and their reports are left out, since its global mode is not
+asked here, and their share of the budget goes to entities and ties. Graph, questions and answers are as good as the model that
+makes them: replies that cannot be read are counted, not mended. Taught in notebook 16_mia_graphrag.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import BaseModel
+
+from mindscape.corpora.storyworld import Book
+from mindscape.corpora.storyworld.chance import Chance
+from mindscape.corpora.storyworld.voice import sentence
+from mindscape.errors import InputError
+from mindscape.llm import LanguageModel
+from mindscape.metrics import Interval, bootstrap
+from mindscape.mia.embedding import MiaEmbedder, PlainEmbedder
+from mindscape.mia.gen_evaluation import replies
+from mindscape.reader.evaluation import Kept, value
+from mindscape.roles import ROLES, Role, judges
+from mindscape.roles.edits import EMPTY, AddEdge, AddNode, Edits
+from mindscape.text import Chunk, Document, mentions
+
+TOP = 20  # entities that are retrieved (appendix D.2)
+SAID = 6  # statements of a description, at most
+TIES = 10  # of the ties that lead out of the retrieved entities, so many for each of those, at most
+SHARES = (0.25, 0.25, 0.5)  # of the budget: entities, ties, passages
+JOIN = {"en": " ", "zh": ""}
+GOAL = {"en": "Who is who in this story, and who did what to whom?", "zh": "书中谁是谁？谁对谁做了什么？"}
+HEADINGS = {
+    "en": ("People, places and things:", "How they are tied:", "Passages:"),
+    "zh": ("人物、地点和物品：", "相互关系：", "原文段落："),
+}
+CRITERIA = ("Comprehensiveness", "Diversity", "Empowerment", "Overall")
+FEWEST, MOST = 3, 5  # questions of a segment: fewer count as none (Figure 13)
+
+QUESTIONS_PROMPT = {
+    "en": (
+        "Here is a segment of a long text. Write up to five questions on the whole text that it raises, for someone who wants "
+        "to understand it and not to look something up.\n"
+        "- To answer one, several things have to be brought together; one fact is not enough.\n"
+        "- Ask for reasons, for what was given up for what, for doubts, for what follows from it.\n"
+        "- Keep them short. Give names, so that a question makes sense to somebody who has not seen the segment.\n"
+        "- Let each look from another side.\n"
+        'Reply with JSON alone: {{"questions": ["...", "..."]}}; with an empty list if there are not three good ones.\n\n'
+        "<segment>\n{paragraph}\n</segment>"
+    ),
+    "zh": (
+        "下面是一部长文的一个片段。请就它引出的、关乎全文的问题写出至多五个，供想理解全文而不是查找细节的人思考。\n"
+        "- 回答须把几处内容合起来看，只凭一个事实不够。\n"
+        "- 问原因、取舍、疑点和后果。\n"
+        "- 简短；写出名字，使没见过片段的人也看得懂。\n"
+        "- 角度各不相同。\n"
+        '只回复JSON：{{"questions": ["……", "……"]}}；好问题不足三个则给空列表。\n\n'
+        "<segment>\n{paragraph}\n</segment>"
+    ),
+}
+ANSWER_PROMPT = {
+    "en": (
+        "Answer a question on a whole text from the notes and passages below and from nothing else.\n"
+        "- Leave out nothing that they say on it.\n"
+        "- Show its several sides and how one thing hangs together with another.\n"
+        "- Help the reader to judge: a sentence to begin with, the points in order, a sentence to end with.\n"
+        "Where they do not say enough, say what is missing; add nothing of your own.\n\n"
+        "<context>\n{context}\n</context>\n\nQuestion: {question}"
+    ),
+    "zh": (
+        "只根据下面的笔记和段落，回答一个关于全文的问题。\n"
+        "- 其中与问题有关的都要说到。\n"
+        "- 说明问题的不同方面，以及各点之间的联系。\n"
+        "- 帮助读者判断：先用一句话概括，再依次说明，最后一句作结。\n"
+        "内容不够时，说明缺什么；不要添加自己的东西。\n\n"
+        "<context>\n{context}\n</context>\n\n问题：{question}"
+    ),
+}
+
+
+class SenseQuestions(BaseModel):
+    """Questions on the whole text that a segment raises."""
+
+    questions: list[str]
+
+
+# Roles that the reader is not taught: there is no gold for them.
+SENSE_QUESTIONS = Role("sense_questions", QUESTIONS_PROMPT, SenseQuestions, lambda *_: iter(()))
+SENSE_ANSWER = Role("sense_answer", ANSWER_PROMPT, None, lambda *_: iter(()), lambda text: (text.strip(), []))
+
+
+# -- the graph ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Entity:
+    """Somebody or something with what is said of it, and the passages that say it, by index."""
+
+    name: str
+    description: str
+    chunks: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A tie between two entities, by index, with what is said of it and the passages that say it."""
+
+    source: int
+    target: int
+    description: str
+    chunks: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Entities and relations of a document. `unread` counts, by role, the replies that could not be read."""
+
+    document: str
+    entities: tuple[Entity, ...]
+    relations: tuple[Relation, ...]
+    unread: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def texts(self) -> list[str]:
+        """The entities as a retriever of nodes sees them: name and description."""
+        return [f"{entity.name}: {entity.description}" for entity in self.entities]
+
+    @property
+    def degrees(self) -> list[int]:
+        """How many relations each entity has."""
+        ends = Counter(end for relation in self.relations for end in (relation.source, relation.target))
+        return [ends[i] for i in range(len(self.entities))]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What one passage tells: (name, what of it) and (name, name, what ties them)."""
+
+    chunk: int
+    entities: tuple[tuple[str, str], ...] = ()
+    relations: tuple[tuple[str, str, str], ...] = ()
+
+
+def build(
+    model: LanguageModel,
+    kept: Kept,
+    document: Document,
+    chunks: Sequence[Chunk],
+    question: str | None = None,
+    batch: int = 16,
+) -> Graph:
+    """The graph that a model makes of a document: for each passage its entities, and its edits to an empty concept graph.
+
+    `question` is what the edits are to bear on, by default `GOAL`. The replies are kept in a file and asked for once. A reply
+    that cannot be read adds nothing and is counted. Raises InputError for a document without passages or in a language without
+    prompts, LLMError if the model fails, after which the same call goes on where it was.
+
+    >>> build(llm.load("embedded"), kept, play, split_sentences(play, tokenizer, 150))   # doctest: +SKIP
+    """
+    if not chunks:
+        raise InputError(f"{document.id} has no passages to build a graph from")
+    language = document.language
+    texts = [document[chunk].strip() for chunk in chunks]
+    naming = [ROLES["entities"].prompt(language, text=text) for text in texts]
+    asked = {"question": question or GOAL[language], "graph_state": EMPTY, "total_blocks": str(len(chunks))}
+    tying = [
+        ROLES["edits"].prompt(language, **asked, block_text=text, block_idx=str(i + 1)) for i, text in enumerate(texts)
+    ]
+    unread: Counter[str] = Counter(entities=0, edits=0)
+    told = []
+    named, tied = (
+        [value(role, *answer.best) for answer in replies(model, kept, role, prompts, batch)]
+        for role, prompts in (("entities", naming), ("edits", tying))
+    )
+    for i, (names, edits) in enumerate(zip(named, tied, strict=True)):
+        unread.update(entities=names is None, edits=edits is None)
+        told.append(read_off(i, names or [], edits or Edits(operations=[]), language))
+    return merged(document.id, told, language, dict(unread))
+
+
+def read_off(chunk: int, names: Sequence[Mapping[str, str]], edits: Edits, language: str = "en") -> Told:
+    """What the replies of both roles to a passage tell.
+
+    An edge between two entities is a tie. Entities that hang on one event or claim are tied by it, two and two, and one alone
+    is described by it. Edges to nodes that the reply does not add are passed over.
+
+    >>> node, edge = {"op": "add_node", "src": ""}, {"op": "add_edge", "src": ""}
+    >>> edits = Edits.model_validate({"operations": [
+    ...     node | {"id": "sale", "type": "event", "content": "Ann sold Tom a lamp"},
+    ...     node | {"id": "ann", "type": "entity", "content": "Ann is the smith"},
+    ...     node | {"id": "tom", "type": "entity", "content": "Tom"},
+    ...     edge | {"source": "sale", "target": "ann", "relation": "by"},
+    ...     edge | {"source": "sale", "target": "tom", "relation": "to"}]})
+    >>> told = read_off(0, [{"name": "Ann", "description": "She has a forge."}], edits)
+    >>> told.entities
+    (('Ann', 'She has a forge.'), ('Ann', 'Ann is the smith.'), ('Tom', ''))
+    >>> told.relations
+    (('Ann', 'Tom', 'Ann sold Tom a lamp.'),)
+    """
+    nodes = {op.id: op for op in edits.operations if isinstance(op, AddNode) and op.content.strip()}
+    called = {node.id: _called(node) for node in nodes.values() if node.type == "entity"}
+    entities = [(it["name"].strip(), it["description"].strip()) for it in names if it["name"].strip()]
+    for name, node in called.items():
+        content = nodes[name].content
+        entities.append((node, _stopped(content, language) if _key(content) != _key(node) else ""))
+    relations, of_event = [], defaultdict(list)
+    for edge in (op for op in edits.operations if isinstance(op, AddEdge)):
+        source, target = edge.source, edge.target
+        if source in called and target in called:
+            relations.append((called[source], called[target], f"{called[source]} – {edge.relation} – {called[target]}"))
+        for event, entity in ((source, target), (target, source)):
+            if entity in called and event in nodes and nodes[event].type in ("event", "claim"):
+                of_event[event].append(called[entity])
+    for event, part in of_event.items():
+        part, says = list(dict.fromkeys(part)), _stopped(nodes[event].content, language)
+        relations += [(a, b, says) for a, b in combinations(part, 2)]
+        entities += [(part[0], says)] if len(part) == 1 else []
+    return Told(chunk, tuple(entities), tuple(relations))
+
+
+def _called(node: AddNode) -> str:
+    """An entity's name: its id in words, where the content says more than the name; else the content."""
+    name = node.id.replace("_", " ")
+    at = mentions(name, node.content)
+    return node.content[at[0] : at[0] + len(name)] if at else node.content.strip()
+
+
+def _stopped(text: str, language: str) -> str:
+    text = text.strip()
+    return text if re.search(r"\W$", text) else text + {"en": ".", "zh": "。"}[language]
+
+
+def _key(name: str) -> str:
+    """A name as entities are merged by: without case, article and full stop."""
+    return re.sub(r"^(the|an?) ", "", " ".join(name.lower().split())).strip(" .。")
+
+
+def merged(document: str, told: Iterable[Told], language: str = "en", unread: Mapping[str, int] | None = None) -> Graph:
+    """One graph of what the passages tell: entities of one name are one, ties between the same two are one, too.
+
+    Names are compared without case and article; the first spelling stays. A tie of an entity to itself describes it.
+
+    >>> told = [Told(0, (("Ann", "She left."),)), Told(3, (("ann", "She came back."),), (("Ann", "Tom", "Ann met Tom."),))]
+    >>> graph = merged("book", told)
+    >>> graph.texts, graph.entities[0].chunks
+    (['Ann: She left. She came back.', 'Tom: '], (0, 3))
+    >>> graph.relations
+    (Relation(source=0, target=1, description='Ann met Tom.', chunks=(3,)),)
+    """
+    names: dict[str, str] = {}
+    said: dict[Any, dict[str, None]] = defaultdict(dict)  # of an entity by key, of a tie by both
+    where: dict[Any, dict[int, None]] = defaultdict(dict)
+
+    def put(key: Any, says: str, chunk: int) -> None:
+        where[key][chunk] = None
+        if says and len(said[key]) < SAID:
+            said[key][says] = None
+
+    for one in told:
+        for name, says in one.entities:
+            if key := _key(name):
+                names.setdefault(key, name)
+                put(key, says, one.chunk)
+        for source, target, says in one.relations:
+            ends = _key(source), _key(target)
+            if not all(ends):
+                continue
+            for key, name in zip(ends, (source, target), strict=True):
+                names.setdefault(key, name)
+                put(key, says if ends[0] == ends[1] else "", one.chunk)
+            if ends[0] != ends[1]:
+                put(ends if ends in where else ends[::-1] if ends[::-1] in where else ends, says, one.chunk)
+    at, join = {key: i for i, key in enumerate(names)}, JOIN[language]
+    entities = (Entity(name, join.join(said[key]), tuple(sorted(where[key]))) for key, name in names.items())
+    ties = [key for key in where if isinstance(key, tuple)]
+    relations = (Relation(at[a], at[b], join.join(said[a, b]), tuple(sorted(where[a, b]))) for a, b in ties)
+    return Graph(document, tuple(entities), tuple(relations), dict(unread or {}))
+
+
+def of_story(book: Book, chunks: Sequence[Chunk]) -> Graph:
+    """The graph of a storyworld book from its log: what `build` would give with a perfect model.
+
+    Its entities are the book's own, in their order and with their descriptions, so that `supervision.bearing` speaks of them.
+    """
+    nodes, edges = book.graph
+    node = {it.id: it for it in nodes}
+    known = {entity.name for entity in book.entities}
+
+    def at(place: Any) -> int:
+        return next((i for i, chunk in enumerate(chunks) if chunk.start <= place.span.start < chunk.end), 0)
+
+    told, of_event = [], defaultdict(list)
+    for edge in edges:
+        source, target = node[edge.source], node[edge.target]
+        if source.type == target.type == "entity":
+            if {source.content, target.content} <= known:
+                says = f"{source.content} – {edge.relation} – {target.content}"
+                told.append(Told(at(edge), relations=((source.content, target.content, says),)))
+        elif target.type == "entity" and target.content in known:
+            of_event[source.id].append(target.content)
+    for event, part in of_event.items():
+        part, says = list(dict.fromkeys(part)), _stopped(node[event].content, book.document.language)
+        ties = tuple((a, b, says) for a, b in combinations(part, 2))
+        told.append(Told(at(node[event]), tuple((name, "") for name in part), ties))
+    first = Told(-1, tuple((entity.name, entity.description) for entity in book.entities))  # their order
+    graph = merged(book.document.id, [first, *told], book.document.language)
+    entities = tuple(
+        Entity(mine.name, mine.description, tuple(i for i in it.chunks if i >= 0))
+        for mine, it in zip(book.entities, graph.entities, strict=True)
+    )
+    return Graph(graph.document, entities, graph.relations)
+
+
+# -- retrieval and context ---------------------------------------------------------------------------------------------
+
+
+def nearest(
+    embedder: MiaEmbedder | PlainEmbedder,
+    graph: Graph,
+    questions: Sequence[str],
+    summary: str | None = None,
+    k: int = TOP,
+) -> list[list[int]]:
+    """The k entities nearest to each question, best first, equal ones by index.
+
+    The three retrievers of Table 9 are three embedders: MiA-Emb is given the summary, SFT-Emb leaves it out by itself, the
+    vanilla model is given none. Raises InputError for a graph without entities.
+    """
+    if not graph.entities:
+        raise InputError(f"the graph of {graph.document} has no entities: expected at least one")
+    near = embedder.queries(questions, summary, "node") @ embedder.units(graph.texts).T
+    return np.argsort(-near, axis=1, kind="stable")[:, :k].tolist()
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a question is answered from; the entities, relations and passages in it, by index; its length in tokens."""
+
+    text: str
+    entities: tuple[int, ...]
+    relations: tuple[int, ...]
+    chunks: tuple[int, ...]
+    tokens: int
+
+
+def assembled(
+    graph: Graph,
+    picked: Sequence[int],
+    document: Document,
+    chunks: Sequence[Chunk],
+    budget: int,
+    count: Callable[[str], int],
+) -> Context:
+    """The context that GraphRAG's local mode makes of retrieved entities, at most `budget` tokens as `count` has them.
+
+    Entities come in their order, then their relations (`ties`), then their passages (`sources`), each up to its share of the
+    budget and what those before it left, and none after the first that does not fit. Raises InputError for a budget below 1
+    and for an entity that there is not.
+    """
+    if budget < 1:
+        raise InputError(f"budget={budget}: expected at least 1 token")
+    if wrong := [i for i in picked if not 0 <= i < len(graph.entities)]:
+        raise InputError(f"there is no entity {wrong[0]}: the graph of {graph.document} has {len(graph.entities)}")
+    tied, found = ties(graph, picked), sources(graph, picked)
+    lines = [
+        [(i, f"- {graph.texts[i]}") for i in dict.fromkeys(picked)],
+        [(i, f"- {graph.relations[i].description}") for i in tied],
+        [(i, document[chunks[i]].strip()) for i in found],
+    ]
+    text, room, taken = "", 0.0, ([], [], [])
+    for heading, share, some, mine in zip(HEADINGS[document.language], SHARES, lines, taken, strict=True):
+        room += share * budget
+        for i, line in some:
+            longer = f"{text}\n{line}" if mine else "\n\n".join([*([text] if text else []), f"{heading}\n{line}"])
+            if count(longer) > room:
+                break
+            text = longer
+            mine.append(i)
+    return Context(text, *map(tuple, taken), count(text) if text else 0)
+
+
+def ties(graph: Graph, picked: Sequence[int]) -> list[int]:
+    """Relations of the picked entities as GraphRAG orders them: first those between two of them, by the relations of both ends.
+
+    Then those that lead out, at most `TIES` for each picked entity: first to whom most of them are tied. Equal ones by index.
+
+    >>> relations = [Relation(*ends, "", ()) for ends in ((0, 2), (0, 1), (3, 1), (0, 3))]
+    >>> ties(Graph("book", (Entity("", "", ()),) * 4, tuple(relations)), [0, 1])
+    [1, 3, 2, 0]
+    """
+    mine, degrees = set(picked), graph.degrees
+    inside, outside, linked = [], [], defaultdict(set)
+    for i, it in enumerate(graph.relations):
+        if {it.source, it.target} <= mine:
+            inside.append(i)
+        elif mine & {it.source, it.target}:
+            near, far = (it.source, it.target) if it.source in mine else (it.target, it.source)
+            outside.append((i, far))
+            linked[far].add(near)
+
+    def rank(i: int) -> int:
+        return degrees[graph.relations[i].source] + degrees[graph.relations[i].target]
+
+    inside.sort(key=lambda i: -rank(i))
+    outside.sort(key=lambda it: (-len(linked[it[1]]), -rank(it[0])))
+    return inside + [i for i, _ in outside[: TIES * len(mine)]]
+
+
+def sources(graph: Graph, picked: Sequence[int]) -> list[int]:
+    """Passages of the picked entities as GraphRAG orders them: by entity, of each first those that tell most of its relations.
+
+    >>> entities = Entity("Ann", "", (4, 7)), Entity("Tom", "", (2, 7))
+    >>> sources(Graph("book", entities, (Relation(0, 1, "", (7,)),)), [0, 1])
+    [7, 4, 2]
+    """
+    found: dict[int, None] = {}
+    for entity in picked:
+        of = [set(it.chunks) for it in graph.relations if entity in (it.source, it.target)]
+        chunks = graph.entities[entity].chunks
+        found |= dict.fromkeys(sorted(chunks, key=lambda chunk: -sum(chunk in told for told in of)))
+    return list(found)
+
+
+# -- questions on the whole and their answers --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Posed:
+    """The questions that a segment raises; none where it raises too few, or the reply, as `invalid` says, cannot be read."""
+
+    segment: int
+    questions: tuple[str, ...]
+    invalid: str = ""
+
+
+def sense_questions(
+    model: LanguageModel, document: Document, segments: Sequence[Chunk], tokens: int = 320
+) -> list[Posed]:
+    """Questions on the whole text that each segment raises, three to five, or none (Figure 13). Replies are cached.
+
+    Raises InputError for a language without a prompt, LLMError if the model fails.
+    """
+    prompts = [SENSE_QUESTIONS.prompt(document.language, paragraph=document[it].strip()) for it in segments]
+    talks = [[{"role": "user", "content": prompt}] for prompt in prompts]
+    given = model.chat(talks, schema=SENSE_QUESTIONS.form, max_new_tokens=tokens) if talks else []
+    found = []
+    for i, reply in enumerate(given):
+        asked: tuple[str, ...] = ()
+        if not reply.invalid:
+            asked = tuple(dict.fromkeys(text for one in reply.parsed.questions if (text := one.strip())))[:MOST]
+        found.append(Posed(i, asked if len(asked) >= FEWEST else (), reply.invalid))
+    return found
+
+
+def story_questions(book: Book, most: int = 10, seed: int = 0) -> list[str]:
+    """Questions on somebody or something of whom a book tells much, from all over it: what to ask without a strong model."""
+    chance = Chance("sense", book.document.id, seed)
+    rich = [name for name, facts in _facts(book).items() if len(facts) > 2]
+    asked = judges.ASKED[book.document.language]
+    return [sentence(chance.pick(asked).format(name=name)) for name in chance.some(rich, most)]
+
+
+def sense_answers(
+    model: LanguageModel, asked: Sequence[tuple[str, str]], language: str = "en", tokens: int = 240
+) -> list[str]:
+    """Answers to (question, context) pairs (Figure 17); an empty text where the model said nothing. Replies are cached.
+
+    Raises InputError for a language without a prompt, LLMError if the model fails.
+    """
+    prompts = [SENSE_ANSWER.prompt(language, question=question, context=context) for question, context in asked]
+    talks = [[{"role": "user", "content": prompt}] for prompt in prompts]
+    return [reply.text.strip() for reply in model.chat(talks, max_new_tokens=tokens)] if talks else []
+
+
+# -- judging -----------------------------------------------------------------------------------------------------------
+
+Outcome = Literal["a", "b", "tie", "unread"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two answers to a question; `group` is what it belongs to (a book), for intervals."""
+
+    question: str
+    a: str
+    b: str
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Which answer won by each criterion, "a" or "b", with a shown first and with b shown first; None for an unread reply."""
+
+    a_first: Mapping[str, str] | None
+    b_first: Mapping[str, str] | None
+
+    def outcome(self, criterion: str) -> Outcome:
+        """The answer that won in both orders; a tie where the order decided.
+
+        >>> Verdict({"Overall": "a"}, {"Overall": "b"}).outcome("Overall")
+        'tie'
+        """
+        if self.a_first is None or self.b_first is None:
+            return "unread"
+        first, second = self.a_first[criterion], self.b_first[criterion]
+        return first if first == second else "tie"
+
+
+@dataclass(frozen=True)
+class WinRate:
+    """How two systems compare by a criterion: the shares of `n` comparisons that a won, b won, were tied, were not read.
+
+    `score` is a's share with a tie or an unread reply as a half; `first` the share of single verdicts that went to the answer
+    shown first, 0.5 without position bias, None where fewer than two were read. The score is None for one comparison.
+    """
+
+    n: int
+    a: float
+    b: float
+    tie: float
+    unread: float
+    score: Interval | None
+    first: Interval | None
+
+
+def judged(
+    model: LanguageModel, kept: Kept, comparisons: Sequence[Comparison], language: str = "en", batch: int = 32
+) -> list[Verdict]:
+    """A judge's verdicts, each comparison shown in both orders; replies are kept in a file and asked for once.
+
+    Raises InputError for a blank question, LLMError if the model fails, after which the same call goes on where it was.
+    """
+    prompts = []
+    for i, one in enumerate(comparisons):
+        if not one.question.strip():
+            raise InputError(f"comparison {i} has a blank question: expected some text")
+        for x, y in ((one.a, one.b), (one.b, one.a)):
+            prompts.append(ROLES["pairwise"].prompt(language, question=one.question, answer1=x, answer2=y))
+    found = [value("pairwise", *answer.best) for answer in replies(model, kept, "pairwise", prompts, batch)]
+    return [Verdict(_won(x, "ab"), _won(y, "ba")) for x, y in zip(found[::2], found[1::2], strict=True)]
+
+
+def _won(said: judges.Pairwise | None, shown: str) -> dict[str, str] | None:
+    """The winners by criterion; `shown` names the answers in their order."""
+    if said is None:
+        return None
+    return {name: shown[int(getattr(said, name).Winner.removeprefix("Answer ")) - 1] for name in CRITERIA}
+
+
+def win_rates(comparisons: Sequence[Comparison], verdicts: Sequence[Verdict]) -> dict[str, WinRate]:
+    """By criterion, how the first system compares with the second (Table 9), with 95 % intervals over groups.
+
+    Raises InputError for no comparison, or not a verdict each.
+
+    >>> asked = [Comparison("Who?", "Ann.", "Tom.")] * 2
+    >>> always_first = [Verdict(dict.fromkeys(CRITERIA, "a"), dict.fromkeys(CRITERIA, "b"))] * 2
+    >>> of = win_rates(asked, always_first)["Overall"]
+    >>> of.a, of.tie, of.score.value, of.first.value
+    (0.0, 1.0, 0.5, 1.0)
+    """
+    if not comparisons or len(comparisons) != len(verdicts):
+        raise InputError(f"{len(verdicts)} verdicts on {len(comparisons)} comparisons: expected one each, at least one")
+    groups = [one.group for one in comparisons]
+    found = {}
+    for criterion in CRITERIA:
+        outcomes = [verdict.outcome(criterion) for verdict in verdicts]
+        shares = [outcomes.count(name) / len(outcomes) for name in ("a", "b", "tie", "unread")]
+        scores = [{"a": 1.0, "b": 0.0}.get(outcome, 0.5) for outcome in outcomes]
+        first = [
+            (float(won[criterion] == name), group)
+            for verdict, group in zip(verdicts, groups, strict=True)
+            for won, name in ((verdict.a_first, "a"), (verdict.b_first, "b"))
+            if won is not None
+        ]
+        of_first = _interval([number for number, _ in first], [group for _, group in first])
+        found[criterion] = WinRate(len(outcomes), *shares, _interval(scores, groups), of_first)
+    return found
+
+
+def _interval(numbers: Sequence[float], groups: Sequence[str]) -> Interval | None:
+    if len(numbers) < 2:
+        return None
+    return bootstrap(numbers, groups=groups if len(set(groups)) > 1 else None)
+
+
+@dataclass(frozen=True)
+class Preference:
+    """A comparison whose better answer is known: it is a. `kind` says how b was spoilt."""
+
+    kind: Literal["removed", "doubled", "swapped"]
+    comparison: Comparison
+
+
+def gold_preferences(book: Book, most: int = 8, seed: int = 0) -> list[Preference]:
+    """Answers that a book's log bears out beside the same with a fact removed, with a fact said twice, and with both.
+
+    The second says as much in more words; the third is as long as the whole and says less. Three for each of at most `most`
+    entities that have three facts or more.
+    """
+    chance, language = Chance("preference", book.document.id, seed), book.document.language
+    join, stop = book.voice.words.scenes.JOIN, book.voice.say.STOP
+    rich = {name: facts[: judges.FACTS[language]] for name, facts in _facts(book).items() if len(facts) > 2}
+    found = []
+    for name in chance.some(list(rich), most):
+        facts = rich[name]
+        question = sentence(chance.pick(judges.ASKED[language]).format(name=name))
+        dropped, said_twice = chance.some(range(len(facts)), 2)
+        less = [fact for i, fact in enumerate(facts) if i != dropped]
+        spoilt = {"removed": less, "doubled": [*facts, facts[said_twice]], "swapped": [*less, facts[said_twice]]}
+        whole, *worse = (join.join(sentence(fact) + stop for fact in some) for some in (facts, *spoilt.values()))
+        for kind, text in zip(spoilt, worse, strict=True):
+            found.append(Preference(kind, Comparison(question, whole, text, book.document.id)))
+    return found
+
+
+def _facts(book: Book) -> dict[str, list[str]]:
+    """What the book's gold says of each entity, statement by statement."""
+    say = book.voice.say
+    return {entity.name: entity.description.removesuffix(say.STOP).split(say.FACT_JOIN) for entity in book.entities}
+
+
+def agreement(
+    preferences: Sequence[Preference], verdicts: Sequence[Verdict], criterion: str = "Overall"
+) -> dict[str, Interval | None]:
+    """How well a judge agrees with gold preferences, by kind and over all: 1 for the better answer in both orders, a half for a
+    tie, 0 for the worse one and for a reply that cannot be read. A judge that tosses a coin has 0.5.
+
+    Raises InputError for another criterion and for not a verdict each. None for a single comparison.
+
+    >>> asked = [Preference("removed", Comparison("Who?", "Ann. Tom.", "Ann."))] * 2
+    >>> right = Verdict({"Overall": "a"}, {"Overall": "a"})
+    >>> agreement(asked, [right, Verdict({"Overall": "a"}, None)])["removed"].value
+    0.5
+    """
+    if criterion not in CRITERIA:
+        raise InputError(f"criterion={criterion!r}: expected one of {', '.join(CRITERIA)}")
+    if len(preferences) != len(verdicts):
+        raise InputError(f"{len(verdicts)} verdicts on {len(preferences)} preferences: expected one each")
+    numbers = [{"a": 1.0, "tie": 0.5}.get(verdict.outcome(criterion), 0.0) for verdict in verdicts]
+    found = {}
+    for kind in (*dict.fromkeys(one.kind for one in preferences), "all"):
+        mine = [i for i, one in enumerate(preferences) if kind in ("all", one.kind)]
+        groups = [preferences[i].comparison.group for i in mine]
+        found[kind] = _interval([numbers[i] for i in mine], groups)
+    return found

@@ -1,0 +1,372 @@
+"""MCEA: does a generator look at the passages that have taken up the summary? (MiA-RAG, appendix E, Eq. 15 to 18.)
+
+A prompt holds a summary S, passages c_1 ... c_n and a question Q. With A the attention weights of a layer, averaged over its
+heads, there are two factors for each passage,
+
+    M(c) = mean of A[t, s] over t in c, s in S        how much the passage looks at the summary     (Eq. 15)
+    S(c) = mean of A[q, t] over q in Q, t in c        how much the question looks at the passage    (Eq. 16)
+    C(c) = z(M(c)) z(S(c)), z over the n passages                                                   (Eq. 17)
+    MCEA = mean of C over the relevant passages - mean of C over the others                         (Eq. 18)
+
+Both factors come from one forward pass, and no matrix of n x n weights is kept (`mindscape.attention`). Where the paper is
+silent: the mean over heads is taken first, and the standard deviation in z is that of these n passages (divided by n).
+
+What follows from the definition, and notebook 15_mcea shows: the mean of C over all passages is the correlation of M and S; a
+passage low on both factors has as high a C as one high on both; with two passages C is the same for both, so that MCEA is 0
+whatever the model does; C is never above n - 1; without a summary before the passages M is 0 in a causal model, and so is C.
+"""
+
+import json
+import math
+from bisect import bisect_left
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain, pairwise
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from mindscape.attention import Segment, mean_segment_mass
+from mindscape.errors import InputError
+from mindscape.metrics import bootstrap
+from mindscape.mia.generation import Written
+from mindscape.store import digest, whole_lines
+from mindscape.weights import fingerprint
+
+Kind = Literal["", "summary", "chunk", "question"]
+ROUNDING = 1e-6  # of the mean: passages that differ by less are taken for equal
+
+
+@dataclass(frozen=True)
+class Part:
+    """Tokens of a prompt, what they are ("" for all that stands between), and of a passage whether it is relevant."""
+
+    kind: Kind
+    ids: tuple[int, ...]
+    relevant: bool = False
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A prompt in parts: one summary, one question, two passages or more, none of them empty. Raises InputError for others.
+
+    >>> layout = Layout((Part("summary", (1, 2)), Part("chunk", (3,), True), Part("chunk", (4, 5)), Part("question", (6,))))
+    >>> layout.ids, layout.places("chunk"), layout.relevant
+    ((1, 2, 3, 4, 5, 6), [(2, 3), (3, 5)], (True, False))
+    """
+
+    parts: tuple[Part, ...]
+
+    def __post_init__(self):
+        for kind, least, most in (("summary", 1, 1), ("question", 1, 1), ("chunk", 2, math.inf)):
+            of = [part for part in self.parts if part.kind == kind]
+            if not least <= len(of) <= most:
+                expected = "at least two" if least == 2 else "one"
+                raise InputError(f"a layout with {len(of)} parts of kind {kind!r}: expected {expected}")
+            if not all(part.ids for part in of):
+                raise InputError(f"a {kind} of the layout has no token: expected at least one")
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """The tokens of the whole prompt."""
+        return tuple(chain.from_iterable(part.ids for part in self.parts))
+
+    def places(self, kind: Kind) -> list[Segment]:
+        """Where the parts of a kind stand: (start, end) in tokens, in order."""
+        ends = pairwise(accumulate((len(part.ids) for part in self.parts), initial=0))
+        return [place for part, place in zip(self.parts, ends, strict=True) if part.kind == kind]
+
+    @property
+    def relevant(self) -> tuple[bool, ...]:
+        """Of each passage, in order."""
+        return tuple(part.relevant for part in self.parts if part.kind == "chunk")
+
+
+def lay_out(written: Written, relevant: Sequence[bool], tokenizer: PreTrainedTokenizerBase) -> Layout:
+    """A prompt of `generation.write` in tokens, through the chat template as a model is asked it.
+
+    A token belongs to the part that holds its first character that is no blank: tokenizers put the blank before a word, and
+    some the line break behind a full stop, into the same token. Raises InputError for a prompt without summary, and for flags
+    that are not one a passage.
+
+    >>> lay_out(write("qa", slots, ["Tom left.", "It rained."], summary), [True, False], tokenizer)  # doctest: +SKIP
+    """
+    if written.summary is None:
+        raise InputError("the prompt has no summary: expected one")
+    if len(relevant) != len(written.chunks):
+        raise InputError(f"{len(relevant)} flags for {len(written.chunks)} passages: expected one each")
+    asked = [{"role": "user", "content": written.text}]
+    text = tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=True)
+    before = text.index(written.text)
+    read = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+    ids, starts = read["input_ids"], [_begins(text, start, end) for start, end in read["offset_mapping"]]
+    chunks = [(span, "chunk", bool(flag)) for span, flag in zip(written.chunks, relevant, strict=True)]
+    parts, at = [], 0
+    for span, kind, flag in sorted(
+        [(written.summary, "summary", False), *chunks, (written.question, "question", False)]
+    ):
+        start, end = (bisect_left(starts, before + place) for place in (span.start, span.end))
+        parts += [Part("", tuple(ids[at:start])), Part(kind, tuple(ids[start:end]), flag)]
+        at = end
+    return Layout((*parts, Part("", tuple(ids[at:]))))
+
+
+def _begins(text: str, start: int, end: int) -> int:
+    """Where the first character stands that is no blank, or the first one."""
+    blanks = end - start - len(text[start:end].lstrip())
+    return start + blanks if start + blanks < end else start
+
+
+# -- controls ----------------------------------------------------------------------------------------------------------
+
+
+def with_summary(layout: Layout, ids: Sequence[int]) -> Layout:
+    """The layout with other tokens in place of the summary's, cut to its length: the paper's summary-replaced control.
+
+    Raises InputError for fewer tokens than the summary has.
+    """
+    (start, end), *_ = layout.places("summary")
+    if len(ids) < end - start:
+        raise InputError(f"{len(ids)} tokens in place of a summary of {end - start}: expected at least as many")
+    other = tuple(int(token) for token in ids[: end - start])
+    return Layout(tuple(replace(part, ids=other) if part.kind == "summary" else part for part in layout.parts))
+
+
+def shuffled(layout: Layout, seed: int = 0) -> Layout:
+    """The layout with its passages in another order: a control for position. What stands between them stays."""
+    chunks = [part for part in layout.parts if part.kind == "chunk"]
+    order = iter(np.random.default_rng(seed).permutation(len(chunks)).tolist())
+    return Layout(tuple(chunks[next(order)] if part.kind == "chunk" else part for part in layout.parts))
+
+
+def equal_lengths(layout: Layout) -> Layout:
+    """The layout with its passages cut to the shortest one's length: a control for length.
+
+    >>> layout = Layout((Part("summary", (1,)), Part("chunk", (2, 3)), Part("chunk", (4,)), Part("question", (5,))))
+    >>> equal_lengths(layout).ids
+    (1, 2, 4, 5)
+    """
+    shortest = min(end - start for start, end in layout.places("chunk"))
+    return Layout(
+        tuple(replace(part, ids=part.ids[:shortest]) if part.kind == "chunk" else part for part in layout.parts)
+    )
+
+
+def summary_last(layout: Layout) -> Layout:
+    """The layout with the summary behind the last passage, where a causal model's passages cannot look at it."""
+    (summary,) = (part for part in layout.parts if part.kind == "summary")
+    others = [part for part in layout.parts if part.kind != "summary"]
+    last = max(i for i, part in enumerate(others) if part.kind == "chunk")
+    return Layout((*others[: last + 1], summary, *others[last + 1 :]))
+
+
+# -- the measure -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Factors:
+    """Eq. 15 and Eq. 16 for each layer and passage: arrays of shape (layers, passages), mean attention weights."""
+
+    to_summary: np.ndarray
+    from_question: np.ndarray
+
+
+def factors(model: PreTrainedModel, layout: Layout) -> Factors:
+    """Both factors of every passage at every layer, by one forward pass.
+
+    Raises InputError as `attention.mean_segment_mass` does.
+
+    >>> from transformers import LlamaConfig, LlamaForCausalLM
+    >>> toy = LlamaForCausalLM(LlamaConfig(vocab_size=50, hidden_size=16, intermediate_size=32, num_hidden_layers=2,
+    ...                                    num_attention_heads=4, num_key_value_heads=2)).eval()
+    >>> parts = Part("summary", (1, 2, 3)), Part("chunk", (4, 5)), Part("chunk", (6, 7, 8)), Part("question", (9,))
+    >>> factors(toy, Layout(parts)).to_summary.shape
+    (2, 2)
+    """
+    (summary,), (question,), chunks = (layout.places(kind) for kind in ("summary", "question", "chunk"))
+    mass = mean_segment_mass(model, layout.ids, [*chunks, question], [summary, *chunks]).double().cpu().numpy()
+    lengths = np.array([end - start for start, end in chunks])
+    return Factors(mass[:, :-1, 0] / (summary[1] - summary[0]), mass[:, -1, 1:] / lengths)
+
+
+def zscores(values: np.ndarray) -> np.ndarray:
+    """How many standard deviations each value is above the mean of its row; 0 where all in the row are equal.
+
+    >>> zscores(np.array([[1.0, 2.0, 3.0], [5.0, 5.0, 5.0]])).round(3).tolist()
+    [[-1.225, 0.0, 1.225], [0.0, 0.0, 0.0]]
+    """
+    mean, spread = values.mean(-1, keepdims=True), values.std(-1, keepdims=True)
+    equal = spread <= ROUNDING * np.abs(mean)
+    return np.where(equal, 0.0, (values - mean) / np.where(equal, 1.0, spread))
+
+
+def alignment(of: Factors) -> np.ndarray:
+    """C of Eq. 17, shape (layers, passages).
+
+    A passage low on both factors, the first, scores as high as one high on both, the last:
+
+    >>> alignment(Factors(np.array([[1.0, 2.0, 3.0]]), np.array([[10.0, 20.0, 30.0]]))).round(3).tolist()
+    [[1.5, 0.0, 1.5]]
+    """
+    return zscores(of.to_summary) * zscores(of.from_question)
+
+
+def mcea(scores: np.ndarray, relevant: Sequence[bool]) -> np.ndarray:
+    """Eq. 18 from C: of shape (layers,), or (...,) for scores (..., passages).
+
+    Raises InputError unless there are relevant passages and others, a flag for each.
+
+    >>> mcea(np.array([[1.5, 0.0, 1.5]]), [True, False, False]).tolist()
+    [0.75]
+    """
+    return scores @ _weights(relevant, scores.shape[-1])
+
+
+def _weights(relevant: Sequence[bool], passages: int) -> np.ndarray:
+    """1 / |R| for the relevant, -1 / |N| for the others: with these the sum of C is Eq. 18."""
+    flags = np.asarray(relevant, dtype=bool)
+    if flags.shape != (passages,):
+        raise InputError(f"{flags.size} flags for {passages} passages: expected one each")
+    if flags.all() or not flags.any():
+        which = "relevant" if flags.all() else "noise"
+        raise InputError(f"all {passages} passages are {which}: expected relevant ones and others")
+    return flags / flags.sum() - ~flags / (~flags).sum()
+
+
+def correlation(of: Factors) -> np.ndarray:
+    """Pearson's correlation of both factors over the passages, shape (layers,): the mean of C over all of them.
+
+    It says whether the question looks at what has taken up the summary, and does not ask which passages are relevant. 0 where
+    a factor is the same for all passages.
+
+    >>> correlation(Factors(np.array([[1.0, 2.0, 3.0]]), np.array([[30.0, 20.0, 10.0]]))).round(3).tolist()
+    [-1.0]
+    """
+    return alignment(of).mean(-1)
+
+
+def gaps(of: Factors, relevant: Sequence[bool]) -> tuple[np.ndarray, np.ndarray]:
+    """How far each factor's z is higher for relevant passages than for others: two arrays of shape (layers,).
+
+    With MCEA they tell whether relevant passages are high on both factors or low on both. Raises InputError as `mcea`.
+
+    >>> low = Factors(np.array([[1.0, 2.0, 3.0]]), np.array([[10.0, 20.0, 30.0]]))
+    >>> [gap.round(3).tolist() for gap in gaps(low, [True, False, False])]
+    [[-1.837], [-1.837]]
+    """
+    return mcea(zscores(of.to_summary), relevant), mcea(zscores(of.from_question), relevant)
+
+
+# -- over questions ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Null:
+    """Mean MCEA by layer beside what it would be if relevance were dealt out by chance; arrays of shape (layers,).
+
+    `low` and `high` hold 95 % of the latter. `p` is the share of deals that reach the observed mean at that layer, `p_any`
+    that of deals whose best layer stands out as far: with as many layers as models have, some are beyond `high` by chance.
+    """
+
+    observed: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    p: np.ndarray
+    p_any: np.ndarray
+
+
+def permuted(
+    scores: Sequence[np.ndarray], relevant: Sequence[Sequence[bool]], draws: int = 2000, seed: int = 0
+) -> Null:
+    """The permutation null of the mean MCEA over questions: within each, relevance is dealt out anew among its passages.
+
+    `scores`: C for each question, shape (layers, passages), `relevant` its flags. Layers are compared by how many standard
+    deviations of their null they stand above its mean. Raises InputError as `mcea` does, and for no question.
+
+    >>> c = np.array([[2.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]])
+    >>> null = permuted([c] * 5, [[True, False, False, False]] * 5)
+    >>> null.observed.round(3).tolist(), bool(null.p[0] < 0.05), bool(null.p[1] < 0.05)
+    ([2.0, -0.333], True, False)
+    """
+    if not len(scores) or len(scores) != len(relevant):
+        raise InputError(f"{len(scores)} questions and {len(relevant)} lists of flags: expected one each, at least one")
+    if draws < 1:
+        raise InputError(f"draws={draws}: expected at least 1")
+    rng = np.random.default_rng(seed)
+    observed, chance = 0.0, 0.0
+    for of, flags in zip(scores, relevant, strict=True):
+        weights = _weights(flags, of.shape[-1])
+        observed = observed + of @ weights / len(scores)
+        dealt = rng.permuted(np.tile(weights, (draws, 1)), axis=1)
+        chance = chance + dealt @ of.T / len(scores)  # (draws, layers)
+    low, high = np.quantile(chance, [0.025, 0.975], axis=0)
+    spread = chance.std(0)
+    spread = np.where(spread > 1e-12, spread, np.inf)  # a layer where every deal gives the same stands out by nothing
+    best = ((chance - chance.mean(0)) / spread).max(1)
+    apart = (observed - chance.mean(0)) / spread
+    p = (1 + (chance >= observed - 1e-12).sum(0)) / (draws + 1)
+    p_any = (1 + (best[:, None] >= apart - 1e-12).sum(0)) / (draws + 1)
+    return Null(observed, low, high, p, p_any)
+
+
+def bands(curves: np.ndarray, groups: Sequence[Hashable] | None = None, resamples: int = 2000) -> np.ndarray:
+    """Mean, low and high end of the 95 % interval for each layer, shape (3, layers), by `metrics.bootstrap` over questions.
+
+    `curves`: (questions, layers); with `groups` whole groups are drawn, as books. Raises InputError as `bootstrap` does.
+
+    >>> bands(np.array([[1.0, 0.0], [3.0, 0.0]]))[:, 0].tolist()
+    [2.0, 1.0, 3.0]
+    """
+    curves = np.asarray(curves, dtype=float)
+    if curves.ndim != 2:
+        raise InputError(f"curves have shape {curves.shape}: expected (questions, layers)")
+    found = [bootstrap(column, groups=groups, resamples=resamples) for column in curves.T]
+    return np.array([[it.value for it in found], [it.low for it in found], [it.high for it in found]])
+
+
+def measured(path: str | Path, model: PreTrainedModel, layouts: Mapping[str, Layout]) -> dict[str, Factors]:
+    """The factors of layouts by name: a JSON line each in the file `path`, which a later call goes on with.
+
+    Six digits of each number are kept. Raises InputError for a file of another model or of no factors, and for a name that the
+    file has for another layout.
+
+    >>> measured("build/mcea/mia_gen.jsonl", model, layouts)                             # doctest: +SKIP
+    """
+    path, about = Path(path), {"model": fingerprint(model, model.config)}
+    if not (path.exists() and whole_lines(path)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(about) + "\n", encoding="utf-8")
+    try:
+        first, *rows = (json.loads(line) for line in whole_lines(path))
+        done = {row["name"]: (row["layout"], _restored(row)) for row in rows}
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: expected a line on the model, then one a prompt: {error!r}") from error
+    if first != about:
+        raise InputError(f"{path} holds {first}: expected {about}; name another file, or remove it")
+    found = {}
+    for name, layout in layouts.items():
+        key = digest([[part.kind, part.ids] for part in layout.parts])
+        if name not in done:
+            of = factors(model, layout)
+            row = {"name": name, "layout": key, "to_summary": _short(of.to_summary)}
+            row |= {"from_question": _short(of.from_question)}
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            done[name] = key, _restored(row)
+        if done[name][0] != key:
+            raise InputError(f"{path} has another prompt by the name {name!r}: name another file, or remove it")
+        found[name] = done[name][1]
+    return found
+
+
+def _short(values: np.ndarray) -> list[list[float]]:
+    return [[float(f"{value:.6g}") for value in row] for row in values.tolist()]
+
+
+def _restored(row: Mapping) -> Factors:
+    of = Factors(np.array(row["to_summary"], dtype=float), np.array(row["from_question"], dtype=float))
+    if of.to_summary.ndim != 2 or of.to_summary.shape != of.from_question.shape:
+        raise ValueError(f"{row['name']!r} has factors of shapes {of.to_summary.shape} and {of.from_question.shape}")
+    return of

@@ -1,0 +1,227 @@
+"""Verdicts on rounded numbers: sound for whatever was rounded, equal to trying all corners; the papers' tables, pinned."""
+
+import hashlib
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mindscape import audit, paper, paths
+from mindscape.errors import InputError
+
+FORMULAS = {
+    "mean": np.mean,
+    "sum": np.sum,
+    "greatest": np.max,
+    "difference": lambda x: x[0] - x[-1],
+    "quotient": lambda x: x[0] / x[-1],
+    "gain": lambda x: 100 * (x[0] / x[-1] - 1),
+}
+formulas = st.sampled_from(sorted(FORMULAS))
+scores = st.floats(1, 100, allow_nan=False)
+
+
+@settings(deadline=None, max_examples=300)
+@given(formulas, st.lists(scores, min_size=2, max_size=12), st.integers(1, 3), st.integers(-1, 3))
+def test_what_was_only_rounded_never_differs(name, true, given_decimals, decimals):
+    formula = FORMULAS[name]
+    printed = round(float(formula(np.array(true))), decimals)
+    inputs = [round(x, given_decimals) for x in true]
+    assert audit.follows(printed, decimals, formula, inputs, given_decimals).verdict in ("agrees", "rounds")
+    assert audit.follows(printed, decimals, formula, true, audit.EXACT).verdict == "agrees"
+
+
+@settings(deadline=None, max_examples=100)
+@given(formulas, st.lists(scores, min_size=2, max_size=6), st.integers(1, 3))
+def test_two_corners_are_as_good_as_all(name, x, decimals):
+    half = 0.5 * 10.0**-decimals
+    corners = [FORMULAS[name](np.array(c)) for c in product(*[(x_i - half, x_i + half) for x_i in x])]
+    low, high = audit.spread(FORMULAS[name], x, decimals)
+    assert low == pytest.approx(min(corners), abs=1e-9) and high == pytest.approx(max(corners), abs=1e-9)
+    if len(set(x)) > 1:  # each input with decimals of its own
+        each = [decimals, *[audit.EXACT] * (len(x) - 1)]
+        narrow = audit.spread(FORMULAS[name], x, each)
+        assert low - 1e-9 <= narrow[0] <= narrow[1] <= high + 1e-9
+
+
+def test_the_range_of_a_correlation_holds_what_is_drawn_inside_the_box():
+    table = paper.table("mom_table2")
+    x = np.concatenate([table["rouge_l"], table["clarity@Qwen2.5-7B"]])
+
+    def pearson(x):
+        return np.corrcoef(x[:5], x[5:])[0, 1]
+
+    low, high = audit.spread(pearson, x, 4)
+    rng = np.random.default_rng(0)
+    drawn = [pearson(x + rng.uniform(-0.00005, 0.00005, x.shape)) for _ in range(500)]
+    assert low < min(drawn) and max(drawn) < high and high - low < 0.01
+
+
+@pytest.mark.parametrize(
+    ("printed", "decimals", "verdict"),
+    [(54.2, 1, "agrees"), (54.3, 1, "agrees"), (54.1, 1, "differs"), (54.4, 1, "differs"), (50, -1, "agrees")],
+)
+def test_half_way_agrees_with_either_side(printed, decimals, verdict):
+    assert audit.follows(printed, decimals, np.mean, [54.2, 54.3], 1).verdict == verdict
+
+
+def test_a_verdict_is_the_same_from_above_and_below_zero():
+    for printed, verdict in ((2.0, "agrees"), (2.1, "rounds"), (2.2, "differs")):
+        for sign in (1, -1):
+            outcome = audit.follows(sign * printed, 1, lambda x: x[0] - x[1], [[52.2, 54.2], [54.2, 52.2]][sign > 0])
+            assert outcome.verdict == verdict and abs(outcome.off) == pytest.approx(10 * (printed - 2))
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.integers(1, 400), st.integers(0, 2), st.floats(0, 100))
+def test_a_percentage_is_possible_exactly_if_some_count_gives_it(n, decimals, number):
+    printed = round(number, decimals)
+    reach = 0.5 * 10.0**-decimals + 1e-7
+    possible = any(abs(100 * k / n - printed) <= reach for k in range(n + 1))
+    assert (audit.percent(printed, decimals, n).verdict == "agrees") == possible
+
+
+@settings(deadline=None)
+@given(st.integers(1, 2000), st.integers(0, 3), st.data())
+def test_every_share_is_possible(n, decimals, data):
+    k = data.draw(st.integers(0, n))
+    assert audit.percent(round(100 * k / n, decimals), decimals, n).verdict == "agrees"
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(scores, scores), min_size=1, max_size=20), st.integers(0, 2))
+def test_a_true_order_is_within_what_its_table_allows(pairs, decimals):
+    holds = sum(a > b for a, b in pairs)
+    left, right = ([round(x, decimals) for x in side] for side in zip(*pairs, strict=True))
+    outcome = audit.exceeds(left, right, decimals)
+    assert outcome.low <= outcome.value <= outcome.high <= outcome.printed == len(pairs)
+    assert outcome.low <= holds <= outcome.high
+    if holds == len(pairs):
+        assert outcome.verdict != "differs"
+
+
+def test_a_tie_is_no_counterexample():
+    assert audit.exceeds([2.0, 3.0], [1.0, 3.0], 1).verdict == "rounds"
+    assert audit.exceeds([2.0, 3.0], [1.0, 3.1], 1).verdict == "differs"
+    assert audit.exceeds([2.0, 3.0], [1.0, 2.9], 1).verdict == "agrees"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: audit.spread(np.mean, [], 1), "one or more finite numbers"),
+        (lambda: audit.spread(np.mean, [1.0, float("nan")], 1), "one or more finite numbers"),
+        (lambda: audit.spread(np.mean, [[1.0, 2.0]], 1), "one or more finite numbers"),
+        (lambda: audit.spread(np.mean, [1.0, 2.0], [1, 1, 1]), "2 inputs, but decimals of shape"),
+        (lambda: audit.follows(float("inf"), 1, np.mean, [1.0]), "printed=inf is no number"),
+        (lambda: audit.percent(50.0, 1, 0), "n=0 must be a whole number"),
+        (lambda: audit.percent(50.0, 1, 2.5), "n=2.5 must be a whole number"),
+        (lambda: audit.percent(101, 0, 10), "printed=101 is no percentage"),
+        (lambda: audit.exceeds([1, 2], [1], 0), "two rows of the same length"),
+        (lambda: audit.exceeds([], [], 0), "two rows of the same length"),
+        (lambda: audit.exceeds([float("nan")], [1], 0), "missing or infinite"),
+    ],
+)
+def test_bad_input_is_one_clear_error(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+def test_a_ledger_keeps_checks_in_order_and_counts_them():
+    ledger = audit.Ledger("P", decimals=1)
+    ledger.follows("Table 1.Avg.", "average", "(1.0 + 2.0) / 2", 1.5, np.mean, [1.0, 2.0])
+    ledger.counts("count.books", "books", 14, [8, 5])
+    ledger.same("repeat.x", "x", "Table 2", 48.8, 48.75, given=2)
+    ledger.percent("share.x", "x", 66.7, 3)
+    ledger.says("says.best", "always above", "Table 1", 2.0, [1.0, 2.0, 1.5])
+    assert list(ledger.lines) == ["table_1.avg.", "count.books", "repeat.x", "share.x", "says.best"]
+    assert (
+        ledger.tally() == {"agrees": 3, "rounds": 1, "differs": 1} == dict(zip(audit.VERDICTS, (3, 1, 1), strict=True))
+    )
+    assert ledger.tally("count", "says") == {"agrees": 0, "rounds": 1, "differs": 1}
+    table = ledger.table()
+    assert table["arithmetic"].tolist() == [
+        "(1.0 + 2.0) / 2",
+        "8 + 5",
+        "48.75, Table 2",
+        "100 * 2 / 3",
+        "Table 1",
+    ]
+    assert table["printed"].tolist() == ["1.5", "14", "48.8", "66.7", "3"]
+    assert table.loc[4, "could be"] == "2 to 3" and table.loc[3, "gives"] == "66.667"
+    assert ledger.table("count", only=["differs"])["what"].tolist() == ["books"]
+
+
+def test_a_ledger_refuses_a_key_twice_and_names_what_it_lacks():
+    ledger = audit.Ledger("P", decimals=1)
+    ledger.counts("count.Books", "books", 13, [8, 5])
+    with pytest.raises(InputError, match="has a check 'count.books' already: books"):
+        ledger.counts("count.books", "again", 13, [8, 5])
+    with pytest.raises(InputError, match="no key that begins with share or mark"):
+        ledger.table("share", "mark")
+    assert audit.Ledger("Q", decimals=1).table().empty
+
+
+# The papers' tables, as both passes over the papers' text left them: rows, columns, the beginning of the file's SHA-256.
+TABLES = {
+    "mia_rag_quoted": (34, 5, "8c6c1931b7f1b9c6"),
+    "mia_rag_table1": (2, 5, "c8901d57b89b05ad"),
+    "mia_rag_table2": (172, 11, "15d29a5bbc5dcdc0"),
+    "mia_rag_table3": (4, 4, "f6f4dcf17fba378c"),
+    "mia_rag_table4": (36, 5, "1bddba3bdbdfa7fc"),
+    "mia_rag_table5": (16, 4, "18ad9889175d05c9"),
+    "mia_rag_table6": (4, 7, "713c5b602dcbf120"),
+    "mia_rag_table7": (20, 4, "d4c2a34f37a6a09b"),
+    "mia_rag_table8": (9, 6, "c477cf5dd183c515"),
+    "mia_rag_table9": (8, 5, "608a0872a8967aaa"),
+    "mia_rag_table10": (140, 7, "cbb400a423853e4b"),
+    "mia_rag_table11": (6, 8, "8af205beeb1a3244"),
+    "mia_rag_table12": (50, 4, "19e13b55545812a8"),
+    "mia_signature_answer_inputs": (4, 4, "2d7cda6068f6da15"),
+    "mia_signature_quoted": (23, 5, "3dee5963866943e8"),
+    "mia_signature_table1": (72, 8, "b310acfb55b78178"),
+    "mia_signature_table2": (70, 6, "f04dd7a1c5d76a17"),
+    "mia_signature_table3": (66, 7, "a43cfedcc2347ec0"),
+    "mia_signature_table4": (7, 4, "3688800babb3aeb2"),
+    "mia_signature_table5": (12, 4, "ba09cafd5c6e8458"),
+    "mia_signature_table6": (63, 5, "37ea78b3a55fd135"),
+    "mindgraph_quoted": (80, 5, "91c6fe95099d793d"),
+    "mindgraph_table1": (8, 7, "7ec00ab84a2a765a"),
+    "mindgraph_table2": (6, 4, "6837c28e4aa01d4a"),
+    "mom_quoted": (25, 5, "94027d3c193393f2"),
+    "mom_table1": (108, 4, "4dc2378ea7baf553"),
+    "mom_table2": (5, 5, "0c4e0492bb502650"),
+    "mom_table3": (24, 3, "b430d19d1cfb0618"),
+}
+
+
+def test_all_tables_are_pinned():
+    assert {path.stem for path in paths.data("paper").glob("*.csv")} == set(TABLES)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_is_what_was_checked_against_its_paper(name):
+    rows, columns, digest = TABLES[name]
+    assert paper.table(name).shape == (rows, columns)
+    content = paths.data("paper", f"{name}.csv").read_bytes()
+    assert hashlib.sha256(content).hexdigest().startswith(digest), f"{name}.csv changed: check it against the paper"
+
+
+def test_averages_of_table_12_are_those_of_two_rows_with_one_column_exchanged():
+    rows = paper.table("mia_rag_table12").dropna().pivot(index=["dataset", "k"], columns="method", values="recall")
+    pair = rows[["Vanilla", "+ Residual"]].copy()
+    printed = (44.70, 47.00)
+
+    def verdicts(frame):
+        return [audit.follows(p, 2, np.mean, frame[name]).verdict for p, name in zip(printed, frame, strict=True)]
+
+    assert verdicts(pair) == ["differs", "differs"]
+    mends = []
+    for column in pair.index:
+        other = pair.copy()
+        other.loc[column] = other.loc[column].to_numpy()[::-1]
+        if verdicts(other) == ["agrees", "agrees"]:
+            mends.append(column)
+    assert mends == [("DetectiveQA-ZH", 10)]

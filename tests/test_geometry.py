@@ -1,0 +1,477 @@
+"""Angles against a projection by hand, layers against a model that ends there, shares against eager attention, two tests of
+curves against all that could be exchanged, and a heat map whose text stays text."""
+
+from contextlib import contextmanager
+from html.parser import HTMLParser
+from itertools import permutations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from matplotlib import pyplot
+from transformers import AutoModelForCausalLM, BertConfig, BertModel, LlamaConfig, Qwen3Config
+
+from mindscape.errors import InputError
+from mindscape.mia import geometry
+from mindscape.mia.embedding import INSTRUCTION, SUMMARY, Form, MiaEmbedder, write
+from mindscape.mia.geometry import (
+    angles,
+    attended,
+    heat_figure,
+    heat_html,
+    pairing_test,
+    query_layers,
+    recall_by_layer,
+    shift_test,
+    spans,
+    subspace,
+    unit_layers,
+)
+
+TOLD = {
+    "en": "Ann is the smith. Tom is the miller.\nThe lamp went from one to the other <b>and</b> back.",
+    "zh": "安是铁匠，汤姆是磨坊主。灯从一个人手里到了另一个人手里。",
+}
+QUESTIONS = ["Who has the smith's lamp?", "Where was it sold, and for how much, in the end?", "Why?"]
+UNITS = ["Ann left.", "It rained for a long time on that day, and all of them stayed in.", "Tom"]
+FORMS = [Form(order, marks, 0.25) for order in ("paper", "summary_first") for marks in ("words", "tokens")]
+seeds = st.integers(0, 10_000)
+
+
+# Angles
+
+
+def drawn(seed, n, dim):
+    return np.random.default_rng(seed).normal(size=(n, dim))
+
+
+@settings(deadline=None, max_examples=40)
+@given(seeds, st.integers(1, 9), st.integers(2, 12), st.booleans())
+def test_angles_are_those_of_a_projection(seed, n, dim, centred):
+    """The naive way: the projector of each rank, and arccos."""
+    chunks, queries = drawn(seed, n + centred, dim), drawn(seed + 1, 4, dim)
+    centre = chunks.mean(0) if centred else np.zeros(dim)
+    space = subspace(chunks, centre)
+    found = angles(space, queries)
+    assert found.shape == (4, min(n, dim)) and len(space.directions) == min(n, dim)
+    _, _, directions = np.linalg.svd(chunks - centre)
+    for rank in range(1, min(n, dim) + 1):
+        projector = directions[:rank].T @ directions[:rank]
+        for query, angle in zip(queries - centre, found[:, rank - 1], strict=True):
+            share = np.linalg.norm(projector @ query) / np.linalg.norm(query)
+            assert angle == pytest.approx(np.degrees(np.arccos(min(1, share))), abs=1e-5)
+
+
+@settings(deadline=None, max_examples=40)
+@given(seeds, st.integers(1, 9), st.integers(2, 12), st.booleans(), st.booleans())
+def test_a_chunk_lies_in_what_all_chunks_span(seed, n, dim, centred, narrow):
+    chunks = drawn(seed, n + 1, dim)
+    if narrow:  # twice the same, and a sum: directions that hold nothing but rounding
+        chunks = np.concatenate([chunks, chunks[:1], chunks[:1] + chunks[1:2]]).astype(np.float32)
+    space = subspace(chunks, chunks.mean(0) if centred else None)
+    assert angles(space, chunks)[:, -1].max() < 1e-4
+    assert angles(space, 0.5 * chunks[:1] + 0.5 * chunks[1:2])[0, -1] < 1e-4
+
+
+@settings(deadline=None, max_examples=40)
+@given(seeds, st.integers(1, 9), st.integers(2, 12))
+def test_more_directions_are_never_farther(seed, n, dim):
+    space = subspace(drawn(seed, n, dim))
+    found = angles(space, drawn(seed + 1, 5, dim))
+    assert (np.diff(found, axis=1) <= 1e-9).all() and (found >= 0).all() and (found <= 90).all()
+    np.testing.assert_allclose(angles(space, 7 * drawn(seed + 1, 5, dim)), found, atol=1e-6)
+    np.testing.assert_allclose(angles(space, -drawn(seed + 1, 5, dim)), found, atol=1e-6)
+    assert (np.diff(space.explained) >= 0).all() and space.explained[-1] == pytest.approx(1)
+    np.testing.assert_allclose(space.directions @ space.directions.T, np.eye(len(space.directions)), atol=1e-9)
+
+
+def test_small_angles_keep_their_digits():
+    space = subspace([[1.0, 0.0]])
+    (found,) = angles(space, [[1.0, 1e-7]])
+    assert found[0] == pytest.approx(np.degrees(1e-7), rel=1e-9)
+
+
+def test_the_rank_of_a_share():
+    space = subspace(np.diag([3.0, 2.0, 1.0]))  # 9, 4 and 1 of 14
+    assert [space.rank(share) for share in (0.1, 9 / 14, 0.65, 13 / 14, 0.99, 1)] == [1, 1, 2, 2, 3, 3]
+    for wrong in (0, 1.01, -1):
+        with pytest.raises(InputError, match="share"):
+            space.rank(wrong)
+
+
+def test_one_svd_a_book(monkeypatch):
+    calls, svd = [], np.linalg.svd
+    monkeypatch.setattr(np.linalg, "svd", lambda *given, **options: calls.append(1) or svd(*given, **options))
+    angles(subspace(drawn(0, 20, 30)), drawn(1, 50, 30))
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize(
+    "vectors, centre, said",
+    [
+        (np.zeros((3, 4)), None, "do not differ"),
+        (np.ones((3, 4)), np.ones(4), "do not differ"),
+        (np.ones(4), None, r"\(4,\)"),
+        (np.ones((0, 4)), None, r"\(0, 4\)"),
+        ([[1.0, np.nan]], None, "finite"),
+        (np.eye(3), np.zeros(2), "centre"),
+    ],
+)
+def test_vectors_that_span_nothing(vectors, centre, said):
+    with pytest.raises(InputError, match=said):
+        subspace(vectors, centre)
+
+
+def test_a_vector_without_direction():
+    space = subspace(np.eye(3), np.ones(3))
+    with pytest.raises(InputError, match="vector 1"):
+        angles(space, [[0.0, 0.0, 1.0], [1.0, 1.0, 1.0]])
+    with pytest.raises(InputError, match="2 dimensions"):
+        angles(space, [[0.0, 1.0]])
+
+
+# Layers
+
+
+@pytest.fixture(scope="module", params=[LlamaConfig, Qwen3Config], ids=["llama", "qwen3"])
+def model(request, tokenizer):
+    """A tiny random model of the architecture, in float64."""
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4}
+    config = request.param(**sizes, num_key_value_heads=2, vocab_size=len(tokenizer), initializer_range=0.3)
+    return AutoModelForCausalLM.from_config(config).double().eval()
+
+
+@contextmanager
+def ending_after(model, layers):
+    """The model with its first layers alone."""
+    whole = model.config.num_hidden_layers
+    model.config.num_hidden_layers = layers
+    try:
+        yield
+    finally:
+        model.config.num_hidden_layers = whole
+
+
+def eager(model, ids, row):
+    """The attention of one row by layer, the mean of the heads: (layers, n)."""
+    model.set_attn_implementation("eager")
+    try:
+        with torch.no_grad():
+            weights = model.get_decoder()(torch.tensor([ids]), output_attentions=True, use_cache=False).attentions
+    finally:
+        model.set_attn_implementation("sdpa")
+    return torch.stack([layer[0, :, row].mean(0) for layer in weights]).numpy()
+
+
+def test_units_as_if_the_model_ended_there(model, tokenizer):
+    embedder = MiaEmbedder(model, tokenizer, batch_tokens=20)
+    found = unit_layers(embedder, UNITS)
+    assert found.shape == (3, 3, 32) and found.dtype == np.float32
+    for layers in (1, 2, 3):
+        with ending_after(model, layers):
+            np.testing.assert_allclose(found[layers - 1], embedder.units(UNITS), atol=1e-5)
+    assert not model.get_decoder().layers[0]._forward_hooks  # nothing is left behind
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_queries_as_if_the_model_ended_there(model, tokenizer, form, language):
+    for summary in (TOLD[language], None):
+        for task in ("chunk", "node"):
+            embedder = MiaEmbedder(model, tokenizer, form, language=language)
+            found = query_layers(embedder, QUESTIONS, summary, task).vectors
+            assert found.shape == (3, 3, 32)
+            for layers in (1, 2, 3):
+                with ending_after(model, layers):
+                    expected = embedder.queries(QUESTIONS, summary, task)
+                np.testing.assert_allclose(found[layers - 1], expected, atol=1e-5)
+
+
+def test_batches_change_nothing(model, tokenizer):
+    small, large = (MiaEmbedder(model, tokenizer, batch_tokens=tokens) for tokens in (1, 4096))
+    a, b = (query_layers(embedder, QUESTIONS, TOLD["en"]) for embedder in (small, large))
+    np.testing.assert_allclose(a.vectors, b.vectors, atol=1e-5)
+    np.testing.assert_allclose(a.shares, b.shares, atol=1e-5)
+
+
+def test_a_summary_that_the_embedder_leaves_out(model, tokenizer):
+    blind = MiaEmbedder(model, tokenizer, summaries=False)
+    a, b = query_layers(blind, QUESTIONS, TOLD["en"]), query_layers(blind, QUESTIONS)
+    np.testing.assert_array_equal(a.vectors, b.vectors)
+    assert not a.shares[..., 0].any()
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_where_the_parts_stand(tokenizer, form, language):
+    for summary in (TOLD[language], None):
+        written = write(QUESTIONS[0], summary, form, tokenizer, language)
+        ids, found = [*written.head, *written.tail], spans(written, form, tokenizer, language)
+        query, told = (tokenizer.decode(ids[slice(*found[name])]) for name in ("query", "summary"))
+        assert query.endswith(QUESTIONS[0]) and INSTRUCTION[language].strip() not in query
+        assert told == ("" if summary is None else SUMMARY[language].format(summary))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("form", FORMS, ids=str)
+@pytest.mark.parametrize("task", ["chunk", "node"])
+def test_shares_are_those_of_eager_attention(model, tokenizer, form, language, task):
+    embedder = MiaEmbedder(model, tokenizer, form, language=language)
+    for summary in (TOLD[language], None):
+        shares = query_layers(embedder, QUESTIONS, summary, task).shares
+        assert shares.shape == (3, 3, 4)
+        np.testing.assert_allclose(shares.sum(-1), 1, atol=1e-5)
+        for i, question in enumerate(QUESTIONS):
+            written = write(question, summary, form, tokenizer, language)
+            weights = eager(model, [*written.head, *written.tail], written.marks["c" if task == "chunk" else "n"])
+            at = spans(written, form, tokenizer, language)
+            for part, (start, end) in {**at, "first": (0, 1)}.items():
+                found = shares[:, i, geometry.PARTS.index(part)]
+                np.testing.assert_allclose(found, weights[:, start:end].sum(1), atol=1e-5)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_tokens_of_the_summary(model, tokenizer, form, language):
+    embedder = MiaEmbedder(model, tokenizer, form, language=language)
+    tokens, weights = attended(embedder, QUESTIONS[0], TOLD[language])
+    assert "".join(tokens) == TOLD[language] and all(tokens)
+    assert weights.shape == (3, len(tokens))
+    written = write(QUESTIONS[0], TOLD[language], form, tokenizer, language)
+    expected = eager(model, [*written.head, *written.tail], written.marks["c"])
+    start, end = spans(written, form, tokenizer, language)["summary"]
+    introduced = len(tokenizer(SUMMARY[language].format("").rstrip(" "), add_special_tokens=False)["input_ids"])
+    np.testing.assert_allclose(weights.sum(1), expected[:, start + introduced : end].sum(1), atol=1e-5)
+    if language == "en":  # there each token is one of the model's
+        np.testing.assert_allclose(weights, expected[:, start + introduced : end], atol=1e-5)
+
+
+@pytest.mark.parametrize("summary", [" two", "one ", "\n\nTom\n", "👩‍🚀 and 他", "x"])
+def test_tokens_make_up_any_summary(model, tokenizer, summary):
+    tokens, weights = attended(MiaEmbedder(model, tokenizer), "Why?", summary)
+    assert "".join(tokens) == summary and weights.shape == (3, len(tokens))
+
+
+@settings(deadline=None, max_examples=30)
+@given(seeds, st.integers(1, 12), st.booleans())
+def test_recall_by_layer_one_by_one(seed, k, same):
+    rng = np.random.default_rng(seed)
+    queries, units = rng.normal(size=(3, 4, 5)), rng.integers(-1, 2, size=(3, 9, 5)).astype(float)  # equal scores, too
+    units = units[0] if same else units
+    right = [rng.choice(9, size=rng.integers(1, 5), replace=False).tolist() for _ in range(4)]
+    found = recall_by_layer(queries, units, right, k)
+    for layer in range(3):
+        for i, of in enumerate(right):
+            scores = [float(queries[layer, i] @ unit) for unit in (units if same else units[layer])]
+            first = sorted(range(9), key=lambda j: (-round(scores[j], 9), j))[:k]
+            assert found[layer, i] == pytest.approx(len(set(first) & set(of)) / len(of))
+
+
+@pytest.mark.parametrize(
+    "queries, units, right, said",
+    [
+        ((2, 3, 4), (3, 5, 4), [[0]] * 3, "layers"),
+        ((2, 3, 4), (2, 5, 3), [[0]] * 3, "layers"),
+        ((2, 3, 4), (4,), [[0]] * 3, "layers"),
+        ((3, 4), (5, 4), [[0]] * 3, "layers"),
+        ((2, 3, 4), (5, 4), [[0]] * 2, "2 lists"),
+        ((2, 3, 4), (5, 4), [[0], [5], [1]], "0 to 4"),
+        ((2, 3, 4), (5, 4), [[0], [], [1]], "relevant"),
+    ],
+)
+def test_rankings_that_do_not_fit(queries, units, right, said):
+    with pytest.raises(InputError, match=said):
+        recall_by_layer(np.ones(queries), np.ones(units), right)
+
+
+def test_what_cannot_be_read(model, tokenizer):
+    embedder = MiaEmbedder(model, tokenizer)
+    for wrong in ([], ["Ann", " "]):
+        with pytest.raises(InputError, match="empty"):
+            unit_layers(embedder, wrong)
+    with pytest.raises(InputError, match="no question"):
+        query_layers(embedder, [], TOLD["en"])
+    with pytest.raises(InputError, match="summary is empty"):
+        attended(embedder, "Why?", " ")
+    odd = BertModel(BertConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8))
+    with pytest.raises(InputError, match="BertModel"), geometry._kept(odd, torch.tensor([0])):
+        pass
+
+
+# Two curves
+
+
+def curve(seed, layers=20):
+    return np.random.default_rng(seed).normal(size=layers).cumsum()
+
+
+@settings(deadline=None, max_examples=40)
+@given(seeds, st.integers(3, 20))
+def test_shifts_one_by_one(seed, layers):
+    a, b = curve(seed, layers), curve(seed + 1, layers)
+    found = shift_test(a, b)
+    shifted = [np.corrcoef(a, np.roll(b, by))[0, 1] for by in range(layers)]
+    assert found.value == pytest.approx(shifted[0]) and found.n == layers
+    assert found.p == pytest.approx(np.mean([one >= shifted[0] - 1e-9 for one in shifted]))
+    again = shift_test(3 * a + 5, b)
+    assert again.value == pytest.approx(found.value) and again.p == found.p
+
+
+def test_two_curves_that_rise_anywhere():
+    """Each rises once, at its own layer. Exchanging layers calls nearly all pairs related, shifting rises one in twenty."""
+    rng, layers, pairs = np.random.default_rng(0), np.arange(30), 200
+
+    def risen(at, width, noise=0.03):
+        return 1 / (1 + np.exp((at - layers) / width)) + noise * rng.normal(size=30)
+
+    wrongly = {"layers": 0, "levels": 0, "rises": 0}
+    together = 0
+    for _ in range(pairs):
+        a, b = (risen(rng.uniform(4, 26), rng.uniform(0.5, 3)) for _ in range(2))
+        value = np.corrcoef(a, b)[0, 1]
+        exchanged = [np.corrcoef(a, rng.permutation(b))[0, 1] for _ in range(99)]
+        wrongly["layers"] += (1 + sum(one >= value for one in exchanged)) / 100 <= 0.05
+        wrongly["levels"] += shift_test(a, b).p <= 0.05
+        wrongly["rises"] += shift_test(np.diff(a), np.diff(b)).p <= 0.05
+        at = rng.uniform(4, 26)
+        together += shift_test(np.diff(risen(at, 1.5, 0.01)), np.diff(risen(at, 1.5, 0.01))).p <= 0.05
+    assert wrongly["layers"] > 0.9 * pairs and wrongly["levels"] > 0.5 * pairs
+    assert wrongly["rises"] <= 0.08 * pairs
+    assert together > 0.8 * pairs
+
+
+def test_pairings_one_by_one():
+    """With few questions all exchanges can be tried; what they share has no part in it."""
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=(5, 7)), rng.normal(size=(5, 7))
+    b[:3] += a[:3]
+    groups = ["x", "y", "x", "y", "x"]
+    found = pairing_test(a, b, groups, resamples=20_000)
+    mine = [[0, 2, 4], [1, 3]]
+
+    def left(curves):
+        curves = curves - curves.mean(1, keepdims=True)
+        for group in mine:
+            curves[group] = curves[group] - curves[group].mean(0)
+        return curves
+
+    def value(order):
+        return np.corrcoef(left(a).ravel(), left(b)[order].ravel())[0, 1]
+
+    null = []
+    for x in permutations(mine[0]):
+        for y in permutations(mine[1]):
+            order = np.arange(5)
+            order[mine[0]], order[mine[1]] = x, y
+            null.append(value(order))
+    assert found.value == pytest.approx(value(np.arange(5))) and found.n == 5
+    assert found.p == pytest.approx(np.mean([one >= found.value - 1e-9 for one in null]), abs=0.01)
+    profile = 10 * np.sin(np.arange(7))
+    again = pairing_test(a + profile, b + profile + np.arange(5)[:, None], groups, resamples=20_000)
+    assert again.value == pytest.approx(found.value) and again.p == found.p
+
+
+def test_a_shared_profile_is_no_pairing():
+    """Mean curves that agree, questions that do not: the pairing test does not say more than chance does."""
+    rng, profile = np.random.default_rng(0), 3 * np.sin(np.arange(12))
+    ps = [
+        pairing_test(*(profile + rng.normal(size=(8, 12)).cumsum(1) for _ in range(2)), resamples=199).p
+        for _ in range(200)
+    ]
+    assert np.mean(np.array(ps) <= 0.05) <= 0.1
+
+
+@pytest.mark.parametrize(
+    "test, a, b, said",
+    [
+        (shift_test, [1, 2, 3], [1, 2, 3, 4], "expected"),
+        (shift_test, [1, 2], [1, 2], "3 layers"),
+        (shift_test, [1, 1, 1], [1, 2, 3], "constant"),
+        (shift_test, [1, 2, np.nan], [1, 2, 3], "finite"),
+        (shift_test, [[1, 2, 3]], [[1, 2, 3]], r"\(layers,\)"),
+        (pairing_test, [1, 2, 3], [1, 2, 3], r"\(questions, layers\)"),
+        (pairing_test, [[1, 2, 3], [2, 3, 4]], [[1, 2, 4], [2, 9, 4]], "constant"),
+    ],
+)
+def test_curves_that_cannot_be_compared(test, a, b, said):
+    with pytest.raises(InputError, match=said):
+        test(a, b)
+
+
+def test_pairings_that_cannot_be_drawn():
+    a = np.eye(4)
+    with pytest.raises(InputError, match="groups"):
+        pairing_test(a, a, ["x"] * 3)
+    with pytest.raises(InputError, match="resamples"):
+        pairing_test(a, a, resamples=0)
+    with pytest.raises(InputError, match="constant"):
+        pairing_test(a, a, list("wxyz"))  # each question its own book: nothing to exchange
+
+
+# The heat map
+
+
+class Read(HTMLParser):
+    """What a browser would make of it: tags, and text."""
+
+    def __init__(self, page):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.text = [], ""
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, {name for name, _ in attributes}))
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.text(min_size=1).filter(lambda text: "\r" not in text), min_size=1, max_size=8))
+@example(["<script>alert(1)</script>", '" onmouseover="x', "&lt;", "</span></p>", "<!--", "$x$"])
+def test_text_stays_text(tokens):
+    page = Read(heat_html(tokens, np.arange(len(tokens))))
+    assert page.text == "".join(tokens)
+    assert page.tags == [("p", {"dir", "style"}), *[("span", {"style", "title"})] * len(tokens)]
+
+
+def test_the_heaviest_is_deepest():
+    page = heat_html(["a", "b", "c"], [0.0, 0.1, 0.2])
+    assert ["0.00)" in page, "0.38)" in page, "0.75)" in page] == [True] * 3
+    assert 'title="20.00%"' in page
+    assert "0.00)" in heat_html(["a"], [0.0])  # no attention at all
+
+
+def test_the_figure_holds_the_text(tokenizer):
+    text = (TOLD["en"] + " $5 & 7% \t") * 6 + "x" * 250
+    ids = tokenizer(text, return_offsets_mapping=True)["offset_mapping"]
+    tokens = [text[start:end] for start, end in ids]
+    figure = heat_figure(tokens, np.linspace(0, 1, len(tokens)), "Who has $5 and $6?")
+    (ax,) = figure.axes
+    drawn = "".join(one.get_text() for one in ax.texts)
+    assert drawn.replace(" ", "") == "".join("".join(tokens).split())
+    assert not len(ax.get_xticks()) and not len(ax.get_yticks())  # no axis to name
+    assert not any(one.get_parse_math() for one in [*ax.texts, ax.title] if one.get_text())
+    for one in ax.texts:
+        assert one.get_position()[0] + len(one.get_text()) <= geometry.COLUMNS
+    figure.canvas.draw()
+    pyplot.close(figure)
+
+
+def test_wide_characters_take_two_columns():
+    placed, rows = geometry._laid_out(list("灯" * 60 + "ab"), 21)
+    assert rows == 7 and max(column for _, _, column, _ in placed) == 18
+    assert [(row, column) for _, row, column, _ in placed[9:11]] == [(0, 18), (1, 0)]
+
+
+@pytest.mark.parametrize("weights", [[1.0], [1.0, -0.1], [1.0, np.nan], [[1.0, 2.0]]])
+def test_weights_that_do_not_fit(weights):
+    for draw in (heat_html, heat_figure):
+        with pytest.raises(InputError, match="weights"):
+            draw(["a", "b"], weights)
+    with pytest.raises(InputError, match="weight"):
+        heat_html([], [])

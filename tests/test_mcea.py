@@ -1,0 +1,356 @@
+"""MCEA: equal to sums over eager attentions, and what follows from its definition for few passages, order and labels."""
+
+import json
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import LlamaConfig, LlamaForCausalLM, Qwen3Config, Qwen3ForCausalLM
+
+from mindscape import attention
+from mindscape.errors import InputError
+from mindscape.metrics import bootstrap
+from mindscape.mia import mcea as module
+from mindscape.mia.generation import write
+from mindscape.mia.mcea import (
+    Factors,
+    Layout,
+    Part,
+    alignment,
+    bands,
+    correlation,
+    equal_lengths,
+    factors,
+    gaps,
+    lay_out,
+    mcea,
+    measured,
+    permuted,
+    shuffled,
+    summary_last,
+    with_summary,
+    zscores,
+)
+
+SMALL = {
+    "vocab_size": 64,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "initializer_range": 0.3,  # attention is far from uniform
+}
+KINDS = {"llama": (LlamaConfig, LlamaForCausalLM), "qwen3": (Qwen3Config, Qwen3ForCausalLM)}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def model(request):
+    config, kind = KINDS[request.param]
+    torch.manual_seed(0)
+    return kind(config(**SMALL)).eval()
+
+
+def layout_of(lengths=(5, 9, 4, 7), summary=8, question=3, between=2, seed=0):
+    """A prompt of random tokens; every other passage is relevant."""
+    rng = np.random.default_rng(seed)
+
+    def part(kind, n, relevant=False):
+        return Part(kind, tuple(rng.integers(1, 64, n).tolist()), relevant)
+
+    parts = [part("", between), part("summary", summary), part("", between)]
+    for i, n in enumerate(lengths):
+        parts += [part("chunk", n, i % 2 == 0), part("", between)]
+    return Layout((*parts, part("question", question), part("", between)))
+
+
+def direct(model, layout):
+    """Eq. 15 to 18 term by term, from the weights that the model itself gives."""
+    (summary,), (question,), chunks = (layout.places(kind) for kind in ("summary", "question", "chunk"))
+    model.set_attn_implementation("eager")
+    try:
+        with torch.no_grad():
+            weights = model(torch.tensor([layout.ids]), output_attentions=True).attentions
+    finally:
+        model.set_attn_implementation("sdpa")
+    m, s = np.zeros((len(weights), len(chunks))), np.zeros((len(weights), len(chunks)))
+    for layer, of in enumerate(weights):
+        a = of[0].double().mean(0).numpy()
+        for i, (start, end) in enumerate(chunks):
+            for key in range(*summary):
+                m[layer, i] += sum(a[t, key] for t in range(start, end)) / (end - start) / (summary[1] - summary[0])
+            for row in range(*question):
+                s[layer, i] += sum(a[row, t] for t in range(start, end)) / (end - start) / (question[1] - question[0])
+    c = (m - m.mean(1, keepdims=True)) / m.std(1, keepdims=True) * (s - s.mean(1, keepdims=True))
+    c /= s.std(1, keepdims=True)
+    flags = np.array(layout.relevant)
+    return m, s, c[:, flags].mean(1) - c[:, ~flags].mean(1)
+
+
+@pytest.mark.parametrize("lengths, between", [((5, 9, 4, 7), 2), ((3, 1, 6), 0), ((40,) * 10, 1)])
+def test_equal_to_the_sums_over_eager_attentions(model, lengths, between):
+    layout = layout_of(lengths, between=between)
+    m, s, expected = direct(model, layout)
+    of = factors(model, layout)
+    assert np.abs(of.to_summary - m).max() < 1e-6 and np.abs(of.from_question - s).max() < 1e-6
+    assert np.abs(mcea(alignment(of), layout.relevant) - expected).max() < 1e-5
+
+
+def test_no_matrix_of_all_tokens_is_kept(model, monkeypatch):
+    sizes, real = [], torch.Tensor.softmax
+    monkeypatch.setattr(attention, "_BLOCK", 1)
+    monkeypatch.setattr(torch.Tensor, "softmax", lambda x, *a, **k: sizes.append(x.shape) or real(x, *a, **k))
+    factors(model, layout_of((60, 50, 70)))
+    assert max(shape[1] for shape in sizes) == 32
+
+
+def test_passages_do_not_see_a_summary_behind_them(model):
+    layout = summary_last(layout_of())
+    assert layout.places("summary")[0][0] > layout.places("chunk")[-1][1] - 1
+    assert sorted(layout.ids) == sorted(layout_of().ids)
+    of = factors(model, layout)
+    assert not of.to_summary.any() and of.from_question.all()
+    assert not mcea(alignment(of), layout.relevant).any() and not correlation(of).any()
+
+
+# -- the score ---------------------------------------------------------------------------------------------------------
+
+numbers = st.floats(0, 1, allow_subnormal=False).map(lambda x: round(x, 3))
+
+
+def rows(n):
+    return st.lists(numbers, min_size=n, max_size=n)
+
+
+@settings(deadline=None)
+@given(st.integers(2, 8).flatmap(lambda n: st.tuples(rows(n), rows(n))), st.floats(0.1, 9), st.floats(0, 0.5))
+def test_what_follows_from_the_definition(both, scale, shift):
+    of = Factors(*(np.array([row]) for row in both))
+    c, n = alignment(of), len(both[0])
+    assert np.abs(c).max() <= n - 1 + 1e-9
+    moved = alignment(Factors(of.to_summary * scale + shift, of.from_question))
+    np.testing.assert_allclose(moved, c, atol=1e-6)  # units do not matter
+    mirrored = alignment(Factors(-of.to_summary, -of.from_question))
+    np.testing.assert_allclose(mirrored, c, atol=1e-9)  # low on both is as good as high on both
+    if min(np.std(row) for row in both) > 1e-6:
+        assert correlation(of)[0] == pytest.approx(np.corrcoef(*both)[0, 1], abs=1e-6)
+    else:
+        assert correlation(of)[0] == 0
+
+
+@settings(deadline=None)
+@given(rows(2), rows(2))
+def test_two_passages_cannot_differ(m, s):
+    """Both z are 1 or -1, so that C is the same for both."""
+    c = alignment(Factors(np.array([m]), np.array([s])))
+    np.testing.assert_allclose(mcea(c, [True, False]), 0, atol=1e-9)
+
+
+@settings(deadline=None)
+@given(rows(3))
+def test_three_passages_stand_on_a_circle(m):
+    z = zscores(np.array([m]))[0]
+    assert z.sum() == pytest.approx(0, abs=1e-9)
+    assert (z**2).sum() == pytest.approx(3 if z.any() else 0)
+    assert np.abs(z).max() <= np.sqrt(2) + 1e-9
+
+
+def test_equal_passages_have_no_z():
+    assert not zscores(np.array([[0.1, 0.1, 0.1 * (1 + 1e-9)], [0.0, 0.0, 0.0]])).any()
+
+
+def test_low_on_both_and_high_on_both():
+    high = Factors(np.array([[3.0, 1.0, 1.0, 1.0]]), np.array([[3.0, 1.0, 1.0, 1.0]]))
+    low = Factors(-high.to_summary, -high.from_question)
+    flags = [True, False, False, False]
+    assert mcea(alignment(high), flags) == pytest.approx(mcea(alignment(low), flags))
+    assert gaps(high, flags)[0][0] > 0 > gaps(low, flags)[1][0]
+    for of in (high, low):
+        assert correlation(of) == pytest.approx(np.ones(1))
+
+
+@pytest.mark.parametrize(
+    "flags, said",
+    [([True, True], "all 2 passages are relevant"), ([False, False], "all 2 .* noise"), ([True], "1 flags for 2")],
+)
+def test_labels_that_cannot_be(flags, said):
+    with pytest.raises(InputError, match=said):
+        mcea(np.zeros((1, 2)), flags)
+
+
+# -- over questions ----------------------------------------------------------------------------------------------------
+
+
+def test_the_null_against_all_deals():
+    """One question, two of five relevant: the shares are those of the ten ways to deal."""
+    rng = np.random.default_rng(0)
+    c = rng.normal(size=(4, 5))
+    flags = [True, False, True, False, False]
+    null = permuted([c], [flags], draws=20_000)
+    deals = np.array([mcea(c, [i in picked for i in range(5)]) for picked in combinations(range(5), 2)])
+    np.testing.assert_allclose(null.observed, mcea(c, flags))
+    np.testing.assert_allclose(null.p, (deals >= null.observed - 1e-12).mean(0), atol=0.015)
+    apart = (deals - deals.mean(0)) / deals.std(0)
+    mine = (null.observed - deals.mean(0)) / deals.std(0)
+    # One deal of ten may fall on the other side: the null's spread is that of its draws.
+    np.testing.assert_allclose(null.p_any, (apart.max(1)[:, None] >= mine - 1e-9).mean(0), atol=0.11)
+    assert (null.low <= null.high).all() and (null.p_any >= null.p - 0.02).all()
+
+
+def test_beyond_chance_or_not():
+    rng = np.random.default_rng(1)
+    noise = [rng.normal(size=(6, 8)) for _ in range(30)]
+    flags = [[True, True, *[False] * 6]] * 30
+    for of in noise:
+        of[2, :2] += 1.5  # one layer holds something
+    null = permuted(noise, flags)
+    assert null.p_any[2] < 0.01 and (np.delete(null.p_any, 2) > 0.05).all()
+    assert null.observed[2] > null.high[2]
+    again = permuted(noise, flags)
+    assert all((getattr(null, name) == getattr(again, name)).all() for name in ("low", "p", "p_any"))
+    two = permuted([np.ones((3, 2))] * 4, [[True, False]] * 4)  # two passages say nothing
+    assert (two.p == 1).all() and (two.p_any == 1).all() and not two.observed.any()
+
+
+def test_bad_nulls():
+    for scores, flags in (([], []), ([np.zeros((1, 2))], [])):
+        with pytest.raises(InputError, match="expected one each"):
+            permuted(scores, flags)
+    with pytest.raises(InputError, match="draws=0"):
+        permuted([np.zeros((1, 2))], [[True, False]], draws=0)
+    with pytest.raises(InputError, match="all 2 passages are noise"):
+        permuted([np.zeros((1, 2))], [[False, False]])
+
+
+def test_bands_are_those_of_the_bootstrap():
+    curves = np.random.default_rng(0).normal(size=(12, 3))
+    groups = [i // 3 for i in range(12)]
+    of = bands(curves, groups, resamples=300)
+    for layer in range(3):
+        one = bootstrap(curves[:, layer], groups=groups, resamples=300)
+        assert of[:, layer].tolist() == [one.value, one.low, one.high]
+    with pytest.raises(InputError, match="expected \\(questions, layers\\)"):
+        bands(curves[:, 0])
+
+
+# -- layouts -----------------------------------------------------------------------------------------------------------
+
+TOLD = {
+    "en": ("Ann is the smith.", ["Tom took Ann's lamp.", "It rained.\n\nIt snowed."], "Who has the smith's lamp?"),
+    "zh": ("剑秋是铁匠。", ["阿福拿走了剑秋的灯。", "那天下着雨。"], "铁匠的灯在谁手里？"),
+}
+
+
+@pytest.mark.parametrize("language", TOLD)
+@pytest.mark.parametrize("task", ["qa", "choice"])
+def test_a_prompt_in_tokens(task, language, tokenizer):
+    summary, chunks, question = TOLD[language]
+    more = {"options_str": "A. x\nB. y\nC. z\nD. w"} if task == "choice" else {}
+    written = write(task, {"question": question} | more, chunks, summary, language)
+    layout = lay_out(written, [True, False], tokenizer)
+    asked = [{"role": "user", "content": written.text}]
+    text = tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=True)
+    assert list(layout.ids) == tokenizer(text, add_special_tokens=False)["input_ids"]
+    assert layout.relevant == (True, False)
+
+    def words(kind):
+        return [tokenizer.decode(layout.ids[start:end]).strip() for start, end in layout.places(kind)]
+
+    assert (words("summary"), words("chunk")) == ([summary], chunks)
+    assert words("question")[0].startswith(question)
+    with pytest.raises(InputError, match="1 flags for 2 passages"):
+        lay_out(written, [True], tokenizer)
+    with pytest.raises(InputError, match="no summary"):
+        lay_out(write(task, {"question": question} | more, chunks, language=language), [True, False], tokenizer)
+
+
+def test_controls_keep_what_they_are_to_keep():
+    layout = layout_of()
+    other = with_summary(layout, range(100, 120))
+    assert [other.places(kind) for kind in ("summary", "chunk")] == [
+        layout.places(kind) for kind in ("summary", "chunk")
+    ]
+    (start, end), *_ = layout.places("summary")
+    assert other.ids[start:end] == tuple(range(100, 108)) and other.ids[end:] == layout.ids[end:]
+    with pytest.raises(InputError, match="5 tokens in place of a summary of 8"):
+        with_summary(layout, range(5))
+    short = equal_lengths(layout)
+    assert {end - start for start, end in short.places("chunk")} == {4} and short.relevant == layout.relevant
+    mixed = [shuffled(layout, seed) for seed in range(20)]
+    assert len({one.ids for one in mixed}) > 3 and mixed[0] == shuffled(layout, 0)
+    for one in mixed:
+        of = [{(part.ids, part.relevant) for part in it.parts if part.kind == "chunk"} for it in (one, layout)]
+        assert of[0] == of[1] and len(one.ids) == len(layout.ids)
+        assert [part for part in one.parts if part.kind != "chunk"] == [
+            part for part in layout.parts if part.kind != "chunk"
+        ]
+
+
+@pytest.mark.parametrize(
+    "parts, said",
+    [
+        ([("chunk", 2), ("chunk", 2), ("question", 1)], "0 parts of kind 'summary': expected one"),
+        ([("summary", 2), ("chunk", 2), ("question", 1)], "1 parts of kind 'chunk': expected at least two"),
+        ([("summary", 2), ("chunk", 2), ("chunk", 2)], "0 parts of kind 'question'"),
+        ([("summary", 2), ("chunk", 2), ("chunk", 0), ("question", 1)], "a chunk of the layout has no token"),
+    ],
+)
+def test_layouts_that_cannot_be(parts, said):
+    with pytest.raises(InputError, match=said):
+        Layout(tuple(Part(kind, (1,) * n) for kind, n in parts))
+
+
+# -- kept factors ------------------------------------------------------------------------------------------------------
+
+
+def test_a_killed_run_measures_the_rest_alone(model, tmp_path, monkeypatch):
+    layouts = {f"q{i}": layout_of(seed=i) for i in range(6)}
+    whole = measured(tmp_path / "whole.jsonl", model, layouts)
+    np.testing.assert_allclose(whole["q3"].to_summary, factors(model, layouts["q3"]).to_summary, rtol=1e-5)
+    path, calls = tmp_path / "killed.jsonl", []
+
+    def counted(dies):
+        def one(model, layout):
+            calls.append(layout)
+            if len(calls) == dies:
+                raise KeyboardInterrupt
+            return factors(model, layout)
+
+        return one
+
+    monkeypatch.setattr(module, "factors", counted(4))
+    with pytest.raises(KeyboardInterrupt):
+        measured(path, model, layouts)
+    with path.open("a") as file:
+        file.write('{"name": "q3", "to_s')  # the line that was being written
+    calls.clear()
+    monkeypatch.setattr(module, "factors", counted(99))
+    again = measured(path, model, layouts)
+    assert calls == [layouts[f"q{i}"] for i in (3, 4, 5)]
+    assert path.read_text() == (tmp_path / "whole.jsonl").read_text()
+    assert all((again[name].from_question == whole[name].from_question).all() for name in layouts)
+    with pytest.raises(InputError, match="has another prompt by the name 'q1'"):
+        measured(path, model, {"q1": layouts["q2"]})
+    path.write_text(path.read_text() + json.dumps({"name": "q9"}) + "\n")
+    with pytest.raises(InputError, match="expected a line on the model, then one a prompt"):
+        measured(path, model, layouts)
+    torch.manual_seed(1)
+    other = type(model)(model.config).eval()
+    with pytest.raises(InputError, match="name another file, or remove it"):
+        measured(tmp_path / "whole.jsonl", other, layouts)
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.lists(st.integers(1, 12), min_size=2, max_size=6), st.integers(0, 99))
+def test_factors_are_mean_weights(lengths, seed):
+    torch.manual_seed(0)
+    toy = LlamaForCausalLM(LlamaConfig(**SMALL | {"num_hidden_layers": 1})).eval()
+    layout = layout_of(lengths, seed=seed)
+    of = factors(toy, layout)
+    assert of.to_summary.shape == of.from_question.shape == (1, len(lengths))
+    assert (of.to_summary > 0).all() and (of.from_question > 0).all()
+    summary, of_chunks = 8 * of.to_summary, np.array(lengths) * of.from_question
+    assert (summary <= 1).all() and of_chunks.sum() <= 1

@@ -1,0 +1,474 @@
+"""GraphRAG mode: graphs from replies and from the log, contexts within a budget, judging in both orders, gold preferences."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mindscape.corpora import storyworld
+from mindscape.errors import InputError
+from mindscape.llm.base import Reply
+from mindscape.metrics import bootstrap
+from mindscape.mia import graphrag
+from mindscape.mia.graphrag import (
+    CRITERIA,
+    HEADINGS,
+    SAID,
+    TIES,
+    Comparison,
+    Entity,
+    Graph,
+    Posed,
+    Relation,
+    Told,
+    Verdict,
+    agreement,
+    assembled,
+    build,
+    gold_preferences,
+    judged,
+    merged,
+    nearest,
+    of_story,
+    read_off,
+    sense_answers,
+    sense_questions,
+    sources,
+    story_questions,
+    ties,
+    win_rates,
+)
+from mindscape.mia.supervision import bearing, nodes
+from mindscape.reader.evaluation import Kept
+from mindscape.roles import judges, passages
+from mindscape.roles.edits import Edits
+from mindscape.text import Chunk, Document, mentions
+
+
+@pytest.fixture(scope="module", params=["en", "zh"])
+def book(request):
+    return storyworld.book(1000, tokens=15_000, language=request.param)
+
+
+class Model:
+    """Replies as `say` does to a prompt, and dies at the call that it is told to."""
+
+    def __init__(self, say, dies=99):
+        self.say, self.dies, self.asked = say, dies, []
+        self.backend = self
+
+    def could_write(self, text, schema):
+        return True
+
+    def chat(self, talks, max_new_tokens, schema=None):
+        self.dies -= 1
+        if not self.dies:
+            raise KeyboardInterrupt
+        found = [message["content"] for (message,) in talks]
+        self.asked += found
+        return [Reply(self.say(prompt), (), 1, 1, "stop", 0.0) for prompt in found]
+
+
+def kept_at(path):
+    return Kept.of(path, "toy", dtype="float32")
+
+
+# -- the graph ---------------------------------------------------------------------------------------------------------
+
+TEXT = "Ann sold Tom a lamp. Eve is Tom's niece. It rained all day."
+NOVEL = Document("novel", TEXT)
+CHUNKS = [Chunk("novel", 0, 0, 21), Chunk("novel", 1, 21, 41), Chunk("novel", 2, 41, len(TEXT))]
+
+
+def edits_of(*operations):
+    return json.dumps({"operations": list(operations)})
+
+
+def node(name, kind, content):
+    return {"op": "add_node", "id": name, "type": kind, "content": content, "src": "x"}
+
+
+def edge(source, target, relation):
+    return {"op": "add_edge", "source": source, "target": target, "relation": relation, "src": "x"}
+
+
+def novel(prompt):
+    """What a perfect reader says of the three passages; of the third it cannot be read."""
+    naming = "JSON array" in prompt
+    if "sold" in prompt:
+        sale = (
+            node("sale_ann", "event", "Ann sold Tom a lamp"),
+            edge("sale_ann", "ann", "by"),
+            edge("sale_ann", "tom", "to"),
+        )
+        more = node("ann", "entity", "Ann"), node("tom", "entity", "Tom"), node("the_lamp", "entity", "the lamp")
+        of = [{"name": "Ann", "description": "She sold a lamp."}, {"name": "the lamp", "description": "It was sold."}]
+        return json.dumps(of) if naming else edits_of(*more, *sale, edge("sale_ann", "lamp", "what"))
+    if "niece" in prompt:
+        of = [{"name": "Eve", "description": "She is Tom's niece."}]
+        more = node("eve", "entity", "Eve"), node("tom", "entity", "Tom"), edge("eve", "tom", "niece")
+        return json.dumps(of) if naming else edits_of(*more)
+    return "It rained, that is all."
+
+
+def test_a_graph_of_replies(tmp_path):
+    model = Model(novel)
+    graph = build(model, kept_at(tmp_path / "replies.jsonl"), NOVEL, CHUNKS)
+    assert graph.unread == {"entities": 1, "edits": 1}
+    names = [entity.name for entity in graph.entities]
+    assert names == ["Ann", "the lamp", "Tom", "Eve"]
+    assert graph.entities[names.index("Tom")].chunks == (0, 1)
+    assert graph.texts[0] == "Ann: She sold a lamp."
+    assert graph.relations == (
+        Relation(0, 2, "Ann sold Tom a lamp.", (0,)),
+        Relation(3, 2, "Eve – niece – Tom", (1,)),
+    )
+    assert graph.degrees == [1, 0, 2, 1]
+    assert len(model.asked) == 6 and all("(empty)" in prompt for prompt in model.asked[3:])
+    again = Model(novel)
+    assert build(again, kept_at(tmp_path / "replies.jsonl"), NOVEL, CHUNKS) == graph and not again.asked
+
+
+def test_a_killed_build_asks_for_the_rest_alone(tmp_path):
+    first, again = Model(novel, dies=3), Model(novel)
+    with pytest.raises(KeyboardInterrupt):
+        build(first, kept_at(tmp_path / "a.jsonl"), NOVEL, CHUNKS, batch=2)
+    with (tmp_path / "a.jsonl").open("a") as file:
+        file.write('{"role": "edits", ')  # the line that was being written
+    graph = build(again, kept_at(tmp_path / "a.jsonl"), NOVEL, CHUNKS, batch=2)
+    assert len(first.asked) + len(again.asked) == 6 and not set(first.asked) & set(again.asked)
+    assert graph == build(Model(novel), kept_at(tmp_path / "b.jsonl"), NOVEL, CHUNKS)
+    with pytest.raises(InputError, match="novel has no passages"):
+        build(again, kept_at(tmp_path / "a.jsonl"), NOVEL, [])
+
+
+def test_names_out_of_ids_and_events_without_company():
+    operations = [
+        node("grey_mill", "entity", "the grey mill"),
+        node("ivo", "entity", "Ivo is the miller"),
+        node("fire", "event", "The grey mill burned"),
+        edge("fire", "grey_mill", "at"),
+        edge("fire", "nobody", "by"),
+        edge("ivo", "ivo", "is"),
+        {"op": "edit_node", "id": "ann", "content": "x"},
+        {"op": "delete_node", "id": "ann"},
+    ]
+    told = read_off(4, [{"name": " ", "description": "x"}], Edits.model_validate({"operations": operations}))
+    graph = merged("novel", [told])
+    assert [entity.name for entity in graph.entities] == ["grey mill", "Ivo"] and not graph.relations
+    assert graph.texts == ["grey mill: The grey mill burned.", "Ivo: Ivo is the miller. Ivo – is – Ivo"]
+    zh = [node("剑秋", "entity", "剑秋是铁匠"), node("买灯", "event", "剑秋买了灯"), edge("买灯", "剑秋", "谁")]
+    told = read_off(0, [], Edits.model_validate({"operations": zh}), "zh")
+    assert merged("novel", [told], "zh").texts == ["剑秋: 剑秋是铁匠。剑秋买了灯。"]
+
+
+names = st.sampled_from(["Ann", "ann", "The Mill", "the mill", "mill", "Tom", "剑秋"])
+said = st.sampled_from(["It rained.", "She left.", ""])
+tellings = st.lists(
+    st.builds(
+        Told,
+        st.integers(0, 9),
+        st.lists(st.tuples(names, said), max_size=4).map(tuple),
+        st.lists(st.tuples(names, names, said), max_size=4).map(tuple),
+    ),
+    max_size=6,
+)
+
+
+@settings(deadline=None)
+@given(tellings)
+def test_merging_loses_no_place_and_doubles_no_name(told):
+    graph = merged("novel", told)
+    keys = [graphrag._key(entity.name) for entity in graph.entities]
+    assert len(set(keys)) == len(keys) and all("\n" not in text for text in graph.texts)
+    at = {key: i for i, key in enumerate(keys)}
+    pairs = {frozenset((it.source, it.target)) for it in graph.relations}
+    assert len(pairs) == len(graph.relations) and all(len(pair) == 2 for pair in pairs)
+    for one in told:
+        for name, _ in one.entities:
+            assert one.chunk in graph.entities[at[graphrag._key(name)]].chunks
+        for a, b, _ in one.relations:
+            ends = {at[graphrag._key(a)], at[graphrag._key(b)]}
+            assert all(one.chunk in graph.entities[i].chunks for i in ends)
+            assert len(ends) == 1 or any(
+                {it.source, it.target} == ends and one.chunk in it.chunks for it in graph.relations
+            )
+
+
+def test_a_description_has_its_most():
+    told = [Told(i, (("Ann", f"Fact {i}."),)) for i in range(20)]
+    (ann,) = merged("novel", told).entities
+    assert ann.description == " ".join(f"Fact {i}." for i in range(SAID)) and ann.chunks == tuple(range(20))
+
+
+def test_the_gold_graph(book, tokenizer):
+    chunks = passages.cut(book, tokenizer)
+    graph = of_story(book, chunks)
+    assert graph.texts == nodes(book)  # so that `bearing` speaks of its entities
+    assert sum(bool(bearing(book, question)) for question in book.questions) > 30
+    assert sum(bool(entity.chunks) for entity in graph.entities) > 0.8 * len(graph.entities)
+    assert len(graph.relations) > len(graph.entities)
+    hits = total = 0
+    for it in graph.relations:
+        assert it.source != it.target and it.description and it.chunks
+        ends = [graph.entities[i] for i in (it.source, it.target)]
+        assert all(set(it.chunks) <= set(end.chunks) for end in ends)
+        for chunk in it.chunks:
+            text = book.document[chunks[chunk]]
+            hits, total = hits + sum(bool(mentions(end.name, text)) for end in ends), total + 2
+    assert hits > 0.7 * total  # some are named in the sentence before
+
+
+# -- retrieval and context ---------------------------------------------------------------------------------------------
+
+
+class Embedder:
+    def units(self, texts):
+        return np.array([[len(text), 1.0] for text in texts])
+
+    def queries(self, questions, summary=None, task="chunk"):
+        assert task == "node"
+        return np.array([[-1.0, float(summary is None)]] * len(questions))
+
+
+def toy(n=30, seed=0):
+    rng = np.random.default_rng(seed)
+    entities = tuple(
+        Entity(f"name{i}", "word " * int(rng.integers(1, 9)), tuple(rng.permutation(12)[:3].tolist())) for i in range(n)
+    )
+    ends = {tuple(sorted(rng.choice(n, 2, replace=False).tolist())) for _ in range(3 * n)}
+    relations = tuple(Relation(a, b, f"name{a} met name{b}.", (int(rng.integers(12)),)) for a, b in sorted(ends))
+    return Graph("novel", entities, relations)
+
+
+def test_the_nearest_entities():
+    graph = toy()
+    lengths = [len(text) for text in graph.texts]
+    found = nearest(Embedder(), graph, ["Who?", "Why?"], "In short.", k=20)
+    assert found == [sorted(range(30), key=lambda i: lengths[i])[:20]] * 2
+    with pytest.raises(InputError, match="has no entities"):
+        nearest(Embedder(), Graph("novel", (), ()), ["Who?"])
+
+
+PLACES = Document("novel", "".join(f"Passage {i} tells of things. " for i in range(12)))
+STARTS = [PLACES.text.index(f"Passage {i} ") for i in range(12)]
+CUT = [Chunk("novel", i, a, b) for i, (a, b) in enumerate(zip(STARTS, [*STARTS[1:], len(PLACES.text)], strict=True))]
+
+
+def count(text):
+    return len(text.split())
+
+
+@settings(deadline=None)
+@given(st.integers(1, 900), st.lists(st.integers(0, 29), unique=True, max_size=20), st.integers(0, 3))
+def test_a_context_is_within_its_budget_and_in_order(budget, picked, seed):
+    graph = toy(seed=seed)
+    of = assembled(graph, picked, PLACES, CUT, budget, count)
+    assert of.tokens == count(of.text) <= budget
+    assert of.entities == tuple(picked[: len(of.entities)])
+    assert of.relations == tuple(ties(graph, picked)[: len(of.relations)])
+    assert of.chunks == tuple(sources(graph, picked)[: len(of.chunks)])
+    at = [of.text.index(heading) for heading in HEADINGS["en"] if heading in of.text]
+    assert at == sorted(at) and len(at) == bool(of.entities) + bool(of.relations) + bool(of.chunks)
+    assert all(f"name{i}: " in of.text for i in of.entities)
+    assert all(PLACES[CUT[i]].strip() in of.text for i in of.chunks)
+    assert count(of.text.split(HEADINGS["en"][1])[0]) <= budget * 0.25 or not of.entities
+
+
+def test_room_that_is_left_goes_on():
+    graph = toy()
+    of = assembled(graph, [0], PLACES, CUT, 2000, count)
+    assert of.entities == (0,) and of.relations == tuple(ties(graph, [0])) and of.chunks == tuple(sources(graph, [0]))
+    bare = Graph("novel", graph.entities, ())
+    assert len(assembled(bare, [0, 1], PLACES, CUT, 40, count).chunks) >= 3  # nothing went to relations
+    assert assembled(graph, [], PLACES, CUT, 50, count).text == ""
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 29), unique=True, min_size=1, max_size=20), st.integers(0, 3))
+def test_ties_between_those_found_come_first(picked, seed):
+    graph, mine = toy(seed=seed), set(picked)
+    found = ties(graph, picked)
+    inside = [{graph.relations[i].source, graph.relations[i].target} <= mine for i in found]
+    assert inside == sorted(inside, reverse=True) and len(set(found)) == len(found)
+    both = [i for i, it in enumerate(graph.relations) if {it.source, it.target} <= mine]
+    assert set(both) <= set(found) and len(found) - len(both) <= TIES * len(mine)
+    ranks = [graph.degrees[graph.relations[i].source] + graph.degrees[graph.relations[i].target] for i in found]
+    assert ranks[: len(both)] == sorted(ranks[: len(both)], reverse=True)
+
+
+def test_contexts_that_cannot_be():
+    for budget, picked, wrong in ((0, [0], "budget=0"), (9, [30], "there is no entity 30: .* has 30")):
+        with pytest.raises(InputError, match=wrong):
+            assembled(toy(), picked, PLACES, CUT, budget, count)
+
+
+# -- questions and answers ---------------------------------------------------------------------------------------------
+
+
+class Asked(Model):
+    """Validates as `llm.chat` does."""
+
+    def chat(self, talks, max_new_tokens, schema=None):
+        found = []
+        for reply in super().chat(talks, max_new_tokens):
+            try:
+                parsed = schema and schema.model_validate_json(reply.text)
+                found.append(Reply(reply.text, value=parsed))
+            except ValueError as error:
+                found.append(Reply(reply.text, invalid=str(error)))
+        return found
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_questions_on_the_whole(language):
+    document = Document("novel", TEXT, language)
+
+    def say(prompt):
+        if "sold" in prompt:
+            return json.dumps(
+                {"questions": ["Why?", " Why? ", "How?", "", "At what price?", "For whom?", "And then?", "So?"]}
+            )
+        return json.dumps({"questions": ["Why?", "How?"]}) if "niece" in prompt else "no idea"
+
+    model = Asked(say)
+    found = sense_questions(model, document, CHUNKS)
+    assert found[0].questions == ("Why?", "How?", "At what price?", "For whom?", "And then?") and not found[0].invalid
+    assert found[1] == Posed(1, ())  # too few count as none
+    assert not found[2].questions and found[2].invalid
+    assert sense_questions(model, document, []) == []
+    said = sense_answers(Asked(lambda prompt: f" {len(prompt)} "), [("Why?", "Ann {left}."), ("How?", "")], language)
+    assert all(text.isdigit() for text in said) and said[0] != said[1]
+    assert sense_answers(model, [], language) == []
+
+
+def test_questions_without_a_strong_model(book):
+    asked = story_questions(book, 6)
+    assert asked == story_questions(book, 6) != story_questions(book, 6, seed=1) and len(set(asked)) == 6
+    assert all(any(mentions(entity.name, one) for entity in book.entities) for one in asked)
+
+
+# -- judging -----------------------------------------------------------------------------------------------------------
+
+
+def verdict_of(first):
+    """A reply that the first answer is better by every criterion, or the second."""
+    one = {"Explanation": "So.", "Winner": "Answer 1" if first else "Answer 2"}
+    return json.dumps(dict.fromkeys(CRITERIA, one))
+
+
+def shown(prompt):
+    mark = "Answer 1: " if "Answer 1: " in prompt else "Answer 1："
+    first, second = prompt[prompt.rindex(mark) + len(mark) :].split(mark.replace("1", "2"))
+    return first.strip(), second.strip()
+
+
+def longer(prompt):
+    first, second = shown(prompt)
+    return verdict_of(len(first) >= len(second))
+
+
+def ideal(prompt):
+    """Counts what is said, each thing once; of equals the shorter is better."""
+    said = (text.replace("。", ". ").rstrip(". ").split(". ") for text in shown(prompt))
+    first, second = ((len(set(some)), -len(some)) for some in said)
+    return verdict_of(first >= second)
+
+
+PAIRS = [Comparison(f"What of {i}?", "Ann left. Tom slept. " * 2, "Ann left.") for i in range(9)]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_each_pair_is_shown_in_both_orders(language, tmp_path):
+    model = Model(longer)
+    verdicts = judged(model, kept_at(tmp_path / "a.jsonl"), PAIRS, language)
+    assert len(model.asked) == 18 and len(set(model.asked)) == 18
+    assert {tuple(shown(prompt)) for prompt in model.asked[:2]} == {
+        (PAIRS[0].a.strip(), PAIRS[0].b), (PAIRS[0].b, PAIRS[0].a.strip())
+    }  # fmt: skip
+    assert [verdict.outcome("Diversity") for verdict in verdicts] == ["a"] * 9
+    of = win_rates(PAIRS, verdicts)
+    assert set(of) == set(CRITERIA) and of["Overall"].a == 1 and of["Overall"].first.value == 0.5
+    again = Model(longer)
+    assert judged(again, kept_at(tmp_path / "a.jsonl"), PAIRS, language) == verdicts and not again.asked
+    other = [Comparison(one.question, one.b, one.a, one.group) for one in PAIRS]
+    assert win_rates(other, judged(again, kept_at(tmp_path / "a.jsonl"), other, language))["Overall"].b == 1
+    assert not again.asked  # the same two orders
+
+
+def test_a_killed_judge_goes_on(tmp_path):
+    first, again = Model(longer, dies=3), Model(longer)
+    with pytest.raises(KeyboardInterrupt):
+        judged(first, kept_at(tmp_path / "a.jsonl"), PAIRS, batch=4)
+    judged(again, kept_at(tmp_path / "a.jsonl"), PAIRS, batch=4)
+    assert (len(first.asked), len(again.asked)) == (8, 10)
+
+
+def test_who_takes_the_first_and_who_cannot_be_read(tmp_path):
+    always = judged(Model(lambda prompt: verdict_of(True)), kept_at(tmp_path / "a.jsonl"), PAIRS)
+    of = win_rates(PAIRS, always)["Comprehensiveness"]
+    assert (of.a, of.b, of.tie, of.unread, of.score.value, of.first.value) == (0, 0, 1, 0, 0.5, 1)
+    mute = judged(
+        Model(lambda prompt: longer(prompt) if "What of 1?" in prompt else "both"), kept_at(tmp_path / "b.jsonl"), PAIRS
+    )
+    of = win_rates(PAIRS, mute)["Overall"]
+    assert (of.n, of.unread) == (9, pytest.approx(8 / 9)) and of.a == pytest.approx(1 / 9)
+    assert of.score.value == pytest.approx((1 + 8 / 2) / 9)
+    with pytest.raises(InputError, match="comparison 0 has a blank question"):
+        judged(Model(longer), kept_at(tmp_path / "c.jsonl"), [Comparison(" ", "a", "b")])
+
+
+sides = st.none() | st.fixed_dictionaries({name: st.sampled_from("ab") for name in CRITERIA})
+
+
+@settings(deadline=None)
+@given(st.lists(st.builds(Verdict, sides, sides), min_size=1, max_size=12))
+def test_shares_add_up_and_the_interval_is_the_bootstraps(verdicts):
+    asked = [Comparison("Who?", "x", "y", f"book {i % 4}") for i in range(len(verdicts))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(graphrag, "bootstrap", lambda x, groups: bootstrap(x, groups=groups, resamples=50))
+        for criterion, of in win_rates(asked, verdicts).items():
+            assert of.a + of.b + of.tie + of.unread == pytest.approx(1) and of.n == len(verdicts)
+            score = [{"a": 1, "b": 0}.get(one.outcome(criterion), 0.5) for one in verdicts]
+            assert of.score is None if len(score) < 2 else of.score.value == pytest.approx(np.mean(score))
+            assert of.first is None or 0 <= of.first.value <= 1
+
+
+def test_comparisons_without_verdicts():
+    for comparisons, verdicts in (([], []), (PAIRS, [])):
+        with pytest.raises(InputError, match="expected one each, at least one"):
+            win_rates(comparisons, verdicts)
+    with pytest.raises(InputError, match="criterion='Style': expected one of Comprehensiveness"):
+        agreement([], [], "Style")
+    with pytest.raises(InputError, match="1 verdicts on 0 preferences"):
+        agreement([], [Verdict(None, None)])
+
+
+def test_preferences_that_the_log_bears_out(book):
+    language = book.document.language
+    found = gold_preferences(book, 6)
+    assert found == gold_preferences(book, 6) and [one.kind for one in found] == ["removed", "doubled", "swapped"] * 6
+    for one in found:
+        whole, spoilt = one.comparison.a, one.comparison.b
+        stop = "。" if language == "zh" else ". "
+        facts, worse = (text.rstrip(".。").split(stop) for text in (whole, spoilt))
+        n = len(facts)
+        assert 3 <= n <= judges.FACTS[language] and len(set(facts)) == n and one.comparison.group == book.document.id
+        expected = {"removed": (n - 1, n - 1), "doubled": (n + 1, n), "swapped": (n, n - 1)}[one.kind]
+        assert (len(worse), len(set(worse))) == expected and set(worse) <= set(facts)
+
+
+def test_how_well_a_judge_agrees(book, tmp_path):
+    found = gold_preferences(book, 6)
+    asked = [one.comparison for one in found]
+    language = book.document.language
+    right = agreement(found, judged(Model(ideal), kept_at(tmp_path / "a.jsonl"), asked, language))
+    assert {kind: of.value for kind, of in right.items()} == dict.fromkeys(("removed", "doubled", "swapped", "all"), 1)
+    taken_in = agreement(found, judged(Model(longer), kept_at(tmp_path / "b.jsonl"), asked, language))
+    assert (taken_in["removed"].value, taken_in["doubled"].value) == (1, 0)
+    tossed = agreement(found, judged(Model(lambda p: verdict_of(True)), kept_at(tmp_path / "c.jsonl"), asked, language))
+    assert tossed["all"].value == 0.5
+    mute = agreement(found, judged(Model(lambda p: "both"), kept_at(tmp_path / "d.jsonl"), asked, language))
+    assert mute["all"].value == 0
