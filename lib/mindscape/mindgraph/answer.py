@@ -1,0 +1,432 @@
+"""MindGraph itself: a graph is built with the question in mind, then the question is answered from it (MindGraph, section 3).
+
+`answer` does both, by the interface that the baselines share; `answer_from` answers from a graph that is there. The model sees
+the graph, its size and the question, may call the two tools in at most 40 rounds, and ends with JSON: an answer, the nodes it
+rests on, how sure it is. Which tool is taken at which size is said in the prompt alone, as in section 5.4.
+
+Where the paper is silent: a graph that outgrows the window is shown as in the build (`mindscape.mindgraph.build`), and a
+quarter of the window is left for the tools; when even that is full, the oldest results are taken out of the conversation; in
+the last round, and when the budget allows one more call but not two, the model is told to answer, without tools; a reply that
+is neither a call nor an answer costs a round and is answered with what was expected; nodes that are cited and are not in the
+graph are reported, and change nothing in the answer.
+
+The compaction ratio (section 4.2) is that of the first call of the answer stage. It leaves out the build, the reports and the
+later calls: `tokens_total` and `spent` have them, however much of the build was done in an earlier, killed run.
+
+Taught in notebook 31_mindgraph_answer. Nothing here says whether an answer is right: `mindscape.mindgraph.scoring` does.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from pathlib import Path
+from statistics import median
+from typing import Any, Literal
+
+from mindscape import paths
+from mindscape.errors import InputError
+from mindscape.llm.base import LLM, Reply, ToolCall
+from mindscape.llm.ledger import Estimate, Ledger
+from mindscape.llm.tools import in_words
+from mindscape.mindgraph.answering import ANSWER, BUILD, Answer, Budget, BudgetSpent, Meter, block_size, cut
+from mindscape.mindgraph.build import TOKENS, build, shown_state
+from mindscape.mindgraph.communities import Reports
+from mindscape.mindgraph.graph import Graph, verify
+from mindscape.mindgraph.journal import read as read_journal
+from mindscape.mindgraph.tools import PARAMETERS, Refused, Tools, answer_schema, step_schema
+from mindscape.roles.edits import EDITS
+from mindscape.roles.graph_answer import GRAPH_ANSWER, TOOLS, GraphAnswer, graph_stats
+from mindscape.store import Store, digest, whole_lines
+from mindscape.text import Chunk, Document
+
+ROUNDS = 40  # with tools, at most (section 4.2)
+ANSWER_TOKENS = 512  # of a reply in the answer stage, at most
+SIZES = (50, 150)  # nodes from which a graph is of middle size, and large (section 5.4)
+LINES = (  # a node and two edges as prompts show them: about what the paper's example has for each node (D.2: 72 and 154)
+    '{"id": "letter_to_ann", "type": "event", "content": "Ivo writes to Ann that the lamp was sold at the inn"},\n'
+    '{"source": "letter_to_ann", "target": "ivo", "relation": "written_by"},\n'
+    '{"source": "letter_to_ann", "target": "ann", "relation": "sent_to"},\n'
+)
+FORM = '{"answer": "...", "cited_nodes": ["id"], "confidence": "high|medium|low"}'
+Calling = Literal["tools", "grammar"]
+
+HOW = {  # added to the prompt of a model that has no tools of its own
+    "en": 'To use a tool, reply with JSON alone, such as {"name": "lookup_source", "arguments": {"node_id": "id"}} or '
+    '{"name": "subgraph_summary", "arguments": {"mode": "detail", "subgraph_id": 0}}.',
+    "zh": '使用工具时只回复JSON，例如{"name": "lookup_source", "arguments": {"node_id": "id"}}或'
+    '{"name": "subgraph_summary", "arguments": {"mode": "detail", "subgraph_id": 0}}。',
+}
+RESULT = {"en": "Result: {result}", "zh": "结果：{result}"}
+LAST = {"en": "Answer now, without tools, with JSON alone: {form}", "zh": "现在不再使用工具，只用JSON作答：{form}"}
+DROPPED = {"en": "(this result is no longer shown)", "zh": "（此结果不再显示）"}
+
+
+@dataclass(frozen=True)
+class GraphAnswered(Answer):
+    """An answer from a graph of so many `nodes` and `edges`.
+
+    `cited` are the nodes it cites that there are, `unknown` the ids that there are not; `confidence` is high, medium, low, or
+    empty where there is no answer. `uses` counts the tool calls that were run ("lookup_source", "index", "detail"),
+    `malformed` the calls and replies that could not be used, by the kinds of `mindscape.mindgraph.tools`. `shown` is the number
+    of nodes in the prompt, `ended` says why there is no answer.
+    """
+
+    nodes: int = 0
+    edges: int = 0
+    shown: int = 0
+    cited: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    confidence: str = ""
+    uses: Mapping[str, int] = field(default_factory=dict)
+    malformed: Mapping[str, int] = field(default_factory=dict)
+    ended: str = ""
+
+
+def answer(
+    question: str,
+    document: Document,
+    llm: LLM,
+    budget: Budget | None = None,
+    *,
+    size: int | None = None,
+    folder: str | Path | None = None,
+    rounds: int = ROUNDS,
+    calling: Calling | None = None,
+    graph_tokens: int | None = None,
+    edit_tokens: int = TOKENS,
+    answer_tokens: int = ANSWER_TOKENS,
+) -> GraphAnswered:
+    """Build the graph of a document for a question, and answer from it; the whole method (a `Method`).
+
+    `size`: tokens of a block, by default `block_size(llm)`. `folder` keeps the journals of the builds and the reports, by
+    default in the cache: what was built there is gone on with, and counted as if it were built now. `graph_tokens` bounds the
+    graph in a prompt, `edit_tokens` and `answer_tokens` a reply, with what a reasoning model thinks: such a model needs some
+    thousand. `rounds` and `calling`: see `answer_from`.
+
+    A budget that is spent ends the method without an answer; what was built is kept. Raises InputError for a blank question
+    or text and for blocks that leave no room for a graph, LLMError if the model fails, after which the same call goes on.
+
+    >>> told = answer("Who sent the letter?", play, llm.load("openai:gpt-4o"), Budget(tokens=500_000))  # doctest: +SKIP
+    >>> told.text, told.cited, told.spent(BUILD)                                            # doctest: +SKIP
+    ('Horatio', ('letter', 'horatio'), 141800)
+    """
+    meter = Meter(llm, budget)
+    folder = Path(folder) if folder is not None else paths.cache() / "mindgraph"
+    size = block_size(llm) if size is None else size
+    blocks = cut(document, llm, size)
+    told = [document.id, digest(document.text, document.language), question, llm.fingerprint, size]
+    path = folder / f"{digest(*told, graph_tokens, edit_tokens, EDITS.prompts.get(document.language))}.jsonl"
+    try:
+        graph = _built(document, question, meter, path, blocks, graph_tokens, edit_tokens)
+    except BudgetSpent as error:
+        meter.note(str(error))
+        return GraphAnswered(**vars(meter.answer("")), ended=str(error))
+    return answer_from(
+        graph,
+        document,
+        question,
+        meter,
+        chunks=len(blocks),
+        rounds=rounds,
+        calling=calling,
+        graph_tokens=graph_tokens,
+        tokens=answer_tokens,
+        store=Store(folder / "reports.sqlite"),
+    )
+
+
+def answer_from(
+    graph: Graph,
+    document: Document,
+    question: str,
+    llm: LLM | Meter,
+    *,
+    chunks: int,
+    rounds: int = ROUNDS,
+    calling: Calling | None = None,
+    graph_tokens: int | None = None,
+    tokens: int = ANSWER_TOKENS,
+    store: Store | None = None,
+) -> GraphAnswered:
+    """Answer a question from a graph of the document that was built from so many `chunks`.
+
+    A round is a reply that calls tools, or one that cannot be used; after `rounds` of them comes the answer, so there are at
+    most `rounds` + 1 calls, and those of the reports. With `rounds=0` the graph is read without tools, by the very prompt that
+    the embedded reader was trained on. `calling` is "tools" for a model that has tools, or whose template is given them in
+    words, and "grammar" for one that is held to `step_schema`; the default is "grammar" for "embedded" and "smollm2".
+
+    The reports that a summary needs are asked for at the stage "report". Given a meter, its budget holds, and what it has
+    counted before is part of the answer's tokens. Raises InputError for a graph that is not of the document, a blank question,
+    and a number of rounds below 0.
+
+    >>> told = answer_from(graph, play, "Who sent the letter?", llm.load("embedded"), chunks=21)  # doctest: +SKIP
+    >>> told.uses, told.malformed, told.confidence                                          # doctest: +SKIP
+    (Counter({'lookup_source': 4}), Counter(), 'high')
+    """
+    if rounds < 0 or not question.strip():
+        raise InputError(f"rounds={rounds}, question={question!r:.60}: expected 0 rounds or more, and a question")
+    verify(graph, document)
+    meter = llm if isinstance(llm, Meter) else Meter(llm)
+    calling = calling or ("grammar" if meter.name in ("embedded", "smollm2") else "tools")
+    if calling not in ("tools", "grammar"):
+        raise InputError(f'calling={calling!r}: expected "tools" or "grammar"')
+    reports = Reports(graph, meter, language=document.language, store=store)
+    reading = _Reading(Tools(graph, document, reports), meter, calling, tokens, document.language)
+    meter.stage = ANSWER
+    shown = reading.begin(question, chunks, rounds, graph_tokens)
+    final, ended = None, ""
+    try:
+        for done in range(rounds + 1):
+            if done == rounds or not reading.affords_two():
+                final, ended = reading.last(asked=done > 0)
+                break
+            if (final := reading.round()) is not None:
+                break
+    except BudgetSpent as error:
+        ended = str(error)
+    if ended:
+        meter.note(ended)
+    cited = list(dict.fromkeys(final.cited_nodes)) if final else []
+    return GraphAnswered(
+        **vars(meter.answer(final.answer.strip() if final else "")),
+        nodes=len(graph.nodes),
+        edges=len(graph.edges),
+        shown=shown,
+        cited=tuple(name for name in cited if name in graph.nodes),
+        unknown=tuple(name for name in cited if name not in graph.nodes),
+        confidence=final.confidence if final else "",
+        uses=reading.tools.uses,
+        malformed=reading.tools.malformed,
+        ended=ended,
+    )
+
+
+class _Reading:
+    """The conversation of the answer stage: the prompt, then replies and results in turn."""
+
+    def __init__(self, tools: Tools, meter: Meter, calling: Calling, tokens: int, language: str):
+        self.tools, self.meter, self.calling, self.tokens, self.language = tools, meter, calling, tokens, language
+        self.messages: list[dict[str, Any]] = []
+        self.results: list[int] = []  # where in the messages results stand that may be dropped
+        parts = len(tools.reports.communities)
+        self.step = step_schema(tools.graph, parts)
+        self.frame = 0  # tokens of the tools' schemas, which stand beside the messages
+
+    def begin(self, question: str, chunks: int, rounds: int, graph_tokens: int | None) -> int:
+        """Write the prompt; how many nodes of the graph are in it."""
+        graph, meter = self.tools.graph, self.meter
+        stats = graph_stats(len(graph.nodes), len(graph.edges), chunks, self.language)
+        if rounds and self.calling == "tools":
+            self.frame = meter.count_tokens(in_words([{"role": "user", "content": ""}], TOOLS))
+
+        def asked(state: str) -> list[dict[str, Any]]:
+            slots = {"graph_state": state, "graph_stats": stats, "question": question}
+            prompt = GRAPH_ANSWER.prompt(self.language, **slots)
+            how = f"\n\n{HOW[self.language]}" if rounds and self.calling == "grammar" else ""
+            return [{"role": "user", "content": prompt + how}]
+
+        def fits(state: str) -> bool:
+            if graph_tokens is not None and meter.count_tokens(state) > graph_tokens:
+                return False
+            room = meter.context and (meter.context // 4 if rounds else 0)
+            taken = self.frame + self.tokens
+            return meter.context is None or meter.count_tokens(asked(state)) + taken + room <= meter.context
+
+        state, shown = shown_state(graph, fits, self.language)
+        self.messages = asked(state)
+        return shown
+
+    def affords_two(self) -> bool:
+        """Whether the budget has room for the next call and the answer after it."""
+        return self.meter.affords([self.messages, self.messages], self.tokens)
+
+    def round(self) -> GraphAnswer | None:
+        """Ask once, and run what is called; the answer, if that is what came."""
+        form = {"tools": TOOLS} if self.calling == "tools" else {"schema": self.step}
+        reply = self.meter.chat(self._room(self.messages), max_new_tokens=self.tokens, **form)
+        try:
+            final, calls = (_native if self.calling == "tools" else _held)(reply)
+        except Refused as error:
+            self._say({"role": "assistant", "content": reply.text})
+            self._result("user", self.tools.refuse(error))
+            return None
+        if final is not None:
+            return final
+        self._say(reply.message if reply.tool_calls else {"role": "assistant", "content": reply.text})
+        for call in calls:
+            try:
+                result = self.tools.call(call)
+            except BudgetSpent as error:  # of a report: what is known may do for an answer
+                result = json.dumps({"error": str(error), "expected": "lookup_source, or the answer"})
+            self._result("tool" if reply.tool_calls else "user", result, call.id)
+        return None
+
+    def last(self, asked: bool) -> tuple[GraphAnswer | None, str]:
+        """The answer without tools, or why there is none. `asked`: whether the model was asked before."""
+        messages = self.messages
+        if asked:
+            messages = [*messages, {"role": "user", "content": LAST[self.language].format(form=FORM)}]
+        schema = answer_schema(self.tools.graph) if self.calling == "grammar" else GraphAnswer
+        reply = self.meter.chat(self._room(messages), schema=schema, max_new_tokens=self.tokens)
+        if reply.invalid:
+            self.tools.malformed["unreadable"] += 1
+            return None, reply.invalid
+        return GraphAnswer.model_validate(reply.parsed), ""
+
+    def _say(self, message: dict[str, Any]) -> None:
+        self.messages.append(message)
+
+    def _result(self, role: str, result: str, call_id: str = "") -> None:
+        self.meter.note(result)
+        self.results.append(len(self.messages))
+        if role == "tool":
+            self._say({"role": "tool", "tool_call_id": call_id, "content": result})
+        else:
+            self._say({"role": "user", "content": RESULT[self.language].format(result=result)})
+
+    def _room(self, messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """The messages, the oldest results taken out for good until the rest and a reply fit into the window."""
+        messages, window = list(messages), self.meter.context
+        while window is not None and self.results:
+            if self.meter.count_tokens(messages) + self.frame + self.tokens <= window:
+                break
+            oldest = self.results.pop(0)
+            dropped = {**self.messages[oldest], "content": DROPPED[self.language]}
+            messages[oldest] = self.messages[oldest] = dropped
+        return messages
+
+
+def _native(reply: Reply) -> tuple[GraphAnswer | None, Sequence[ToolCall]]:
+    """The answer or the calls of a model that has tools. Raises Refused for what is neither."""
+    if reply.tool_calls and (not reply.invalid or {call.name for call in reply.tool_calls} - set(PARAMETERS)):
+        return None, reply.tool_calls  # a tool that there is not is told of when it is called
+    if reply.invalid:
+        raise Refused("unreadable", reply.invalid, f"a tool call, or {FORM}")
+    try:
+        return GRAPH_ANSWER.parse(reply.text)[0], ()
+    except ValueError as error:
+        raise Refused("unreadable", str(error), f"a tool call, or {FORM}") from None
+
+
+def _held(reply: Reply) -> tuple[GraphAnswer | None, Sequence[ToolCall]]:
+    """The answer or the call of a model that is held to `step_schema`. Raises Refused for what is neither."""
+    if reply.invalid:
+        raise Refused("unreadable", reply.invalid, f"{HOW['en']} Or {FORM}")
+    value = reply.parsed
+    if "answer" in value:
+        return GraphAnswer.model_validate(value), ()
+    return None, [ToolCall(value["name"], value["arguments"])]
+
+
+class _Kept(Meter):
+    """A meter that also writes what each call of a build took into a file, for a journal that is gone on with has no counts.
+
+    Its steps are those of `meter`. A line has the hash of what was asked: one that a kill left without its block in the
+    journal is asked again, and counted once.
+    """
+
+    def __init__(self, meter: Meter, path: Path, made: int):
+        super().__init__(meter.llm, meter.budget, BUILD)
+        self.steps, self.path = meter.steps, path
+        rows: dict[str, tuple[str, int, int]] = {}
+        try:
+            for row in map(json.loads, whole_lines(path) if path.exists() else ()):
+                rows.setdefault(row["asked"], (row["reply"], row["read"], row["written"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{path}: expected a line a call of a build: {error!r:.80}; delete it") from error
+        for reply, read, written in list(rows.values())[:made]:
+            self.add(reply, read, written)
+        if len(rows) < made:
+            self.note(f"what {made - len(rows)} of the blocks before took is not known: {path} lacks them")
+
+    def chat(self, messages: Any, **options: Any) -> Reply:
+        reply = super().chat(messages, **options)
+        row = {"asked": digest(messages), "reply": reply.text, "read": reply.prompt_tokens}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("ab") as file:
+            file.write(json.dumps(row | {"written": reply.completion_tokens}).encode() + b"\n")
+        return reply
+
+
+def _built(
+    document: Document,
+    question: str,
+    meter: Meter,
+    path: Path,
+    blocks: Sequence[Chunk],
+    graph_tokens: int | None,
+    edit_tokens: int,
+) -> Graph:
+    made = len(read_journal(path).entries) if path.exists() and b"\n" in path.read_bytes() else 0
+    kept = _Kept(meter, path.with_suffix(".calls.jsonl"), made)
+    return build(document, question, kept, path, blocks=blocks, budget=graph_tokens, tokens=edit_tokens)
+
+
+def estimate(
+    document: Document,
+    llm: LLM,
+    *,
+    size: int | None = None,
+    nodes: int = 45,
+    rounds: int = 4,
+    edit_tokens: int = TOKENS,
+    answer_tokens: int = ANSWER_TOKENS,
+) -> Estimate:
+    """About what `answer` takes for one question, before a call: calls, tokens, money where the price is known.
+
+    It supposes a graph of so many `nodes`, each with two edges, that grows evenly over the blocks, so many `rounds` with
+    a passage each, no reports, and replies as long as they may be. The defaults are the paper's medians: 45 nodes (section
+    5.3), and four passages where the graph is small (5.4).
+
+    >>> from types import SimpleNamespace
+    >>> model = SimpleNamespace(name="embedded", context=8192, count_tokens=lambda text: len(text) // 4)
+    >>> print(estimate(Document("note", "Ivo sold the lamp. " * 400), model, size=500))
+    9 calls (0 more are cached), 27,745 tokens to read, at most 6,656 to write, at most 0.0000 USD
+    """
+    blocks = cut(document, llm, block_size(llm) if size is None else size)
+    text = llm.count_tokens(document.text)
+    frame = llm.count_tokens(EDITS.prompts[document.language])
+    graph = nodes * llm.count_tokens(LINES)
+    passage = ceil(1000 * text / max(1, len(document.text)))
+    first = llm.count_tokens(GRAPH_ANSWER.prompts[document.language]) + llm.count_tokens(json.dumps(TOOLS)) + graph
+    read = text + len(blocks) * (frame + graph // 2) + sum(first + i * (passage + 60) for i in range(rounds + 1))
+    written = len(blocks) * edit_tokens + (rounds + 1) * answer_tokens
+    return Estimate(len(blocks) + rounds + 1, 0, read, written, Ledger().cost(llm.name, read, written))
+
+
+@dataclass(frozen=True)
+class ToolUse:
+    """How the tools were used on graphs of `least` nodes and more, below the next size: a row of section 5.4.
+
+    `items` answers from graphs of so many `nodes` in the median; `summarised` is the share that called subgraph_summary at
+    all; `lookups`, `indexes` and `details` are medians of calls over these items, those without a call among them.
+    """
+
+    least: int
+    items: int
+    nodes: float
+    summarised: float
+    lookups: float
+    indexes: float
+    details: float
+
+
+def tool_use(answers: Sequence[GraphAnswered]) -> list[ToolUse]:
+    """Tool use by the size of the graph: under 50 nodes, 50 to 149, 150 and more; a group without items is left out.
+
+    >>> told = [GraphAnswered("x", 5, 1, 1, nodes=20, uses={"lookup_source": n}) for n in (3, 4)]
+    >>> tool_use([*told, GraphAnswered("x", 9, 1, 1, nodes=170, uses={"index": 1, "detail": 3})])[1]
+    ToolUse(least=150, items=1, nodes=170, summarised=1.0, lookups=0, indexes=1, details=3)
+    """
+    rows, borders = [], (0, *SIZES, float("inf"))
+    for least, most in zip(borders, borders[1:], strict=False):
+        group = [one for one in answers if least <= one.nodes < most]
+        if group:
+            used = [Counter(one.uses) for one in group]
+            lookups, indexes, details = (median(it[key] for it in used) for key in ("lookup_source", "index", "detail"))
+            summarised = sum(bool(it["index"] + it["detail"]) for it in used) / len(group)
+            size = median(one.nodes for one in group)
+            rows.append(ToolUse(least, len(group), size, summarised, lookups, indexes, details))
+    return rows

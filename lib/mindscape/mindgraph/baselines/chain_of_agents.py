@@ -1,0 +1,66 @@
+"""Chain-of-Agents (Zhang et al., 2024; MindGraph, sections 2.2 and 4.2): workers read in turn, a manager answers.
+
+Each worker has the question, the next block, and the summary that the worker before it left; it leaves a new one. The manager
+has the last summary and no text. The summary is bounded, so a later worker can lose what an earlier one wrote: that is the
+method. Where the budget ends the chain early, the manager answers from what was read, and the trace says how far that is.
+
+Taught in notebook 32_long_reason. Nothing is kept for a second question, since the summaries have the first one in view.
+"""
+
+from mindscape.llm import LLM
+from mindscape.mindgraph.answering import ANSWER, Answer, Budget, BudgetSpent, Meter, block_size
+from mindscape.mindgraph.baselines.asking import alone, ask, blocks, checked, last, reply_tokens
+from mindscape.text import Document
+
+SUMMARY = 1024  # tokens of a summary, at most
+NOTHING = {"en": "(nothing yet)", "zh": "（尚无）"}
+WORKER = {
+    "en": (
+        "You are one of several readers who read a long text in turn, a block each. The last of you hands on a summary, from "
+        "which somebody who has not seen the text will answer the question. Bring the summary up to date with your block.\n"
+        "- Keep all of it that may bear on the question, names and numbers above all, and add what your block tells.\n"
+        "- Where your block contradicts it, say both, and where each is from.\n"
+        "- Do not answer the question. Reply with the new summary alone.\n\n"
+        "Question: {question}\n\n"
+        "Summary so far:\n{summary}\n\n"
+        "Block {index} of {total}:\n{block}"
+    ),
+    "zh": (
+        "你是轮流阅读一篇长文的读者之一，每人读一块。最后一人交出摘要，由没有读过原文的人据此回答问题。请根据你这一块更新摘要。\n"
+        "- 凡可能与问题有关的都要保留，尤其是人名和数字，并补充这一块讲到的。\n"
+        "- 这一块与摘要矛盾时，两种说法都写，并注明出处。\n"
+        "- 不要回答问题，只回复新的摘要。\n\n"
+        "问题：{question}\n\n"
+        "目前的摘要：\n{summary}\n\n"
+        "第{index}块，共{total}块：\n{block}"
+    ),
+}
+
+
+def answer(
+    question: str, document: Document, llm: LLM, budget: Budget | None = None, *, size: int | None = None
+) -> Answer:
+    """Answer a question from a summary that is handed from block to block, each of at most `size` tokens (`block_size`).
+
+    A worker whose reply cannot be used hands on the summary that it got. Errors as in `direct.answer`.
+
+    >>> answer("Who has the lamp?", document, model, Budget(calls=40)).calls                    # doctest: +SKIP
+    13
+    """
+    meter, language = Meter(llm, budget), document.language
+    checked(question, document, meter)
+    size = block_size(meter) if size is None else size
+    tokens, summary = reply_tokens(meter, SUMMARY, size), NOTHING[language]
+    slots = {"question": question, "summary": "", "index": 9999, "total": 9999, "block": ""}
+    # Room for the summary that comes in and for the one that goes out.
+    parts = blocks(meter, document, WORKER[language].format(**slots), 2 * tokens, size)
+    for part in parts:
+        slots |= {"summary": summary, "index": part.index + 1, "total": len(parts), "block": document[part].strip()}
+        try:
+            [new] = ask(meter, [alone(WORKER[language].format(**slots))], language, tokens=tokens)
+        except BudgetSpent as error:
+            meter.note(f"{error}; {part.index} of {len(parts)} blocks were read")
+            break
+        summary = new or summary
+    meter.stage = ANSWER
+    return meter.answer(last(meter, summary, question, language))

@@ -1,0 +1,291 @@
+"""General Agentic Memory, GAM (Yan et al., 2025; MindGraph, sections 2.2 and 4.2): pages with notes, and a researcher.
+
+A memoriser reads the text page by page, with the notes so far, and gives each page a header and a note; the pages themselves
+are kept. When the question is there, a researcher looks at the notes, says what to search for and which pages to open, reads
+the pages, writes down what they tell, and says whether that is enough; if not, what is missing, and it goes on. The answer is
+given from what was written down.
+
+The notes do not know the question, so a second question finds them in the model's cache; they are counted again all the same.
+Where the paper is silent: the search is BM25 over headers and texts, then letter by letter, five new pages a round, three
+rounds. There is no search by vectors, which GAM has as well: the interface hands over a language model and no encoder. The
+paper has a smaller model take the notes; here one model does both.
+
+Taught in notebook 32_long_reason.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mindscape.lexical import BM25
+from mindscape.llm import LLM
+from mindscape.mindgraph.answering import ANSWER, Answer, Budget, BudgetSpent, Meter, block_size
+from mindscape.mindgraph.baselines.asking import (
+    Form,
+    alone,
+    ask,
+    blocks,
+    checked,
+    clipped,
+    fitting,
+    groups,
+    last,
+    reply_tokens,
+    room,
+)
+from mindscape.text import Document
+
+ROUNDS, PAGES = 3, 5  # of a researcher; new pages a round
+NOTE, PLANNED, FINDINGS = 256, 256, 1024  # tokens of a reply, at most
+NOTES = 4096  # tokens of the notes that the memoriser sees
+NOTHING = {"en": "(nothing yet)", "zh": "（尚无）"}
+MEMORISE = {
+    "en": (
+        "You keep the memory of a long text that is read page by page. Give the new page a header and a note.\n"
+        '- Reply with JSON alone: {{"header": "...", "note": "..."}}.\n'
+        "- header: who and what the page is about, and where and when it is, in one line.\n"
+        "- note: two or three sentences on what is new in it. Whoever the notes so far name already is called the same.\n\n"
+        "Notes so far:\n{notes}\n\n"
+        "New page:\n{page}"
+    ),
+    "zh": (
+        "你负责为逐页阅读的长文做记忆。请给新的一页写标题和笔记。\n"
+        '- 只回复JSON：{{"header": "...", "note": "..."}}。\n'
+        "- header：一行，说明这一页讲谁、何事、何时何地。\n"
+        "- note：两三句话，写这一页的新内容。已有笔记中出现过的人，称呼保持一致。\n\n"
+        "已有笔记：\n{notes}\n\n"
+        "新的一页：\n{page}"
+    ),
+}
+PLAN = {
+    "en": (
+        "You research a question in a long text of which you have notes, page by page. What do you look up next?\n"
+        '- Reply with JSON alone: {{"keywords": ["..."], "pages": [1]}}.\n'
+        "- keywords: words that stand in the passages you need. pages: numbers of pages that you want to open.\n\n"
+        "Question: {question}\n\n"
+        "Found so far:\n{findings}\n\n"
+        "Still needed: {request}\n\n"
+        "Notes:\n{notes}"
+    ),
+    "zh": (
+        "你要在一篇长文中查证一个问题，手头有逐页的笔记。下一步查什么？\n"
+        '- 只回复JSON：{{"keywords": ["..."], "pages": [1]}}。\n'
+        "- keywords：所需段落里会出现的词。pages：想打开的页码。\n\n"
+        "问题：{question}\n\n"
+        "目前所得：\n{findings}\n\n"
+        "尚需：{request}\n\n"
+        "笔记：\n{notes}"
+    ),
+}
+INTEGRATE = {
+    "en": (
+        "You research a question. Bring what you have found up to date with the pages below.\n"
+        "- Keep what bears on the question, add what the pages tell about it, and give the number of the page with each fact.\n"
+        "- Where pages contradict each other, say both. Reply with the findings alone.\n\n"
+        "Question: {question}\n\n"
+        "Found so far:\n{findings}\n\n"
+        "Pages:\n{pages}"
+    ),
+    "zh": (
+        "你在查证一个问题。请根据下面的页面更新已有的发现。\n"
+        "- 保留与问题有关的，补充页面中的相关内容，每条事实注明页码。\n"
+        "- 页面相互矛盾时，两种说法都写。只回复更新后的发现。\n\n"
+        "问题：{question}\n\n"
+        "目前所得：\n{findings}\n\n"
+        "页面：\n{pages}"
+    ),
+}
+REFLECT = {
+    "en": (
+        "Do the findings suffice to answer the question?\n"
+        '- Reply with JSON alone: {{"enough": true, "request": ""}}, or false and in request what is still to be found out.\n\n'
+        "Question: {question}\n\n"
+        "Findings:\n{findings}"
+    ),
+    "zh": (
+        "这些发现足以回答问题吗？\n"
+        '- 只回复JSON：{{"enough": true, "request": ""}}；若不足则为false，并在request中写明还要查什么。\n\n'
+        "问题：{question}\n\n"
+        "发现：\n{findings}"
+    ),
+}
+LABEL = {"en": "Page {i}: {header}", "zh": "第{i}页：{header}"}
+
+
+class Note(Form):
+    """What the memory keeps of a page, beside the page itself."""
+
+    header: str
+    note: str
+
+
+class Plan(Form):
+    """What the researcher looks up."""
+
+    keywords: list[str]
+    pages: list[int]
+
+
+class Reflection(Form):
+    """Whether the findings suffice, and what is missing if not."""
+
+    enough: bool
+    request: str
+
+
+def answer(
+    question: str,
+    document: Document,
+    llm: LLM,
+    budget: Budget | None = None,
+    *,
+    size: int | None = None,
+    rounds: int = ROUNDS,
+) -> Answer:
+    """Answer a question from what a researcher finds in a memory of pages, each of at most `size` tokens (`block_size`).
+
+    `tokens_first_call` is that of the researcher's first plan, which reads the notes. Where the budget ends the research the
+    answer is given from what was found, or from the notes. Errors as in `direct.answer`.
+
+    >>> answer("Who has the lamp?", document, model, Budget(calls=60)).tokens_first_call        # doctest: +SKIP
+    1480
+    """
+    meter, language = Meter(llm, budget), document.language
+    checked(question, document, meter)
+    research = _Research(question, language, meter, *memorised(document, meter, size))
+    meter.stage = ANSWER
+    try:
+        research.run(rounds)
+    except BudgetSpent as error:
+        meter.note(str(error))
+    return meter.answer(last(meter, research.findings or _listed(research.notes, language), question, language))
+
+
+def memorised(document: Document, meter: Meter, size: int | None = None) -> tuple[list[str], list[Note]]:
+    """The pages of a document and a note on each; a page without a usable reply has its first words for a header.
+
+    Where the budget ends, the pages after it have no notes of the model's either, and the trace says so.
+
+    >>> pages, notes = memorised(document, Meter(model))                                    # doctest: +SKIP
+    >>> notes[0].header                                                                     # doctest: +SKIP
+    'Ivo the miller, at the fair in May'
+    """
+    language = document.language
+    tokens = reply_tokens(meter, NOTE)
+    bound = NOTES if meter.context is None else min(NOTES, meter.context // 5)
+    empty = MEMORISE[language].format(notes="", page="")
+    parts = blocks(meter, document, empty, tokens + bound, block_size(meter) if size is None else size)
+    pages, notes, ended = [document[part].strip() for part in parts], [], False
+    for i, page in enumerate(pages):
+        note = None
+        if not ended:
+            # The latest notes, in order: a page is most often tied to those before it.
+            kept = fitting(meter, [_line(j, notes[j], language) for j in reversed(range(i))], bound)
+            prompt = MEMORISE[language].format(notes="\n".join(kept[::-1]) or NOTHING[language], page=page)
+            try:
+                [note] = ask(meter, [alone(prompt)], language, tokens=tokens, form=Note)
+            except BudgetSpent as error:
+                meter.note(f"{error}; {i} of {len(pages)} pages have notes")
+                ended = True
+        notes.append(note or Note(header=" ".join(page.split())[:80], note=""))
+    return pages, notes
+
+
+def searched(plan: Plan, index: BM25, texts: Sequence[str], opened: set[int]) -> list[int]:
+    """The pages that a plan opens, from 0, at most `PAGES` and none a second time.
+
+    First those that it names, then those that BM25 finds by its keywords, the best first, then those that hold a keyword
+    letter by letter: Chinese words are not always cut out of the text as the model writes them.
+
+    >>> texts = ["a lamp", "a boat", "a lamp and a boat", "lamplight"]
+    >>> searched(Plan(keywords=["lamp"], pages=[2, 9]), BM25(texts), texts, opened={0})
+    [1, 2, 3]
+    """
+    named = [i - 1 for i in plan.pages if 1 <= i <= len(texts)]
+    words = [word.strip().casefold() for word in plan.keywords if word.strip()]
+    ids, scores = index.search([" ".join(words)], len(texts))
+    hits = [int(i) for i, score in zip(ids[0], scores[0], strict=True) if score > 0]
+    literal = [i for i, text in enumerate(texts) if any(word in text.casefold() for word in words)]
+    return [i for i in dict.fromkeys([*named, *hits, *literal]) if i not in opened][:PAGES]
+
+
+@dataclass
+class _Research:
+    """A question, the memory, and what has been found; the findings stay when the budget ends the search."""
+
+    question: str
+    language: str
+    meter: Meter
+    pages: Sequence[str]
+    notes: Sequence[Note]
+    findings: str = ""
+
+    def run(self, rounds: int) -> None:
+        """Plan, open pages, write down what they tell, and see whether it is enough. Raises BudgetSpent."""
+        texts = [f"{note.header}\n{page}" for note, page in zip(self.notes, self.pages, strict=True)]
+        index, request, opened = BM25(texts, self.language), self.question, set()
+        for _ in range(rounds):
+            plan = self.plan(request) or Plan(keywords=[request], pages=[])
+            found = searched(plan, index, texts, opened)
+            self.meter.note(f"opens pages {', '.join(str(i + 1) for i in found) or '(none)'}")
+            if not found:
+                return
+            opened |= set(found)
+            self.integrate(sorted(found))
+            reflection = self.reflect()
+            if reflection is None or reflection.enough:
+                return
+            request = reflection.request.strip() or self.question
+
+    def plan(self, request: str) -> Plan | None:
+        tokens = reply_tokens(self.meter, PLANNED)
+        slots = {"question": self.question, "findings": self._found, "request": request, "notes": ""}
+        left = room(self.meter, PLAN[self.language].format(**slots), tokens)
+        slots["notes"] = _overview(self.notes, self.language, self.meter, left)
+        return self._ask(PLAN, tokens, Plan, slots)
+
+    def integrate(self, found: Sequence[int]) -> None:
+        """Add to the findings what some pages tell, as many pages at a time as the window holds."""
+        tokens = reply_tokens(self.meter, FINDINGS)
+        empty = INTEGRATE[self.language].format(question=self.question, findings="", pages="")
+        left = room(self.meter, empty, 2 * tokens)  # for the findings that go in and those that come out
+        texts = [f"{_header(i, self.notes[i], self.language)}\n{self.pages[i]}" for i in found]
+        for pages in groups(self.meter, texts, left, self.language):
+            slots = {"question": self.question, "findings": self._found, "pages": pages}
+            self.findings = self._ask(INTEGRATE, tokens, None, slots) or self.findings
+
+    def reflect(self) -> Reflection | None:
+        slots = {"question": self.question, "findings": self._found}
+        return self._ask(REFLECT, reply_tokens(self.meter, PLANNED), Reflection, slots)
+
+    @property
+    def _found(self) -> str:
+        return self.findings or NOTHING[self.language]
+
+    def _ask(self, prompts: Mapping[str, str], tokens: int, form: type[Form] | None, slots: Mapping[str, str]) -> Any:
+        [value] = ask(
+            self.meter, [alone(prompts[self.language].format(**slots))], self.language, tokens=tokens, form=form
+        )
+        return value
+
+
+def _overview(notes: Sequence[Note], language: str, meter: Meter, room: int | None) -> str:
+    """All notes; where the room does not hold them the headers alone, and of those what it holds."""
+    listed = _listed(notes, language)
+    if room is None or meter.count_tokens(listed) <= room:
+        return listed
+    headers = "\n".join(_header(i, note, language) for i, note in enumerate(notes))
+    meter.note("the notes do not fit: the researcher sees the headers")
+    return clipped(meter, headers, room, language)[0]
+
+
+def _listed(notes: Sequence[Note], language: str) -> str:
+    return "\n".join(_line(i, note, language) for i, note in enumerate(notes))
+
+
+def _header(i: int, note: Note, language: str) -> str:
+    return LABEL[language].format(i=i + 1, header=note.header)
+
+
+def _line(i: int, note: Note, language: str) -> str:
+    return f"{_header(i, note, language)} – {note.note}"

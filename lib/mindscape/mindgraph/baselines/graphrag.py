@@ -1,0 +1,305 @@
+"""GraphRAG (Edge et al., 2024; MindGraph, sections 2.2 and 4.2): a graph of what stands in each block, reports on its parts.
+
+    extract      names and relations of every block, without the question; then once more, for what was missed (one gleaning)
+    merge        what has the same name is one entity; relations between the same two weigh more
+    partition    Leiden communities of at most ten
+    report       title, summary, rating and findings of each
+    top 8        of the reports
+    map, reduce  points with a score from the reports, at most 8,192 tokens of them a call; the best points, then the answer
+
+Up to the reports the question plays no part, so a second question on the same text finds them in the model's cache; they are
+counted again all the same. Where the paper is silent: reports are ranked by the words they share with the question (BM25),
+then by rating, then by size, which is kinder to the method than GraphRAG's own order, blind to the question; an entity's
+descriptions are handed on as they came, not summed up by another call, and are shortened where the window does not hold them;
+points with score 0 are dropped, and where no other is left there is no answer.
+
+Taught in notebook 32_long_reason. There are no levels of communities here, no embeddings and no claims.
+"""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import Field
+
+from mindscape.lexical import BM25
+from mindscape.llm import LLM
+from mindscape.mindgraph.answering import ANSWER, PAPER_BLOCK, Answer, Budget, BudgetSpent, Meter, block_size
+from mindscape.mindgraph.baselines.asking import (
+    BRIEF,
+    Form,
+    alone,
+    ask,
+    blocks,
+    checked,
+    fitting,
+    groups,
+    last,
+    reply_tokens,
+    room,
+)
+from mindscape.mindgraph.communities import COMMUNITY_REPORT, TOKENS, Report, partition
+from mindscape.roles.answers import QA
+from mindscape.roles.edits import graph_state
+from mindscape.text import Document
+
+GLEANINGS, TOP = 1, 8  # section 4.2
+EXTRACTED, POINTS = 2048, 1024  # tokens of a reply, at most
+SHORTEST = 40  # characters that a description is not cut below
+EXTRACT = {
+    "en": (
+        "Make an index of a part of a long text. List every person, place, organisation, thing and event that it names, with "
+        "what it tells of them, and every relation between two of them that it states.\n"
+        '- Reply with JSON alone: {{"entities": [{{"name": "...", "description": "..."}}], '
+        '"relations": [{{"source": "name", "target": "name", "description": "..."}}]}}.\n'
+        "- A name is always written in the same way. Descriptions are one sentence, and say only what the text says.\n\n"
+        "Text:\n{text}"
+    ),
+    "zh": (
+        "为长文的一部分编索引。列出其中提到的每个人物、地点、组织、物品和事件及其所述内容，并列出其中说明的两者之间的每种关系。\n"
+        '- 只回复JSON：{{"entities": [{{"name": "...", "description": "..."}}], '
+        '"relations": [{{"source": "名称", "target": "名称", "description": "..."}}]}}。\n'
+        "- 同一名称写法始终一致。描述用一句话，只写文中所说。\n\n"
+        "文本：\n{text}"
+    ),
+}
+GLEAN = {
+    "en": (
+        "Some of what the text names and relates is still missing from your list. Reply with what is missing, in the same "
+        "form; both lists are empty if nothing is."
+    ),
+    "zh": "你的列表还有遗漏。请用同样的格式只回复遗漏的内容；若无遗漏，两个列表都为空。",
+}
+MAP = {
+    "en": (
+        "Below are reports on parts of a long text. Which points in them help to answer the question?\n"
+        '- Reply with JSON alone: {{"points": [{{"description": "...", "score": 0}}]}}.\n'
+        "- A description can be understood without the reports. A score is from 0, of no help, to 100, decides the answer. "
+        "Where nothing helps, the list is empty.\n\n"
+        "Question: {question}\n\n"
+        "Reports:\n{reports}"
+    ),
+    "zh": (
+        "下面是关于长文各部分的报告。其中哪些要点有助于回答问题？\n"
+        '- 只回复JSON：{{"points": [{{"description": "...", "score": 0}}]}}。\n'
+        "- 要点不看报告也能读懂。score从0（无用）到100（足以决定答案）。都无用则列表为空。\n\n"
+        "问题：{question}\n\n"
+        "报告：\n{reports}"
+    ),
+}
+
+
+class Entity(Form):
+    name: str
+    description: str
+
+
+class Relation(Form):
+    source: str
+    target: str
+    description: str
+
+
+class Extracted(Form):
+    """What a block names and relates."""
+
+    entities: list[Entity]
+    relations: list[Relation]
+
+
+class Point(Form):
+    description: str
+    score: Annotated[int, Field(ge=0, le=100)]
+
+
+class Points(Form):
+    """What reports have to say on the question."""
+
+    points: list[Point]
+
+
+@dataclass
+class Index:
+    """The graph of all blocks: entities by the key of their name, in the order of the text, and pairs with their relations.
+
+    `names` has the first way in which a name was written; descriptions and relations stand once each, as they came.
+    """
+
+    names: dict[str, str] = field(default_factory=dict)
+    descriptions: dict[str, list[str]] = field(default_factory=dict)
+    relations: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+
+    def edges(self) -> list[tuple[str, str, float]]:
+        """Pairs of keys, weighing as much as there are relations between them."""
+        return [(source, target, float(len(told))) for (source, target), told in self.relations.items()]
+
+
+def key(name: str) -> str:
+    """What two ways to write a name have in common: case, width and blanks do not count.
+
+    >>> key(" Ivo  the Miller ") == key("ivo the miller"), key("Ｉｖｏ")
+    (True, 'ivo')
+    """
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def merged(found: Sequence[Extracted]) -> Index:
+    """All that was extracted in one graph. A relation makes an entity of an end that nothing else names; blank names, and
+    relations of an entity with itself, are dropped.
+
+    >>> one = Extracted(entities=[Entity(name="Ivo", description="A miller.")], relations=[])
+    >>> two = Extracted(entities=[Entity(name="ivo", description="He sold a lamp.")],
+    ...                 relations=[Relation(source="IVO", target="Ann", description="sold her the lamp")])
+    >>> index = merged([one, two])
+    >>> index.names, index.descriptions["ivo"], index.edges()
+    ({'ivo': 'Ivo', 'ann': 'Ann'}, ['A miller.', 'He sold a lamp.'], [('ivo', 'ann', 1.0)])
+    """
+    index = Index()
+
+    def entity(name: str) -> str:
+        this = key(name)
+        if this and this not in index.names:
+            index.names[this], index.descriptions[this] = " ".join(name.split()), []
+        return this
+
+    for block in found:
+        for it in block.entities:
+            this = entity(it.name)
+            if this and it.description.strip() and it.description not in index.descriptions[this]:
+                index.descriptions[this].append(it.description)
+        for it in block.relations:
+            ends = entity(it.source), entity(it.target)
+            if all(ends) and ends[0] != ends[1]:
+                told = index.relations.setdefault(ends, [])
+                if it.description not in told:
+                    told.append(it.description)
+    return index
+
+
+def part_state(index: Index, part: Sequence[str], meter: Meter, room: int | None) -> str:
+    """A part of the index as a report's prompt shows it, with the relations that lead out of it after those within.
+
+    Where the room does not hold it, descriptions are cut shorter and the last relations left out, by halves, until it does.
+    """
+    inside = set(part)
+    ties = [(pair, told) for pair, told in index.relations.items() if inside & set(pair)]
+    ties.sort(key=lambda tie: (not inside >= set(tie[0]), -len(tie[1])))
+    told = {name: " ".join(index.descriptions[name]) for name in part}
+    longest, most = max(map(len, told.values())), len(ties)
+    while True:
+        nodes = [{"id": index.names[name], "type": "entity", "content": told[name][:longest]} for name in part]
+        edges = [
+            {"source": index.names[a], "target": index.names[b], "relation": "; ".join(said)[: max(longest, SHORTEST)]}
+            for (a, b), said in ties[:most]
+        ]
+        state = graph_state(nodes, edges)
+        if room is None or meter.count_tokens(state) <= room or (longest <= SHORTEST and most == 0):
+            return state
+        longest, most = max(SHORTEST, longest // 2), most // 2
+
+
+def shown(report: Report) -> str:
+    """A report as the map step reads it.
+
+    >>> print(shown(Report(title="The lamp", summary="Ivo sold it.", impact_rating=7, findings=["Ann has it."])))
+    The lamp
+    Ivo sold it.
+    - Ann has it.
+    """
+    return "\n".join([report.title, report.summary, *(f"- {finding}" for finding in report.findings)])
+
+
+def top(reports: Sequence[Report], sizes: Sequence[int], question: str, language: str, k: int = TOP) -> list[Report]:
+    """The `k` reports that share most with the question, by BM25; of equals those with the higher rating, then the larger.
+
+    >>> lamp = Report(title="The lamp", summary="Ivo sold it.", impact_rating=2, findings=[])
+    >>> boat = Report(title="The boat", summary="It sank.", impact_rating=9, findings=[])
+    >>> [report.title for report in top([boat, lamp], [3, 3], "Who sold the lamp?", "en", k=1)]
+    ['The lamp']
+    """
+    if not reports:
+        return []
+    ids, scores = BM25([shown(report) for report in reports], language).search([question], len(reports))
+    score = dict(zip(ids[0].tolist(), scores[0].tolist(), strict=True))
+    order = sorted(score, key=lambda i: (-score[i], -reports[i].impact_rating, -sizes[i], i))
+    return [reports[i] for i in order[:k]]
+
+
+def answer(
+    question: str, document: Document, llm: LLM, budget: Budget | None = None, *, size: int | None = None
+) -> Answer:
+    """Answer a question from reports on the parts of a graph of the text, extracted from blocks of at most `size` tokens.
+
+    `size` is `block_size` of the model where it is not given. `tokens_first_call` is the first map call's. Where the budget
+    does not hold the build there is no answer, and the trace says where it ended. Errors as in `direct.answer`.
+
+    >>> answer("Who has the lamp?", document, model).spent("build")                             # doctest: +SKIP
+    52310
+    """
+    meter = Meter(llm, budget)
+    checked(question, document, meter)
+    try:
+        reports, sizes = build(document, meter, size)
+        meter.stage = ANSWER
+        return meter.answer(
+            _answered(question, document.language, meter, top(reports, sizes, question, document.language))
+        )
+    except BudgetSpent as error:
+        meter.note(str(error))
+        return meter.answer("")
+
+
+def build(document: Document, meter: Meter, size: int | None = None) -> tuple[list[Report], list[int]]:
+    """The reports on a document's communities, and how many entities each is about; the question has no part in it.
+
+    Raises BudgetSpent where the meter's budget does not hold the next batch of calls.
+
+    >>> reports, sizes = build(document, Meter(model))                                      # doctest: +SKIP
+    >>> reports[0].title, sizes[0]                                                          # doctest: +SKIP
+    ('The miller and his lamps', 10)
+    """
+    language = document.language
+    size = block_size(meter) if size is None else size
+    tokens = reply_tokens(meter, EXTRACTED, 2 * size)
+    empty = EXTRACT[language].format(text="") + GLEAN[language]
+    parts = blocks(
+        meter, document, empty, 2 * tokens, size
+    )  # what was extracted is read again where it is gleaned from
+    talks = [alone(EXTRACT[language].format(text=document[part].strip())) for part in parts]
+    found = ask(meter, talks, language, tokens=tokens, form=Extracted)
+    for _ in range(GLEANINGS):
+        more = [
+            [*talk, {"role": "assistant", "content": one.model_dump_json()}, *alone(GLEAN[language])]
+            for talk, one in zip(talks, found, strict=True)
+            if one is not None
+        ]
+        found += ask(meter, more, language, tokens=tokens, form=Extracted)
+    index = merged([one for one in found if one is not None])
+    communities = partition(list(index.names), index.edges())
+    meter.note(
+        f"{len(parts)} blocks, {len(index.names)} entities, {len(index.relations)} ties, {len(communities)} parts"
+    )
+    tokens = reply_tokens(meter, TOKENS)
+    left = room(meter, COMMUNITY_REPORT.prompt(language, graph_state=""), tokens)
+    states = [part_state(index, part, meter, left) for part in communities]
+    talks = [alone(COMMUNITY_REPORT.prompt(language, graph_state=state)) for state in states]
+    reports = ask(meter, talks, language, tokens=tokens, form=Report)
+    kept = [(report, len(part)) for report, part in zip(reports, communities, strict=True) if report is not None]
+    return [report for report, _ in kept], [count for _, count in kept]
+
+
+def _answered(question: str, language: str, meter: Meter, reports: Sequence[Report]) -> str:
+    """Map and reduce."""
+    tokens = reply_tokens(meter, POINTS)
+    left = room(meter, MAP[language].format(question=question, reports=""), tokens, PAPER_BLOCK)
+    some = groups(meter, [shown(report) for report in reports], left, language)
+    talks = [alone(MAP[language].format(question=question, reports=text)) for text in some]
+    found = ask(meter, talks, language, tokens=tokens, form=Points)
+    points = [point for one in found if one is not None for point in one.points if point.score > 0]
+    if not points:
+        meter.note("no report has a point that helps")
+        return ""
+    points.sort(key=lambda point: -point.score)
+    left = room(meter, QA.prompt(language, context="", question=question), BRIEF)
+    return last(meter, "\n".join(fitting(meter, [point.description for point in points], left)), question, language)

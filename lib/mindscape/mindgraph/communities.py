@@ -1,0 +1,272 @@
+"""A graph in parts that are small enough to be told in a few sentences, and a report on each (MindGraph, section 3.3).
+
+The parts are Leiden communities (Traag et al., 2019) of at most ten nodes, found as GraphRAG finds them: what is too large is
+taken apart again. Leiden finds nothing to cut in a star or a clique, however large, so the rest of the bound is ours: such a
+community is cut into runs of neighbours. Nodes without edges, of which Leiden knows nothing, come in runs as they stand in the
+text: every node is in one part, and can be found.
+
+The same graph gives the same parts with the same numbers, whatever the order in which it was made, since nodes and edges are
+handed over sorted, under one seed. Another version of the library may cut otherwise. A partition takes a millisecond and is
+not kept; a report costs a call, is written when it is first asked for, and is kept under the hash of the graph.
+
+Taught in notebook 31_mindgraph_answer. Nothing here ranks parts for a question.
+"""
+
+import json
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Annotated
+
+from graspologic_native import hierarchical_leiden
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from mindscape.errors import InputError
+from mindscape.llm.base import LLM
+from mindscape.mindgraph.answering import Meter
+from mindscape.mindgraph.graph import Graph, content_hash
+from mindscape.roles.base import Role
+from mindscape.roles.edits import graph_state
+from mindscape.store import Store, digest
+
+SIZE, SEED = 10, 0
+TOKENS = 700  # of a report, at most
+REPORT = "report"  # the stage under which a meter counts its calls
+
+PROMPTS = {
+    "en": (
+        "Below is one part of a concept graph that was built from a long text: nodes that hang together, and their edges, some "
+        "of which lead out of the part. Write a report on it for somebody who looks for the right part to read.\n"
+        '- Reply with JSON alone: {{"title": "...", "summary": "...", "impact_rating": 0, "findings": ["..."]}}.\n'
+        "- title: a few words that name who or what it is about. summary: what happens in it and how it hangs together.\n"
+        "- impact_rating: from 0, aside from the story, to 10, all turns on it.\n"
+        "- findings: five to ten where there is so much to say, one sentence each, with the ids of the nodes it rests on in "
+        "brackets. Say nothing that the nodes and edges do not.\n\n"
+        "{graph_state}"
+    ),
+    "zh": (
+        "下面是由长文建成的概念图的一部分：一组相互关联的节点和它们的边，有些边通向别的部分。请为它写一份报告，供人判断该读哪一部分。\n"
+        '- 只回复JSON：{{"title": "...", "summary": "...", "impact_rating": 0, "findings": ["..."]}}。\n'
+        "- title：几个字，点明是谁或何事。summary：讲了什么，怎样相互关联。\n"
+        "- impact_rating：0表示无关紧要，10表示全局系于此。\n"
+        "- findings：内容够多时写五到十条，每条一句话，并在括号里注明所依据的节点id。只说节点和边里有的。\n\n"
+        "{graph_state}"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Community:
+    """A part of a graph: its number, and its nodes in the order of the text."""
+
+    id: int
+    nodes: tuple[str, ...]
+
+
+class Report(BaseModel):
+    """What a part is about, as GraphRAG has it (MindGraph, appendix D.3): `impact_rating` from 0 to 10.
+
+    >>> Report(title="The lamp", summary="Ivo sells it.", impact_rating=7, findings=["Ann bought it [ann]."]).impact_rating
+    7
+    """
+
+    model_config = ConfigDict(json_schema_extra={"additionalProperties": False})
+    title: Annotated[str, StringConstraints(min_length=1)]
+    summary: Annotated[str, StringConstraints(min_length=1)]
+    impact_rating: Annotated[int, Field(ge=0, le=10)]
+    findings: Annotated[list[str], Field(max_length=10)]
+
+
+COMMUNITY_REPORT = Role("community_report", PROMPTS, Report, lambda *_: iter(()))  # no book has gold for it
+
+
+def partition(
+    nodes: Sequence[str], edges: Iterable[tuple[str, str, float]], size: int = SIZE, seed: int = SEED
+) -> list[tuple[str, ...]]:
+    """The nodes in parts of at most `size`, the largest first; of equals the one with the earlier node.
+
+    `nodes` are in an order that matters, that of a text, say: it decides where Leiden begins, and the order within a part.
+    `edges` are pairs of nodes with a weight above 0; directions are passed over, weights of one pair are added up, and what
+    ties a node to itself counts for nothing. Time and memory grow with the edges.
+
+    Raises InputError for a size below 1, a node that comes twice, an edge with an end that is no node, and a weight that is
+    not above 0.
+
+    >>> two = [("a", "b", 1.0), ("b", "c", 1.0), ("a", "c", 1.0), ("d", "e", 1.0), ("c", "d", 0.1)]
+    >>> partition("abcdef", two)
+    [('a', 'b', 'c'), ('d', 'e'), ('f',)]
+    """
+    if size < 1:
+        raise InputError(f"size={size}: expected at least one node a part")
+    rank = {node: i for i, node in enumerate(nodes)}
+    if len(rank) < len(nodes):
+        raise InputError(f"{len(nodes)} nodes, {len(rank)} of them different: expected each once")
+    weights = _weights(rank, edges)
+    parts: dict[int | str, list[int]] = {}
+    if weights:
+        names = [f"{i:0{len(str(len(nodes)))}}" for i in range(len(nodes))]  # sorted as texts as they are as numbers
+        listed = [(names[a], names[b], weight) for (a, b), weight in sorted(weights.items())]
+        for found in hierarchical_leiden(listed, max_cluster_size=size, seed=seed):
+            if found.is_final_cluster:
+                parts.setdefault(found.cluster, []).append(int(found.node))
+    tied = set().union(*parts.values())
+    loose = [i for i in range(len(nodes)) if i not in tied]
+    runs = [run for part in parts.values() for run in _runs(part, weights, size)] + _even(loose, size)
+    return [tuple(nodes[i] for i in sorted(run)) for run in sorted(runs, key=lambda run: (-len(run), min(run)))]
+
+
+def communities(graph: Graph, size: int = SIZE, seed: int = SEED) -> list[Community]:
+    """The parts of a concept graph, numbered from 0; each relation between two nodes weighs 1. Errors as in `partition`.
+
+    >>> communities(Graph("note"))
+    []
+    """
+    order = sorted(graph.nodes.values(), key=lambda node: (node.start, node.end, node.id))
+    edges = ((source, target, 1.0) for source, target, _ in graph.edges)
+    parts = partition([node.id for node in order], edges, size, seed)
+    return [Community(i, part) for i, part in enumerate(parts)]
+
+
+def part_state(graph: Graph, part: Collection[str]) -> str:
+    """A part as a prompt shows it: its nodes, and the edges with an end in it.
+
+    >>> from mindscape.mindgraph.graph import Node
+    >>> print(part_state(Graph("note", {"ivo": Node("ivo", "entity", "Ivo, a seller", "Ivo", 0, 3, 0, 0)}), ["ivo"]))
+    {"nodes": [
+    {"id": "ivo", "type": "entity", "content": "Ivo, a seller"}
+    ], "edges": []}
+    """
+    nodes = [{"id": it.id, "type": it.type, "content": it.content} for it in graph.nodes.values() if it.id in part]
+    edges = [
+        {"source": it.source, "target": it.target, "relation": it.relation}
+        for it in graph.edges.values()
+        if it.source in part or it.target in part
+    ]
+    return graph_state(nodes, edges)
+
+
+class Reports:
+    """The reports on the parts of one graph, each written by the model when it is first asked for.
+
+    With a `store` a report outlives the process. Its key is the hash of the graph with the part, the model and the prompt, so
+    a graph that changed gets new reports; what one took is kept with it and counted again by the `meter`, at the stage
+    REPORT, so that an answer's tokens do not hang on who asked before. A reply that is no report is not kept on disk, stands
+    in `unreadable` with its reason, and is not asked for again by this object.
+
+    Raises InputError for a language without a prompt; what the model raises, BudgetSpent among it, passes through.
+
+    >>> reports = Reports(graph, Meter(model), store=Store("build/reports.sqlite"))            # doctest: +SKIP
+    >>> reports.read([0])[0].title                                                          # doctest: +SKIP
+    'The lamp'
+    """
+
+    def __init__(
+        self, graph: Graph, llm: LLM | Meter, *, language: str = "en", store: Store | None = None, tokens: int = TOKENS
+    ):
+        if language not in PROMPTS:
+            raise InputError(f"language={language!r}: expected one of {', '.join(PROMPTS)}")
+        self.graph, self.language, self.store, self.tokens = graph, language, store, tokens
+        self.meter = llm if isinstance(llm, Meter) else Meter(llm)
+        self.communities = communities(graph)
+        self.unreadable: dict[int, str] = {}
+        self._read: dict[int, Report] = {}
+        self._hash = content_hash(graph)
+
+    def read(self, ids: Iterable[int]) -> list[Report | None]:
+        """The reports on some parts, in that order; None for one that could not be read. Raises InputError for no part."""
+        wanted = list(ids)
+        for i in wanted:
+            if not 0 <= i < len(self.communities):
+                raise InputError(f"there is no part {i}: expected 0 to {len(self.communities) - 1}")
+        new = [i for i in dict.fromkeys(wanted) if i not in self._read and i not in self.unreadable]
+        if new:
+            before, self.meter.stage = self.meter.stage, REPORT
+            try:
+                self._write(self._kept(new))
+            finally:
+                self.meter.stage = before
+        return [self._read.get(i) for i in wanted]
+
+    def _kept(self, ids: Sequence[int]) -> list[int]:
+        """Take from the store what it has; the parts that are still to be reported on."""
+        held = self.store.get([self._key(i) for i in ids]) if self.store is not None else {}
+        for i in ids:
+            if (value := held.get(self._key(i))) is not None:
+                kept = json.loads(value)
+                self._read[i] = Report.model_validate(kept["report"])
+                self.meter.add(self._read[i].title, kept["read"], kept["written"])
+        return [i for i in ids if i not in self._read]
+
+    def _write(self, ids: Sequence[int]) -> None:
+        asked = [[{"role": "user", "content": self._prompt(i)}] for i in ids]
+        replies = self.meter.chat(asked, schema=Report, max_new_tokens=self.tokens) if asked else []
+        for i, reply in zip(ids, replies, strict=True):
+            if reply.invalid:
+                self.unreadable[i] = reply.invalid
+                continue
+            self._read[i] = reply.parsed
+            if self.store is not None:
+                kept = {
+                    "report": reply.parsed.model_dump(),
+                    "read": reply.prompt_tokens,
+                    "written": reply.completion_tokens,
+                }
+                self.store.put({self._key(i): json.dumps(kept).encode()})
+
+    def _prompt(self, i: int) -> str:
+        return COMMUNITY_REPORT.prompt(
+            self.language, graph_state=part_state(self.graph, set(self.communities[i].nodes))
+        )
+
+    def _key(self, i: int) -> str:
+        nodes = list(self.communities[i].nodes)
+        return digest(
+            "community report", self._hash, nodes, self.meter.fingerprint, PROMPTS[self.language], self.tokens
+        )
+
+
+def _weights(rank: Mapping[str, int], edges: Iterable[tuple[str, str, float]]) -> dict[tuple[int, int], float]:
+    """The weight of each pair of different nodes, the earlier one first."""
+    weights: dict[tuple[int, int], float] = {}
+    for source, target, weight in sorted(edges):  # sorted: sums of floats depend on their order
+        for end in (source, target):
+            if end not in rank:
+                raise InputError(f"edge {source!r} to {target!r}: there is no node {end!r}")
+        if not 0 < weight < float("inf"):
+            raise InputError(f"edge {source!r} to {target!r} weighs {weight}: expected more than 0")
+        pair = (min(rank[source], rank[target]), max(rank[source], rank[target]))
+        if pair[0] != pair[1]:
+            weights[pair] = weights.get(pair, 0.0) + weight
+    return weights
+
+
+def _runs(part: Sequence[int], weights: Mapping[tuple[int, int], float], size: int) -> list[list[int]]:
+    """A part as it is, or cut into runs of a walk from its heaviest node, neighbours first, where it is too large."""
+    if len(part) <= size:
+        return [list(part)]
+    near: dict[int, dict[int, float]] = {node: {} for node in part}
+    for (a, b), weight in weights.items():
+        if a in near and b in near:
+            near[a][b] = near[b][a] = weight
+    walk: list[int] = []
+    seen: set[int] = set()
+    for first in sorted(near, key=lambda node: (-sum(near[node].values()), node)):
+        if first in seen:
+            continue
+        seen.add(first)
+        waiting = deque([first])
+        while waiting:
+            node = waiting.popleft()
+            walk.append(node)
+            for other in sorted(near[node], key=lambda other: (-near[node][other], other)):
+                if other not in seen:
+                    seen.add(other)
+                    waiting.append(other)
+    return _even(walk, size)
+
+
+def _even(nodes: Sequence[int], size: int) -> list[list[int]]:
+    """Runs of at most `size`, as few as will do, whose lengths differ by one at most."""
+    count = ceil(len(nodes) / size)
+    return [list(nodes[len(nodes) * i // count : len(nodes) * (i + 1) // count]) for i in range(count)]

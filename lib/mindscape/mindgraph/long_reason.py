@@ -1,0 +1,349 @@
+"""LongReason-200 as a recipe: which items of three benchmarks need most of a long text and more than a step (section 4.1).
+
+The paper takes 62 items of LongBench-v2, 118 of NarrativeQA and 20 of LooGLE: no code and no summaries, texts above a length,
+labels that two passes of an annotator agree on, breadth partial or global, depth set aggregation or global synthesis. The list
+of its items is not here, and neither are the texts: `construct` runs the recipe on the owners' files
+(`mindscape.corpora.benchmarks`) with any model as annotator. What it keeps need not be what the paper kept.
+
+Where the paper is silent: an estimated token is four bytes of UTF-8; the items that are left are judged in an order of chance
+that the seed fixes, until a source has its number; clozes are left out, since a mask is no question. Each item that was
+judged is a line in a file, written at once, so a run that was killed goes on where it was; questions and texts are not in it.
+
+Taught in notebook 32_long_reason. Nothing here downloads or answers anything.
+"""
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import ceil
+from pathlib import Path
+from statistics import mean, median
+from typing import Any, Literal
+
+from mindscape.corpora.benchmarks import Item, stream
+from mindscape.errors import InputError, MindscapeError
+from mindscape.llm.base import LLM
+from mindscape.mindgraph.rubric import PROMPTS, Asked, Label, Labelled, annotate, demanding
+from mindscape.store import digest, whole_lines
+from mindscape.text import Document
+
+FORMAT = "mindscape long-reason 1"
+BATCH = 16  # items judged side by side
+SUMMARY = re.compile(r"\bsummar(?:y|ies|i[sz]e)\b|总结|概括|摘要", re.IGNORECASE)
+REASONS = ("code", "summary", "cloze", "too short", "unreadable", "unstable", "not demanding", "not needed")
+
+# Where section 2.1 puts benchmarks in Figure 2's plane. It calls counting over a whole text shallow, while section 4.1 counts
+# set aggregation among the demanding levels.
+FIGURE_2: dict[str, tuple[str, ...]] = {
+    "low breadth, low depth": (
+        *("needle in a haystack", "HotpotQA", "RULER QA2", "MuSiQue", "2WikiMultiHopQA", "QASPER", "LooGLE shortdep"),
+    ),
+    "high breadth, low depth": ("OOLONG counting",),
+    "partial breadth, high depth": ("LoCoMo", "DialSim"),
+    "high breadth, high depth": (
+        *("LongBench-v2 Detective", "LongBench-v2 Multi-news", "LooGLE longdep_qa", "NarrativeQA"),
+        *("GraphRAG Podcast and AP-News, in part", "LongReason-200"),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A benchmark of the kit's table: how many items are wanted of it, and how long a text has to be, at least."""
+
+    name: str
+    wanted: int
+    floor: int
+    unit: Literal["tokens", "words"]
+
+
+SOURCES = (
+    Source("longbench-v2", 62, 80_000, "tokens"),
+    Source("narrativeqa", 118, 120_000, "words"),  # as its owners publish it; "narrativeqa-hub" holds the same
+    Source("loogle", 20, 50_000, "tokens"),
+)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An item without its text, which has so many estimated `tokens` and `words`; `reason` says why it is left out, if so."""
+
+    source: str
+    item: Item
+    tokens: int
+    words: int
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What became of an item that was judged: kept where `reason` is empty. The labels are those of the first pass."""
+
+    source: str
+    id: str
+    doc_id: str
+    tokens: int
+    words: int
+    choice: bool
+    breadth: str
+    depth: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class LongReason:
+    """The items that were kept, in the order in which they were drawn, and by source how many items came to what end.
+
+    `ends` has for each source a count of "kept" and of `REASONS`; its counts add up to the items that were read.
+    """
+
+    kept: tuple[Judged, ...]
+    ends: Mapping[str, Counter[str]]
+
+    def __str__(self) -> str:
+        """Some lines to print."""
+        return "\n".join(
+            f"{name}: {ends['kept']} kept of {ends.total():,} ("
+            + ", ".join(f"{reason} {ends[reason]:,}" for reason in REASONS if ends[reason])
+            + ")"
+            for name, ends in self.ends.items()
+        )
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Formats, and estimated tokens of the texts (section 4.1: 62 choices, 138 free; 179K, 159K, 56K to 469K)."""
+
+    items: int
+    choices: int
+    free: int
+    mean: float
+    median: float
+    least: int
+    most: int
+
+
+def estimated(text: str) -> int:
+    """About as many tokens as a GPT tokenizer makes of a text: four bytes of UTF-8 each.
+
+    >>> estimated("To be, or not to be"), estimated("生存还是毁灭")
+    (5, 5)
+    """
+    return ceil(len(text.encode("utf-8", "replace")) / 4)
+
+
+def excluded(item: Item, tokens: int, words: int, source: Source) -> str:
+    """Why an item cannot be one of LongReason's, whatever its labels; empty if it can.
+
+    >>> excluded(Item("1", "d", "Who did it?", ("Ivo",)), 90_000, 70_000, SOURCES[0])
+    ''
+    >>> excluded(Item("1", "d", "Who did it?", ("Ivo",)), 90_000, 70_000, SOURCES[1])
+    'too short'
+    """
+    if "code" in item.kind.lower().split("/")[0].split():
+        return "code"
+    if item.part == "longdep_summarization" or SUMMARY.search(item.question):
+        return "summary"
+    if item.part == "shortdep_cloze":
+        return "cloze"
+    return "too short" if {"tokens": tokens, "words": words}[source.unit] < source.floor else ""
+
+
+def candidates(source: Source, folder: str | Path | None = None) -> Iterator[Candidate]:
+    """The items of a source as they are read, those that are left out among them; one text is held at a time.
+
+    `folder` holds a folder a benchmark, by default as MINDSCAPE_BENCHMARKS says. Errors as in `benchmarks.stream`.
+
+    >>> sum(not one.reason for one in candidates(SOURCES[2], "benchmarks"))                 # doctest: +SKIP
+    310
+    """
+    sizes: dict[str, tuple[int, int]] = {}
+    for piece in stream(source.name, folder):
+        if isinstance(piece, Document):
+            sizes[piece.id] = estimated(piece.text), len(piece.text.split())
+            continue
+        tokens, words = sizes[piece.doc_id]
+        yield Candidate(source.name, piece, tokens, words, excluded(piece, tokens, words, source))
+
+
+def construct(
+    llm: LLM,
+    path: str | Path,
+    folder: str | Path | None = None,
+    *,
+    sources: Sequence[Source] = SOURCES,
+    seed: int = 0,
+) -> LongReason:
+    """Run the recipe: read the sources, judge what is long enough until each has its number, keep what is demanding.
+
+    `path` is a JSONL file, begun or gone on with: its first line says what run it is, then comes a line an item that was
+    judged. A source that has too few demanding items gives those that it has. Time: two calls an item that is judged.
+
+    Raises InputError where files are missing or broken, and for a file of another run; LLMError if the model fails, after
+    which the same call goes on where it was.
+
+    >>> print(construct(llm.load("openai:gpt-4o"), "build/long_reason.jsonl", "benchmarks"))  # doctest: +SKIP
+    longbench-v2: 62 kept of 503 (code 50, too short 260, unstable 31, not demanding 60, not needed 40)
+    """
+    path = Path(path)
+    about = {"format": FORMAT, "seed": seed, "sources": [asdict(source) for source in sources]}
+    about |= {"llm": llm.fingerprint, "prompt": digest(PROMPTS)}
+    known = _opened(path, about)
+    kept: list[Judged] = []
+    ends: dict[str, Counter[str]] = {}
+    for source in sources:
+        read = list(candidates(source, folder))
+        ends[source.name] = Counter(one.reason for one in read if one.reason)
+        left = sorted((one for one in read if not one.reason), key=lambda one: digest(seed, source.name, one.item.id))
+        chosen: list[Judged] = []
+        for some in (left[i : i + BATCH] for i in range(0, len(left), BATCH)):
+            if len(chosen) == source.wanted:
+                ends[source.name]["not needed"] += len(some)
+                continue
+            for one in _judged(some, known, llm, path):
+                full = not one.reason and len(chosen) == source.wanted
+                ends[source.name]["not needed" if full else one.reason or "kept"] += 1
+                if not one.reason and not full:
+                    chosen.append(one)
+        kept += chosen
+    return LongReason(tuple(kept), ends)
+
+
+def judged(path: str | Path) -> list[Judged]:
+    """The items that a run has judged, in their order; kept are those without a reason, up to the number of their source.
+
+    Raises InputError, with the line, for a file that is not one of `construct`.
+
+    >>> Counter(one.reason or "kept" for one in judged("build/long_reason.jsonl"))            # doctest: +SKIP
+    Counter({'kept': 200, 'not demanding': 451, 'unstable': 118})
+    """
+    return list(_read(Path(path))[1].values())
+
+
+def items(kept: Sequence[Judged], folder: str | Path | None = None) -> Iterator[Document | Item]:
+    """The items that were kept, with their texts, read anew: each document before the first item on it.
+
+    Raises InputError where the files no longer hold one of them.
+
+    >>> for piece in items(construct(model, path, folder).kept, folder): ...                # doctest: +SKIP
+    """
+    for name in dict.fromkeys(one.source for one in kept):
+        wanted = {one.id for one in kept if one.source == name}
+        texts = {one.doc_id for one in kept if one.source == name}
+        for piece in stream(name, folder):
+            if piece.id in (texts if isinstance(piece, Document) else wanted):
+                if isinstance(piece, Item):
+                    wanted.remove(piece.id)
+                yield piece
+        if wanted:
+            raise InputError(
+                f"{name}: the files hold no item {', '.join(sorted(wanted)[:3])}: expected those judged before"
+            )
+
+
+def statistics(kept: Sequence[Judged]) -> Statistics:
+    """Formats and lengths over items. Raises InputError for none.
+
+    >>> one = Judged("loogle", "1", "d", 56_000, 40_000, False, "global", "set-aggregation", "")
+    >>> statistics([one]).median
+    56000
+    """
+    if not kept:
+        raise InputError("no items: expected at least one")
+    tokens, choices = [one.tokens for one in kept], sum(one.choice for one in kept)
+    return Statistics(len(kept), choices, len(kept) - choices, mean(tokens), median(tokens), min(tokens), max(tokens))
+
+
+def _judged(some: Sequence[Candidate], known: dict[tuple[str, str], Judged], llm: LLM, path: Path) -> list[Judged]:
+    """What became of some candidates: as the file has it, or judged now and written to it."""
+    new = [one for one in some if (one.source, one.item.id) not in known]
+    questions = [Asked(it.item.question, _answer(it.item), it.words, language=it.item.language) for it in new]
+    for one, labelled in zip(new, annotate(questions, llm), strict=True):
+        row = _row(one, labelled)
+        _write(path, asdict(row))
+        known[one.source, one.item.id] = row
+    return [known[one.source, one.item.id] for one in some]
+
+
+def _row(one: Candidate, labelled: Labelled) -> Judged:
+    label = labelled.label or Label.model_construct(breadth="", depth="")
+    if None in labelled.passes:
+        reason = "unreadable"
+    elif not labelled.stable:
+        reason = "unstable"
+    else:
+        reason = "" if demanding(label.breadth, label.depth) else "not demanding"
+    told = {"tokens": one.tokens, "words": one.words, "choice": bool(one.item.choice)}
+    return Judged(
+        one.source, one.item.id, one.item.doc_id, **told, breadth=label.breadth, depth=label.depth, reason=reason
+    )
+
+
+def _answer(item: Item) -> str:
+    """The gold answer, of a choice among its options, as the annotator sees it."""
+    options = [option for option in item.options if option not in item.answers]
+    return item.answers[0] + (f" (not: {'; '.join(options)})" if options else "")
+
+
+def _opened(path: Path, about: Mapping[str, Any]) -> dict[tuple[str, str], Judged]:
+    """What a run has judged already; its file is begun where there is none."""
+    try:
+        held = path.read_bytes() if path.exists() else b""
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}: expected a file of this kit, or none") from error
+    if b"\n" not in held and _line(about).startswith(held):  # nothing yet, or a first line that was being written
+        path.unlink(missing_ok=True)
+        _write(path, about)
+        return {}
+    before, rows = _read(path)
+    for key in about | before:
+        if before.get(key) != about.get(key):
+            told = f"{key} is {before.get(key)!r:.80}"
+            raise InputError(f"{path} holds another run: {told}, expected {about.get(key)!r:.80}; name another file")
+    whole_lines(path)  # cuts off what a kill left of a last line, now that the file is known to be ours
+    return rows
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[tuple[str, str], Judged]]:
+    try:
+        lines = path.read_bytes().split(b"\n")[:-1]
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}: expected a file of `construct`") from error
+    about: dict[str, Any] = {}
+    rows: dict[tuple[str, str], Judged] = {}
+    for number, line in enumerate(lines, start=1):
+        try:
+            row = json.loads(line)
+            if number == 1:
+                if row["format"] != FORMAT:
+                    raise ValueError(f"the format is {row['format']!r:.60}")
+                about = row
+                continue
+            one = Judged(**row)
+            if one.reason not in ("", *REASONS):
+                raise ValueError(f"the reason is {one.reason!r:.60}")
+            rows[one.source, one.id] = one
+        except (ValueError, KeyError, TypeError) as error:
+            what = f"a line on the run, {FORMAT!r}" if number == 1 else "an item that was judged"
+            raise InputError(f"{path}, line {number}: expected {what}: {error!r:.120}") from error
+    if not about:
+        raise InputError(f"{path} is empty: expected a file of `construct`")
+    return about, rows
+
+
+def _write(path: Path, row: Mapping[str, Any]) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab") as file:
+            file.write(_line(row))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise MindscapeError(f"cannot write {path}: {error.strerror}; the items judged before are in it") from error
+
+
+def _line(row: Mapping[str, Any]) -> bytes:
+    return json.dumps(row).encode() + b"\n"

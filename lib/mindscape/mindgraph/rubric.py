@@ -1,0 +1,340 @@
+"""How much of a text a question needs, and how many steps: MindGraph's two axes for an annotator (section 2.1, appendix C).
+
+Five levels of breadth, the smallest part of the text that the answer rests on; four of depth, what leads from there to the
+answer. A model labels each question twice and the label counts if both passes agree (section 4.1). The paper does not say how
+its passes differ, nor what the annotator sees: here the second pass names the levels in the reverse order, so that a label
+that hangs on the order is dropped, and the annotator sees question, answer, the length of the text, and where it is known the
+evidence with its place in the text, not the text itself. The paper's "post-processing for consistency" is not described and
+not done. On books of the storyworld, whose labels are known, `measured` says what the annotator is worth and what the second
+pass buys.
+
+Taught in notebook 32_long_reason. The embedded reader was not trained for this role. Nothing here selects a benchmark's items:
+`mindscape.mindgraph.long_reason` does.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+from transformers import PreTrainedTokenizerBase
+
+from mindscape.corpora.questions import BREADTHS, DEPTHS, Question
+from mindscape.corpora.storyworld import Book
+from mindscape.corpora.storyworld.chance import Chance
+from mindscape.errors import InputError
+from mindscape.llm.base import LLM
+from mindscape.roles.base import Role
+from mindscape.text import Document
+from mindscape.text.documents import Place
+
+PASSES = 2
+TOKENS = 200  # of a reply, at most
+MOST = 12  # examples of a book
+SHOWN = 8  # pieces of evidence that a prompt shows, evenly taken
+QUOTED = 200  # characters of one
+UNKNOWN = {"en": "(not known)", "zh": "（未知）"}
+LENGTH = {"en": "{n} words", "zh": "{n}个字"}
+MORE = {"en": "({n} more pieces are not shown)", "zh": "（另有{n}处未列出）"}
+REASON = {
+    "en": "The answer rests on {evidence} place(s) of the text and {bindings} that say who is meant.",
+    "zh": "答案依据文中{evidence}处，另有{bindings}处说明所指何人。",
+}
+
+BREADTH_LEVELS = {
+    "en": {
+        "local": "one place in the text is enough, wherever it stands",
+        "sparse-local": "a few places that stand close together, in one scene or section",
+        "multi-sparse": "several places far apart from each other; the rest does not matter",
+        "partial": "a long stretch or one thread of the text has to be read through, but not the whole",
+        "global": "the text has to be taken as a whole; no part of it would do",
+    },
+    "zh": {
+        "local": "文中一处即可，无论在哪里",
+        "sparse-local": "少数几处，相距很近，同在一个场景或一节之内",
+        "multi-sparse": "好几处，彼此相隔很远，其余部分无关",
+        "partial": "须通读较长的一段或一条线索，但不是全文",
+        "global": "须把全文作为整体来读，任何一部分都不够",
+    },
+}
+DEPTH_LEVELS = {
+    "en": {
+        "lookup": "the answer stands there nearly word for word",
+        "multi-hop": "two or three facts have to be joined in a chain",
+        "set-aggregation": "like things have to be found and then counted, summed or compared",
+        "global-synthesis": "claims of different sorts have to be weighed against each other, contradictions resolved",
+    },
+    "zh": {
+        "lookup": "答案几乎逐字写在文中",
+        "multi-hop": "须把两三个事实连成一串",
+        "set-aggregation": "须找出同类的事物，再计数、求和或比较",
+        "global-synthesis": "须权衡性质不同的各种说法，化解矛盾",
+    },
+}
+PROMPTS = {
+    "en": (
+        "Say how hard a question about a long text is, in two respects that have nothing to do with each other.\n\n"
+        "Breadth: how much of the text must be read for the answer.\n{breadths}\n\n"
+        "Depth: what leads from the places that were read to the answer.\n{depths}\n\n"
+        'Reply with JSON alone: {{"reason": "one short sentence", "breadth": "...", "depth": "..."}}\n\n'
+        "Length of the text: {length}\nQuestion: {question}\nAnswer: {answer}\n"
+        "Where the text bears it out (place in percent of the text, and words):\n{evidence}"
+    ),
+    "zh": (
+        "请从互不相关的两方面判断一个关于长文的问题有多难。\n\n"
+        "Breadth：回答它须读多少原文。\n{breadths}\n\n"
+        "Depth：从读到的内容怎样得出答案。\n{depths}\n\n"
+        '只回复JSON：{{"reason": "一句短话", "breadth": "...", "depth": "..."}}\n\n'
+        "原文长度：{length}\n问题：{question}\n答案：{answer}\n文中依据（在全文的百分比位置，以及原句）：\n{evidence}"
+    ),
+}
+
+
+class Label(BaseModel):
+    """Why, and the two levels.
+
+    >>> Label(reason="One letter says it.", breadth="local", depth="lookup").breadth
+    'local'
+    """
+
+    model_config = ConfigDict(json_schema_extra={"additionalProperties": False})
+    reason: str
+    breadth: Literal[BREADTHS]
+    depth: Literal[DEPTHS]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question to be labelled: what is known of it, and how long its text is, in words (characters in Chinese)."""
+
+    question: str
+    answer: str
+    length: int
+    evidence: tuple[tuple[int, str], ...] = ()  # place in percent of the text, and words
+    language: str = "en"
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """What the passes said, in their order; None for a reply that could not be read.
+
+    >>> once = Label(reason="", breadth="global", depth="lookup")
+    >>> Labelled((once, once)).stable, Labelled((once, None)).stable, Labelled((once, None)).label.breadth
+    (True, False, 'global')
+    """
+
+    passes: tuple[Label | None, ...]
+
+    @property
+    def stable(self) -> bool:
+        """Whether all passes gave the same two levels."""
+        return None not in self.passes and len({(one.breadth, one.depth) for one in self.passes}) == 1
+
+    @property
+    def label(self) -> Label | None:
+        """That of the first pass that could be read."""
+        return next((one for one in self.passes if one), None)
+
+
+def asked(document: Document, question: str, answer: str, evidence: Sequence[Place] = ()) -> Asked:
+    """A question on a document as the annotator sees it; `evidence` are places in it, with `start` and `end`.
+
+    >>> note = Document("note", "Ivo sold the lamp. Ann has it now.")
+    >>> from mindscape.text import Span
+    >>> asked(note, "Who has the lamp?", "Ann", [Span(19, 34)])
+    Asked(question='Who has the lamp?', answer='Ann', length=8, evidence=((56, 'Ann has it now.'),), language='en')
+    """
+    size = len(document.text.split()) if document.language == "en" else len(document.text)
+    pieces = tuple(
+        (round(100 * place.start / max(1, len(document.text))), " ".join(document[place].split())[:QUOTED])
+        for place in sorted(evidence, key=lambda place: place.start)
+    )
+    return Asked(question, answer, size, pieces, document.language)
+
+
+def slots(it: Asked, reverse: bool = False) -> dict[str, str]:
+    """What fills the prompt; `reverse` names the levels from the most demanding down.
+
+    >>> slots(Asked("Who?", "Ann", 8), reverse=True)["depths"].splitlines()[-1]
+    '- lookup: the answer stands there nearly word for word'
+    """
+    if it.language not in PROMPTS:
+        raise InputError(f"the question is in {it.language!r}: expected one of {', '.join(PROMPTS)}")
+    step = -1 if reverse else 1
+    levels = {
+        name: "\n".join(f"- {level}: {told}" for level, told in list(of[it.language].items())[::step])
+        for name, of in (("breadths", BREADTH_LEVELS), ("depths", DEPTH_LEVELS))
+    }
+    count = min(SHOWN, len(it.evidence))
+    shown = [it.evidence[len(it.evidence) * i // count] for i in range(count)]
+    lines = [f"- {percent}%: {words}" for percent, words in shown]
+    if count < len(it.evidence):
+        lines.append(MORE[it.language].format(n=len(it.evidence) - count))
+    evidence = "\n".join(lines) or UNKNOWN[it.language]
+    length = LENGTH[it.language].format(n=f"{it.length:,}")
+    return {"question": it.question, "answer": it.answer, "length": length, "evidence": evidence} | levels
+
+
+def annotate(questions: Sequence[Asked], llm: LLM, *, temperature: float = 0.0) -> list[Labelled]:
+    """Each question labelled in two passes: the levels upwards with seed 0, downwards with seed 1. Two batches of calls.
+
+    Raises InputError for a language without a prompt, LLMError if the model fails; what was answered is in its cache.
+
+    >>> annotate([asked(play, "Who sent the letter?", "Horatio")], llm.load("openai:gpt-4o"))[0].stable     # doctest: +SKIP
+    True
+    """
+    passes = []
+    for i in range(PASSES):
+        prompts = [RUBRIC.prompt(it.language, **slots(it, reverse=bool(i % 2))) for it in questions]
+        talks = [[{"role": "user", "content": prompt}] for prompt in prompts]
+        options = {"schema": Label, "max_new_tokens": TOKENS, "temperature": temperature, "seed": i}
+        replies = llm.chat(talks, **options) if talks else []
+        passes.append([None if reply.invalid else reply.parsed for reply in replies])
+    return [Labelled(tuple(said)) for said in zip(*passes, strict=True)]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far labels agree with gold on one axis, over `n` questions.
+
+    `confusion` has a row for each gold level and a column for each level found, and a last column for no label; `right` has an
+    entry a question, for `mindscape.metrics.bootstrap`. `kappa` is Cohen's, `weighted` the same with disagreements weighted by
+    their distance on the scale (linearly); of both, questions without a label are left out, but count as wrong in `accuracy`.
+    NaN where chance alone would agree always.
+    """
+
+    levels: tuple[str, ...]
+    confusion: np.ndarray
+    right: tuple[bool, ...]
+    kappa: float
+    weighted: float
+
+    @property
+    def n(self) -> int:
+        return len(self.right)
+
+    @property
+    def accuracy(self) -> float:
+        return sum(self.right) / self.n if self.n else float("nan")
+
+
+def agreement(gold: Sequence[str], found: Sequence[str | None], levels: Sequence[str]) -> Agreement:
+    """Labels against gold. Raises InputError for unequal lengths and for a level that is not among `levels`.
+
+    Of the four below three are right. By chance, a half of the gold is low and three quarters of what was found are, so that
+    3/8 + 1/8 of them agree: κ = (0.75 - 0.5) / (1 - 0.5).
+
+    >>> of = agreement(["low", "low", "high", "high"], ["low", "low", "high", "low"], ["low", "high"])
+    >>> of.confusion.tolist(), of.accuracy, of.kappa
+    ([[2, 0, 0], [1, 1, 0]], 0.75, 0.5)
+    """
+    if len(gold) != len(found):
+        raise InputError(f"{len(gold)} gold labels, {len(found)} others: expected one each")
+    place = {level: i for i, level in enumerate(levels)}
+    table = np.zeros((len(levels), len(levels) + 1), int)
+    for i, (a, b) in enumerate(zip(gold, found, strict=True)):
+        if a not in place or (b is not None and b not in place):
+            raise InputError(f"label {i}: {a!r} and {b!r}: expected two of {', '.join(levels)}")
+        table[place[a], len(levels) if b is None else place[b]] += 1
+    distance = np.abs(np.subtract.outer(np.arange(len(levels)), np.arange(len(levels))))
+    right = tuple(a == b for a, b in zip(gold, found, strict=True))
+    labelled = table[:, :-1]
+    return Agreement(tuple(levels), table, right, _kappa(labelled, distance > 0), _kappa(labelled, distance))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What an annotator is worth: on each axis over all questions by the first pass, and over those whose label is stable.
+
+    `stable` is the share of questions that the filter leaves. `kept` is how well the filter of section 4.1 (`demanding`, on
+    stable labels) picks the questions that gold would: (true positives, false positives, false negatives).
+    """
+
+    breadth: Agreement
+    depth: Agreement
+    stable_breadth: Agreement
+    stable_depth: Agreement
+    stable: float
+    kept: tuple[int, int, int]
+
+
+def measured(gold: Sequence[tuple[str, str]], labelled: Sequence[Labelled]) -> Measured:
+    """Labels against gold (breadth, depth), with and without the stability filter. Errors as in `agreement`.
+
+    >>> easy, hard = (Label(reason="", breadth=b, depth=d) for b, d in (("local", "lookup"), ("global", "global-synthesis")))
+    >>> of = measured([("local", "lookup"), ("local", "lookup")], [Labelled((easy, easy)), Labelled((hard, easy))])
+    >>> of.breadth.accuracy, of.stable_breadth.accuracy, of.stable
+    (0.5, 1.0, 0.5)
+    """
+    if len(gold) != len(labelled):
+        raise InputError(f"{len(gold)} gold labels, {len(labelled)} labelled questions: expected one each")
+
+    def axis(i: int, some: Sequence[int]) -> Agreement:
+        found = [(one.breadth, one.depth)[i] if (one := labelled[k].label) else None for k in some]
+        return agreement([gold[k][i] for k in some], found, (BREADTHS, DEPTHS)[i])
+
+    every = range(len(gold))
+    steady = [k for k in every if labelled[k].stable]
+    wanted = {k for k in every if demanding(*gold[k])}
+    picked = {k for k in steady if demanding(labelled[k].label.breadth, labelled[k].label.depth)}
+    share = len(steady) / len(gold) if gold else float("nan")
+    counts = len(wanted & picked), len(picked - wanted), len(wanted - picked)
+    return Measured(axis(0, every), axis(1, every), axis(0, steady), axis(1, steady), share, counts)
+
+
+def demanding(breadth: str, depth: str) -> bool:
+    """Whether the filter of section 4.1 keeps such a question: most of the text or all of it, and the upper half of depth.
+
+    "Mostly global" is partial or global, "truly global" is global (appendix C.1).
+
+    >>> demanding("partial", "set-aggregation"), demanding("global", "multi-hop")
+    (True, False)
+    """
+    return breadth in ("partial", "global") and depth in ("set-aggregation", "global-synthesis")
+
+
+def plane(labels: Sequence[tuple[str, str]]) -> np.ndarray:
+    """How many questions are in each cell of Figure 2's plane: (5 breadths, 4 depths), both from the least demanding on.
+
+    >>> plane([("local", "lookup"), ("global", "lookup")])[:, 0].tolist()
+    [1, 0, 0, 0, 1]
+    """
+    table = np.zeros((len(BREADTHS), len(DEPTHS)), int)
+    for breadth, depth in labels:
+        if breadth not in BREADTHS or depth not in DEPTHS:
+            raise InputError(f"label {(breadth, depth)}: expected a breadth and a depth of the rubric")
+        table[BREADTHS.index(breadth), DEPTHS.index(depth)] += 1
+    return table
+
+
+def _kappa(table: np.ndarray, cost: np.ndarray) -> float:
+    """1 - observed cost of disagreement / that of chance, for a table of counts."""
+    n = table.sum()
+    chance = np.outer(table.sum(1), table.sum(0)) / n if n else table
+    expected = float((cost * chance).sum())
+    return 1 - float((cost * table).sum()) / expected if expected else float("nan")
+
+
+def of_question(document: Document, question: Question, evidence: bool = True) -> Asked:
+    """A question of the kit's corpora as the annotator sees it: with all places that must be read (`Question.support`), or
+    with none, as most benchmarks give none.
+
+    >>> of_question(book.document, book.questions[0]).length                                # doctest: +SKIP
+    11240
+    """
+    return asked(document, question.question, question.answer, question.support if evidence else ())
+
+
+def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], Label]]:
+    """Questions of a book with their labels, one of each cell first."""
+    shuffled = chance.shuffled(book.questions)
+    cells = {(one.breadth, one.depth): one for one in reversed(shuffled)}
+    for question in list(dict.fromkeys([*cells.values(), *shuffled]))[:MOST]:
+        told = {"evidence": len(question.evidence), "bindings": len(question.bindings)}
+        reason = REASON[book.document.language].format(**told)
+        value = Label(reason=reason, breadth=question.breadth, depth=question.depth)
+        yield slots(of_question(book.document, question), reverse=chance.hit(0.5)), value
+
+
+RUBRIC = Role("rubric", PROMPTS, Label, _gold)

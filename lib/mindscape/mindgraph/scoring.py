@@ -1,0 +1,437 @@
+"""Is a free answer right? Five rules in turn, each of which can only say yes, and a judge for what is left (MindGraph, D.4).
+
+The paper names the rules and does not define them. Here, for a gold answer and a prediction, normalised as in
+`mindscape.metrics` (case, punctuation and articles do not count; Chinese as characters):
+
+    exact           they are equal
+    number          the gold answer is a number, and the prediction has this number and no other, in figures or in words
+    containment     the gold answer stands in the prediction, in whole words
+    first sentence  the first sentence of one of them stands in the other, in whole words
+    key phrase      F1 of their words without function words is at least 0.5 (in Chinese, jieba's words)
+    judge           a model says so
+
+A rule that only asks whether words are there is fooled by "not the miller but the cook": `fooled` makes such answers, and
+`stages` says, for each rule, how often it decided and how often wrongly, where the truth is known. Choices are compared by
+letter. Taught in notebook 32_long_reason. Nothing here asks the method that is judged.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from mindscape.errors import InputError
+from mindscape.llm.base import LLM
+from mindscape.metrics import NoAnswer, exact_match, normalise, words
+from mindscape.metrics.words import check_language, check_texts, fold
+from mindscape.roles.answers import LETTERS, letter
+from mindscape.roles.judges import GRADE
+from mindscape.text import sentences
+
+KEY_F1 = 0.5
+JUDGE_TOKENS = 200  # of a verdict, at most
+NO_ANSWER, NO_JUDGE, UNREADABLE = (
+    "no answer",
+    "no judge",
+    "unreadable verdict",
+)  # stages at which an answer counts as wrong
+
+OR = {"en": "{first} (or: {others})", "zh": "{first}（或：{others}）"}
+FOOLED = {
+    "en": {
+        "denied": "It was not {gold} but {other}.",
+        "listed": "It was {gold}, or {other}, or {third}.",
+        "doubted": "I cannot say whether it was {gold}.",
+    },
+    "zh": {
+        "denied": "不是{gold}，而是{other}。",
+        "listed": "是{gold}，或者{other}，或者{third}。",
+        "doubted": "说不准是不是{gold}。",
+    },
+}
+# What a key phrase can do without, one space between two words.
+FUNCTION_WORDS = {
+    "en": "a an the and or but of to in on at by for from with as is are was were be been being it its this that these those "
+    "he she they his her their him them i you we who whom which what there had has have did do does not no",
+    "zh": "的 了 是 在 和 与 及 或 也 都 就 而 他 她 它 们 他们 她们 这 那 个 有 把 被 对 从 到 不",
+}
+MEASURES = "个次封人位年月日天岁只张件块名条本样种"  # behind a number of Chinese things
+
+_ONES = (
+    *(
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+    ),
+    *("fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_WORDS = {word: i for i, word in enumerate(_ONES)} | {word: 10 * i for i, word in enumerate(_TENS, start=2)}
+_SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9}
+_FIGURES = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
+_WORD = re.compile(rf"{_FIGURES}|[a-z]+")
+_HAN = {character: i for i, character in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
+_HAN_SCALES = {"十": 10, "百": 100, "千": 1000, "万": 10**4, "亿": 10**8}
+_ADVERBS = "一(?=[共起切定直样般些致旦向律带并])"  # all told, together, everything: no number
+_HAN_NUMBER = re.compile(rf"(?:{_FIGURES}|(?!{_ADVERBS})[{''.join((*_HAN, *_HAN_SCALES))}])+")
+
+
+@dataclass(frozen=True)
+class Row:
+    """An answer to be scored: `gold` are strings any one of which is right; `predicted` is "" where there is no answer."""
+
+    question: str
+    gold: tuple[str, ...]
+    predicted: str
+    language: str = "en"
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Whether an answer counts as right, the stage that decided it, and what the judge said, if it came to that."""
+
+    correct: bool
+    stage: str
+    reason: str = ""
+
+
+def numbers(text: str, language: str) -> list[Fraction]:
+    """The numbers in a text, in order, in figures and in words.
+
+    English words up to the billions; Chinese numerals with 十, 百, 千, 万, 亿, also behind figures. Not read: ordinals, dozens,
+    fractions, dates as such. "No one" and 统一 hold a one, as far as this can see.
+
+    >>> [str(number) for number in numbers("Seven of the twenty-one letters, 1,200.5 crowns, three hundred and six", "en")]
+    ['7', '21', '2401/2', '306']
+    >>> [str(number) for number in numbers("三百零六封信，12个人，3万两千元，两次", "zh")]
+    ['306', '12', '32000', '2']
+    """
+    check_language(language)
+    return [number for number, _, _ in _numbers(fold(text), language)]
+
+
+def exact(gold: str, predicted: str, language: str) -> bool:
+    """The first rule.
+
+    >>> exact("the miller", "The Miller.", "en")
+    True
+    """
+    return bool(exact_match(predicted, gold, language))
+
+
+def number(gold: str, predicted: str, language: str) -> bool:
+    """The second rule. A gold answer that is more than a number, "three letters", is none; a Chinese measure word may be.
+
+    >>> number("eight", "There were 8 of them.", "en"), number("eight", "8 or 9", "en"), number("八", "一共8件", "zh")
+    (True, False, True)
+    """
+    text = fold(gold)
+    found = _numbers(text, language)
+    if len(found) != 1:
+        return False
+    (wanted, start, end) = found[0]
+    rest = normalise(text[:start] + " " + text[end:], language)
+    if rest and not (language == "zh" and len(rest) == 1 and rest in MEASURES):
+        return False
+    return set(numbers(predicted, language)) == {wanted}
+
+
+def containment(gold: str, predicted: str, language: str) -> bool:
+    """The third rule.
+
+    >>> containment("the miller", "It was the old miller of Fallowby.", "en"), containment("磨坊主", "是那位磨坊主。", "zh")
+    (True, True)
+    >>> containment("the mill", "It was the miller.", "en")
+    False
+    """
+    return _within(normalise(gold, language), normalise(predicted, language), language)
+
+
+def first_sentence(gold: str, predicted: str, language: str) -> bool:
+    """The fourth rule: the prediction opens with what the gold answer says among other things, or the reverse.
+
+    >>> first_sentence("the miller of Fallowby", "The miller. He had the key, and nobody saw him.", "en")
+    True
+    >>> first_sentence("The miller. It is told in his letter.", "It must have been the miller, I think.", "en")
+    True
+    """
+    whole = {"gold": normalise(gold, language), "predicted": normalise(predicted, language)}
+    opening = {"gold": _opening(gold, language), "predicted": _opening(predicted, language)}
+    return _within(opening["predicted"], whole["gold"], language) or _within(
+        opening["gold"], whole["predicted"], language
+    )
+
+
+def key_phrase(gold: str, predicted: str, language: str) -> bool:
+    """The fifth rule.
+
+    >>> key_phrase("he was jealous of the miller's luck", "out of jealousy: the miller had luck", "en")
+    False
+    >>> key_phrase("the ivory birdcage and the brass lamp", "a birdcage of ivory", "en")
+    True
+    """
+    a, b = _key_words(gold, language), _key_words(predicted, language)
+    return bool(a and b) and 2 * (a & b).total() / (a.total() + b.total()) >= KEY_F1
+
+
+RULES: Mapping[str, Callable[[str, str, str], bool]] = {
+    "exact": exact,
+    "number": number,
+    "containment": containment,
+    "first sentence": first_sentence,
+    "key phrase": key_phrase,
+}
+STAGES = (*RULES, "judge", UNREADABLE, NO_JUDGE, NO_ANSWER)
+
+
+def by_rules(row: Row) -> str:
+    """The first rule by which an answer is right, for any of the gold answers; empty if there is none.
+
+    Raises InputError for another language and where there is no gold answer.
+
+    >>> by_rules(Row("Who did it?", ("the miller",), "The miller of Fallowby did it."))
+    'containment'
+    """
+    check_language(row.language)
+    listed = check_texts(row.predicted, list(row.gold))
+    return next(
+        (
+            name
+            for name, rule in RULES.items()
+            if row.predicted.strip() and any(rule(gold, row.predicted, row.language) for gold in listed)
+        ),
+        "",
+    )
+
+
+def cascade(rows: Sequence[Row], judge: LLM | None = None) -> list[Scored]:
+    """Whether each answer is right: the rules in turn, then the judge, in one batch for all that is left.
+
+    Without a judge what is left counts as wrong, at the stage "no judge"; so does a verdict that cannot be read, and no answer
+    at all. The judge sees all gold answers, the first one before the others. Raises InputError as `by_rules`, LLMError if the
+    judge fails; its replies are cached.
+
+    >>> [scored.stage for scored in cascade([Row("Who?", ("Ivo",), said) for said in ("Ivo!", "Tom", "")])]
+    ['exact', 'no judge', 'no answer']
+    """
+    scored: list[Scored | None] = []
+    for row in rows:
+        stage = by_rules(row)
+        scored.append(Scored(True, stage) if stage else None if row.predicted.strip() else Scored(False, NO_ANSWER))
+    left = [i for i, one in enumerate(scored) if one is None]
+    if judge is None:
+        return [one or Scored(False, NO_JUDGE) for one in scored]
+    asked = [[{"role": "user", "content": _judged(rows[i])}] for i in left]
+    replies = judge.chat(asked, schema=GRADE.form, max_new_tokens=JUDGE_TOKENS) if asked else []
+    for i, reply in zip(left, replies, strict=True):
+        if reply.invalid:
+            scored[i] = Scored(False, UNREADABLE, reply.invalid)
+        else:
+            scored[i] = Scored(reply.parsed.correct, "judge", reply.parsed.reason)
+    return [one for one in scored if one is not None]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What one stage decided: so many answers, their share of all, how many of them wrongly, and the share of these.
+
+    `errors` and `error` are None where the truth is not known.
+    """
+
+    name: str
+    count: int
+    share: float
+    errors: int | None
+    error: float | None
+
+
+def stages(scored: Sequence[Scored], truth: Sequence[bool] | None = None) -> list[Stage]:
+    """Each stage that decided something, in the order of `STAGES`; `truth` says of each answer whether it is right.
+
+    >>> said = [Scored(True, "exact"), Scored(True, "containment"), Scored(True, "containment"), Scored(False, "judge")]
+    >>> [(it.name, it.share, it.errors) for it in stages(said, [True, True, False, False])]
+    [('exact', 0.25, 0), ('containment', 0.5, 1), ('judge', 0.25, 0)]
+    """
+    if truth is not None and len(truth) != len(scored):
+        raise InputError(f"{len(scored)} scores, {len(truth)} truths: expected one each")
+    found = []
+    for name in STAGES:
+        here = [i for i, one in enumerate(scored) if one.stage == name]
+        if here:
+            errors = None if truth is None else sum(scored[i].correct != truth[i] for i in here)
+            error = None if errors is None else errors / len(here)
+            found.append(Stage(name, len(here), len(here) / len(scored), errors, error))
+    return found
+
+
+def fooled(gold: str, others: Sequence[str], language: str = "en") -> dict[str, str]:
+    """Wrong answers that hold the gold answer's words: one that denies it, one that lists it, one that does not commit itself.
+
+    `others` are at least two wrong answers. Raises InputError for fewer, and for another language.
+
+    >>> fooled("the miller", ["the cook", "the groom"])["denied"]
+    'It was not the miller but the cook.'
+    """
+    check_language(language)
+    if len(others) < 2:
+        raise InputError(f"{len(others)} other answers: expected two")
+    return {name: form.format(gold=gold, other=others[0], third=others[1]) for name, form in FOOLED[language].items()}
+
+
+def chosen(text: str, options: Sequence[str] = (), language: str = "en") -> str:
+    """The letter that an answer to a choice gives, or NoAnswer.UNPARSABLE.
+
+    An answer without a letter that holds the words of one option, and of no other, gives that option's. What it is is compared
+    with the gold letter by `mindscape.metrics.accuracy`. Raises InputError for more than four options.
+
+    >>> chosen("The answer is (b)."), chosen("It was at the mill.", ["the inn", "the mill"]), str(chosen("I cannot say."))
+    ('B', 'B', 'unparsable')
+    """
+    if len(options) > len(LETTERS):
+        raise InputError(f"{len(options)} options: expected at most {len(LETTERS)}")
+    held = [LETTERS[i] for i, option in enumerate(options) if containment(option, text, language)]
+    equal = [LETTERS[i] for i, option in enumerate(options) if exact(option, text, language)]
+    if len(equal) == 1:
+        return equal[0]
+    try:
+        return letter(text)[0]
+    except ValueError:
+        return held[0] if len(held) == 1 else NoAnswer.UNPARSABLE
+
+
+def cells(labels: Sequence[tuple[str, str]], right: Sequence[bool]) -> dict[tuple[str, str], tuple[int, int]]:
+    """For each (breadth, depth) among the labels how many answers are right, and of how many (the grid of section 2.1).
+
+    >>> cells([("global", "lookup"), ("local", "lookup"), ("global", "lookup")], [True, False, False])
+    {('global', 'lookup'): (1, 2), ('local', 'lookup'): (0, 1)}
+    """
+    if len(labels) != len(right):
+        raise InputError(f"{len(labels)} labels, {len(right)} scores: expected one each")
+    found: dict[tuple[str, str], tuple[int, int]] = {}
+    for label, good in zip(labels, right, strict=True):
+        hits, asked = found.get(tuple(label), (0, 0))
+        found[tuple(label)] = (hits + bool(good), asked + 1)
+    return found
+
+
+def pareto(points: Mapping[str, tuple[float, float]]) -> list[str]:
+    """The methods on the Pareto front, by (compaction, accuracy), the smallest compaction first (Figure 3).
+
+    A method is on it if none has at most its compaction and at least its accuracy, and is better in one of the two.
+
+    >>> pareto({"Direct": (1.0, 0.64), "CoA": (0.01, 0.55), "GAM": (0.08, 0.62), "MindGraph": (0.07, 0.77)})
+    ['CoA', 'MindGraph']
+    """
+
+    def beaten(name: str) -> bool:
+        x, y = points[name]
+        return any(a <= x and b >= y and (a, b) != (x, y) for a, b in points.values())
+
+    return sorted((name for name in points if not beaten(name)), key=lambda name: points[name][0])
+
+
+def _within(part: str, whole: str, language: str) -> bool:
+    return bool(part) and (part in whole if language == "zh" else f" {part} " in f" {whole} ")
+
+
+def _opening(text: str, language: str) -> str:
+    """The first sentence, normalised."""
+    text = text.strip()
+    spans = sentences(text, language)
+    return normalise(text[: spans[0].end], language) if spans else ""
+
+
+def _key_words(text: str, language: str) -> Counter[str]:
+    """The words of a text without function words; all of them, where there are no others."""
+    found = normalise(text, "en").split() if language == "en" else words(text, "zh", "words")
+    dropped = FUNCTION_WORDS[language].split()
+    return Counter([word for word in found if word not in dropped] or found)
+
+
+def _judged(row: Row) -> str:
+    first, *others = row.gold
+    gold = OR[row.language].format(first=first, others="; ".join(others)) if others else first
+    return GRADE.prompt(row.language, question=row.question, gold=gold, predicted=row.predicted)
+
+
+def _numbers(text: str, language: str) -> list[tuple[Fraction, int, int]]:
+    """The numbers of a folded text, each with its place."""
+    if language == "zh":
+        found = []
+        for match in _HAN_NUMBER.finditer(text):
+            if (value := _han(match[0])) is not None:
+                found.append((value, match.start(), match.end()))
+        return found
+    return _english(text)
+
+
+def _english(text: str) -> list[tuple[Fraction, int, int]]:
+    found: list[tuple[Fraction, int, int]] = []
+    held: list[str] = []  # the words of the number at hand, which stands from `start` to `end`
+    start = end = 0
+    tokens = list(_WORD.finditer(text))
+    for i, match in enumerate(tokens):
+        word, after = match[0], tokens[i + 1][0] if i + 1 < len(tokens) else ""
+        joined = bool(held) and not text[end : match.start()].strip(" \t\n-")
+        if joined and word == "and" and held[-1] in _SCALES and after in _WORDS:
+            end = match.end()
+            continue
+        if joined and _goes_on(held[-1], word):
+            held.append(word)
+        else:
+            if held:
+                found.append((_value(held), start, end))
+            begins = word[0].isdigit() or word in _WORDS or (word == "a" and after in _SCALES)
+            held, start = [word] if begins else [], match.start()
+        end = match.end()
+    return [*found, (_value(held), start, end)] if held else found
+
+
+def _goes_on(last: str, word: str) -> bool:
+    """Whether a word belongs to the number that ends with `last`: six behind twenty or a hundred, sixty behind a hundred."""
+    return word in _SCALES or (word in _WORDS and (last in _SCALES or (last in _TENS and 0 < _WORDS[word] < 10)))
+
+
+def _value(held: Sequence[str]) -> Fraction:
+    total = part = Fraction(0)  # thousands and above, and below
+    for word in held:
+        if word == "hundred":
+            part = (part or 1) * 100
+        elif word in _SCALES:
+            total, part = total + (part or 1) * _SCALES[word], Fraction(0)
+        elif word != "a":
+            part += _WORDS[word] if word in _WORDS else Fraction(word.replace(",", ""))
+    return total + part
+
+
+def _han(text: str) -> Fraction | None:
+    """A Chinese numeral: 三百零六, 12, 3万两千, 一九三〇 (figure by figure); None for scales alone, such as 万, but for 十."""
+    if all(character in _HAN for character in text):
+        return Fraction("".join(str(_HAN[character]) for character in text))
+    if text[0] in _HAN_SCALES and text[0] != "十":
+        return None
+    total = section = Fraction(0)  # 亿 and 万, and below
+    digit: Fraction | None = None
+    for token in re.findall(rf"{_FIGURES}|.", text):
+        scale = _HAN_SCALES.get(token)
+        if scale is None:
+            digit = Fraction(_HAN[token]) if token in _HAN else Fraction(token.replace(",", ""))
+        elif scale < 10**4:
+            section, digit = section + (1 if digit is None else digit) * scale, None
+        else:
+            section += digit or 0
+            total = (total + section) * scale if scale == 10**8 else total + section * scale
+            section, digit = Fraction(0), None
+    return total + section + (digit or 0)

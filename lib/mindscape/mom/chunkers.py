@@ -1,0 +1,427 @@
+"""Ways to cut a document into chunks, under one interface and at one mean length (MoM, section 4.1 and appendix A.3).
+
+    Fixed         windows of tokens, wherever they end                                    the paper's "Original"
+    Sentences     whole sentences, as many as fit                                         ours
+    LlamaIndex    the same by LlamaIndex's SentenceSplitter, where it is installed        "Llama_index"
+    Semantic      borders where neighbouring sentences are furthest apart for an encoder  "Semantic Chunking"
+    Lumber        a model says at which paragraph the subject changes                     LumberChunker
+    Listing       a model lists all chunks by their first and last words                  "Qwen2.5-14B", MoC's MetaChunker
+    Remembered    the chunks of a document memory                                         MoM
+
+`chunker.cut(document, size)` gives chunks that tile the document, whatever a model replies, with about
+tokens(document) / size of them: longer chunks hold more evidence each, so ways to cut compare only at one mean length. Rules
+meet it by their own knob. Models cut as they see fit (`size=None`); for a given size `evened` merges or splits, and counts it.
+
+Taught in notebook 40_memory_extraction, used in 42_three_layer_retrieval. Overlaps, headings and tables are not known here.
+"""
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import numpy as np
+from transformers import PreTrainedTokenizerBase
+
+from mindscape import llm
+from mindscape.errors import InputError
+from mindscape.llm import LLM
+from mindscape.llm.schema import read
+from mindscape.mom.extraction import windows
+from mindscape.mom.memory import DocumentMemory, ends_of, tile
+from mindscape.text import Chunk, Document, Span, sentences, split_sentences, split_tokens
+from mindscape.text.documents import Place
+
+if TYPE_CHECKING:  # PyTorch comes with it, and the rules do without
+    from mindscape.encoders import Encoder
+
+SIZE = 200  # tokens of a chunk, on average
+LIST = {"title": "a list of chunks", "type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1}
+LISTED = {
+    "en": (
+        "Cut the document below into chunks. A chunk is a run of sentences that belong together and is complete in its "
+        "sense; it is not too short, and a new one begins where the content turns. The chunks follow each other without a "
+        "gap. Reply with a JSON list and nothing else, a string for each chunk: its first words, [MASK] and its last "
+        'words, letter by letter, as in\n["first words[MASK]last words", "first words[MASK]last words"]\n\n'
+        "Document:\n{document}"
+    ),
+    "zh": (
+        "请把下面的文档切分成块。每块由前后相关的句子组成，意思完整，不可过短；内容转换处另起一块，前后相接，不留空隙。"
+        "只回复一个JSON列表，每块一项：开头几个字、[MASK]和结尾几个字，逐字照抄，例如\n"
+        '["开头[MASK]结尾", "开头[MASK]结尾"]\n\n'
+        "文档：\n{document}"
+    ),
+}
+SHIFT = {
+    "en": (
+        "Here is a stretch of a document, each paragraph after its number. Which paragraph is the first, {first} aside, that "
+        "turns to something else than what came before it? The group that it ends should be neither very long nor very "
+        "short. Reply in the form\nAnswer: ID XXXX\n\nDocument:\n{paragraphs}"
+    ),
+    "zh": (
+        "以下是一份文档中的若干段落，每段前有编号。请找出内容与前文相比明显转换的第一个段落（编号{first}除外），"
+        "使它之前的一组段落长短适中。按此格式回复：\nAnswer: ID XXXX\n\n文档：\n{paragraphs}"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Chunks that tile a document, and what had to be done for it: repairs, replies that were no use, merges and splits."""
+
+    chunks: tuple[Chunk, ...]
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+class Chunker(Protocol):
+    """What a notebook asks of each of them."""
+
+    @property
+    def name(self) -> str: ...
+
+    def cut(self, document: Document, size: int | None = SIZE) -> Cut: ...
+
+
+def length(text: str, tokenizer: PreTrainedTokenizerBase) -> int:
+    """Tokens of a text by itself."""
+    return len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+
+
+def mean_length(document: Document, chunks: Sequence[Place], tokenizer: PreTrainedTokenizerBase) -> float:
+    """The mean number of tokens of the chunks, each encoded by itself."""
+    return float(np.mean([length(document[chunk], tokenizer) for chunk in chunks]))
+
+
+def wanted(document: Document, size: int, tokenizer: PreTrainedTokenizerBase) -> int:
+    """How many chunks have a mean length of `size` tokens: at least one. Raises InputError for a size below 1."""
+    if size < 1:
+        raise InputError(f"size={size}: expected at least one token a chunk")
+    return max(1, round(length(document.text, tokenizer) / size))
+
+
+def at_borders(document: Document, borders: Sequence[int]) -> tuple[Chunk, ...]:
+    """The chunks between borders, which come in any order; one with nothing but blanks on a side of it is passed over.
+
+    Raises InputError for a document without text.
+
+    >>> note = Document("note", "It rained. Ivo left.")
+    >>> [note[chunk] for chunk in at_borders(note, [11, 10])]
+    ['It rained.', ' Ivo left.']
+    """
+    if not document.text.strip():
+        raise InputError(f"document {document.id!r} has no text: expected some to be cut into chunks")
+    kept = [0]
+    for border in sorted(set(borders)):
+        if document.text[kept[-1] : border].strip() and document.text[border:].strip():
+            kept.append(border)
+    ends = [*kept[1:], len(document.text)]
+    return tuple(Chunk(document.id, i, start, end) for i, (start, end) in enumerate(zip(kept, ends, strict=True)))
+
+
+def evened(document: Document, chunks: Sequence[Place], n: int) -> Cut:
+    """About as many chunks as `n`: neighbours that are shortest together are merged, the longest is split at the end of a
+    sentence near its middle. As many as there are sentences, at most.
+
+    >>> note = Document("note", "It rained. Ivo left. Ann and all the others stayed behind.")
+    >>> made = evened(note, [Span(0, 11), Span(11, 21), Span(21, 58)], 2)
+    >>> [note[chunk] for chunk in made.chunks], dict(made.counts)
+    (['It rained. Ivo left. ', 'Ann and all the others stayed behind.'], {'merged': 1})
+    """
+    borders, counts = [0, *(chunk.end for chunk in chunks)], Counter()
+    while len(borders) - 1 > n:
+        joint = [borders[i + 1] - borders[i - 1] for i in range(1, len(borders) - 1)]
+        del borders[1 + int(np.argmin(joint))]
+        counts["merged"] += 1
+    inner = [chunk.start for chunk in at_borders(document, _sentence_ends(document))[1:]]
+    while len(borders) - 1 < n:
+        cuts = []
+        for start, end in pairwise(borders):
+            places = inner[bisect_left(inner, start + 1) : bisect_left(inner, end)]
+            if places:
+                cuts.append((end - start, min(places, key=lambda at: abs(2 * at - start - end))))
+        if not cuts:
+            break
+        borders = sorted([*borders, max(cuts)[1]])
+        counts["split"] += 1
+    return Cut(at_borders(document, borders[1:-1]), counts)
+
+
+def _sentence_ends(document: Document) -> list[int]:
+    return [span.end for span in sentences(document.text, document.language)]
+
+
+# Rules -------------------------------------------------------------------------------------------------------------
+
+
+def _fitted(document: Document, limits: Callable[[int], Sequence[int]], size: int, n: int) -> Cut:
+    """The cut whose number of chunks is nearest to `n`; `limits` gives the borders for chunks of at most so many tokens."""
+    low, high, best = max(1, size // 2), 4 * size, None
+    while low <= high:
+        limit = (low + high) // 2
+        chunks = at_borders(document, limits(limit))
+        if best is None or abs(len(chunks) - n) < abs(len(best) - n):
+            best = chunks
+        if len(chunks) == n:
+            break
+        low, high = (limit + 1, high) if len(chunks) > n else (low, limit - 1)
+    return Cut(best)
+
+
+def _sized(size: int | None, name: str) -> int:
+    if size is None:
+        raise InputError(f"size=None: {name} has no length of its own; expected tokens a chunk")
+    return size
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """Windows of as many tokens each, wherever they end."""
+
+    tokenizer: PreTrainedTokenizerBase
+    name: str = "fixed"
+
+    def cut(self, document: Document, size: int | None = SIZE) -> Cut:
+        """Raises InputError for a size below 1, none, and a document without text."""
+        size = _sized(size, self.name)
+        n = wanted(document, size, self.tokenizer)
+
+        def borders(limit: int) -> list[int]:
+            return [chunk.end for chunk in split_tokens(document, self.tokenizer, limit, 0)]
+
+        return _fitted(document, borders, size, n)
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Whole sentences, as many as fit into a limit. Errors as in `Fixed`."""
+
+    tokenizer: PreTrainedTokenizerBase
+    name: str = "sentences"
+
+    def cut(self, document: Document, size: int | None = SIZE) -> Cut:
+        size = _sized(size, self.name)
+        n = wanted(document, size, self.tokenizer)
+
+        def borders(limit: int) -> list[int]:
+            return [chunk.end for chunk in split_sentences(document, self.tokenizer, limit)]
+
+        return _fitted(document, borders, size, n)
+
+
+@dataclass(frozen=True)
+class LlamaIndex:
+    """LlamaIndex's SentenceSplitter without overlap, its tokens counted by our tokenizer. Errors as in `Fixed`.
+
+    llama-index-core is no requirement of the kit; where it is missing, an InputError says so.
+    """
+
+    tokenizer: PreTrainedTokenizerBase
+    name: str = "llama_index"
+
+    def cut(self, document: Document, size: int | None = SIZE) -> Cut:
+        try:
+            splitter = import_module("llama_index.core.node_parser").SentenceSplitter
+        except ImportError as error:
+            raise InputError(
+                "LlamaIndex's splitter needs llama-index-core: pip install llama-index-core, or take Sentences, "
+                "which does nearly the same"
+            ) from error
+        size = _sized(size, self.name)
+        n = wanted(document, size, self.tokenizer)
+
+        def tokens(text: str) -> list[int]:
+            return self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+
+        def borders(limit: int) -> list[int]:
+            pieces = splitter(chunk_size=limit, chunk_overlap=0, tokenizer=tokens).split_text(document.text)
+            return _starts(document.text, pieces)
+
+        return _fitted(document, borders, size, n)
+
+
+def _starts(text: str, pieces: Sequence[str]) -> list[int]:
+    """Where pieces of a text begin that follow each other; blanks at their ends may be lost."""
+    found, behind = [], 0
+    for piece in pieces:
+        at = text.find(piece.strip(), behind)
+        if at >= 0:
+            found.append(at)
+            behind = at + len(piece.strip())
+    return found
+
+
+@dataclass(frozen=True)
+class Semantic:
+    """Borders where neighbouring sentences are furthest apart; as many borders as the size asks for, and so the threshold.
+
+    A sentence is read with `buffer` sentences on both sides, as LlamaIndex's semantic splitter does. Errors as in `Fixed`.
+    """
+
+    encoder: "Encoder"
+    tokenizer: PreTrainedTokenizerBase
+    buffer: int = 1
+    name: str = "semantic"
+
+    def cut(self, document: Document, size: int | None = SIZE) -> Cut:
+        n = wanted(document, _sized(size, self.name), self.tokenizer)
+        parts = at_borders(document, _sentence_ends(document))
+        apart = self.distances([document[part] for part in parts])
+        furthest = np.argsort(-apart, kind="stable")[: n - 1]
+        return Cut(at_borders(document, [parts[i].end for i in furthest]))
+
+    def distances(self, texts: Sequence[str]) -> np.ndarray:
+        """1 - cos between the vectors of each sentence and the next, shape (sentences - 1,)."""
+        shown = ["".join(texts[max(0, i - self.buffer) : i + self.buffer + 1]).strip() for i in range(len(texts))]
+        vectors = self.encoder.encode(shown)
+        return 1 - (vectors[:-1] * vectors[1:]).sum(1)
+
+
+# Models ------------------------------------------------------------------------------------------------------------
+
+
+def _finished(document: Document, cut: Cut, size: int | None, tokenizer: PreTrainedTokenizerBase) -> Cut:
+    """As the model cut it, or evened to a size."""
+    if size is None:
+        return cut
+    even = evened(document, cut.chunks, wanted(document, size, tokenizer))
+    return Cut(even.chunks, cut.counts + even.counts)
+
+
+def paragraphs(document: Document) -> list[Span]:
+    """Paragraphs that tile a document: between blank lines; else, where there is only one, lines; else sentences.
+
+    >>> note = Document("note", "It rained.\\n\\nIvo left.\\nAnn stayed.")
+    >>> [note[span] for span in paragraphs(note)]
+    ['It rained.\\n\\n', 'Ivo left.\\nAnn stayed.']
+    """
+    for pattern in (r"\n\s*\n", r"\n"):
+        chunks = at_borders(document, [found.end() for found in re.finditer(pattern, document.text)])
+        if len(chunks) > 1:
+            break
+    else:
+        chunks = at_borders(document, _sentence_ends(document))
+    return [Span(chunk.start, chunk.end) for chunk in chunks]
+
+
+@dataclass(frozen=True)
+class Lumber:
+    """LumberChunker (Duarte et al., 2024): paragraphs with numbers, and where does the content turn?
+
+    Paragraphs are shown until they have `theta` tokens, by default twice the size, or 400. The one that the model names begins
+    the next group. What is left at the end and fits into one group is a chunk. `by="reply"` reads the model's words; an answer
+    that names no paragraph shown is counted and the whole group becomes a chunk. `by="score"` takes the likeliest of the
+    answers there are: for models too small to keep to a form.
+    """
+
+    model: LLM
+    tokenizer: PreTrainedTokenizerBase
+    theta: int | None = None
+    by: Literal["reply", "score"] = "reply"
+    name: str = "lumber"
+
+    def __post_init__(self):
+        if self.by not in ("reply", "score"):
+            raise InputError(f"by={self.by!r}: expected reply or score")
+
+    def cut(self, document: Document, size: int | None = SIZE) -> Cut:
+        theta = self.theta or 2 * (size or SIZE)
+        units = paragraphs(document)
+        tokens = [length(document[unit], self.tokenizer) for unit in units]
+        starts, counts = [0], Counter()
+        while sum(tokens[starts[-1] :]) > theta:
+            first = starts[-1]
+            last = first + 1  # the first paragraph that is not shown
+            while last < len(units) and (last < first + 2 or sum(tokens[first : last + 1]) <= theta):
+                last += 1
+            if last - first < 2:
+                break
+            turn = self._turn(document, units, first, last)
+            if turn is None:
+                counts["no answer"] += 1
+            if (turn or last) >= len(units):
+                break
+            starts.append(turn or last)
+        cut = Cut(at_borders(document, [units[i].start for i in starts]), counts)
+        return _finished(document, cut, size, self.tokenizer)
+
+    def _turn(self, document: Document, units: Sequence[Span], first: int, last: int) -> int | None:
+        """The number of the paragraph where the content turns, after `first` and before `last`; None without an answer."""
+        shown = "\n".join(f"ID {i:04d}: {' '.join(document[units[i]].split())}" for i in range(first, last))
+        prompt = SHIFT["zh" if document.language == "zh" else "en"].format(first=f"{first:04d}", paragraphs=shown)
+        talk = [{"role": "user", "content": prompt}]
+        choices = range(first + 1, last)
+        if self.by == "score":
+            scores = self.model.score(talk, [f"Answer: ID {i:04d}" for i in choices])
+            return max(zip(scores, choices, strict=True), key=lambda pair: (pair[0].logprob, -pair[1]))[1]
+        said = re.search(r"ID\s*(\d+)", self.model.chat(talk, max_new_tokens=24).text)
+        return int(said[1]) if said and int(said[1]) in choices else None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A model lists the chunks of a window by their first and last words; the windows are cut at the ends of sentences.
+
+    `prompts` has {document} in it. `held`: decoding is held to a JSON list, where the backend can do that. A window whose
+    reply is no list is one chunk, counted as "not read"; what else is wrong is mended by the rules of `memory.tile`.
+    """
+
+    model: LLM
+    tokenizer: PreTrainedTokenizerBase
+    prompts: Mapping[str, str] = field(default_factory=lambda: LISTED)
+    window: int | None = None
+    max_new_tokens: int = 512
+    held: bool = True
+    name: str = "llm"
+
+    def cut(self, document: Document, size: int | None = SIZE) -> Cut:
+        """Raises InputError for a language without a prompt and a document without text."""
+        if document.language not in self.prompts:
+            raise InputError(f"no prompt in {document.language!r}: expected one of {', '.join(self.prompts)}")
+        parts = windows(document, self.tokenizer, self.window)
+        prompt = self.prompts[document.language]
+        talks = [[{"role": "user", "content": prompt.replace("{document}", document[part].strip())}] for part in parts]
+        replies = self.model.chat(talks, schema=LIST if self.held else None, max_new_tokens=self.max_new_tokens)
+        borders, counts = [], Counter()
+        for part, reply in zip(parts, replies, strict=True):
+            try:
+                said, repairs = read(reply.text, LIST)
+            except ValueError:
+                said, repairs = [], ["not read"]
+            made = tile(Document("window", document[part], document.language), [ends_of(chunk) for chunk in said])
+            borders += [part.start + chunk.start for chunk in made.chunks]
+            counts.update(repairs)
+            counts.update(made.repairs)
+        return _finished(document, Cut(at_borders(document, borders), counts), size, self.tokenizer)
+
+
+def meta_chunker(
+    source: str, *, prompts: Mapping[str, str] | None = None, window: int | None = None, **options
+) -> Listing:
+    """MoC's MetaChunker (Zhao et al., 2025), a small model tuned to list chunks: "hf:NAME_OR_FOLDER", or another model.
+
+    It does best with the words that it was tuned with, which its owners publish beside the weights: hand them over as
+    `prompts`, {"zh": "... {document} ..."}. `options` go to `llm.load`. Of MoC's four experts and their router, this is one
+    expert. Raises as `llm.load` does, and InputError for a model that is not on this machine, whose tokens cannot be counted.
+    """
+    model = llm.load(source, **options)
+    tokenizer = getattr(model.backend, "tokenizer", None)
+    if tokenizer is None:
+        raise InputError(f"{source!r} is not on this machine: take Listing with a tokenizer of your own")
+    return Listing(model, tokenizer, prompts or LISTED, window, held=False, name="moc")
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """The chunks of a document memory; `read` makes one of a document, as `extraction.extract` does."""
+
+    read: Callable[[Document], DocumentMemory]
+    tokenizer: PreTrainedTokenizerBase
+    name: str = "mom"
+
+    def cut(self, document: Document, size: int | None = SIZE) -> Cut:
+        chunks = at_borders(document, self.read(document).borders)
+        return _finished(document, Cut(chunks), size, self.tokenizer)

@@ -1,0 +1,356 @@
+r"""Several readings of a document and the best of them: MoM's N paths, its two scores, and their fusion (section 3.1.2).
+
+`paths` samples memories, `clarity` and `completeness` weigh them by the probabilities of a language model, `choose` ranks
+them by both and fuses the ranks, `extract` does all of it on a text of any length. The paper's formulas leave two things
+open, and both are arguments here:
+
+- P(b | a_i, a_{i+1}), the probability of a border between two chunks, is called one, yet its means in Table 2 are negative
+  in two places. `READINGS` lists what it can be; in all of them more says that the border is clearer.
+- 1 / log|c_i| is infinite for a core content of one token, and above 1 for two. `SHORT` lists what to do about it.
+
+Everything that a model is asked goes through `LanguageModel`, which keeps each answer as soon as it has it: the same call
+goes on where a killed one was. Taught in notebook 40_memory_extraction. This module trains nothing.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+from transformers import PreTrainedTokenizerBase
+
+from mindscape.errors import InputError
+from mindscape.llm import LLM, Reply
+from mindscape.mom.memory import DocumentMemory, Resolved, join, resolve, whole
+from mindscape.roles import Role
+from mindscape.roles.memory import MEMORY
+from mindscape.text import Document, Span, split_sentences
+from mindscape.text.documents import Place
+
+TEMPERATURE, TOP_P = 0.7, 0.8  # section 4.1
+K = 60  # of reciprocal rank fusion
+WINDOWS = {"en": 600, "zh": 1000}  # tokens of a document that are read at once: as long as the role's examples
+LONGEST = {"en": 532, "zh": 800}  # tokens of a reply: what gold takes at most, and a third more
+READINGS = {
+    "yes": "P(yes) / (P(yes) + P(no)) as the answer to whether a new part begins: in (0, 1)",
+    "log_odds": "log P(yes) - log P(no): any number, 0 where the model does not know",
+    "margin": "P(yes) - P(no): in (-1, 1), and 0 also where the model would say neither",
+    "nats": "log PPL(a'|a) - log PPL(a'): 0 where a does not help to predict what follows, negative where it does",
+    "perplexity": "PPL(a'|a) - PPL(a'): as `nats`, but ruled by what is hard to predict in the first place",
+}
+SHORT = {
+    "raw": "log n, as printed: infinite reward for one token",
+    "shifted": "log(n + 1)",
+    "floored": "log(max(n, 3)): up to three tokens count as three",
+}
+ASKED = {
+    "en": (
+        "Two passages follow each other in a text.\n\nFirst passage:\n{a}\n\nSecond passage:\n{b}\n\n"
+        "Is the second one the beginning of a new part, with a subject, time or place of its own? Answer Yes or No."
+    ),
+    "zh": (
+        "以下两段文字在文中前后相接。\n\n前一段：\n{a}\n\n后一段：\n{b}\n\n"
+        "后一段是否另起一个部分，主题、时间或地点与前一段不同？回答是或否。"
+    ),
+}
+ANSWERS = {"en": ("Yes", "No"), "zh": ("是", "否")}
+
+
+@dataclass(frozen=True)
+class Path:
+    """One sampled reply: what it means, or why it means nothing."""
+
+    seed: int
+    reply: str
+    read: Resolved | None
+    invalid: str = ""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Scores of the candidates, each of shape (candidates,), and the index of the one with the highest fused score."""
+
+    clarity: np.ndarray
+    completeness: np.ndarray
+    fused: np.ndarray
+    best: int
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """The memory of a document, and how it came about.
+
+    `paths[i]` are the readings of the window `parts[i]`; `choices[i]` weighs those of them that could be read, and is None
+    for fewer than two. `repairs` counts what was mended in the memories that were chosen, and the windows "not read".
+    """
+
+    memory: DocumentMemory
+    parts: tuple[Span, ...]
+    paths: tuple[tuple[Path, ...], ...]
+    choices: tuple[Choice | None, ...]
+    repairs: Counter[str] = field(default_factory=Counter)
+
+
+# Paths -------------------------------------------------------------------------------------------------------------
+
+
+def windows(document: Document, tokenizer: PreTrainedTokenizerBase, size: int | None = None) -> list[Span]:
+    """Whole sentences in parts of at most `size` tokens (`WINDOWS` by default) that tile the document; none is blank.
+
+    Raises InputError for a document without text.
+    """
+    if not document.text.strip():
+        raise InputError(f"document {document.id!r} has no text: expected some to be read")
+    chunks = split_sentences(document, tokenizer, size or WINDOWS.get(document.language, WINDOWS["en"]))
+    starts = [chunk.start for chunk in chunks if document[chunk].strip()]
+    return [Span(*ends) for ends in zip([0, *starts[1:]], [*starts[1:], len(document.text)], strict=True)]
+
+
+def paths(
+    model: LLM,
+    documents: Sequence[Document],
+    n: int = 4,
+    *,
+    temperature: float = TEMPERATURE,
+    top_p: float = TOP_P,
+    max_new_tokens: int | None = None,
+    seed: int = 0,
+    held: bool = True,
+    role: Role = MEMORY,
+) -> list[list[Path]]:
+    """N readings of each document, sampled with the seeds `seed`, `seed` + 1, ...: the first of more are those of fewer.
+
+    `held`: decoding is held to the form of the reply, where the model's backend can do that. `role`: another prompt and form
+    than Table 4's, such as `memreader.BARE`. A document is read in one piece: `windows` cuts a long one. Raises
+    InputError for n < 1 and for a language without a prompt, LLMError if the model fails.
+    """
+    if n < 1:
+        raise InputError(f"n={n}: expected at least one path")
+    found: list[list[Path]] = [[] for _ in documents]
+    for language in dict.fromkeys(document.language for document in documents):
+        mine = [i for i, document in enumerate(documents) if document.language == language]
+        prompts = [role.prompt(language, document=documents[i].text.strip()) for i in mine]
+        asked = [[{"role": "user", "content": prompt}] for prompt in prompts]
+        how = {"temperature": temperature, "top_p": top_p, "max_new_tokens": max_new_tokens or LONGEST[language]}
+        for drawn in range(seed, seed + n):
+            replies = model.chat(asked, schema=role.form if held else None, seed=drawn, **how)
+            for i, reply in zip(mine, replies, strict=True):
+                found[i].append(_read(documents[i], reply, drawn, role))
+    return found
+
+
+def _read(document: Document, reply: Reply, seed: int, role: Role) -> Path:
+    try:
+        if reply.finish == "length":
+            raise ValueError(f"cut off after {reply.completion_tokens} tokens")
+        said, mended = role.parse(reply.text)
+    except ValueError as error:
+        return Path(seed, reply.text, None, str(error))
+    read = resolve(document, said)
+    read.repairs.update(mended)
+    return Path(seed, reply.text, read)
+
+
+def extract(
+    model: LLM,
+    document: Document,
+    tokenizer: PreTrainedTokenizerBase,
+    n: int = 4,
+    *,
+    judge: LLM | None = None,
+    size: int | None = None,
+    reading: str = "yes",
+    short: str = "raw",
+    reach: int | None = None,
+    **sampling,
+) -> Extraction:
+    """A document's memory: each window read N times, the best reading of each kept, all joined.
+
+    `judge` weighs the readings (the model itself by default) by `reading`, `short` and `reach`, as in `clarity` and
+    `completeness`; `sampling` goes to `paths`. A window of which no reply can be read becomes one chunk. Raises as `windows`
+    and `paths` do.
+    """
+    parts = windows(document, tokenizer, size)
+    texts = [Document(f"{document.id}:{part.start}", document[part], document.language) for part in parts]
+    sampled = paths(model, texts, n, **sampling)
+    memories, choices, repairs = [], [], Counter()
+    for text, some in zip(texts, sampled, strict=True):
+        read = [path.read for path in some if path.read]
+        choice = None
+        if len(read) > 1:
+            candidates = [one.memory for one in read]
+            clear = clarity(judge or model, text, [one.chunks for one in candidates], reading, reach)
+            choice = choose(clear, completeness(judge or model, text, candidates, short, reach))
+        kept = read[choice.best if choice else 0] if read else Resolved(whole(text), Counter(["not read"]))
+        repairs.update(kept.repairs)
+        memories.append(kept.memory)
+        choices.append(choice)
+    return Extraction(
+        join(document, parts, memories), tuple(parts), tuple(map(tuple, sampled)), tuple(choices), repairs
+    )
+
+
+# Clarity -----------------------------------------------------------------------------------------------------------
+
+
+def around(document: Document, before: Place, after: Place, reach: int | None = None) -> tuple[str, str]:
+    """The texts on both sides of a border; of each at most the `reach` characters that are next to it.
+
+    >>> note = Document("note", "It rained all day. Then Ivo went home.")
+    >>> around(note, Span(0, 19), Span(19, 38), reach=8)
+    ('all day.', 'Then Ivo')
+    """
+    a, b = document[before].strip(), document[after].strip()
+    return (a, b) if reach is None else (a[-reach:].strip(), b[:reach].strip())
+
+
+def readings(
+    model: LLM, pairs: Sequence[tuple[str, str]], language: str = "en", names: Sequence[str] = tuple(READINGS)
+) -> dict[str, np.ndarray]:
+    """Values of P(b | a_i, a_{i+1}) for pairs of passages, shape (pairs,) for each of the `READINGS` in `names`.
+
+    Yes and no are weighed as replies to a question (`ASKED`), perplexities as continuations: of the first passage and a blank
+    line, and of a blank line alone. A server weighs raw text and no replies: ask it for `nats` and `perplexity` only. Raises
+    InputError for a blank passage, another language and another reading.
+
+    >>> readings(model, [("It rained.", "Ivo went home.")], names=["yes"])                       # doctest: +SKIP
+    {'yes': array([0.62])}
+    """
+    if unknown := [name for name in names if name not in READINGS]:
+        raise InputError(f"reading={unknown[0]!r}: expected some of {', '.join(READINGS)}")
+    if language not in ASKED:
+        raise InputError(f"language={language!r}: expected one of {', '.join(ASKED)}")
+    if any(not text.strip() for pair in pairs for text in pair):
+        raise InputError("a passage beside a border is blank: expected some text")
+    found = {}
+    if {"yes", "log_odds", "margin"} & set(names) and pairs:
+        talks = [[{"role": "user", "content": ASKED[language].format(a=a, b=b)}] for a, b in pairs]
+        scores = model.score(talks, [list(ANSWERS[language])] * len(pairs))
+        yes, no = np.array([[score.logprob for score in some] for some in scores]).T
+        found |= {"yes": 1 / (1 + np.exp(np.clip(no - yes, -700, 700))), "log_odds": yes - no}
+        found["margin"] = np.exp(yes) - np.exp(no)
+    if {"nats", "perplexity"} & set(names) and pairs:
+        prompts = [f"{a}\n\n" for a, _ in pairs] + ["\n\n"] * len(pairs)
+        scores = model.score(prompts, [[b] for _, b in pairs] * 2)
+        perplexities = np.array([score.perplexity for (score,) in scores]).reshape(2, -1)
+        given, alone = perplexities
+        found |= {"nats": np.log(given) - np.log(alone), "perplexity": given - alone}
+    return {name: found.get(name, np.zeros(0)) for name in names}
+
+
+def clarity(
+    model: LLM,
+    document: Document,
+    chunkings: Sequence[Sequence[Place]],
+    reading: str = "yes",
+    reach: int | None = None,
+) -> np.ndarray:
+    """S_clarity of several ways to cut a document, shape (chunkings,): the mean of P(b | a_i, a_{i+1}) over its borders.
+
+    NaN for a single chunk, which has none. All borders go to the model in one call. `reach` as in `around`: the paper shows the
+    model whole chunks. Raises as `readings` does.
+    """
+    pairs = [[around(document, a, b, reach) for a, b in zip(chunks, chunks[1:], strict=False)] for chunks in chunkings]
+    if not pairs:
+        return np.zeros(0)
+    values = readings(model, [pair for some in pairs for pair in some], document.language, [reading])[reading]
+    cuts = np.cumsum([len(some) for some in pairs])[:-1]
+    return np.array([some.mean() if len(some) else np.nan for some in np.split(values, cuts)])
+
+
+# Completeness ------------------------------------------------------------------------------------------------------
+
+
+def penalty(tokens: ArrayLike, short: str = "raw") -> np.ndarray:
+    """The length penalty of core contents of so many tokens: log|c|, or another of `SHORT`.
+
+    >>> penalty([1, 2, 40]).round(2).tolist(), penalty([1, 2, 40], "shifted").round(2).tolist()
+    ([0.0, 0.69, 3.69], [0.69, 1.1, 3.71])
+    """
+    if short not in SHORT:
+        raise InputError(f"short={short!r}: expected one of {', '.join(SHORT)}")
+    tokens = np.asarray(tokens, dtype=float)
+    if (tokens < 1).any():
+        raise InputError(f"tokens={tokens.min():g}: expected at least 1 in a core content")
+    return np.log({"raw": tokens, "shifted": tokens + 1, "floored": np.maximum(tokens, 3)}[short])
+
+
+def conditionals(
+    model: LLM, document: Document, memories: Sequence[DocumentMemory], reach: int | None = None
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """For each memory PPL(a_i | c_i) and |c_i| of its n chunks, two arrays of shape (n,).
+
+    A chunk is weighed as the continuation of its core content and a blank line; with `reach`, its first so many characters.
+    """
+    cores = [f"{core}\n\n" for memory in memories for core in memory.core]
+    chunks = [[document[chunk].strip()[:reach]] for memory in memories for chunk in memory.chunks]
+    scores = model.score(cores, chunks) if cores else []
+    marks = model.count_tokens("")  # some tokenizers put one before every text
+    lengths = {core: max(1, model.count_tokens(core) - marks) for memory in memories for core in memory.core}
+    perplexities = iter([score.perplexity for (score,) in scores])
+    return [
+        (np.array([next(perplexities) for _ in memory.core]), np.array([lengths[core] for core in memory.core]))
+        for memory in memories
+    ]
+
+
+def completeness(
+    model: LLM,
+    document: Document,
+    memories: Sequence[DocumentMemory],
+    short: str = "raw",
+    reach: int | None = None,
+) -> np.ndarray:
+    """S_comp of several memories of a document, shape (memories,): the mean of 1 / (PPL(a_i | c_i) · log|c_i|).
+
+    Infinite with `short="raw"` where a core content is one token. Raises InputError for another `short`.
+    """
+    penalty(1, short)
+    with np.errstate(divide="ignore"):
+        return np.array(
+            [
+                np.mean(1 / (perplexity * penalty(tokens, short)))
+                for perplexity, tokens in conditionals(model, document, memories, reach)
+            ]
+        )
+
+
+# The choice --------------------------------------------------------------------------------------------------------
+
+
+def ranks(scores: ArrayLike) -> np.ndarray:
+    """Ranks from 1, the highest score first; equal ones share the better rank, NaN comes behind all others.
+
+    >>> ranks([0.2, 0.9, np.nan, 0.9]).tolist()
+    [3, 1, 4, 1]
+    """
+    scores = np.asarray(scores, dtype=float)
+    scores = np.where(np.isnan(scores), -np.inf, scores)
+    return 1 + (scores[None, :] > scores[:, None]).sum(1)
+
+
+def rrf(ranks: ArrayLike, k: float = K) -> np.ndarray:
+    """Reciprocal rank fusion: the sum of 1 / (k + rank) over lists, for ranks (lists, ...) from 1; infinite where unranked.
+
+    >>> rrf([[1, 2, 3], [3, 1, np.inf]], k=1).round(3).tolist()
+    [0.75, 0.833, 0.25]
+    """
+    if not k >= 0:
+        raise InputError(f"k={k!r}: expected 0 or more")
+    return (1 / (k + np.asarray(ranks, dtype=float))).sum(0)
+
+
+def choose(clarity: ArrayLike, completeness: ArrayLike, k: float = K) -> Choice:
+    """The candidate with the highest S_RRF; of equals the one that was sampled first.
+
+    Raises InputError for no candidates, and for scores of different numbers.
+
+    >>> choose([0.9, 0.8, 0.1], [0.01, 0.30, 0.02]).best
+    1
+    """
+    clear, complete = np.asarray(clarity, dtype=float), np.asarray(completeness, dtype=float)
+    if clear.ndim != 1 or clear.shape != complete.shape or not len(clear):
+        raise InputError(f"scores of shapes {clear.shape} and {complete.shape}: expected one number of candidates each")
+    fused = rrf([ranks(clear), ranks(complete)], k)
+    return Choice(clear, complete, fused, int(fused.argmax()))

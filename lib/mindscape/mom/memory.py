@@ -1,0 +1,427 @@
+r"""The memory of a document: an outline, core contents and chunks that tile the text (MoM, section 3.1.1).
+
+A model gives a chunk by its first and its last words, "head [MASK] tail" (Table 4), and may be wrong about either. `tile`
+makes spans out of whatever was said, and they always tile the document. One rule decides, *a chunk begins where its first
+words stand and lasts until the next one begins*; `RULES` names what else happens, and each time is counted. `resolve` does
+the same for a whole reply, `said` is the way back, `join` puts the memories of a text's parts together.
+
+Taught in notebooks 40_memory_extraction and 41_memreader. This module asks no model and scores nothing.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from mindscape import paths
+from mindscape.corpora import own
+from mindscape.corpora.questions import Question
+from mindscape.errors import InputError
+from mindscape.roles import memory as role
+from mindscape.text import Document, Span, locate, sentences
+from mindscape.text.documents import Place
+
+RULES = {
+    "head not found": "the chunk begins where the last words of the one before end; the first one at the beginning",
+    "tail not found": "only a head is needed: the chunk lasts until the next one begins",
+    "ends reversed": "last words that stand only before the first ones are passed over",
+    "out of order": "chunks are put in the order of the text",
+    "same place": "chunks that begin at one place become one, with the topics and cores of all",
+    "unplaced": "a chunk of which nobody can tell where it begins joins the one said before it, or else the one after",
+    "gap": "what stands between two chunks goes to the first of them",
+    "overlap": "what two chunks have in common goes to the second of them",
+    "begins late": "what stands before the first chunk goes to it",
+    "ends early": "what stands behind the last chunk goes to it",
+    "topic missing": "a chunk without a topic gets the first sentence of its core, or else of its text",
+    "topic left over": "topics beyond the last chunk are dropped",
+    "core missing": "a chunk without a core content gets its topic",
+}
+
+
+@dataclass(frozen=True)
+class DocumentMemory:
+    """M_doc = {O, C, A}: n topics, n core contents and n spans, which follow each other from 0 on without a gap.
+
+    Raises InputError where the three are not of one length, are none, hold a blank text, or spans do not follow each other.
+
+    >>> memory = DocumentMemory(["rain", "home"], ["It rained.", "Ivo went home."], [Span(0, 11), Span(11, 25)])
+    >>> len(memory), memory.borders
+    (2, (11,))
+    """
+
+    outline: tuple[str, ...]
+    core: tuple[str, ...]
+    chunks: tuple[Span, ...]
+
+    def __post_init__(self):
+        for name in ("outline", "core", "chunks"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        sizes = [len(self.outline), len(self.core), len(self.chunks)]
+        if len(set(sizes)) > 1 or not self.chunks:
+            raise InputError(f"{sizes} topics, core contents and chunks: expected one number of each, at least 1")
+        blank = [name for name in ("outline", "core") if not all(text.strip() for text in getattr(self, name))]
+        if blank:
+            raise InputError(f"{blank[0]} holds a blank text: expected one for each chunk")
+        if not _follow(self.chunks):
+            raise InputError(f"chunks {self.chunks}: expected the first from 0 and each from where the one before ends")
+
+    def __len__(self) -> int:
+        return len(self.chunks)
+
+    @property
+    def borders(self) -> tuple[int, ...]:
+        """Where the second chunk begins, the third and so on."""
+        return tuple(chunk.start for chunk in self.chunks[1:])
+
+    def stored(self) -> dict[str, Any]:
+        """As JSON has it, and as `data/texts/memories.jsonl` does."""
+        chunks = [{"start": chunk.start, "end": chunk.end} for chunk in self.chunks]
+        return {"outline": list(self.outline), "core": list(self.core), "chunks": chunks}
+
+    @classmethod
+    def restored(cls, stored: Mapping[str, Any]) -> "DocumentMemory":
+        """The memory that `stored` describes; other keys are passed over. Raises InputError for what is none."""
+        try:
+            chunks = [Span(int(chunk["start"]), int(chunk["end"])) for chunk in stored["chunks"]]
+            return cls(tuple(map(str, stored["outline"])), tuple(map(str, stored["core"])), tuple(chunks))
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"not a document memory: {error!r}; expected outline, core and chunks") from error
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """Spans that tile a document, for each the indices of what was said of it, and how often each of `RULES` was needed."""
+
+    chunks: tuple[Span, ...]
+    groups: tuple[tuple[int, ...], ...]
+    repairs: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A memory, and how often each of `RULES` was needed to make it of a reply."""
+
+    memory: DocumentMemory
+    repairs: Counter[str] = field(default_factory=Counter)
+
+
+def tiles(document: Document, chunks: Sequence[Place]) -> bool:
+    """Whether the chunks follow each other from the beginning of the document to its end, none of them empty.
+
+    >>> tiles(Document("note", "It rained."), [Span(0, 3), Span(3, 10)])
+    True
+    """
+    return bool(chunks) and _follow(chunks) and chunks[-1].end == len(document.text)
+
+
+def ends_of(chunk: str) -> tuple[str, str]:
+    """First and last words of a chunk as it was said; the last ones are "" where [MASK] is not there.
+
+    >>> ends_of("It rained [MASK] went home."), ends_of("It rained")
+    (('It rained', 'went home.'), ('It rained', ''))
+    """
+    head, _, tail = chunk.partition(role.MASK)
+    return head.strip(), tail.strip()
+
+
+def tile(document: Document, ends: Sequence[tuple[str, str]]) -> Tiling:
+    """Spans that tile the document, from the first and last words of chunks as a model said them. They never fail to tile.
+
+    A head is looked for behind the head of the chunk before, and where it is not there in the whole text; a tail behind its
+    head, as near as can be to the next one; both as `text.locate` does. Without ends the document is one chunk. Raises
+    InputError for a document without text.
+
+    >>> note = Document("note", "It rained all day. The mill stood still. Then Ivo went home.")
+    >>> found = tile(note, [("It rained", "all day."), ("Then Ivo", "went home.")])
+    >>> [note[chunk] for chunk in found.chunks], dict(found.repairs)
+    (['It rained all day. The mill stood still. ', 'Then Ivo went home.'], {'gap': 1})
+    """
+    text, repairs = document.text, Counter()
+    if not text.strip():
+        raise InputError(f"document {document.id!r} has no text: expected some to be cut into chunks")
+    ends = [(_known(head), _known(tail)) for head, tail in ends]
+    heads = _heads(text, [head for head, _ in ends])
+    starts, stops = _places(text, ends, heads, repairs)
+    groups = _groups(starts, repairs)
+    for group, after in zip(groups, [*groups[1:], None], strict=True):
+        placed = [stops[i] for i in group.members if stops[i] is not None and starts[i] == group.start]
+        _compare(text, max(placed, default=None), after and after.start, repairs)
+    if ends and _words(text[: groups[0].start]):
+        repairs["begins late"] += 1
+    borders = [0, *(group.start for group in groups[1:]), len(text)]
+    spans = tuple(Span(start, end) for start, end in pairwise(borders))
+    return Tiling(spans, tuple(tuple(sorted(group.members)) for group in groups), repairs)
+
+
+def resolve(document: Document, said: role.DocumentMemory | role.Extracted) -> Resolved:
+    """The memory that a reply means, in places of the document; n is the number of chunks that could be told apart.
+
+    Raises InputError for a document without text.
+
+    >>> note = Document("note", "It rained all day. Then Ivo went home.")
+    >>> rain, home = role.Scenario(chunk="It [MASK] day.", core="Rain."), role.Scenario(chunk="Then [MASK] home.", core="Home.")
+    >>> found = resolve(note, role.Extracted(outline=["The weather", "The way", "The end"], scenario=[rain, home]))
+    >>> found.memory.outline, found.memory.borders, dict(found.repairs)
+    (('The weather', 'The way'), (19,), {'topic left over': 1})
+    """
+    made = tile(document, [ends_of(scenario.chunk) for scenario in said.scenario])
+    repairs, outline, core = made.repairs, [], []
+    topics = [topic.strip() for topic in said.outline]
+    for chunk, group in zip(made.chunks, made.groups, strict=True):
+        content = _joined((said.scenario[i].core for i in group), document.language)
+        topic = _joined((topics[i] for i in group if i < len(topics)), document.language, "; ")
+        if not topic:
+            repairs["topic missing"] += 1
+            topic = _first_sentence(content or document[chunk], document.language)
+        if not content:
+            repairs["core missing"] += 1
+        outline.append(topic)
+        core.append(content or topic)
+    if len(topics) > len(said.scenario):
+        repairs["topic left over"] += len(topics) - len(said.scenario)
+    return Resolved(DocumentMemory(tuple(outline), tuple(core), made.chunks), repairs)
+
+
+def whole(document: Document) -> DocumentMemory:
+    """The memory that says nothing: one chunk, with its first sentence for topic and core content. Errors as in `tile`.
+
+    >>> whole(Document("note", "It rained. Ivo went home.")).outline
+    ('It rained.',)
+    """
+    chunks = tile(document, []).chunks
+    first = _first_sentence(document.text, document.language)
+    return DocumentMemory((first,), (first,), chunks)
+
+
+def said(document: Document, memory: DocumentMemory) -> role.Extracted:
+    """The reply that means a memory: each chunk by its first and last words, as `roles.memory.ends` takes them.
+
+    "<" becomes "‹", for the reply is in tags. Raises InputError where the chunks do not tile the document.
+
+    >>> note = Document("note", "It rained all day on the old mill. Then Ivo and Ann went home.")
+    >>> memory = DocumentMemory(["Rain", "Home"], ["Rain.", "They left."], [Span(0, 35), Span(35, 62)])
+    >>> said(note, memory).scenario[1].chunk
+    'Then Ivo and Ann went [MASK] Ivo and Ann went home.'
+    """
+    if not tiles(document, memory.chunks):
+        raise InputError(f"the chunks of the memory do not tile document {document.id!r}")
+    language = "zh" if document.language == "zh" else "en"
+    between = role.MASK if language == "zh" else f" {role.MASK} "
+    scenarios = []
+    for chunk, core in zip(memory.chunks, memory.core, strict=True):
+        head, tail = role.ends(document[chunk], language)
+        scenarios.append(role.Scenario(chunk=_bare(f"{head}{between}{tail}"), core=_bare(core)))
+    return role.Extracted(outline=[" ".join(_bare(topic).split()) for topic in memory.outline], scenario=scenarios)
+
+
+def join(document: Document, parts: Sequence[Place], memories: Sequence[DocumentMemory]) -> DocumentMemory:
+    """The memory of a document of which `memories[i]` is that of `parts[i]`; the parts tile the document.
+
+    Raises InputError where they do not, or a memory does not tile its part.
+
+    >>> note = Document("note", "It rained. Ivo went home.")
+    >>> parts = [Span(0, 11), Span(11, 25)]
+    >>> join(note, parts, [whole(Document("part", note[part])) for part in parts]).chunks
+    (Span(start=0, end=11), Span(start=11, end=25))
+    """
+    if not tiles(document, parts) or len(parts) != len(memories):
+        raise InputError(
+            f"{len(memories)} memories of {len(parts)} parts: expected one each, of parts that tile the text"
+        )
+    for part, memory in zip(parts, memories, strict=True):
+        if memory.chunks[-1].end != part.end - part.start:
+            raise InputError(
+                f"the memory of {part.start}:{part.end} ends at {memory.chunks[-1].end}: expected its part's end"
+            )
+    chunks = (
+        Span(part.start + chunk.start, part.start + chunk.end)
+        for part, memory in zip(parts, memories, strict=True)
+        for chunk in memory.chunks
+    )
+    outline = (topic for memory in memories for topic in memory.outline)
+    return DocumentMemory(tuple(outline), tuple(core for memory in memories for core in memory.core), tuple(chunks))
+
+
+def excerpt(document: Document, memory: DocumentMemory, first: int, last: int) -> tuple[Document, DocumentMemory]:
+    """The chunks `first` to `last` (not included) as a document of their own, and their memory; blanks at its end are cut.
+
+    >>> note = Document("note", "It rained. Ivo left. Ann stayed.")
+    >>> memory = DocumentMemory("abc", "abc", [Span(0, 11), Span(11, 21), Span(21, 32)])
+    >>> part, its = excerpt(note, memory, 1, 3)
+    >>> part.id, part.text, its.borders
+    ('note:1-3', 'Ivo left. Ann stayed.', (10,))
+    """
+    chunks = memory.chunks[first:last]
+    if not chunks:
+        raise InputError(f"chunks {first} to {last} of {len(memory)}: expected at least one")
+    start = chunks[0].start
+    text = document.text[start : chunks[-1].end].rstrip()
+    spans = [Span(chunk.start - start, min(chunk.end - start, len(text))) for chunk in chunks]
+    part = Document(f"{document.id}:{first}-{last}", text, document.language, document.meta)
+    return part, DocumentMemory(memory.outline[first:last], memory.core[first:last], tuple(spans))
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A text of the kit with the memory that was written for it, and questions on it; `breadth` is local or global."""
+
+    document: Document
+    memory: DocumentMemory
+    questions: tuple[Question, ...]
+
+
+def samples(folder: str | Path | None = None) -> list[Sample]:
+    """The texts in `data/texts`, or in another folder with a `memories.jsonl`: two manuals and two news pieces, en and zh.
+
+    Raises InputError, with the line, for a memory that does not tile its text and for a quote that is not in it.
+
+    >>> [(len(one.memory), one.document.language) for one in samples()]
+    [(9, 'en'), (7, 'zh'), (9, 'en'), (8, 'zh')]
+    """
+    path = (Path(folder) if folder else paths.data("texts")) / "memories.jsonl"
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: expected a document memory a line: {error}") from error
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            row = json.loads(line)
+            document = own.load(path.parent / f"{row['id']}.md", row["language"])
+            memory = DocumentMemory.restored(row)
+            if not tiles(document, memory.chunks):
+                raise ValueError("the chunks do not tile the text")
+            questions = tuple(_question(document, i, asked) for i, asked in enumerate(row["questions"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{path}, line {number}: expected id, language, memory and questions: {error}") from error
+        found.append(Sample(document, memory, questions))
+    return found
+
+
+def _question(document: Document, number: int, row: Mapping[str, Any]) -> Question:
+    places = []
+    for quote in (row["evidence"], *row["further"]):
+        start = document.text.find(quote)
+        if start < 0:
+            raise ValueError(f"{quote[:40]!r} is not in the text")
+        places.append(Span(start, start + len(quote)))
+    asked = (f"{document.id}-{number}", document.id, row["question"], row["answer"], (), ())
+    return Question(*asked, tuple(sorted(places)), row["scope"], "")
+
+
+def _follow(chunks: Sequence[Place]) -> bool:
+    starts = [0, *(chunk.end for chunk in chunks)]
+    return all(chunk.start == start < chunk.end for chunk, start in zip(chunks, starts, strict=False))
+
+
+def _known(words: str) -> str:
+    """Words that can be looked for: a reply out of JSON may hold half a surrogate pair, no document does."""
+    return words.encode("utf-8", "replace").decode("utf-8").strip()
+
+
+def _bare(text: str) -> str:
+    return text.replace("<", "‹")
+
+
+def _find(words: str, text: str, start: int, near: int | None = None) -> Span | None:
+    """Where words stand from `start` on; of several places the one nearest to `near`, by default the first."""
+    if not words or not text[start:].strip():
+        return None
+    place = locate(words, Document("shown", text[start:]), None if near is None else max(0, near - start))
+    return place and Span(start + place.start, start + place.end)
+
+
+def _heads(text: str, heads: Sequence[str]) -> list[Span | None]:
+    found, behind = [], 0
+    for head in heads:
+        place = _find(head, text, behind) or (_find(head, text, 0) if behind else None)
+        behind = place.end if place else behind
+        found.append(place)
+    return found
+
+
+def _places(
+    text: str, ends: Sequence[tuple[str, str]], heads: Sequence[Span | None], repairs: Counter[str]
+) -> tuple[list[int | None], list[int | None]]:
+    """Where each chunk begins and ends, as far as that can be told; counts what cannot."""
+    starts: list[int | None] = []
+    stops: list[int | None] = []
+    behind = 0
+    for i, (head, (_, tail)) in enumerate(zip(heads, ends, strict=True)):
+        start = head.start if head else _after(text, stops[-1] if stops else 0)
+        if not head:
+            repairs["head not found"] += 1
+        behind = behind if start is None else start
+        following = next((one.start for one in heads[i + 1 :] if one and one.start > behind), len(text))
+        place = _find(tail, text, behind, near=following - len(tail))
+        if not place:
+            repairs["ends reversed" if _find(tail, text[:behind], 0) else "tail not found"] += 1
+        starts.append(start)
+        stops.append(place and place.end)
+    return starts, stops
+
+
+def _after(text: str, stop: int | None) -> int | None:
+    """The first character behind `stop` that is not blank; None where there is none, or no `stop`."""
+    if stop is None:
+        return None
+    return next((i for i in range(stop, len(text)) if not text[i].isspace()), None)
+
+
+@dataclass
+class _Group:
+    """What was said of one chunk: where it begins, and the indices of all that belongs to it."""
+
+    start: int
+    members: list[int]
+
+
+def _groups(starts: Sequence[int | None], repairs: Counter[str]) -> list[_Group]:
+    """The chunks in the order of the text, at least one."""
+    by_start: dict[int, _Group] = {}
+    last: _Group | None = None
+    waiting: list[int] = []
+    for i, start in enumerate(starts):
+        if start is None:
+            repairs["unplaced"] += 1
+            (last.members if last else waiting).append(i)
+            continue
+        if start in by_start:
+            repairs["same place"] += 1
+        elif last and start < last.start:
+            repairs["out of order"] += 1
+        last = by_start.setdefault(start, _Group(start, []))
+        last.members.append(i)
+    if not by_start:
+        return [_Group(0, list(range(len(starts))))]
+    groups = sorted(by_start.values(), key=lambda group: group.start)
+    groups[0].members += waiting
+    return groups
+
+
+def _compare(text: str, stop: int | None, following: int | None, repairs: Counter[str]) -> None:
+    """Count what lies between where a chunk was said to end and where it does."""
+    if stop is None:
+        return
+    end = len(text) if following is None else following
+    if _words(text[min(stop, end) : max(stop, end)]):
+        repairs["ends early" if following is None else "gap" if stop < end else "overlap"] += 1
+
+
+def _words(text: str) -> bool:
+    """Whether a text is more than blanks and punctuation."""
+    return any(character.isalnum() for character in text)
+
+
+def _joined(texts: Iterable[str], language: str, between: str = " ") -> str:
+    """The texts that are not blank, each once."""
+    kept = dict.fromkeys(text.strip() for text in texts if text.strip())
+    return ("；" if between == "; " else "").join(kept) if language == "zh" else between.join(kept)
+
+
+def _first_sentence(text: str, language: str) -> str:
+    spans = sentences(text, language)
+    return next(found for span in spans if (found := " ".join(text[span.start : span.end].split())))

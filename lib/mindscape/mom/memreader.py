@@ -1,0 +1,416 @@
+r"""MemReader: a small model that reads the memory of a document, with or without the path of thought (MoM, 3.1.3-3.1.4).
+
+A `Triple` (D, P, M) is a document, the path P of thought that leads from it to its memory, and the memory M. P is made in
+reverse, by a model that knows both ends (`reverse`), or known from a storyworld's log (`of_book`). The target of training is
+P‖M; the ablation that the paper leaves out has M alone, with a prompt that asks for no thoughts and the same budget:
+
+    python -m mindscape.mom --out build/memreader
+    python -m mindscape.mom --out build/memreader_bare --without-path
+
+Evaluation is on what was not trained on: other storyworld books, scenes of plays without their headings, the manuals and news
+pieces of the kit. Replies are kept in a file, a batch at a time, and scored again without the model:
+
+    python -m mindscape.mom.memreader --adapter build/memreader/adapter --out replies.jsonl
+
+Taught in notebook 41_memreader. The training itself is `mindscape.training`'s.
+"""
+
+import argparse
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from transformers import AutoTokenizer, PreTrainedTokenizerBase
+
+from mindscape import assets, llm
+from mindscape.corpora import shakespeare
+from mindscape.corpora.storyworld import Book
+from mindscape.corpora.storyworld.chance import Chance
+from mindscape.errors import InputError, MindscapeError
+from mindscape.llm import LLM, Tags
+from mindscape.metrics import Interval, bootstrap, token_f1, words
+from mindscape.mom import memory as mom
+from mindscape.mom.chunkers import length
+from mindscape.mom.extraction import LONGEST
+from mindscape.mom.memory import DocumentMemory, Resolved, resolve
+from mindscape.reader import training_book
+from mindscape.reader.evaluation import SPLITS, Answer, Kept, books
+from mindscape.roles import Example, Role
+from mindscape.roles import memory as role
+from mindscape.roles.memory import MEMORY, REVERSE, Extracted
+from mindscape.roles.scores import ALIKE, border_f1
+from mindscape.text import Document, Span
+
+KINDS = ("storyworld", "play", "sample")
+SHARE = 3  # cases from each book or play
+LARGEST = {"en": 1200, "zh": 2000}  # tokens of an excerpt of a play or a sample: twice as long as those trained on
+MOST = 4  # parts of an excerpt
+PATH_TOKENS = 200  # of a path of thought
+# What the prompt says of thoughts, and what stands there without them.
+UNSAID = {
+    "en": (
+        (
+            "First think: what holds the document together, and where does one part end and the next begin? Then write",
+            "Write",
+        ),
+        ("<think>your reasoning</think>\n", ""),
+    ),
+    "zh": (("先思考：全文靠什么贯穿，各部分在哪里分界。再写大纲", "先写大纲"), ("<think>思考过程</think>\n", "")),
+}
+
+
+def _without_thoughts(language: str) -> str:
+    prompt = MEMORY.prompts[language]
+    for said, instead in UNSAID[language]:
+        prompt = prompt.replace(said, instead)
+    return prompt
+
+
+def _bare_gold(
+    book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase
+) -> Iterator[tuple[dict[str, str], Extracted]]:
+    for slots, value in MEMORY.gold(book, chance, tokenizer):
+        yield slots, Extracted(outline=value.outline, scenario=value.scenario)
+
+
+BARE = Role("memory_bare", {language: _without_thoughts(language) for language in UNSAID}, Tags(Extracted), _bare_gold)
+
+
+def role_of(with_path: bool) -> Role:
+    """The role that says P‖M, or M alone."""
+    return MEMORY if with_path else BARE
+
+
+# Triples and examples ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Triple:
+    """A document, the path of thought from it to its memory, and the memory as a reply has it: (D, P, M)."""
+
+    document: Document
+    path: str
+    memory: Extracted
+
+
+def of_book(book: Book, tokenizer: PreTrainedTokenizerBase, share: int | None = None) -> list[Triple]:
+    """Triples from runs of scenes of a storyworld book, at most `share`: what the log knows stands for the guiding model."""
+    found = []
+    for slots, value in MEMORY.gold(book, Chance("memreader", book.document.id), tokenizer):
+        if len(found) == share:
+            break
+        document = Document(f"{book.document.id}:{len(found)}", slots["document"], book.document.language)
+        found.append(Triple(document, value.think, Extracted(outline=value.outline, scenario=value.scenario)))
+    return found
+
+
+def reverse(
+    model: LLM, items: Sequence[tuple[Document, DocumentMemory]], max_new_tokens: int = PATH_TOKENS, **sampling
+) -> list[Triple | None]:
+    """The triples of documents with memories, the path thought up by a model; None where its reply holds no thoughts.
+
+    Each reply is cached as it comes. Raises InputError for a memory that does not tile its document, and for a language
+    without a prompt.
+    """
+    if not items:
+        return []
+    memories = [mom.said(document, memory) for document, memory in items]
+    talks = []
+    for (document, _), memory in zip(items, memories, strict=True):
+        slots = {"document": document.text.strip(), "memory": Tags(Extracted).render(memory)}
+        talks.append([{"role": "user", "content": REVERSE.prompt(document.language, **slots)}])
+    replies = model.chat(talks, max_new_tokens=max_new_tokens, **sampling)
+    found: list[Triple | None] = []
+    for (document, _), memory, reply in zip(items, memories, replies, strict=True):
+        try:
+            found.append(Triple(document, REVERSE.parse(reply.text)[0].replace("<", "‹"), memory))
+        except ValueError:
+            found.append(None)
+    return found
+
+
+def example(triple: Triple, with_path: bool = True) -> Example:
+    """What is trained: the document and its instructions, and P‖M or M alone."""
+    it = triple.memory
+    value = role.DocumentMemory(think=triple.path, outline=it.outline, scenario=it.scenario) if with_path else it
+    asked = role_of(with_path)
+    prompt = asked.prompt(triple.document.language, document=triple.document.text.strip())
+    return Example(asked.name, prompt, asked.render(value), triple.document.id)
+
+
+def examples(
+    seeds: Sequence[int],
+    tokenizer: PreTrainedTokenizerBase,
+    with_path: bool = True,
+    share: int | None = None,
+    chinese: int = 0,
+) -> list[Example]:
+    """The examples of the books of training seeds, the last `chinese` of them told in Chinese.
+
+    With and without path they are of the same documents in the same order. Raises InputError for a seed that is not for
+    training, and for more Chinese books than there are seeds.
+    """
+    if not 0 <= chinese <= len(seeds):
+        raise InputError(f"chinese={chinese}: expected 0 to {len(seeds)}, as many as there are books")
+    languages = ["en"] * (len(seeds) - chinese) + ["zh"] * chinese
+    told = (training_book(seed, language) for seed, language in zip(seeds, languages, strict=True))
+    return [example(triple, with_path) for book in told for triple in of_book(book, tokenizer, share)]
+
+
+# What is read ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """A document with its memory; `group` is the book, play or text that it is from, and stands or falls as a whole."""
+
+    kind: str
+    group: str
+    document: Document
+    memory: DocumentMemory
+
+
+def story_cases(books: Sequence[Book], tokenizer: PreTrainedTokenizerBase, share: int = SHARE) -> list[Case]:
+    """Runs of scenes of storyworld books, the same each time and others than `of_book` gives."""
+    found = []
+    for book in books:
+        some = MEMORY.gold(book, Chance("evaluation", "memory", book.document.id), tokenizer)
+        for i, (slots, value) in zip(range(share), some, strict=False):
+            document = Document(f"{book.document.id}:{i}", slots["document"], book.document.language)
+            found.append(Case("storyworld", book.document.id, document, resolve(document, value).memory))
+    return found
+
+
+def play_cases(
+    tokenizer: PreTrainedTokenizerBase, names: Sequence[str] | None = None, share: int = SHARE
+) -> list[Case]:
+    """Runs of scenes of plays without their headings; topic and core content are the first sentence and the whole of the
+    kit's summary of a scene. By default of all plays that have summaries."""
+    found = []
+    for name in names or sorted({question.doc_id for question in shakespeare.questions()}):
+        play = shakespeare.play(name)
+        scenes = zip(shakespeare.scenes(play), shakespeare.scene_summaries(name), strict=True)
+        bodies = [(play[scene].removeprefix(scene.heading).strip(), summary) for scene, summary in scenes]
+        document, memory = _put_together(play, [body for body in bodies if body[0]])
+        found += _runs("play", document, memory, tokenizer)[:share]
+    return found
+
+
+def _put_together(play: Document, bodies: Sequence[tuple[str, str]]) -> tuple[Document, DocumentMemory]:
+    text, starts = "", []
+    for body, _ in bodies:
+        starts.append(len(text))
+        text += body + "\n\n"
+    document = Document(play.id, text.rstrip(), play.language)
+    ends = [*starts[1:], len(document.text)]
+    spans = [Span(*place) for place in zip(starts, ends, strict=True)]
+    summaries = [" ".join(summary.split()) for _, summary in bodies]
+    topics = [mom.whole(Document("summary", summary, play.language)).outline[0] for summary in summaries]
+    return document, DocumentMemory(topics, summaries, spans)
+
+
+def sample_cases(tokenizer: PreTrainedTokenizerBase) -> list[Case]:
+    """Runs of parts of the kit's manuals and news pieces, en and zh."""
+    found = []
+    for sample in mom.samples():
+        found += _runs("sample", sample.document, sample.memory, tokenizer)
+    return found
+
+
+def _runs(kind: str, document: Document, memory: DocumentMemory, tokenizer: PreTrainedTokenizerBase) -> list[Case]:
+    """Neighbouring parts that fit into `LARGEST` tokens, two to `MOST` of them, none in two runs."""
+    largest = LARGEST.get(document.language, LARGEST["en"])
+    sizes, first, found = [length(document[chunk], tokenizer) for chunk in memory.chunks], 0, []
+    while first < len(sizes):
+        last = first + 1
+        while last < len(sizes) and last - first < MOST and sum(sizes[first : last + 1]) <= largest:
+            last += 1
+        if last - first >= 2 and sum(sizes[first:last]) <= largest:
+            found.append(Case(kind, document.id, *mom.excerpt(document, memory, first, last)))
+        first = last
+    return found
+
+
+# Asking ------------------------------------------------------------------------------------------------------------
+
+
+def prompts(cases: Sequence[Case], with_path: bool = True) -> list[str]:
+    """What is asked about each case."""
+    asked = role_of(with_path)
+    return [asked.prompt(case.document.language, document=case.document.text.strip()) for case in cases]
+
+
+def ask(model: LLM, cases: Sequence[Case], with_path: bool = True) -> list[Answer]:
+    """The model's replies, free; and held to the form, which is another one only where the free one cannot be read."""
+    asked = role_of(with_path)
+    said: dict[int, Answer] = {}
+    for language in dict.fromkeys(case.document.language for case in cases):
+        mine = [i for i, case in enumerate(cases) if case.document.language == language]
+        talks = {i: [{"role": "user", "content": prompts([cases[i]], with_path)[0]}] for i in mine}
+        how = {"max_new_tokens": LONGEST[language]}
+        for i, reply in zip(mine, model.chat([talks[i] for i in mine], **how), strict=True):
+            said[i] = Answer(*(reply.text, reply.finish == "length") * 2)
+        again = [i for i in mine if _parsed(said[i].free, said[i].cut, asked) is None]
+        held = model.chat([talks[i] for i in again], schema=asked.form, **how) if again else []
+        for i, reply in zip(again, held, strict=True):
+            said[i] = Answer(said[i].free, said[i].cut, reply.text, reply.finish == "length")
+    return [said[i] for i in range(len(cases))]
+
+
+def keep(model: LLM, kept: Kept, cases: Sequence[Case], with_path: bool = True, batch: int = 16) -> None:
+    """Ask for the replies that a file lacks, and append them a batch at a time."""
+    lacking = set(kept.lacks("memory", prompts(cases, with_path)))
+    new = [case for case, prompt in zip(cases, prompts(cases, with_path), strict=True) if prompt in lacking]
+    for start in range(0, len(new), batch):
+        some = new[start : start + batch]
+        kept.add("memory", prompts(some, with_path), ask(model, some, with_path))
+
+
+def replies(kept: Kept, cases: Sequence[Case], with_path: bool = True) -> list[Answer]:
+    """The kept replies on the cases. Raises InputError where there is none to one."""
+    return kept.answers("memory", prompts(cases, with_path))
+
+
+# Scoring -----------------------------------------------------------------------------------------------------------
+
+
+def _parsed(text: str, cut: bool, asked: Role) -> role.DocumentMemory | Extracted | None:
+    try:
+        return None if cut else asked.parse(text)[0]
+    except ValueError:
+        return None
+
+
+def read(case: Case, answer: Answer, with_path: bool = True) -> Resolved | None:
+    """The memory that a reply means, in places of the case's document; None where it cannot be read or was cut off."""
+    said = _parsed(*answer.best, role_of(with_path))
+    return None if said is None else resolve(case.document, said)
+
+
+def outline_recall(gold: Sequence[str], found: Sequence[str], language: str = "en") -> float:
+    """The share of gold topics that a found one says, too: with a token F1 of `ALIKE`, each of them for one, the likest first.
+
+    >>> outline_recall(["rain at the mill", "Ivo went home"], ["The rain, at a mill", "rain"])
+    0.5
+    """
+    pairs = [
+        (token_f1(topic, wanted, language), i, j) for i, wanted in enumerate(gold) for j, topic in enumerate(found)
+    ]
+    free_gold, free_found = set(range(len(gold))), set(range(len(found)))
+    for likeness, i, j in sorted(pairs, key=lambda pair: (-pair[0], *pair[1:])):
+        if likeness >= ALIKE and i in free_gold and j in free_found:
+            free_gold.remove(i)
+            free_found.remove(j)
+    return 1 - len(free_gold) / len(gold)
+
+
+def core_support(document: Document, memory: DocumentMemory) -> float:
+    """The mean over chunks of the share of their core content's words that stand in them; it knows no paraphrase.
+
+    In English words of four letters and more, in Chinese pairs of characters; a core content without any has no share. NaN
+    where none has one.
+
+    >>> note = Document("note", "It rained all day. Ivo went home.")
+    >>> core_support(note, DocumentMemory("ab", ["It rained heavily.", "Ivo went home."], [Span(0, 19), Span(19, 33)]))
+    0.75
+    """
+    shares = []
+    for chunk, core in zip(memory.chunks, memory.core, strict=True):
+        said, there = (_marks(text, document.language) for text in (core, document[chunk]))
+        if said:
+            shares.append(len(said & there) / len(said))
+    return sum(shares) / len(shares) if shares else math.nan
+
+
+def _marks(text: str, language: str) -> set[str]:
+    if language == "zh":
+        units = words(text, "zh")
+        return {a + b for a, b in zip(units, units[1:], strict=False)}
+    return {word for word in words(text, "en") if len(word) >= 4}
+
+
+def scored(cases: Sequence[Case], answers: Sequence[Answer], with_path: bool = True) -> dict[str, list[float]]:
+    """By name of a score, its value for each case.
+
+    `valid` and `valid_free`: the reply can be read, held to the form or free; `boundary_f1`: borders within
+    `roles.scores.NEAR` characters of the gold ones; `outline_recall`; `core_support`, NaN for a reply that cannot be read;
+    `unrepaired`: no end had to be mended. All others are 0 for such a reply.
+    """
+    names = ("valid", "valid_free", "boundary_f1", "outline_recall", "core_support", "unrepaired")
+    found: dict[str, list[float]] = {name: [] for name in names}
+    for case, answer in zip(cases, answers, strict=True):
+        it = read(case, answer, with_path)
+        free = _parsed(answer.free, answer.cut, role_of(with_path)) is not None
+        row = (0.0, 0.0, 0.0, 0.0, math.nan, 0.0)
+        if it:
+            borders = border_f1(case.memory.borders, it.memory.borders)
+            topics = outline_recall(case.memory.outline, it.memory.outline, case.document.language)
+            row = (1.0, free, borders, topics, core_support(case.document, it.memory), not it.repairs)
+        for name, number in zip(names, row, strict=True):
+            found[name].append(float(number))
+    return found
+
+
+def interval(cases: Sequence[Case], numbers: Sequence[float]) -> Interval | None:
+    """The mean of a score over the cases that have one, with a 95 % interval over whole groups; None for fewer than two."""
+    kept = [(case.group, number) for case, number in zip(cases, numbers, strict=True) if not math.isnan(number)]
+    if len(kept) < 2:
+        return None
+    groups = [group for group, _ in kept]
+    return bootstrap([number for _, number in kept], groups=groups if len(set(groups)) > 1 else None)
+
+
+def cases_of(kind: str, split: str, count: int, tokenizer: PreTrainedTokenizerBase) -> list[Case]:
+    """The cases of a kind; storyworld's from the first `count` books of a split. Raises InputError for another kind.
+
+    >>> cases_of("letter", "develop", 1, None)
+    Traceback (most recent call last):
+    ...
+    mindscape.errors.InputError: kind='letter': expected storyworld, play, sample
+    """
+    if kind not in KINDS:
+        raise InputError(f"kind={kind!r}: expected {', '.join(KINDS)}")
+    if kind == "storyworld":
+        return story_cases(books(split)[:count], tokenizer)
+    return play_cases(tokenizer) if kind == "play" else sample_cases(tokenizer)
+
+
+def main() -> None:
+    """Ask a model for the memories that a file of replies lacks, kind by kind, and print the scores. Goes on after a kill."""
+    told = argparse.ArgumentParser(prog="python -m mindscape.mom.memreader", description=main.__doc__)
+    told.add_argument("--out", required=True, help="the file of replies; others of the same model are kept")
+    told.add_argument("--adapter", default="", help="folder of an adapter; the base as it comes by default")
+    told.add_argument("--base", default="", help="folder or name of a causal model; the embedded one by default")
+    told.add_argument("--without-path", action="store_true", help="ask for the memory alone")
+    told.add_argument("--kinds", default=",".join(KINDS), help="some of the kinds of document, with commas")
+    told.add_argument("--split", default="develop", choices=list(SPLITS), help="of storyworld books")
+    told.add_argument("--books", type=int, default=10, help="the first so many of the split")
+    told.add_argument("--dtype", default="auto", help="precision of the model")
+    told.add_argument("--batch", type=int, default=16, help="rows that the model reads at once, and are kept together")
+    try:
+        _run(told.parse_args())
+    except MindscapeError as error:
+        sys.exit(f"error: {error}")
+
+
+def _run(given: argparse.Namespace) -> None:
+    with_path = not given.without_path
+    source = given.base or assets.language_model()
+    tokenizer = AutoTokenizer.from_pretrained(source)
+    cases: Mapping[str, list[Case]] = {
+        kind: cases_of(kind, given.split, given.books, tokenizer) for kind in given.kinds.split(",")
+    }
+    options = {"adapter": given.adapter} if given.adapter else {}
+    model = llm.load(f"hf:{source}", dtype=given.dtype, batch_size=given.batch, **options)
+    dtype = str(model.backend.model.dtype).removeprefix("torch.")
+    kept = Kept.of(given.out, given.base or "SmolLM2-135M-Instruct", given.adapter or None, dtype)
+    for kind, some in cases.items():
+        keep(model, kept, some, with_path, given.batch)
+        for name, numbers in scored(some, replies(kept, some, with_path), with_path).items():
+            if of := interval(some, numbers):
+                print(f"{kind} {name}: {of.value:.2f} [{of.low:.2f}, {of.high:.2f}] of {of.n}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,267 @@
+r"""Three layers of a document memory, searched apart and fused, or fused and searched (MoM, section 3.2), and what it is worth.
+
+A *unit* is a chunk with its topic and its core content; whatever layer finds it, the chunk is what the reader gets.
+
+    "outline", "core", "chunk"  one layer alone
+    "rrf", "max", "sum"         each layer searched, then ranks or similarities fused: the paper's way (HMV)
+    "fused"                     the layers' vectors averaged into one for each unit, then searched (SVF)
+
+`recall` says how much of a question's evidence the chunks hold, `support` how likely they make its answer: S_support of
+section 4.4, the mean negative log-probability of the answer's tokens, less is better.
+
+Taught in notebook 42_three_layer_retrieval; the argument behind it in 43_hmv_theorem. Nothing is reranked here, and no answer
+is written: the roles in `mindscape.roles.answers` do that.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mindscape.errors import InputError
+from mindscape.index import FaissIndex, Index, MilvusIndex
+from mindscape.llm import LLM
+from mindscape.mom.extraction import K, rrf
+from mindscape.mom.memory import DocumentMemory
+from mindscape.text import Chunk, Document, Span
+from mindscape.text.documents import Place
+
+if TYPE_CHECKING:  # PyTorch comes with it, and a search does without
+    from mindscape.encoders import Encoder
+
+TOP = 8  # section 4.1
+LAYERS = ("outline", "core", "chunk")
+FUSIONS = ("rrf", "max", "sum")
+FUSED = "fused"
+FRAMES = {
+    "en": "{context}\n\nQuestion: {question}\nAnswer:",
+    "zh": "{context}\n\n问题：{question}\n回答：",
+}
+OPEN = {"en": "{context}\n\nAnswer:", "zh": "{context}\n\n回答："}
+MakeIndex = Callable[[str, int], Index]  # of a layer's name and the length of its vectors
+
+
+def in_memory(layer: str, dim: int) -> Index:
+    """An index for a layer: faiss."""
+    return FaissIndex(dim)
+
+
+def in_milvus(folder: str | Path) -> MakeIndex:
+    """Indexes for the layers in Milvus Lite, a folder LAYER.db each in `folder`; they must be new."""
+    return lambda layer, dim: MilvusIndex(dim, Path(folder) / f"{layer}.db")
+
+
+def fuse(vectors: Sequence[ArrayLike], weights: Sequence[float] | None = None, normalised: bool = True) -> np.ndarray:
+    """V_fused = Σ w_l V_l of several layers' vectors, each (units, dim); equal weights by default, of sum 1.
+
+    `normalised`: brought to length 1, as an index by cosine does; the paper's V_fused is not, and shorter. Raises InputError
+    for weights of another number, below 0 or without a sum, and vectors of different shapes.
+
+    >>> fuse([[[1, 0]], [[0, 1]]], normalised=False).tolist()
+    [[0.5, 0.5]]
+    >>> fuse([[[1, 0]], [[0, 1]]]).astype(float).round(3).tolist()
+    [[0.707, 0.707]]
+    """
+    layers = [np.asarray(some, dtype=np.float32) for some in vectors]
+    weights = np.ones(len(layers)) if weights is None else np.asarray(weights, dtype=float)
+    if weights.shape != (len(layers),) or not (weights >= 0).all() or not weights.sum() > 0:
+        raise InputError(f"weights={weights.tolist()}: expected {len(layers)} numbers, none below 0, one above")
+    if len({some.shape for some in layers}) > 1:
+        raise InputError(f"vectors of shapes {[some.shape for some in layers]}: expected one shape")
+    mixed = sum(weight * some for weight, some in zip(weights / weights.sum(), layers, strict=True))
+    norms = np.linalg.norm(mixed, axis=1, keepdims=True) if normalised else 1.0
+    return (mixed / np.maximum(norms, np.finfo(np.float32).tiny)).astype(np.float32)
+
+
+class Layers:
+    """Units in an index for each layer, and in one for the fused vectors where there are several layers.
+
+    `chunks[i]` is the i-th unit, `texts[layer][i]` what the layer says of it. Vectors are the encoder's, which keeps them on
+    disk. `weights` (of the layers, in order) and `normalised` as in `fuse`. Raises InputError for no units, blank texts, and
+    layers of other numbers.
+
+    >>> found, _ = Layers.of_memories([(book, memory)], encoder).search(["Who lit the lamp?"])      # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        chunks: Sequence[Chunk],
+        texts: Mapping[str, Sequence[str]],
+        encoder: "Encoder",
+        index: MakeIndex = in_memory,
+        weights: Sequence[float] | None = None,
+        normalised: bool = True,
+    ):
+        if not chunks or not texts:
+            raise InputError("no units: expected at least one chunk and one layer")
+        if odd := [layer for layer, some in texts.items() if len(some) != len(chunks) or layer in (*FUSIONS, FUSED)]:
+            raise InputError(
+                f"layer {odd[0]!r} has {len(texts[odd[0]])} texts: expected {len(chunks)}, and another name"
+            )
+        self.chunks, self.encoder = tuple(chunks), encoder
+        vectors = {layer: encoder.encode(list(some)) for layer, some in texts.items()}
+        self.layers = tuple(vectors)
+        if len(vectors) > 1:
+            vectors[FUSED] = fuse([vectors[layer] for layer in self.layers], weights, normalised)
+        self.indexes: dict[str, Index] = {}
+        for layer, rows in vectors.items():
+            self.indexes[layer] = index(layer, rows.shape[1])
+            self.indexes[layer].add(rows)
+
+    @classmethod
+    def of_memories(cls, items: Sequence[tuple[Document, DocumentMemory]], encoder: "Encoder", **options) -> Self:
+        """Units of documents with their memories, all three layers. `options` as in the class."""
+        chunks = [Chunk(d.id, i, chunk.start, chunk.end) for d, m in items for i, chunk in enumerate(m.chunks)]
+        texts = {
+            "outline": [topic for _, memory in items for topic in memory.outline],
+            "core": [core for _, memory in items for core in memory.core],
+            "chunk": [document[chunk].strip() for document, memory in items for chunk in memory.chunks],
+        }
+        return cls(chunks, texts, encoder, **options)
+
+    @classmethod
+    def of_chunks(cls, items: Sequence[tuple[Document, Sequence[Chunk]]], encoder: "Encoder", **options) -> Self:
+        """Units of documents that are only cut: the layer "chunk" alone."""
+        texts = [document[chunk].strip() for document, chunks in items for chunk in chunks]
+        return cls([chunk for _, chunks in items for chunk in chunks], {"chunk": texts}, encoder, **options)
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """What `search` can be asked for."""
+        return (*self.layers, *FUSIONS, FUSED) if len(self.layers) > 1 else self.layers
+
+    def search(
+        self,
+        queries: Sequence[str] | np.ndarray,
+        k: int = TOP,
+        way: str = "rrf",
+        depth: int | None = None,
+        smoothing: float = K,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The k best units, best first, equal ones by number: ids and scores of shape (queries, k); all where k is more.
+
+        `queries` are texts, or vectors (queries, dim). "rrf", "max" and "sum" look at the `depth` best units of each layer,
+        all by default; a unit that a layer did not bring up has no rank there, and counts as much as the last one that it did.
+        `smoothing` is the k of reciprocal rank fusion. Raises InputError for another way, and for k or depth below 1.
+        """
+        if way not in self.ways:
+            raise InputError(f"way={way!r}: expected one of {', '.join(self.ways)}")
+        if k < 1 or (depth is not None and depth < 1):
+            raise InputError(f"k={k}, depth={depth}: expected at least 1")
+        vectors = queries if isinstance(queries, np.ndarray) else self.encoder.encode(list(queries), "query")
+        if way in self.indexes:
+            return self.indexes[way].search(vectors, k)
+        found = [self.indexes[layer].search(vectors, depth or len(self.chunks)) for layer in self.layers]
+        fused = (
+            _by_rank(found, len(self.chunks), smoothing) if way == "rrf" else _by_score(found, len(self.chunks), way)
+        )
+        ids = np.argsort(-fused, axis=1, kind="stable")[:, :k]
+        return ids, np.take_along_axis(fused, ids, 1)
+
+    def close(self) -> None:
+        """Let go of indexes on disk."""
+        for index in self.indexes.values():
+            getattr(index, "close", lambda: None)()
+
+
+def _by_rank(found: Sequence[tuple[np.ndarray, np.ndarray]], units: int, k: float) -> np.ndarray:
+    """Fused scores (queries, units) of each layer's ids and scores (queries, depth)."""
+    ranks = np.full((len(found), len(found[0][0]), units), np.inf)
+    for layer, (ids, _) in zip(ranks, found, strict=True):
+        np.put_along_axis(layer, ids, np.arange(1.0, ids.shape[1] + 1)[None, :].repeat(len(ids), 0), 1)
+    return rrf(ranks, k)
+
+
+def _by_score(found: Sequence[tuple[np.ndarray, np.ndarray]], units: int, way: str) -> np.ndarray:
+    scores = np.empty((len(found), len(found[0][0]), units))
+    for layer, (ids, values) in zip(scores, found, strict=True):
+        layer[:] = values[:, -1:]
+        np.put_along_axis(layer, ids, values.astype(float), 1)
+    return scores.max(0) if way == "max" else scores.sum(0)
+
+
+# What was found ----------------------------------------------------------------------------------------------------
+
+
+def covered(document: Document, span: Place, chunks: Sequence[Place]) -> bool:
+    """Whether every word of a span stands in one of the chunks of the same document, or some of it in each of several.
+
+    >>> note = Document("note", "It rained. Ivo left.")
+    >>> covered(note, Span(3, 14), [Span(0, 10), Span(11, 20)]), covered(note, Span(3, 14), [Span(0, 10)])
+    (True, False)
+    """
+    mine = [chunk for chunk in chunks if getattr(chunk, "doc_id", document.id) == document.id]
+    at, missing = span.start, ""
+    for chunk in sorted(mine, key=lambda chunk: chunk.start):
+        if chunk.start < span.end and chunk.end > at:
+            missing += document.text[at : max(at, chunk.start)]
+            at = max(at, chunk.end)
+    return not (missing + document.text[at : span.end]).strip()
+
+
+def recall(document: Document, evidence: Sequence[Span], chunks: Sequence[Place]) -> float:
+    """The share of a question's evidence that stands whole in the chunks. Raises InputError for no evidence.
+
+    A cut through a span takes both sides to be found: that is how a way to cut can lose.
+    """
+    if not evidence:
+        raise InputError("no evidence: recall needs at least one span a question")
+    return sum(covered(document, span, chunks) for span in evidence) / len(evidence)
+
+
+def context(documents: Mapping[str, Document], chunks: Sequence[Chunk]) -> str:
+    """What a reader is shown: the chunks as they were found, a blank line between two.
+
+    >>> note = Document("note", "It rained. Ivo left.")
+    >>> context({"note": note}, [Chunk("note", 1, 11, 20), Chunk("note", 0, 0, 11)])
+    'Ivo left.\\n\\nIt rained.'
+    """
+    if strange := [chunk.doc_id for chunk in chunks if chunk.doc_id not in documents]:
+        raise InputError(f"a chunk is of document {strange[0]!r}: expected one of {', '.join(documents)}")
+    return "\n\n".join(documents[chunk.doc_id][chunk].strip() for chunk in chunks)
+
+
+def support(
+    model: LLM,
+    contexts: Sequence[str],
+    answers: Sequence[str],
+    questions: Sequence[str] | None = None,
+    language: str = "en",
+) -> np.ndarray:
+    """S_support(A | C) of each answer: -1/m Σ log P(a_i | a_<i, C), in nats a token; shape (answers,).
+
+    As printed the question is no part of the condition, and the model has to guess what is answered; with `questions` it is
+    told. Answers are weighed as text that follows, not as replies in a chat, so that models compare. Raises InputError for
+    lists of different lengths, blank answers and another language.
+
+    >>> support(model, ["Ivo lit the lamp."], ["Ivo"], ["Who lit the lamp?"])                       # doctest: +SKIP
+    array([0.9])
+    """
+    if language not in FRAMES:
+        raise InputError(f"language={language!r}: expected one of {', '.join(FRAMES)}")
+    asked = [None] * len(answers) if questions is None else list(questions)
+    if not len(contexts) == len(answers) == len(asked):
+        raise InputError(f"{len(contexts)} contexts, {len(answers)} answers, {len(asked)} questions: expected one each")
+    if blank := [i for i, answer in enumerate(answers) if not answer.strip()]:
+        raise InputError(f"answer {blank[0]} is blank: expected some text")
+    prompts = [
+        (OPEN if question is None else FRAMES)[language].format(context=shown, question=question)
+        for shown, question in zip(contexts, asked, strict=True)
+    ]
+    if not prompts:
+        return np.zeros(0)
+    before = "" if language == "zh" else " "
+    scores = model.score(prompts, [[before + answer.strip()] for answer in answers])
+    return np.array([-score.logprob / score.tokens for (score,) in scores])
+
+
+def supports(models: Mapping[str, LLM], *args, **options) -> dict[str, np.ndarray]:
+    """`support` by each of several models, which must be two at least: one model's surprise is also its own taste.
+
+    Raises InputError for fewer than two different models.
+    """
+    if len({model.fingerprint for model in models.values()}) < 2:
+        raise InputError(f"{len(models)} models, or twice the same: expected two different ones to weigh answers")
+    return {name: support(model, *args, **options) for name, model in models.items()}

@@ -1,0 +1,525 @@
+"""An agent that searches with a question and a signature, and rewrites both (MiA-Signature, 3.2.3, 3.2.4, Algorithm 1, D, E).
+
+From a first signature (Eq. 3), at most N_stop = 3 times: retrieve P_t with (q_t, sigma_t) by Eq. 4; show it, the summaries H_t
+of its sessions and the notes E_t so far to a model in the role `update`, which replies with a decision, notes, and to go on a
+query q_t+1 and a signature sigma_t+1 (Eq. 5). On ANSWER, or when no step is left, a generator answers from the last P_t, with
+the signature, with the notes, with both or with neither (Eq. 6, Table 2). Without rewriting q_t stays q and the rest evolves
+(appendix D); without a signature neither retriever nor models see one, and the query is all that steers ("Agent w/o Sig.").
+
+`run` takes questions some at a time, step by step together, so that a model on this machine reads several prompts at once,
+and appends a line to a file for each that is done. A run that was killed, or whose budget was spent, goes on with the others.
+
+Where the paper is silent: the notes of a reply take the place of the older ones, as its prompt asks them to be kept; a reply
+that cannot be read is asked for again, once by default, and then the agent answers from what it has; a signature that comes
+with the last step's REFINE is shown to the generator, as line 11 says, and never searched with. The session summaries stay
+in the prompt without a signature. Taught in notebook 23_signature_agent.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from mindscape.errors import BudgetReached, InputError, MindscapeError
+from mindscape.llm import LLM
+from mindscape.roles.answers import letters
+from mindscape.roles.update import NONE, SAY, UPDATE, Update
+from mindscape.signature.memory import Posed
+from mindscape.signature.rag import (
+    ALPHA,
+    KINDS,
+    LONGEST,
+    WAYS,
+    Answer,
+    K,
+    Meter,
+    Shelf,
+    Signature,
+    answers,
+    fitted,
+    hear,
+)
+from mindscape.store import digest, whole_lines
+
+FORMAT = "mindscape agent traces 1"
+INPUTS = {  # what the generator is given beside the chunks (Table 2): the signature? the notes?
+    "chunks": (False, False),
+    "sig": (True, False),
+    "evi": (False, True),
+    "sig_evi": (True, True),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the agent works; the defaults are the paper's (section 4.2), the last three ours.
+
+    `steps`: N_stop. `top`: chunks of a step. `k`, `way`: size of the first signature and how it is picked, see `Shelf.choose`.
+    `alpha`: of Eq. 4. `signature`, `rewrite`: whether there is one, whether the query changes. `inputs`: some of `INPUTS`;
+    by default all that there are. `tokens`: of an update, at most. `retries`: of a reply that cannot be read.
+    """
+
+    steps: int = 3
+    top: int = 20
+    k: int = K
+    way: str = "first_k"
+    alpha: float = ALPHA
+    signature: bool = True
+    rewrite: bool = True
+    inputs: tuple[str, ...] = ()
+    tokens: int = 512
+    retries: int = 1
+
+    def __post_init__(self):
+        possible = [name for name, (signature, _) in INPUTS.items() if self.signature or not signature]
+        object.__setattr__(self, "inputs", tuple(self.inputs) or tuple(possible))
+        if unknown := [name for name in self.inputs if name not in possible]:
+            without = "" if self.signature else " without a signature"
+            raise InputError(f"inputs={unknown[0]!r}{without}: expected some of {', '.join(possible)}")
+        for name, least in (("steps", 1), ("top", 1), ("k", 1), ("tokens", 1), ("retries", 0)):
+            if getattr(self, name) < least:
+                raise InputError(f"{name}={getattr(self, name)}: expected at least {least}")
+        if not 0 <= self.alpha <= 1:
+            raise InputError(f"alpha={self.alpha}: expected 0 to 1")
+        if self.way not in WAYS or self.way == "gold":  # the agent is not shown what holds the evidence
+            raise InputError(f"way={self.way!r}: expected one of {', '.join(way for way in WAYS if way != 'gold')}")
+
+    @property
+    def calls(self) -> int:
+        """The calls that a question takes at most."""
+        return (self.steps + len(self.inputs)) * (1 + self.retries)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One turn of the loop: what was searched with, what was found, and what the model made of it.
+
+    `signature` is None without one. `chunks` are P_t, best first, of which the first `shown` were in the prompt; `items` their
+    H_t. `action` is ANSWER or REFINE, empty where no reply could be read; `evidence` are the notes after this step.
+    `invalid` says why replies could not be read, one each; `tries` counts all of them.
+    """
+
+    query: str
+    signature: Signature | None
+    chunks: tuple[int, ...]
+    shown: int
+    items: tuple[int, ...]
+    action: Literal["ANSWER", "REFINE", ""]
+    confidence: str
+    thought: str
+    evidence: tuple[str, ...]
+    invalid: tuple[str, ...]
+    tries: int
+    prompt_tokens: int
+    completion_tokens: int
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A question's whole way: its first signature's items, the steps, the state in which it was answered, the answers.
+
+    `signature` and `evidence` are what the generator could be given. `stopped` says why the loop ended: "answer", "steps" (none
+    were left) or "unreadable" (no reply could be read). `asked` is a hash of the question.
+    """
+
+    id: str
+    asked: str
+    items: tuple[int, ...]
+    steps: tuple[Step, ...]
+    signature: Signature | None
+    evidence: tuple[str, ...]
+    stopped: Literal["answer", "steps", "unreadable"]
+    answers: Mapping[str, Answer] = field(default_factory=dict)
+
+    @property
+    def chunks(self) -> tuple[int, ...]:
+        """The chunks that it was answered from, best first."""
+        return self.steps[-1].chunks
+
+    @property
+    def calls(self) -> int:
+        """Replies that it took, cached ones and unreadable ones counted."""
+        return sum(one.tries for one in (*self.steps, *self.answers.values()))
+
+    @property
+    def tokens(self) -> int:
+        """Tokens read and written for them."""
+        return sum(one.prompt_tokens + one.completion_tokens for one in (*self.steps, *self.answers.values()))
+
+
+def run(
+    llm: LLM,
+    shelf: Shelf,
+    asked: Sequence[Posed],
+    path: str | Path,
+    settings: Settings | None = None,
+    *,
+    generator: LLM | None = None,
+    batch: int = 8,
+    calls: int | None = None,
+    tokens: int | None = None,
+) -> list[Trace]:
+    """Algorithm 1 for each question: a line each in the JSONL file `path`, which a later call goes on with.
+
+    `llm` updates, `generator` answers, by default the same. Of a question only id, text, kind and options are read. `batch`
+    questions go step by step together. `calls` and `tokens` bound what the whole run takes, what the file holds from earlier
+    calls included: fewer questions are then begun at once, so that those begun can be finished.
+
+    Raises BudgetReached when a budget is spent (what is finished is in the file, a question in hand is not), InputError for
+    questions with equal ids and for a file of another run (models, memory, prompts, settings) or of other questions, LLMError
+    if a model fails. After any of these, and after a kill, the same call goes on where it was; replies that a model's own
+    cache holds are not paid for again. Taught in notebook 23_signature_agent.
+
+    >>> traces = run(model, shelf, asked, "build/agent.jsonl", Settings(rewrite=False))      # doctest: +SKIP
+    >>> traces[0].answers["sig_evi"].value, traces[0].stopped                                # doctest: +SKIP
+    ('D', 'answer')
+    """
+    settings, generator = settings or Settings(), generator or llm
+    if batch < 1:
+        raise InputError(f"batch={batch}: expected at least 1")
+    if len({one.id for one in asked}) < len(asked):
+        raise InputError("two questions have the same id: expected each once")
+    path, about = Path(path), _about(llm, generator, shelf, settings)
+    done = {trace.id: trace for trace in _opened(path, about)}
+    for one in asked:
+        if one.id in done and done[one.id].asked != _hash(one):
+            raise InputError(f"{path} has question {one.id!r} in other words: expected {one.text!r}; name another file")
+    meter = Meter(calls, tokens, sum(it.calls for it in done.values()), sum(it.tokens for it in done.values()))
+    new = [one for one in asked if one.id not in done]
+    while new:
+        count = min(batch, _affordable(meter, settings, list(done.values())))
+        some, new = new[:count], new[count:]
+        try:
+            traces = _together(llm, generator, shelf, some, settings, meter)
+        except BudgetReached as error:
+            finished = len(asked) - len(some) - len(new)
+            raise BudgetReached(
+                f"{error}; {finished} of {len(asked)} questions are in {path}, the same call with more goes on"
+            ) from None
+        for trace in traces:
+            _append(path, asdict(trace))
+            done[trace.id] = trace
+    return [done[one.id] for one in asked]
+
+
+def read(path: str | Path) -> list[Trace]:
+    """The traces in a file, in the order in which they were finished, whatever run they are of.
+
+    Raises InputError, with the line, for what is none. Taught in notebook 23_signature_agent.
+
+    >>> [trace.stopped for trace in read("build/agent.jsonl")]                               # doctest: +SKIP
+    ['answer', 'steps']
+    """
+    return _read(Path(path))[1]
+
+
+# Algorithm 1
+
+
+@dataclass
+class _State:
+    """Where a question stands: q_t, sigma_t, E_t and the steps so far."""
+
+    one: Posed
+    query: str
+    items: tuple[int, ...]
+    signature: Signature | None
+    evidence: tuple[str, ...] = ()
+    steps: list[Step] = field(default_factory=list)
+    stopped: str = ""
+
+
+def _together(
+    llm: LLM, generator: LLM, shelf: Shelf, some: Sequence[Posed], settings: Settings, meter: Meter
+) -> list[Trace]:
+    """The loop for several questions at a time, and their answers."""
+    states = []
+    for one, woken in zip(some, shelf.wake([one.text for one in some]), strict=True):
+        items = shelf.choose(woken, settings.way, settings.k) if settings.signature else ()
+        states.append(_State(one, one.text, items, shelf.signature(items) if settings.signature else None))  # 1, 2
+    for t in range(settings.steps):  # 3
+        going = [state for state in states if not state.stopped]
+        found = shelf.search(
+            [state.query for state in going],
+            [state.signature or () for state in going] if settings.signature else None,
+            settings.top,
+            settings.alpha,
+        )  # 4
+        prompts, shown = [], []
+        for state, chunks in zip(going, found, strict=True):
+            prompt = partial(_update_prompt, shelf, state, chunks, t, settings)
+            text, kept = fitted(llm, prompt, [shelf.memory.texts[i] for i in chunks], settings.tokens)
+            prompts.append(text)
+            shown.append(kept)
+        heard = hear(llm, UPDATE, prompts, settings.tokens, retries=settings.retries, meter=meter)  # 6
+        for state, chunks, kept, it in zip(going, found, shown, heard, strict=True):
+            said: Update | None = it.value
+            step = Step(
+                query=state.query,
+                signature=state.signature,
+                chunks=chunks,
+                shown=kept,
+                items=shelf.memory.of(chunks[:kept]),  # 5
+                action=said.action if said else "",
+                confidence=said.confidence if said else "",
+                thought=said.thought if said else "",
+                evidence=tuple(said.evidence_memory) if said else state.evidence,
+                invalid=it.invalid,
+                tries=it.tries,
+                prompt_tokens=it.prompt_tokens,
+                completion_tokens=it.completion_tokens,
+            )
+            state.steps.append(step)
+            state.evidence = step.evidence
+            if said is None:
+                state.stopped = "unreadable"
+            elif said.action == "ANSWER":
+                state.stopped = "answer"  # 7
+            else:
+                state.query = said.rewritten_query if settings.rewrite else state.query
+                state.signature = (said.refined_signature,) if settings.signature else None
+                state.stopped = "steps" if t + 1 == settings.steps else ""
+    said_of: dict[str, list[Answer]] = {}
+    for name in settings.inputs:  # 8, 11
+        with_signature, with_evidence = INPUTS[name]
+        said_of[name] = answers(
+            generator,
+            shelf.memory,
+            [state.one for state in states],
+            [state.steps[-1].chunks for state in states],
+            [state.signature or () for state in states] if with_signature else None,
+            [state.evidence for state in states] if with_evidence else None,
+            retries=settings.retries,
+            meter=meter,
+        )
+    return [
+        Trace(
+            id=state.one.id,
+            asked=_hash(state.one),
+            items=state.items,
+            steps=tuple(state.steps),
+            signature=state.signature,
+            evidence=state.evidence,
+            stopped=state.stopped,
+            answers={name: said[i] for name, said in said_of.items()},
+        )
+        for i, state in enumerate(states)
+    ]
+
+
+def _update_prompt(
+    shelf: Shelf, state: _State, chunks: Sequence[int], t: int, settings: Settings, passages: Sequence[str]
+) -> str:
+    """The role's prompt at step t, counted from 0, with the first of the chunks and the summaries of their sessions."""
+    language, left = shelf.memory.language, settings.steps - t - 1
+    if language not in SAY:
+        raise InputError(f"role {UPDATE.name!r} has no prompt in {language!r}: expected one of {', '.join(SAY)}")
+    say, none = SAY[language], NONE[language]
+    earlier = [query for query in dict.fromkeys(step.query for step in state.steps) if query != state.query]
+    summaries = [shelf.memory.items[item].text for item in shelf.memory.of(chunks[: len(passages)])]
+    return UPDATE.prompt(
+        language,
+        question=state.one.text,
+        options_str=letters(list(state.one.options)) or none,
+        step=str(t + 1),
+        max_steps=str(settings.steps),
+        remaining_steps_hint=say["more"].format(n=left) if left else say["last"],
+        signature="\n".join(state.signature or ()) or none,
+        current_query=state.query,
+        summaries_text="\n".join(f"- {summary}" for summary in summaries) or none,
+        evidence_memory="\n".join(f"- {note}" for note in state.evidence) or none,
+        chunks_text="\n\n".join(say["passage"].format(i=i, text=text) for i, text in enumerate(passages, start=1)),
+        history_section=say["history"].format(query="\n- ".join(earlier)) if earlier else "",
+    )
+
+
+def _affordable(meter: Meter, settings: Settings, done: Sequence[Trace]) -> int:
+    """How many questions can be begun so that, as far as one knows, all can be finished; at least one.
+
+    Of calls the most that a question can take is known; of tokens, the most that one took.
+    """
+    rooms = [10**9]
+    if meter.most_calls is not None:
+        rooms.append((meter.most_calls - meter.calls) // settings.calls)
+    if meter.most_tokens is not None:
+        rooms.append((meter.most_tokens - meter.tokens) // max([1, *(it.tokens for it in done)] if done else [10**9]))
+    return max(1, min(rooms))
+
+
+# The file
+
+
+def _hash(one: Posed) -> str:
+    return digest(one.text, one.kind, list(one.options))
+
+
+def _about(llm: LLM, generator: LLM, shelf: Shelf, settings: Settings) -> dict[str, Any]:
+    """What decides a run's traces; as JSON gives it back."""
+    language = shelf.memory.language
+    told = asdict(settings) | {"inputs": list(settings.inputs)}
+    prompts = digest(
+        UPDATE.prompts.get(language), SAY.get(language), [it.prompts.get(language) for it in KINDS.values()]
+    )
+    models = {"llm": llm.fingerprint, "generator": generator.fingerprint}
+    return {"format": FORMAT, **models, "memory": shelf.fingerprint, "prompts": prompts, "longest": LONGEST, **told}
+
+
+def _opened(path: Path, about: Mapping[str, Any]) -> list[Trace]:
+    """The traces of a run; the file is begun where there is none, and what a kill left of a last line is cut off."""
+    try:
+        held = path.read_bytes() if path.exists() else b""
+        if b"\n" not in held and _line(about).startswith(held):  # nothing yet, or a first line that was being written
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(_line(about))
+            return []
+        first, found = _read(path)
+        for key in about | first:
+            if first.get(key) != about.get(key):
+                told = f"{key} is {first.get(key)!r:.80}"
+                raise InputError(
+                    f"{path} holds another run: {told}, expected {about.get(key)!r:.80}; name another file"
+                )
+        whole_lines(path)  # cuts off what follows the last one, now that the file is known to be ours
+    except OSError as error:
+        raise InputError(f"cannot use {path}: {error.strerror}: expected a file of traces, or none") from error
+    return found
+
+
+def _read(path: Path) -> tuple[dict[str, Any], list[Trace]]:
+    """The first line of a file and its traces, without a last line that is not finished; the file is left as it is."""
+    try:
+        lines = path.read_bytes().split(b"\n")[:-1]
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}: expected a file of traces") from error
+    if not lines:
+        raise InputError(f"{path} holds no whole line: expected one on the run and then a trace each")
+    first: dict[str, Any] = {}
+    found = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            row = json.loads(line)
+            if number > 1:
+                found.append(_trace(row))
+            elif row["format"] != FORMAT:
+                raise ValueError(f"the format is {row['format']!r:.60}: expected {FORMAT!r}")
+            else:
+                first = row
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            what = "a line on the run" if number == 1 else "a question's trace"
+            raise InputError(f"{path}, line {number}: expected {what}: {error!r:.200}") from error
+    return first, found
+
+
+def _trace(row: Mapping[str, Any]) -> Trace:
+    """A trace out of JSON, whose lists were tuples."""
+    steps = [Step(**{name: _tuple(value) for name, value in step.items()}) for step in row["steps"]]
+    said = {name: Answer(**answer | {"invalid": tuple(answer["invalid"])}) for name, answer in row["answers"].items()}
+    flat = {name: _tuple(value) for name, value in row.items() if name not in ("steps", "answers")}
+    return Trace(**flat, steps=tuple(steps), answers=said)
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _append(path: Path, row: Mapping[str, Any]) -> None:
+    try:
+        with path.open("ab") as file:
+            file.write(_line(row))
+    except OSError as error:
+        raise MindscapeError(f"cannot write {path}: {error.strerror}; the questions before are in it") from error
+
+
+def _line(row: Mapping[str, Any]) -> bytes:
+    # Half of a surrogate pair, which a model can write in JSON, goes back into the escape that it came from.
+    return (json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
+
+
+# What a trace shows
+
+
+def first_seen(trace: Trace, chunks: Collection[int]) -> int | None:
+    """The step, from 1, at which any of some chunks was first retrieved; None where none ever was.
+
+    Taught in notebook 23_signature_agent.
+
+    >>> from dataclasses import replace
+    >>> step = Step("Who?", None, (4, 7), 2, (0,), "REFINE", "LOW", "", (), (), 1, 90, 9)
+    >>> steps = step, replace(step, chunks=(7, 9))
+    >>> trace = Trace("q", "", (), steps, None, (), "steps")
+    >>> first_seen(trace, [9, 8]), first_seen(trace, [7]), first_seen(trace, [5])
+    (2, 1, None)
+    """
+    return next((t for t, step in enumerate(trace.steps, start=1) if not set(chunks).isdisjoint(step.chunks)), None)
+
+
+def table(trace: Trace, one: Posed) -> list[dict[str, Any]]:
+    """A row a step, to be shown as a table: what the query and the signature were and whether they are new, which notes came
+    and went, and how much of the gold was found, now for the first time and so far.
+
+    `evidence` counts the chunks of `one.evidence`, `bindings` the bindings that some retrieved chunk states. Cells are plain
+    texts, numbers and lists: whoever shows them as HTML has to escape them. Taught in notebook 23_signature_agent.
+
+    >>> from dataclasses import replace
+    >>> one = Posed("q", "note", "Who?", "qa", (), "Ann", (), (7, 9), ((4, 5),))
+    >>> step = Step("Who?", None, (4, 7), 2, (0,), "REFINE", "LOW", "Who is she?", ("Ann left",), (), 1, 90, 9)
+    >>> last = replace(step, query="Who is she?", chunks=(9,), evidence=("Ann left", "she is Ann"), action="ANSWER")
+    >>> rows = table(Trace("q", "", (), (step, last), None, last.evidence, "answer"), one)
+    >>> [(row["new query"], row["notes added"], row["evidence now"], row["evidence so far"]) for row in rows]
+    [(True, ['Ann left'], [7], '1 of 2'), (True, ['she is Ann'], [9], '2 of 2')]
+    """
+    rows: list[dict[str, Any]] = []
+    seen = [first_seen(trace, [chunk]) for chunk in one.evidence]
+    bound = [first_seen(trace, group) for group in one.bindings]
+    before: Step | None = None
+    for t, step in enumerate(trace.steps, start=1):
+        notes = before.evidence if before else ()
+        rows.append(
+            {
+                "step": t,
+                "query": step.query,
+                "new query": before is None or step.query != before.query,
+                "signature": "\n".join(step.signature or ()),
+                "new signature": step.signature is not None and (before is None or step.signature != before.signature),
+                "action": step.action or "unreadable",
+                "confidence": step.confidence,
+                "thought": step.thought,
+                "notes added": [note for note in step.evidence if note not in notes],
+                "notes dropped": [note for note in notes if note not in step.evidence],
+                "evidence now": [chunk for chunk, when in zip(one.evidence, seen, strict=True) if when == t],
+                "evidence so far": f"{sum(when is not None and when <= t for when in seen)} of {len(seen)}",
+                "bindings now": [i for i, when in enumerate(bound) if when == t],
+                "bindings so far": f"{sum(when is not None and when <= t for when in bound)} of {len(bound)}",
+            }
+        )
+        before = step
+    return rows
+
+
+def counts(traces: Iterable[Trace]) -> dict[str, int]:
+    """What became of a run: questions, steps, why loops stopped, replies and those that could not be read, answers without one.
+
+    Taught in notebook 23_signature_agent.
+
+    >>> step = Step("Who?", None, (4,), 1, (0,), "", "", "", (), ("no tags", "no tags"), 2, 90, 9)
+    >>> counts([Trace("q", "", (), (step,), None, (), "unreadable")])["unreadable replies"]
+    2
+    """
+    traces = list(traces)
+    stopped = Counter(trace.stopped for trace in traces)
+    steps = [step for trace in traces for step in trace.steps]
+    said = [answer for trace in traces for answer in trace.answers.values()]
+    return {
+        "questions": len(traces),
+        "steps": len(steps),
+        **{f"stopped: {why}": stopped[why] for why in ("answer", "steps", "unreadable")},
+        "passages left out": sum(len(step.chunks) - step.shown for step in steps),
+        "replies": sum(one.tries for one in (*steps, *said)),
+        "unreadable replies": sum(len(one.invalid) for one in (*steps, *said)),
+        "answers": len(said),
+        "unreadable answers": sum(not answer.value for answer in said),
+        "tokens": sum(trace.tokens for trace in traces),
+    }

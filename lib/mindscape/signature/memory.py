@@ -1,0 +1,563 @@
+"""A session memory: what the chunks of a source are summed up in, and which chunk stands in what (MiA-Signature, sections
+3.1 and A.1, appendix C).
+
+The chunks x_1 ... x_L of a source, in its order, are taken W = 20 at a time; each window is a *session* with one summary, and
+pi(x_l) = s_ceil(l / W) is the summary of a chunk. Books of a series are merged into one memory, in their order.
+
+A memory may be *overcomplete*: windows that overlap, windows of several widths, entities, all over the same chunks. Then a
+chunk stands in several items, and pi is no function but a relation, `Memory.cover`.
+
+    build                       windows of one document, their summaries by `gold`, `by_model`, `by_textrank` or `given`
+    grouped, scenes, entities   items that are no windows
+    stacked, merged             items over the same chunks side by side; documents one after another
+    posed, posed_claims         questions, and the chunks that hold what answers them
+    recalls                     whether these are found, in the whole memory or in the question's own book
+
+Where the paper is silent: windows begin anew with each book, so that none straddles two. Chunks and items are called by their
+positions in the memory, from 0. Taught in notebook 20_session_memory. Nothing here embeds; `mindscape.signature.rag` does.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, pairwise
+from typing import Literal
+
+import numpy as np
+from scipy.sparse import csc_array, csr_array
+
+from mindscape.corpora import shakespeare
+from mindscape.corpora.questions import ClaimPair, Question
+from mindscape.corpora.storyworld import Book, Series
+from mindscape.errors import InputError, LLMError
+from mindscape.extractive import summarise
+from mindscape.llm import LLM
+from mindscape.metrics import recall_fraction_at_k
+from mindscape.roles.answers import LETTERS
+from mindscape.roles.summaries import SESSION_SUMMARY
+from mindscape.signature.objectives import WINDOW, windows
+from mindscape.store import digest
+from mindscape.text import Chunk, Document, Span, mentions
+
+Write = Callable[
+    [Document, Sequence[Sequence[Chunk]]], Sequence[str]
+]  # a document and its windows to a summary a window
+BLANK = "-"  # stands for a chunk of white space alone, which no encoder takes
+
+
+@dataclass(frozen=True)
+class Item:
+    """A unit of a memory: a text, and the chunks that it stands for, as rising positions. `kind`: session, entity, ..."""
+
+    text: str
+    chunks: tuple[int, ...]
+    kind: str = "session"
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The chunks of documents, one document after another, and the items that stand for them.
+
+    Raises InputError for documents with equal ids or of two languages, for chunks that are not in the order of their
+    documents, and for an item without words or chunks.
+
+    >>> document = Document("note", "Ann left. Tom came. Ivo sang. It rained.")
+    >>> chunks = [Chunk("note", i, 10 * i, 10 * i + 10) for i in range(4)]
+    >>> memory = build(document, chunks, given(["Ann and Tom pass each other.", "Ivo sings in the rain."]), width=2)
+    >>> memory.pi.tolist(), memory.texts[2], memory.summaries[memory.pi[2]]
+    ([0, 0, 1, 1], 'Ivo sang.', 'Ivo sings in the rain.')
+    """
+
+    documents: tuple[Document, ...]
+    chunks: tuple[Chunk, ...]
+    items: tuple[Item, ...]
+
+    def __post_init__(self):
+        ids = [document.id for document in self.documents]
+        if len(set(ids)) < len(ids):
+            raise InputError(f"documents {ids}: expected different ids")
+        if len({document.language for document in self.documents}) > 1:
+            raise InputError(f"documents in {sorted({it.language for it in self.documents})}: expected one language")
+        if not self.chunks or list(dict.fromkeys(chunk.doc_id for chunk in self.chunks)) != ids:
+            raise InputError(f"expected chunks of {ids}, all of them and in this order")
+        places = {name: i for i, name in enumerate(ids)}
+        for a, b in pairwise(self.chunks):
+            if places[b.doc_id] < places[a.doc_id] or (a.doc_id == b.doc_id and (b.start < a.start or b.end < a.end)):
+                raise InputError(f"chunk {b.index} of {b.doc_id!r} is out of order: expected the order of the source")
+        for chunk in self.chunks:
+            self.documents[places[chunk.doc_id]][chunk]  # raises where it is not of this text
+        for i, item in enumerate(self.items):
+            rising = all(a < b for a, b in pairwise(item.chunks))
+            if not item.chunks or not rising or item.chunks[0] < 0 or item.chunks[-1] >= len(self.chunks):
+                raise InputError(
+                    f"item {i} stands for chunks {list(item.chunks)[:8]}: expected rising positions below "
+                    f"{len(self.chunks)}, at least one"
+                )
+            if not item.text.strip():
+                raise InputError(f"item {i} ({item.kind}) is blank: expected some text")
+        if not self.items:
+            raise InputError("the memory has no items: expected at least one")
+
+    @property
+    def language(self) -> str:
+        return self.documents[0].language
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The chunks' texts without blanks around them; `BLANK` for one that is nothing else."""
+        by_id = {document.id: document for document in self.documents}
+        return [by_id[chunk.doc_id][chunk].strip() or BLANK for chunk in self.chunks]
+
+    @property
+    def summaries(self) -> list[str]:
+        """The items' texts."""
+        return [item.text for item in self.items]
+
+    @cached_property
+    def cover(self) -> csr_array:
+        """Which item stands for which chunk: ones, (items, chunks)."""
+        ends = np.cumsum([0, *(len(item.chunks) for item in self.items)])
+        columns = np.fromiter(chain.from_iterable(item.chunks for item in self.items), dtype=np.int64)
+        return csr_array((np.ones(len(columns)), columns, ends), shape=(len(self.items), len(self.chunks)))
+
+    @cached_property
+    def _by_chunk(self) -> csc_array:
+        return self.cover.tocsc()
+
+    @property
+    def pi(self) -> np.ndarray:
+        """The item of each chunk, (chunks,). Raises InputError where a chunk has none, or several."""
+        counts = np.diff(self._by_chunk.indptr)
+        if (counts != 1).any():
+            odd = int((counts != 1).argmax())
+            raise InputError(f"chunk {odd} stands in {counts[odd]} items: pi is no function here; see `cover`")
+        return self._by_chunk.indices.copy()
+
+    @cached_property
+    def books(self) -> np.ndarray:
+        """The number of each chunk's document, (chunks,)."""
+        places = {document.id: i for i, document in enumerate(self.documents)}
+        return np.array([places[chunk.doc_id] for chunk in self.chunks])
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of everything that is in it."""
+        items = [[item.kind, item.text, list(item.chunks)] for item in self.items]
+        return digest(self.language, [document.id for document in self.documents], self.texts, items)
+
+    def of(self, chunks: Iterable[int]) -> tuple[int, ...]:
+        """The items that stand for chunks, in the order in which they come; those of one chunk by position.
+
+        This is what Algorithm 1 calls SUMMARIES(P_t) (line 5), and the order of First-K.
+        """
+        columns, rows = self._by_chunk.indptr, self._by_chunk.indices
+        return tuple(dict.fromkeys(int(item) for chunk in chunks for item in rows[columns[chunk] : columns[chunk + 1]]))
+
+    def holding(self, doc_id: str, spans: Iterable[Span]) -> tuple[int, ...]:
+        """The chunks that hold some words of spans of a document, rising. Raises InputError for a document not in it."""
+        first, starts, ends = self._places(doc_id)
+        document = next(it for it in self.documents if it.id == doc_id)
+        found = set()
+        for span in spans:
+            for i in range(bisect_right(ends, span.start), bisect_left(starts, span.end)):
+                if document.text[max(starts[i], span.start) : min(ends[i], span.end)].strip():
+                    found.add(first + i)
+        return tuple(sorted(found))
+
+    def _places(self, doc_id: str) -> tuple[int, list[int], list[int]]:
+        """The position of a document's first chunk, and where its chunks start and end."""
+        if doc_id not in self._borders:
+            names = ", ".join(document.id for document in self.documents)
+            raise InputError(f"document {doc_id!r} is not in the memory: expected one of {names}")
+        return self._borders[doc_id]
+
+    @cached_property
+    def _borders(self) -> dict[str, tuple[int, list[int], list[int]]]:
+        found: dict[str, tuple[int, list[int], list[int]]] = {}
+        for i, chunk in enumerate(self.chunks):
+            _, starts, ends = found.setdefault(chunk.doc_id, (i, [], []))
+            starts.append(chunk.start)
+            ends.append(chunk.end)
+        return found
+
+
+# Who writes a summary
+
+
+def given(texts: Sequence[str]) -> Write:
+    """Summaries that are there already, one a window in its order. Taught in notebook 20_session_memory.
+
+    >>> given(["Ann left."])(Document("note", "Ann left."), [[Chunk("note", 0, 0, 9)]])
+    ['Ann left.']
+    """
+    return lambda document, windows: list(texts)
+
+
+def gold(book: Book) -> Write:
+    """What a storyworld book's log tells of each window, also where windows overlap or leave something out.
+
+    An event that begins in a window is told there. Raises InputError for windows of another document.
+    Taught in notebook 20_session_memory.
+
+    >>> memory = build(novel.document, chunks, gold(novel))                                  # doctest: +SKIP
+    """
+
+    def write(document: Document, windows: Sequence[Sequence[Chunk]]) -> list[str]:
+        if document != book.document:
+            raise InputError(f"the log of {book.document.id!r} tells nothing of {document.id!r}: expected its own book")
+        written = [""] * len(windows)
+        for layer in _layers(windows):
+            tiles: list[Sequence[Chunk]] = []
+            own: dict[int, int] = {}  # the tile of a window; others fill the gaps, whose events are told in no window
+            end = 0
+            for i in layer:
+                start, after = windows[i][0].start, windows[i][-1].end
+                if start > end:
+                    tiles.append([Chunk(document.id, 0, end, start)])
+                own[i] = len(tiles)
+                tiles.append(windows[i])
+                end = after
+            if end < len(document.text):
+                tiles.append([Chunk(document.id, 0, end, len(document.text))])
+            told = book.session_summaries(tiles)
+            for i, tile in own.items():
+                written[i] = told[tile]
+        return written
+
+    return write
+
+
+def _layers(windows: Sequence[Sequence[Chunk]]) -> list[list[int]]:
+    """The windows in as few layers as keep those of one layer apart, each in the order of the source."""
+    layers: list[list[int]] = []
+    for i in sorted(range(len(windows)), key=lambda i: windows[i][0].start):
+        for layer in layers:
+            if windows[layer[-1]][-1].end <= windows[i][0].start:
+                layer.append(i)
+                break
+        else:
+            layers.append([i])
+    return layers
+
+
+def by_model(llm: LLM, tokens: int = 256) -> Write:
+    """Each window retold by a language model in the role `session_summary` (appendix F), in replies of at most `tokens`.
+
+    A model with a cache keeps each reply as it comes, so an interrupted run goes on where it was. Raises LLMError, with the
+    window's number, for a reply that cannot be used. Taught in notebook 20_session_memory.
+
+    >>> memory = build(play, chunks, by_model(llm.load("openai:gpt-4o")))                    # doctest: +SKIP
+    """
+
+    def write(document: Document, windows: Sequence[Sequence[Chunk]]) -> list[str]:
+        talks = []
+        for i, window in enumerate(windows, start=1):
+            slots = {"idx": str(i), "total": str(len(windows)), "raw_text": _raw(document, window)}
+            talks.append([{"role": "user", "content": SESSION_SUMMARY.prompt(document.language, **slots)}])
+        written = []
+        for i, reply in enumerate(llm.chat(talks, max_new_tokens=tokens), start=1):
+            try:
+                if reply.invalid:
+                    raise ValueError(reply.invalid)
+                written.append(SESSION_SUMMARY.parse(reply.text)[0])
+            except ValueError as error:
+                raise LLMError(f"{llm.name}, {document.id}, session {i} of {len(windows)}: {error}") from error
+        return written
+
+    return write
+
+
+def by_textrank(characters: int = 500) -> Write:
+    """The most central sentences of each window, at most so many characters. Taught in notebook 20_session_memory.
+
+    >>> write = by_textrank(20)
+    >>> write(Document("note", "Ann left the inn. It rained."), [[Chunk("note", 0, 0, 28)]])
+    ['Ann left the inn.']
+    """
+
+    def write(document: Document, windows: Sequence[Sequence[Chunk]]) -> list[str]:
+        return [summarise(_raw(document, window), document.language, characters) for window in windows]
+
+    return write
+
+
+def _raw(document: Document, window: Sequence[Chunk]) -> str:
+    """The text of a window, what its chunks have in common once."""
+    return document.text[window[0].start : window[-1].end].strip()
+
+
+# Memories
+
+
+def build(
+    document: Document,
+    chunks: Sequence[Chunk],
+    write: Write,
+    width: int = WINDOW,
+    stride: int | None = None,
+    kind: str = "session",
+) -> Memory:
+    """Windows of `width` chunks of a document, each with the summary that `write` gives it (appendix A.1).
+
+    With a `stride` below `width` they overlap, and pi is a relation. Raises InputError for a document without chunks, for
+    widths and strides that cannot be, and for another number of summaries. Taught in notebook 20_session_memory.
+
+    >>> memory = build(novel.document, chunks, by_textrank(), width=20, stride=10)           # doctest: +SKIP
+    """
+    if not chunks:
+        raise InputError(f"{document.id} has no chunks to remember")
+    cover = windows(len(chunks), width, stride)
+    groups = [cover.indices[start:end].tolist() for start, end in pairwise(cover.indptr)]
+    return grouped(document, chunks, groups, write(document, [[chunks[i] for i in some] for some in groups]), kind)
+
+
+def grouped(
+    document: Document,
+    chunks: Sequence[Chunk],
+    groups: Sequence[Sequence[int]],
+    texts: Sequence[str],
+    kind: str = "session",
+) -> Memory:
+    """Items of which each stands for the chunks that its group lists. Raises InputError where texts and groups do not match.
+
+    Taught in notebook 20_session_memory.
+
+    >>> document = Document("note", "Ann left. Tom came.")
+    >>> chunks = [Chunk("note", 0, 0, 10), Chunk("note", 1, 10, 19)]
+    >>> grouped(document, chunks, [[0, 1]], ["Two people pass."], "whole").cover.toarray().tolist()
+    [[1.0, 1.0]]
+    """
+    if len(texts) != len(groups):
+        raise InputError(f"{document.id}: {len(texts)} summaries for {len(groups)} sessions: expected one each")
+    items = (Item(text, tuple(group), kind) for text, group in zip(texts, groups, strict=True))
+    return Memory((document,), tuple(chunks), tuple(items))
+
+
+def scenes(name: str, chunks: Sequence[Chunk]) -> Memory:
+    """A play of Shakespeare with its scenes for sessions, and the kit's own summary of each.
+
+    A chunk belongs to the scene in which it begins; a scene in which none begins is left out. Raises InputError for a play
+    that the kit has no summaries of. Taught in notebook 20_session_memory.
+
+    >>> play = shakespeare.play("macbeth")
+    >>> cuts = [*range(0, len(play.text), 2000), len(play.text)]
+    >>> chunks = [Chunk("macbeth", i, *at) for i, at in enumerate(zip(cuts, cuts[1:]))]
+    >>> len(scenes("macbeth", chunks).items), len(shakespeare.scenes(play))
+    (26, 28)
+    """
+    document = shakespeare.play(name)
+    starts = [scene.start for scene in shakespeare.scenes(document)]
+    groups: list[list[int]] = [[] for _ in starts]
+    for i, chunk in enumerate(chunks):
+        groups[max(0, bisect_right(starts, chunk.start) - 1)].append(i)
+    texts = shakespeare.scene_summaries(name)
+    kept = [i for i, group in enumerate(groups) if group]
+    return grouped(document, chunks, [groups[i] for i in kept], [texts[i] for i in kept], "scene")
+
+
+def entities(document: Document, chunks: Sequence[Chunk], described: Iterable[tuple[str, str]]) -> Memory:
+    """People, places and things, each for the chunks that name it; what no chunk names is left out.
+
+    `described`: names and descriptions, such as those of a storyworld book's `entities`. Raises InputError where nothing is
+    named anywhere. Taught in notebook 20_session_memory.
+
+    >>> document = Document("note", "Ann left. Tom came. Ann sang.")
+    >>> chunks = [Chunk("note", i, 10 * i, min(10 * i + 10, 29)) for i in range(3)]
+    >>> entities(document, chunks, [("Ann", "A singer."), ("Ivo", "A miller.")]).items
+    (Item(text='Ann: A singer.', chunks=(0, 2), kind='entity'),)
+    """
+    texts = [document[chunk] for chunk in chunks]
+    found = []
+    for name, description in described:
+        named = tuple(i for i, text in enumerate(texts) if mentions(name, text))
+        if named:
+            found.append(Item(f"{name}: {description}", named, "entity"))
+    return Memory((document,), tuple(chunks), tuple(found))
+
+
+def stacked(memories: Sequence[Memory]) -> Memory:
+    """The items of several memories over the same chunks, side by side: an overcomplete memory.
+
+    Raises InputError for memories of other documents or chunks. Taught in notebook 20_session_memory.
+
+    >>> both = stacked([build(document, chunks, write), build(document, chunks, write, width=100)])  # doctest: +SKIP
+    """
+    if not memories:
+        raise InputError("no memories to stack: expected at least one")
+    first = memories[0]
+    for other in memories[1:]:
+        if (other.documents, other.chunks) != (first.documents, first.chunks):
+            raise InputError("the memories are of other documents or chunks: expected the same, or see `merged`")
+    return Memory(first.documents, first.chunks, tuple(item for memory in memories for item in memory.items))
+
+
+def merged(memories: Sequence[Memory]) -> Memory:
+    """Memories of different books as one, in their order (appendix C.1). Raises InputError for a book that comes twice.
+
+    Taught in notebook 20_session_memory.
+
+    >>> a, b = (Document(name, "Ann left. Tom came.") for name in "ab")
+    >>> one, other = (build(it, [Chunk(it.id, 0, 0, 19)], given([f"Book {it.id}."])) for it in (a, b))
+    >>> merged([one, other]).items[1]
+    Item(text='Book b.', chunks=(1,), kind='session')
+    """
+    if not memories:
+        raise InputError("no memories to merge: expected at least one")
+    documents: list[Document] = []
+    chunks: list[Chunk] = []
+    items: list[Item] = []
+    for memory in memories:
+        items += [replace(item, chunks=tuple(i + len(chunks) for i in item.chunks)) for item in memory.items]
+        documents += memory.documents
+        chunks += memory.chunks
+    return Memory(tuple(documents), tuple(chunks), tuple(items))
+
+
+# Questions on a memory
+
+
+@dataclass(frozen=True)
+class Posed:
+    """A question or a claim on a memory.
+
+    `kind` says in what form it is answered: "choice" (by one of `options`), "qa" (freely), "claim" (`text` is one). What
+    follows `options` is gold: `right` is the letter of an option, the answer, or TRUE or FALSE; `accepted` are other answers
+    that count; `evidence` are the chunks that hold it, `bindings` for each binding those that state it, of which any one will
+    do; two claims of a pair have the same `pair`. A retriever or an agent is never shown any of it.
+    """
+
+    id: str
+    doc_id: str
+    text: str
+    kind: Literal["choice", "qa", "claim"]
+    options: tuple[str, ...]
+    right: str
+    accepted: tuple[str, ...]
+    evidence: tuple[int, ...]
+    bindings: tuple[tuple[int, ...], ...] = ()
+    pair: str = ""
+
+
+def of_series(series: Series) -> tuple[list[Question], list[ClaimPair]]:
+    """The questions and the claims of a storyworld series, worded as they are asked of the series, with places in their books.
+
+    Taught in notebook 20_session_memory.
+
+    >>> from mindscape.corpora import storyworld
+    >>> town = storyworld.series(1000, n=2, tokens=15_000)
+    >>> questions, claims = of_series(town)
+    >>> questions[-1].doc_id, len(questions) == len(claims) == len(town.questions)
+    ('series-1000-2', True)
+    """
+    own = [pair for book in series.books for pair in zip(book.questions, book.claims, strict=True)]
+    questions, claims = [], []
+    for (question, claim), asked, said in zip(own, series.questions, series.claims, strict=True):
+        questions.append(replace(question, question=asked.question, resolved=asked.resolved))
+        claims.append(replace(claim, doc_id=question.doc_id, true=said.true, false=said.false))
+    return questions, claims
+
+
+def posed(memory: Memory, questions: Iterable[Question], kind: Literal["choice", "qa"] = "choice") -> list[Posed]:
+    """Questions on the documents of a memory, with the chunks that hold evidence and bindings.
+
+    Raises InputError for a question on another document, one whose evidence no chunk holds, and a choice without the answer.
+    Taught in notebook 20_session_memory.
+
+    >>> asked = posed(memory, of_series(town)[0])                                            # doctest: +SKIP
+    """
+    if kind not in ("choice", "qa"):
+        raise InputError(f"kind={kind!r}: expected choice or qa")
+    found = []
+    for it in questions:
+        if kind == "choice" and it.answer not in it.options[: len(LETTERS)]:
+            raise InputError(
+                f"question {it.id!r}: the answer is not among options {LETTERS}: expected it, or kind='qa'"
+            )
+        letter = LETTERS[it.options.index(it.answer)] if kind == "choice" else it.answer
+        found.append(
+            Posed(
+                id=it.id,
+                doc_id=it.doc_id,
+                text=it.question,
+                kind=kind,
+                options=it.options if kind == "choice" else (),
+                right=letter,
+                accepted=it.accepted,
+                evidence=_evidence(memory, it),
+                bindings=tuple(memory.holding(it.doc_id, group) for group in it.bindings),
+            )
+        )
+    return found
+
+
+def posed_claims(memory: Memory, claims: Iterable[ClaimPair]) -> list[Posed]:
+    """Claims on the documents of a memory, the true one of a pair before the false one; otherwise as `posed`.
+
+    Taught in notebook 20_session_memory.
+
+    >>> [one.right for one in posed_claims(memory, of_series(town)[1])[:2]]                  # doctest: +SKIP
+    ['TRUE', 'FALSE']
+    """
+    found = []
+    for it in claims:
+        places = _evidence(memory, it)
+        for said, right in ((it.true, "TRUE"), (it.false, "FALSE")):
+            name = f"{it.id}-{right.lower()}"
+            found.append(Posed(name, it.doc_id, said, "claim", (), right, (), places, pair=it.id))
+    return found
+
+
+def _evidence(memory: Memory, asked: Question | ClaimPair) -> tuple[int, ...]:
+    found = memory.holding(asked.doc_id, asked.evidence)
+    if not found:
+        raise InputError(
+            f"question {asked.id!r}: no chunk holds its evidence: expected chunks of all of {asked.doc_id!r}"
+        )
+    return found
+
+
+# Retrieval in the whole memory and in one book
+
+
+def ranked(scores: np.ndarray, k: int, among: np.ndarray | None = None) -> np.ndarray:
+    """The positions of the `k` highest of some scores, (chunks,), best first, equal ones by position.
+
+    `among`: (chunks,) of truth values, those that count. Fewer than `k` where there are fewer. Raises InputError for k < 1.
+    Taught in notebook 20_session_memory.
+
+    >>> ranked(np.array([0.5, 0.9, 0.9, 0.1]), 2), ranked(np.array([0.5, 0.9, 0.9, 0.1]), 9, np.array([1, 0, 1, 0], bool))
+    (array([1, 2]), array([2, 0]))
+    """
+    if k < 1:
+        raise InputError(f"k={k}: expected at least 1")
+    places = np.arange(len(scores)) if among is None else np.flatnonzero(among)
+    return places[np.argsort(-scores[places], kind="stable")[:k]]
+
+
+def recalls(
+    memory: Memory,
+    asked: Sequence[Posed],
+    scores: np.ndarray,
+    k: int,
+    *,
+    own_book: bool = False,
+    reading: Callable[..., float] = recall_fraction_at_k,
+) -> list[float]:
+    """Recall@k of each question's evidence, in the whole memory or, `own_book`, in the question's book alone (Table 5).
+
+    `scores`: (questions, chunks), the higher the better. `reading`: one of `mindscape.metrics.retrieval`. Since the same
+    scores are ranked both ways, the difference is what the other books do, and nothing else; with scores that depend on the
+    whole index, as those of BM25, they are the series' ones in both. Raises InputError for scores of another shape.
+    Taught in notebook 20_session_memory.
+
+    >>> hurt = np.subtract(recalls(memory, asked, s, 10, own_book=True), recalls(memory, asked, s, 10))  # doctest: +SKIP
+    """
+    if np.shape(scores) != (len(asked), len(memory.chunks)):
+        raise InputError(f"scores have the shape {np.shape(scores)}: expected {(len(asked), len(memory.chunks))}")
+    places = {document.id: i for i, document in enumerate(memory.documents)}
+    found = []
+    for one, row in zip(asked, scores, strict=True):
+        among = memory.books == places[one.doc_id] if own_book else None
+        found.append(reading(ranked(row, k, among).tolist(), one.evidence, k))
+    return found

@@ -1,0 +1,42 @@
+"""A model of a few lines: it says what a function of the conversation says, and keeps what it was asked."""
+
+import json
+from dataclasses import replace
+
+from mindscape.llm.base import Reply, ToolCall, estimated_tokens
+
+
+class Stub:
+    """A backend for `LanguageModel`. `say(messages, tools, schema)` gives a text, something for JSON, a ToolCall or a Reply.
+
+    A token is three bytes. It dies, as of a kill, at the call `dies`.
+    """
+
+    def __init__(self, say, *, name="stub", context=None, dies=None):
+        self.say, self.name, self.context, self.dies = say, name, context, dies
+        self.fingerprint, self.asked = name, []
+
+    def generate(self, prompts, sampling, tools=(), schema=None):
+        for i, prompt in enumerate(prompts):
+            self.asked.append((prompt, list(tools), schema))
+            if len(self.asked) == self.dies:
+                raise KeyboardInterrupt
+            said = self.say(prompt, list(tools), schema)
+            if isinstance(said, ToolCall):
+                said = Reply("", (said,), finish="tool_calls")
+            elif not isinstance(said, Reply):
+                said = Reply(said if isinstance(said, str) else json.dumps(said, ensure_ascii=False))
+            read, written = self.count_tokens(prompt, tools), estimated_tokens(said.text) + 7 * len(said.tool_calls)
+            yield i, replace(said, prompt_tokens=read, completion_tokens=written)
+
+    def score(self, pairs):
+        raise NotImplementedError
+
+    def count_tokens(self, prompt, tools=()):
+        return estimated_tokens(prompt, tools)
+
+
+def in_turn(*said):
+    """What to say: one thing after the other, whatever is asked."""
+    left = list(said)
+    return lambda *_: left.pop(0)

@@ -1,0 +1,800 @@
+"""The five baselines with a scripted model: what they read, ask and count; replies that cannot be read, budgets, windows."""
+
+import json
+import re
+import sys
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mindscape.errors import BudgetReached, InputError, LLMError, MindscapeError
+from mindscape.llm import LanguageModel
+from mindscape.llm.base import Reply
+from mindscape.mindgraph.answering import ANSWER, BUILD, Budget, Meter
+from mindscape.mindgraph.baselines import METHODS, asking, chain_of_agents, direct, gam, graphrag, rlm, sandbox
+from mindscape.mindgraph.baselines.asking import BRIEF, TRIES, alone, ask, clipped, fitting, groups
+from mindscape.mindgraph.baselines.estimates import RUNS, estimate
+from mindscape.mindgraph.communities import PROMPTS as REPORT_PROMPTS
+from mindscape.mindgraph.communities import Report
+from mindscape.roles.answers import QA_PROMPT
+from mindscape.store import Store
+from mindscape.text import Document
+
+LANGUAGES = ("en", "zh")
+FACT = {"en": "Ivo the miller sold the brass lamp to Ann.", "zh": "磨坊主伊沃把铜灯卖给了安。"}
+QUESTION = {"en": "Who sold the brass lamp?", "zh": "谁卖了铜灯？"}
+ANSWERED = {"en": "Ivo", "zh": "伊沃"}
+PLAIN = {
+    "en": "On day {i} it rained on the {place}, and nobody came to the fair.",
+    "zh": "第{i}天{place}下了雨，没有人来赶集。",
+}
+PLACES = {"en": ("mill", "harbour", "church", "bridge"), "zh": ("磨坊", "港口", "教堂", "桥")}
+
+
+def book(language="en", n=60):
+    """Some sentences, one of which answers the question; it stands in the middle."""
+    said = [PLAIN[language].format(i=i, place=PLACES[language][i % 4]) for i in range(n)]
+    said[n // 2] = FACT[language]
+    return Document("book", {"en": " ", "zh": ""}[language].join(said), language)
+
+
+def tokens_of(text):
+    """Words, and Chinese characters one by one."""
+    return len(re.findall(r"[\u4e00-\u9fff]|[^\s\u4e00-\u9fff]+", text))
+
+
+PROMPTS = {
+    "worker": chain_of_agents.WORKER, "extract": graphrag.EXTRACT, "report": REPORT_PROMPTS, "map": graphrag.MAP,
+    "memorise": gam.MEMORISE, "plan": gam.PLAN, "integrate": gam.INTEGRATE, "reflect": gam.REFLECT,
+    "task": rlm.TASK, "last": QA_PROMPT,
+}  # fmt: skip
+
+
+def kind(talk):
+    """Which prompt a conversation begins with; one that continues an extraction gleans, any other is a query."""
+    content = talk[0]["content"]
+    for name, prompts in PROMPTS.items():
+        for prompt in prompts.values():
+            if content.startswith(prompt.split("{")[0]):
+                return "glean" if name == "extract" and len(talk) > 1 else name
+    return "query"
+
+
+class Scripted:
+    """A model whose replies a function gives, from the conversation; it keeps what it was asked, in batches."""
+
+    name, fingerprint = "scripted", "scripted"
+
+    def __init__(self, reply, context=None):
+        self.reply, self.context, self.batches = reply, context, []
+
+    def count_tokens(self, prompt):
+        if isinstance(prompt, str):
+            return tokens_of(prompt)
+        return sum(4 + tokens_of(message["content"]) for message in prompt)
+
+    def chat(self, messages, *, tools=None, schema=None, max_new_tokens=256, **sampling):
+        one = isinstance(messages[0], dict)
+        talks = [messages] if one else list(messages)
+        self.batches.append(talks)
+        replies = []
+        for talk in talks:
+            read = self.count_tokens(talk)
+            if self.context is not None:
+                assert read + max_new_tokens <= self.context, f"{kind(talk)}: {read} and {max_new_tokens} tokens"
+            said = self.reply(talk)
+            said = said if isinstance(said, Reply) else Reply(said)
+            replies.append(Reply(said.text, (), read, min(tokens_of(said.text), max_new_tokens), said.finish))
+        return replies[0] if one else replies
+
+    @property
+    def asked(self):
+        return [talk for batch in self.batches for talk in batch]
+
+    @property
+    def kinds(self):
+        return [kind(talk) for talk in self.asked]
+
+    def prompts(self, name):
+        return [talk[-1]["content"] for talk in self.asked if kind(talk) == name]
+
+
+class Reader:
+    """What a good model replies to each prompt; keywords replace a reply, by kind."""
+
+    def __init__(self, language="en", **others):
+        self.language, self.others = language, others
+
+    def __call__(self, talk):
+        what = kind(talk)
+        if what in self.others:
+            other = self.others[what]
+            return other(talk) if callable(other) else other
+        return getattr(self, what)(talk[-1]["content"], talk)
+
+    def last(self, content, talk):
+        return ANSWERED[self.language] if ANSWERED[self.language] in content else "unknown"
+
+    def worker(self, content, talk):
+        return FACT[self.language] if FACT[self.language] in content else chain_of_agents.NOTHING[self.language]
+
+    def extract(self, content, talk):
+        names = [name for name in (*PLACES[self.language], ANSWERED[self.language]) if name in content]
+        entities = [{"name": name, "description": f"{name}."} for name in names]
+        if FACT[self.language] in content:
+            entities[-1]["description"] = FACT[self.language]
+        relations = [{"source": a, "target": b, "description": "-"} for a, b in pairwise(names)]
+        return json.dumps({"entities": entities, "relations": relations}, ensure_ascii=False)
+
+    def glean(self, content, talk):
+        return '{"entities": [], "relations": []}'
+
+    def report(self, content, talk):
+        about = FACT[self.language] if FACT[self.language] in content else "-"
+        return json.dumps({"title": "t", "summary": about, "impact_rating": 5, "findings": []}, ensure_ascii=False)
+
+    def map(self, content, talk):
+        points = [{"description": FACT[self.language], "score": 90}] if FACT[self.language] in content else []
+        return json.dumps({"points": points}, ensure_ascii=False)
+
+    def memorise(self, content, talk):
+        return json.dumps({"header": "rain", "note": "It rained."})
+
+    def plan(self, content, talk):
+        word = {"en": "lamp", "zh": "铜灯"}[self.language]
+        return json.dumps({"keywords": [word], "pages": []}, ensure_ascii=False)
+
+    def integrate(self, content, talk):
+        return FACT[self.language] if FACT[self.language] in content else "-"
+
+    def reflect(self, content, talk):
+        return '{"enough": true, "request": ""}'
+
+    def task(self, content, talk):
+        word = {"en": "lamp", "zh": "铜灯"}[self.language]
+        return (
+            "I search.\n```python\nimport re\n"
+            f"found = [line for line in re.split('[.。]', context) if {word!r} in line]\n"
+            "FINAL(llm_query('Who sold it, in a word? ' + found[0]))\n```"
+        )
+
+    def query(self, content, talk):
+        return ANSWERED[self.language]
+
+
+FIRST = {"Direct": "last", "GraphRAG": "map", "CoA": "last", "GAM": "plan", "RLM": "task"}
+METHOD = pytest.mark.parametrize("name", METHODS)
+LANGUAGE = pytest.mark.parametrize("language", LANGUAGES)
+
+
+def notes(answer):
+    return [step.what for step in answer.trace if not step.asked]
+
+
+# ---------------------------------------------------------------- all five
+
+
+@METHOD
+@LANGUAGE
+@pytest.mark.parametrize("context", [None, 2400])
+def test_each_answers_and_counts_what_it_asks(name, language, context):
+    model = Scripted(Reader(language), context)
+    answer = METHODS[name](QUESTION[language], book(language), model, Budget())
+    assert answer.text == ANSWERED[language]
+    steps = [step for step in answer.trace if step.asked]
+    assert answer.calls == len(model.asked) == len(steps)
+    assert answer.tokens_total == sum(step.read + step.written for step in steps)
+    assert [step.read for step in steps] == [model.count_tokens(talk) for talk in model.asked]
+    first = next(talk for talk in model.asked if kind(talk) == FIRST[name])
+    assert answer.tokens_first_call == model.count_tokens(first)
+    assert {step.stage for step in steps} <= {BUILD, ANSWER, rlm.QUERY}
+    assert bool(answer.spent(BUILD)) == (name in ("GraphRAG", "CoA", "GAM"))
+
+
+@METHOD
+@LANGUAGE
+def test_prompts_are_in_the_document_s_language(name, language):
+    model = Scripted(Reader(language))
+    METHODS[name](QUESTION[language], book(language), model, Budget())
+    han = [bool(re.search("[\u4e00-\u9fff]", talk[0]["content"])) for talk in model.asked if kind(talk) != "query"]
+    assert set(han) == {language == "zh"}
+
+
+def test_there_is_an_estimate_of_each():
+    assert list(RUNS) == list(METHODS)
+
+
+@METHOD
+def test_bad_input_before_a_call(name):
+    model = Scripted(Reader())
+    for question, document, told in (
+        (" ", book(), "blank"),
+        ("Who?", Document("book", " \n"), "no text"),
+        ("Qui ?", Document("book", "Ivo vend la lampe.", "fr"), "'fr'"),
+    ):
+        with pytest.raises(InputError, match=told):
+            METHODS[name](question, document, model, Budget())
+    with pytest.raises(InputError, match="window"):
+        METHODS[name]("Who " * 500 + "?", book(), Scripted(Reader(), 300), Budget())
+    assert not model.asked
+
+
+@METHOD
+def test_what_the_model_raises_passes_through_and_so_does_the_ledger_s_cap(name):
+    for error in (LLMError("the server is gone"), BudgetReached("the cap of 10 tokens is reached")):
+
+        def fail(talk, error=error):
+            raise error
+
+        with pytest.raises(type(error), match=str(error)):
+            METHODS[name](QUESTION["en"], book(), Scripted(fail), Budget())
+
+
+@METHOD
+@settings(max_examples=8, deadline=None)
+@given(calls=st.integers(1, 12), tokens=st.one_of(st.none(), st.integers(50, 6000)))
+def test_no_budget_is_crossed_and_none_is_an_error(name, calls, tokens):
+    model = Scripted(Reader(), 2400)
+    answer = METHODS[name](QUESTION["en"], book(n=30), model, Budget(calls, tokens))
+    assert answer.calls == len(model.asked) <= calls
+    assert tokens is None or answer.tokens_total <= tokens
+    assert answer.text in ("Ivo", "unknown", "")
+    if not answer.text:
+        assert any("budget" in note for note in notes(answer))
+
+
+@METHOD
+@pytest.mark.parametrize(
+    "junk", ["", "I cannot do that.", "{", '{"entities": 7}', "<think>never ends", "```\n```", "\x00"]
+)
+def test_replies_that_cannot_be_read_cost_calls_and_end(name, junk):
+    model = Scripted(lambda talk: Reply(junk, finish="length"))
+    answer = METHODS[name](QUESTION["en"], book(n=12), model, Budget())
+    assert answer.calls == len(model.asked) <= 31
+    if not junk or name == "GraphRAG":
+        assert answer.text == ""
+    if name in ("GraphRAG", "GAM"):
+        assert any("no reply that can be used" in note for note in notes(answer))
+
+
+@METHOD
+def test_the_same_run_asks_the_same(name):
+    models = [Scripted(Reader()) for _ in range(2)]
+    for model in models:
+        METHODS[name](QUESTION["en"], book(), model, Budget())
+    assert models[0].batches == models[1].batches
+
+
+@pytest.mark.parametrize("name", ["GraphRAG", "GAM"])
+def test_a_second_question_has_the_same_build(name):
+    """So a model's cache has it."""
+    built = []
+    for question in ("Who sold the brass lamp?", "Where did it rain?"):
+        model = Scripted(Reader())
+        METHODS[name](question, book(), model, Budget())
+        built.append([talk for talk in model.asked if kind(talk) in ("extract", "glean", "report", "memorise")])
+    assert built[0] == built[1] != []
+
+
+@METHOD
+@LANGUAGE
+@pytest.mark.parametrize("context", [None, 2400])
+def test_what_it_takes_is_estimated_before_the_first_call(name, language, context):
+    model, document = Scripted(Reader(language), context), book(language, 200)
+    told = estimate(name, document, model, size=300)
+    assert not model.asked
+    size = {} if name in ("Direct", "RLM") else {"size": 300}
+    answer = METHODS[name](QUESTION[language], document, model, Budget(), **size)
+    written = sum(step.written for step in answer.trace)
+    assert answer.calls <= told.calls <= 20 * answer.calls and written <= told.completion_tokens
+    assert (
+        answer.tokens_total - written <= told.prompt_tokens + 60 * answer.calls
+    )  # the question and the frame of a talk
+    assert told.money == 0
+    with pytest.raises(InputError, match="no baseline 'RAG'"):
+        estimate("RAG", document, model)
+
+
+class Backend:
+    """The same model behind the kit's cache and ledger; it is killed at its `dies`-th call."""
+
+    name, fingerprint, context = "scripted", "scripted", None
+
+    def __init__(self, dies=None):
+        self.model, self.calls, self.dies = Scripted(Reader()), 0, dies
+
+    def count_tokens(self, prompt, tools=()):
+        return self.model.count_tokens(prompt)
+
+    def generate(self, prompts, sampling, tools=(), schema=None):
+        for i, prompt in enumerate(prompts):
+            if self.calls == self.dies:
+                raise KeyboardInterrupt
+            self.calls += 1
+            yield i, self.model.chat(prompt, max_new_tokens=sampling.max_new_tokens)
+
+    def score(self, pairs):
+        raise NotImplementedError
+
+
+@METHOD
+def test_a_run_that_was_killed_repeats_no_call(name, tmp_path):
+    def run(backend, store=None):
+        return METHODS[name](QUESTION["en"], book(n=200), LanguageModel(backend, store=store), Budget())
+
+    whole, store, calls = Backend(), Store(tmp_path / "replies.sqlite"), 0
+    expected = run(whole)
+    for _ in range(1, whole.calls):  # each run gets one call further than the one before
+        backend = Backend(dies=1)
+        with pytest.raises(KeyboardInterrupt):
+            run(backend, store)
+        calls += backend.calls
+    last = Backend()
+    assert run(last, store).text == expected.text == "Ivo"
+    assert calls + last.calls == whole.calls
+    again = Backend(dies=0)
+    assert run(again, store) == run(again, store)
+    assert run(again, store).tokens_total == expected.tokens_total  # a reply out of the cache counts as if asked anew
+
+
+# ---------------------------------------------------------------- asking
+
+
+def test_only_what_cannot_be_read_is_asked_again_together():
+    seen = []
+
+    def reply(talk):
+        seen.append(talk[-1]["content"])
+        return "fine" if len(seen) not in (2, 3, 5) else " "  # the second and third, and the second once more
+
+    model = Scripted(reply)
+    meter = Meter(model)
+    assert ask(meter, [alone(name) for name in "abcd"], "en", tokens=9) == ["fine", None, "fine", "fine"]
+    assert [len(batch) for batch in model.batches] == [4, 2] and TRIES == 2
+    assert seen[4].startswith("b\n") and "no words" in seen[4]
+    assert meter.calls == 6 and [step.what for step in meter.steps if not step.asked] == [
+        "no reply that can be used: the reply has no words"
+    ]
+    assert ask(meter, [], "en", tokens=9) == [] and meter.calls == 6
+
+
+@LANGUAGE
+def test_a_reply_that_was_cut_off_is_told_so(language):
+    replies = iter([Reply('{"keywords": ["a', finish="length"), Reply('{"keywords": [], "pages": [2]}')])
+    model = Scripted(lambda talk: next(replies))
+    [plan] = ask(Meter(model), [alone("?")], language, tokens=7, form=gam.Plan)
+    assert plan.pages == [2] and "cut off after 7 tokens" in model.asked[1][0]["content"]
+    assert model.asked[1][0]["content"].startswith("?") and len(model.asked[1]) == 1
+
+
+texts = st.text(st.sampled_from("ab 灯。\n"), max_size=400)
+
+
+@settings(max_examples=100, deadline=None)
+@given(texts, st.integers(1, 150), st.sampled_from(LANGUAGES))
+def test_a_text_is_cut_in_its_middle_to_fit(text, room, language):
+    model = Scripted(None)
+    cut, left_out = clipped(model, text, room, language)
+    assert tokens_of(cut) <= room
+    if tokens_of(text) <= room:
+        assert (cut, left_out) == (text, 0)
+    elif cut:
+        gap = asking.GAP[language].format(n=left_out)
+        before, _, after = cut.partition(gap)
+        assert gap in cut and text.startswith(before) and text.endswith(after)
+        assert len(before) + left_out + len(after) == len(text) and len(before) - len(after) in (0, 1)
+    else:
+        assert left_out == len(text)
+    assert clipped(model, text, None, language) == (text, 0)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(texts, max_size=8), st.one_of(st.none(), st.integers(30, 150)))
+def test_groups_hold_everything_that_fits(some, room):
+    model = Scripted(None)
+    joined = groups(model, some, room, "en", joint="|")
+    assert all(room is None or tokens_of(text) <= room for text in joined)
+    assert "|".join(joined) == "|".join(clipped(model, text, room, "en")[0] for text in some)
+    kept = fitting(model, some, room)
+    assert kept == some[: len(kept)] and (room is None or tokens_of("\n".join(kept)) <= room)
+
+
+# ---------------------------------------------------------------- Direct
+
+
+@LANGUAGE
+def test_direct_reads_all_of_it_or_leaves_out_the_middle(language):
+    document = book(language, 100)
+    model = Scripted(Reader(language))
+    answer = direct.answer(QUESTION[language], document, model, Budget())
+    assert document.text in model.prompts("last")[0] and notes(answer) == [] and answer.calls == 1
+    model = Scripted(Reader(language), 1600)
+    answer = direct.answer(QUESTION[language], document, model, Budget())
+    [prompt], [note] = model.prompts("last"), notes(answer)
+    assert answer.text == "unknown" and FACT[language] not in prompt  # it stood in the middle
+    assert document.text[:100] in prompt and document.text[-100:] in prompt
+    assert "characters in the middle are left out" in note
+    assert 0.9 * (1600 - BRIEF - asking.SPARE) < answer.tokens_first_call <= 1600 - BRIEF
+
+
+def test_direct_keeps_a_budget_by_reading_less():
+    answer = direct.answer(QUESTION["en"], book(), Scripted(Reader()), Budget(tokens=1400))
+    assert answer.calls == 1 and answer.tokens_total <= 1400 and "the budget" in notes(answer)[0]
+    answer = direct.answer(QUESTION["en"], book(), Scripted(Reader()), Budget(tokens=100))
+    assert answer.calls == 0 and answer.text == "" and answer.tokens_first_call == 0
+
+
+# ---------------------------------------------------------------- Chain-of-Agents
+
+
+@LANGUAGE
+def test_the_summary_is_handed_on(language):
+    document, summaries = book(language), iter(f"S{i}" for i in range(1000))
+    model = Scripted(Reader(language, worker=lambda talk: next(summaries)))
+    chain_of_agents.answer(QUESTION[language], document, model, size=150)
+    workers = model.prompts("worker")
+    assert len(workers) > 3 and all(len(batch) == 1 for batch in model.batches)
+    for i, prompt in enumerate(workers):
+        before = f"S{i - 1}" if i else chain_of_agents.NOTHING[language]
+        assert f"\n{before}\n\n" in prompt and str(len(workers)) in prompt and QUESTION[language] in prompt
+        assert document.text not in prompt
+    # Each block is read once, in order: taken together they are the text.
+    read = [
+        prompt.split({"en": f" of {len(workers)}:\n", "zh": f"共{len(workers)}块：\n"}[language])[1]
+        for prompt in workers
+    ]
+    assert re.sub(r"\s", "", "".join(read)) == re.sub(r"\s", "", document.text)
+    [prompt] = model.prompts("last")
+    assert f"S{len(workers) - 1}" in prompt and document.text[:50] not in prompt
+
+
+def test_a_worker_without_a_reply_hands_on_what_it_got():
+    turns = iter(["S1", "", "", "S3", *["S4"] * 100])
+    model = Scripted(Reader(worker=lambda talk: next(turns)))
+    answer = chain_of_agents.answer(QUESTION["en"], book(), model, size=300)
+    workers = model.prompts("worker")
+    assert "could not be used" in workers[2]
+    assert "\nS1\n\n" in workers[3]  # the third worker has the first one's summary
+    assert answer.calls == len(model.asked) and "no words" in notes(answer)[0]
+
+
+def test_a_chain_that_the_budget_ends_answers_from_what_was_read():
+    model = Scripted(Reader(worker="Ivo did."))
+    answer = chain_of_agents.answer(QUESTION["en"], book(), model, Budget(calls=4), size=100)
+    assert model.kinds == ["worker"] * 4 and answer.text == ""
+    assert any(re.search(r"4 of \d+ blocks were read", note) for note in notes(answer))
+    # A bound on tokens can leave room for a manager, whose prompt is shorter.
+    model = Scripted(Reader(worker="Ivo did."), 4000)
+    answer = chain_of_agents.answer(QUESTION["en"], book(), model, Budget(tokens=2600), size=200)
+    assert model.kinds[-1] == "last" and answer.text == "Ivo" and answer.tokens_total <= 2600
+
+
+# ---------------------------------------------------------------- GraphRAG
+
+
+@LANGUAGE
+def test_graphrag_extracts_gleans_reports_maps_and_reduces(language):
+    model = Scripted(Reader(language))
+    graphrag.answer(QUESTION[language], book(language), model, size=150)
+    assert list(dict.fromkeys(model.kinds)) == ["extract", "glean", "report", "map", "last"]
+    assert [kind(batch[0]) for batch in model.batches] == [
+        "extract",
+        "glean",
+        "report",
+        "map",
+        "last",
+    ]  # one batch each
+    assert model.kinds.count("extract") == model.kinds.count("glean") > 3
+    for talk in model.asked:
+        if kind(talk) == "glean":
+            assert [message["role"] for message in talk] == ["user", "assistant", "user"]
+            assert graphrag.Extracted.model_validate_json(talk[1]["content"]).entities
+        if kind(talk) in ("extract", "report"):
+            assert QUESTION[language] not in talk[0]["content"]
+
+
+def test_what_is_gleaned_is_in_the_graph_and_what_cannot_be_read_is_not():
+    def extract(talk):
+        return "no" if "day 0 " in talk[0]["content"] else '{"entities": [], "relations": []}'
+
+    def glean(talk):
+        return json.dumps({"entities": [{"name": "Ivo", "description": FACT["en"]}], "relations": []})
+
+    model = Scripted(Reader(extract=extract, glean=glean))
+    answer = graphrag.answer(QUESTION["en"], book(), model, size=300)
+    assert (
+        model.kinds.count("extract") == model.kinds.count("glean") + TRIES
+    )  # the first block had two tries and none more
+    assert answer.text == "Ivo" and "1 entities" in next(note for note in notes(answer) if "entities" in note)
+
+
+def test_merged_entities_and_relations():
+    def entity(name, description="x"):
+        return graphrag.Entity(name=name, description=description)
+
+    def relation(source, target, description="knows"):
+        return graphrag.Relation(source=source, target=target, description=description)
+
+    found = [
+        graphrag.Extracted(entities=[entity("Ivo "), entity("Ａnn"), entity(" ")], relations=[relation("Ivo", "ann")]),
+        graphrag.Extracted(
+            entities=[entity("IVO", "y"), entity("ivo", "x")], relations=[relation("ivo", "Ann", "pays")]
+        ),
+        graphrag.Extracted(
+            entities=[], relations=[relation("Ivo", "ivo"), relation("", "Ivo"), relation("Tom", "Ann")]
+        ),
+    ]
+    index = graphrag.merged(found)
+    assert index.names == {"ivo": "Ivo", "ann": "Ａnn", "tom": "Tom"}
+    assert index.descriptions == {"ivo": ["x", "y"], "ann": ["x"], "tom": []}
+    assert index.edges() == [("ivo", "ann", 2.0), ("tom", "ann", 1.0)]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 10), st.integers(0, 60), st.integers(0, 3000), st.integers(350, 2000))
+def test_a_part_is_shortened_until_it_fits(nodes, outside, length, room):
+    names = [f"n{i}" for i in range(nodes + outside)]
+    index = graphrag.merged(
+        [
+            graphrag.Extracted(
+                entities=[graphrag.Entity(name=name, description="a " * (length // 2)) for name in names],
+                relations=[
+                    graphrag.Relation(source=names[0], target=name, description="b " * 50) for name in names[1:]
+                ],
+            )
+        ]
+    )
+    model = Scripted(None)
+    state = graphrag.part_state(index, names[:nodes], model, room)
+    assert tokens_of(state) <= room
+    shown = json.loads(state)
+    assert [node["id"] for node in shown["nodes"]] == names[:nodes]
+    inner = [edge["target"] in names[:nodes] for edge in shown["edges"]]
+    assert inner == sorted(inner, reverse=True)  # the relations within the part come first
+    whole = json.loads(graphrag.part_state(index, names[:nodes], model, None))
+    assert len(whole["edges"]) == (len(names) - 1 if names else 0)
+
+
+def test_the_best_eight_reports_are_read():
+    reports = [
+        Report(title=f"report {i}", summary="the lamp" if i in (3, 7) else "rain", impact_rating=i % 10, findings=[])
+        for i in range(20)
+    ]
+    best = graphrag.top(reports, [3] * 20, "Where is the lamp?", "en")
+    assert [report.title for report in best[:3]] == ["report 7", "report 3", "report 9"] and len(
+        best
+    ) == graphrag.TOP == 8
+    sized = graphrag.top(reports[9:10] * 3, [1, 5, 3], "Where is the lamp?", "en", k=1)
+    assert sized == [reports[9]] and graphrag.top([], [], "Where?", "en") == []
+
+
+def test_points_are_ranked_and_those_of_no_help_dropped():
+    points = [{"description": f"point {score}", "score": score} for score in (10, 0, 90, 50)]
+    model = Scripted(Reader(map=json.dumps({"points": points}), last="so"))
+    assert graphrag.answer(QUESTION["en"], book(), model).text == "so"
+    assert "point 90\npoint 50\npoint 10\n" in model.prompts("last")[0] and "point 0" not in model.prompts("last")[0]
+    model = Scripted(Reader(map='{"points": [{"description": "?", "score": 0}]}'))
+    answer = graphrag.answer(QUESTION["en"], book(), model)
+    assert answer.text == "" and "last" not in model.kinds and "no report has a point" in notes(answer)[-1]
+
+
+def test_a_text_in_which_nothing_is_found_has_no_answer():
+    model = Scripted(Reader(extract='{"entities": [], "relations": []}'))
+    answer = graphrag.answer(QUESTION["en"], book(), model)
+    assert answer.text == "" and set(model.kinds) == {"extract", "glean"} and answer.tokens_first_call == 0
+
+
+def test_a_build_beyond_the_budget_is_not_begun():
+    model = Scripted(Reader())
+    answer = graphrag.answer(QUESTION["en"], book(), model, Budget(calls=2), size=100)
+    assert answer.calls == 0 and answer.text == "" and "budget of 2 calls" in notes(answer)[0]
+
+
+# ---------------------------------------------------------------- GAM
+
+
+@LANGUAGE
+def test_notes_know_those_before_them_and_the_plan_knows_all(language):
+    names = iter(range(1000))
+    model = Scripted(Reader(language, memorise=lambda talk: json.dumps({"header": f"H{next(names)}", "note": "N"})))
+    gam.answer(QUESTION[language], book(language), model, size=150)
+    memorised = model.prompts("memorise")
+    assert len(memorised) > 3 and gam.NOTHING[language] in memorised[0]
+    for i, prompt in enumerate(memorised):
+        assert re.findall(r"H\d+", prompt) == [f"H{j}" for j in range(i)] and QUESTION[language] not in prompt
+    [plan], [integrate] = model.prompts("plan"), model.prompts("integrate")
+    assert re.findall(r"H\d+", plan) == [f"H{j}" for j in range(len(memorised))]
+    assert FACT[language] in integrate and FACT[language] not in plan
+
+
+def test_the_researcher_goes_on_until_it_is_enough_and_opens_no_page_twice():
+    requests = iter(["the church", "the bridge", "more"])
+    plans = []
+
+    def plan(talk):
+        plans.append(talk[-1]["content"])
+        return json.dumps({"keywords": ["rained"], "pages": [len(plans), 1, 99, 0, -3]})
+
+    def reflect(talk):
+        return json.dumps({"enough": False, "request": next(requests)})
+
+    model = Scripted(Reader(plan=plan, reflect=reflect))
+    answer = gam.answer(QUESTION["en"], book(n=200), model, size=150)
+    assert len(plans) == gam.ROUNDS == 3
+    assert (
+        QUESTION["en"] in plans[0] and "Still needed: the church" in plans[1] and "Still needed: the bridge" in plans[2]
+    )
+    opened = [re.findall(r"\d+", note) for note in notes(answer) if note.startswith("opens pages")]
+    flat = [page for pages in opened for page in pages]
+    assert len(flat) == len(set(flat)) and all(len(pages) <= gam.PAGES for pages in opened) and flat[0] == "1"
+
+
+def test_a_plan_that_cannot_be_read_falls_back_on_the_question():
+    model = Scripted(Reader(plan="well"))
+    answer = gam.answer(QUESTION["en"], book(), model, size=150)
+    assert answer.text == "Ivo" and model.kinds.count("plan") == TRIES
+
+
+def test_a_page_without_a_note_has_its_first_words():
+    model = Scripted(Reader(memorise="{}"))
+    answer = gam.answer(QUESTION["en"], book(), model, size=300)
+    assert answer.text == "Ivo" and "Page 1: On day 0 it rained on the mill" in model.prompts("plan")[0]
+
+
+def test_what_was_found_is_answered_from_where_the_budget_ends():
+    model = Scripted(Reader(reflect='{"enough": false, "request": "rain"}'))
+    pages = gam.answer(QUESTION["en"], book(), model, size=150).trace
+    built = sum(step.asked and step.stage == BUILD for step in pages)
+    model = Scripted(Reader(reflect='{"enough": false, "request": "rain"}'))
+    answer = gam.answer(QUESTION["en"], book(), model, Budget(calls=built + 3), size=150)
+    assert answer.calls == built + 3 and answer.text == ""  # nothing is left for the last call
+    model = Scripted(Reader())
+    answer = gam.answer(QUESTION["en"], book(), model, Budget(calls=3), size=150)
+    assert any(re.search(r"3 of \d+ pages have notes", note) for note in notes(answer))
+
+
+def test_notes_that_do_not_fit_are_shown_by_their_headers():
+    long = json.dumps({"header": "rain", "note": "drop " * 100})
+    model = Scripted(Reader(memorise=long), 2400)
+    answer = gam.answer(QUESTION["en"], book(n=200), model, size=150)
+    assert any("headers" in note for note in notes(answer)) and "drop" not in model.prompts("plan")[0]
+    assert answer.text == "Ivo"
+
+
+# ---------------------------------------------------------------- RLM
+
+shut_in = pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot shut a process in; see sandbox")
+
+
+def coded(*turns):
+    """A model that writes these turns, and then gives up."""
+    left = iter(turns)
+    return lambda talk: next(left, "FINAL(nothing)")
+
+
+def test_code_and_answers_are_found_in_a_turn():
+    assert rlm.code_in("```python\nx = 1\n```\nand\n```repl\nprint(x)\n```") == "x = 1\n\nprint(x)\n"
+    assert (
+        rlm.code_in("```\nprint(1)\n```")
+        == rlm.code_in("<think>```python\n2\n```</think>```py\nprint(1)\n```")
+        == "print(1)\n"
+    )
+    assert rlm.code_in("```python\nprint(1)") == "print(1)" and rlm.code_in("print(1)") == ""
+    assert rlm.final_in("So.\nFINAL(the miller (Ivo))\n") == "the miller (Ivo)"
+    assert rlm.final_in("FINAL(“磨坊主”)") == "磨坊主" and rlm.final_in("I will call FINAL later") is None
+    assert rlm.final_in("```python\nFINAL(1)\n```") is None and rlm.final_in("") is None
+
+
+@shut_in
+@LANGUAGE
+def test_a_model_sees_what_its_code_printed(language):
+    turns = coded(
+        "```python\nhalf = len(context) // 2\nprint(half, context[:10])\n```",
+        "```python\nprint(half / 0)\n```",
+        "```python\nx = 1\n```",
+        "Well, I think it over.",
+        "FINAL(half)",
+    )
+    document = book(language)
+    model = Scripted(Reader(language, task=turns))
+    answer = rlm.answer(QUESTION[language], document, model)
+    told = [talk[-1]["content"] for talk in model.asked]
+    assert answer.text == "half" and answer.calls == 5
+    assert QUESTION[language] in told[0] and str(len(document.text)) in told[0] and FACT[language] not in told[0]
+    assert f"{len(document.text) // 2} {document.text[:10]}" in told[1]
+    assert "line 1: ZeroDivisionError" in told[2]
+    assert told[3] == rlm.TOLD[language]["nothing"] and told[4] == rlm.TOLD[language]["neither"]
+    assert [message["role"] for message in model.asked[-1]] == ["user", *["assistant", "user"] * 4]
+    assert set(told[1:]) <= set(notes(answer)) and "shut in by" in notes(answer)[0]
+
+
+@shut_in
+def test_the_second_model_sees_its_prompt_alone_and_is_no_program():
+    code = "```python\nparts = [context[:20], context[-20:]]\nprint(llm_query_batched(parts))\nFINAL(llm_query('So?'))\n```"
+    model = Scripted(Reader(task=code, query=lambda talk: f"```python\nFINAL('inner')\n```{talk[0]['content'][:6]}"))
+    answer = rlm.answer(QUESTION["en"], book(), model)
+    assert model.kinds == ["task", "query", "query", "query"] and [len(batch) for batch in model.batches] == [1, 2, 1]
+    assert all(len(talk) == 1 for talk in model.asked)
+    assert model.asked[1][0]["content"] == book().text[:20]
+    assert answer.text == "```python\nFINAL('inner')\n```So?"  # what it wrote was not run
+    assert answer.calls == 4 and [step.stage for step in answer.trace if step.asked] == [ANSWER, *[rlm.QUERY] * 3]
+    assert answer.tokens_first_call == model.count_tokens(model.asked[0])
+
+
+@shut_in
+@LANGUAGE
+def test_a_query_that_is_too_long_is_not_asked(language):
+    code = "```python\nfor reply in llm_query_batched([context * 20, 'short']): print(reply)\n```"
+    model = Scripted(Reader(language, task=coded(code, "FINAL(x)")), 3000)
+    rlm.answer(QUESTION[language], book(language, 200), model)
+    assert model.kinds == ["task", "query", "task"]
+    assert rlm.TOLD[language]["long"].split("{")[0] in model.asked[-1][-1]["content"]
+
+
+@shut_in
+def test_after_the_last_turn_the_answer_is_asked_for():
+    model = Scripted(lambda talk: "Ivo" if rlm.TOLD["en"]["end"] in talk[-1]["content"] else "```python\nprint(1)\n```")
+    answer = rlm.answer(QUESTION["en"], book(), model, iterations=3)
+    assert (
+        answer.calls == 4 and answer.text == "Ivo" and any("no answer after 3 turns" in note for note in notes(answer))
+    )
+    assert rlm.ITERATIONS == 30
+
+
+@shut_in
+def test_a_process_that_was_stopped_is_told_of_and_replaced():
+    turns = coded(
+        "```python\nkept = 1\n```",
+        "```python\nwhile True: pass\n```",
+        "```python\nprint('kept' in globals(), len(context))\n```",
+        "```python\nimport os\nos._exit(0)\n```",
+        "FINAL(done)",
+    )
+    model = Scripted(Reader(task=turns))
+    answer = rlm.answer(QUESTION["en"], book(), model, limits=sandbox.Limits(seconds=2))
+    told = [talk[-1]["content"] for talk in model.asked]
+    assert answer.text == "done"
+    assert "(time)" in told[2] and f"False {len(book().text)}" in told[3] and "ended itself" in told[4]
+
+
+@shut_in
+def test_the_oldest_turns_fall_out_of_a_small_window():
+    turns = iter(f"```python\nprint('turn {i} ' * 100)\n```" for i in range(100))
+    model = Scripted(Reader(task=lambda talk: next(turns)), 2400)
+    answer = rlm.answer(QUESTION["en"], book(), model, iterations=12)
+    assert any("turns do not fit" in note for note in notes(answer))
+    longest = max(model.asked, key=len)
+    assert (
+        len(model.asked[-1]) < 2 * 12
+        and "turn 11" in model.asked[-1][-1]["content"]
+        and longest[0] == model.asked[0][0]
+    )
+
+
+@shut_in
+def test_an_output_is_shown_with_its_middle_left_out():
+    model = Scripted(Reader(task=coded("```python\nprint('begin ' + 'word ' * 50_000 + 'end')\n```", "FINAL(x)")))
+    rlm.answer(QUESTION["en"], book(), model)
+    told = model.asked[1][-1]["content"]
+    assert "begin word" in told and "left out here" in told and "printed 250" in told and tokens_of(told) < 2200
+
+
+@shut_in
+def test_a_budget_that_ends_within_the_code():
+    model = Scripted(Reader(task="```python\nwhile True: llm_query('a')\n```"))
+    answer = rlm.answer(QUESTION["en"], book(), model, Budget(calls=6))
+    assert answer.calls == 6 and answer.text == "" and model.kinds == ["task", *["query"] * 5]
+    assert any("budget of 6 calls" in note for note in notes(answer))
+
+
+def test_code_is_not_run_where_it_cannot_be_shut_in(monkeypatch):
+    def refuse(self):
+        raise MindscapeError("its process would be open to files")
+
+    monkeypatch.setattr(sandbox.Sandbox, "_start", refuse)
+    model = Scripted(Reader())
+    with pytest.raises(MindscapeError, match="open to files"):
+        rlm.answer(QUESTION["en"], book(), model)
+    assert not model.asked

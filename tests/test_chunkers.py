@@ -1,0 +1,358 @@
+"""Chunkers: all tile whatever they are given, at the mean length asked for; fast against slow; bad replies and input."""
+
+import json
+import re
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mindscape import llm
+from mindscape.corpora import storyworld
+from mindscape.errors import InputError
+from mindscape.mom import chunkers
+from mindscape.mom.chunkers import (
+    LISTED,
+    SHIFT,
+    Fixed,
+    Listing,
+    LlamaIndex,
+    Lumber,
+    Remembered,
+    Semantic,
+    Sentences,
+    at_borders,
+    evened,
+    mean_length,
+    meta_chunker,
+    paragraphs,
+    wanted,
+)
+from mindscape.mom.memory import DocumentMemory, tiles, whole
+from mindscape.store import Store
+from mindscape.text import Document, Span, sentences
+
+STORY = "\n\n".join(
+    f"Day {i} began with rain. The mill stood still. Ivo went to the harbour, and Ann to the school.\n"
+    f"In the evening they met at the inn and talked of the {thing}."
+    for i, thing in enumerate(["lamp", "ledger", "ferry", "quarrel", "letter", "wedding", "storm", "debt"])
+)
+NOTE = Document("note", STORY)
+CHINESE = Document(
+    "记",
+    "\n\n".join(f"第{i}天下了雨。磨坊停了工。林剑秋去了码头，安娜去了学校。晚上他们在客栈见面。" for i in range(8)),
+    "zh",
+)
+
+
+class Bag:
+    """An encoder: counts of a few words, length 1."""
+
+    name, dim, fingerprint = "bag", 6, "bag"
+
+    def __init__(self):
+        self.encoded = 0
+
+    def encode(self, texts, kind="passage"):
+        self.encoded += len(texts)
+        words = ("rain", "mill", "evening", "学校", "雨")
+        found = np.array([[1e-3, *(text.count(word) for word in words)] for text in texts], np.float32)
+        return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+class Backend:
+    """Replies by a function of the prompt; counts them."""
+
+    name, context, fingerprint = "stub", None, "stub"
+
+    def __init__(self, says, breaks_at=None):
+        self.says, self.breaks_at, self.asked = says, breaks_at, []
+
+    def generate(self, prompts, sampling, tools=(), schema=None):
+        for i, prompt in enumerate(prompts):
+            if len(self.asked) == self.breaks_at:
+                raise KeyboardInterrupt
+            self.asked.append(prompt[-1]["content"])
+            yield i, llm.Reply(self.says(prompt[-1]["content"]), prompt_tokens=1, completion_tokens=1)
+
+    def score(self, pairs):
+        for i, (prompt, continuation) in enumerate(pairs):
+            self.asked.append((prompt[-1]["content"], continuation))
+            yield i, llm.Score(float(self.says(continuation)), 1)
+
+    def count_tokens(self, prompt, tools=()):
+        return 1
+
+
+def model_of(says, **options):
+    return llm.LanguageModel(Backend(says, **options))
+
+
+def shown(prompt):
+    """The numbers of the paragraphs in a prompt of LumberChunker."""
+    return [int(number) for number in re.findall(r"^ID (\d+):", prompt, re.MULTILINE)]
+
+
+def listed(prompt):
+    """A list of the sentences of the document in the prompt, by their ends."""
+    text = prompt.split("Document:\n")[-1].split("文档：\n")[-1]
+    spans = [text[span.start : span.end].strip() for span in sentences(text, "zh" if "。" in text else "en")]
+    return json.dumps([f"{one[:9]}[MASK]{one[-9:]}" for one in spans if one], ensure_ascii=False)
+
+
+def all_of(tokenizer):
+    """One of each kind that needs nothing that is not installed."""
+    return [
+        Fixed(tokenizer),
+        Sentences(tokenizer),
+        Semantic(Bag(), tokenizer),
+        Lumber(model_of(lambda prompt: f"Answer: ID {shown(prompt)[1]:04d}"), tokenizer),
+        Lumber(model_of(lambda answer: -float(answer[-4:])), tokenizer, by="score", name="scored"),
+        Listing(model_of(listed), tokenizer, window=120),
+        Remembered(whole, tokenizer),
+    ]
+
+
+# All of them ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("document", [NOTE, CHINESE], ids=["en", "zh"])
+@pytest.mark.parametrize("size", [40, 90])
+def test_all_tile_at_one_mean_length(tokenizer, document, size):
+    for chunker in all_of(tokenizer):
+        made = chunker.cut(document, size)
+        assert tiles(document, made.chunks), chunker.name
+        assert [chunk.index for chunk in made.chunks] == list(range(len(made.chunks)))
+        assert all(chunk.doc_id == document.id and document[chunk].strip() for chunk in made.chunks)
+        mean = mean_length(document, made.chunks, tokenizer)
+        assert mean == pytest.approx(size, rel=0.35), chunker.name
+        assert abs(len(made.chunks) - wanted(document, size, tokenizer)) <= 2
+
+
+PIECES = [
+    "It rained. ",
+    "Ivo left.\n\n",
+    "home",
+    " ",
+    "\n\n",
+    "\r\n",
+    "。",
+    "他来了。",
+    "林黛玉",
+    "　",
+    "e\u0301",
+    "\u200d",
+    "👍🏽",
+    "“so”",
+    "—",
+]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.sampled_from(PIECES) | st.text(max_size=4), min_size=1, max_size=30).map("".join).filter(str.strip),
+    st.integers(1, 30),
+    st.sampled_from(["Answer: ID 0001", "none", "ID 7", '["Ivo[MASK]left.", "home[MASK]"]', "[1]", '["a"', "[]"]),
+)
+def test_any_text_and_any_reply(tokenizer, text, size, said):
+    document = Document("any", text)
+    model = model_of(lambda prompt: said)
+    some = [Fixed(tokenizer), Sentences(tokenizer), Semantic(Bag(), tokenizer), Lumber(model, tokenizer, theta=8)]
+    for chunker in [*some, Listing(model, tokenizer, window=20)]:
+        made = chunker.cut(document, size)
+        assert tiles(document, made.chunks) and all(document[chunk].strip() for chunk in made.chunks)
+    for chunker in (Lumber(model, tokenizer, theta=8), Listing(model, tokenizer)):
+        assert tiles(document, chunker.cut(document, None).chunks)
+
+
+def test_nothing_to_cut(tokenizer):
+    for chunker in all_of(tokenizer):
+        with pytest.raises(InputError, match="has no text"):
+            chunker.cut(Document("blank", " \n "), 40)
+    with pytest.raises(InputError, match="has no text"):
+        Lumber(model_of(str), tokenizer).cut(Document("blank", " "), None)
+    for chunker in (Fixed(tokenizer), Sentences(tokenizer), Semantic(Bag(), tokenizer)):
+        with pytest.raises(InputError, match="no length of its own"):
+            chunker.cut(NOTE, None)
+        with pytest.raises(InputError, match="at least one token"):
+            chunker.cut(NOTE, 0)
+
+
+def test_on_a_book(tokenizer):
+    book = storyworld.book(1000, tokens=15_000)
+    for chunker in (Fixed(tokenizer), Sentences(tokenizer), Semantic(Bag(), tokenizer)):
+        made = chunker.cut(book.document, 200)
+        assert mean_length(book.document, made.chunks, tokenizer) == pytest.approx(200, rel=0.02)
+
+
+# Borders and numbers ----------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 30), st.lists(st.integers(1, len(STORY) - 1), max_size=12))
+def test_evened_to_a_number(n, borders):
+    chunks = at_borders(NOTE, borders)
+    made = evened(NOTE, chunks, n)
+    assert tiles(NOTE, made.chunks)
+    assert len(made.chunks) == n or made.counts["split"]
+    changed = len(made.chunks) - len(chunks)
+    assert made.counts == Counter({"split": changed} if changed > 0 else {"merged": -changed} if changed else {})
+    kept = {chunk.start for chunk in chunks} & {chunk.start for chunk in made.chunks}
+    assert len(kept) == min(len(chunks), len(made.chunks))  # borders go or come, none moves
+
+
+def test_paragraphs_of_each_kind():
+    texts = ("a b.\nc d.\ne f.", "It rained. Ivo left.", "one")
+    assert [len(paragraphs(Document("lines", text))) for text in texts] == [3, 2, 1]
+    assert len(paragraphs(NOTE)) == 8
+    for document in (NOTE, CHINESE):
+        assert tiles(document, paragraphs(document))
+
+
+# One by one -------------------------------------------------------------------------------------------------------
+
+
+def test_semantic_borders_are_the_furthest_neighbours(tokenizer):
+    chunker, texts = (
+        Semantic(Bag(), tokenizer, buffer=1),
+        ["It rained. ", "The mill stood. ", "In the evening. ", "Rain again."],
+    )
+    windows = ["".join(texts[max(0, i - 1) : i + 2]).strip() for i in range(4)]
+    vectors = Bag().encode(windows)
+    slow = [1 - sum(float(x) * float(y) for x, y in zip(a, b, strict=True)) for a, b in pairwise(vectors)]
+    assert np.allclose(chunker.distances(texts), slow, atol=1e-6)
+    document = Document("short", "".join(texts))
+    size = len(tokenizer(document.text)["input_ids"]) // 2
+    made = chunker.cut(document, size)
+    assert made.chunks[1].start == len("".join(texts[: 1 + int(np.argmax(slow))]))
+
+
+def test_lumber_asks_group_by_group(tokenizer):
+    backend = Backend(lambda prompt: f"I think: Answer: ID {shown(prompt)[-1]:04d}.")
+    made = Lumber(llm.LanguageModel(backend), tokenizer, theta=150).cut(NOTE, None)
+    groups = [shown(prompt) for prompt in backend.asked]
+    assert groups[0][0] == 0 and all(b[0] == a[-1] for a, b in pairwise(groups))
+    units = paragraphs(NOTE)
+    assert [chunk.start for chunk in made.chunks] == [units[group[0]].start for group in groups] + [
+        units[groups[-1][-1]].start
+    ]
+    sizes = [sum(len(tokenizer(NOTE[units[i]])["input_ids"]) for i in group) for group in groups]
+    assert max(sizes) <= 150 and not made.counts
+
+
+def test_lumber_without_a_usable_answer_takes_the_group(tokenizer):
+    for said in ("The first one.", "Answer: ID 0000", "Answer: ID 0999"):
+        made = Lumber(model_of(lambda prompt, said=said: said), tokenizer, theta=150).cut(NOTE, None)
+        assert made.counts["no answer"] == len(made.chunks) - 1 >= 2
+        assert tiles(NOTE, made.chunks)
+
+
+def test_lumber_by_score_takes_the_likeliest(tokenizer):
+    backend = Backend(lambda answer: -abs(float(answer[-4:]) - 2))
+    made = Lumber(llm.LanguageModel(backend), tokenizer, theta=150, by="score").cut(NOTE, None)
+    assert made.chunks[1].start == paragraphs(NOTE)[2].start and not made.counts
+    with pytest.raises(InputError, match="by='logits': expected reply or score"):
+        Lumber(model_of(str), tokenizer, by="logits")
+
+
+def test_a_list_of_chunks_is_read(tokenizer):
+    document = Document("two", "It rained all day. The mill stood still. Then Ivo went home.")
+    said = '```json\n["It rained[MASK]stood still.", "Then Ivo[MASK]home.",]\n```'
+    made = Listing(model_of(lambda prompt: said), tokenizer).cut(document, None)
+    assert [document[chunk] for chunk in made.chunks] == [
+        "It rained all day. The mill stood still. ",
+        "Then Ivo went home.",
+    ]
+    assert made.counts == Counter(["code fence stripped", "trailing comma removed"])
+    none = Listing(model_of(lambda prompt: "I cannot."), tokenizer).cut(document, None)
+    assert len(none.chunks) == 1 and none.counts == Counter(["not read"])
+    with pytest.raises(InputError, match="no prompt in 'fr'"):
+        Listing(model_of(str), tokenizer).cut(Document("f", "Il pleut.", "fr"), None)
+
+
+def test_a_document_is_data(tokenizer):
+    """Braces in a text are no places of a prompt."""
+    document = Document(
+        "braces", "It cost {first} and {0!r} and {document}. Nobody paid.\n\nThe {paragraphs} stood empty. " * 5
+    )
+    model = model_of(lambda prompt: "no")
+    for chunker in (Listing(model, tokenizer), Lumber(model, tokenizer, theta=30)):
+        assert tiles(document, chunker.cut(document, None).chunks)
+    assert all("{first}" in prompt for prompt in model.backend.asked[:1])
+
+
+def test_the_memory_s_chunks(tokenizer):
+    memory = DocumentMemory("ab", "ab", [Span(0, 100), Span(100, len(STORY))])
+    assert Remembered(lambda document: memory, tokenizer).cut(NOTE, None).chunks[1].start == 100
+
+
+def test_prompts_are_in_both_languages():
+    for prompts, slots in ((LISTED, {"document"}), (SHIFT, {"first", "paragraphs"})):
+        assert set(prompts) == {"en", "zh"}
+        assert all(set(re.findall(r"\{(\w+)\}", prompt)) == slots for prompt in prompts.values())
+
+
+@pytest.mark.parametrize("kind", ["lumber", "listing"])
+def test_a_killed_run_goes_on(tokenizer, tmp_path, kind):
+    def run(breaks_at=None):
+        backend = Backend(listed if kind == "listing" else lambda prompt: f"ID {shown(prompt)[1]}", breaks_at)
+        model = llm.LanguageModel(backend, store=Store(tmp_path / "replies.sqlite"))
+        chunker = Listing(model, tokenizer, window=60) if kind == "listing" else Lumber(model, tokenizer, theta=120)
+        return backend, lambda: chunker.cut(NOTE, None)
+
+    broken, cut = run(breaks_at=2)
+    with pytest.raises(KeyboardInterrupt):
+        cut()
+    again, cut = run()
+    made = cut()
+    fresh = Backend(again.says)
+    whole_run = llm.LanguageModel(fresh)
+    chunker = Listing(whole_run, tokenizer, window=60) if kind == "listing" else Lumber(whole_run, tokenizer, theta=120)
+    assert chunker.cut(NOTE, None) == made and len(again.asked) == len(fresh.asked) - 2
+
+
+# Peers ------------------------------------------------------------------------------------------------------------
+
+
+def test_llama_index_is_missed_clearly(tokenizer, monkeypatch):
+    def absent(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(chunkers, "import_module", absent)
+    with pytest.raises(InputError, match="needs llama-index-core: pip install"):
+        LlamaIndex(tokenizer).cut(NOTE, 40)
+
+
+@pytest.mark.parametrize("document", [NOTE, CHINESE], ids=["en", "zh"])
+def test_against_llama_index(tokenizer, document):
+    """Theirs tiles too, and ours cuts about as they do."""
+    pytest.importorskip("llama_index.core", reason="llama-index-core is not installed")
+    theirs, ours = (kind(tokenizer).cut(document, 90).chunks for kind in (LlamaIndex, Sentences))
+    assert tiles(document, theirs)
+    assert abs(len(theirs) - len(ours)) <= 2
+
+
+def test_pieces_without_their_blanks_are_found_in_order():
+    text = "It rained. It rained.  Ivo left.\n\nIt rained."
+    assert chunkers._starts(text, ["It rained. It rained.", "Ivo left.", "It rained."]) == [0, 23, 34]
+
+
+def test_the_meta_chunker_by_name(tokenizer, tmp_path):
+    """A random Qwen2.5 from a folder; what it writes is no list, and is counted."""
+    import torch
+    from transformers import AutoModelForCausalLM, Qwen2Config
+
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = Qwen2Config(**sizes, num_key_value_heads=2, vocab_size=49152, initializer_range=0.3, eos_token_id=2)
+    AutoModelForCausalLM.from_config(config, dtype=torch.float32).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    chunker = meta_chunker(f"hf:{tmp_path}", window=200, dtype="float32", device="cpu", cache=False)
+    assert chunker.name == "moc" and not chunker.held
+    made = chunker.cut(NOTE, 60)
+    assert tiles(NOTE, made.chunks) and made.counts["not read"] >= 1
+    with pytest.raises(InputError, match='expected "embedded"'):
+        meta_chunker("Qwen/MetaChunker")

@@ -1,0 +1,361 @@
+"""MemReader: triples, both targets, reverse reasoning, cases of each kind, kept replies, scores by hand, both commands."""
+
+import json
+import math
+import sys
+
+import pytest
+
+from mindscape import llm
+from mindscape.corpora import storyworld
+from mindscape.errors import InputError
+from mindscape.llm import Tags
+from mindscape.llm.schema import json_schema
+from mindscape.mom import __main__ as command
+from mindscape.mom import memreader
+from mindscape.mom.extraction import paths
+from mindscape.mom.memory import DocumentMemory, resolve, said, tiles
+from mindscape.mom.memreader import (
+    BARE,
+    Case,
+    Triple,
+    ask,
+    cases_of,
+    core_support,
+    example,
+    examples,
+    interval,
+    keep,
+    of_book,
+    outline_recall,
+    play_cases,
+    prompts,
+    read,
+    replies,
+    reverse,
+    role_of,
+    sample_cases,
+    scored,
+    story_cases,
+)
+from mindscape.reader.evaluation import Answer, Kept
+from mindscape.roles.memory import MEMORY, Extracted
+from mindscape.text import Document, Span
+
+NOTE = Document("note", "It rained all day on the hill. The mill stood still. Then Ivo went home with the lamp.")
+MEMORY_OF = DocumentMemory(
+    ["rain on the hill", "Ivo home"], ["It rained.", "Ivo went home."], [Span(0, 53), Span(53, 86)]
+)
+CASE = Case("note", "note", NOTE, MEMORY_OF)
+PATH = "Two parts, told apart by who is there."
+
+
+@pytest.fixture(scope="module", params=["en", "zh"])
+def book(request):
+    return storyworld.book(1000, tokens=15_000, language=request.param)
+
+
+def right(with_path=True):
+    """The reply that says the memory of the note."""
+    return example(Triple(NOTE, PATH, said(NOTE, MEMORY_OF)), with_path).reply
+
+
+class Backend:
+    """Replies by a function of the prompt and of whether it is held to a form; can break in the middle."""
+
+    context, fingerprint = None, "stub"
+
+    def __init__(self, says, breaks_at=None):
+        self.name, self.says, self.breaks_at, self.asked = "stub", says, breaks_at, []
+
+    def generate(self, prompts, sampling, tools=(), schema=None):
+        for i, prompt in enumerate(prompts):
+            if len(self.asked) == self.breaks_at:
+                raise KeyboardInterrupt
+            self.asked.append((prompt[-1]["content"], schema is not None))
+            said = self.says(*self.asked[-1])
+            text, finish = said if isinstance(said, tuple) else (said, "stop")
+            yield i, llm.Reply(text, prompt_tokens=1, completion_tokens=1, finish=finish)
+
+    def count_tokens(self, prompt, tools=()):
+        return 1
+
+
+def model_of(says, **options):
+    return llm.LanguageModel(Backend(says), **options)
+
+
+# Triples and examples ---------------------------------------------------------------------------------------------
+
+
+def test_a_book_s_triples(book, tokenizer):
+    triples = of_book(book, tokenizer, share=4)
+    assert len(triples) == 4 and of_book(book, tokenizer, share=4) == triples
+    for triple in triples:
+        found = resolve(triple.document, triple.memory)
+        assert not found.repairs and tiles(triple.document, found.memory.chunks) and len(found.memory) >= 2
+        assert triple.document.text in book.document.text and triple.path
+
+
+def test_both_targets_say_the_same_memory(book, tokenizer):
+    for triple in of_book(book, tokenizer, share=3):
+        full, bare = example(triple), example(triple, with_path=False)
+        assert full.reply == f"<think>{triple.path}</think>\n{bare.reply}"
+        value, repairs = BARE.parse(bare.reply)
+        assert value == triple.memory and not repairs
+        assert MEMORY.parse(full.reply)[0].think == triple.path
+        for one in (full, bare):
+            assert triple.document.text.strip() in one.prompt
+        assert (full.role, bare.role) == ("memory", "memory_bare")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_bare_prompt_asks_for_no_thoughts(language):
+    full, bare = (asked.prompts[language] for asked in (MEMORY, BARE))
+    assert "think" in full and "think" not in bare.lower() and "思考" not in bare
+    assert all(tag in bare for tag in ("<outline>", "<scenario>", "<chunk>", "[MASK]", "{document}"))
+    assert len(memreader.UNSAID[language]) == 2 and all(piece in full for piece, _ in memreader.UNSAID[language])
+
+
+def test_examples_are_of_the_same_documents(tokenizer):
+    full, bare = (examples(range(2), tokenizer, with_path, share=3, chinese=1) for with_path in (True, False))
+    assert [one.book for one in full] == [one.book for one in bare] and len(full) == 6
+    assert any("文档" in one.prompt for one in full) and any("Document:" in one.prompt for one in full)
+    assert sum(len(one.reply) for one in full) > sum(len(one.reply) for one in bare)
+    with pytest.raises(InputError, match="seed 2000 is not for training"):
+        examples([2000], tokenizer)
+    with pytest.raises(InputError, match="chinese=3: expected 0 to 2"):
+        examples(range(2), tokenizer, chinese=3)
+
+
+def test_the_gold_of_the_bare_role(book, tokenizer):
+    slots, value = next(BARE.gold(book, memreader.Chance("x"), tokenizer))
+    assert BARE.parse(BARE.render(value))[0] == value and slots["document"]
+
+
+def test_paths_in_reverse():
+    chinese = Document("记", "清晨下了大雨，磨坊停了工。午后，林剑秋提着灯回家去了。", "zh")
+    memory = DocumentMemory(["雨", "归"], ["下雨停工。", "剑秋回家。"], [Span(0, 13), Span(13, len(chinese.text))])
+    model = model_of(
+        lambda prompt, held: f"<think>{PATH} a < b</think>" if "Ivo" in prompt else "<outline>none</outline>"
+    )
+    found = reverse(model, [(NOTE, MEMORY_OF), (chinese, memory)])
+    assert found == [Triple(NOTE, f"{PATH} a ‹ b", said(NOTE, MEMORY_OF)), None]
+    asked = [prompt for prompt, _ in model.backend.asked]
+    assert all(
+        Tags(Extracted).render(triple) in prompt for triple, prompt in zip([found[0].memory], asked, strict=False)
+    )
+    assert MEMORY.parse(example(found[0]).reply)[0].think == f"{PATH} a ‹ b"
+    assert reverse(model, []) == []
+
+
+# Cases ------------------------------------------------------------------------------------------------------------
+
+
+def assert_cases(cases, tokenizer):
+    for case in cases:
+        assert tiles(case.document, case.memory.chunks) and len(case.memory) >= 2
+        again = resolve(case.document, said(case.document, case.memory))
+        assert len(again.memory) == len(case.memory)
+        tokens = len(tokenizer(case.document.text)["input_ids"])
+        assert case.kind == "storyworld" or tokens <= memreader.LARGEST[case.document.language] * 1.02
+
+
+def test_cases_of_a_book(book, tokenizer):
+    cases = story_cases([book], tokenizer)
+    assert len(cases) == memreader.SHARE and {case.group for case in cases} == {book.document.id}
+    assert_cases(cases, tokenizer)
+
+
+def test_cases_of_the_samples(tokenizer):
+    cases = sample_cases(tokenizer)
+    assert {case.group for case in cases} == {"manual_en", "manual_zh", "news_en", "news_zh"}
+    assert_cases(cases, tokenizer)
+    texts = [case.document.text for case in cases if case.group == "news_en"]
+    assert len(set(texts)) == len(texts)
+
+
+def test_cases_of_plays_have_no_headings(tokenizer):
+    cases = play_cases(tokenizer, ["macbeth", "antony-and-cleopatra"])
+    assert {case.group for case in cases} == {"macbeth", "antony-and-cleopatra"}
+    assert_cases(cases, tokenizer)
+    assert not any("SCENE" in case.document.text for case in cases)
+    for case in cases:
+        assert all(
+            core.startswith(topic[:20]) for topic, core in zip(case.memory.outline, case.memory.core, strict=True)
+        )
+
+
+# Asking -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("with_path", [True, False])
+def test_only_what_cannot_be_read_is_asked_again(with_path):
+    cases = [Case("note", str(i), Document(str(i), f"{i}. {NOTE.text}"), MEMORY_OF) for i in range(4)]
+    free = [right(with_path), "none", (right(with_path), "length"), f"So: {right(with_path)}"]
+
+    def says(prompt, held):
+        return "held" if held else free[int(prompt.split("\n")[-1][0])]
+
+    model = model_of(says)
+    answers = ask(model, cases, with_path)
+    assert [answer.held == "held" for answer in answers] == [False, True, True, False]
+    assert [answer.held for answer in answers][::3] == [answer.free for answer in answers][::3]
+    assert [held for _, held in model.backend.asked] == [False] * 4 + [True] * 2
+    assert [read(case, answer, with_path) is not None for case, answer in zip(cases, answers, strict=True)] == [
+        1,
+        0,
+        0,
+        1,
+    ]
+
+
+def test_a_killed_run_of_replies_goes_on(tmp_path):
+    cases = [Case("note", str(i), Document(str(i), f"{i}. {NOTE.text}"), MEMORY_OF) for i in range(5)]
+    path, says = tmp_path / "replies.jsonl", lambda prompt, held: right()
+    broken = llm.LanguageModel(Backend(says, breaks_at=3))
+    with pytest.raises(KeyboardInterrupt):
+        keep(broken, Kept.of(path, "stub", dtype="float32"), cases, batch=2)
+    with path.open("a") as file:
+        file.write('{"role": "mem')  # killed in mid-line
+    again = Backend(says)
+    kept = Kept.of(path, "stub", dtype="float32")
+    keep(llm.LanguageModel(again), kept, cases, batch=2)
+    assert len(again.asked) == 3 and len(path.read_text().splitlines()) == 6
+    assert replies(kept, cases) == [Answer(right(), held=right())] * 5
+    keep(llm.LanguageModel(again), kept, cases, with_path=False)  # other prompts in the same file
+    assert len(again.asked) >= 8 and len(replies(kept, cases, with_path=False)) == 5
+    with pytest.raises(InputError, match="has no reply"):
+        replies(kept, [CASE])
+
+
+def test_the_bare_role_can_be_sampled():
+    model = model_of(lambda prompt, held: right(with_path=False))
+    (some,) = paths(model, [NOTE], n=2, role=BARE)
+    assert [path.read.memory for path in some] == [MEMORY_OF] * 2 and "think" not in model.backend.asked[0][0]
+    assert paths(model, [NOTE], n=1)[0][0].read is None  # the path is missing
+
+
+# Scores -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_right_reply_has_full_marks():
+    for with_path in (True, False):
+        found = scored([CASE], [Answer(right(with_path))], with_path)
+        assert found.pop("core_support") == [1.0]
+        assert found == {name: [1.0] for name in ("valid", "valid_free", "boundary_f1", "outline_recall", "unrepaired")}
+
+
+def test_a_reply_that_cannot_be_read_has_none():
+    for answer in (Answer("no"), Answer(right(), cut=True), Answer("no", held=right(), held_cut=True)):
+        found = scored([CASE], [answer])
+        assert math.isnan(found.pop("core_support")[0])
+        assert all(numbers == [0.0] for numbers in found.values())
+    found = scored([CASE], [Answer("no", held=right())])
+    assert found["valid"] == [1.0] and found["valid_free"] == [0.0] and found["boundary_f1"] == [1.0]
+
+
+def test_borders_topics_and_cores_by_hand():
+    other = DocumentMemory(["the mill", "Ivo at home"], ["A wedding.", "Ivo went away."], [Span(0, 31), Span(31, 86)])
+    reply = example(Triple(NOTE, PATH, said(NOTE, other))).reply
+    found = scored([CASE], [Answer(reply)])
+    assert found["boundary_f1"] == [0.0]  # 31 is 22 characters from 53
+    assert found["outline_recall"] == [0.5]
+    assert found["core_support"] == [pytest.approx((0 + 1 / 2) / 2)]  # of wedding none; of went and away the first
+
+
+def test_recall_of_topics_is_one_to_one():
+    assert outline_recall(["the lamp", "the lamp"], ["the lamp"]) == 0.5
+    assert outline_recall(["rain"], []) == 0 and outline_recall(["林剑秋回家"], ["林剑秋回家了"], "zh") == 1
+    assert outline_recall(["a b c d", "a b"], ["a b", "a b c d"]) == 1
+
+
+def test_support_of_cores_in_chinese():
+    document = Document("记", "清晨下了大雨。林剑秋回家。", "zh")
+    memory = DocumentMemory("甲乙", ["下大雨", "他"], [Span(0, 7), Span(7, 13)])
+    assert core_support(document, memory) == 0.5  # of 下大 and 大雨 the second; 他 is no pair
+    assert math.isnan(core_support(document, DocumentMemory("甲", ["他"], [Span(0, 13)])))
+
+
+def test_an_interval_draws_whole_groups():
+    cases = [Case("note", group, NOTE, MEMORY_OF) for group in "aabb"]
+    assert interval(cases, [1, 1, 0, 0]).low == 0 and interval(cases, [1, math.nan, 0, math.nan]).n == 2
+    assert interval(cases, [1, math.nan, math.nan, math.nan]) is None
+    assert interval(cases[:2], [1, 0]).n == 2
+
+
+def test_the_form_of_each_role():
+    assert (
+        "think" in json_schema(role_of(True).form)["lark"] and "think" not in json_schema(role_of(False).form)["lark"]
+    )
+    with pytest.raises(InputError, match="kind='letter': expected storyworld, play, sample"):
+        cases_of("letter", "develop", 1, None)
+    with pytest.raises(InputError, match="no prompt in 'fr'"):
+        prompts([Case("x", "x", Document("f", "Il pleut.", "fr"), MEMORY_OF)])
+
+
+# Commands ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory, tokenizer):
+    """A tiny random Llama, which is what SmolLM2 is."""
+    import torch
+    from transformers import AutoModelForCausalLM, LlamaConfig
+
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    config = LlamaConfig(
+        **sizes, num_key_value_heads=2, vocab_size=len(tokenizer), initializer_range=0.3, eos_token_id=2
+    )
+    torch.manual_seed(0)
+    folder = tmp_path_factory.mktemp("base")
+    AutoModelForCausalLM.from_config(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def test_train_and_evaluate_by_command(base, tmp_path, monkeypatch, capsys):
+    words = ["--base", str(base), "--books", "1", "--steps", "2", "--tokens", "1500", "--dtype", "float32"]
+    made = {}
+    for name, more in (("full", []), ("bare", ["--without-path"])):
+        monkeypatch.setattr(sys, "argv", ["mom", "--out", str(tmp_path / name), *words, "--share", "3", *more])
+        command.main()
+        made[name] = json.loads((tmp_path / name / "adapter" / "run.json").read_text())
+    assert [made[name]["with_path"] for name in made] == [True, False]
+    assert (
+        made["full"]["settings"] == made["bare"]["settings"]
+        and made["full"]["examples"] == made["bare"]["examples"] == 3
+    )
+    assert made["full"]["reply_tokens"] > made["bare"]["reply_tokens"]
+    capsys.readouterr()
+    monkeypatch.setattr(memreader, "LONGEST", {"en": 12, "zh": 12})
+    out = tmp_path / "replies.jsonl"
+    words = ["--base", str(base), "--adapter", str(tmp_path / "full" / "adapter"), "--dtype", "float32"]
+    words += ["--kinds", "storyworld", "--books", "2", "--out", str(out)]
+    monkeypatch.setattr(sys, "argv", ["memreader", *words])
+    memreader.main()
+    printed = capsys.readouterr().out
+    assert "storyworld valid:" in printed and len(out.read_text().splitlines()) > 2
+    before = out.read_bytes()
+    memreader.main()
+    assert out.read_bytes() == before and capsys.readouterr().out == printed
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["--kinds", "letter"], "kind='letter'"),
+        (["--adapter", "nowhere", "--kinds", "sample"], "nowhere"),
+    ],
+)
+def test_a_bad_argument_is_one_line(base, tmp_path, monkeypatch, words, message):
+    monkeypatch.setattr(sys, "argv", ["memreader", "--base", str(base), "--out", str(tmp_path / "r.jsonl"), *words])
+    with pytest.raises(SystemExit, match=message):
+        memreader.main()
+
+
+def test_the_training_command_says_what_is_wrong(base, tmp_path, monkeypatch):
+    words = ["--base", str(base), "--out", str(tmp_path), "--books", "1", "--chinese", "2"]
+    monkeypatch.setattr(sys, "argv", ["mom", *words])
+    with pytest.raises(SystemExit, match="chinese=2: expected 0 to 1"):
+        command.main()

@@ -1,0 +1,532 @@
+"""MindGraph's answer stage: the meter, the two tools, the loop by call and by grammar, what a kill leaves, what it all took."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stubs import Stub, in_turn
+from transformers import AutoModelForCausalLM, LlamaConfig
+
+from mindscape.errors import BudgetReached, InputError
+from mindscape.llm import LanguageModel, Ledger, Reply, ToolCall
+from mindscape.llm.base import estimated_tokens
+from mindscape.llm.local import Local
+from mindscape.llm.schema import validate
+from mindscape.mindgraph.answer import DROPPED, GraphAnswered, answer, answer_from, estimate, tool_use
+from mindscape.mindgraph.answering import (
+    ANSWER,
+    BUILD,
+    Budget,
+    BudgetSpent,
+    Meter,
+    amortised,
+    block_size,
+    compaction,
+    cut,
+    posed,
+)
+from mindscape.mindgraph.build import build
+from mindscape.mindgraph.communities import REPORT, Reports
+from mindscape.mindgraph.graph import Edge, Graph, Node, apply
+from mindscape.mindgraph.tools import AROUND, Refused, Tools, answer_schema, checked, step_schema
+from mindscape.roles.edits import Edits
+from mindscape.roles.graph_answer import TOOLS, GraphAnswer
+from mindscape.store import Store
+from mindscape.text import Chunk, Document
+
+TEXT = (
+    "Ivo the miller sold a brass lamp to Ann. Ann keeps the lamp at number 12. "
+    "Tom swore that Ivo stole it. The clerk found the bill; Ivo had paid 300 crowns. Tom had lied. "
+) * 12
+DOCUMENT = Document("note", TEXT)
+ASKED = "Who lied?"
+FINAL = {"answer": "Tom", "cited_nodes": ["oath", "nobody", "oath"], "confidence": "high"}
+REPORTED = {"title": "The lamp", "summary": "Who had it.", "impact_rating": 8, "findings": ["Ann has it [ann]."]}
+HOSTILE = ["</script>", "a\nb", "灯", '"', "\\", "{x}", "None", "0"]
+
+
+def graph_on(document, many=()):
+    """Ivo, Ann, an oath and their edges; and as many more nodes as are named."""
+    graph, block = Graph(document.id), Chunk(document.id, 0, 0, len(document.text))
+    operations = [
+        {"op": "add_node", "id": "ivo", "type": "entity", "content": "Ivo, a miller", "src": "Ivo"},
+        {"op": "add_node", "id": "ann", "type": "entity", "content": "Ann", "src": "Ann"},
+        {
+            "op": "add_node",
+            "id": "oath",
+            "type": "claim",
+            "content": "Tom swears",
+            "src": "Tom swore that Ivo stole it",
+        },
+        {"op": "add_edge", "source": "ivo", "target": "ann", "relation": "sold_to", "src": "to Ann"},
+        {"op": "add_edge", "source": "oath", "target": "ivo", "relation": "accuses", "src": "that Ivo stole it"},
+    ]
+    more = [{"op": "add_node", "id": name, "type": "event", "content": name, "src": "lamp"} for name in many]
+    for operation in [*operations, *more]:
+        graph, edit = apply(graph, operation, document, block)
+        assert not edit.reason, edit
+    return graph
+
+
+GRAPH = graph_on(DOCUMENT)
+
+
+def look(node="ivo"):
+    return ToolCall("lookup_source", {"node_id": node}, "call_0")
+
+
+def part(mode="index", **more):
+    return ToolCall("subgraph_summary", {"mode": mode, **more}, "call_0")
+
+
+def report_or(*said):
+    """What to say: a report where a report is asked for, else one thing after the other."""
+    rest = in_turn(*said)
+    return lambda prompt, tools, schema: (
+        REPORTED if (schema or {}).get("title") == "Report" else rest(prompt, tools, schema)
+    )
+
+
+def asked(*said, graph=GRAPH, document=DOCUMENT, stub=None, budget=None, **options):
+    """The answer of a model that says what it is told to, and the model."""
+    stub = stub or Stub(report_or(*said))
+    meter = Meter(LanguageModel(stub), budget)
+    return answer_from(graph, document, ASKED, meter, chunks=1, **options), stub
+
+
+# ---------------------------------------------------------------- budget, meter, blocks
+
+
+def test_a_meter_counts_what_replies_say_and_the_cache_changes_nothing(tmp_path):
+    talks = [[{"role": "user", "content": text}] for text in ("Who's there?", "Nay, answer me.", "Who's there?")]
+
+    def run():
+        model = LanguageModel(Stub(lambda *_: "Long live the king!"), store=Store(tmp_path / "replies.sqlite"))
+        meter = Meter(model)
+        first = meter.chat(talks[0])
+        meter.stage = ANSWER
+        meter.note("looked into the dark")
+        meter.chat(talks)
+        return meter.answer(first.text), model
+
+    (told, model), (again, cached) = run(), run()
+    assert told == again and told.calls == 4 and cached.ledger.cached == 4 and cached.ledger.tokens == 0
+    assert told.text == "Long live the king!" and len(told.trace) == 5
+    assert told.tokens_first_call == estimated_tokens(talks[0]) == told.trace[2].read
+    assert told.spent(BUILD) + told.spent(ANSWER) == told.tokens_total
+    assert told.tokens_total == sum(estimated_tokens(talk) + 7 for talk in [talks[0], *talks])
+    assert model.ledger.tokens == sum(estimated_tokens(talk) + 7 for talk in talks[:2])  # each question once
+
+
+def test_a_budget_stops_before_it_is_crossed():
+    talk = [{"role": "user", "content": "Who's there?"}]
+    need = estimated_tokens(talk) + 10
+    stub = Stub(lambda *_: "The king.")
+    for budget, fine in [(Budget(calls=1), 1), (Budget(tokens=need), 1), (Budget(tokens=need - 1), 0), (Budget(), 3)]:
+        meter = Meter(LanguageModel(stub), budget)
+        for _ in range(fine):
+            assert meter.affords([talk], 10)
+            meter.chat(talk, max_new_tokens=10)
+        if fine < 3:
+            asked_before = len(stub.asked)
+            assert not meter.affords([talk], 10)
+            with pytest.raises(BudgetSpent, match="^the budget of "):
+                meter.chat([talk, talk], max_new_tokens=10)
+            assert len(stub.asked) == asked_before
+        assert meter.tokens <= (budget.tokens or 999)
+    for wrong in ({"calls": 0}, {"tokens": -1}):
+        with pytest.raises(InputError, match="expected at least 1"):
+            Budget(**wrong)
+
+
+def test_a_meter_is_a_model():
+    meter = Meter(LanguageModel(Stub(lambda *_: "x", context=300)))
+    assert (meter.name, meter.fingerprint, meter.context, meter.count_tokens("abc")) == ("stub", "stub", 300, 1)
+    assert [reply.text for reply in meter.complete(["a", "b"])] == ["x", "x"] and meter.complete("a").text == "x"
+    assert meter.calls == 3
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(["Who is there? ", "灯在磨坊。", "x" * 50, "\n\n", "Nay! ", "a b c d e f g h, "]), max_size=30),
+       st.integers(1, 40), st.sampled_from(["en", "zh"]))  # fmt: skip
+def test_blocks_tile_the_text_and_keep_to_their_size(pieces, size, language):
+    document, model = Document("note", "".join(pieces), language), LanguageModel(Stub(None))
+    blocks = cut(document, model, size)
+    assert "".join(document[block] for block in blocks) == document.text
+    assert [block.index for block in blocks] == list(range(len(blocks)))
+    for block in blocks:
+        assert block.end - block.start == 1 or model.count_tokens(document[block]) <= size
+
+
+def test_sizes_questions_and_ratios():
+    for name, context, size in [
+        ("embedded", 8192, 280),
+        ("openai:gpt-4o", None, 8192),
+        ("hf:x", 131_072, 8192),
+        ("hf:y", 4000, 1000),
+    ]:
+        assert block_size(LanguageModel(Stub(None, name=name, context=context))) == size
+    assert posed("谁？", ["甲", "乙"], "zh").splitlines()[2:5] == ["选项：", "A. 甲", "B. 乙"]
+    for options, language in [(["a"], "en"), (list("abcde"), "en"), ([], "fr")]:
+        with pytest.raises(InputError):
+            posed("Who?", options, language)
+    told = GraphAnswered("Tom", 1, 70, 100)
+    assert compaction(told, 1000) == 0.07 and amortised(100, [10, 30]) == 70
+    for wrong in (lambda: compaction(told, 0), lambda: amortised(10, []), lambda: cut(DOCUMENT, None, 0)):
+        with pytest.raises(InputError):
+            wrong()
+
+
+# ---------------------------------------------------------------- the tools
+
+
+def tools_on(graph=GRAPH, say=lambda *_: REPORTED):
+    return Tools(graph, DOCUMENT, Reports(graph, LanguageModel(Stub(say))))
+
+
+@pytest.mark.parametrize("name", GRAPH.nodes)
+def test_a_passage_is_the_text_around_the_quote(name):
+    seen = json.loads(tools_on().call(look(name)))
+    node = GRAPH.nodes[name]
+    assert seen["quote"] == node.src and node.src in seen["passage"] and seen["passage"] in TEXT
+    assert len(seen["passage"]) == AROUND
+
+
+def test_the_index_and_a_part():
+    tools = tools_on(graph_on(DOCUMENT, [f"e{i}" for i in range(12)]))
+    index = json.loads(tools.call(part()))["subgraphs"]
+    assert [set(line) for line in index] == [{"subgraph_id", "title", "impact_rating", "n_nodes"}] * len(index)
+    assert sum(line["n_nodes"] for line in index) == 15 and index[0]["title"] == "The lamp"
+    detail = json.loads(tools.call(part("detail", subgraph_id=0)))
+    assert detail["summary"] == "Who had it." and len(detail["nodes"]) == index[0]["n_nodes"]
+    assert tools.uses == {"index": 1, "detail": 1} and not tools.malformed
+
+
+def test_a_part_without_a_report_is_named_by_its_hub():
+    tools = tools_on(say=lambda *_: "I would rather not.")
+    (line,) = json.loads(tools.call(part()))["subgraphs"]
+    assert (line["title"], line["impact_rating"], line["n_nodes"]) == ("Ivo, a miller", None, 3)
+    assert json.loads(tools.call(part("detail", subgraph_id=0)))["nodes"] == ["ivo", "ann", "oath"]
+
+
+@pytest.mark.parametrize(
+    "call, kind, told, expected",
+    [
+        (ToolCall("search", {"query": "x"}), "unknown tool", "no tool 'search'", "lookup_source, subgraph_summary"),
+        (ToolCall("lookup_source", {}), "bad arguments", "'node_id' is a required property", '"node_id": "string"'),
+        (ToolCall("lookup_source", {"node_id": 7}), "bad arguments", "not of type 'string'", "node_id"),
+        (ToolCall("lookup_source", {"node_id": "ivo", "x": 1}), "bad arguments", "'x'", "node_id"),
+        (look("Ivo "), "unknown node", "no node 'Ivo '", "did you mean 'ivo'"),
+        (look("x" * 9999), "unknown node", "no node", "the id of a node of the graph"),
+        (part("all"), "bad arguments", "'all' is not one of", '["index", "detail"]'),
+        (part("detail"), "bad arguments", "needs a subgraph_id", "integer of the index"),
+        (part("detail", subgraph_id="0"), "bad arguments", "not of type 'integer'", "subgraph_id"),
+        (part("detail", subgraph_id=True), "bad arguments", "not of type 'integer'", "subgraph_id"),
+        (part("detail", subgraph_id=9), "unknown part", "no subgraph 9", "from 0 to 0"),
+        (part("detail", subgraph_id=-1), "unknown part", "no subgraph -1", "from 0 to 0"),
+    ],
+)  # fmt: skip
+def test_a_bad_call_is_answered_with_what_would_do(call, kind, told, expected):
+    tools = tools_on()
+    error = json.loads(tools.call(call))
+    assert told in error["error"] and expected in error["expected"] and len(json.dumps(error)) < 600
+    assert tools.malformed == {kind: 1} and not tools.uses
+
+
+def test_the_schema_lets_through_what_can_be_run_and_nothing_else():
+    schema = step_schema(GRAPH, 2)
+    calls = [look(name) for name in GRAPH.nodes] + [part(), part("detail", subgraph_id=1)]
+    for good in [*({"name": it.name, "arguments": it.arguments} for it in calls), {**FINAL, "cited_nodes": ["oath"]}]:
+        assert validate(good, schema) == good
+    for call in calls:
+        assert checked(call) == call.arguments
+    bad = [look("tom"), part("detail", subgraph_id=2), part("detail"), ToolCall("search", {})]
+    for wrong in [*({"name": it.name, "arguments": it.arguments} for it in bad), FINAL, {}, []]:
+        with pytest.raises(ValueError):
+            validate(wrong, schema)
+    empty = step_schema(Graph("note"), 0)
+    assert empty["anyOf"] == [answer_schema(Graph("note"))]
+    with pytest.raises(Refused):
+        checked(ToolCall("lookup_source", {"node_id": None}))
+
+
+# ---------------------------------------------------------------- the loop
+
+
+def test_a_model_with_tools_looks_up_and_answers():
+    told, stub = asked(look("ivo"), part(), part("detail", subgraph_id=0), look("oath"), json.dumps(FINAL))
+    assert (told.text, told.confidence, told.cited, told.unknown) == ("Tom", "high", ("oath",), ("nobody",))
+    assert told.uses == {"lookup_source": 2, "index": 1, "detail": 1} and not told.malformed and not told.ended
+    assert (told.nodes, told.edges, told.shown) == (3, 2, 3)
+    answering = [(messages, tools, schema) for messages, tools, schema in stub.asked if tools]
+    assert [tools == TOOLS for _, tools, _ in answering] == [True] * 5
+    prompt = answering[0][0][0]["content"]
+    assert "3 nodes, 2 edges, built from 1 chunks" in prompt and '"id": "oath"' in prompt and ASKED in prompt
+    last = answering[-1][0]
+    assert [message["role"] for message in last] == ["user", *["assistant", "tool"] * 4]
+    assert last[2]["tool_call_id"] == "call_0" and "Ivo the miller" in last[2]["content"]
+    assert told.calls == 6 == len(stub.asked) and told.spent(REPORT) > 0
+    assert told.tokens_first_call == stub.count_tokens(*answering[0][:2])
+    assert (
+        told.tokens_total == told.spent(ANSWER) + told.spent(REPORT) == sum(it.read + it.written for it in told.trace)
+    )
+
+
+def test_several_calls_in_one_reply_cost_one_round():
+    both = Reply("I look.", (look("ivo"), replace(look("ann"), id="call_1")), finish="tool_calls")
+    told, stub = asked(both, FINAL, rounds=1)
+    assert told.uses == {"lookup_source": 2} and [m["role"] for m in stub.asked[1][0]] == [
+        *("user", "assistant", "tool", "tool", "user")
+    ]
+    assert stub.asked[1][1] == [] and stub.asked[1][2]["title"] == "GraphAnswer"  # the last round has no tools
+
+
+def test_malformed_calls_and_replies_are_told_of_and_counted():
+    unreadable = Reply("<tool_call>{", invalid="the reply holds a tool call that cannot be read: not JSON")
+    told, stub = asked(ToolCall("search", {}), look("tom"), unreadable, "It was Tom.", "", look("oath"), FINAL)
+    assert told.text == "Tom" and told.uses == {"lookup_source": 1}
+    assert told.malformed == {"unknown tool": 1, "unknown node": 1, "unreadable": 3}
+    results = [message["content"] for message in stub.asked[-1][0] if message["role"] in ("tool", "user")][1:]
+    assert len(results) == 6 and all('"error"' in text and '"expected"' in text for text in results[:5])
+    assert sum("error" in step.what for step in told.trace if not step.asked) == 5
+
+
+def test_a_call_that_cannot_be_read_beside_one_that_can_is_told_of():
+    both = Reply(
+        "", (look(),), finish="tool_calls", invalid="the reply holds a tool call that cannot be read: not JSON"
+    )
+    told, stub = asked(both, FINAL)
+    assert told.malformed == {"unreadable": 1} and not told.uses
+    assert [message["role"] for message in stub.asked[1][0]] == ["user", "assistant", "user"]
+    assert "cannot be read" in stub.asked[1][0][2]["content"]
+
+
+@pytest.mark.parametrize("calling", ["tools", "grammar"])
+def test_rounds_end(calling):
+    again = look() if calling == "tools" else {"name": "lookup_source", "arguments": {"node_id": "ivo"}}
+    told, stub = asked(*[again] * 40, {**FINAL, "cited_nodes": []}, calling=calling)
+    assert told.uses == {"lookup_source": 40} and told.calls == 41 and told.text == "Tom"
+    assert "without tools" in stub.asked[-1][0][-1]["content"] and not stub.asked[-1][1]
+    told, stub = asked(*[again] * 3, "no idea", calling=calling, rounds=3)
+    assert (
+        told.text == ""
+        and "does not fit" in told.ended
+        and told.malformed == {"unreadable": 1}
+        and told.confidence == ""
+    )
+
+
+def test_without_rounds_the_prompt_is_the_one_that_the_reader_learned():
+    from mindscape.roles.graph_answer import GRAPH_ANSWER
+
+    for calling in ("tools", "grammar"):
+        told, stub = asked({**FINAL, "cited_nodes": ["ann"]}, rounds=0, calling=calling)
+        ((messages, tools, schema),) = stub.asked
+        assert told.cited == ("ann",) and not tools and schema["title"] == "GraphAnswer" and len(messages) == 1
+        before, after = GRAPH_ANSWER.prompt(
+            graph_state="\0", graph_stats="3 nodes, 2 edges, built from 1 chunks", question=ASKED
+        ).split("\0")
+        assert messages[0]["content"].startswith(before) and messages[0]["content"].endswith(after)
+
+
+def test_a_model_that_is_held_to_a_grammar():
+    steps = [
+        {"name": it.name, "arguments": it.arguments} for it in (look("oath"), part(), part("detail", subgraph_id=0))
+    ]
+    told, stub = asked(
+        *steps, {"name": "search", "arguments": {}}, {**FINAL, "cited_nodes": ["oath"]}, calling="grammar"
+    )
+    assert told.uses == {"lookup_source": 1, "index": 1, "detail": 1} and told.malformed == {"unreadable": 1}
+    assert told.cited == ("oath",) and not told.unknown
+    answering = [row for row in stub.asked if row[2]["title"] != "Report"]
+    assert all(not tools and schema == step_schema(GRAPH, 1) for _, tools, schema in answering)
+    assert '{"name": "lookup_source"' in answering[0][0][0]["content"]
+    assert [message["role"] for message in answering[-1][0]] == ["user", *["assistant", "user"] * 4]
+    reader = asked({**FINAL, "cited_nodes": []}, stub=Stub(in_turn({**FINAL, "cited_nodes": []}), name="embedded"))[1]
+    assert reader.asked[0][2]["title"] == "a tool call or the answer"
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_random_model_that_is_held_to_the_grammar_says_nothing_else(tokenizer, seed):
+    """Noise in the form of a step: every call is run, every citation is a node, whatever a reply that is cut off holds."""
+    torch.manual_seed(seed)
+    torch.set_num_threads(1)
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = LlamaConfig(**sizes, num_key_value_heads=1, vocab_size=len(tokenizer), initializer_range=0.3)
+    config.max_position_embeddings = 8192
+    model = LanguageModel(Local(AutoModelForCausalLM.from_config(config).eval(), tokenizer, "hf:random"))
+    told = answer_from(GRAPH, DOCUMENT, ASKED, model, chunks=1, rounds=2, calling="grammar", tokens=60)
+    assert set(told.malformed) <= {"unreadable"} and not told.unknown and set(told.cited) <= set(GRAPH.nodes)
+    assert told.calls >= 1 and sum(told.uses.values()) + sum(told.malformed.values()) <= 3
+    native = answer_from(GRAPH, DOCUMENT, ASKED, model, chunks=1, rounds=1, calling="tools", tokens=40)
+    assert native.calls == 2 and native.malformed["unreadable"] >= 1
+
+
+def test_a_small_window_drops_the_oldest_results():
+    stub = Stub(report_or(*[look("ivo"), look("oath"), look("ann"), look("ivo"), look("ann"), FINAL]), context=2600)
+    told, _ = asked(stub=stub, tokens=100)
+    assert told.text == "Tom"
+    for messages, tools, _ in stub.asked:
+        assert stub.count_tokens(messages, tools) + 100 <= 2600
+    last = [message["content"] for message in stub.asked[-1][0] if message["role"] == "tool"]
+    assert last[0] == DROPPED["en"] and "passage" in last[-1]
+
+
+def test_a_graph_that_outgrows_the_window_is_shown_in_part():
+    graph = graph_on(DOCUMENT, [f"an_event_of_some_length_{i}" for i in range(60)])
+    told, stub = asked(FINAL, stub=Stub(in_turn(FINAL), context=2400), graph=graph, tokens=100)
+    assert 0 < told.shown < 63 == told.nodes and "more nodes are not shown" in stub.asked[0][0][0]["content"]
+    told, stub = asked(FINAL, graph=graph, graph_tokens=300)
+    assert 0 < told.shown < 12
+
+
+# ---------------------------------------------------------------- budgets
+
+
+def test_the_last_call_that_the_budget_allows_is_for_the_answer():
+    told, stub = asked(look(), look("ann"), FINAL, budget=Budget(calls=3))
+    assert told.text == "Tom" and told.calls == 3 and not stub.asked[-1][1]
+    told, _ = asked(budget=Budget(tokens=5))
+    assert told.text == "" and told.calls == 0 and told.ended.startswith("the budget of 5 tokens")
+    assert told.trace[-1].what == told.ended
+
+
+def test_a_report_that_the_budget_does_not_allow_is_an_error_to_the_model():
+    graph = graph_on(DOCUMENT, [f"e{i}" for i in range(12)])
+    told, stub = asked(part(), FINAL, graph=graph, budget=Budget(calls=2))
+    assert told.text == "Tom" and not told.uses and not told.malformed
+    assert "the budget of 2 calls" in [m for m in stub.asked[-1][0] if m["role"] == "tool"][0]["content"]
+
+
+def test_a_cap_of_the_run_is_no_answer():
+    capped = LanguageModel(Stub(lambda *_: FINAL), ledger=Ledger(cap_tokens=20))
+    with pytest.raises(BudgetReached):
+        answer_from(GRAPH, DOCUMENT, ASKED, capped, chunks=1)
+
+
+# ---------------------------------------------------------------- the whole method
+
+
+def builder(prompt, tools, schema):
+    """Notes the first word of each block, and answers at once."""
+    content = prompt[0]["content"]
+    if (schema or {}).get("title") == Edits.__name__:
+        block, words = content.rpartition("Block ")[2].split(" ")[0], content.rpartition(":\n")[2].split()
+        add = {"op": "add_node", "id": f"n{block}", "type": "event", "content": f"event {block}", "src": words[0]}
+        return {"operations": [add]}
+    return {**FINAL, "cited_nodes": ["n1"]}
+
+
+def whole(stub, folder, **options):
+    return answer(ASKED, DOCUMENT, LanguageModel(stub), folder=folder, size=100, **options)
+
+
+@pytest.mark.parametrize("dies", [1, 2, 5])
+def test_a_run_that_was_killed_repeats_no_call_and_counts_them_all(tmp_path, dies):
+    once = whole(Stub(builder), tmp_path / "once")
+    first, second = Stub(builder, dies=dies), Stub(builder)
+    with pytest.raises(KeyboardInterrupt):
+        whole(first, tmp_path / "killed")
+    again = whole(second, tmp_path / "killed")
+    blocks = len(cut(DOCUMENT, LanguageModel(second), 100))
+    assert again == once and again.cited == ("n1",) and again.nodes == blocks > 5
+    assert (dies - 1) + len(second.asked) == blocks + 1 == again.calls
+    third = Stub(builder)
+    assert whole(third, tmp_path / "killed") == once and len(third.asked) == 1  # the graph is there
+
+
+def test_a_call_whose_block_a_kill_lost_is_counted_once(tmp_path):
+    once = whole(Stub(builder), tmp_path)
+    (journal,) = [path for path in tmp_path.glob("*.jsonl") if not path.name.endswith("calls.jsonl")]
+    (calls,) = tmp_path.glob("*.calls.jsonl")
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(lines[:-1]) + lines[-1][:20])
+    calls.write_bytes(calls.read_bytes() + b'{"asked": "cut o')
+    assert whole(Stub(builder), tmp_path) == once
+    calls.unlink()
+    told = whole(Stub(builder), tmp_path)
+    assert told.text == once.text and told.tokens_total < once.tokens_total
+    assert "is not known" in told.trace[0].what
+    calls.write_text("[]\n")
+    with pytest.raises(InputError, match="expected a line a call of a build"):
+        whole(Stub(builder), tmp_path)
+
+
+def test_the_build_is_the_build_and_its_tokens_are_its_own(tmp_path):
+    told = whole(Stub(builder), tmp_path / "a")
+    model = LanguageModel(Stub(builder))
+    graph = build(DOCUMENT, ASKED, model, tmp_path / "b.jsonl", blocks=cut(DOCUMENT, model, 100))
+    assert len(graph.nodes) == told.nodes and model.ledger.tokens == told.spent(BUILD)
+    assert compaction(told, model.count_tokens(TEXT)) > 0 and told.tokens_first_call < told.tokens_total
+
+
+def test_a_budget_that_ends_in_the_build(tmp_path):
+    told = whole(Stub(builder), tmp_path, budget=Budget(calls=4))
+    assert (told.text, told.calls, told.tokens_first_call) == ("", 4, 0) and told.ended == told.trace[-1].what
+    second = Stub(builder)
+    assert whole(second, tmp_path, budget=Budget(calls=4)).calls == 4 and not second.asked
+    assert whole(second, tmp_path).text == "Tom"
+
+
+def test_chinese(tmp_path):
+    document = Document("灯", "安娜把灯卖给了伊沃。伊沃付了三百元。汤姆起誓说伊沃偷了灯。" * 20, "zh")
+
+    def say(prompt, tools, schema):
+        if (schema or {}).get("title") == Edits.__name__:
+            return {
+                "operations": [{"op": "add_node", "id": "安娜", "type": "entity", "content": "卖灯的人", "src": "安娜"}]
+            }
+        if len(prompt) < 3:
+            return look("安娜")
+        return {"answer": "安娜", "cited_nodes": ["安娜"], "confidence": "medium"}
+
+    stub = Stub(say)
+    told = answer("谁卖了灯？", document, LanguageModel(stub), folder=tmp_path, size=200)
+    assert (told.text, told.cited, told.confidence) == ("安娜", ("安娜",), "medium") and told.nodes == 1
+    assert "规模：1个节点" in stub.asked[-1][0][0]["content"] and "passage" in stub.asked[-1][0][2]["content"]
+
+
+def test_bad_input(tmp_path):
+    model = LanguageModel(Stub(builder))
+    for options, told in [({"rounds": -1}, "0 rounds or more"), ({"calling": "json"}, 'expected "tools" or "grammar"')]:
+        with pytest.raises(InputError, match=told):
+            answer_from(GRAPH, DOCUMENT, ASKED, model, chunks=1, **options)
+    with pytest.raises(InputError, match="and a question"):
+        answer_from(GRAPH, DOCUMENT, " ", model, chunks=1)
+    with pytest.raises(InputError, match="expected 'Ivo'"):
+        answer_from(GRAPH, replace(DOCUMENT, text=TEXT.upper()), ASKED, model, chunks=1)
+    for document, question in [(DOCUMENT, " "), (Document("e", ""), ASKED), (replace(DOCUMENT, language="fr"), ASKED)]:
+        with pytest.raises(InputError):
+            answer(question, document, model, folder=tmp_path)
+    assert not model.backend.asked
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.sampled_from(HOSTILE), unique=True, min_size=1), st.sampled_from(["tools", "grammar"]))
+def test_ids_of_any_kind(ids, calling):
+    nodes = {name: Node(name, "entity", name, "Ivo", 0, 3, 0, 0) for name in ids}
+    graph = Graph("note", nodes, {(ids[0], ids[-1], "x"): Edge(ids[0], ids[-1], "x", "Ivo", 0, 3, 0)})
+    first = look(ids[0]) if calling == "tools" else {"name": "lookup_source", "arguments": {"node_id": ids[0]}}
+    told, _ = asked(first, {"answer": ids[0], "cited_nodes": ids, "confidence": "low"}, graph=graph, calling=calling)
+    assert told.cited == tuple(ids) and told.uses == {"lookup_source": 1} and not told.malformed
+
+
+def test_an_estimate_and_the_use_of_tools():
+    model = LanguageModel(Stub(builder, name="openai:gpt-4o"))
+    small, large = estimate(DOCUMENT, model, size=200), estimate(DOCUMENT, model, size=100)
+    assert large.calls > small.calls and large.prompt_tokens > small.prompt_tokens > model.count_tokens(TEXT)
+    assert small.money > 0 and not model.backend.asked
+    rows = [
+        GraphAnswered("x", 1, 1, 1, nodes=n, uses={"lookup_source": n, "index": n > 99}) for n in (10, 49, 50, 149, 150)
+    ]
+    assert [(row.least, row.items, row.summarised, row.lookups) for row in tool_use(rows)] == [
+        (0, 2, 0.0, 29.5), (50, 2, 0.5, 99.5), (150, 1, 1.0, 150),
+    ]  # fmt: skip
+    assert tool_use([]) == []
+
+
+def test_the_form_is_the_role_s():
+    assert set(GraphAnswer.model_fields) == set(answer_schema(GRAPH)["properties"]) == set(FINAL)

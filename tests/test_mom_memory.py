@@ -1,0 +1,290 @@
+"""MoM's document memory: whatever a model says the spans tile the text; each rule of repair; there and back."""
+
+import json
+from collections import Counter
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from mindscape.corpora import storyworld
+from mindscape.errors import InputError
+from mindscape.mom import memory as mom
+from mindscape.mom.memory import (
+    RULES,
+    DocumentMemory,
+    Tiling,
+    ends_of,
+    excerpt,
+    join,
+    resolve,
+    said,
+    tile,
+    tiles,
+    whole,
+)
+from mindscape.roles import memory as role
+from mindscape.roles.memory import Extracted, Scenario
+from mindscape.text import Document, Span
+
+RAIN, MILL, HOME = "It rained all day. ", "The mill stood still.\n\n", "Then Ivo went home with the lamp."
+NOTE = Document("note", RAIN + MILL + HOME)
+WHOLE = [("It rained", "all day."), ("The mill", "stood still."), ("Then Ivo", "the lamp.")]
+PIECES = [
+    *[
+        "It rained. ",
+        "Ivo left. ",
+        "home",
+        " ",
+        "\n\n",
+        "\r\n",
+        "<b>",
+        "[MASK]",
+        "。",
+        "他来了。",
+        "林黛玉",
+        "　",
+        "！？",
+    ],
+    *["e\u0301", "\u200d", "👍🏽", "ß", "ﬁ", "“so”", "—", "\x00", "\x1f"],
+]
+texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=4), min_size=1, max_size=30).map("".join)
+
+
+def cut(found: Tiling, document: Document = NOTE) -> list[str]:
+    return [document[chunk] for chunk in found.chunks]
+
+
+# Whatever is said ------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def documents_and_ends(draw):
+    """A text and chunks by their ends: true ones, from elsewhere in the text, changed, made up or empty."""
+    text = draw(texts.filter(str.strip))
+    words = st.one_of(
+        st.just(""),
+        st.text(max_size=8),
+        st.tuples(st.integers(0, len(text)), st.integers(1, 40)).map(lambda it: text[it[0] : it[0] + it[1]]),
+        st.tuples(st.integers(0, len(text)), st.integers(4, 40)).map(lambda it: text[it[0] : it[0] + it[1]].swapcase()),
+    )
+    language = draw(st.sampled_from(["en", "zh"]))
+    return Document("any", text, language), draw(st.lists(st.tuples(words, words), max_size=7))
+
+
+@settings(max_examples=400, deadline=None)
+@given(documents_and_ends())
+@example((NOTE, [("\ud800", "\udfff")]))
+@example((NOTE, []))
+@example((NOTE, [("lamp", "lamp")] * 3))
+def test_whatever_is_said_the_spans_tile_the_document(made):
+    document, ends = made
+    found = tile(document, ends)
+    assert tiles(document, found.chunks)
+    assert all(document[chunk].strip() for chunk in found.chunks)
+    assert "".join(cut(found, document)) == document.text
+    assert sorted(i for group in found.groups for i in group) == list(range(len(ends)))
+    assert len(found.groups) == len(found.chunks)
+    assert set(found.repairs) <= set(RULES) and all(found.repairs.values())
+
+
+@settings(max_examples=200, deadline=None)
+@given(documents_and_ends(), st.lists(st.sampled_from(["", " ", "rain", "他走了", "<a>"]), min_size=1, max_size=9))
+def test_whatever_is_said_there_is_a_memory(made, topics):
+    document, ends = made
+    scenarios = [
+        Scenario.model_construct(chunk=f"{head}[MASK]{tail}", core=core)
+        for (head, tail), core in zip(ends, topics, strict=False)
+    ]
+    found = resolve(document, Extracted.model_construct(outline=topics[::2], scenario=scenarios))
+    assert tiles(document, found.memory.chunks)
+    assert len(found.memory.outline) == len(found.memory.core) == len(found.memory) <= max(1, len(scenarios))
+    assert DocumentMemory.restored(json.loads(json.dumps(found.memory.stored()))) == found.memory
+
+
+# The rules, one by one -------------------------------------------------------------------------------------------
+
+
+def test_a_faultless_reply_needs_no_repair():
+    found = tile(NOTE, WHOLE)
+    assert cut(found) == [RAIN, MILL, HOME]
+    assert found.groups == ((0,), (1,), (2,)) and not found.repairs
+
+
+@pytest.mark.parametrize(
+    "ends, expected, rules",
+    [
+        ([WHOLE[0], WHOLE[2]], [RAIN + MILL, HOME], ["gap"]),
+        ([("It rained", "stood still."), WHOLE[1], WHOLE[2]], [RAIN, MILL, HOME], ["overlap"]),
+        ([WHOLE[1], WHOLE[2]], [RAIN + MILL, HOME], ["begins late"]),
+        ([WHOLE[0], WHOLE[1]], [RAIN, MILL + HOME], ["ends early"]),
+        ([WHOLE[0], ("Nobody came", "stood still."), WHOLE[2]], [RAIN, MILL, HOME], ["head not found"]),
+        ([WHOLE[0], ("The mill", "nobody came"), WHOLE[2]], [RAIN, MILL, HOME], ["tail not found"]),
+        ([WHOLE[0], ("The mill", ""), WHOLE[2]], [RAIN, MILL, HOME], ["tail not found"]),
+        ([WHOLE[0], ("Then Ivo", "The mill")], [RAIN + MILL, HOME], ["gap", "ends reversed"]),
+        ([WHOLE[0], WHOLE[2], WHOLE[1]], [RAIN, MILL, HOME], ["out of order"]),
+        ([WHOLE[0], WHOLE[0], WHOLE[1], WHOLE[2]], [RAIN, MILL, HOME], ["same place"]),
+        ([("", "all day."), WHOLE[1], WHOLE[2]], [RAIN, MILL, HOME], ["head not found"]),
+        (
+            [("It rained", ""), ("Nobody", "came"), WHOLE[1], WHOLE[2]],
+            [RAIN, MILL, HOME],
+            ["tail not found", "head not found", "tail not found", "unplaced"],
+        ),
+    ],
+    ids=lambda it: " ".join(it) if isinstance(it, list) and it and it[0] in RULES else "",
+)
+def test_a_rule_of_repair(ends, expected, rules):
+    found = tile(NOTE, ends)
+    assert cut(found) == expected
+    assert found.repairs == Counter(rules)
+
+
+def test_what_cannot_be_placed_joins_a_neighbour():
+    ends = [("It rained", ""), ("Nobody", "came"), WHOLE[2]]
+    assert tile(NOTE, ends).groups == ((0, 1), (2,))
+    nowhere = tile(NOTE, [("Nobody", "came"), ("No one", "left")])
+    assert nowhere.groups == ((0,), (1,)) or nowhere.groups == ((0, 1),)
+    assert tile(NOTE, []).groups == ((),) and cut(tile(NOTE, [])) == [NOTE.text]
+
+
+def test_words_that_stand_twice_are_taken_in_the_order_said():
+    text = "Ann came. Ann left. Ann came. Ann slept."
+    document = Document("twice", text)
+    found = tile(document, [("Ann came.", "Ann left."), ("Ann came.", "slept.")])
+    assert cut(found, document) == ["Ann came. Ann left. ", "Ann came. Ann slept."] and not found.repairs
+    # a tail stands as near as can be to the next head: "Ann" closes the first chunk, not its second word
+    document = Document("near", "It was Ann, it was Ann. Bob came.")
+    assert not tile(document, [("It was", "Ann."), ("Bob", "came.")]).repairs
+
+
+def test_ends_copied_with_slips_are_found_as_quotes_are():
+    document = Document("slips", "The hostess—“Letitia”—sold the copper lamp. Nobody had seen the miller since Monday.")
+    found = tile(
+        document,
+        [('the hostess -- "letitia"', "'Letitia'-sold the coper lamp"), ("Nobody has seen the miler", "since monday")],
+    )
+    assert found.chunks[1].start == document.text.index("Nobody") and not found.repairs
+
+
+def test_chinese_chunks():
+    document = Document("记", "清晨下了大雨，磨坊停了工。　午后，林剑秋提着灯回家去了。", "zh")
+    found = tile(document, [("清晨下了", "停了工。"), ("午后，林", "回家去了。")])
+    assert (
+        cut(found, document) == ["清晨下了大雨，磨坊停了工。　", "午后，林剑秋提着灯回家去了。"] and not found.repairs
+    )
+
+
+def test_a_document_without_text_is_refused():
+    with pytest.raises(InputError, match="'blank' has no text"):
+        tile(Document("blank", " \n"), [("a", "b")])
+
+
+# Memories --------------------------------------------------------------------------------------------------------
+
+
+def scenario(head, tail, core):
+    return Scenario(chunk=f"{head} [MASK] {tail}", core=core)
+
+
+def test_topics_and_cores_are_as_many_as_the_chunks():
+    three = [scenario(*ends, core) for ends, core in zip(WHOLE, ["Rain.", "A halt.", "Ivo left."], strict=True)]
+    short = resolve(NOTE, Extracted(outline=["Weather"], scenario=three))
+    assert short.memory.outline == ("Weather", "A halt.", "Ivo left.") and short.repairs == {"topic missing": 2}
+    long = resolve(NOTE, Extracted(outline=["a", "b", "c", "d", "e"], scenario=three))
+    assert long.memory.outline == ("a", "b", "c") and long.repairs == {"topic left over": 2}
+    twice = resolve(NOTE, Extracted(outline=["a", "b", "c", "d"], scenario=[three[0], *three]))
+    assert twice.memory.outline == ("a; b", "c", "d") and twice.memory.core[0] == "Rain."
+    blank = resolve(
+        NOTE, Extracted.model_construct(outline=["", ""], scenario=[three[0].model_copy(update={"core": " "})])
+    )
+    assert blank.memory.core == blank.memory.outline == ("It rained all day.",)
+    assert blank.repairs["core missing"] == blank.repairs["topic missing"] == 1
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_gold_of_a_book_there_and_back(language):
+    book = storyworld.book(1000, tokens=15_000, language=language)
+    memory = DocumentMemory(book.memory.outline, book.memory.core, book.memory.chunks)
+    assert tiles(book.document, memory.chunks)
+    part, its = excerpt(book.document, memory, 3, 7)
+    reply = said(part, its)
+    again = resolve(part, Extracted.model_validate(role.Tags(Extracted).parse(role.Tags(Extracted).render(reply))[0]))
+    assert again.memory.borders == its.borders and again.memory.core == its.core
+    assert again.memory.outline == its.outline
+
+
+def test_memories_of_parts_are_joined():
+    parts = [Span(0, len(RAIN)), Span(len(RAIN), len(NOTE.text))]
+    memories = [whole(Document("part", NOTE[part])) for part in parts]
+    both = join(NOTE, parts, memories)
+    assert tiles(NOTE, both.chunks) and both.outline == ("It rained all day.", "The mill stood still.")
+    with pytest.raises(InputError, match="parts that tile"):
+        join(NOTE, parts[1:], memories[1:])
+    with pytest.raises(InputError, match="expected its part's end"):
+        join(NOTE, parts, memories[::-1])
+
+
+def test_a_memory_is_checked():
+    two = (Span(0, 3), Span(3, 9))
+    with pytest.raises(InputError, match=r"\[1, 2, 2\] topics"):
+        DocumentMemory(["a"], ["a", "b"], two)
+    with pytest.raises(InputError, match="at least 1"):
+        DocumentMemory([], [], [])
+    with pytest.raises(InputError, match="core holds a blank"):
+        DocumentMemory(["a", "b"], ["a", " "], two)
+    for chunks in (
+        [Span(1, 3), Span(3, 9)],
+        [Span(0, 3), Span(4, 9)],
+        [Span(0, 3), Span(2, 9)],
+        [Span(0, 0), Span(0, 9)],
+    ):
+        with pytest.raises(InputError, match="from where the one before ends"):
+            DocumentMemory(["a", "b"], ["a", "b"], chunks)
+    with pytest.raises(InputError, match="do not tile"):
+        said(NOTE, DocumentMemory(["a", "b"], ["a", "b"], two))
+    with pytest.raises(InputError, match="not a document memory"):
+        DocumentMemory.restored({"outline": ["a"], "core": ["a"]})
+    with pytest.raises(InputError, match="at least one"):
+        excerpt(NOTE, whole(NOTE), 1, 2)
+
+
+def test_ends_of():
+    assert ends_of(" It rained [MASK] home. ") == ("It rained", "home.")
+    assert ends_of("[MASK] home.") == ("", "home.") and ends_of("It rained") == ("It rained", "")
+
+
+def test_the_samples_of_the_kit():
+    found = mom.samples()
+    assert {one.document.language for one in found} == {"en", "zh"}
+    for one in found:
+        assert tiles(one.document, one.memory.chunks)
+        again = resolve(one.document, said(one.document, one.memory))
+        assert again.memory.borders == one.memory.borders
+        for question in one.questions:
+            assert question.breadth in ("local", "global") and all(
+                one.document[span].strip() for span in question.evidence
+            )
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda row: row | {"chunks": row["chunks"][:-1]}, "one number of each"),
+        (
+            lambda row: row | {"questions": [row["questions"][0] | {"evidence": "Nobody wrote this."}]},
+            "is not in the text",
+        ),
+        (lambda row: {name: row[name] for name in row if name != "core"}, "not a document memory"),
+    ],
+)
+def test_a_bad_sample_is_named_with_its_line(tmp_path, change, message):
+    source = mom.paths.data("texts")
+    rows = [json.loads(line) for line in (source / "memories.jsonl").read_text().splitlines()[:2]]
+    for row in rows:
+        (tmp_path / f"{row['id']}.md").write_bytes((source / f"{row['id']}.md").read_bytes())
+    rows[1] = change(rows[1])
+    (tmp_path / "memories.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(InputError, match=f"line 2.*{message}"):
+        mom.samples(tmp_path)
+    with pytest.raises(InputError, match="expected a document memory a line"):
+        mom.samples(tmp_path / "absent")

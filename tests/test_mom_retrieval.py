@@ -1,0 +1,275 @@
+"""Three layers: fast against slow, faiss against Milvus, evidence and S_support by hand, bad input."""
+
+import math
+
+import numpy as np
+import pytest
+from extras import required
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mindscape import llm
+from mindscape.errors import InputError
+from mindscape.mom import retrieval
+from mindscape.mom.memory import DocumentMemory
+from mindscape.mom.retrieval import FUSED, FUSIONS, LAYERS, Layers, context, covered, fuse, recall, support, supports
+from mindscape.store import Store
+from mindscape.text import Chunk, Document, Span
+
+PARTS = ["It rained all day. ", "Ivo lit the copper lamp. ", "安娜去了学校。", "Nobody paid the debt."]
+BOOK = Document("book", "".join(PARTS))
+ENDS = np.cumsum([0, *map(len, PARTS)]).tolist()
+SPANS = [Span(a, b) for a, b in zip(ENDS, ENDS[1:], strict=False)]
+MEMORY = DocumentMemory(
+    ["weather", "the lamp", "学校", "money"], ["Rain.", "Ivo had light.", "安娜上学。", "A debt."], SPANS
+)
+OTHER = Document("other", "The lamp went out. Rain again.")
+OTHERS = DocumentMemory(["lamp", "rain"], ["It was dark.", "Rain."], [Span(0, 19), Span(19, 30)])
+ITEMS = [(BOOK, MEMORY), (OTHER, OTHERS)]
+
+
+class Letters:
+    """An encoder: counts of letters and of a few Chinese characters, length 1; another constant for queries."""
+
+    name, dim, fingerprint = "letters", 30, "letters"
+
+    def encode(self, texts, kind="passage"):
+        alphabet = "abcdefghijklmnopqrstuvwxyz学校安"
+        found = np.array(
+            [[0.1 + (kind == "query"), *(t.lower().count(c) for c in alphabet)] for t in texts], np.float32
+        )
+        return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+@pytest.fixture(scope="module")
+def layers():
+    return Layers.of_memories(ITEMS, Letters())
+
+
+def slow(way, queries, weights=None, k=60.0):
+    """Scores (queries, units) with loops, all units."""
+    texts = {
+        "outline": [*MEMORY.outline, *OTHERS.outline],
+        "core": [*MEMORY.core, *OTHERS.core],
+        "chunk": [*(part.strip() for part in PARTS), "The lamp went out.", "Rain again."],
+    }
+    vectors = {layer: Letters().encode(some).astype(float) for layer, some in texts.items()}
+    if way == FUSED:
+        mean = sum(vectors.values())
+        return queries @ (mean / np.linalg.norm(mean, axis=1, keepdims=True)).T
+    scores = {layer: queries @ some.T for layer, some in vectors.items()}
+    if way in LAYERS:
+        return scores[way]
+    if way in ("max", "sum"):
+        return getattr(np, way)(list(scores.values()), axis=0)
+    found = np.zeros(scores["core"].shape)
+    for values in scores.values():
+        for q, row in enumerate(values):
+            for rank, unit in enumerate(sorted(range(len(row)), key=lambda i: (-row[i], i)), 1):
+                found[q, unit] += 1 / (k + rank)
+    return found
+
+
+QUERIES = ["Who lit the lamp?", "What was the weather?", "谁去了学校？", "debts"]
+
+
+@pytest.mark.parametrize("way", [*LAYERS, *FUSIONS, FUSED])
+def test_a_search_is_the_slow_one(layers, way):
+    vectors = Letters().encode(QUERIES, "query")
+    expected = slow(way, vectors.astype(float))
+    ids, scores = layers.search(QUERIES, k=4, way=way)
+    assert ids.shape == scores.shape == (4, 4)
+    assert np.allclose(scores, -np.sort(-expected, axis=1)[:, :4], atol=1e-5)
+    assert np.allclose(np.take_along_axis(expected, ids, 1), scores, atol=1e-5)
+    same, _ = layers.search(vectors, k=4, way=way)
+    assert np.array_equal(same, ids)
+    assert layers.search(QUERIES[0:1], k=50, way=way)[0].shape == (1, 6)
+
+
+def test_units_carry_their_documents(layers):
+    assert layers.chunks[1] == Chunk("book", 1, SPANS[1].start, SPANS[1].end) and layers.chunks[4].doc_id == "other"
+    assert layers.ways == (*LAYERS, *FUSIONS, FUSED)
+    flat = Layers.of_chunks([(BOOK, layers.chunks[:4]), (OTHER, layers.chunks[4:])], Letters())
+    assert flat.ways == ("chunk",)
+    assert np.array_equal(flat.search(QUERIES, 3, "chunk")[0], layers.search(QUERIES, 3, "chunk")[0])
+
+
+@pytest.mark.parametrize("way", FUSIONS)
+def test_a_depth_counts_what_it_does_not_see_as_last(layers, way):
+    whole, _ = layers.search(QUERIES, 6, way, depth=6)
+    assert np.array_equal(whole, layers.search(QUERIES, 6, way)[0])
+    ids, scores = layers.search(QUERIES, 6, way, depth=2)
+    assert np.isfinite(scores).all() and (np.diff(scores, axis=1) <= 0).all()
+    seen = np.stack([layers.search(QUERIES, 2, layer)[0] for layer in LAYERS], 1).reshape(len(QUERIES), -1)
+    for row, best in zip(seen, ids[:, 0], strict=True):
+        assert best in row
+
+
+def test_milvus_finds_what_faiss_does(layers, tmp_path):
+    required("pymilvus", "the extra `milvus` is not installed")
+    other = Layers.of_memories(ITEMS, Letters(), index=retrieval.in_milvus(tmp_path))
+    try:
+        for way in layers.ways:
+            theirs, ours = other.search(QUERIES, 6, way), layers.search(QUERIES, 6, way)
+            assert np.array_equal(theirs[0], ours[0]) and np.allclose(theirs[1], ours[1], atol=1e-6)
+    finally:
+        other.close()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 4), st.integers(1, 5), st.data())
+def test_fused_vectors(layers, units, data):
+    number = st.floats(-1, 1, width=32)
+    drawn = [
+        data.draw(st.lists(st.lists(number, min_size=3, max_size=3), min_size=units, max_size=units))
+        for _ in range(layers)
+    ]
+    weights = data.draw(st.lists(st.floats(0.1, 3), min_size=layers, max_size=layers))
+    mixed = fuse(drawn, weights, normalised=False)
+    by_hand = sum(w / sum(weights) * np.array(some) for w, some in zip(weights, drawn, strict=True))
+    assert mixed.dtype == np.float32 and np.allclose(mixed, by_hand, atol=1e-6)
+    lengths = np.linalg.norm(fuse(drawn, weights), axis=1)
+    assert all(
+        math.isclose(n, 1, abs_tol=1e-3)
+        for n, raw in zip(lengths, np.linalg.norm(mixed, axis=1), strict=True)
+        if raw > 1e-6
+    )
+
+
+def test_weights_move_the_fused_layer():
+    alone = [Layers.of_memories(ITEMS, Letters(), weights=[float(i == j) for j in range(3)]) for i in range(3)]
+    for layers, layer in zip(alone, LAYERS, strict=True):
+        assert np.array_equal(layers.search(QUERIES, 6, FUSED)[0], layers.search(QUERIES, 6, layer)[0])
+
+
+# Evidence ---------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.text("ab \n", min_size=1, max_size=20),
+    st.tuples(st.integers(0, 20), st.integers(0, 20)),
+    st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=4),
+)
+def test_covered_is_the_set_of_characters(text, ends, chunks):
+    clip = [tuple(sorted(min(at, len(text)) for at in pair)) for pair in [ends, *chunks]]
+    (start, end), rest = clip[0], clip[1:]
+    held = {i for a, b in rest for i in range(a, b)}
+    slow = all(i in held or text[i].isspace() for i in range(start, end))
+    assert covered(Document("any", text), Span(start, end), [Span(a, b) for a, b in rest]) == slow
+
+
+def test_recall_of_evidence(layers):
+    both = [Span(3, 9), Span(19, 42)]
+    assert recall(BOOK, both, layers.chunks[:1]) == 0.5 and recall(BOOK, both, layers.chunks[:2]) == 1
+    assert recall(BOOK, [Span(10, 30)], layers.chunks[:1]) == 0  # cut through: half of it is not enough
+    assert recall(OTHER, [Span(0, 5)], layers.chunks[:4]) == 0  # the same places of another document
+    with pytest.raises(InputError, match="no evidence"):
+        recall(BOOK, [], layers.chunks)
+
+
+def test_the_context_is_in_the_order_found(layers):
+    documents = {"book": BOOK, "other": OTHER}
+    assert context(documents, [layers.chunks[4], layers.chunks[0]]) == "The lamp went out.\n\nIt rained all day."
+    with pytest.raises(InputError, match="of document 'other': expected one of book"):
+        context({"book": BOOK}, layers.chunks)
+
+
+# Support ----------------------------------------------------------------------------------------------------------
+
+
+class Backend:
+    """A word costs 1 nat where the prompt has it, and 3 elsewhere; counts what it is asked."""
+
+    name, context = "stub", None
+
+    def __init__(self, fingerprint="one", breaks_at=None):
+        self.fingerprint, self.breaks_at, self.asked = fingerprint, breaks_at, []
+
+    def score(self, pairs):
+        for i, (prompt, continuation) in enumerate(pairs):
+            if len(self.asked) == self.breaks_at:
+                raise KeyboardInterrupt
+            self.asked.append((prompt, continuation))
+            words = continuation.split()
+            yield i, llm.Score(-sum(1.0 if word in prompt else 3.0 for word in words), len(words))
+
+
+def model_of(*args, **options):
+    return llm.LanguageModel(Backend(*args), **options)
+
+
+def test_support_is_its_formula():
+    model = model_of()
+    got = support(model, ["Ivo lit the lamp."] * 2, ["Ivo did", "Ann"], ["Who lit it?"] * 2)
+    assert got.tolist() == [2.0, 3.0]
+    prompt, continuation = model.backend.asked[0]
+    assert prompt == "Ivo lit the lamp.\n\nQuestion: Who lit it?\nAnswer:" and continuation == " Ivo did"
+    support(model, ["他点了灯。"], ["他"], language="zh")
+    assert model.backend.asked[-1] == ("他点了灯。\n\n回答：", "他")
+    assert support(model, [], []).shape == (0,)
+
+
+def test_a_context_is_data():
+    model = model_of()
+    support(model, ["{question} {0} {context}"], ["Ivo"], ["{context}?"])
+    assert model.backend.asked[0][0].startswith("{question} {0} {context}\n\nQuestion: {context}?")
+
+
+def test_two_models_at_least():
+    args = (["Ivo."], ["Ivo"])
+    both = supports({"small": model_of("one"), "large": model_of("two")}, *args)
+    assert {name: values.tolist() for name, values in both.items()} == {"small": [1.0], "large": [1.0]}
+    for models in ({"small": model_of("one")}, {"small": model_of("one"), "same": model_of("one")}):
+        with pytest.raises(InputError, match="expected two different ones"):
+            supports(models, *args)
+
+
+def test_a_killed_run_goes_on(tmp_path):
+    contexts, answers = [f"Part {i}." for i in range(6)], ["Ivo"] * 6
+    with pytest.raises(KeyboardInterrupt):
+        support(model_of("one", 4, store=Store(tmp_path / "scores.sqlite")), contexts, answers)
+    again = model_of("one", store=Store(tmp_path / "scores.sqlite"))
+    assert len(support(again, contexts, answers)) == 6 and len(again.backend.asked) == 2
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda layers: layers.search(QUERIES, way="mean"), "way='mean': expected one of outline"),
+        (lambda layers: layers.search(QUERIES, k=0), "expected at least 1"),
+        (lambda layers: layers.search(QUERIES, depth=0), "expected at least 1"),
+        (lambda layers: Layers([], {"chunk": []}, Letters()), "no units"),
+        (lambda layers: Layers(layers.chunks, {"core": ["a"]}, Letters()), "has 1 texts: expected 6"),
+        (lambda layers: Layers(layers.chunks[:1], {"sum": ["a"]}, Letters()), "another name"),
+        (lambda layers: fuse([[[1.0]], [[1.0]]], [1.0]), "expected 2 numbers"),
+        (lambda layers: fuse([[[1.0]], [[1.0]]], [0.0, 0.0]), "one above"),
+        (lambda layers: fuse([[[1.0]], [[1.0, 2.0]]]), "expected one shape"),
+        (lambda layers: support(None, ["a"], []), "1 contexts, 0 answers"),
+        (lambda layers: support(None, ["a"], [" "]), "answer 0 is blank"),
+        (lambda layers: support(None, ["a"], ["b"], language="fr"), "language='fr'"),
+    ],
+)
+def test_bad_input(layers, call, message):
+    with pytest.raises(InputError, match=message):
+        call(layers)
+
+
+def test_support_of_a_real_architecture(tmp_path, tokenizer):
+    """A tiny random Llama: as a plain forward pass over one row has it."""
+    import torch
+    from transformers import AutoModelForCausalLM, LlamaConfig
+
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    config = LlamaConfig(**sizes, num_key_value_heads=2, vocab_size=49152, initializer_range=0.3, eos_token_id=2)
+    AutoModelForCausalLM.from_config(config, dtype=torch.float32).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    model = llm.load(f"hf:{tmp_path}", dtype="float32", device="cpu", cache=False)
+    (got,) = support(model, ["Ivo lit the lamp."], ["Ivo, they say"], ["Who lit it?"])
+    before = tokenizer("Ivo lit the lamp.\n\nQuestion: Who lit it?\nAnswer:")["input_ids"]
+    after = tokenizer(" Ivo, they say")["input_ids"]
+    with torch.inference_mode():
+        logprobs = model.backend.model(torch.tensor([before + after])).logits[0].float().log_softmax(-1)
+    expected = -np.mean([logprobs[len(before) - 1 + i, token].item() for i, token in enumerate(after)])
+    assert got == pytest.approx(expected, abs=1e-4)

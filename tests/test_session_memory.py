@@ -1,0 +1,419 @@
+"""Session memories: windows and pi, whoever writes the summaries, books merged, memories with too much in them, recall."""
+
+import math
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mindscape import llm
+from mindscape.corpora import shakespeare, storyworld
+from mindscape.errors import InputError, LLMError
+from mindscape.extractive import summarise
+from mindscape.metrics import recall_any_at_k, recall_fraction_at_k
+from mindscape.signature.memory import (
+    BLANK,
+    Item,
+    Memory,
+    Posed,
+    build,
+    by_model,
+    by_textrank,
+    entities,
+    gold,
+    grouped,
+    merged,
+    of_series,
+    posed,
+    posed_claims,
+    ranked,
+    recalls,
+    scenes,
+    stacked,
+)
+from mindscape.signature.memory import (
+    given as told,
+)
+from mindscape.store import Store
+from mindscape.text import Chunk, Document, Span
+
+
+def toy(length, name="toy", language="en"):
+    """A document of so many chunks of ten characters."""
+    document = Document(name, "".join(f"chunk {i:03} " for i in range(length)), language)
+    return document, [Chunk(name, i, 10 * i, 10 * i + 10) for i in range(length)]
+
+
+def numbered(document, windows):
+    """A summary that says which chunks it is of."""
+    return [f"{document.id} {window[0].index}-{window[-1].index}" for window in windows]
+
+
+@cache
+def novel(language="en"):
+    return storyworld.book(storyworld.DEVELOP[3], tokens=15_000, language=language)
+
+
+@cache
+def town():
+    return storyworld.series(storyworld.DEVELOP[4], n=2, tokens=15_000)
+
+
+def cut(document, size=300):
+    """Chunks of so many characters, the last one shorter."""
+    starts = range(0, len(document.text), size)
+    return [Chunk(document.id, i, at, min(at + size, len(document.text))) for i, at in enumerate(starts)]
+
+
+# Windows and pi -----------------------------------------------------------------------------------------------------
+
+
+@settings(deadline=None)
+@given(st.integers(1, 60), st.integers(1, 25))
+def test_pi_is_the_formula_of_appendix_a1(length, width):
+    document, chunks = toy(length)
+    memory = build(document, chunks, numbered, width)
+    assert len(memory.items) == math.ceil(length / width)
+    assert memory.pi.tolist() == [math.ceil(i / width) - 1 for i in range(1, length + 1)]
+    for i, item in enumerate(memory.items):
+        assert item.text == f"toy {i * width}-{min(i * width + width, length) - 1}"
+
+
+@settings(deadline=None)
+@given(st.integers(1, 40), st.integers(1, 12), st.data())
+def test_overlapping_windows_make_pi_a_relation(length, width, data):
+    stride = data.draw(st.integers(1, width))
+    document, chunks = toy(length)
+    memory = build(document, chunks, numbered, width, stride)
+    dense = memory.cover.toarray()
+    assert dense.shape == (len(memory.items), length) and (dense.sum(0) >= 1).all()
+    for item, row in zip(memory.items, dense, strict=True):
+        assert np.flatnonzero(row).tolist() == list(item.chunks) == list(range(item.chunks[0], item.chunks[-1] + 1))
+    if (dense.sum(0) > 1).any():
+        with pytest.raises(InputError, match="stands in . items: pi is no function here"):
+            memory.pi  # noqa: B018
+    asked = data.draw(st.lists(st.integers(0, length - 1), max_size=6))
+    slowly = []
+    for chunk in asked:
+        slowly += [i for i in range(len(memory.items)) if dense[i, chunk] and i not in slowly]
+    assert memory.of(asked) == tuple(slowly)
+
+
+def test_twenty_chunks_is_the_default():
+    document, chunks = toy(45)
+    assert [len(item.chunks) for item in build(document, chunks, numbered).items] == [20, 20, 5]
+
+
+def test_chunk_texts_have_no_blanks_around_them():
+    document = Document("note", "Ann left.\n\n   \n\nTom came.")
+    chunks = [Chunk("note", 0, 0, 11), Chunk("note", 1, 11, 16), Chunk("note", 2, 16, 25)]
+    memory = build(document, chunks, told(["All."]), width=3)
+    assert memory.texts == ["Ann left.", BLANK, "Tom came."] and memory.summaries == ["All."]
+
+
+@settings(deadline=None)
+@given(
+    st.text(alphabet="ab \n", min_size=30, max_size=30),
+    st.lists(st.integers(1, 29), unique=True, min_size=1, max_size=6),
+    st.integers(0, 3),
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12)), min_size=1, max_size=4),
+)
+def test_chunks_that_hold_a_span_against_looking_at_every_chunk(text, cuts, overlap, places):
+    cuts = [0, *sorted(cuts), 30]
+    document = Document("d", text)
+    chunks = [Chunk("d", i, max(0, a - overlap), b) for i, (a, b) in enumerate(zip(cuts, cuts[1:], strict=False))]
+    memory = grouped(document, chunks, [list(range(len(chunks)))], ["all"])
+    spans = [Span(start, min(30, start + length)) for start, length in places]
+    slowly = [
+        i
+        for i, chunk in enumerate(chunks)
+        if any(text[max(chunk.start, span.start) : min(chunk.end, span.end)].strip() for span in spans)
+    ]
+    assert list(memory.holding("d", spans)) == slowly
+
+
+# Who writes ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_gold_summaries_are_the_books_own(language):
+    book = novel(language)
+    chunks = cut(book.document, 300 if language == "en" else 120)
+    memory = build(book.document, chunks, gold(book), width=20)
+    windows = [chunks[i : i + 20] for i in range(0, len(chunks), 20)]
+    assert memory.summaries == book.session_summaries(windows)
+    assert memory.pi.tolist() == book.session_map(chunks, 20) and memory.language == language
+
+
+def test_gold_summaries_of_overlapping_windows_are_those_of_their_layers():
+    book = novel()
+    chunks = cut(book.document)
+    memory = build(book.document, chunks, gold(book), width=20, stride=10)
+    even = book.session_summaries([chunks[i : i + 20] for i in range(0, len(chunks), 20)])
+    odd = book.session_summaries([chunks[:10], *(chunks[i : i + 20] for i in range(10, len(chunks), 20))])[1:]
+    for i, text in enumerate(memory.summaries[:-1]):
+        assert text == (odd if i % 2 else even)[i // 2]
+    facts = {book.voice.fact(event).lower(): book.told.events[event.id][0].start for event in book.world.events}
+    for item in memory.items:  # what begins in a window is told there
+        start, end = chunks[item.chunks[0]].start, chunks[item.chunks[-1]].end
+        for fact, at in facts.items():
+            if start <= at < end:
+                assert fact in item.text.lower()
+
+
+def test_gold_tells_of_its_own_book_alone():
+    document, chunks = toy(3)
+    with pytest.raises(InputError, match="tells nothing of 'toy'"):
+        build(document, chunks, gold(novel()))
+
+
+def test_textrank_reads_the_window_as_one_text():
+    book = novel()
+    chunks = cut(book.document)[:40]
+    memory = build(book.document, chunks, by_textrank(200))
+    raw = book.document.text[: chunks[19].end].strip()
+    assert memory.summaries[0] == summarise(raw, "en", 200) and all(len(text) <= 200 for text in memory.summaries)
+
+
+class Teller:
+    """A backend that retells in two words, and dies at the call that it is told to."""
+
+    name, context, fingerprint = "teller", None, "teller"
+
+    def __init__(self, dies=10**9, says=lambda prompt: "Summary: Ann left."):
+        self.dies, self.says, self.prompts = dies, says, []
+
+    def generate(self, prompts, sampling, tools=(), schema=None):
+        for i, prompt in enumerate(prompts):
+            if len(self.prompts) == self.dies:
+                raise KeyboardInterrupt
+            self.prompts.append(prompt[-1]["content"])
+            yield i, llm.Reply(self.says(self.prompts[-1]), prompt_tokens=9, completion_tokens=2)
+
+    def count_tokens(self, prompt, tools=()):
+        return 9
+
+
+@pytest.mark.parametrize(("language", "part"), [("en", "part 2 of 3"), ("zh", "第2部分，共3部分")])
+def test_a_model_retells_each_window(language, part):
+    document, chunks = toy(45, language=language)
+    backend = Teller()
+    memory = build(document, chunks, by_model(llm.LanguageModel(backend)))
+    assert memory.summaries == ["Ann left."] * 3  # its label is dropped
+    assert part in backend.prompts[1] and document.text[200:400].strip() in backend.prompts[1]
+    assert "chunk 019" not in backend.prompts[1] and "chunk 040" not in backend.prompts[1]
+
+
+def test_a_model_that_was_killed_goes_on(tmp_path):
+    document, chunks = toy(100)
+    store = Store(tmp_path / "replies.sqlite")
+    with pytest.raises(KeyboardInterrupt):
+        build(document, chunks, by_model(llm.LanguageModel(Teller(dies=3), store=store)))
+    backend = Teller()
+    memory = build(document, chunks, by_model(llm.LanguageModel(backend, store=store)))
+    assert len(backend.prompts) == 2 and len(memory.items) == 5
+
+
+def test_a_reply_that_says_nothing_names_its_session():
+    document, chunks = toy(60)
+    silent = Teller(says=lambda prompt: "  " if "part 2" in prompt else "Ann left.")
+    with pytest.raises(LLMError, match="teller, toy, session 2 of 3: the reply is empty"):
+        build(document, chunks, by_model(llm.LanguageModel(silent)))
+
+
+# Several books, and too much memory ---------------------------------------------------------------------------------
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=4), st.integers(1, 5))
+def test_merged_books_keep_their_items(lengths, width):
+    books = [toy(length, f"book{i}") for i, length in enumerate(lengths)]
+    memories = [build(document, chunks, numbered, width) for document, chunks in books]
+    whole = merged(memories)
+    assert [document.id for document in whole.documents] == [f"book{i}" for i in range(len(lengths))]
+    assert whole.texts == [text for memory in memories for text in memory.texts]
+    assert whole.summaries == [text for memory in memories for text in memory.summaries]
+    assert whole.books.tolist() == [i for i, length in enumerate(lengths) for _ in range(length)]
+    for i, item in enumerate(whole.pi.tolist()):  # a chunk's session is one of its own book
+        assert whole.summaries[item].startswith(f"book{whole.books[i]} ")
+    first = 0
+    for memory, length in zip(memories, lengths, strict=True):
+        assert (whole.pi[first : first + length] - whole.pi[first]).tolist() == memory.pi.tolist()
+        first += length
+    assert len(merged(memories[:1]).items) == len(memories[0].items)
+
+
+def test_a_stack_holds_windows_of_several_widths_and_entities():
+    document = Document("note", "Ann left. Tom came. Ann sang. It rained. Tom left. ")
+    chunks = [Chunk("note", i, 10 * i, 10 * i + 10) for i in range(5)]
+    people = entities(document, chunks, [("Ann", "A singer."), ("Tom", "A miller."), ("Ivo", "Nobody.")])
+    both = stacked([build(document, chunks, numbered, 2), build(document, chunks, numbered, 5, kind="whole"), people])
+    assert [item.kind for item in both.items] == ["session"] * 3 + ["whole"] + ["entity"] * 2
+    assert both.cover.toarray().sum(0).tolist() == [3, 3, 3, 2, 3]
+    assert both.of([2]) == (1, 3, 4) and both.items[5] == Item("Tom: A miller.", (1, 4), "entity")
+
+
+def test_entities_of_a_novel_stand_for_the_chunks_that_name_them():
+    for language in ("en", "zh"):
+        book = novel(language)
+        chunks = cut(book.document)
+        memory = entities(book.document, chunks, [(it.name, it.description) for it in book.entities])
+        assert 0.9 * len(book.entities) <= len(memory.items) <= len(book.entities)
+        for item in memory.items:
+            name = item.text.split(": ")[0].lower()
+            assert all(name in memory.texts[i].lower() for i in item.chunks)
+
+
+def test_scenes_of_a_play_are_sessions():
+    play = shakespeare.play("macbeth")
+    chunks = cut(play, 400)
+    memory = scenes("macbeth", chunks)
+    every = shakespeare.scenes(play)
+    by_text = dict(zip(shakespeare.scene_summaries("macbeth"), every, strict=True))
+    for i, chunk in enumerate(chunks):
+        scene = by_text[memory.summaries[memory.pi[i]]]
+        assert scene.start <= chunk.start or memory.pi[i] == 0
+        later = [other for other in every if scene.start < other.start <= chunk.start]
+        assert not later
+
+
+def test_a_fingerprint_tells_memories_apart():
+    document, chunks = toy(8)
+    one = build(document, chunks, numbered, 4)
+    others = [build(document, chunks, numbered, 4, 2), build(document, chunks, told(["a", "b"]), 4)]
+    assert one.fingerprint == build(document, chunks, numbered, 4).fingerprint
+    assert len({one.fingerprint, *(other.fingerprint for other in others)}) == 3
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda d, c: build(d, [], numbered), "toy has no chunks"),
+        (lambda d, c: build(d, c, told(["one"]), 2), "1 summaries for 2 sessions"),
+        (lambda d, c: build(d, c, numbered, 2, 3), "stride=3"),
+        (lambda d, c: grouped(d, c, [[1, 0]], ["x"]), "expected rising positions"),
+        (lambda d, c: grouped(d, c, [[4]], ["x"]), "rising positions below 4"),
+        (lambda d, c: grouped(d, c, [[]], ["x"]), "at least one"),
+        (lambda d, c: grouped(d, c, [[0]], [" "]), "is blank"),
+        (lambda d, c: grouped(d, c[::-1], [[0]], ["x"]), "out of order"),
+        (lambda d, c: grouped(d, [Chunk("toy", 0, 0, 99)], [[0]], ["x"]), "no place 0:99"),
+        (lambda d, c: grouped(d, [Chunk("other", 0, 0, 9)], [[0]], ["x"]), "expected chunks of"),
+        (lambda d, c: entities(d, c, [("Ivo", "Nobody.")]), "no items"),
+        (lambda d, c: stacked([]), "no memories"),
+        (lambda d, c: merged([]), "no memories"),
+        (lambda d, c: merged([build(d, c, numbered)] * 2), "expected different ids"),
+        (lambda d, c: stacked([build(d, c, numbered), build(d, c[:2], numbered)]), "other documents or chunks"),
+        (lambda d, c: build(d, c, numbered).holding("else", []), "'else' is not in the memory: expected one of toy"),
+        (lambda d, c: merged([build(d, c, numbered), build(*toy(2, "b", "zh"), numbered)]), "expected one language"),
+    ],
+)
+def test_bad_memories(make, says):
+    document, chunks = toy(4)
+    with pytest.raises(InputError, match=says):
+        make(document, chunks)
+
+
+# Questions ----------------------------------------------------------------------------------------------------------
+
+
+def test_questions_of_a_series_and_the_chunks_that_hold_their_evidence():
+    series = town()
+    memory = merged([build(book.document, cut(book.document), gold(book)) for book in series.books])
+    questions, claims = of_series(series)
+    asked = posed(memory, questions)
+    assert [one.text for one in asked] == [question.question for question in series.questions]
+    for one, question, whole in zip(asked, questions, series.questions, strict=True):
+        book = next(it for it in series.books if it.document.id == one.doc_id)
+        assert {memory.documents[i].id for i in memory.books[list(one.evidence)]} == {one.doc_id}
+        held = "".join(book.document[memory.chunks[i]] for i in one.evidence)
+        for span, same in zip(question.evidence, whole.evidence, strict=True):
+            assert book.document[span] == series.document[same]
+            assert len(question.evidence) > 1 or book.document[span] in held
+        assert one.options["ABCD".index(one.right)] == question.answer
+        assert len(one.bindings) == len(question.bindings) and all(one.bindings)
+    said = posed_claims(memory, claims)
+    assert len(said) == 2 * len(claims) and [one.right for one in said[:2]] == ["TRUE", "FALSE"]
+    assert {one.kind for one in said} == {"claim"} and said[0].pair == said[1].pair != said[2].pair
+    assert [one.text for one in said[::2]] == [pair.true for pair in series.claims]
+    assert [one.evidence for one in said[::2]] == [one.evidence for one in asked]
+
+
+def test_questions_in_chinese_and_free_ones():
+    book = novel("zh")
+    memory = build(book.document, cut(book.document, 120), gold(book))
+    for one, question in zip(posed(memory, book.questions, "qa"), book.questions, strict=True):
+        assert (one.kind, one.options, one.right, one.accepted) == ("qa", (), question.answer, question.accepted)
+
+
+def test_bad_questions():
+    series = town()
+    memory = build(series.books[0].document, cut(series.books[0].document), numbered)
+    questions, _ = of_series(series)
+    with pytest.raises(InputError, match=r"series-1004-2' is not in the memory"):
+        posed(memory, questions)
+    lost = replace(questions[0], options=("Nobody", "No one", "None", "Nil"))
+    with pytest.raises(InputError, match="the answer is not among options ABCD"):
+        posed(memory, [lost])
+    with pytest.raises(InputError, match="kind='essay'"):
+        posed(memory, questions, "essay")
+    part = build(series.books[0].document, cut(series.books[0].document)[:3], numbered)
+    with pytest.raises(InputError, match="no chunk holds its evidence"):
+        posed(part, questions[:40])
+
+
+# Recall -------------------------------------------------------------------------------------------------------------
+
+
+def asking(doc_id, *evidence):
+    return Posed("q", doc_id, "Who?", "qa", (), "Ann", (), evidence)
+
+
+def test_other_books_take_places_by_hand():
+    memory = merged([build(*toy(3, name), numbered) for name in "ab"])
+    scores = np.array([[0.1, 0.5, 0.4, 0.9, 0.45, 0.0]])
+    asked = [asking("a", 1, 2)]
+    assert ranked(scores[0], 6).tolist() == [3, 1, 4, 2, 0, 5]
+    assert [recalls(memory, asked, scores, k) for k in (1, 2, 3, 4)] == [[0.0], [0.5], [0.5], [1.0]]
+    assert [recalls(memory, asked, scores, k, own_book=True) for k in (1, 2, 3, 4)] == [[0.5], [1.0], [1.0], [1.0]]
+    assert recalls(memory, asked, scores, 2, reading=recall_any_at_k) == [1.0]
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 12))
+def test_merging_never_finds_more(seed, k):
+    """In one book alone a chunk's rank can only be better, so recall too; by either reading, for any scores, with ties."""
+    rng = np.random.default_rng(seed)
+    memory = merged([build(*toy(int(n), f"b{i}"), numbered) for i, n in enumerate(rng.integers(1, 7, size=3))])
+    scores = rng.integers(0, 5, size=(4, len(memory.chunks))) / 4
+    asked = []
+    for _ in range(4):
+        places = np.flatnonzero(memory.books == rng.integers(3))
+        some = rng.choice(places, size=rng.integers(1, len(places) + 1), replace=False)
+        asked.append(asking(f"b{memory.books[some[0]]}", *sorted(some.tolist())))
+    for reading in (recall_fraction_at_k, recall_any_at_k):
+        alone, whole = (recalls(memory, asked, scores, k, own_book=own, reading=reading) for own in (True, False))
+        assert all(a >= b for a, b in zip(alone, whole, strict=True))
+    for one, row in zip(asked, scores, strict=True):  # in the book alone: as in a memory of that book
+        number = int(one.doc_id[1:])
+        first = int((memory.books < number).sum())
+        part = row[memory.books == number]
+        assert (ranked(row, k, memory.books == number) - first).tolist() == ranked(part, k).tolist()
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(-3, 3), min_size=1, max_size=20), st.integers(1, 25))
+def test_ranks_are_those_of_a_stable_sort(values, k):
+    slowly = sorted(range(len(values)), key=lambda i: (-values[i], i))[:k]
+    assert ranked(np.array(values, dtype=float), k).tolist() == slowly
+
+
+def test_bad_scores():
+    memory = build(*toy(3), numbered)
+    with pytest.raises(InputError, match=r"shape \(1, 2\): expected \(1, 3\)"):
+        recalls(memory, [asking("toy", 1)], np.zeros((1, 2)), 1)
+    with pytest.raises(InputError, match="k=0"):
+        ranked(np.zeros(3), 0)
+    assert isinstance(memory, Memory)

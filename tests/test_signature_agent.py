@@ -1,0 +1,556 @@
+"""The agent: Algorithm 1 by hand and against a plain loop, its ablations, replies that fail, kills, budgets, traces."""
+
+import json
+import zlib
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_signature_rag import ASKED, Bag, Embedder, Model, library, question
+
+from mindscape import llm
+from mindscape.errors import BudgetReached, InputError, LLMError
+from mindscape.llm import Reply
+from mindscape.roles.update import NONE, SAY, UPDATE, Update
+from mindscape.signature.agent import INPUTS, Settings, Step, Trace, counts, first_seen, read, run, table
+from mindscape.signature.memory import Posed, build
+from mindscape.signature.memory import given as told
+from mindscape.signature.rag import FRAME, WARMER, Shelf, Situated, context
+from mindscape.store import Store
+from mindscape.text import Chunk, Document
+
+SMALL = Settings(top=4, k=2)
+
+
+def said(action="ANSWER", query="", signature="", notes=("a note",), confidence="HIGH"):
+    """A reply in the role's form."""
+    more = {"refined_signature": signature, "rewritten_query": query} if action == "REFINE" else {}
+    value = Update(evidence_memory=list(notes), confidence=confidence, thought="So.", action=action, **more)
+    return UPDATE.render(value)
+
+
+def step_of(prompt):
+    """The number of the step in a prompt of an update, or None for one of an answer."""
+    for language, words in (("en", ("Step ", " of")), ("zh", ("第", "步，共"))):
+        if SAY[language]["last"] in prompt or SAY[language]["more"].split("{n}")[-1] in prompt:
+            before, _, rest = prompt.rpartition(f"\n{words[0]}")
+            return int(rest.split(words[1])[0]) if before else None
+    return None
+
+
+def scripted(*replies, answer="Tom", **options):
+    """A model whose update at step t is the t-th of the replies."""
+    return Model(lambda prompt, trial: answer if (t := step_of(prompt)) is None else replies[t - 1], **options)
+
+
+def wandering(prompt, trial):
+    """What it replies hangs on all that it reads, and now and then it is enough for an answer."""
+    t, chance = step_of(prompt), zlib.crc32(prompt.encode())
+    if t is None:
+        return f"Answer: {chance % 97}"
+    if t > 1 and chance % 2:
+        return said("ANSWER", notes=[f"enough at {t}"])
+    deed = ("fed the goats", "wrote a letter", "mended the well")[chance % 3]
+    return said("REFINE", f"Who {deed} then?", f"Somebody {deed}, it goes on.", [f"note {t}"], "LOW")
+
+
+QUESTIONS = [*ASKED, *(question(i, f"Who did something on day {i}?", i) for i in range(3, 11))]
+
+
+@pytest.fixture
+def shelf():
+    return Shelf(library(), Bag())
+
+
+# Algorithm 1 --------------------------------------------------------------------------------------------------------
+
+
+def test_two_steps_by_hand(shelf, tmp_path):
+    first = said("REFINE", "Who fed the goats?", "Eve is on the farm; the goats.", ["Ann sold it"], "MEDIUM")
+    model = scripted(first, said("ANSWER", notes=["Ann sold it", "Eve fed them"]))
+    (trace,) = run(model, shelf, ASKED[:1], tmp_path / "a.jsonl", SMALL)
+    (woken,) = shelf.wake([ASKED[0].text])
+    start = shelf.choose(woken, "first_k", 2)
+    assert trace.items == start and trace.stopped == "answer" and len(trace.steps) == 2
+    one, two = trace.steps
+    assert (one.query, one.signature) == (ASKED[0].text, shelf.signature(start))
+    assert one.chunks == shelf.search([one.query], [one.signature], 4, 0.5)[0]
+    assert one.items == shelf.memory.of(one.chunks)
+    assert (one.action, one.confidence, one.thought, one.evidence) == ("REFINE", "MEDIUM", "So.", ("Ann sold it",))
+    assert (two.query, two.signature) == ("Who fed the goats?", ("Eve is on the farm; the goats.",))
+    assert two.chunks == trace.chunks == shelf.search([two.query], [two.signature], 4, 0.5)[0]
+    assert trace.signature == two.signature and trace.evidence == ("Ann sold it", "Eve fed them")
+    assert trace.calls == 2 + 4 and set(trace.answers) == set(INPUTS)
+    assert trace.tokens == sum(map(len, model.asked)) + 6 * 5
+
+
+def test_the_prompts_of_both_steps(shelf, tmp_path):
+    first = said("REFINE", "Who fed the goats?", "Eve is on the farm.", ["Ann sold it"], "MEDIUM")
+    model = scripted(first, said())
+    one = replace(ASKED[0], kind="choice", options=("Ann", "Ivo", "Tom", "Eve"), right="A")
+    (trace,) = run(model, shelf, [one], tmp_path / "a.jsonl", SMALL)
+    texts, items = shelf.memory.texts, shelf.memory.items
+    for t, prompt in enumerate(model.asked[:2]):
+        step = trace.steps[t]
+        slots = {
+            "question": one.text,
+            "options_str": "A. Ann\nB. Ivo\nC. Tom\nD. Eve",
+            "step": str(t + 1),
+            "max_steps": "3",
+            "remaining_steps_hint": SAY["en"]["more"].format(n=2 - t),
+            "signature": "\n".join(step.signature),
+            "current_query": step.query,
+            "summaries_text": "\n".join(f"- {items[i].text}" for i in step.items),
+            "evidence_memory": "- Ann sold it" if t else NONE["en"],
+            "chunks_text": "\n\n".join(f"[{i}] {texts[c]}" for i, c in enumerate(step.chunks, start=1)),
+            "history_section": f"Earlier queries:\n- {one.text}" if t else "",
+        }
+        assert prompt == UPDATE.prompt("en", **slots)
+
+
+def test_what_the_generator_is_given(shelf, tmp_path):
+    model = scripted(said("ANSWER", notes=["Ann sold it"]))
+    (trace,) = run(model, shelf, ASKED[:1], tmp_path / "a.jsonl", SMALL)
+    passages = [shelf.memory.texts[i] for i in trace.chunks]
+    for prompt, (signature, evidence) in zip(model.asked[1:], INPUTS.values(), strict=True):
+        given_to = context(passages, trace.signature if signature else (), trace.evidence if evidence else ())
+        assert given_to in prompt and ASKED[0].text in prompt
+        assert (FRAME["en"]["signature"].format("") in prompt, FRAME["en"]["evidence"].format("") in prompt) == (
+            signature,
+            evidence,
+        )
+
+
+def plainly(model, shelf, one, steps=3, top=4, k=2, alpha=0.5):
+    """Algorithm 1 for one question as it stands; what each step searched with, and what was answered from."""
+    (woken,) = shelf.wake([one.text])
+    q, sigma, evidence, seen = one.text, shelf.signature(shelf.choose(woken, "first_k", k)), [], []  # 1, 2
+    for t in range(steps):  # 3
+        passages = shelf.search([q], [sigma], top, alpha)[0]  # 4
+        summaries = [shelf.memory.items[i].text for i in shelf.memory.of(passages)]  # 5
+        earlier = [query for query in dict.fromkeys(query for query, *_ in seen) if query != q]
+        slots = {"question": one.text, "options_str": NONE["en"], "step": str(t + 1), "max_steps": str(steps)}
+        left = steps - t - 1
+        slots["remaining_steps_hint"] = SAY["en"]["more"].format(n=left) if left else SAY["en"]["last"]
+        slots |= {"signature": "\n".join(sigma), "current_query": q}
+        slots["summaries_text"] = "\n".join(f"- {text}" for text in summaries)
+        slots["evidence_memory"] = "\n".join(f"- {note}" for note in evidence) or NONE["en"]
+        shown = [f"[{i}] {shelf.memory.texts[c]}" for i, c in enumerate(passages, start=1)]
+        slots["chunks_text"] = "\n\n".join(shown)
+        slots["history_section"] = SAY["en"]["history"].format(query="\n- ".join(earlier)) if earlier else ""
+        prompt = UPDATE.prompt("en", **slots)
+        (reply,) = model.chat([[{"role": "user", "content": prompt}]])
+        update, _ = UPDATE.parse(reply.text)  # 6
+        seen.append((q, sigma, passages))
+        evidence = update.evidence_memory
+        if update.action == "ANSWER":  # 7
+            return seen, sigma, evidence, "answer"
+        q, sigma = update.rewritten_query, (update.refined_signature,)
+    return seen, sigma, evidence, "steps"
+
+
+@pytest.mark.parametrize("batch", [1, 4, 50])
+def test_many_questions_against_a_plain_loop(shelf, tmp_path, batch):
+    traces = run(Model(wandering), shelf, QUESTIONS, tmp_path / "a.jsonl", SMALL, batch=batch)
+    assert [trace.id for trace in traces] == [one.id for one in QUESTIONS]
+    for one, trace in zip(QUESTIONS, traces, strict=True):
+        seen, sigma, evidence, stopped = plainly(Model(wandering), shelf, one)
+        assert [(step.query, step.signature, step.chunks) for step in trace.steps] == seen
+        assert (trace.signature, list(trace.evidence), trace.stopped) == (sigma, evidence, stopped)
+    assert {trace.stopped for trace in traces} == {"answer", "steps"}
+    assert {len(trace.steps) for trace in traces} >= {2, 3}
+    assert read(tmp_path / "a.jsonl") == traces
+
+
+def test_a_signature_of_the_last_step_is_for_the_generator_alone(shelf, tmp_path):
+    refine = [said("REFINE", f"query {t}", f"signature {t}") for t in (1, 2)]
+    (trace,) = run(scripted(*refine), shelf, ASKED[:1], tmp_path / "a.jsonl", replace(SMALL, steps=2))
+    assert [step.query for step in trace.steps] == [ASKED[0].text, "query 1"]
+    assert trace.signature == ("signature 2",) and trace.stopped == "steps"
+    assert trace.chunks == shelf.search(["query 1"], [("signature 1",)], 4, 0.5)[0]
+
+
+def test_without_rewriting_the_signature_still_evolves(shelf, tmp_path):
+    model = scripted(said("REFINE", "other", "signature 1"), said("REFINE", "another", "signature 2"), said())
+    (trace,) = run(model, shelf, ASKED[:1], tmp_path / "a.jsonl", replace(SMALL, rewrite=False))
+    assert {step.query for step in trace.steps} == {ASKED[0].text}
+    assert [step.signature for step in trace.steps[1:]] == [("signature 1",), ("signature 2",)]
+    assert not any("Earlier queries" in prompt for prompt in model.asked)
+
+
+def test_without_a_signature_nobody_sees_one(shelf, tmp_path):
+    model = scripted(said("REFINE", "Who fed the goats?", "The storyline of goats."), said("ANSWER", notes=["x"]))
+    bare = replace(SMALL, signature=False, inputs=())
+    (trace,) = run(model, shelf, ASKED[:1], tmp_path / "a.jsonl", bare)
+    assert trace.signature is None and trace.items == () and [step.signature for step in trace.steps] == [None, None]
+    assert trace.steps[1].chunks == shelf.search(["Who fed the goats?"], None, 4)[0]
+    assert list(trace.answers) == ["chunks", "evi"]
+    assert not any("storyline of goats" in prompt for prompt in model.asked)
+    assert all(f"Signature: {NONE['en']}" in prompt for prompt in model.asked[:2])
+    assert read(tmp_path / "a.jsonl") == [trace]
+
+
+def test_two_models_and_some_inputs(shelf, tmp_path):
+    plans, writes = scripted(said()), Model(lambda prompt, trial: "Eve")
+    chosen = replace(SMALL, inputs=("sig_evi",))
+    (trace,) = run(plans, shelf, ASKED[:1], tmp_path / "a.jsonl", chosen, generator=writes)
+    assert len(plans.asked) == len(writes.asked) == 1 and trace.answers["sig_evi"].value == "Eve"
+
+
+def test_of_a_question_only_what_is_asked_is_read(shelf, tmp_path):
+    bare = [SimpleNamespace(id=one.id, text=one.text, kind=one.kind, options=one.options) for one in QUESTIONS]
+    whole = run(Model(wandering), shelf, QUESTIONS, tmp_path / "a.jsonl", SMALL)
+    assert run(Model(wandering), shelf, bare, tmp_path / "b.jsonl", SMALL) == whole
+
+
+def test_claims_and_choices_together(shelf, tmp_path):
+    options = ("Ann", "Ivo", "Tom", "Eve")
+    asked = [
+        replace(ASKED[0], kind="choice", options=options, right="C"),
+        replace(ASKED[1], kind="claim", right="TRUE"),
+    ]
+
+    def says(prompt, trial):
+        if step_of(prompt):
+            return said()
+        return "<explanation>It is so.</explanation><answer>TRUE</answer>" if "Claim:" in prompt else "C. Tom"
+
+    traces = run(Model(says), shelf, asked, tmp_path / "a.jsonl", SMALL)
+    assert [trace.answers["sig"].value for trace in traces] == ["C", "TRUE"]
+
+
+def test_in_chinese(tmp_path):
+    lines = ["安娜卖了一盏灯。", "汤姆喂了羊。", "夏娃写了信。", "伊沃唱了歌。"]
+    ends = [0]
+    for line in lines:
+        ends.append(ends[-1] + len(line))
+    document = Document("书", "".join(lines), "zh")
+    chunks = [Chunk("书", i, *place) for i, place in enumerate(zip(ends, ends[1:], strict=False))]
+    shelf = Shelf(build(document, chunks, told(["卖灯喂羊。", "写信唱歌。"]), 2), Bag())
+    one = Posed("q", "书", "谁喂了羊？", "qa", (), "汤姆", (), (1,))
+    model = scripted(
+        said("REFINE", "谁在喂羊？", "羊的主线", ["安娜卖灯"]), said(notes=["汤姆喂羊"]), answer="答案：汤姆。"
+    )
+    (trace,) = run(model, shelf, [one], tmp_path / "a.jsonl", Settings(top=2, k=1))
+    assert [step_of(prompt) for prompt in model.asked] == [1, 2, None, None, None, None]
+    assert f"查询：谁在喂羊？\n\n分段摘要：\n- {shelf.memory.summaries[0]}" in model.asked[1]
+    assert "以往的查询：\n- 谁喂了羊？" in model.asked[1] and "- 安娜卖灯" in model.asked[1]
+    assert {it.value for it in trace.answers.values()} == {"汤姆"} and trace.steps[1].chunks[0] == 1
+    assert "主线：\n羊的主线\n\n笔记：\n- 汤姆喂羊\n\n段落：\n" in model.asked[-1]
+    assert read(tmp_path / "a.jsonl") == [trace]
+
+
+def test_with_an_embedder_that_reads_both(tmp_path):
+    store = Store(tmp_path / "vectors.sqlite")
+    shelf = Shelf(library(), Bag(), Situated(Embedder(), store), weigher=Bag())
+    covering = replace(SMALL, way="coverage")
+    traces = run(Model(wandering), shelf, QUESTIONS, tmp_path / "a.jsonl", covering)
+    (woken,) = shelf.wake([QUESTIONS[4].text])
+    assert traces[4].items == shelf.choose(woken, "coverage", 2)
+
+
+def test_an_overcomplete_memory(tmp_path):
+    shelf = Shelf(library(4, 2), Bag())
+    model = Model(wandering)
+    (trace,) = run(model, shelf, ASKED[:1], tmp_path / "a.jsonl", SMALL)
+    assert len(trace.steps[0].items) > len({shelf.memory.chunks[i].index // 4 for i in trace.steps[0].chunks})
+    assert all(shelf.memory.items[i].text in model.asked[0] for i in trace.steps[0].items)
+
+
+# Replies that fail --------------------------------------------------------------------------------------------------
+
+GARBAGE = [
+    "I would search for the lamp.",
+    "<action>ANSWER</action>",
+    said().replace("ANSWER", "STOP"),
+    said("REFINE", "q", "s").replace("<rewritten_query>q</rewritten_query>", ""),
+    said().replace("</evidence_memory>", ""),
+    Reply(said(), (), 9, 512, "length"),
+    "",
+]
+
+
+@pytest.mark.parametrize("garbage", GARBAGE)
+def test_a_reply_that_does_not_parse_costs_a_retry(shelf, tmp_path, garbage):
+    def says(prompt, trial):
+        if step_of(prompt) is None:
+            return "Tom"
+        return garbage if trial == 0 else said("ANSWER", notes=["second"])
+
+    model = Model(says)
+    (trace,) = run(model, shelf, ASKED[:1], tmp_path / "a.jsonl", SMALL)
+    (step,) = trace.steps
+    if step.tries == 1:  # what a tag that is not closed holds can be read after all
+        assert "evidence_memory" in garbage and step.invalid == ()
+        return
+    assert (step.tries, len(step.invalid), step.evidence) == (2, 1, ("second",)) and trace.calls == 6
+    assert [how[:2] for how in model.how[:2]] == [(0.0, 0), (WARMER, 1)]
+    assert counts([trace])["unreadable replies"] == 1 and counts([trace])["replies"] == 6
+
+
+def test_when_nothing_can_be_read_it_answers_from_what_it_has(shelf, tmp_path):
+    def says(prompt, trial):
+        t = step_of(prompt)
+        if t is None:
+            return "Tom"
+        return said("REFINE", "Who fed the goats?", "The goats.", ["kept"]) if t == 1 else "Well."
+
+    (trace,) = run(Model(says), shelf, ASKED[:1], tmp_path / "a.jsonl", replace(SMALL, retries=2))
+    assert (trace.stopped, len(trace.steps), trace.evidence) == ("unreadable", 2, ("kept",))
+    assert (trace.steps[1].action, trace.steps[1].tries, len(trace.steps[1].invalid)) == ("", 3, 3)
+    assert trace.chunks == trace.steps[1].chunks and trace.signature == ("The goats.",)
+    assert {it.value for it in trace.answers.values()} == {"Tom"}
+    of = counts([trace])
+    assert (of["stopped: unreadable"], of["unreadable replies"], of["unreadable answers"]) == (1, 3, 0)
+
+
+def test_a_short_window_drops_the_worst_passages(shelf, tmp_path):
+    model = scripted(said())
+    run(model, shelf, ASKED[:1], tmp_path / "a.jsonl", SMALL)
+    narrow = scripted(said(), context=len(model.asked[0]) - 1 + SMALL.tokens)
+    (trace,) = run(narrow, shelf, ASKED[:1], tmp_path / "b.jsonl", SMALL)
+    (step,) = trace.steps
+    assert (len(step.chunks), step.shown) == (4, 3) and step.items == shelf.memory.of(step.chunks[:3])
+    assert counts([trace])["passages left out"] == 1
+    with pytest.raises(InputError, match="scripted holds 600 tokens"):
+        run(scripted(said(), context=600), shelf, ASKED[:1], tmp_path / "c.jsonl", SMALL)
+
+
+def test_half_a_surrogate_pair_survives_the_file(shelf, tmp_path):
+    model = scripted(said("ANSWER", notes=["lone \ud83d here"]))
+    (trace,) = run(model, shelf, ASKED[:1], tmp_path / "a.jsonl", SMALL)
+    assert read(tmp_path / "a.jsonl") == [trace] and trace.evidence == ("lone \ud83d here",)
+
+
+# Kills and budgets --------------------------------------------------------------------------------------------------
+
+
+class Dying(Model):
+    """Dies at a call."""
+
+    def __init__(self, says, dies, error=KeyboardInterrupt):
+        super().__init__(says)
+        self.dies, self.error = dies, error
+
+    def chat(self, talks, **how):
+        if len(self.asked) + len(talks) > self.dies:
+            raise self.error
+        return super().chat(talks, **how)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, LLMError("the server is gone")])
+@pytest.mark.parametrize("batch", [1, 3])
+def test_a_killed_run_goes_on_with_the_rest(shelf, tmp_path, batch, error):
+    whole = run(Model(wandering), shelf, QUESTIONS, tmp_path / "whole.jsonl", SMALL)
+    path = tmp_path / "killed.jsonl"
+    with pytest.raises(type(error) if isinstance(error, Exception) else error):
+        run(Dying(wandering, 40, error), shelf, QUESTIONS, path, SMALL, batch=batch)
+    done = read(path)
+    assert 0 < len(done) < len(QUESTIONS) and sum(trace.calls for trace in done) <= 40
+    with path.open("ab") as file:
+        file.write(b'{"id": "q7", "asked": "')  # the line that was being written
+    model = Model(wandering)
+    assert run(model, shelf, QUESTIONS, path, SMALL, batch=batch) == whole
+    assert len(model.asked) == sum(trace.calls for trace in whole) - sum(trace.calls for trace in done)
+    model = Model(wandering)
+    assert run(model, shelf, QUESTIONS[::-1], path, SMALL) == whole[::-1] and not model.asked
+
+
+@settings(deadline=None, max_examples=30)
+@given(cut=st.floats(0, 1))
+def test_a_file_cut_anywhere_leads_to_the_same_traces(cut, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cut")
+    shelf, asked = Shelf(library(), Bag()), QUESTIONS[:4]
+    whole = run(Model(wandering), shelf, asked, folder / "a.jsonl", SMALL)
+    held = (folder / "a.jsonl").read_bytes()
+    (folder / "a.jsonl").write_bytes(held[: int(cut * len(held))])
+    assert run(Model(wandering), shelf, asked, folder / "a.jsonl", SMALL) == whole
+    assert (folder / "a.jsonl").read_bytes() == held
+
+
+class Backend:
+    """For a real `LanguageModel`: it replies as told and may die."""
+
+    name, context, fingerprint = "backend", None, "backend"
+
+    def __init__(self, says, dies=10**9):
+        self.says, self.dies, self.asked = says, dies, []
+
+    def generate(self, prompts, sampling, tools=(), schema=None):
+        for i, prompt in enumerate(prompts):
+            if len(self.asked) == self.dies:
+                raise KeyboardInterrupt
+            self.asked.append(prompt[-1]["content"])
+            yield i, Reply(self.says(self.asked[-1], sampling.seed), (), len(self.asked[-1]), 5)
+
+    def count_tokens(self, prompt, tools=()):
+        return sum(len(message["content"]) for message in prompt)
+
+
+def test_what_a_kill_cuts_short_is_not_paid_for_again(shelf, tmp_path):
+    store, path = Store(tmp_path / "replies.sqlite"), tmp_path / "a.jsonl"
+    killed = Backend(wandering, dies=30)
+    with pytest.raises(KeyboardInterrupt):
+        run(llm.LanguageModel(killed, store=store), shelf, QUESTIONS, path, SMALL)
+    again = Backend(wandering)
+    traces = run(llm.LanguageModel(again, store=store), shelf, QUESTIONS, path, SMALL)
+    assert traces == run(Model(wandering), shelf, QUESTIONS, tmp_path / "b.jsonl", SMALL)
+    prompts = [*killed.asked, *again.asked]
+    assert len(prompts) == len(set(prompts))
+
+
+@pytest.mark.parametrize("batch", [1, 8])
+def test_a_budget_of_calls(shelf, tmp_path, batch):
+    path, model = tmp_path / "a.jsonl", Model(wandering)
+    with pytest.raises(BudgetReached, match=r"the budget of 30 calls is spent: .* of 11 questions are in .*a\.jsonl"):
+        run(model, shelf, QUESTIONS, path, SMALL, batch=batch, calls=30)
+    assert len(model.asked) <= 30
+    done = read(path)
+    assert len(done) >= 3  # seven calls a question at most: those begun were finished
+    with pytest.raises(BudgetReached):  # what the file holds counts
+        run(model, shelf, QUESTIONS, path, SMALL, batch=batch, calls=30)
+    assert len(model.asked) <= 30 + 7
+    more = run(Model(wandering), shelf, QUESTIONS, path, SMALL, calls=200)
+    assert more == run(Model(wandering), shelf, QUESTIONS, tmp_path / "b.jsonl", SMALL)
+    assert [trace.id for trace in more][: len(done)] == [trace.id for trace in done]
+
+
+def test_a_budget_of_tokens(shelf, tmp_path):
+    path, model = tmp_path / "a.jsonl", Model(wandering)
+    cap = counts(run(Model(wandering), shelf, QUESTIONS, tmp_path / "b.jsonl", SMALL))["tokens"] // 2
+    with pytest.raises(BudgetReached, match=rf"the budget of {cap:,} tokens is spent"):
+        run(model, shelf, QUESTIONS, path, SMALL, tokens=cap)
+    assert sum(map(len, model.asked)) + 5 * len(model.asked) <= cap
+    done = read(path)
+    assert done and sum(trace.tokens for trace in done) <= cap
+    run(Model(wandering), shelf, QUESTIONS, path, SMALL, tokens=10**7)
+    assert len(read(path)) == len(QUESTIONS)
+
+
+def test_a_cap_of_the_ledger_goes_through(shelf, tmp_path):
+    cap = counts(run(Model(wandering), shelf, QUESTIONS, tmp_path / "b.jsonl", SMALL))["tokens"] // 2
+    model = llm.LanguageModel(Backend(wandering), ledger=llm.Ledger(cap_tokens=cap))
+    with pytest.raises(BudgetReached, match=rf"the cap of {cap:,} tokens is reached.*of 11 questions are in"):
+        run(model, shelf, QUESTIONS, tmp_path / "a.jsonl", SMALL, batch=1)
+    assert 0 < len(read(tmp_path / "a.jsonl")) < 11
+
+
+def test_how_many_calls_a_question_takes_at_most(shelf, tmp_path):
+    assert Settings().calls == (3 + 4) * 2 and Settings(signature=False, retries=0).calls == 3 + 2
+    traces = run(Model(lambda prompt, trial: ""), shelf, QUESTIONS, tmp_path / "a.jsonl", SMALL)
+    assert max(trace.calls for trace in traces) <= SMALL.calls
+
+
+# Files --------------------------------------------------------------------------------------------------------------
+
+
+def test_files_of_another_run_are_refused(shelf, tmp_path):
+    path = tmp_path / "a.jsonl"
+    run(Model(wandering), shelf, QUESTIONS[:2], path, SMALL)
+    held = path.read_bytes()
+    other_model = Model(wandering)
+    other_model.fingerprint = "other"
+    wide = Shelf(library(4, 2), Bag())
+    for more, says in (
+        ({"settings": replace(SMALL, rewrite=False)}, "holds another run: rewrite is True, expected False"),
+        ({"settings": replace(SMALL, inputs=("sig",))}, "inputs is .'chunks', .* expected .'sig'"),
+        ({"llm": other_model}, "llm is 'scripted', expected 'other'"),
+        ({"generator": other_model}, "generator is 'scripted', expected 'other'"),
+        ({"shelf": wide}, "memory is "),
+        ({"asked": [replace(QUESTIONS[0], text="Who else?")]}, "has question 'q0' in other words: expected 'Who else"),
+        ({"asked": QUESTIONS[:1] * 2}, "same id"),
+        ({"batch": 0}, "batch=0"),
+        ({"calls": 0}, "calls=0"),
+    ):
+        with pytest.raises(InputError, match=says):
+            arguments = {
+                "llm": Model(wandering),
+                "shelf": shelf,
+                "asked": QUESTIONS[:2],
+                "path": path,
+                "settings": SMALL,
+            }
+            run(**arguments | more)
+        assert path.read_bytes() == held
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"my diary", "no whole line"),
+        (b"my diary\n", "line 1: expected a line on the run"),
+        (b'{"format": "something else"}\n', "line 1: expected a line on the run"),
+        (b"[]\n", "line 1: expected a line on the run"),
+    ],
+)
+def test_files_of_others_are_left_alone(shelf, tmp_path, content, says):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=says):
+        run(Model(wandering), shelf, ASKED, path, SMALL)
+    assert path.read_bytes() == content
+
+
+def test_a_broken_line_is_named(shelf, tmp_path):
+    path = tmp_path / "a.jsonl"
+    run(Model(wandering), shelf, QUESTIONS[:2], path, SMALL)
+    lines = path.read_bytes().split(b"\n")
+    for broken in (b"{}", b"7", b'{"id": "q', json.dumps({**json.loads(lines[1]), "steps": [{}]}).encode()):
+        path.write_bytes(b"\n".join([lines[0], broken, lines[2], b""]))
+        with pytest.raises(InputError, match="line 2: expected a question's trace"):
+            read(path)
+    with pytest.raises(InputError, match="cannot read"):
+        read(tmp_path / "none.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"steps": 0}, "steps=0"),
+        ({"retries": -1}, "retries=-1: expected at least 0"),
+        ({"alpha": 2}, "alpha=2"),
+        ({"way": "gold"}, "way='gold': expected one of first_k, relevance, coverage, random$"),
+        ({"way": "best"}, "way='best'"),
+        ({"inputs": ("all",)}, "inputs='all': expected some of chunks, sig, evi, sig_evi"),
+        ({"inputs": ("sig",), "signature": False}, "inputs='sig' without a signature: expected some of chunks, evi"),
+    ],
+)
+def test_bad_settings(wrong, says):
+    with pytest.raises(InputError, match=says):
+        Settings(**wrong)
+
+
+# What a trace shows -------------------------------------------------------------------------------------------------
+
+
+def trace_of(*steps, **more):
+    made = []
+    for query, signature, chunks, notes in steps:
+        about = ("REFINE", "LOW", "So.", tuple(notes), (), 1, 100, 10)
+        made.append(Step(query, (signature,), tuple(chunks), len(chunks), (0,), *about))
+    return Trace("q", "", (0,), tuple(made), (steps[-1][1],), tuple(steps[-1][3]), more.get("stopped", "steps"))
+
+
+def test_what_changed_and_which_evidence_was_found_when():
+    trace = trace_of(
+        ("Who?", "s1", [1, 5, 9], ["a"]), ("Who?", "s2", [5, 2, 7], ["a", "b"]), ("Where?", "s2", [3], ["b"])
+    )
+    one = question(0, "Who?", 2, 3, 9, 11, bindings=((7, 8), (12,)))
+    rows = table(trace, one)
+    assert [row["new query"] for row in rows] == [True, False, True]
+    assert [row["new signature"] for row in rows] == [True, True, False]
+    assert [(row["notes added"], row["notes dropped"]) for row in rows] == [(["a"], []), (["b"], []), ([], ["a"])]
+    assert [row["evidence now"] for row in rows] == [[9], [2], [3]]
+    assert [row["evidence so far"] for row in rows] == ["1 of 4", "2 of 4", "3 of 4"]
+    assert [row["bindings now"] for row in rows] == [[], [0], []] and rows[2]["bindings so far"] == "1 of 2"
+    assert [first_seen(trace, [chunk]) for chunk in (5, 3, 11)] == [1, 3, None] and first_seen(trace, []) is None
+
+
+def test_counts_add_up(shelf, tmp_path):
+    traces = run(Model(wandering), shelf, QUESTIONS, tmp_path / "a.jsonl", SMALL)
+    of = counts(traces)
+    assert of["questions"] == 11 == of["stopped: answer"] + of["stopped: steps"] + of["stopped: unreadable"]
+    assert of["replies"] == of["steps"] + of["answers"] and of["answers"] == 44
+    assert of["tokens"] == sum(trace.tokens for trace in traces) and of["unreadable replies"] == 0
