@@ -13,12 +13,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata
+from stubs import Model
 from transformers import AutoModelForCausalLM, LlamaConfig, Qwen3Config
 
 from mindscape.corpora import storyworld
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError
-from mindscape.llm.base import Reply
 from mindscape.metrics import bootstrap
 from mindscape.mia import gen_evaluation, gen_training
 from mindscape.mia.gen_evaluation import (
@@ -233,24 +233,8 @@ def test_the_command(base, tmp_path, monkeypatch):
 # -- the grid ----------------------------------------------------------------------------------------------------------
 
 
-class Model:
-    """Answers every question with the same reply, and dies at the call that it is told to."""
-
-    def __init__(self, said="Ann", dies=99):
-        self.said, self.dies, self.asked = said, dies, []
-        self.backend = self
-        self.model = SimpleNamespace(dtype=torch.float32)
-
-    def could_write(self, text, schema):
-        return True
-
-    def chat(self, talks, max_new_tokens, schema=None):
-        self.dies -= 1
-        if not self.dies:
-            raise KeyboardInterrupt
-        found = [message["content"] for (message,) in talks]
-        self.asked += found
-        return [Reply(self.said, (), 1, 1, "stop", 0.0) for _ in found]
+def ann(prompt):
+    return "Ann"
 
 
 class Embedder:
@@ -339,16 +323,16 @@ def test_what_each_cell_reads(two_books, tokenizer):
 def test_a_killed_run_asks_for_the_rest_alone(tmp_path):
     wanted = [f"Who is number {i}?" for i in range(10)]
     kept = Kept.of(tmp_path / "replies.jsonl", "toy", dtype="float32")
-    first = Model(dies=3)
+    first = Model(ann, dies=3)
     with pytest.raises(KeyboardInterrupt):
         replies(first, kept, "qa", [*wanted, wanted[0]], batch=3)
     with kept.path.open("a") as file:
         file.write('{"role": "qa", "key')  # the line that was being written
-    again = Model()
+    again = Model(ann)
     found = replies(again, Kept.of(kept.path, "toy"), "qa", [*wanted, wanted[0]], batch=3)
     assert first.asked == wanted[:6] and again.asked == wanted[6:]
     assert found == [Answer("Ann")] * 11
-    none = Model()
+    none = Model(ann)
     assert replies(none, kept, "qa", wanted) == found[:10] and not none.asked
 
 
@@ -419,7 +403,9 @@ def test_the_cells_of_the_grid():
 
 
 def test_the_evaluation_command(two_books, tokenizer, tmp_path, monkeypatch, capsys):
-    model, embedder, loaded = Model("<explanation>So.</explanation>\n<answer>A</answer>"), Embedder(), []
+    model = Model(lambda prompt: "<explanation>So.</explanation>\n<answer>A</answer>")
+    model.model = SimpleNamespace(dtype=torch.float32)
+    embedder, loaded = Embedder(), []
     embedder.n = max(len(passages.cut(book, tokenizer)) for book in two_books)
     embedder.units = lambda texts: np.eye(embedder.n)[: len(texts)]
     monkeypatch.setattr("mindscape.reader.evaluation.bootstrap", partial(bootstrap, resamples=20))  # quick

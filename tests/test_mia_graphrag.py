@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stubs import Model
 
 from mindscape.corpora import storyworld
 from mindscape.errors import InputError
@@ -50,25 +51,6 @@ from mindscape.text import Chunk, Document, mentions
 @pytest.fixture(scope="module", params=["en", "zh"])
 def book(request):
     return storyworld.book(1000, tokens=15_000, language=request.param)
-
-
-class Model:
-    """Replies as `say` does to a prompt, and dies at the call that it is told to."""
-
-    def __init__(self, say, dies=99):
-        self.say, self.dies, self.asked = say, dies, []
-        self.backend = self
-
-    def could_write(self, text, schema):
-        return True
-
-    def chat(self, talks, max_new_tokens, schema=None):
-        self.dies -= 1
-        if not self.dies:
-            raise KeyboardInterrupt
-        found = [message["content"] for (message,) in talks]
-        self.asked += found
-        return [Reply(self.say(prompt), (), 1, 1, "stop", 0.0) for prompt in found]
 
 
 def kept_at(path):

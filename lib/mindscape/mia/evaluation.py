@@ -189,8 +189,8 @@ def main() -> None:
         for kind in given.summaries.split(","):
             for task in ("chunk",) if names else ("chunk", "node"):
                 some = ranks(embedder, texts, tokenizer, kind, task, by_reader)
-                print(f"{kind} {task}: {len(some)} questions, recall@3 {np.mean([row.recall(3) for row in some]):.3f}")
-                sys.stdout.flush()
+                recall = np.mean([row.recall(3) for row in some])
+                print(f"{kind} {task}: {len(some)} questions, recall@3 {recall:.3f}", flush=True)
                 rows += some
     except MindscapeError as error:
         sys.exit(f"error: {error}")

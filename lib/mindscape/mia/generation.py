@@ -23,11 +23,10 @@ from transformers import PreTrainedTokenizerBase
 from mindscape.corpora.questions import ClaimPair, Question
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
-from mindscape.corpora.storyworld.voice import sentence
 from mindscape.errors import InputError
 from mindscape.mia.supervision import MOST, evidence
 from mindscape.roles import ROLES, Example, answers, passages
-from mindscape.text import Chunk, Span, mentions
+from mindscape.text import Chunk, Span
 
 TASKS = ("qa", "choice", "claim")
 SHOWN = 10  # passages of an example, at most: the largest k of Table 2
@@ -121,22 +120,9 @@ def answerable(
         right = list(silver.get(question.id, ())) if silver is not None else evidence(book, question, chunks)
         if not 0 < len(right) <= MOST or question.kind in passages.WHOLE:
             continue
-        if silver is not None or _read_off(book, question, [chunks[i] for i in right]):
+        text = f"{passages.shown(book, [chunks[i] for i in right])}\n{book.summary}"
+        if silver is not None or passages.readable(book, question, text):
             yield question, pair, right
-
-
-def _read_off(book: Book, question: Question, chunks: Sequence[Chunk]) -> bool:
-    """Whether passages and summary name everybody in what is told, and the answer, unless it has to be counted."""
-    text = f"{passages.shown(book, chunks)}\n{book.summary}"
-    parts = question.answer.split(book.voice.say.AND) if question.kind in passages.PAIRS else [question.answer]
-    named = [
-        entity.name
-        for says in passages.supporting(book, question)
-        for entity in book.entities
-        if mentions(entity.name, says)
-    ]
-    read = question.kind in passages.COUNTED or all(mentions(part, text) for part in parts)
-    return read and all(mentions(name, text) for name in named)
 
 
 def mixed(
@@ -174,24 +160,14 @@ def posed(
     """
     if task == "qa":
         return [({"question": question.question}, question.answer)]
-    say, facts = book.voice.say, passages.supporting(book, question)
     if task == "choice":
         options = chance.shuffled(question.options)
-        slots = {"question": question.question, "options_str": answers.letters(options)}
-        hence = answers.HENCE[book.document.language].format(right=question.answer)
-        explanation, letter = _explained(say, [*facts, hence]), answers.LETTERS[options.index(question.answer)]
-        found = [(slots, answers.Choice(explanation=explanation, answer=letter))]
+        last = answers.gold_choice(book, question, options)
+        found = [({"question": question.question, "options_str": answers.letters(options)}, last)]
     else:
-        contrary = answers.CONTRARY[book.document.language].format(wrong=pair.wrong, right=question.answer)
-        explanation = _explained(say, [*facts, contrary])
-        true = answers.Verdict(explanation=_explained(say, facts), answer="TRUE")
-        false = answers.Verdict(explanation=explanation, answer="FALSE")
-        found = [({"claim": pair.true}, true), ({"claim": pair.false}, false)]
-    return found if len(tokenizer.encode(explanation)) <= answers.LONGEST else []
-
-
-def _explained(say: Any, facts: Sequence[str]) -> str:
-    return sentence(say.FACT_JOIN.join(facts)) + say.STOP
+        true, last = answers.gold_verdicts(book, question, pair)
+        found = [({"claim": pair.true}, true), ({"claim": pair.false}, last)]
+    return found if len(tokenizer.encode(last.explanation)) <= answers.LONGEST else []
 
 
 def examples(

@@ -6,7 +6,7 @@ role here for "I do not know": each context holds its answer. Taught in notebook
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Literal
 
@@ -180,10 +180,9 @@ def choice(
     for question, _, context in _contexts(book, chance, tokenizer, QUESTIONS, alone):
         options = chance.shuffled(question.options)
         slots = {"context": context, "question": question.question, "options_str": letters(options)}
-        hence = HENCE[book.document.language].format(right=question.answer)
-        explanation = _explained(book, [*passages.supporting(book, question), hence])
-        if len(tokenizer.encode(explanation)) <= LONGEST:
-            yield slots, Choice(explanation=explanation, answer=LETTERS[options.index(question.answer)])
+        gold = gold_choice(book, question, options)
+        if len(tokenizer.encode(gold.explanation)) <= LONGEST:
+            yield slots, gold
 
 
 def claim_pairs(
@@ -191,10 +190,7 @@ def claim_pairs(
 ) -> Iterator[tuple[dict[str, str], str, Verdict, str, Verdict]]:
     """Passages; a true claim on them and its verdict; the same claim made false and its verdict."""
     for question, pair, context in _contexts(book, chance, tokenizer, CLAIMS, alone):
-        facts = passages.supporting(book, question)
-        contrary = CONTRARY[book.document.language].format(wrong=pair.wrong, right=question.answer)
-        true = Verdict(explanation=_explained(book, facts), answer="TRUE")
-        false = Verdict(explanation=_explained(book, [*facts, contrary]), answer="FALSE")
+        true, false = gold_verdicts(book, question, pair)
         if len(tokenizer.encode(false.explanation)) <= LONGEST:
             yield {"context": context}, pair.true, true, pair.false, false
 
@@ -205,8 +201,22 @@ def _claim(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> It
         yield {**context, "claim": claim}, verdict
 
 
-def _explained(book: Book, facts: list[str]) -> str:
-    """Facts and what follows from them, in one sentence."""
+def gold_choice(book: Book, question: Question, options: Sequence[str]) -> Choice:
+    """What is told, what follows from it, and the letter that the right option has among these."""
+    hence = HENCE[book.document.language].format(right=question.answer)
+    explanation = _explained(book, [*passages.supporting(book, question), hence])
+    return Choice(explanation=explanation, answer=LETTERS[options.index(question.answer)])
+
+
+def gold_verdicts(book: Book, question: Question, pair: ClaimPair) -> tuple[Verdict, Verdict]:
+    """The verdict on the true claim of a pair, and that on the false one."""
+    facts = passages.supporting(book, question)
+    contrary = CONTRARY[book.document.language].format(wrong=pair.wrong, right=question.answer)
+    true = Verdict(explanation=_explained(book, facts), answer="TRUE")
+    return true, Verdict(explanation=_explained(book, [*facts, contrary]), answer="FALSE")
+
+
+def _explained(book: Book, facts: Sequence[str]) -> str:
     return sentence(book.voice.say.FACT_JOIN.join(facts)) + book.voice.say.STOP
 
 

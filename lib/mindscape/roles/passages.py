@@ -78,11 +78,14 @@ def needed(book: Book, question: Question, chunks: Sequence[Chunk]) -> list[Chun
     found = [chunk for chunk in chunks if any(holds(book, chunk, span) for span in question.support)]
     if len(found) >= MOST:
         return None
-    text = shown(book, found)
+    return found if readable(book, question, shown(book, found)) else None
+
+
+def readable(book: Book, question: Question, text: str) -> bool:
+    """Whether a text names the answer, unless it has to be counted, and everybody in what is told."""
     parts = question.answer.split(book.voice.say.AND) if question.kind in PAIRS else [question.answer]
     read = question.kind in COUNTED or all(mentions(part, text) for part in parts)
-    known = all(_names_known(book, says, text) for says in supporting(book, question))
-    return found if read and known else None
+    return read and all(_names_known(book, says, text) for says in supporting(book, question))
 
 
 def answerable(
