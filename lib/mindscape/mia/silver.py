@@ -6,8 +6,10 @@ What it left is what the retriever of MiA-RAG is taught to tell apart from the r
 
 Where the paper is silent: a unit has a vote from each list that holds it, equal votes are ordered by the best rank in any
 list, then by the sum of the ranks, then by index. A reply that cannot be read chooses nothing, and a number that was not shown
-is dropped; both are said. Taught in
-notebook 11_silver_evidence. Nothing here embeds texts or asks a model by itself: both are handed in.
+is dropped; both are said.
+
+Nothing here embeds texts or asks a model by itself: both are handed in, as `mindscape.mia.annotation` does for novels of the
+storyworld. Taught in notebook 11_silver_evidence.
 """
 
 import json
@@ -166,18 +168,25 @@ def chosen(reply: str, shown: int) -> tuple[list[int], str]:
     return sorted({i for i in numbers if 0 <= i < shown}), f"there is no {wrong[0]}" if wrong else ""
 
 
+def kept(path: str | Path) -> tuple[dict[str, object], list[Silver]]:
+    """What a file says of its run, and the annotations in it. Raises InputError for what is no such file.
+
+    >>> about, found = kept("build/silver.jsonl")                                        # doctest: +SKIP
+    """
+    try:
+        first, *rows = map(json.loads, whole_lines(path))
+        return dict(first), [Silver(**{key: _tuples(value) for key, value in row.items()}) for row in rows]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: expected a line on the run and then one a question: {error!r}") from error
+
+
 def _read(path: Path, about: Mapping[str, object]) -> list[Silver]:
     """The annotations in a file whose first line is `about`; a new file is begun, a half-written last line is cut off."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(about) + "\n", encoding="utf-8")
         return []
-    whole = whole_lines(path)
-    try:
-        first, rows = json.loads(whole[0]), [json.loads(line) for line in whole[1:]]
-        found = [Silver(**{key: _tuples(value) for key, value in row.items()}) for row in rows]
-    except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise InputError(f"{path}: expected a line on the run and then one a question: {error!r}") from error
+    first, found = kept(path)
     if first != about:
         raise InputError(f"{path} holds {first}: expected {about}; name another file, or remove it")
     return found
