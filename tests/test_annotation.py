@@ -43,7 +43,7 @@ class Model:
 
 @pytest.fixture(scope="module", params=["en", "zh"])
 def book(request):
-    return storyworld.book(1000, tokens=6_000, language=request.param)
+    return storyworld.book(1000, tokens=15_000, language=request.param)
 
 
 def test_a_search_is_by_cosine_and_ties_by_index():
