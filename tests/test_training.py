@@ -10,6 +10,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from peft.tuners.tuners_utils import BaseTunerLayer
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, LlamaConfig
 
@@ -112,6 +113,40 @@ def test_checkpointing_of_gradients_changes_no_gradient(base, tmp_path):
     for name, a in weights(plain).items():
         torch.testing.assert_close(a, weights(spared)[name], rtol=1e-2, atol=1e-3)
     assert any(a.abs().sum() > 0 for name, a in weights(spared).items() if "lora_B" in name)
+
+
+def gradients(model, rows):
+    model.zero_grad()
+    with torch.autocast("cpu", torch.bfloat16, enabled=model.dtype == torch.bfloat16):
+        total, _ = sft.reply_loss(model, rows)
+    total.sum().backward()
+    return {name: of.grad.clone() for name, of in model.named_parameters() if of.grad is not None}
+
+
+def test_inputs_that_are_not_cast_change_no_gradient(base, tokenizer):
+    rows = collate([encode(example, tokenizer) for example in EXAMPLES[-4:]], pad=tokenizer.eos_token_id)
+    model = loop.with_lora(AutoModelForCausalLM.from_pretrained(base, dtype=torch.bfloat16), Settings(rank=4))
+    for name, of in model.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(of, generator=torch.Generator().manual_seed(0))
+    ours = gradients(model, rows)
+    for module in model.modules():
+        if isinstance(module, BaseTunerLayer):
+            module.cast_input_dtype_enabled = True
+    theirs = gradients(model, rows)
+    assert ours and all(torch.equal(of, theirs[name]) for name, of in ours.items())
+
+
+def test_both_kinds_of_attention_learn_the_same(base, tokenizer):
+    rows = collate([encode(example, tokenizer) for example in EXAMPLES[-4:]], pad=tokenizer.eos_token_id)
+    bare = AutoModelForCausalLM.from_pretrained(base)
+    model, found = loop.with_lora(bare, Settings(rank=4, dtype="float32")), {}
+    for tokens, kind in ((loop.SHORT, "eager"), (loop.SHORT + 1, "sdpa")):
+        loop.attend(bare, tokens)
+        assert bare.config._attn_implementation == kind
+        found[kind] = gradients(model, rows)
+    for name, of in found["eager"].items():
+        torch.testing.assert_close(of, found["sdpa"][name], rtol=1e-3, atol=1e-4)
 
 
 def test_two_processes_learn_what_one_does(base, tmp_path):

@@ -22,7 +22,7 @@ from mindscape.errors import InputError
 from mindscape.mia.contrastive import cached_backward, info_nce
 from mindscape.mia.embedding import TOKENS, Form, Reading, Task, enriched, loaded, query_readings, unit_readings
 from mindscape.mia.supervision import Asked
-from mindscape.training.loop import Settings, fit, identity, with_lora
+from mindscape.training.loop import Settings, attend, fit, identity, with_lora
 from mindscape.weights import adapter_hash
 
 TASKS: tuple[Task, ...] = ("chunk", "node")
@@ -211,6 +211,7 @@ def train(
         told: dict[str, float] = {}
 
         def encode(reading: Reading) -> Tensor:
+            attend(bare, reading.tokens if reading.head else max(map(len, reading.rows)))
             with torch.autocast(accelerator.device.type, torch.bfloat16, enabled=settings.precision == torch.bfloat16):
                 return reading(decoder)
 

@@ -19,12 +19,15 @@ from typing import Any
 import torch
 from accelerate import Accelerator
 from peft import LoraConfig, PeftModel, get_peft_model, set_peft_model_state_dict
+from peft.tuners.tuners_utils import BaseTunerLayer
 from safetensors.torch import load_file
 from transformers import PreTrainedModel
 
 from mindscape.errors import InputError
 from mindscape.store import digest, whole_lines
 from mindscape.weights import adapted, fingerprint, placed
+
+SHORT = 512  # tokens of a row; see `attend`
 
 
 @dataclass(frozen=True)
@@ -78,8 +81,8 @@ def with_lora(
 ) -> PeftModel:
     """The model with an adapter on all its linear layers and the embeddings of `tokens`; only that learns.
 
-    It is drawn by the settings' seed, or is the one in the folder `start`. Raises InputError where that has another rank
-    or alpha than the settings.
+    It is drawn by the settings' seed, or is the one in the folder `start`. With a base in bfloat16 it has to run under
+    autocast. Raises InputError where `start` has another rank or alpha than the settings.
     """
     torch.manual_seed(settings.seed)
     if settings.checkpointing:
@@ -92,11 +95,29 @@ def with_lora(
             told = f"rank {began.r} and alpha {began.lora_alpha}"
             raise InputError(f"{start} has {told}: expected {settings.rank} and {settings.alpha}, as in the settings")
         began.base_model_name_or_path = model.name_or_path
-        return tuned
+        return _uncast(tuned)
     lora = LoraConfig(r=settings.rank, lora_alpha=settings.alpha, target_modules="all-linear", task_type="CAUSAL_LM")
     lora.trainable_token_indices = list(tokens) or None
     with warnings.catch_warnings(category=FutureWarning, action="ignore"):  # peft asks transformers by an old name
-        return get_peft_model(model, lora)
+        return _uncast(get_peft_model(model, lora))
+
+
+def attend(model: PreTrainedModel, tokens: int) -> None:
+    """The kind of attention that learns faster on rows of so many tokens.
+
+    On a CPU the way back through fused attention takes several times what it takes through products written out, until these
+    no longer fit in its caches; everywhere else the fused kind wins.
+    """
+    short = model.device.type == "cpu" and tokens <= SHORT
+    model.set_attn_implementation("eager" if short else "sdpa")
+
+
+def _uncast(model: PeftModel) -> PeftModel:
+    """Inputs reach the adapter as they are: peft would make float32 of them, and autocast bfloat16 of that again."""
+    for module in model.modules():
+        if isinstance(module, BaseTunerLayer):
+            module.cast_input_dtype_enabled = False
+    return model
 
 
 def identity(model: PreTrainedModel, settings: Settings, data: Any) -> str:

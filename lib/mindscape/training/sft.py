@@ -20,7 +20,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 from mindscape.errors import InputError
 from mindscape.roles import Example
 from mindscape.training.batches import IGNORED, collate, encode, plan
-from mindscape.training.loop import Settings, fit, identity, with_lora
+from mindscape.training.loop import Settings, attend, fit, identity, with_lora
 from mindscape.weights import adapter_hash, quiet
 
 
@@ -80,6 +80,7 @@ def train(
         # A process without rows of its own reads one all the same, and counts nothing.
         rows = collate(mine or [encoded[batch[0]]], tokenizer.eos_token_id)
         rows = {name: tensor.to(accelerator.device) for name, tensor in rows.items()}
+        attend(bare, rows["input_ids"].shape[1])
         with torch.autocast(accelerator.device.type, torch.bfloat16, enabled=settings.precision == torch.bfloat16):
             total, counts = reply_loss(model, rows)
         # Over a usual batch's weight, so that a reply counts the same in whatever batch it is.
