@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import sys
 
 import numpy as np
@@ -11,15 +12,17 @@ from safetensors.torch import load_file
 from torch.nn.functional import cosine_similarity
 from transformers import AutoModelForCausalLM, LlamaConfig
 
+from mindscape import paper
 from mindscape.corpora import storyworld
 from mindscape.errors import InputError
 from mindscape.mia import __main__ as command
 from mindscape.mia import contrastive, emb_training, embedding, evaluation, supervision
-from mindscape.mia.emb_training import Batch, Recipe, plan, prepare, train
+from mindscape.mia.emb_training import Batch, Recipe, plan, prepare, published, train
 from mindscape.mia.embedding import Form
 from mindscape.mia.silver import Silver
 from mindscape.mia.supervision import Asked, Units
 from mindscape.roles import passages
+from mindscape.text import mentions
 from mindscape.training import Settings
 
 NAMES = ["Ann", "Tom", "Eve", "Ivo", "Una", "Max"]
@@ -272,6 +275,45 @@ def test_what_the_storyworld_teaches(tokenizer):
     assert any("node" in one.units for one in asked)
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_copies_differ_in_who_alone(tokenizer, language):
+    book = storyworld.book(1001, tokens=15_000, language=language)
+    questions = {question.id: question for question in book.questions}
+    names = {entity.name for entity in book.entities if entity.kind in ("person", "guise")}
+    found = bound = 0
+    for one in supervision.of_story(book, tokenizer):
+        question, units = questions[one.id], one.units["chunk"]
+        assert not set(units.exchanged) & {*units.positives, *units.hard, *units.simple}
+        for copy in units.exchanged:
+            whole = [text for text in units.positives if _told_alike(text, copy, names)]
+            assert len(whole) == 1
+            gone = {name for name in names if mentions(name, whole[0]) and not mentions(name, copy)}
+            came = {name for name in names if mentions(name, copy) and not mentions(name, whole[0])}
+            assert len(gone) == len(came) == 1 and mentions(*gone, question.resolved)
+            assert not mentions(*came, question.resolved)
+            assert not question.needs_binding or not mentions(*gone, question.question)
+            found, bound = found + 1, bound + question.needs_binding
+    assert found > 100 and bound > 30
+
+
+def _told_alike(text, copy, names):
+    """Whether two texts are the same once all names are out."""
+    border = r"\b" if text.isascii() else ""
+    any_name = re.compile(
+        "|".join(f"{border}{re.escape(name)}{border}" for name in sorted(names, key=len, reverse=True)), re.I
+    )
+    return any_name.sub("_", text) == any_name.sub("_", copy)
+
+
+def test_even_means_as_many_that_need_a_binding(tokenizer):
+    book = storyworld.book(1001, tokens=15_000)
+    bound = {question.id for question in book.questions if question.needs_binding}
+    every, even = supervision.of_story(book, tokenizer), supervision.of_story(book, tokenizer, even=True)
+    assert [one for one in every if one in even] == even
+    assert {one.id for one in every} & bound == {one.id for one in even} & bound
+    assert 2 * len({one.id for one in even} & bound) == len(even)
+
+
 def test_what_algorithm_1_teaches():
     found = Silver("q1", {}, (3, 1), (1,), (3,), (0, 2))
     none = Silver("q2", {}, (3, 1), (), (3, 1), (0, 2))
@@ -422,3 +464,20 @@ def test_questions_that_cannot_be(base, tmp_path, tokenizer):
         train([], tmp_path, base)
     with pytest.raises(InputError, match="questions a-0: no units to find for a task that has a weight"):
         prepare(ASKED, Batch((0,), (0, 0, 0)), Recipe(beta=0.0), tokenizer, 300, "en")
+
+
+def test_the_published_recipe_is_that_of_table_7():
+    table = paper.table("mia_rag_table7").query("model == 'MiA-Emb'").set_index("setting")["value"].dropna()
+    recipe, settings = published()
+    ours = {
+        "Batch Size": recipe.questions,
+        "Steps": settings.steps,
+        "Warmup Ratio": settings.warmup / settings.steps,
+        "Learning Rate": settings.learning_rate,
+        "LoRA Rank": settings.rank,
+        "LoRA α": settings.alpha,
+        "Temperature τ": recipe.temperature,
+        "Residual Weight δ": recipe.form.delta,
+        "Multi-task Weight β": recipe.beta,
+    }
+    assert {name: float(value) for name, value in table.items()} == ours

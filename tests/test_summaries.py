@@ -1,5 +1,7 @@
 """The mindscape: Eq. 3 and 4 as stated, the fold where the model cannot read all, both languages, what is kept."""
 
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from mindscape.errors import InputError, LLMError
 from mindscape.llm import Reply
 from mindscape.mia import summaries
+from mindscape.mia.evaluation import kept_summaries
 from mindscape.text import Chunk, Document
 
 
@@ -66,6 +69,47 @@ def test_the_fold_reads_every_summary_once_and_never_too_much(n, context):
     assert sizes == sorted(sizes, reverse=True)
     folded = [prompt.split("<text>\n")[1].split("\n</text>")[0] for prompt in model.asked[n : n + sizes[1]]]
     assert [line for text in folded for line in text.splitlines()] == list(built.levels[0])
+
+
+@given(st.integers(1, 40), st.integers(8, 60), st.sampled_from([None, 300]))
+def test_no_more_than_asked_is_merged_at_once(n, read, context):
+    document, chunks = pieces(n)
+    model = Echo(context)
+    built = summaries.build(model, document, chunks, chunk_tokens=40, tokens=40, read=read)
+    merged = [prompt.split("<text>\n")[1].split("\n</text>")[0] for prompt in model.asked[n:]]
+    assert all(len(text.split()) <= read for text in merged)
+    assert built.text == summaries.build(Echo(), document, chunks).text
+
+
+def test_the_command_goes_on_where_it_was(tmp_path, monkeypatch, capsys, language_model_dir):
+    class Dying(Echo):
+        def __init__(self, dies):
+            super().__init__()
+            self.dies = dies
+
+        def chat(self, *args, **options):
+            self.dies -= 1
+            if not self.dies:
+                raise KeyboardInterrupt
+            return super().chat(*args, **options)
+
+    def run(model, *more):
+        monkeypatch.setattr(summaries.models, "load", lambda name: model)
+        monkeypatch.setattr(
+            sys, "argv", ["summaries", "--out", str(tmp_path / "new" / "a.jsonl"), "--books", "2", *more]
+        )
+        summaries.main()
+
+    with pytest.raises(KeyboardInterrupt):
+        run(Dying(4))
+    first = kept_summaries(tmp_path / "new" / "a.jsonl")
+    model = Echo()
+    run(model)
+    found = kept_summaries(tmp_path / "new" / "a.jsonl")
+    assert len(first) == 1 and len(found) == 2 and first.items() <= found.items()
+    assert capsys.readouterr().out.count("summaries") == 2  # each novel was summed up once
+    with pytest.raises(SystemExit, match="in other pieces"):
+        run(Echo(), "--size", "300")
 
 
 def test_an_endpoint_that_does_not_say_what_it_reads_is_asked_once():

@@ -100,23 +100,54 @@ def training(card: Path) -> str:
 
 
 def _run(run: Path, log: Path) -> str:
-    """Data, steps, tokens, hours, speed, loss by role in the last hundred steps."""
+    """Data, steps, tokens, hours, speed, losses in the last hundred steps."""
     made, lines = json.loads(run.read_text("utf-8")), [json.loads(line) for line in log.read_text("utf-8").splitlines()]
     tokens, seconds = (sum(line[key] for line in lines) for key in ("tokens", "seconds"))
+    data, ends = (_of_roles if "shares" in made else _of_questions)(made, lines[-100:])
+    first, last = made["seeds"]
+    of = f"AdamW, learning rate {made['settings']['learning_rate']:g}, {made['settings']['warmup']} steps of warm-up"
+    return (
+        f"- **Training seeds {first} to {last}**: {data} {tokens:,} tokens read in {seconds / 3600:.1f} hours, "
+        f"{tokens / seconds:.0f} a second. {of}, cosine to 0. {ends}.\n"
+    )
+
+
+def _of_roles(made: dict, lines: list[dict]) -> tuple[str, str]:
     losses: dict[str, list[float]] = {}
-    for line in lines[-100:]:
+    for line in lines:
         for role, loss in line["roles"].items():
             losses.setdefault(role, []).append(loss)
     ends = ", ".join(f"{role} {sum(some) / len(some):.2f}" for role, some in sorted(losses.items()))
     shares = ", ".join(f"{share} {role}" for role, share in sorted(made["shares"].items(), key=lambda pair: -pair[1]))
-    first, last = made["seeds"]
-    of = f"AdamW, learning rate {made['settings']['learning_rate']:g}, {made['settings']['warmup']} steps of warm-up"
-    return (
-        f"- **Training seeds {first} to {last}**: {made['examples']:,} examples, from each novel {shares}. {len(lines):,} "
-        f"steps of at most {made['settings']['tokens']:,} tokens with their padding, {tokens:,} tokens read in "
-        f"{seconds / 3600:.1f} hours, {tokens / seconds:.0f} a second. {of}, cosine to 0. Loss a token of the reply in the "
-        f"last hundred steps, in nats: {ends}.\n"
-    )
+    settings = made["settings"]
+    data = f"{made['examples']:,} examples, from each novel {shares}. {settings['steps']:,} steps of at most "
+    data += f"{settings['tokens']:,} tokens with their padding,"
+    return data, f"Loss a token of the reply in the last hundred steps, in nats: {ends}"
+
+
+def _of_questions(made: dict, lines: list[dict]) -> tuple[str, str]:
+    recipe = made["recipe"]
+    data = f"{made['questions']:,} questions. {made['settings']['steps']:,} steps of {recipe['questions']} questions, each "
+    data += f"with {recipe['hard']} hard and {recipe['simple']} simple negatives and those of the others, temperature "
+    data += f"{recipe['temperature']:g}, β {recipe['beta']:g}, δ {recipe['form']['delta']:g};"
+    means = {
+        key: sum(of) / len(of)
+        for key in ("chunk", "node", "accuracy")
+        if (of := [line[key] for line in lines if key in line])
+    }
+    ends = ", ".join(f"{key} {mean:.2f}" for key, mean in means.items())
+    return data, f"In the last hundred steps, losses in nats and how often the right chunk was nearest: {ends}"
+
+
+def embedders(root: Path) -> str:
+    """The four retrievers of notebook 12, on the test novels."""
+    lines = ["| retriever | recall@3 | questions that need a binding | others | nodes |", "|---|---|---|---|---|"]
+    metrics = dict(notebooks(root)).get("12_mia_emb_training", {"metrics": {}})["metrics"]
+    for name in ("vanilla", "sft_emb", "mia_emb_no_residual", "mia_emb"):
+        ends = (".recall@3", ".recall@3.binding", ".recall@3.plain", ".node.recall@3")
+        if all(name + end in metrics for end in ends):
+            lines.append(f"| {' | '.join([name, *(_interval(metrics[name + end]) for end in ends)])} |")
+    return "\n".join(lines) + "\n"
 
 
 PARTS = {
@@ -125,6 +156,7 @@ PARTS = {
     "claims": verdicts,
     "gallery": gallery,
     "reader": reader,
+    "embedders": embedders,
 }
 OF_CARDS = {"training": training}  # parts of an adapter's card, made from what lies beside it
 

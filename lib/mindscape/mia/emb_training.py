@@ -30,7 +30,8 @@ TASKS: tuple[Task, ...] = ("chunk", "node")
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is learned. `questions` a batch; `hard` and `simple` negatives of each, at most; `beta` weighs chunks against nodes.
+    """What is learned. `questions` a batch; `hard`, `exchanged` and `simple` negatives of each, at most, with simple ones in
+    the place of others that are missing; `beta` weighs chunks against nodes.
 
     `short`: for so many first steps only the first sentences of a summary are shown, more with each step, so that what is to
     be looked up stands near. `cached`: the batch is read in pieces whose gradients are computed one after the other, which
@@ -41,6 +42,7 @@ class Recipe:
     summaries: bool = True
     questions: int = 8
     hard: int = 3
+    exchanged: int = 0
     simple: int = 1
     shared: bool = True
     temperature: float = 0.05
@@ -49,12 +51,29 @@ class Recipe:
     cached: bool = False
 
     def __post_init__(self):
-        if self.questions < 1 or self.hard < 0 or self.simple < 0 or self.short < 0:
-            raise InputError("questions, hard, simple, short: expected at least 1 question and no number below 0")
+        if self.questions < 1 or min(self.hard, self.exchanged, self.simple, self.short) < 0:
+            raise InputError(
+                "questions, hard, exchanged, simple, short: expected at least 1 question, no number below 0"
+            )
         if not 0 <= self.beta <= 1:
             raise InputError(f"beta={self.beta!r}: expected 0 to 1")
         if not self.temperature > 0:
             raise InputError(f"temperature={self.temperature!r}: expected more than 0")
+
+
+def published(tokens: int = 32_768) -> tuple[Recipe, Settings]:
+    """What Table 7 and appendix B say, for a GPU and an embedder of billions of weights; `tokens` are read at once.
+
+    >>> recipe, settings = published()
+    >>> recipe.questions, recipe.temperature, settings.steps, settings.rank
+    (4, 0.01, 2000, 128)
+    """
+    form = Form(order="paper", marks="tokens", delta=0.5)
+    recipe = Recipe(form, questions=4, hard=5, simple=5, shared=False, temperature=0.01, beta=0.5)
+    settings = Settings(
+        steps=2000, tokens=tokens, rank=128, alpha=256, learning_rate=1e-4, warmup=200, dtype="bfloat16"
+    )
+    return recipe, settings
 
 
 @dataclass(frozen=True)
@@ -133,11 +152,15 @@ def prepare(
             if (units := one.units.get(task)) is None or not (recipe.beta if task == "chunk" else 1 - recipe.beta):
                 continue
             right = unit(task, units.positives[rng.integers(len(units.positives))])
-            hard = rng.permutation(len(units.hard))[: recipe.hard]
-            simple = rng.permutation(len(units.simple))[
-                : recipe.simple + recipe.hard - len(hard)
-            ]  # for hard ones missing
-            wrong = [unit(task, units.hard[i]) for i in hard] + [unit(task, units.simple[i]) for i in simple]
+            wrong, missing = [], 0
+            for some, most in (
+                (units.hard, recipe.hard),
+                (units.exchanged, recipe.exchanged),
+                (units.simple, recipe.simple),
+            ):
+                drawn = rng.permutation(len(some))[: most + missing if some is units.simple else most]
+                wrong += [unit(task, some[i]) for i in drawn]
+                missing += most - len(drawn)
             own.setdefault(task, []).append((row, right, wrong))
     if not own:
         raise InputError(

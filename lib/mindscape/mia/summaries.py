@@ -3,14 +3,29 @@
 Taught in notebook 10. The prompts are those of the roles `chunk_summary` and `global_summary`. A summary is kept
 as the model gave it: nothing is cut, cleaned or repaired here, and whether it is any good is for the notebooks to measure.
 Extractive summaries are in `mindscape.extractive`.
+
+    python -m mindscape.mia.summaries --split test --out data/summaries/reader.jsonl
+
+sums up novels of the storyworld, a line each; the same call goes on after a kill.
 """
 
+import argparse
+import json
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from mindscape.errors import InputError, LLMError
+from transformers import AutoTokenizer
+
+from mindscape import assets
+from mindscape import llm as models
+from mindscape.errors import InputError, LLMError, MindscapeError
 from mindscape.llm import LLM
+from mindscape.reader.evaluation import SPLITS, books
+from mindscape.roles import passages
 from mindscape.roles.summaries import CHUNK_PROMPT, GLOBAL_PROMPT
+from mindscape.store import whole_lines
 from mindscape.text import Chunk, Document, mentions
 
 
@@ -32,13 +47,19 @@ class Mindscape:
 
 
 def build(
-    llm: LLM, document: Document, chunks: Sequence[Chunk], chunk_tokens: int = 160, tokens: int = 320
+    llm: LLM,
+    document: Document,
+    chunks: Sequence[Chunk],
+    chunk_tokens: int = 160,
+    tokens: int = 320,
+    read: int | None = None,
 ) -> Mindscape:
     """The mindscape of a document by a language model: Eq. 3 for each chunk, then Eq. 4 over their concatenation.
 
-    Where the concatenation is longer than the model can read, it is summarised in as few runs of neighbours as fit, and
-    their summaries again: a fold that the paper does not need, since its summariser reads 128k tokens. `chunk_tokens` and
-    `tokens` bound the length of a reply. Every reply is cached as it comes, so an interrupted run goes on where it was.
+    Where the concatenation is longer than the model can read, or than `read` tokens, it is summarised in as few runs of
+    neighbours as fit, and their summaries again: a fold that the paper does not need, since its summariser reads 128k tokens.
+    `chunk_tokens` and `tokens` bound the length of a reply. Every reply is cached as it comes, so an interrupted run goes on
+    where it was.
 
     Raises InputError for a document without chunks or in a language without prompts, LLMError if the model fails.
 
@@ -49,7 +70,7 @@ def build(
     prompts = [_prompt(CHUNK_PROMPT, document.language, chunk_content=document[chunk]) for chunk in chunks]
     levels = [_replies(llm, prompts, chunk_tokens)]
     while len(levels[-1]) > 1 or len(levels) == 1:
-        groups = _fitting(llm, levels[-1], document.language, tokens)
+        groups = _fitting(llm, levels[-1], document.language, tokens, read)
         if len(groups) == len(levels[-1]) > 1:
             raise InputError(f"{llm.name} cannot read two summaries of {document.id} at once: shorten chunk_tokens")
         levels.append(_replies(llm, [_global(document.language, group) for group in groups], tokens))
@@ -100,18 +121,60 @@ def _replies(llm: LLM, prompts: Sequence[str], tokens: int) -> list[str]:
     return [reply.text.strip() for reply in replies]
 
 
-def _fitting(llm: LLM, summaries: Sequence[str], language: str, tokens: int) -> list[list[str]]:
-    """Runs of neighbouring summaries, each as long as fits the model beside the instructions and its reply."""
-    if llm.context is None:  # an endpoint does not say how much its model reads, and refuses what is too long
+def _fitting(llm: LLM, summaries: Sequence[str], language: str, tokens: int, read: int | None) -> list[list[str]]:
+    """Runs of neighbouring summaries, each as long as fits the model beside the instructions and its reply, or `read`."""
+    rooms = [] if read is None else [read]
+    if llm.context is not None:
+        frame = 64  # tokens that a chat template may add around a message
+        rooms.append(llm.context - tokens - frame - llm.count_tokens(_global(language, [])))
+    if not rooms:  # an endpoint does not say how much its model reads, and refuses what is too long
         return [list(summaries)]
-    frame = 64  # tokens that a chat template may add around a message
-    room = llm.context - tokens - frame - llm.count_tokens(_global(language, []))
     groups, used = [[]], 0
     for summary in summaries:
         length = llm.count_tokens(summary) + 1
-        if groups[-1] and used + length > room:
+        if groups[-1] and used + length > min(rooms):
             groups.append([])
             used = 0
         groups[-1].append(summary)
         used += length
     return groups
+
+
+def main() -> None:
+    """Sum up novels of the storyworld."""
+    told = argparse.ArgumentParser(prog="python -m mindscape.mia.summaries", description=main.__doc__)
+    told.add_argument("--out", required=True, help="the file of the summaries")
+    told.add_argument("--split", default="develop", choices=list(SPLITS))
+    told.add_argument("--books", type=int, default=10, help="the first so many of the split")
+    told.add_argument("--llm", default="embedded")
+    told.add_argument("--size", type=int, default=400, help="tokens of a chunk, at most")
+    told.add_argument("--read", type=int, default=550, help="tokens of summaries that are merged at once, at most")
+    given = told.parse_args()
+    try:
+        out, model, tokenizer = (
+            Path(given.out),
+            models.load(given.llm),
+            AutoTokenizer.from_pretrained(assets.language_model()),
+        )
+        out.parent.mkdir(parents=True, exist_ok=True)
+        done = [json.loads(line) for line in whole_lines(out)] if out.exists() else []
+        about = {"llm": model.fingerprint, "size": given.size, "read": given.read}
+        if wrong := [row["document"] for row in done if any(row[key] != value for key, value in about.items())]:
+            raise InputError(
+                f"{out} has {wrong[0]} by another model or in other pieces: name another file, or remove it"
+            )
+        for book in books(given.split)[: given.books]:
+            if book.document.id in [row["document"] for row in done]:
+                continue
+            found = build(model, book.document, passages.cut(book, tokenizer, given.size), tokens=268, read=given.read)
+            row = {"document": book.document.id, "summary": found.text, **about}
+            row["levels"] = [len(level) for level in found.levels]
+            with out.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            print(f"{book.document.id}: {row['levels']} summaries", flush=True)
+    except MindscapeError as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

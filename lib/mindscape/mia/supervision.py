@@ -1,10 +1,12 @@
 """What a retriever is taught: questions, the units that answer them, and units that do not (MiA-RAG, appendix B.1, B.2).
 
 `of_story` takes both from the storyworld's log, where the truth is known: positives are the chunks that hold the evidence, hard
-negatives tell of the same kind of event and of somebody else. `of_silver` takes both from Algorithm 1, as the paper does.
-Taught in notebook 12_mia_emb_training.
+negatives tell of the same kind of event and of somebody else. Often one verb or place gives the passage away, and who is meant
+need not be known; so there are copies of the positives, too, in which somebody else does it. `of_silver` takes all from
+Algorithm 1, as the paper does. Taught in notebook 12_mia_emb_training.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,18 +19,21 @@ from mindscape.mia.embedding import Task
 from mindscape.mia.silver import HARD, SIMPLE, Silver
 from mindscape.roles import passages
 from mindscape.roles.silver import bears_on
-from mindscape.text import Chunk
+from mindscape.text import Chunk, mentions
 
+EXCHANGED = 4  # copies of a positive with another name, at most
 MOST = 4  # evidence of a question to learn from, in chunks: a question on the whole book singles out no passage
 
 
 @dataclass(frozen=True)
 class Units:
-    """Texts that answer a question, hard and simple negatives; no text is in two of them."""
+    """Texts that answer a question, hard and simple negatives, and `exchanged`: positives with another name in them. No text is
+    in two of them."""
 
     positives: tuple[str, ...]
     hard: tuple[str, ...] = ()
     simple: tuple[str, ...] = ()
+    exchanged: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,8 +63,45 @@ def bearing(book: Book, question: Question) -> list[int]:
     return [i for i, entity in enumerate(book.entities) if bears_on(question, entity, supporting)]
 
 
-def of_story(book: Book, tokenizer: PreTrainedTokenizerBase, seed: int = 0) -> list[Asked]:
+def exchanged(book: Book, question: Question, text: str, chance: Chance, most: int = EXCHANGED) -> list[str]:
+    """Copies of a passage in which the person that a question means has another's name: one of the same sex, whom neither
+    passage nor question names, and a guise for a guise.
+
+    A question that names somebody in a way of its own means that one; any other means those whom it names. Empty where the
+    passage names nobody of them.
+    """
+    called: dict[tuple[str, bool], list[str]] = {}  # by sex, and whether it is a guise
+    for person in book.world.people:
+        called.setdefault((person.sex, False), []).append(book.voice.name(person.id))
+        if person.guise is not None:
+            called.setdefault((person.sex, True), []).append(book.voice.guise(person.id))
+    told = f"{question.resolved}\n{text}"
+    copies = []
+    for names in called.values():
+        meant = [name for name in names if mentions(name, question.resolved) and mentions(name, text)]
+        if question.needs_binding:
+            meant = [name for name in meant if not mentions(name, question.question)]
+        others = [name for name in names if not mentions(name, told)]
+        for name in meant:
+            drawn = chance.some(others, min(most, len(others)))
+            copies += [_renamed(text, name, other, book.document.language) for other in drawn]
+    return chance.some(copies, min(most, len(copies)))
+
+
+def _renamed(text: str, name: str, other: str, language: str) -> str:
+    """The text with one name in the place of another, with a capital where that had one."""
+    border = r"\b" if language == "en" else ""
+
+    def put(match: re.Match) -> str:
+        return other[0].upper() + other[1:] if match[0][0].isupper() else other
+
+    return re.sub(f"{border}{re.escape(name)}{border}", put, text, flags=re.IGNORECASE)
+
+
+def of_story(book: Book, tokenizer: PreTrainedTokenizerBase, seed: int = 0, even: bool = False) -> list[Asked]:
     """The questions of a book whose evidence is in a few chunks, always the same for the same seed.
+
+    `even`: of those that need no binding only as many as there are that do, drawn by chance.
 
     >>> from mindscape.reader import training_book
     >>> len(of_story(training_book(0), tokenizer))                                        # doctest: +SKIP
@@ -89,13 +131,19 @@ def of_story(book: Book, tokenizer: PreTrainedTokenizerBase, seed: int = 0) -> l
         same_kind = sorted(apart & set().union(*alike))
         hard = chance.some(same_kind, min(HARD, len(same_kind)))
         simple = chance.some(sorted(apart - set(hard)), SIMPLE)
-        units: dict[Task, Units] = {"chunk": _units(texts, right, hard, simple)}
+        copies = [copy for i in right for copy in exchanged(book, question, texts[i], chance)]
+        units: dict[Task, Units] = {"chunk": _units(texts, right, hard, simple, copies)}
         about = bearing(book, question)
         others = [i for i in range(len(entities)) if i not in about]
         if about and others:
             units["node"] = _units(entities, about, [], chance.some(others, min(SIMPLE, len(others))))
         found.append(Asked(question.id, book.document.id, question.question, book.summary, units))
-    return found
+    if not even:
+        return found
+    bound = {question.id for question in book.questions if question.needs_binding}
+    plain = [one for one in found if one.id not in bound]
+    kept = {one.id for one in chance.some(plain, min(len(found) - len(plain), len(plain)))}
+    return [one for one in found if one.id in bound or one.id in kept]
 
 
 def of_silver(
@@ -120,5 +168,11 @@ def of_silver(
     ]
 
 
-def _units(texts: Sequence[str], positives: Sequence[int], hard: Sequence[int], simple: Sequence[int]) -> Units:
-    return Units(*(tuple(texts[i] for i in some) for some in (positives, hard, simple)))
+def _units(
+    texts: Sequence[str],
+    positives: Sequence[int],
+    hard: Sequence[int],
+    simple: Sequence[int],
+    exchanged: Iterable[str] = (),
+) -> Units:
+    return Units(*(tuple(texts[i] for i in some) for some in (positives, hard, simple)), tuple(exchanged))
