@@ -105,7 +105,7 @@ def test_a_graph_of_replies(tmp_path):
     assert graph.texts[0] == "Ann: She sold a lamp."
     assert graph.relations == (
         Relation(0, 2, "Ann sold Tom a lamp.", (0,)),
-        Relation(3, 2, "Eve – niece – Tom", (1,)),
+        Relation(3, 2, "Eve – niece – Tom.", (1,)),
     )
     assert graph.degrees == [1, 0, 2, 1]
     assert len(model.asked) == 6 and all("(empty)" in prompt for prompt in model.asked[3:])
@@ -140,7 +140,7 @@ def test_names_out_of_ids_and_events_without_company():
     told = read_off(4, [{"name": " ", "description": "x"}], Edits.model_validate({"operations": operations}))
     graph = merged("novel", [told])
     assert [entity.name for entity in graph.entities] == ["grey mill", "Ivo"] and not graph.relations
-    assert graph.texts == ["grey mill: The grey mill burned.", "Ivo: Ivo is the miller. Ivo – is – Ivo"]
+    assert graph.texts == ["grey mill: The grey mill burned.", "Ivo: Ivo is the miller. Ivo – is – Ivo."]
     zh = [node("剑秋", "entity", "剑秋是铁匠"), node("买灯", "event", "剑秋买了灯"), edge("买灯", "剑秋", "谁")]
     told = read_off(0, [], Edits.model_validate({"operations": zh}), "zh")
     assert merged("novel", [told], "zh").texts == ["剑秋: 剑秋是铁匠。剑秋买了灯。"]

@@ -119,6 +119,7 @@ def test_a_faultless_reply_needs_no_repair():
         ([WHOLE[1], WHOLE[2]], [RAIN + MILL, HOME], ["begins late"]),
         ([WHOLE[0], WHOLE[1]], [RAIN, MILL + HOME], ["ends early"]),
         ([WHOLE[0], ("Nobody came", "stood still."), WHOLE[2]], [RAIN, MILL, HOME], ["head not found"]),
+        ([("It rained", "all day"), ("Nobody came", "stood still."), WHOLE[2]], [RAIN, MILL, HOME], ["head not found"]),
         ([WHOLE[0], ("The mill", "nobody came"), WHOLE[2]], [RAIN, MILL, HOME], ["tail not found"]),
         ([WHOLE[0], ("The mill", ""), WHOLE[2]], [RAIN, MILL, HOME], ["tail not found"]),
         ([WHOLE[0], ("Then Ivo", "The mill")], [RAIN + MILL, HOME], ["gap", "ends reversed"]),

@@ -203,7 +203,7 @@ def prompts(
     """
     if cell.retriever not in (NONE, ORACLE, *rankings):
         raise InputError(f"retriever={cell.retriever!r}: expected one of {', '.join((NONE, ORACLE, *rankings))}")
-    at = {book.document.id: i for i, book in enumerate(books)}
+    told = {book.document.id: summary(books, i, cell.summary, by_reader) for i, book in enumerate(books)}
     found = []
     for item in asked:
         book, shown = item.row.book, item.right if cell.retriever == ORACLE else ()
@@ -213,8 +213,8 @@ def prompts(
                 raise InputError(f"{cell.retriever} ranks {len(shown)} passages for {item.id}: expected {cell.k}")
         chunks = passages.cut(book, tokenizer)
         texts = [book.document[chunks[j]] for j in shown]
-        told = summary(books, at[book.document.id], cell.summary, by_reader)
-        found.append(write(item.row.role, item.row.slots, texts, told, book.document.language).text)
+        slots, language = item.row.slots, book.document.language
+        found.append(write(item.row.role, slots, texts, told[book.document.id], language).text)
     return found
 
 
@@ -382,6 +382,9 @@ def _run(given: argparse.Namespace) -> None:
     for cell in grid(list(retrievers), kinds, [given.generator], ks):
         for task, some in asked.items():
             shown = prompts(cell, some, of_split, tokenizer, rankings, by_reader)
+            for book in of_split:  # neighbours that share a summary, which is then read once for them
+                mine = [prompt for prompt, item in zip(shown, some, strict=True) if item.row.book is book]
+                replies(model, kept, task, mine)
             of = result(cell, some, shown, replies(model, kept, task, shown), tokenizer)
             mean = of.main and f"{of.main.value:.2f} [{of.main.low:.2f}, {of.main.high:.2f}]"
             read = f"{np.mean(of.tokens):.0f} tokens a prompt, {of.unparsable} of {len(some)} unparsable"
@@ -397,7 +400,8 @@ def _loaded_late(source: str, dtype: str, searching_with: Callable[[MiaEmbedder 
             if source.startswith(ENCODER):
                 embedder = PlainEmbedder(encoders.load(source.removeprefix(ENCODER), dtype=dtype))
             else:
-                embedder = embedding.load(adapter=source or None, dtype=dtype)
+                delta = None if source else 1.0  # as trained; the base as it comes is h_q alone
+                embedder = embedding.load(adapter=source or None, delta=delta, dtype=dtype)
             made.append(searching_with(embedder))
         return made[0](i, queries)
 

@@ -219,7 +219,8 @@ def read_off(chunk: int, names: Sequence[Mapping[str, str]], edits: Edits, langu
     for edge in (op for op in edits.operations if isinstance(op, AddEdge)):
         source, target = edge.source, edge.target
         if source in called and target in called:
-            relations.append((called[source], called[target], f"{called[source]} – {edge.relation} – {called[target]}"))
+            says = _stopped(f"{called[source]} – {edge.relation} – {called[target]}", language)
+            relations.append((called[source], called[target], says))
         for event, entity in ((source, target), (target, source)):
             if entity in called and event in nodes and nodes[event].type in ("event", "claim"):
                 of_event[event].append(called[entity])
@@ -306,7 +307,7 @@ def of_story(book: Book, chunks: Sequence[Chunk]) -> Graph:
         source, target = node[edge.source], node[edge.target]
         if source.type == target.type == "entity":
             if {source.content, target.content} <= known:
-                says = f"{source.content} – {edge.relation} – {target.content}"
+                says = _stopped(f"{source.content} – {edge.relation} – {target.content}", book.document.language)
                 told.append(Told(at(edge), relations=((source.content, target.content, says),)))
         elif target.type == "entity" and target.content in known:
             of_event[source.id].append(target.content)

@@ -32,6 +32,7 @@ from mindscape.llm.ledger import Estimate, Ledger
 from mindscape.llm.tools import in_words
 from mindscape.mindgraph.answering import ANSWER, BUILD, Answer, Budget, BudgetSpent, Meter, block_size, cut
 from mindscape.mindgraph.build import TOKENS, build, shown_state
+from mindscape.mindgraph.communities import TOKENS as REPORT_TOKENS
 from mindscape.mindgraph.communities import Reports
 from mindscape.mindgraph.graph import Graph, verify
 from mindscape.mindgraph.journal import read as read_journal
@@ -148,6 +149,7 @@ def answer_from(
     calling: Calling | None = None,
     graph_tokens: int | None = None,
     tokens: int = ANSWER_TOKENS,
+    report_tokens: int = REPORT_TOKENS,
     store: Store | None = None,
 ) -> GraphAnswered:
     """Answer a question from a graph of the document that was built from so many `chunks`.
@@ -157,9 +159,9 @@ def answer_from(
     the embedded reader was trained on. `calling` is "tools" for a model that has tools, or whose template is given them in
     words, and "grammar" for one that is held to `step_schema`; the default is "grammar" for "embedded" and "smollm2".
 
-    The reports that a summary needs are asked for at the stage "report". Given a meter, its budget holds, and what it has
-    counted before is part of the answer's tokens. Raises InputError for a graph that is not of the document, a blank question,
-    and a number of rounds below 0.
+    The reports that a summary needs, of `report_tokens` at most, are asked for at the stage "report". Given a meter, its
+    budget holds, and what it has counted before is part of the answer's tokens. Raises InputError for a graph that is not of
+    the document, a blank question, and a number of rounds below 0.
 
     >>> told = answer_from(graph, play, "Who sent the letter?", llm.load("embedded"), chunks=21)  # doctest: +SKIP
     >>> told.uses, told.malformed, told.confidence                                          # doctest: +SKIP
@@ -172,7 +174,7 @@ def answer_from(
     calling = calling or ("grammar" if meter.name in ("embedded", "smollm2") else "tools")
     if calling not in ("tools", "grammar"):
         raise InputError(f'calling={calling!r}: expected "tools" or "grammar"')
-    reports = Reports(graph, meter, language=document.language, store=store)
+    reports = Reports(graph, meter, tokens=report_tokens, language=document.language, store=store)
     reading = _Reading(Tools(graph, document, reports), meter, calling, tokens, document.language)
     meter.stage = ANSWER
     shown = reading.begin(question, chunks, rounds, graph_tokens)

@@ -139,7 +139,7 @@ def judge(graph: Graph, operation: Any, document: Document, block: Chunk) -> Edi
     if not reason and "src" in it:
         span = _find(it["src"], Document(document.id, within, document.language), block.start)
         if span is None:
-            reason, detail = "quote not in the block", f"block {block.index} does not have these words"
+            reason, detail = "quote not in the block", "the block that was read does not have these words"
     return Edit(it, block.index, reason, detail, span, document[span] if span else "")
 
 

@@ -24,6 +24,7 @@ from mindscape.roles import memory as role
 from mindscape.text import Document, Span, locate, sentences
 from mindscape.text.documents import Place
 
+CLOSING = ".,;:!?…)]。，；：！？）】”’」』"
 RULES = {
     "head not found": "the chunk begins where the last words of the one before end; the first one at the beginning",
     "tail not found": "only a head is needed: the chunk lasts until the next one begins",
@@ -365,10 +366,11 @@ def _places(
 
 
 def _after(text: str, stop: int | None) -> int | None:
-    """The first character behind `stop` that is not blank; None where there is none, or no `stop`."""
+    """The first character behind `stop` that begins something: neither blank nor what closes a sentence, which a model may have
+    left off its tail. None where there is none, or no `stop`."""
     if stop is None:
         return None
-    return next((i for i in range(stop, len(text)) if not text[i].isspace()), None)
+    return next((i for i in range(stop, len(text)) if not text[i].isspace() and text[i] not in CLOSING), None)
 
 
 @dataclass

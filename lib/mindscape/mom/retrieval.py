@@ -227,14 +227,14 @@ def support(
     model: LLM,
     contexts: Sequence[str],
     answers: Sequence[str],
-    questions: Sequence[str] | None = None,
+    questions: Sequence[str | None] | None = None,
     language: str = "en",
 ) -> np.ndarray:
     """S_support(A | C) of each answer: -1/m Σ log P(a_i | a_<i, C), in nats a token; shape (answers,).
 
     As printed the question is no part of the condition, and the model has to guess what is answered; with `questions` it is
-    told. Answers are weighed as text that follows, not as replies in a chat, so that models compare. Raises InputError for
-    lists of different lengths, blank answers and another language.
+    told, but for those that are None. Answers are weighed as text that follows, not as replies in a chat, so that models
+    compare. Raises InputError for lists of different lengths, blank answers and another language.
 
     >>> support(model, ["Ivo lit the lamp."], ["Ivo"], ["Who lit the lamp?"])                       # doctest: +SKIP
     array([0.9])
