@@ -1,0 +1,307 @@
+"""Six methods on the same questions: what the file holds, a run that was killed, threads that ask a model together."""
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+from stubs import Stub
+
+from mindscape.corpora import storyworld
+from mindscape.corpora.benchmarks import Item
+from mindscape.errors import InputError, LLMError
+from mindscape.llm import LanguageModel
+from mindscape.llm.base import Reply
+from mindscape.mindgraph import comparison, long_reason, novels
+from mindscape.mindgraph.answering import ANSWER, BUILD, Answer, Budget, Step
+from mindscape.mindgraph.baselines import rlm
+from mindscape.mindgraph.comparison import (
+    NAMES,
+    Settings,
+    Task,
+    Together,
+    estimated,
+    kept,
+    kept_labels,
+    label,
+    of_benchmarks,
+    of_book,
+    quarter,
+    run,
+    scored,
+    settings_for,
+    side_by_side,
+    unusable,
+)
+from mindscape.mindgraph.long_reason import Judged
+from mindscape.text import Document
+
+NOTE = Document("note", "Ivo the miller sold the brass lamp to Ann. Ann keeps it at the inn. " * 4)
+TASKS = [
+    Task("lamp", NOTE, "Who sold the brass lamp?", ("Ivo",), "local", "lookup"),
+    Task("inn", NOTE, "Where is the lamp?", ("at the inn",), "local", "lookup"),
+]
+REPLIES = (  # what a patient model writes, by the keys that are asked for
+    ({"entities", "relations"}, {"entities": [{"name": "Ivo", "description": "A miller."}], "relations": []}),
+    ({"title"}, {"title": "Ivo", "summary": "He sold a lamp.", "impact_rating": 5, "findings": []}),
+    ({"points"}, {"points": [{"description": "Ivo sold it.", "score": 90}]}),
+    ({"header"}, {"header": "Ivo", "note": "He sold a lamp."}),
+    ({"keywords"}, {"keywords": ["lamp"], "pages": []}),
+    ({"enough"}, {"enough": True, "request": ""}),
+    ({"operations"}, {"operations": []}),
+    ({"correct"}, {"reason": "so", "correct": False}),
+    ({"breadth"}, {"reason": "so", "breadth": "global", "depth": "set-aggregation"}),
+)
+
+
+def say(prompt, tools, schema):
+    if "at a Python prompt" in prompt[0]["content"]:
+        return "```python\nFINAL('Ivo')\n```"
+    if tools:
+        return json.dumps({"answer": "Ivo", "cited_nodes": [], "confidence": "low"})
+    keys = set((schema or {}).get("properties", {}))
+    return next((reply for wanted, reply in REPLIES if wanted <= keys), "Ivo")
+
+
+@pytest.fixture
+def asked(tmp_path, monkeypatch):
+    """A run over the two questions, with what MindGraph keeps in a folder of its own."""
+    monkeypatch.setenv("MINDSCAPE_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "answers.jsonl"
+
+    def go(stub, **options):
+        model = LanguageModel(stub)
+        told = {"judge": model, "settings": Settings(times=500, turns=2), **options}
+        return run(TASKS, model, path, **told)
+
+    go.path = path
+    return go
+
+
+def test_six_methods_answer_and_say_what_it_took(asked):
+    found = asked(Stub(say))
+    assert [(one.method, one.task) for one in found] == [(name, task.id) for name in NAMES for task in TASKS]
+    by = {(one.method, one.task): one for one in found}
+    for name in NAMES:
+        lamp, inn = by[name, "lamp"], by[name, "inn"]
+        assert (lamp.text, lamp.correct, lamp.stage) == ("Ivo", True, "exact"), name
+        assert (inn.correct, inn.stage, inn.reason) == (False, "judge", "so")
+        assert lamp.calls == sum(of[0] for of in lamp.spent.values()) and lamp.unusable == 0
+        assert lamp.tokens_total == sum(sum(of[1:]) for of in lamp.spent.values()) <= 500 * lamp.length
+        assert 0 < lamp.compaction < 20 and bool(lamp.build) == (name not in ("Direct", "RLM"))
+        assert lamp.trace and not inn.trace
+    rows = asked.path.read_text().splitlines()
+    assert len(rows) == 13 and json.loads(rows[0])["times"] == 500
+    assert kept(asked.path) == [comparison.Answered(**json.loads(row)) for row in rows[1:]]
+
+
+@pytest.mark.parametrize("dies", [1, 2, 9, 20])
+def test_a_run_that_was_cut_short_goes_on(asked, dies):
+    calls = []
+
+    def failing(*told):
+        calls.append(1)
+        if len(calls) >= dies:
+            raise LLMError("the server is gone")
+        return say(*told)
+
+    with pytest.raises(LLMError, match="gone"):
+        asked(Stub(failing))
+    with asked.path.open("ab") as file:
+        file.write(b'{"method": "Dir')
+    again = asked(Stub(say))
+    asked.path.unlink()
+    assert again == asked(Stub(say))
+    stub = Stub(say)
+    assert asked(stub) == again and not stub.asked
+
+
+def test_files_of_others_are_refused(asked, tmp_path):
+    asked(Stub(say), names=["Direct"])
+    for options, stub in (({"settings": Settings(turns=3)}, Stub(say)), ({}, Stub(say, name="another"))):
+        with pytest.raises(InputError, match="name another file"):
+            asked(stub, **options)
+    with pytest.raises(InputError, match="no method 'RAG'"):
+        asked(Stub(say), names=["RAG"])
+    with pytest.raises(InputError, match="expected labels"):
+        kept_labels(asked.path)
+    lines = asked.path.read_text().splitlines(keepends=True)
+    for content in ("", "[]\n", lines[0] + "7\n", lines[0] + "{}\n", lines[0] + "{\n"):
+        asked.path.write_text(content)
+        with pytest.raises(InputError):
+            kept(asked.path)
+    (tmp_path / "adapter").mkdir()
+    (tmp_path / "adapter" / "adapter_model.safetensors").write_bytes(b"weights")
+    asked.path.write_text("".join(lines))
+    with pytest.raises(InputError, match="another adapter"):
+        kept(asked.path, tmp_path / "adapter")
+
+
+def test_what_it_takes_is_estimated_for_all_tasks():
+    model = LanguageModel(Stub(say))
+    told = estimated(TASKS, model)
+    once = estimated(TASKS[:1], model)
+    assert list(told) == list(NAMES) and all(told[name].calls == 2 * once[name].calls for name in NAMES)
+    small = estimated(TASKS, model, ["MindGraph"], Settings(graph_tokens=300, rounds=0, answer_tokens=96))["MindGraph"]
+    assert small.prompt_tokens < told["MindGraph"].prompt_tokens and small.calls < told["MindGraph"].calls
+
+
+def test_the_embedded_reader_reads_its_graph_as_it_was_trained_to():
+    assert settings_for(LanguageModel(Stub(say))) == Settings()
+    model = LanguageModel(Stub(say, name="embedded"))
+    reader = settings_for(model)
+    assert (reader.rounds, reader.graph_tokens, reader.times) == (
+        0,
+        novels.limits(model).graph,
+        Settings().times,
+    )
+
+
+def test_choices_are_scored_by_letter():
+    choice = Task("c", NOTE, "Where?", ("at the inn",), "local", "lookup", ("at the mill", "at the inn"), "B")
+    assert "B. at the inn" in choice.asked
+    said = [Answer(text, 1, 1, 1) for text in ("The answer is B.", "A", "")]
+    assert [(one.correct, one.reason) for one in scored([choice] * 3, said, None)] == [
+        (True, "B"),
+        (False, "A"),
+        (False, "no answer"),
+    ]
+    mixed = scored([choice, TASKS[0]], [Answer("B", 1, 1, 1), Answer("Ivo", 1, 1, 1)], None)
+    assert [one.stage for one in mixed] == ["choice", "exact"]
+
+
+def test_replies_of_no_use_are_counted():
+    built = [Step(BUILD, reply, 1, 1, True) for reply in ('{"operations": []}', "I see a lamp.", "{")]
+    assert unusable("MindGraph", Answer("", 3, 0, 6, tuple(built)), "en") == 2
+    turns = [Step(ANSWER, "hm", 1, 1, True), Step(ANSWER, rlm.TOLD["zh"]["neither"])]
+    assert unusable("RLM", Answer("", 1, 1, 2, tuple(turns)), "zh") == 1
+
+
+def test_questions_come_from_all_quarters_and_are_the_same_each_time():
+    novel = storyworld.book(storyworld.DEVELOP[0], tokens=15_000)
+    tasks = of_book(novel, 8)
+    corners = [quarter(task.breadth, task.depth) for task in tasks]
+    assert corners[:4] == corners[4:] and len(set(corners)) == 4 and corners[0] == ("broad", "deep")
+    assert of_book(novel) == tasks[:4] and len({task.id for task in of_book(novel, 1000)}) == len(novel.questions)
+    assert set(of_book(novel, 1000)[0].gold) > {next(one.answer for one in novel.questions if one.id == tasks[0].id)}
+
+
+def test_benchmarks_items_become_tasks(monkeypatch):
+    free = Item("1", "note", "Who?", ("Ivo", "the miller"))
+    choice = Item("2", "note", "Who?", ("Ivo",), ("Ann", "Ivo"), "B")
+    monkeypatch.setattr(long_reason, "stream", lambda name, folder: iter([NOTE, free, choice]))
+    told = ("note", 56_000, 40_000, False, "global", "set-aggregation", "")
+    kept_items = [Judged("loogle", "1", *told), Judged("loogle", "2", *told)]
+    one, two = of_benchmarks(kept_items)
+    assert (one.id, one.gold, one.options, one.breadth) == ("loogle/1", ("Ivo", "the miller"), (), "global")
+    assert (two.letter, two.options, two.document.id) == ("B", ("Ann", "Ivo"), "note")
+
+
+def test_labels_are_kept_with_evidence_and_without(tmp_path):
+    novel, path, stub = storyworld.book(storyworld.DEVELOP[0], tokens=15_000), tmp_path / "labels.jsonl", Stub(say)
+    found = label([novel], LanguageModel(stub), path, share=3)
+    assert len(found) == 6 and len(stub.asked) == 12 and all(one.labelled.stable for one in found)
+    assert {one.evidence for one in found} == {True, False} and found[0].labelled.label.breadth == "global"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:4]) + lines[4][:9])
+    second = Stub(say)
+    assert label([novel], LanguageModel(second), path, share=3) == found == kept_labels(path)
+    assert len(second.asked) == 6
+    junk = label([novel], LanguageModel(Stub(lambda *_: "hm")), tmp_path / "junk.jsonl", share=1)
+    assert (
+        [one.labelled.passes for one in junk]
+        == [(None, None)] * 2
+        == [one.labelled.passes for one in kept_labels(tmp_path / "junk.jsonl")]
+    )
+
+
+class Slow:
+    """A model that keeps the batches it is asked, and the threads that were inside it at once."""
+
+    name, fingerprint, context = "slow", "slow", 100
+
+    def __init__(self):
+        self.batches, self.inside, self.most = [], 0, 0
+
+    def count_tokens(self, prompt):
+        return len(str(prompt))
+
+    def chat(self, talks, **options):
+        self.inside += 1
+        self.most = max(self.most, self.inside)
+        self.batches.append([talk[0]["content"] for talk in talks])
+        threading.Event().wait(0.01)
+        self.inside -= 1
+        if any("fail" in talk[0]["content"] for talk in talks):
+            raise LLMError("no")
+        return [Reply(talk[0]["content"].upper()) for talk in talks]
+
+
+def talk(text):
+    return [{"role": "user", "content": text}]
+
+
+def test_threads_ask_together():
+    """Jobs of unequal length: a batch holds what all that are left ask at that time."""
+
+    def job(name, turns, llm):
+        return [llm.chat(talk(f"{name}{i}")).text for i in range(turns)] + [llm.context, llm.name]
+
+    model = Slow()
+    jobs = [lambda llm, n=n: job("abc"[n], n + 1, llm) for n in range(3)]
+    assert side_by_side(model, jobs) == [
+        ["A0", 100, "slow"],
+        ["B0", "B1", 100, "slow"],
+        ["C0", "C1", "C2", 100, "slow"],
+    ]
+    assert [sorted(batch) for batch in model.batches] == [["a0", "b0", "c0"], ["b1", "c1"], ["c2"]] and model.most == 1
+    assert side_by_side(model, []) == []
+
+
+def test_options_and_errors_stay_apart():
+    model = Slow()
+
+    def fails(llm):
+        return llm.chat(talk("fail"), max_new_tokens=9).text
+
+    def several(llm):
+        return [reply.text for reply in llm.chat([talk("a"), talk("b")], max_new_tokens=5)], llm.count_tokens("abc")
+
+    with pytest.raises(LLMError):
+        side_by_side(model, [fails, several])
+    assert sorted(map(sorted, model.batches)) == [["a", "b"], ["fail"]]
+    assert side_by_side(Slow(), [several, several]) == [(["A", "B"], 3)] * 2
+    with pytest.raises(LLMError):  # alike, and so in one batch: both hear of it
+        side_by_side(model, [fails, fails, lambda llm: llm.chat(talk("a"), max_new_tokens=9)])
+
+
+def test_a_thread_that_leaves_lets_the_others_go_on():
+    together = Together(Slow(), 2)
+    together.leave()
+    assert together.chat(talk("a")).text == "A"
+
+
+def test_the_command(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("MINDSCAPE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(comparison.models, "load", lambda *_, **__: LanguageModel(Stub(say)))
+    out = tmp_path / "answers.jsonl"
+    words = ["comparison", "answers", "--out", str(out), "--books", "1", "--share", "2", "--llm", "hf:stub"]
+    monkeypatch.setattr("sys.argv", [*words, "--methods", "Direct,RLM", "--turns", "2"])
+    comparison.main()
+    told = capsys.readouterr().out
+    assert "Direct: 2 calls" in told and "RLM: 0 of 2 right" in told and len(kept(out)) == 4
+    monkeypatch.setattr("sys.argv", [*words[:1], "labels", "--out", str(tmp_path / "labels.jsonl"), "--books", "0"])
+    with pytest.raises(SystemExit, match="--books 0"):
+        comparison.main()
+
+
+def test_the_budget_is_a_multiple_of_the_text(asked, monkeypatch):
+    budgets = []
+
+    def spy(question, document, llm, budget):
+        budgets.append(budget)
+        return Answer("Ivo", 0, 0, 0)
+
+    monkeypatch.setattr(comparison, "methods", lambda settings: dict.fromkeys(NAMES, spy))
+    found = asked(Stub(say), names=["Direct"])
+    assert budgets == [Budget(tokens=500 * found[0].length)] * 2 and Path(asked.path).exists()
