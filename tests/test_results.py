@@ -112,6 +112,21 @@ def test_an_axis_without_a_label_is_refused_and_categories_need_none(folder, def
     results.figure(fig, "line", alt="A line that rises from one to two")
 
 
+def test_inner_panels_share_the_label_of_the_outer_one(folder, defaults):
+    results.begin(NOTEBOOK, **defaults)
+    fig, axes = pyplot.subplots(1, 2, sharey=True)
+    for ax in axes:
+        ax.plot([1, 2])
+        ax.set(xlabel="day")
+    with pytest.raises(InputError, match="its y axis has no label"):
+        results.figure(fig, "lines", alt="Two lines that rise from one to two")
+    axes[0].set(ylabel="value")
+    results.figure(fig, "lines", alt="Two lines that rise from one to two")
+    axes[1].tick_params(labelleft=True)
+    with pytest.raises(InputError, match="its y axis has no label"):
+        results.figure(fig, "lines", alt="Two lines that rise from one to two")
+
+
 def test_recording_before_beginning_is_refused(monkeypatch):
     monkeypatch.setattr(results, "_run", None)
     with pytest.raises(InputError, match="before results.begin"):

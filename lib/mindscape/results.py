@@ -34,6 +34,7 @@ from mindscape.errors import InputError
 from mindscape.store import Store, digest
 
 SCALES = ("small", "full", "gpu")
+NUMBERED = ("labelleft", "labelright", "labelbottom", "labeltop")  # sides of an axis that may show its numbers
 VERSIONS = ("torch", "transformers", "sentence-transformers", "faiss-cpu", "numpy", "pandas", "matplotlib")
 
 
@@ -122,7 +123,8 @@ def record(key: str, value, ci: tuple | None = None, n: int | None = None, rows=
 def figure(fig, name: str, alt: str, caption: str = ""):
     """Save a matplotlib figure as `<name>.png` beside the results, with its alt text, and return it for display.
 
-    `alt` says in words what the figure shows; it is required, and so is a label on each axis with numbers.
+    `alt` says in words what the figure shows; it is required, and so is a label on each axis with numbers, which inner panels
+    of shared axes do not show.
     """
     if _run is None:
         raise InputError("results.figure before results.begin: run the notebook's second cell first")
@@ -131,7 +133,8 @@ def figure(fig, name: str, alt: str, caption: str = ""):
     for ax in fig.axes:
         for axis in (ax.xaxis, ax.yaxis):
             named = axis.get_label_text() or not isinstance(axis.get_major_formatter(), ScalarFormatter)
-            if len(axis.get_ticklocs()) and not named:
+            numbered = any(shown for side, shown in axis.get_tick_params().items() if side in NUMBERED)
+            if numbered and len(axis.get_ticklocs()) and not named:
                 raise InputError(
                     f"figure {name!r}: its {axis.axis_name} axis has no label; say what it shows, and its unit"
                 )
