@@ -128,7 +128,8 @@ def _of_roles(made: dict, lines: list[dict]) -> tuple[str, str]:
 def _of_questions(made: dict, lines: list[dict]) -> tuple[str, str]:
     recipe = made["recipe"]
     data = f"{made['questions']:,} questions. {made['settings']['steps']:,} steps of {recipe['questions']} questions, each "
-    data += f"with {recipe['hard']} hard and {recipe['simple']} simple negatives and those of the others, temperature "
+    own = ", ".join(f"{recipe[kind]} {kind}" for kind in ("hard", "exchanged", "simple") if recipe[kind])
+    data += f"with {own} negatives and those of the others, temperature "
     data += f"{recipe['temperature']:g}, β {recipe['beta']:g}, δ {recipe['form']['delta']:g};"
     means = {
         key: sum(of) / len(of)
