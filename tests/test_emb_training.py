@@ -314,6 +314,27 @@ def test_even_means_as_many_that_need_a_binding(tokenizer):
     assert 2 * len({one.id for one in even} & bound) == len(even)
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_name_becomes_a_trade(tokenizer, language):
+    book = storyworld.book(1001, tokens=15_000, language=language)
+    trades = {
+        book.voice.name(one.person): book.voice.trade(one.person) for one in book.world.bindings if one.kind == "trade"
+    }
+    called = [(question, supervision.by_trade(book, question)) for question in book.questions]
+    assert sum(other is not None for _, other in called) > 10
+    for question, other in called:
+        named = [name for name in trades if mentions(name, question.question)]
+        assert (other is not None) == (not question.needs_binding and bool(named))
+        if other:
+            (gone,) = (name for name in named if not mentions(name, other.question))
+            assert mentions(trades[gone], other.question) and other.needs_binding
+            assert other.resolved == question.question and other.evidence == question.evidence
+            assert all(mentions(gone, book.document.text[span.start : span.end]) for span in other.bindings[0])
+    every = supervision.of_story(book, tokenizer, traded=1.0)
+    assert any(one.id.endswith("-trade") for one in every)
+    assert not {question.id for question, other in called if other} & {one.id for one in every}
+
+
 def test_what_algorithm_1_teaches():
     found = Silver("q1", {}, (3, 1), (1,), (3,), (0, 2))
     none = Silver("q2", {}, (3, 1), (), (3, 1), (0, 2))

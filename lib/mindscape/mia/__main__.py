@@ -22,6 +22,7 @@ def main() -> None:
     command.fielded(asked, Form)
     command.fielded(asked, Recipe, but=("form", "summaries", "shared"))
     asked.add_argument("--blind", action="store_true", help="train and use without summaries: SFT-Emb")
+    asked.add_argument("--traded", type=float, default=0.0, help="how many names in questions become trades, 0 to 1")
     asked.add_argument("--even", action="store_true", help="as many questions that need no binding as that do")
     asked.add_argument(
         "--own", action="store_true", help="compare a question with its own negatives alone, as Eq. 14 does"
@@ -33,10 +34,12 @@ def _train(given: argparse.Namespace, base: str, seeds: range, settings: Setting
     form = command.of(given, Form)
     recipe = command.of(given, Recipe, form=form, summaries=not given.blind, shared=not given.own)
     tokenizer = AutoTokenizer.from_pretrained(base)
-    asked = [one for seed in seeds for one in of_story(training_book(seed), tokenizer, even=given.even)]
+    asked = [
+        one for seed in seeds for one in of_story(training_book(seed), tokenizer, even=given.even, traded=given.traded)
+    ]
     print(f"{len(asked):,} questions on {len(seeds)} novels; the log is {given.out}/log.jsonl", flush=True)
     adapter = train(asked, given.out, base, recipe, settings, start=given.start or None)
-    return adapter, {"questions": len(asked), "even": given.even, "recipe": asdict(recipe)}
+    return adapter, {"questions": len(asked), "even": given.even, "traded": given.traded, "recipe": asdict(recipe)}
 
 
 if __name__ == "__main__":

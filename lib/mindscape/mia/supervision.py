@@ -8,13 +8,14 @@ Algorithm 1, as the paper does. Taught in notebook 12_mia_emb_training.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from transformers import PreTrainedTokenizerBase
 
 from mindscape.corpora.questions import Question
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
+from mindscape.corpora.storyworld.voice import sentence
 from mindscape.mia.embedding import Task
 from mindscape.mia.silver import HARD, SIMPLE, Silver
 from mindscape.roles import passages
@@ -88,6 +89,27 @@ def exchanged(book: Book, question: Question, text: str, chance: Chance, most: i
     return chance.some(copies, min(most, len(copies)))
 
 
+def by_trade(book: Book, question: Question) -> Question | None:
+    """The question with one of those whom it names called by trade, so that it needs a binding; None where it needs one as it
+    is, or names nobody whose trade is told."""
+    if question.needs_binding:
+        return None
+    for binding in book.world.bindings:
+        name = book.voice.name(binding.person)
+        if binding.kind == "trade" and mentions(name, question.question):
+            border = r"\b" if book.document.language == "en" else ""
+            called = re.sub(f"{border}{re.escape(name)}{border}", book.voice.trade(binding.person), question.question)
+            return replace(
+                question,
+                id=f"{question.id}-trade",
+                question=sentence(called),
+                resolved=question.question,
+                gloss=book.voice.binding(binding),
+                bindings=(tuple(book.told.bindings[binding.id]),),
+            )
+    return None
+
+
 def _renamed(text: str, name: str, other: str, language: str) -> str:
     """The text with one name in the place of another, with a capital where that had one."""
     border = r"\b" if language == "en" else ""
@@ -98,10 +120,13 @@ def _renamed(text: str, name: str, other: str, language: str) -> str:
     return re.sub(f"{border}{re.escape(name)}{border}", put, text, flags=re.IGNORECASE)
 
 
-def of_story(book: Book, tokenizer: PreTrainedTokenizerBase, seed: int = 0, even: bool = False) -> list[Asked]:
+def of_story(
+    book: Book, tokenizer: PreTrainedTokenizerBase, seed: int = 0, even: bool = False, traded: float = 0.0
+) -> list[Asked]:
     """The questions of a book whose evidence is in a few chunks, always the same for the same seed.
 
-    `even`: of those that need no binding only as many as there are that do, drawn by chance.
+    `traded`: how many of those that name somebody call him by trade instead. `even`: of those that need no binding only as
+    many as there are that do, drawn by chance.
 
     >>> from mindscape.reader import training_book
     >>> len(of_story(training_book(0), tokenizer))                                        # doctest: +SKIP
@@ -116,8 +141,9 @@ def of_story(book: Book, tokenizer: PreTrainedTokenizerBase, seed: int = 0, even
         for event in book.world.events
         if (spans := book.told.events[event.id])
     }
+    questions = [chance.hit(traded) and by_trade(book, question) or question for question in book.questions]
     found = []
-    for question in book.questions:
+    for question in questions:
         right = evidence(book, question, chunks)
         if len(right) > MOST:
             continue
@@ -140,7 +166,7 @@ def of_story(book: Book, tokenizer: PreTrainedTokenizerBase, seed: int = 0, even
         found.append(Asked(question.id, book.document.id, question.question, book.summary, units))
     if not even:
         return found
-    bound = {question.id for question in book.questions if question.needs_binding}
+    bound = {question.id for question in questions if question.needs_binding}
     plain = [one for one in found if one.id not in bound]
     kept = {one.id for one in chance.some(plain, min(len(found) - len(plain), len(plain)))}
     return [one for one in found if one.id in bound or one.id in kept]
