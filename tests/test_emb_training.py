@@ -305,6 +305,41 @@ def _told_alike(text, copy, names):
     return any_name.sub("_", text) == any_name.sub("_", copy)
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_who_is_who_gives_nothing_away(language):
+    book = storyworld.book(1001, tokens=15_000, language=language)
+    trades = [book.voice.trade(person.id) for person in book.world.people]
+    asked = supervision.who_is_who(book)
+    kin = sum(binding.kind == "kin" for binding in book.world.bindings)
+    assert len({one.id for one in asked}) == len(asked) == len(book.world.bindings) + kin
+    for one in asked:
+        (name,) = one.units["node"].positives
+        assert not mentions(name, one.question) and mentions(name, one.summary)
+        assert not any(mentions(trade, text) for text in one.units["node"].simple for trade in trades)
+        if (units := one.units.get("chunk")) is not None:
+            assert all(mentions(name, text) for text in units.positives)
+            assert units.simple and not any(mentions(name, text) for text in units.simple)
+    assert sum("chunk" in one.units for one in asked) > 0.9 * len(asked)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_tellings_in_the_place_of_chunks(tokenizer, language):
+    book = storyworld.book(1001, tokens=15_000, language=language)
+    told = [book.document[span].strip() for span in supervision.tellings(book)]
+    assert len(set(told)) == len(told) and set(told) == {book.document[span].strip() for spans in book.told.events.values() for span in spans}
+    questions = {question.id: question for question in book.questions}
+    asked = supervision.of_story(book, tokenizer, alone=True)
+    assert len(asked) > 30
+    for one in asked:
+        units = one.units["chunk"]
+        assert {*units.positives, *units.hard, *units.simple} <= set(told)
+        held = {book.document[span].strip() for span in questions[one.id].evidence}
+        assert all(any(text in whole or whole in text for whole in held) for text in units.positives)
+        assert not set(units.exchanged) & set(told)
+        groups = [units.positives, units.hard, units.simple, units.exchanged]
+        assert sum(map(len, groups)) == len({text for group in groups for text in group})
+
+
 def test_even_means_as_many_that_need_a_binding(tokenizer):
     book = storyworld.book(1001, tokens=15_000)
     bound = {question.id for question in book.questions if question.needs_binding}
@@ -360,17 +395,21 @@ def test_the_command(base, tmp_path, monkeypatch):
         "2",
     ]
     for more, summaries in (
-        (["--order", "summary_first", "--layers", "1"], True),
-        (["--blind", "--own", "--hard", "1"], False),
+        (["--order", "summary_first", "--layers", "1", "--lesson", "people"], True),
+        (["--blind", "--own", "--hard", "1", "--lesson", "tellings"], False),
     ):
         out = tmp_path / str(summaries)
         monkeypatch.setattr(sys, "argv", [*words, "--out", str(out), *more])
         command.main()
         made = json.loads((out / "adapter" / "run.json").read_text())
         assert made["seeds"] == [0, 0] and made["questions"] > 20
+        assert made["lesson"] == ("people" if summaries else "tellings")
         form = made["recipe"]["form"]
         assert (made["recipe"]["summaries"], made["recipe"]["shared"]) == (summaries, summaries)
         assert (form["order"], form["layers"]) == (("summary_first", 1) if summaries else ("paper", 0))
+    monkeypatch.setattr(sys, "argv", [*words, "--out", str(tmp_path / "no"), "--lesson", "chapters"])
+    with pytest.raises(SystemExit, match="2"):
+        command.main()
     monkeypatch.setattr(sys, "argv", [*words, "--out", str(tmp_path / "no"), "--order", "mixed"])
     with pytest.raises(SystemExit, match="2"):
         command.main()
@@ -386,7 +425,7 @@ def test_ranks_are_kept_and_found_again(base, tmp_path, tokenizer, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["evaluation", *words, "--adapter", str(adapter), "--out", str(path)])
     evaluation.main()
     found = evaluation.kept(path, adapter)
-    assert {(row.summary, row.task) for row in found} == {(a, b) for a in ("gold", "other") for b in ("chunk", "node")}
+    assert {(row.summary, row.task) for row in found} == {(a, b) for a in ("gold", "other") for b in evaluation.TASKS}
     books = [storyworld.book(seed, tokens=15_000) for seed in (1000, 1001)]
     embedder = embedding.load(base, adapter, dtype="float32", cache=False)
     one = next(row for row in found if row.book == "storyworld-1001" and (row.summary, row.task) == ("other", "chunk"))
@@ -396,6 +435,13 @@ def test_ranks_are_kept_and_found_again(base, tmp_path, tokenizer, monkeypatch):
     (query,) = embedder.queries([question.question], books[0].summary)
     assert list(one.ranked) == np.argsort(-(units @ query), kind="stable")[:10].tolist()
     assert one.binding == question.needs_binding and list(one.right) == supervision.evidence(books[1], question, chunks)
+    who = [row for row in found if (row.book, row.task, row.summary) == ("storyworld-1001", "who", "other")]
+    asked = supervision.who_is_who(books[1])
+    assert [row.question for row in who] == [one.id for one in asked] and all(row.binding for row in who)
+    names = [books[1].voice.name(person.id) for person in books[1].world.people]
+    assert [[names[i] for i in row.right] for row in who] == [[*one.units["node"].positives] for one in asked]
+    (query,) = embedder.queries([asked[5].question], books[0].summary, "node")
+    assert list(who[5].ranked) == np.argsort(-(embedder.units(names) @ query), kind="stable")[:10].tolist()
     assert evaluation.kept(path) == found and one.recall(10) == len(set(one.ranked) & set(one.right)) / len(one.right)
     other = train(ASKED[:6], tmp_path / "other", base, Recipe(), SHORT)
     with pytest.raises(InputError, match="holds ranks of adapter"):
@@ -440,6 +486,8 @@ def test_ranks_on_plays(tokenizer):
     assert set(held) <= set(row.right)
     with pytest.raises(InputError, match="expected a book of the storyworld"):
         evaluation.ranks(embedding.PlainEmbedder(Counted(), 1), plays, tokenizer, task="node")
+    with pytest.raises(InputError, match="task='scene': expected one of chunk, node, who"):
+        evaluation.ranks(embedding.PlainEmbedder(Counted(), 1), plays, tokenizer, task="scene")
 
 
 def test_summaries_that_a_model_wrote(tmp_path):

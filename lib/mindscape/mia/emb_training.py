@@ -152,15 +152,10 @@ def prepare(
             if (units := one.units.get(task)) is None or not (recipe.beta if task == "chunk" else 1 - recipe.beta):
                 continue
             right = unit(task, units.positives[rng.integers(len(units.positives))])
-            wrong, missing = [], 0
-            for some, most in (
-                (units.hard, recipe.hard),
-                (units.exchanged, recipe.exchanged),
-                (units.simple, recipe.simple),
-            ):
-                drawn = rng.permutation(len(some))[: most + missing if some is units.simple else most]
-                wrong += [unit(task, some[i]) for i in drawn]
-                missing += most - len(drawn)
+            wrong = [unit(task, units.hard[i]) for i in rng.permutation(len(units.hard))[: recipe.hard]]
+            wrong += [unit(task, units.exchanged[i]) for i in rng.permutation(len(units.exchanged))[: recipe.exchanged]]
+            most = recipe.hard + recipe.exchanged + recipe.simple - len(wrong)  # simple ones for those that are missing
+            wrong += [unit(task, units.simple[i]) for i in rng.permutation(len(units.simple))[:most]]
             own.setdefault(task, []).append((row, right, wrong))
     if not own:
         raise InputError(

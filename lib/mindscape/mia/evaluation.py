@@ -4,8 +4,9 @@ Ranks can be kept in a file, so that they are scored again without the model:
 
     python -m mindscape.mia.evaluation --adapter data/adapters/mia_emb --out ranks.jsonl
 
-Questions whose evidence is in more than a few passages are left out: no ranking brings a whole book to the front. Books come
-from the develop seeds unless another split is named, or plays. Taught in notebook 12_mia_emb_training.
+Questions whose evidence is in more than a few passages are left out: no ranking brings a whole book to the front. Beside
+passages and entities there is `who`, which asks for nothing but the name of the one who is meant. Books come from the develop
+seeds unless another split is named, or plays. Taught in notebook 12_mia_emb_training.
 """
 
 import argparse
@@ -28,7 +29,7 @@ from mindscape.extractive import summarise
 from mindscape.metrics import recall_fraction_at_k
 from mindscape.mia import embedding
 from mindscape.mia.embedding import MiaEmbedder, PlainEmbedder, Task
-from mindscape.mia.supervision import MOST, bearing, evidence, nodes
+from mindscape.mia.supervision import MOST, bearing, evidence, nodes, who_is_who
 from mindscape.reader.evaluation import SPLITS, books
 from mindscape.roles import passages
 from mindscape.store import whole_lines
@@ -36,6 +37,7 @@ from mindscape.text import Document, sentences
 from mindscape.weights import adapter_hash
 
 DEPTH = 10  # ranks that are kept
+TASKS = ("chunk", "node", "who")
 KINDS = ("gold", "none", "shuffled", "other", "textrank", "reader")
 
 
@@ -59,7 +61,7 @@ class Ranked:
 
     book: str
     question: str
-    task: Task
+    task: str
     summary: str  # which kind
     ranked: tuple[int, ...]
     right: tuple[int, ...]
@@ -99,32 +101,48 @@ def ranks(
     books: Sequence[Book | Play],
     tokenizer: PreTrainedTokenizerBase,
     kind: str = "gold",
-    task: Task = "chunk",
+    task: str = "chunk",
     by_reader: Mapping[str, str] | None = None,
 ) -> list[Ranked]:
-    """The first `DEPTH` units for each question on the books; equal scores by index. Nodes are those of the storyworld's gold.
+    """The first `DEPTH` units for each question on the books; equal scores by index. Nodes are those of the storyworld's gold,
+    and so are the names of task "who".
 
-    Raises InputError for the nodes of a play.
+    Raises InputError for another task, and for anything but passages of a play.
     """
+    if task not in TASKS:
+        raise InputError(f"task={task!r}: expected one of {', '.join(TASKS)}")
+    vector: Task = "chunk" if task == "chunk" else "node"
     found = []
     for i, book in enumerate(books):
-        if task == "node" and not isinstance(book, Book):
-            raise InputError(f"{book.document.id}: expected a book of the storyworld, whose entities are known")
-        chunks = passages.cut(book, tokenizer)
-        if task == "chunk":
-            units = [book.document[chunk].strip() for chunk in chunks]
-            right = [evidence(book, question, chunks) for question in book.questions]
-        else:
-            units, right = nodes(book), [bearing(book, question) for question in book.questions]
-        most = MOST if task == "chunk" else len(units) - 1
-        asked = [(q, r) for q, r in zip(book.questions, right, strict=True) if 0 < len(r) <= most]
+        units, asked = _asked(book, task, tokenizer)
         told = summary(books, i, kind, by_reader)
-        vectors = embedder.queries([q.question for q, _ in asked], told, task)
+        vectors = embedder.queries([question for _, question, *_ in asked], told, vector)
         nearest = np.argsort(-(vectors @ embedder.units(units).T), axis=1, kind="stable")[:, :DEPTH]
-        for (question, answers), row in zip(asked, nearest.tolist(), strict=True):
-            about = (book.document.id, question.id, task, kind)
-            found.append(Ranked(*about, tuple(row), tuple(answers), question.needs_binding))
+        for (name, _, right, binding), row in zip(asked, nearest.tolist(), strict=True):
+            found.append(Ranked(book.document.id, name, task, kind, tuple(row), tuple(right), binding))
     return found
+
+
+def _asked(
+    book: Book | Play, task: str, tokenizer: PreTrainedTokenizerBase
+) -> tuple[list[str], list[tuple[str, str, list[int], bool]]]:
+    """A text's units, and its questions: id, wording, the units that are right, and whether it needs a binding."""
+    if task != "chunk" and not isinstance(book, Book):
+        raise InputError(f"{book.document.id}: expected a book of the storyworld, whose entities are known")
+    if task == "who":
+        names = [book.voice.name(person.id) for person in book.world.people]
+        return names, [
+            (one.id, one.question, [names.index(*one.units["node"].positives)], True) for one in who_is_who(book)
+        ]
+    if task == "chunk":
+        chunks = passages.cut(book, tokenizer)
+        units, most = [book.document[chunk].strip() for chunk in chunks], MOST
+        right = [evidence(book, question, chunks) for question in book.questions]
+    else:
+        units, right = nodes(book), [bearing(book, question) for question in book.questions]
+        most = len(units) - 1
+    pairs = zip(book.questions, right, strict=True)
+    return units, [(one.id, one.question, of, one.needs_binding) for one, of in pairs if 0 < len(of) <= most]
 
 
 def keep(path: str | Path, about: Mapping[str, object], rows: Iterable[Ranked]) -> None:
@@ -170,6 +188,7 @@ def main() -> None:
     told.add_argument("--books", type=int, default=10, help="the first so many of the split")
     told.add_argument("--plays", default="", help="plays instead of books, with commas")
     told.add_argument("--summaries", default="gold", help=f"kinds of summary, with commas: {', '.join(KINDS)}")
+    told.add_argument("--tasks", default="", help=f"with commas: {', '.join(TASKS)}; all of the text by default")
     told.add_argument("--by-reader", default="", help="file of the summaries that a model wrote, for kind reader")
     told.add_argument("--dtype", default="auto", help="precision of the model")
     given = told.parse_args()
@@ -183,11 +202,12 @@ def main() -> None:
             embedder = embedding.load(given.base, given.adapter or None, dtype=given.dtype, delta=given.delta)
         tokenizer = AutoTokenizer.from_pretrained(assets.language_model())  # the same passages for all
         names = given.plays.split(",") if given.plays else []
+        tasks = given.tasks.split(",") if given.tasks else TASKS[:1] if names else TASKS
         texts = [play(name) for name in names] or books(given.split)[: given.books]
         by_reader = kept_summaries(given.by_reader) if given.by_reader else None
         rows = []
         for kind in given.summaries.split(","):
-            for task in ("chunk",) if names else ("chunk", "node"):
+            for task in tasks:
                 some = ranks(embedder, texts, tokenizer, kind, task, by_reader)
                 recall = np.mean([row.recall(3) for row in some])
                 print(f"{kind} {task}: {len(some)} questions, recall@3 {recall:.3f}", flush=True)

@@ -2,8 +2,8 @@
 
 `of_story` takes both from the storyworld's log, where the truth is known: positives are the chunks that hold the evidence, hard
 negatives tell of the same kind of event and of somebody else. Often one verb or place gives the passage away, and who is meant
-need not be known; so there are copies of the positives, too, in which somebody else does it. `of_silver` takes all from
-Algorithm 1, as the paper does. Taught in notebook 12_mia_emb_training.
+need not be known; so there are copies of the positives, too, in which somebody else does it. `who_is_who` asks for nothing but
+who is meant. `of_silver` takes all from Algorithm 1, as the paper does. Taught in notebook 12_mia_emb_training.
 """
 
 import re
@@ -20,8 +20,9 @@ from mindscape.mia.embedding import Task
 from mindscape.mia.silver import HARD, SIMPLE, Silver
 from mindscape.roles import passages
 from mindscape.roles.silver import bears_on
-from mindscape.text import Chunk, mentions
+from mindscape.text import Chunk, Span, mentions
 
+TOLD_OF = {"en": "What is told of {}?", "zh": "书中讲了{}的什么事？"}
 EXCHANGED = 4  # copies of a positive with another name, at most
 MOST = 4  # evidence of a question to learn from, in chunks: a question on the whole book singles out no passage
 
@@ -97,8 +98,7 @@ def by_trade(book: Book, question: Question) -> Question | None:
     for binding in book.world.bindings:
         name = book.voice.name(binding.person)
         if binding.kind == "trade" and mentions(name, question.question):
-            border = r"\b" if book.document.language == "en" else ""
-            called = re.sub(f"{border}{re.escape(name)}{border}", book.voice.trade(binding.person), question.question)
+            called = _renamed(question.question, name, book.voice.trade(binding.person), book.document.language)
             return replace(
                 question,
                 id=f"{question.id}-trade",
@@ -111,29 +111,68 @@ def by_trade(book: Book, question: Question) -> Question | None:
 
 
 def _renamed(text: str, name: str, other: str, language: str) -> str:
-    """The text with one name in the place of another, with a capital where that had one."""
+    """The text with one name in the place of another, with a capital where that had one that it has not by itself."""
     border = r"\b" if language == "en" else ""
 
     def put(match: re.Match) -> str:
-        return other[0].upper() + other[1:] if match[0][0].isupper() else other
+        return other[0].upper() + other[1:] if match[0][0] != name[0] else other
 
     return re.sub(f"{border}{re.escape(name)}{border}", put, text, flags=re.IGNORECASE)
 
 
+def who_is_who(book: Book) -> list[Asked]:
+    """What is told of the baker, of the baker's niece, of the veiled widow: questions that give nothing but who is meant.
+
+    To be found are the tellings that name the one who is meant, among chunks, and the bare names, among nodes: neither says
+    who is the baker, which stands in the summary alone.
+    """
+    voice = book.voice
+    names = [voice.name(person.id) for person in book.world.people]
+    told = [book.document[span].strip() for span in tellings(book)]
+    found = []
+    for binding in book.world.bindings:
+        if binding.kind == "kin":
+            others = (voice.name(binding.other), voice.trade(binding.other))
+            called = [voice.say.KIN_OF.format(b=other, relation=voice.relation(binding)) for other in others]
+        else:
+            called = [voice.trade(binding.person) if binding.kind == "trade" else voice.guise(binding.person)]
+        name = voice.name(binding.person)
+        units: dict[Task, Units] = {"node": Units((name,), simple=tuple(other for other in names if other != name))}
+        if right := tuple(text for text in told if mentions(name, text)):
+            units["chunk"] = Units(right, simple=tuple(text for text in told if text not in right))
+        for i, who in enumerate(called):
+            question = TOLD_OF[book.document.language].format(who)
+            found.append(
+                Asked(f"{book.document.id}-who{binding.id}-{i}", book.document.id, question, book.summary, units)
+            )
+    return found
+
+
+def tellings(book: Book) -> list[Span]:
+    """Where something is told that happens, a few words or sentences each, in the order of the text; once for each wording."""
+    spans = sorted({span for spans in book.told.events.values() for span in spans}, key=lambda span: span.start)
+    return list({book.document[span].strip(): span for span in reversed(spans)}.values())[::-1]
+
+
 def of_story(
-    book: Book, tokenizer: PreTrainedTokenizerBase, seed: int = 0, even: bool = False, traded: float = 0.0
+    book: Book,
+    tokenizer: PreTrainedTokenizerBase,
+    seed: int = 0,
+    even: bool = False,
+    traded: float = 0.0,
+    alone: bool = False,
 ) -> list[Asked]:
     """The questions of a book whose evidence is in a few chunks, always the same for the same seed.
 
     `traded`: how many of those that name somebody call him by trade instead. `even`: of those that need no binding only as
-    many as there are that do, drawn by chance.
+    many as there are that do, drawn by chance. `alone`: in the place of chunks there are the tellings by themselves.
 
     >>> from mindscape.reader import training_book
     >>> len(of_story(training_book(0), tokenizer))                                        # doctest: +SKIP
     58
     """
     chance = Chance("supervision", book.document.id, seed)
-    chunks = passages.cut(book, tokenizer)
+    chunks = tellings(book) if alone else passages.cut(book, tokenizer)
     texts = [book.document[chunk].strip() for chunk in chunks]
     entities = nodes(book)
     held = {
@@ -145,7 +184,7 @@ def of_story(
     found = []
     for question in questions:
         right = evidence(book, question, chunks)
-        if len(right) > MOST:
+        if not 0 < len(right) <= MOST:
             continue
         apart = {i for i, chunk in enumerate(chunks) if not passages.relevant(book, question, chunk)}
         told = {
@@ -157,7 +196,7 @@ def of_story(
         same_kind = sorted(apart & set().union(*alike))
         hard = chance.some(same_kind, min(HARD, len(same_kind)))
         simple = chance.some(sorted(apart - set(hard)), SIMPLE)
-        copies = [copy for i in right for copy in exchanged(book, question, texts[i], chance)]
+        copies = [copy for i in right for copy in exchanged(book, question, texts[i], chance) if copy not in texts]
         units: dict[Task, Units] = {"chunk": _units(texts, right, hard, simple, copies)}
         about = bearing(book, question)
         others = [i for i in range(len(entities)) if i not in about]

@@ -103,13 +103,13 @@ def with_lora(
 
 
 def attend(model: PreTrainedModel, tokens: int) -> None:
-    """The kind of attention that learns faster on rows of so many tokens.
+    """On a CPU, the kind of attention that learns faster on rows of so many tokens; elsewhere the model keeps its own.
 
     On a CPU the way back through fused attention takes several times what it takes through products written out, until these
-    no longer fit in its caches; everywhere else the fused kind wins.
+    no longer fit in its caches.
     """
-    short = model.device.type == "cpu" and tokens <= SHORT
-    model.set_attn_implementation("eager" if short else "sdpa")
+    if model.device.type == "cpu":
+        model.set_attn_implementation("eager" if tokens <= SHORT else "sdpa")
 
 
 def _uncast(model: PeftModel) -> PeftModel:
