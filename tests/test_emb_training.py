@@ -326,7 +326,9 @@ def test_who_is_who_gives_nothing_away(language):
 def test_tellings_in_the_place_of_chunks(tokenizer, language):
     book = storyworld.book(1001, tokens=15_000, language=language)
     told = [book.document[span].strip() for span in supervision.tellings(book)]
-    assert len(set(told)) == len(told) and set(told) == {book.document[span].strip() for spans in book.told.events.values() for span in spans}
+    assert len(set(told)) == len(told) and set(told) == {
+        book.document[span].strip() for spans in book.told.events.values() for span in spans
+    }
     questions = {question.id: question for question in book.questions}
     asked = supervision.of_story(book, tokenizer, alone=True)
     assert len(asked) > 30

@@ -25,7 +25,9 @@ def main() -> None:
     command.fielded(asked, Form)
     command.fielded(asked, Recipe, but=("form", "summaries", "shared"))
     asked.add_argument("--blind", action="store_true", help="train and use without summaries: SFT-Emb")
-    asked.add_argument("--lesson", choices=("people", "tellings", "chunks"), default="chunks", help="what is to be found")
+    asked.add_argument(
+        "--lesson", choices=("people", "tellings", "chunks"), default="chunks", help="what is to be found"
+    )
     asked.add_argument("--traded", type=float, default=0.0, help="how many names in questions become trades, 0 to 1")
     asked.add_argument("--even", action="store_true", help="as many questions that need no binding as that do")
     asked.add_argument(
