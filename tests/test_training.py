@@ -1,8 +1,10 @@
 """Training: labels, loss, batches, a run that was killed and goes on, several processes."""
 
 import json
+import shutil
 import subprocess
 import sys
+import sysconfig
 from dataclasses import replace
 from pathlib import Path
 
@@ -113,6 +115,19 @@ def test_checkpointing_of_gradients_changes_no_gradient(base, tmp_path):
     for name, a in weights(plain).items():
         torch.testing.assert_close(a, weights(spared)[name], rtol=1e-2, atol=1e-3)
     assert any(a.abs().sum() > 0 for name, a in weights(spared).items() if "lora_B" in name)
+
+
+@pytest.mark.skipif(
+    not (shutil.which("c++") and Path(sysconfig.get_path("include"), "Python.h").exists()),
+    reason="torch.compile takes a C++ compiler and Python's headers",
+)
+def test_compiled_layers_learn_the_same(base, tmp_path):
+    plain = train(EXAMPLES, tmp_path / "plain", base, SHORT)
+    quick = train(EXAMPLES, tmp_path / "quick", base, replace(SHORT, compile=True))
+    losses = [[line["loss"] for line in log(tmp_path / name)] for name in ("plain", "quick")]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+    one, other = weights(plain), weights(quick)
+    assert set(one) == set(other) and all(torch.allclose(one[n], other[n], rtol=0.05, atol=5e-3) for n in one)
 
 
 def gradients(model, rows):

@@ -34,6 +34,7 @@ SHORT = 512  # tokens of a row; see `attend`
 class Settings:
     """How to train. `tokens` a batch with padding; `minutes` between checkpoints; `dtype` of the base model and of the
     products is "float32", "bfloat16" or "auto" (bfloat16 on a GPU or a CPU with AMX); the adapter is kept in float32.
+    `compile`: layers run as torch.compile makes them, which takes a C++ compiler and a minute or two at the start.
 
     The learning rate rises for `warmup` steps and falls to zero as a cosine over all `steps`.
     """
@@ -47,6 +48,7 @@ class Settings:
     clip: float = 1.0
     dtype: str = "auto"
     checkpointing: bool = False
+    compile: bool = False
     minutes: float = 3.0
     seed: int = 0
 
@@ -153,6 +155,9 @@ def fit(
     if accelerator.is_main_process:
         _cut_log(out, first)
     model.to(accelerator.device).train()
+    if settings.compile:
+        for layer in model.get_base_model().get_decoder().layers:
+            layer.compile(dynamic=True)
     _to(optimizer, accelerator.device)
     clock = saved = time.monotonic()
     for step, batch in _steps(batches, settings.steps, first):
