@@ -127,9 +127,9 @@ def _of_roles(made: dict, lines: list[dict]) -> tuple[str, str]:
 
 def _of_questions(made: dict, lines: list[dict]) -> tuple[str, str]:
     recipe = made["recipe"]
-    data = f"{made['questions']:,} questions. {made['settings']['steps']:,} steps of {recipe['questions']} questions, each "
+    data = f"lesson {made['lesson']}, {made['questions']:,} questions. {made['settings']['steps']:,} steps of "
     own = ", ".join(f"{recipe[kind]} {kind}" for kind in ("hard", "exchanged", "simple") if recipe[kind])
-    data += f"with {own} negatives and those of the others, temperature "
+    data += f"{recipe['questions']} questions, each with {own or 'no'} negatives of its own and those of the others, temperature "
     data += f"{recipe['temperature']:g}, β {recipe['beta']:g}, δ {recipe['form']['delta']:g};"
     means = {
         key: sum(of) / len(of)
