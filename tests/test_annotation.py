@@ -8,7 +8,7 @@ import pytest
 from mindscape.corpora import storyworld
 from mindscape.errors import InputError
 from mindscape.llm.base import Reply
-from mindscape.mia import annotation, silver
+from mindscape.mia import annotation, silver, supervision
 from mindscape.mia.supervision import MOST, bearing, evidence
 from mindscape.roles import passages
 
@@ -53,13 +53,13 @@ def test_a_search_is_by_cosine_and_ties_by_index():
 
 def test_what_is_asked(book, tokenizer):
     chunks = passages.cut(book, tokenizer)
-    units, asked = annotation.asked(book, tokenizer, "chunk")
+    units, asked = supervision.to_find(book, tokenizer, "chunk")
     assert len(units) == len(chunks)
     by_id = {question.id: right for question, right in asked}
     for question in book.questions:
         right = evidence(book, question, chunks)
         assert by_id.get(question.id) == (set(right) if 0 < len(right) <= MOST else None)
-    units, asked = annotation.asked(book, tokenizer, "node")
+    units, asked = supervision.to_find(book, tokenizer, "node")
     assert len(units) == len(book.entities)
     assert all(right == set(bearing(book, question)) and right for question, right in asked)
 
@@ -74,7 +74,7 @@ def test_a_run_that_breaks_off_goes_on(book, tokenizer, tmp_path, task):
     assert again.calls == whole.calls - 2
     about, found = silver.kept(annotation.path_of(tmp_path / "b", book, task))
     assert found == expected and about["retriever"] == "words" and about["llm"] == "ends"
-    _, asked = annotation.asked(book, tokenizer, task)
+    _, asked = supervision.to_find(book, tokenizer, task)
     assert [one.question for one in found] == [question.id for question, _ in asked]
     assert all(one.silver == (one.candidates[0], one.candidates[4]) for one in found)
 

@@ -243,6 +243,9 @@ def test_new_tokens_and_fewer_layers(form, base, tmp_path):
         marks = embedder.tokenizer.convert_tokens_to_ids(list(embedding.TOKENS.values()))
         rows = [it.model.get_input_embeddings().weight[marks] for it in (embedder, bare)]
         assert (rows[0] - rows[1]).abs().amax(1).min() > 1e-5
+        train(ASKED, tmp_path / "on", base, Recipe(form), SHORT, start=adapter)
+        with pytest.raises(InputError, match="trained with other new tokens"):
+            train(ASKED, tmp_path / "words", base, Recipe(), SHORT, start=adapter)
 
 
 def test_more_layers_than_there_are(base):

@@ -14,9 +14,10 @@ from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
 from mindscape.corpora import storyworld
 from mindscape.errors import InputError
 from mindscape.mia import mcea_evaluation as module
-from mindscape.mia.annotation import asked, path_of
+from mindscape.mia.annotation import path_of
 from mindscape.mia.mcea import alignment, factors, mcea, measured
 from mindscape.mia.mcea_evaluation import CONDITIONS, NOISE, SHOWN, cases, load
+from mindscape.mia.supervision import to_find
 from mindscape.roles import passages
 from mindscape.weights import merged
 
@@ -59,7 +60,7 @@ def test_prompts_and_their_controls(two_books, tokenizer):
 def test_silver_labels(two_books, tokenizer, tmp_path):
     """Of one book, where Algorithm 1 has taken the evidence of every other question, and two passages that are none."""
     book = two_books[0]
-    _, questions = asked(book, tokenizer, "chunk")
+    _, questions = to_find(book, tokenizer, "chunk")
     chunks, taken = passages.cut(book, tokenizer), {}
     for n, (question, right) in enumerate(questions):
         far = [i for i, chunk in enumerate(chunks) if not passages.relevant(book, question, chunk)][:2]

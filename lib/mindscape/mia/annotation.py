@@ -16,14 +16,12 @@ import numpy as np
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from mindscape import assets, encoders, llm
-from mindscape.corpora.questions import Question
 from mindscape.corpora.storyworld import Book
 from mindscape.errors import InputError, MindscapeError
 from mindscape.mia import silver
 from mindscape.mia.silver import Search, Silver, Task
-from mindscape.mia.supervision import MOST, bearing, evidence, nodes
+from mindscape.mia.supervision import to_find
 from mindscape.reader.evaluation import SPLITS, books
-from mindscape.roles import passages
 
 
 def searching(encode: Callable[..., np.ndarray], units: Sequence[str]) -> Search:
@@ -37,23 +35,6 @@ def searching(encode: Callable[..., np.ndarray], units: Sequence[str]) -> Search
         return np.argsort(-(encode(queries, "query") @ vectors.T), axis=1, kind="stable")[:, :k]
 
     return search
-
-
-def asked(
-    book: Book, tokenizer: PreTrainedTokenizerBase, task: Task
-) -> tuple[list[str], list[tuple[Question, set[int]]]]:
-    """The units of a task, and the book's questions with those that are right; questions that too many units answer are left
-    out, and those that none does."""
-    if task == "node":
-        units = nodes(book)
-        right = [set(bearing(book, question)) for question in book.questions]
-        most = len(units) - 1
-    else:
-        chunks = passages.cut(book, tokenizer)
-        units = [book.document[chunk].strip() for chunk in chunks]
-        right = [set(evidence(book, question, chunks)) for question in book.questions]
-        most = MOST
-    return units, [(q, some) for q, some in zip(book.questions, right, strict=True) if 0 < len(some) <= most]
 
 
 def path_of(folder: str | Path, book: Book, task: Task) -> Path:
@@ -73,7 +54,7 @@ def annotate(
 
     >>> annotate(model, encoder, book, tokenizer, "build/silver", "chunk")               # doctest: +SKIP
     """
-    units, questions = asked(book, tokenizer, task)
+    units, questions = to_find(book, tokenizer, task)
     triples = [(question.id, question.question, question.answer) for question, _ in questions]
     search = searching(encoder.encode, units)
     path, language = path_of(folder, book, task), book.document.language

@@ -29,9 +29,8 @@ from mindscape.extractive import summarise
 from mindscape.metrics import recall_fraction_at_k
 from mindscape.mia import embedding
 from mindscape.mia.embedding import MiaEmbedder, PlainEmbedder, Task
-from mindscape.mia.supervision import MOST, bearing, evidence, nodes, who_is_who
+from mindscape.mia.supervision import to_find, who_is_who
 from mindscape.reader.evaluation import SPLITS, books
-from mindscape.roles import passages
 from mindscape.store import whole_lines
 from mindscape.text import Document, sentences
 from mindscape.weights import adapter_hash
@@ -134,15 +133,8 @@ def _asked(
         return names, [
             (one.id, one.question, [names.index(*one.units["node"].positives)], True) for one in who_is_who(book)
         ]
-    if task == "chunk":
-        chunks = passages.cut(book, tokenizer)
-        units, most = [book.document[chunk].strip() for chunk in chunks], MOST
-        right = [evidence(book, question, chunks) for question in book.questions]
-    else:
-        units, right = nodes(book), [bearing(book, question) for question in book.questions]
-        most = len(units) - 1
-    pairs = zip(book.questions, right, strict=True)
-    return units, [(one.id, one.question, of, one.needs_binding) for one, of in pairs if 0 < len(of) <= most]
+    units, pairs = to_find(book, tokenizer, task)
+    return units, [(one.id, one.question, sorted(right), one.needs_binding) for one, right in pairs]
 
 
 def keep(path: str | Path, about: Mapping[str, object], rows: Iterable[Ranked]) -> None:

@@ -65,6 +65,25 @@ def bearing(book: Book, question: Question) -> list[int]:
     return [i for i, entity in enumerate(book.entities) if bears_on(question, entity, supporting)]
 
 
+def to_find(
+    book: Book, tokenizer: PreTrainedTokenizerBase, task: Task
+) -> tuple[list[str], list[tuple[Question, set[int]]]]:
+    """The units of a task, and the book's questions with those that are right.
+
+    Left out are questions that too many units answer, and those that none does. Chunks may be those of a play, too.
+    """
+    if task == "node":
+        units = nodes(book)
+        right = [set(bearing(book, question)) for question in book.questions]
+        most = len(units) - 1
+    else:
+        chunks = passages.cut(book, tokenizer)
+        units = [book.document[chunk].strip() for chunk in chunks]
+        right = [set(evidence(book, question, chunks)) for question in book.questions]
+        most = MOST
+    return units, [(q, some) for q, some in zip(book.questions, right, strict=True) if 0 < len(some) <= most]
+
+
 def exchanged(book: Book, question: Question, text: str, chance: Chance, most: int = EXCHANGED) -> list[str]:
     """Copies of a passage in which the person that a question means has another's name: one of the same sex, whom neither
     passage nor question names, and a guise for a guise.

@@ -84,7 +84,7 @@ def with_lora(
     """The model with an adapter on all its linear layers and the embeddings of `tokens`; only that learns.
 
     It is drawn by the settings' seed, or is the one in the folder `start`. With a base in bfloat16 it has to run under
-    autocast. Raises InputError where `start` has another rank or alpha than the settings.
+    autocast. Raises InputError where `start` has another rank or alpha than the settings, or other new tokens.
     """
     torch.manual_seed(settings.seed)
     if settings.checkpointing:
@@ -96,6 +96,8 @@ def with_lora(
         if (began.r, began.lora_alpha) != (settings.rank, settings.alpha):
             told = f"rank {began.r} and alpha {began.lora_alpha}"
             raise InputError(f"{start} has {told}: expected {settings.rank} and {settings.alpha}, as in the settings")
+        if set(tokens) != set(began.trainable_token_indices or ()):
+            raise InputError(f"{start} was trained with other new tokens: expected the same, or to begin afresh")
         began.base_model_name_or_path = model.name_or_path
         return _uncast(tuned)
     lora = LoraConfig(r=settings.rank, lora_alpha=settings.alpha, target_modules="all-linear", task_type="CAUSAL_LM")
