@@ -31,11 +31,8 @@ TASKS: tuple[Task, ...] = ("chunk", "node")
 @dataclass(frozen=True)
 class Recipe:
     """What is learned. `questions` a batch; `hard`, `exchanged` and `simple` negatives of each, at most, with simple ones in
-    the place of others that are missing; `beta` weighs chunks against nodes.
-
-    `short`: for so many first steps only the first sentences of a summary are shown, more with each step, so that what is to
-    be looked up stands near. `cached`: the batch is read in pieces whose gradients are computed one after the other, which
-    takes the memory of one piece.
+    the place of others that are missing; `beta` weighs chunks against nodes. `cached`: the batch is read in pieces whose
+    gradients are computed one after the other, which takes the memory of one piece.
     """
 
     form: Form = field(default_factory=Form)
@@ -47,14 +44,11 @@ class Recipe:
     shared: bool = True
     temperature: float = 0.05
     beta: float = 0.5
-    short: int = 0
     cached: bool = False
 
     def __post_init__(self):
-        if self.questions < 1 or min(self.hard, self.exchanged, self.simple, self.short) < 0:
-            raise InputError(
-                "questions, hard, exchanged, simple, short: expected at least 1 question, no number below 0"
-            )
+        if self.questions < 1 or min(self.hard, self.exchanged, self.simple) < 0:
+            raise InputError("questions, hard, exchanged, simple: expected at least 1 question, no number below 0")
         if not 0 <= self.beta <= 1:
             raise InputError(f"beta={self.beta!r}: expected 0 to 1")
         if not self.temperature > 0:
@@ -78,18 +72,14 @@ def published(tokens: int = 32_768) -> tuple[Recipe, Settings]:
 
 @dataclass(frozen=True)
 class Batch:
-    """Questions by number, the seed of what is drawn for them, and the share of the summary that is shown."""
+    """Questions by number, and the seed of what is drawn for them."""
 
     questions: tuple[int, ...]
     seed: tuple[int, ...]
-    shown: float = 1.0
 
 
-def plan(asked: Sequence[Asked], recipe: Recipe, seed: int, epoch: int, first: int = 0) -> list[Batch]:
-    """The batches of an epoch, each of questions on one document, in an order that only the seed decides.
-
-    `first` is the number of the epoch's first step, from which the share of the summary follows.
-    """
+def plan(asked: Sequence[Asked], recipe: Recipe, seed: int, epoch: int) -> list[Batch]:
+    """The batches of an epoch, each of questions on one document, in an order that only the seed decides."""
     rng = np.random.default_rng([seed, epoch])
     of_document: dict[str, list[int]] = {}
     for i, one in enumerate(asked):
@@ -98,11 +88,8 @@ def plan(asked: Sequence[Asked], recipe: Recipe, seed: int, epoch: int, first: i
     for mine in of_document.values():
         order = rng.permutation(mine).tolist()
         groups += [tuple(order[i : i + recipe.questions]) for i in range(0, len(order), recipe.questions)]
-    shares = [min(1.0, (first + i + 1) / recipe.short) if recipe.short else 1.0 for i in range(len(groups))]
-    return [
-        Batch(groups[j], (seed, epoch, i), share)
-        for i, (j, share) in enumerate(zip(rng.permutation(len(groups)).tolist(), shares, strict=True))
-    ]
+    order = rng.permutation(len(groups)).tolist()
+    return [Batch(groups[j], (seed, epoch, i)) for i, j in enumerate(order)]
 
 
 @dataclass(frozen=True)
@@ -171,20 +158,11 @@ def prepare(
         rows[task] = torch.tensor([row for row, *_ in some])
         positive[task] = torch.tensor([right for _, right, _ in some])
         compared[task] = found
-    summaries = [_shown(one.summary, batch.shown) if recipe.summaries else None for one in mine]
+    summaries = [one.summary if recipe.summaries else None for one in mine]
     asking, at = query_readings([one.question for one in mine], summaries, recipe.form, tokenizer, language, tokens)
     finding, of_units = unit_readings(texts, tokenizer, language, tokens)
     before = sum(len(reading.rows) * len(reading.places[0]) for reading in asking)
     return Prepared([*asking, *finding], at, before + of_units, positive, compared, rows)
-
-
-def _shown(summary: str, share: float) -> str:
-    """The first sentences of a summary, about a share of its length."""
-    if share >= 1:
-        return summary
-    end = max(1, round(len(summary) * share))
-    stop = max(summary.find(mark, end) for mark in ".。")
-    return summary if stop < 0 else summary[: stop + 1]
 
 
 def train(
@@ -216,15 +194,14 @@ def train(
     run = identity(bare, settings, data)
     model = with_lora(bare, settings, start, marks)
     decoder = model.get_base_model().get_decoder()
-    per_epoch = len(plan(asked, recipe, settings.seed, 0))
 
     def batches(epoch: int) -> list[Batch]:
-        return plan(asked, recipe, settings.seed, epoch, epoch * per_epoch)
+        return plan(asked, recipe, settings.seed, epoch)
 
     def learn(batch: Batch) -> dict:
         mine = batch.questions[accelerator.process_index :: accelerator.num_processes]
         share = len(mine) / len(batch.questions)
-        part = Batch(mine or batch.questions[:1], batch.seed, batch.shown)
+        part = Batch(mine or batch.questions[:1], batch.seed)
         ready = prepare(asked, part, recipe, tokenizer, settings.tokens, language)
         told: dict[str, float] = {}
 
