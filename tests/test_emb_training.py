@@ -235,8 +235,11 @@ def test_new_tokens_and_fewer_layers(form, base, tmp_path):
         rows = [it.model.get_input_embeddings().weight[marks] for it in (embedder, bare)]
         assert (rows[0] - rows[1]).abs().amax(1).min() > 1e-5
         train(ASKED, tmp_path / "on", base, Recipe(form), SHORT, start=adapter)
-        with pytest.raises(InputError, match="trained with other new tokens"):
+        with pytest.raises(InputError, match="does not fit the model"):
             train(ASKED, tmp_path / "words", base, Recipe(), SHORT, start=adapter)
+        plain = train(ASKED, tmp_path / "plain", base, Recipe(), SHORT)
+        with pytest.raises(InputError, match="trained with other new tokens"):
+            train(ASKED, tmp_path / "tokens", base, Recipe(form), SHORT, start=plain)
 
 
 def test_more_layers_than_there_are(base):

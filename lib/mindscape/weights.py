@@ -73,7 +73,7 @@ def adapted(model: PreTrainedModel, adapter: str | Path, trainable: bool = False
             stored = set(file.keys())
         with warnings.catch_warnings(action="ignore"):  # missing keys are an error below; the rest is between libraries
             tuned = PeftModel.from_pretrained(model, str(folder), is_trainable=trainable)
-    except (RuntimeError, ValueError, TypeError, KeyError, OSError, SafetensorError) as error:
+    except (RuntimeError, ValueError, TypeError, LookupError, OSError, SafetensorError) as error:
         raise InputError(f"{said} does not fit the model: {' '.join(str(error).split()):.300}") from error
     # peft passes over what has no counterpart; told to look at embeddings, it asks the hub about the base
     missed = stored ^ get_peft_model_state_dict(tuned, save_embedding_layers=False).keys()
