@@ -5,12 +5,14 @@ import sys
 import numpy as np
 import pytest
 
+from mindscape import llm
 from mindscape.corpora import storyworld
 from mindscape.errors import InputError
 from mindscape.llm.base import Reply
 from mindscape.mia import annotation, silver, supervision
 from mindscape.mia.supervision import MOST, bearing, evidence
 from mindscape.roles import passages
+from mindscape.weights import adapter_hash
 
 
 class Words:
@@ -29,7 +31,7 @@ class Words:
 class Model:
     """Picks the first and the last candidate; it dies, as of a kill, at the call `dies`."""
 
-    fingerprint = "ends"
+    name, fingerprint = "stub", "ends"
 
     def __init__(self, dies=None):
         self.calls, self.dies = 0, dies
@@ -44,6 +46,13 @@ class Model:
 @pytest.fixture(scope="module", params=["en", "zh"])
 def book(request):
     return storyworld.book(1000, tokens=15_000, language=request.param)
+
+
+def test_the_reader_is_named_by_its_adapter():
+    """Its weights differ from precision to precision, and a file that was begun with one is gone on with in another."""
+    reader = Model()
+    reader.name = "embedded"
+    assert annotation.named(reader) == f"embedded {adapter_hash(llm.READER)}" and annotation.named(Model()) == "ends"
 
 
 def test_a_search_is_by_cosine_and_ties_by_index():

@@ -22,6 +22,7 @@ from mindscape.mia import silver
 from mindscape.mia.silver import Search, Silver, Task
 from mindscape.mia.supervision import to_find
 from mindscape.reader.evaluation import SPLITS, books
+from mindscape.weights import adapter_hash
 
 
 def searching(encode: Callable[..., np.ndarray], units: Sequence[str]) -> Search:
@@ -58,7 +59,14 @@ def annotate(
     triples = [(question.id, question.question, question.answer) for question, _ in questions]
     search = searching(encoder.encode, units)
     path, language = path_of(folder, book, task), book.document.language
-    return silver.annotate(model, search, units, triples, path, retriever=encoder.name, task=task, language=language)
+    about = {"retriever": encoder.name, "model": named(model), "task": task, "language": language}
+    return silver.annotate(model, search, units, triples, path, **about)
+
+
+def named(model: llm.LLM) -> str:
+    """What a file says of the model: of the reader its adapter, so that a machine of another precision goes on with the file;
+    of any other its fingerprint."""
+    return f"embedded {adapter_hash(llm.READER)}" if model.name == "embedded" else model.fingerprint
 
 
 def main() -> None:

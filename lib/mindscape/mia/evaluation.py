@@ -56,7 +56,7 @@ def play(name: str) -> Play:
 
 @dataclass(frozen=True)
 class Ranked:
-    """The first units for a question, best first, and those that are right; `binding` says that it names nobody by name."""
+    """The first units for a question, best first, and those that are right; `binding`: whether the question needs one."""
 
     book: str
     question: str

@@ -99,6 +99,7 @@ def annotate(
     path: str | Path,
     *,
     retriever: str = "",
+    model: str = "",
     k: int = 5,
     task: Task = "chunk",
     language: str = "en",
@@ -106,7 +107,8 @@ def annotate(
 ) -> list[Silver]:
     """Algorithm 1 for each (id, question, answer): a JSON line each in the file `path`, which a later call goes on with.
 
-    `units` are the texts of chunks, or "name: description" of entities; `retriever` is a name for what `search` does. Raises
+    `units` are the texts of chunks, or "name: description" of entities; `retriever` is a name for what `search` does,
+    `model` one for the model; without, the file names its fingerprint, which changes with the precision. Raises
     InputError for a file of another run (model, retriever, units, language, k, seed), for a question that the file has in
     other words and for questions with equal ids; LLMError if the model fails: what was annotated before is in the file.
 
@@ -115,7 +117,7 @@ def annotate(
     if len({name for name, *_ in questions}) < len(questions):
         raise InputError("two questions have the same id: expected each once")
     path = Path(path)
-    about = {"llm": llm.fingerprint, "retriever": retriever, "task": task, "units": digest(list(units))}
+    about = {"llm": model or llm.fingerprint, "retriever": retriever, "task": task, "units": digest(list(units))}
     about |= {"language": language, "k": k, "seed": seed}
     done = {one.question: one for one in _read(path, about)}
     for name, question, answer in questions:
@@ -130,7 +132,7 @@ def annotate(
 
 
 def _annotated(llm, search, units, questions, k, task, language, seed) -> Iterator[Silver]:
-    """In batches, so that a model on this machine reads several prompts at once."""
+    """In batches, so that a local model reads several prompts at once."""
     role = ROLES[f"silver_{task}s"]
     for start in range(0, len(questions), 8):
         batch = questions[start : start + 8]

@@ -104,9 +104,9 @@ def exchanged(book: Book, question: Question, text: str, chance: Chance, most: i
             meant = [name for name in meant if not mentions(name, question.question)]
         others = [name for name in names if not mentions(name, told)]
         for name in meant:
-            drawn = chance.some(others, min(most, len(others)))
+            drawn = chance.some(others, most)
             copies += [_renamed(text, name, other, book.document.language) for other in drawn]
-    return chance.some(copies, min(most, len(copies)))
+    return chance.some(copies, most)
 
 
 def by_trade(book: Book, question: Question) -> Question | None:
@@ -213,20 +213,20 @@ def of_story(
         }
         alike = [held[event.id] for event in book.world.events if event.kind in told and event.id in held]
         same_kind = sorted(apart & set().union(*alike))
-        hard = chance.some(same_kind, min(HARD, len(same_kind)))
+        hard = chance.some(same_kind, HARD)
         simple = chance.some(sorted(apart - set(hard)), SIMPLE)
         copies = [copy for i in right for copy in exchanged(book, question, texts[i], chance) if copy not in texts]
         units: dict[Task, Units] = {"chunk": _units(texts, right, hard, simple, copies)}
         about = bearing(book, question)
         others = [i for i in range(len(entities)) if i not in about]
         if about and others:
-            units["node"] = _units(entities, about, [], chance.some(others, min(SIMPLE, len(others))))
+            units["node"] = _units(entities, about, [], chance.some(others, SIMPLE))
         found.append(Asked(question.id, book.document.id, question.question, book.summary, units))
     if not even:
         return found
     bound = {question.id for question in questions if question.needs_binding}
     plain = [one for one in found if one.id not in bound]
-    kept = {one.id for one in chance.some(plain, min(len(found) - len(plain), len(plain)))}
+    kept = {one.id for one in chance.some(plain, len(found) - len(plain))}
     return [one for one in found if one.id in bound or one.id in kept]
 
 
