@@ -129,8 +129,8 @@ def _of_questions(made: dict, lines: list[dict]) -> tuple[str, str]:
     recipe = made["recipe"]
     data = f"lesson {made['lesson']}, {made['questions']:,} questions. {made['settings']['steps']:,} steps of "
     own = ", ".join(f"{recipe[kind]} {kind}" for kind in ("hard", "exchanged", "simple") if recipe[kind])
-    data += f"{recipe['questions']} questions, each with {own or 'no'} negatives of its own and those of the others, temperature "
-    data += f"{recipe['temperature']:g}, β {recipe['beta']:g}, δ {recipe['form']['delta']:g};"
+    data += f"{recipe['questions']} questions, each with {own or 'no'} negatives of its own and those of the others, "
+    data += f"temperature {recipe['temperature']:g}, β {recipe['beta']:g}, δ {recipe['form']['delta']:g};"
     means = {
         key: sum(of) / len(of)
         for key in ("chunk", "node", "accuracy")
