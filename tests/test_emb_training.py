@@ -130,7 +130,7 @@ def test_the_loss_against_a_loop(order, base, tokenizer):
             ]
             terms.append(-math.log(near[right] / sum(near)))
         total += weight * np.mean(terms)
-    assert ready.loss(vectors, recipe).item() == pytest.approx(total, rel=1e-4)
+    assert recipe.weighed(ready.losses(vectors, recipe)).item() == pytest.approx(total, rel=1e-4)
 
 
 def test_cached_gradients_are_the_plain_ones(base, tokenizer):

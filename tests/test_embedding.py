@@ -1,8 +1,11 @@
 """MiA-Emb's queries: the order of their parts, heads read once, what depends on the summary and what does not."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
+from tokenizers.processors import TemplateProcessing
 from transformers import AutoModelForCausalLM, LlamaConfig, Qwen3Config
 
 from mindscape.errors import InputError
@@ -11,6 +14,7 @@ from mindscape.mia.embedding import (
     Form,
     MiaEmbedder,
     enriched,
+    loaded,
     query_readings,
     unit_readings,
     write,
@@ -96,6 +100,30 @@ def test_units_in_their_order(model, tokenizer):
             ids = tokenizer(text + WORDS["en"]["unit"])["input_ids"]
             with torch.no_grad():
                 torch.testing.assert_close(vector, model.get_decoder()(torch.tensor([ids])).last_hidden_state[0, -1])
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_no_token_of_the_tokenizers_own(model, tokenizer, language):
+    """A tokenizer that puts an end token behind every text, as Qwen3-Embedding's does, changes nothing: in training as in use
+    vectors are read at the marks."""
+    ending = copy.deepcopy(tokenizer)
+    ending.backend_tokenizer.post_processor = TemplateProcessing(
+        single="$A <|im_end|>", special_tokens=[("<|im_end|>", tokenizer.convert_tokens_to_ids("<|im_end|>"))]
+    )
+    assert ending("Ann left.").input_ids[-1] != tokenizer("Ann left.").input_ids[-1]
+    texts = ["Ann left.", "汤姆走了。"]
+    assert unit_readings(texts, ending, language)[0] == unit_readings(texts, tokenizer, language)[0]
+    plain, other = (MiaEmbedder(model, one, language=language) for one in (tokenizer, ending))
+    np.testing.assert_array_equal(plain.units(texts), other.units(texts))
+    np.testing.assert_array_equal(plain.queries(QUESTIONS, SUMMARY), other.queries(QUESTIONS, SUMMARY))
+
+
+def test_new_tokens_come_without_a_word(language_model_dir, caplog, capfd):
+    bare, tokenizer = loaded(language_model_dir, Form(marks="tokens", layers=1), torch.float32)
+    mark = tokenizer.convert_tokens_to_ids("<|query|>")
+    rows = bare.get_input_embeddings().weight.detach()
+    assert (rows[mark] - rows[:mark].mean(0)).abs().max() < 0.1 * rows[:mark].std()
+    assert not caplog.records and not capfd.readouterr().err
 
 
 def test_the_residual():

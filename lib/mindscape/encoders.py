@@ -189,7 +189,7 @@ class LocalEncoder(ABC):
         if not texts:
             return
         # not verbose: it would warn of every text that is too long, which is counted instead
-        ids = self.tokenizer([prompt + text for text in texts], verbose=False)["input_ids"]
+        ids = self._ids(texts, prompt, verbose=False)
         batch, lengths, longest = [], [], 0
         for n, text in sorted(zip(map(len, ids), texts, strict=True), key=lambda pair: -pair[0]):
             if batch and longest * (len(batch) + 1) > self.batch_tokens:
@@ -200,6 +200,10 @@ class LocalEncoder(ABC):
             batch.append(text)
             lengths.append(n)
         yield batch, lengths
+
+    def _ids(self, texts: Sequence[str], prompt: str, **options: Any) -> list[list[int]]:
+        """Token ids of each text."""
+        return self.tokenizer([prompt + text for text in texts], **options)["input_ids"]
 
     @abstractmethod
     def _vectors(self, texts: list[str], prompt: str) -> torch.Tensor:
@@ -250,8 +254,8 @@ class LastTokenEncoder(LocalEncoder):
     """A causal language model whose vector of a text is the last layer's hidden state at the text's last token.
 
     That token is the only one that has read the whole text. MiA-RAG's MiA-Emb and Qwen3-Embedding read vectors so. The
-    tokenizer decides whether an end token follows the text. Padding goes on either side: the attention mask tells
-    which token is last, and positions count from the text's first token.
+    tokenizer decides whether an end token follows the text, unless `special_tokens` is False: then none does. Padding goes on
+    either side: the attention mask tells which token is last, and positions count from the text's first token.
 
     >>> encoder = LastTokenEncoder(trained, tokenizer, name="mine")                      # doctest: +SKIP
     """
@@ -266,6 +270,7 @@ class LastTokenEncoder(LocalEncoder):
         prompts: Mapping[str, str] | None = None,
         batch_tokens: int = 4096,
         padding_side: str = "right",
+        special_tokens: bool = True,
         store: Store | None = None,
     ):
         if padding_side not in ("left", "right"):
@@ -283,12 +288,16 @@ class LastTokenEncoder(LocalEncoder):
             batch_tokens=batch_tokens,
             store=store,
         )
-        self.padding_side = padding_side
+        self.padding_side, self.special_tokens = padding_side, special_tokens
+
+    def _modules(self) -> list[str]:
+        return [] if self.special_tokens else ["no special tokens"]
+
+    def _ids(self, texts: Sequence[str], prompt: str, **options: Any) -> list[list[int]]:
+        return super()._ids(texts, prompt, add_special_tokens=self.special_tokens, **options)
 
     def _vectors(self, texts: list[str], prompt: str) -> torch.Tensor:
-        ids = self.tokenizer([prompt + text for text in texts], truncation=True, max_length=self.max_tokens)[
-            "input_ids"
-        ]
+        ids = self._ids(texts, prompt, truncation=True, max_length=self.max_tokens)
         n = max(map(len, ids))
         input_ids, mask = torch.zeros(2, len(ids), n, dtype=torch.long)  # which id pads does not matter: it is masked
         for i, row in enumerate(ids):

@@ -40,13 +40,17 @@ def placed(dtype: str, device: str | None) -> tuple[torch.dtype, str]:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """No progress bar while weights are loaded: a notebook's stored outputs would differ each time."""
-    shown = logging.is_progress_bar_enabled()
+def quiet(warnings: bool = True) -> Iterator[None]:
+    """No progress bar while weights are loaded: a notebook's stored outputs would differ each time. Without `warnings` also no
+    word on weights that are left out or drawn anew, where that is what is wanted."""
+    log = logging.get_logger("transformers.modeling_utils")
+    shown, off = logging.is_progress_bar_enabled(), log.disabled
     logging.disable_progress_bar()
+    log.disabled = off or not warnings
     try:
         yield
     finally:
+        log.disabled = off
         if shown:
             logging.enable_progress_bar()
 

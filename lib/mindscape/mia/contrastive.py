@@ -2,7 +2,7 @@
 
 InfoNCE (van den Oord et al., 2018) for one query of B: with the cosine as similarity and temperature tau, minus the log of the
 softmax weight of its positive among its candidates, meaned over the batch. Its candidates are its positive and its own
-negatives (Eq. 14); `shared=True` adds everybody else's, the usual in-batch negatives.
+negatives (Eq. 14), or everybody's, the usual in-batch negatives: a mask says which.
 
 `cached_backward` computes the same gradients in pieces (GradCache: Gao et al., 2021): vectors first, without keeping what
 their gradients need; the loss and its gradient by the vectors; then each piece again, this time backwards. Memory is that of
@@ -20,15 +20,13 @@ from torch.nn import functional
 from mindscape.errors import InputError
 
 
-def info_nce(
-    queries: Tensor, candidates: Tensor, positive: Tensor, mine: Tensor, temperature: float, shared: bool = False
-) -> Tensor:
+def info_nce(queries: Tensor, candidates: Tensor, positive: Tensor, mine: Tensor, temperature: float) -> Tensor:
     """The loss of Eq. 13, a scalar.
 
     `queries`: (B, dim); `candidates`: (C, dim), of all queries together; `positive`: (B,), the place of each query's
-    positive among them; `mine`: (B, C), true where a candidate is a query's own, its positive included. With `shared` a
-    candidate that is not a query's own counts as its negative, too. Vectors need not have length 1. Raises InputError for
-    shapes that do not fit, a positive that is not its query's own and a temperature that is not positive.
+    positive among them; `mine`: (B, C), true where a query is compared with a candidate, its positive included. Vectors need
+    not have length 1. Raises InputError for shapes that do not fit, a positive that is not among its query's candidates and a
+    temperature that is not positive.
 
     Two queries, each with its positive and a negative; the first is exactly as near to both:
 
@@ -51,15 +49,11 @@ def info_nce(
     if not temperature > 0:
         raise InputError(f"temperature={temperature!r}: expected more than 0")
     similar = functional.normalize(queries, dim=-1) @ functional.normalize(candidates, dim=-1).T / temperature
-    if not shared:
-        similar = similar.masked_fill(~mine, float("-inf"))
-    return functional.cross_entropy(similar, positive)
+    return functional.cross_entropy(similar.masked_fill(~mine, float("-inf")), positive)
 
 
-def cached_backward(
-    encode: Callable[[Any], Tensor], pieces: Sequence[Any], loss: Callable[[Tensor], Tensor], scale: float = 1.0
-) -> float:
-    """Gradients of `scale * loss(encode(piece) for all pieces, one below the other)`, a piece at a time; returns the loss.
+def cached_backward(encode: Callable[[Any], Tensor], pieces: Sequence[Any], loss: Callable[[Tensor], Tensor]) -> float:
+    """Gradients of `loss(encode(piece) for all pieces, one below the other)`, a piece at a time; returns the loss.
 
     `encode` gives vectors (n, dim) and may draw numbers (dropout): each piece draws the same ones both times. Gradients are
     added to those that are there, as `backward` does.
@@ -78,7 +72,7 @@ def cached_backward(
     leaves = torch.cat(vectors).detach().requires_grad_()
     with torch.enable_grad():
         value = loss(leaves)
-        (gradient,) = torch.autograd.grad(value * scale, leaves)
+        (gradient,) = torch.autograd.grad(value, leaves)
     for piece, state, part in zip(pieces, states, gradient.split([len(some) for some in vectors]), strict=True):
         with _replayed(state):
             again = encode(piece)

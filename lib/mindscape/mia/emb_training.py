@@ -8,13 +8,14 @@ SFT-Emb. Taught in notebook 12_mia_emb_training.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
 import torch
 from accelerate import Accelerator
+from accelerate.utils import gather_object
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
@@ -53,6 +54,12 @@ class Recipe:
             raise InputError(f"beta={self.beta!r}: expected 0 to 1")
         if not self.temperature > 0:
             raise InputError(f"temperature={self.temperature!r}: expected more than 0")
+
+    def weighed(self, losses: Mapping[Task, Tensor]) -> Tensor:
+        """Eq. 12; the loss of the only task where a batch has one."""
+        if len(losses) == 1:
+            return next(iter(losses.values()))
+        return self.beta * losses["chunk"] + (1 - self.beta) * losses["node"]
 
 
 def published(tokens: int = 32_768) -> tuple[Recipe, Settings]:
@@ -112,10 +119,12 @@ class Prepared:
             for task, rows in self.rows.items()
         }
 
-    def loss(self, vectors: Tensor, recipe: Recipe) -> Tensor:
-        """Eq. 12; the loss of the only task where the batch has one."""
-        of = self.losses(vectors, recipe)
-        return recipe.beta * of["chunk"] + (1 - recipe.beta) * of["node"] if len(of) == 2 else next(iter(of.values()))
+    def accuracy(self, vectors: Tensor, recipe: Recipe) -> float:
+        """How often the positive is the nearest chunk."""
+        queries = enriched(vectors[self.queries].float(), recipe.form.delta)["chunk"][self.rows["chunk"]]
+        units = torch.nn.functional.normalize(vectors[self.units].float(), dim=-1)
+        near = (queries @ units.T).masked_fill(~self.mine["chunk"].to(units.device), float("-inf")).argmax(1)
+        return (near.cpu() == self.positive["chunk"]).float().mean().item()
 
 
 def prepare(
@@ -211,15 +220,18 @@ def train(
                 return reading(decoder)
 
         def loss(vectors: Tensor) -> Tensor:
-            of = ready.loss(vectors, recipe)
-            told.update(_told(ready, vectors.detach(), recipe))
-            return of * share
+            of = ready.losses(vectors, recipe)
+            told.update(loss=recipe.weighed(of).item(), **{task: one.item() for task, one in of.items()})
+            if "chunk" in ready.rows:
+                told["accuracy"] = ready.accuracy(vectors.detach(), recipe)
+            return recipe.weighed(of) * share
 
         if recipe.cached:
             cached_backward(encode, ready.readings, loss)
         else:
             loss(torch.cat([encode(reading) for reading in ready.readings])).backward()
-        return told | {"tokens": sum(reading.tokens for reading in ready.readings)}
+        told["tokens"] = sum(reading.tokens for reading in ready.readings)
+        return together(gather_object([(share, told)]))
 
     adapter = fit(model, learn, batches, out, run, settings, accelerator)
     form = {"form": asdict(recipe.form), "summaries": recipe.summaries}
@@ -227,13 +239,17 @@ def train(
     return adapter
 
 
-def _told(ready: Prepared, vectors: Tensor, recipe: Recipe) -> dict[str, float]:
-    """What the log says of a batch."""
-    by_task = {task: round(of.item(), 4) for task, of in ready.losses(vectors, recipe).items()}
-    told = {"loss": round(ready.loss(vectors, recipe).item(), 4), **by_task}
-    if "chunk" in ready.rows:
-        queries = enriched(vectors[ready.queries].float(), recipe.form.delta)["chunk"][ready.rows["chunk"]]
-        units = torch.nn.functional.normalize(vectors[ready.units].float(), dim=-1)
-        near = (queries @ units.T).masked_fill(~ready.mine["chunk"].to(units.device), float("-inf")).argmax(1)
-        told["accuracy"] = round((near.cpu() == ready.positive["chunk"]).float().mean().item(), 4)
+def together(parts: Sequence[tuple[float, Mapping[str, float]]]) -> dict[str, float]:
+    """What the log says of a batch, from each process's share of its questions and what it measured on them.
+
+    >>> together([(0.75, {"loss": 1.0, "tokens": 30}), (0.25, {"loss": 2.0, "tokens": 10})])
+    {'loss': 1.25, 'tokens': 40}
+    """
+    told = {}
+    for key in dict.fromkeys(key for _, measured in parts for key in measured):
+        some = [(share, measured[key]) for share, measured in parts if key in measured and share]
+        if key == "tokens":
+            told[key] = sum(measured[key] for _, measured in parts)
+        elif some:
+            told[key] = round(sum(share * value for share, value in some) / sum(share for share, _ in some), 4)
     return told

@@ -13,7 +13,8 @@ In this order h_q cannot depend on the summary, which comes after it. `order="su
 where every token of the query can read it; h_q then comes from a second reading without summary. The marks are new tokens, as
 in the paper, or a few words that end in one which already means something to a language model.
 
-A unit, which is a chunk or a node ("name: description"), is read with a few words behind it, the same for all.
+A unit, which is a chunk or a node ("name: description"), is read with a few words behind it, the same for all. No token of
+the tokenizer's own is put around queries or units: a vector is read at a mark, and not at an end token.
 
 Taught in notebook 12_mia_emb_training. Training is in `mindscape.mia.emb_training`.
 """
@@ -181,7 +182,7 @@ def unit_readings(
     units: Sequence[str], tokenizer: PreTrainedTokenizerBase, language: str = "en", tokens: int = 4096
 ) -> tuple[list[Reading], Tensor]:
     """How to read units, the longest first, and where each one's state stands in what comes out, (units,)."""
-    rows = [tuple(tokenizer(unit + WORDS[language]["unit"], verbose=False)["input_ids"]) for unit in units]
+    rows = [tuple(_ids(unit + WORDS[language]["unit"], tokenizer)) for unit in units]
     order = sorted(range(len(rows)), key=lambda i: -len(rows[i]))
     readings, start = [], 0
     while start < len(order):
@@ -262,16 +263,17 @@ def _behind(
 def loaded(base: str | Path, form: Form, dtype: torch.dtype) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """The model that a form asks for: the base's first layers, and its tokenizer with the marks if those are tokens.
 
-    A new token begins as the mean of the others. Raises InputError for more layers than there are.
+    A new token is drawn about the mean of the others. Raises InputError for more layers than there are.
     """
-    with weights.quiet():
-        tokenizer = AutoTokenizer.from_pretrained(base)
-        config = AutoConfig.from_pretrained(base)
-        if form.layers > config.num_hidden_layers:
-            raise InputError(f"layers={form.layers}: {base} has {config.num_hidden_layers}")
-        cut = {"num_hidden_layers": form.layers} if form.layers else {}
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    config = AutoConfig.from_pretrained(base)
+    if form.layers > config.num_hidden_layers:
+        raise InputError(f"layers={form.layers}: {base} has {config.num_hidden_layers}")
+    cut = {"num_hidden_layers": form.layers} if form.layers else {}
+    with weights.quiet(warnings=not cut):
         model = AutoModelForCausalLM.from_pretrained(base, dtype=dtype, **cut)
-        if form.marks == "tokens" and tokenizer.add_tokens(list(TOKENS.values()), special_tokens=True):
+    if form.marks == "tokens" and tokenizer.add_tokens(list(TOKENS.values()), special_tokens=True):
+        with weights.quiet(warnings=False):
             model.resize_token_embeddings(len(tokenizer))
     return model, tokenizer
 
@@ -303,7 +305,8 @@ class MiaEmbedder:
             raise InputError(f"language={language!r}: expected one of {', '.join(INSTRUCTION)}")
         self.form, self.summaries, self.language, self.batch_tokens = form or Form(), summaries, language, batch_tokens
         self.model, self.tokenizer = model.eval(), tokenizer
-        self._units = LastTokenEncoder(model, tokenizer, name=name, batch_tokens=batch_tokens, store=store)
+        plain = {"special_tokens": False, "batch_tokens": batch_tokens, "store": store}
+        self._units = LastTokenEncoder(model, tokenizer, name=name, **plain)
 
     def units(self, texts: Sequence[str]) -> np.ndarray:
         """(texts, dim). Raises InputError for an empty text."""
