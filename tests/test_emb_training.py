@@ -445,9 +445,37 @@ def test_ranks_are_kept_and_found_again(base, tmp_path, tokenizer, monkeypatch):
     other = train(ASKED[:6], tmp_path / "other", base, Recipe(), SHORT)
     with pytest.raises(InputError, match="holds ranks of adapter"):
         evaluation.kept(path, other)
+    monkeypatch.setattr(sys, "argv", ["evaluation", *words, "--adapter", str(other), "--out", str(path)])
+    with pytest.raises(SystemExit, match="holds ranks of .* expected those of"):
+        evaluation.main()
+    assert evaluation.kept(path) == found
     path.write_text(path.read_text() + "{}\n")
     with pytest.raises(InputError, match="expected a line on whose ranks"):
         evaluation.kept(path, adapter)
+
+
+def test_ranking_goes_on_after_a_kill(base, tmp_path, monkeypatch):
+    path, made, honest = tmp_path / "ranks.jsonl", [], evaluation.ranks
+    words = ["evaluation", "--base", str(base), "--books", "1", "--dtype", "float32", "--out", str(path)]
+    words += ["--summaries", "gold,none", "--tasks", "node,who"]
+
+    def killed_at_the_third(*of):
+        made.append(of[3:5])
+        if len(made) == 3:
+            raise KeyboardInterrupt
+        return honest(*of)
+
+    monkeypatch.setattr(evaluation, "ranks", killed_at_the_third)
+    monkeypatch.setattr(sys, "argv", words)
+    with pytest.raises(KeyboardInterrupt):
+        evaluation.main()
+    assert {(row.summary, row.task) for row in evaluation.kept(path)} == {("gold", "node"), ("gold", "who")}
+    evaluation.main()
+    assert made == [("gold", "node"), ("gold", "who"), ("none", "node"), ("none", "node"), ("none", "who")]
+    whole = path.read_text()
+    path.unlink()
+    evaluation.main()
+    assert path.read_text() == whole
 
 
 class Counted:

@@ -4,6 +4,8 @@ Ranks can be kept in a file, so that they are scored again without the model:
 
     python -m mindscape.mia.evaluation --adapter data/adapters/mia_emb --out ranks.jsonl
 
+The same call goes on after a kill, with the kind of summary and the task at which it was.
+
 Questions whose evidence is in more than a few passages are left out: no ranking brings a whole book to the front. Beside
 passages and entities there is `who`, which asks for nothing but the name of the one who is meant. Books come from the develop
 seeds unless another split is named, or plays. Taught in notebook 12_mia_emb_training.
@@ -11,6 +13,7 @@ seeds unless another split is named, or plays. Taught in notebook 12_mia_emb_tra
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -31,7 +34,7 @@ from mindscape.mia import embedding
 from mindscape.mia.embedding import MiaEmbedder, PlainEmbedder, Task
 from mindscape.mia.supervision import to_find, who_is_who
 from mindscape.reader.evaluation import SPLITS, books
-from mindscape.store import whole_lines
+from mindscape.store import digest, whole_lines
 from mindscape.text import Document, sentences
 from mindscape.weights import adapter_hash
 
@@ -138,10 +141,25 @@ def _asked(
 
 
 def keep(path: str | Path, about: Mapping[str, object], rows: Iterable[Ranked]) -> None:
-    """Write ranks to a file whose first line says whose they are."""
+    """Write ranks to a file whose first line says whose they are; what was there stays until all is written."""
     lines = [json.dumps(dict(about)), *(json.dumps(asdict(row), ensure_ascii=False) for row in rows)]
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f"{path.name}.new")
+    scratch.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    os.replace(scratch, path)
+
+
+def begun(path: str | Path, about: Mapping[str, object]) -> list[Ranked]:
+    """The ranks that are in a file already; none where there is no file. Raises InputError for those of another run."""
+    if not Path(path).exists():
+        return []
+    rows = kept(path)
+    if (first := json.loads(whole_lines(path)[0])) != dict(about):
+        raise InputError(
+            f"{path} holds ranks of {first}: expected those of {dict(about)}; name another file, or remove it"
+        )
+    return rows
 
 
 def kept(path: str | Path, adapter: str | Path | None = None) -> list[Ranked]:
@@ -171,7 +189,7 @@ def kept_summaries(path: str | Path) -> dict[str, str]:
 def main() -> None:
     """Rank with an adapter, or with the base as it comes, and keep the ranks."""
     told = argparse.ArgumentParser(prog="python -m mindscape.mia.evaluation", description=main.__doc__)
-    told.add_argument("--out", required=True, help="the file of ranks, written anew")
+    told.add_argument("--out", required=True, help="the file of ranks; one that is there is gone on with")
     told.add_argument("--adapter", default="", help="folder of an adapter; the base as it comes by default")
     told.add_argument("--base", default="", help="folder or name of a causal model; the embedded one by default")
     told.add_argument("--encoder", default="", help='instead of a causal model: any encoder, such as "minilm"')
@@ -197,19 +215,20 @@ def main() -> None:
         tasks = given.tasks.split(",") if given.tasks else TASKS[:1] if names else TASKS
         texts = [play(name) for name in names] or books(given.split)[: given.books]
         by_reader = kept_summaries(given.by_reader) if given.by_reader else None
-        rows = []
+        about = {"base": given.encoder or given.base or "SmolLM2-135M-Instruct", "delta": given.delta}
+        about |= {"plays": names} if names else {"split": given.split, "books": given.books}
+        about |= {"adapter_sha256": adapter_hash(given.adapter) if given.adapter else "", "dtype": given.dtype}
+        about |= {"summaries_sha256": digest(by_reader)} if by_reader else {}
+        rows = begun(given.out, about)
         for kind in given.summaries.split(","):
             for task in tasks:
-                some = ranks(embedder, texts, tokenizer, kind, task, by_reader)
-                recall = np.mean([row.recall(3) for row in some])
-                print(f"{kind} {task}: {len(some)} questions, recall@3 {recall:.3f}", flush=True)
-                rows += some
+                if (kind, task) not in {(row.summary, row.task) for row in rows}:
+                    rows += ranks(embedder, texts, tokenizer, kind, task, by_reader)
+                    keep(given.out, about, rows)
+                recall = [row.recall(3) for row in rows if (row.summary, row.task) == (kind, task)]
+                print(f"{kind} {task}: {len(recall)} questions, recall@3 {np.mean(recall):.3f}", flush=True)
     except MindscapeError as error:
         sys.exit(f"error: {error}")
-    about = {"base": given.encoder or given.base or "SmolLM2-135M-Instruct", "delta": given.delta}
-    about |= {"plays": names} if names else {"split": given.split, "books": given.books}
-    about |= {"adapter_sha256": adapter_hash(given.adapter) if given.adapter else "", "dtype": given.dtype}
-    keep(given.out, about, rows)
 
 
 if __name__ == "__main__":
