@@ -27,13 +27,12 @@ from mindscape import assets, encoders, llm
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError, MindscapeError
-from mindscape.llm import LanguageModel
 from mindscape.metrics import Difference, Interval, exact_match, paired_bootstrap
 from mindscape.mia import embedding
 from mindscape.mia.embedding import MiaEmbedder, PlainEmbedder
 from mindscape.mia.evaluation import DEPTH, KINDS, kept_summaries, summary
 from mindscape.mia.generation import TASKS, answerable, posed, write
-from mindscape.reader.evaluation import SPLITS, Answer, Kept, Row, ask, books, interval, scored, value
+from mindscape.reader.evaluation import SPLITS, Answer, Kept, Row, books, interval, replies, scored, value
 from mindscape.roles import passages
 from mindscape.store import whole_lines
 from mindscape.weights import adapter_hash
@@ -219,17 +218,6 @@ def prompts(
 
 
 # -- replies and scores ------------------------------------------------------------------------------------------------
-
-
-def replies(model: LanguageModel, kept: Kept, role: str, prompts: Sequence[str], batch: int = 64) -> list[Answer]:
-    """A model's replies in a role: those in the file, the others asked for and kept, `batch` prompts at a time.
-
-    Raises LLMError if the model fails, after which the same call goes on where it was.
-    """
-    new = list(dict.fromkeys(kept.lacks(role, prompts)))
-    for start in range(0, len(new), batch):
-        kept.add(role, new[start : start + batch], ask(model, role, new[start : start + batch]))
-    return kept.answers(role, prompts)
 
 
 def scores(asked: Sequence[Item], given: Sequence[Answer], free: bool = False) -> dict[str, list[float]]:

@@ -30,8 +30,7 @@ from mindscape.errors import InputError
 from mindscape.llm import LanguageModel
 from mindscape.metrics import Interval, bootstrap
 from mindscape.mia.embedding import MiaEmbedder, PlainEmbedder
-from mindscape.mia.gen_evaluation import replies
-from mindscape.reader.evaluation import Kept, value
+from mindscape.reader.evaluation import Kept, replies, value
 from mindscape.roles import ROLES, Role, judges
 from mindscape.roles.edits import EMPTY, AddEdge, AddNode, Edits
 from mindscape.text import Chunk, Document, mentions

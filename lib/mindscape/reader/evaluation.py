@@ -303,6 +303,17 @@ def _replies(path: Path, changed: int, size: int) -> dict[str, Answer]:
     return found
 
 
+def replies(model: LanguageModel, kept: Kept, role: str, prompts: Sequence[str], batch: int = 64) -> list[Answer]:
+    """A model's replies in a role: those in the file, the others asked for and kept, `batch` prompts at a time.
+
+    Raises LLMError if the model fails, after which the same call goes on where it was.
+    """
+    new = list(dict.fromkeys(kept.lacks(role, prompts)))
+    for start in range(0, len(new), batch):
+        kept.add(role, new[start : start + batch], ask(model, role, new[start : start + batch]))
+    return kept.answers(role, prompts)
+
+
 def play_prompts(role: str, play: Document, tokenizer: PreTrainedTokenizerBase) -> list[tuple[str, str]]:
     """Blocks from all over a play and the prompts of a role on them: pairs of block and prompt, `PLAY` many.
 
