@@ -7,6 +7,7 @@ from matplotlib import pyplot
 
 from mindscape import paths, results
 from mindscape.errors import InputError
+from mindscape.metrics import Interval
 
 NOTEBOOK = "00_start_here"
 
@@ -54,6 +55,7 @@ def test_a_wrong_value_is_named_in_one_line(folder, defaults, changes, message):
 def test_numbers_figures_and_provenance_are_kept(folder, defaults):
     results.begin(NOTEBOOK, **defaults)
     assert results.record("a.b", 0.123456789, ci=(0.1, 0.2), n=12, rows=["q1", "q2"]) == 0.123457
+    assert results.record("c", Interval(0.5, 0.25, 0.75, n=8), varies="a model decides") == 0.5
     fig, ax = pyplot.subplots()
     ax.plot([1, 2])
     ax.set(xlabel="day", ylabel="value")
@@ -69,6 +71,7 @@ def test_numbers_figures_and_provenance_are_kept(folder, defaults):
         "n": 12,
         "rows": stored["metrics"]["a.b"]["rows"],
     }
+    assert stored["metrics"]["c"] == {"value": 0.5, "ci": [0.25, 0.75], "n": 8, "varies": "a model decides"}
     assert (folder / NOTEBOOK / stored["figures"]["line"]["file"]).stat().st_size > 1000
     assert {"python", "platform", "cpu_threads", "versions", "commit"} <= set(stored["environment"])
 

@@ -31,6 +31,7 @@ from transformers.utils.logging import disable_progress_bar
 from mindscape import paths, plots
 from mindscape.environment import peak_bytes
 from mindscape.errors import InputError
+from mindscape.metrics import Interval
 from mindscape.store import Store, digest
 
 SCALES = ("small", "full", "gpu")
@@ -98,14 +99,17 @@ def record(key: str, value, ci: tuple | None = None, n: int | None = None, rows=
     """Keep one number under `key`; returns it, rounded for print.
 
     `ci` is a 95 % interval (low, high), `n` how many questions (or chunks, or runs) stand behind it, `rows` their ids,
-    of which a hash is kept. Values are Python or NumPy numbers, text, or lists of them. NaN is refused. `varies` says
-    why another run may give another value ("processor time"); without it, `make test` holds a fresh run to this one.
+    of which a hash is kept; an `Interval` brings its own ends and n. Values are Python or NumPy numbers, text, or lists of them.
+    NaN is refused. `varies` says why another run may give another value ("processor time"); without it, `make test` holds a
+    fresh run to this one.
 
     >>> record("recall@3", 0.4512, ci=(0.38, 0.52), n=240)                     # doctest: +SKIP
     0.4512
     """
     if _run is None:
         raise InputError("results.record before results.begin: run the notebook's second cell first")
+    if isinstance(value, Interval):
+        value, ci, n = value.value, (value.low, value.high), value.n
     entry = {"value": _number(key, value)}
     if ci is not None:
         entry["ci"] = [_number(key, edge) for edge in ci]

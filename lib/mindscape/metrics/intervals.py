@@ -20,19 +20,33 @@ _CELLS = 1 << 20  # values drawn at a time, so that memory (about 16 MB) does no
 
 @dataclass(frozen=True)
 class Interval:
-    """A statistic of `n` values, with the ends of its bootstrap interval."""
+    """A statistic of `n` values, with the ends of its bootstrap interval. As text it has two digits.
+
+    >>> print(Interval(0.375, 0.125, 0.625, n=16))
+    0.38 [0.12, 0.62]
+    """
 
     value: float
     low: float
     high: float
     n: int
 
+    def __str__(self) -> str:
+        return f"{self.value:z.2f} [{self.low:z.2f}, {self.high:z.2f}]"
+
 
 @dataclass(frozen=True)
 class Difference(Interval):
-    """A difference of two means over the same `n` questions, its interval, and a two-sided p-value."""
+    """A difference of two means over the same `n` questions, its interval, and a two-sided p-value. As text it has its sign.
+
+    >>> print(Difference(0.5, -0.001, 0.875, n=8, p=0.06))
+    +0.50 [+0.00, +0.88]
+    """
 
     p: float
+
+    def __str__(self) -> str:
+        return f"{self.value:+z.2f} [{self.low:+z.2f}, {self.high:+z.2f}]"
 
 
 def bootstrap(
