@@ -476,6 +476,17 @@ def test_ranking_goes_on_after_a_kill(base, tmp_path, monkeypatch):
     path.unlink()
     evaluation.main()
     assert path.read_text() == whole
+    monkeypatch.setattr(evaluation, "ranks", honest)
+    path.unlink()
+    monkeypatch.setattr(sys, "argv", [*words, "--layers", "1"])
+    evaluation.main()
+    cut = embedding.load(base, form=Form(layers=1), dtype="float32", cache=False)
+    (book,) = books = [storyworld.book(1000, tokens=15_000)]
+    found = [row for row in evaluation.kept(path) if (row.summary, row.task) == ("none", "who")]
+    assert found == evaluation.ranks(cut, books, cut.tokenizer, "none", "who") and found[0].book == book.document.id
+    monkeypatch.setattr(sys, "argv", [*words, "--layers", "1", "--adapter", str(tmp_path)])
+    with pytest.raises(SystemExit, match="--layers goes without --adapter"):
+        evaluation.main()
 
 
 class Counted:

@@ -99,9 +99,9 @@ def record(key: str, value, ci: tuple | None = None, n: int | None = None, rows=
     """Keep one number under `key`; returns it, rounded for print.
 
     `ci` is a 95 % interval (low, high), `n` how many questions (or chunks, or runs) stand behind it, `rows` their ids,
-    of which a hash is kept; an `Interval` brings its own ends and n. Values are Python or NumPy numbers, text, or lists of them.
-    NaN is refused. `varies` says why another run may give another value ("processor time"); without it, `make test` holds a
-    fresh run to this one.
+    of which a hash is kept; an `Interval` brings its own ends and n. Values are Python or NumPy numbers, text, or lists of
+    them. NaN is refused. `varies` says why another run may give another value ("processor time"); without it, `make test`
+    holds a fresh run to this one.
 
     >>> record("recall@3", 0.4512, ci=(0.38, 0.52), n=240)                     # doctest: +SKIP
     0.4512

@@ -31,7 +31,7 @@ from mindscape.errors import InputError, MindscapeError
 from mindscape.extractive import summarise
 from mindscape.metrics import recall_fraction_at_k
 from mindscape.mia import embedding
-from mindscape.mia.embedding import MiaEmbedder, PlainEmbedder, Task
+from mindscape.mia.embedding import Form, MiaEmbedder, PlainEmbedder, Task
 from mindscape.mia.supervision import to_find, who_is_who
 from mindscape.reader.evaluation import SPLITS, books
 from mindscape.store import digest, whole_lines
@@ -150,16 +150,35 @@ def keep(path: str | Path, about: Mapping[str, object], rows: Iterable[Ranked]) 
     os.replace(scratch, path)
 
 
-def begun(path: str | Path, about: Mapping[str, object]) -> list[Ranked]:
-    """The ranks that are in a file already; none where there is no file. Raises InputError for those of another run."""
-    if not Path(path).exists():
-        return []
-    rows = kept(path)
-    if (first := json.loads(whole_lines(path)[0])) != dict(about):
-        raise InputError(
-            f"{path} holds ranks of {first}: expected those of {dict(about)}; name another file, or remove it"
-        )
-    return rows
+def ranked(
+    path: str | Path,
+    about: Mapping[str, object],
+    embedder: MiaEmbedder | PlainEmbedder,
+    books: Sequence[Book | Play],
+    tokenizer: PreTrainedTokenizerBase,
+    kinds: Sequence[str] = ("gold",),
+    tasks: Sequence[str] = TASKS,
+    by_reader: Mapping[str, str] | None = None,
+) -> list[Ranked]:
+    """`ranks` for each kind of summary and each task, kept in a file that the same call goes on with.
+
+    `about` says whose they are and stands in the first line. Raises InputError for a file of others.
+
+    >>> ranked("build/mia_emb.jsonl", {"retriever": "mia_emb"}, embedder, books, tokenizer)    # doctest: +SKIP
+    """
+    rows = []
+    if Path(path).exists():
+        rows = kept(path)
+        if (first := json.loads(whole_lines(path)[0])) != dict(about):
+            told = f"holds ranks of {first}: expected those of {dict(about)}; name another file, or remove it"
+            raise InputError(f"{path} {told}")
+    done = {(row.summary, row.task) for row in rows}
+    for kind in kinds:
+        for task in tasks:
+            if (kind, task) not in done:
+                rows += ranks(embedder, books, tokenizer, kind, task, by_reader)
+                keep(path, about, rows)
+    return [row for row in rows if row.summary in kinds and row.task in tasks]
 
 
 def kept(path: str | Path, adapter: str | Path | None = None) -> list[Ranked]:
@@ -167,7 +186,7 @@ def kept(path: str | Path, adapter: str | Path | None = None) -> list[Ranked]:
     what are no ranks."""
     try:
         first, *rows = (json.loads(line) for line in whole_lines(path))
-        whose = first["adapter_sha256"]
+        whose = first.get("adapter_sha256", "")
         found = [Ranked(**{**row, "ranked": tuple(row["ranked"]), "right": tuple(row["right"])}) for row in rows]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
@@ -192,6 +211,7 @@ def main() -> None:
     told.add_argument("--out", required=True, help="the file of ranks; one that is there is gone on with")
     told.add_argument("--adapter", default="", help="folder of an adapter; the base as it comes by default")
     told.add_argument("--base", default="", help="folder or name of a causal model; the embedded one by default")
+    told.add_argument("--layers", type=int, default=0, help="of the base as it comes: its first so many")
     told.add_argument("--encoder", default="", help='instead of a causal model: any encoder, such as "minilm"')
     told.add_argument("--delta", type=float, help="share of h_q in Eq. 11; as trained, or 0.5, by default")
     told.add_argument("--split", default="develop", choices=list(SPLITS))
@@ -209,7 +229,11 @@ def main() -> None:
             encoder = encoders.load(given.encoder, dtype=given.dtype)
             embedder = PlainEmbedder(encoder, 0.5 if given.delta is None else given.delta)
         else:
-            embedder = embedding.load(given.base, given.adapter or None, dtype=given.dtype, delta=given.delta)
+            if given.layers and given.adapter:
+                raise InputError("--layers goes without --adapter, whose layers are those that it was trained with")
+            form = {"form": Form(layers=given.layers)} if given.layers else {}
+            options = {"dtype": given.dtype, "delta": given.delta, **form}
+            embedder = embedding.load(given.base, given.adapter or None, **options)
         tokenizer = AutoTokenizer.from_pretrained(assets.language_model())  # the same passages for all
         names = given.plays.split(",") if given.plays else []
         tasks = given.tasks.split(",") if given.tasks else TASKS[:1] if names else TASKS
@@ -218,15 +242,13 @@ def main() -> None:
         about = {"base": given.encoder or given.base or "SmolLM2-135M-Instruct", "delta": given.delta}
         about |= {"plays": names} if names else {"split": given.split, "books": given.books}
         about |= {"adapter_sha256": adapter_hash(given.adapter) if given.adapter else "", "dtype": given.dtype}
+        about |= {"layers": given.layers} if given.layers else {}
         about |= {"summaries_sha256": digest(by_reader)} if by_reader else {}
-        rows = begun(given.out, about)
-        for kind in given.summaries.split(","):
-            for task in tasks:
-                if (kind, task) not in {(row.summary, row.task) for row in rows}:
-                    rows += ranks(embedder, texts, tokenizer, kind, task, by_reader)
-                    keep(given.out, about, rows)
-                recall = [row.recall(3) for row in rows if (row.summary, row.task) == (kind, task)]
-                print(f"{kind} {task}: {len(recall)} questions, recall@3 {np.mean(recall):.3f}", flush=True)
+        kinds = given.summaries.split(",")
+        rows = ranked(given.out, about, embedder, texts, tokenizer, kinds, tasks, by_reader)
+        for key in dict.fromkeys((row.summary, row.task) for row in rows):
+            recall = [row.recall(3) for row in rows if (row.summary, row.task) == key]
+            print(f"{' '.join(key)}: {len(recall)} questions, recall@3 {np.mean(recall):.3f}")
     except MindscapeError as error:
         sys.exit(f"error: {error}")
 
