@@ -4,13 +4,14 @@ import json
 import math
 import re
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
 from torch.nn.functional import cosine_similarity
-from transformers import AutoModelForCausalLM, LlamaConfig
+from transformers import AutoModelForCausalLM, LlamaConfig, Qwen3Config
 
 from mindscape import paper
 from mindscape.corpora import storyworld
@@ -47,16 +48,20 @@ def toy(document, shift):
 ASKED = toy("a", 0) + toy("b", 1) + toy("c", 2)[:3]
 
 
-@pytest.fixture(scope="module")
-def base(tmp_path_factory, tokenizer):
-    """A tiny random Llama, which is what SmolLM2 is."""
+def tiny(kind, tokenizer, folder):
+    """A random model of an architecture, with SmolLM2's tokenizer, in a folder."""
     sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
-    config = LlamaConfig(**sizes, num_key_value_heads=2, vocab_size=len(tokenizer), initializer_range=0.3)
+    config = kind(**sizes, num_key_value_heads=2, vocab_size=len(tokenizer), initializer_range=0.3)
     torch.manual_seed(0)
-    folder = tmp_path_factory.mktemp("base")
     AutoModelForCausalLM.from_config(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory, tokenizer):
+    """Llama's, which is SmolLM2's."""
+    return tiny(LlamaConfig, tokenizer, tmp_path_factory.mktemp("base"))
 
 
 def weights(folder):
@@ -588,3 +593,15 @@ def test_the_published_recipe_is_that_of_table_7():
         "Multi-task Weight β": recipe.beta,
     }
     assert {name: float(value) for name, value in table.items()} == ours
+
+
+def test_the_published_recipe_trains(tokenizer, tmp_path):
+    """On Qwen3's architecture: new tokens as marks, the paper's order, own negatives alone; fewer steps, a smaller rank."""
+    base = tiny(Qwen3Config, tokenizer, tmp_path / "base")
+    recipe, settings = published(tokens=300)
+    small = replace(settings, steps=3, warmup=1, rank=2, alpha=4, dtype="float32")
+    adapter = train(ASKED, tmp_path, base, recipe, small)
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").open()]
+    assert len(lines) == 3 and all(np.isfinite(line["loss"]) for line in lines)
+    found = embedding.load(base, adapter, dtype="float32", cache=False)
+    assert found.form == recipe.form and found.queries(["Who?"], "Ann is the smith.").shape[0] == 1

@@ -87,6 +87,11 @@ class Written:
     tail: tuple[int, ...]
     marks: Mapping[str, int]
 
+    @property
+    def to_q(self) -> tuple[int, ...]:
+        """The tokens up to the mark of h_q."""
+        return (*self.head, *self.tail)[: self.marks["q"] + 1]
+
 
 def write(
     question: str, summary: str | None, form: Form, tokenizer: PreTrainedTokenizerBase, language: str = "en"
@@ -171,7 +176,7 @@ def query_readings(
     bare = [write(questions[i], None, form, tokenizer, language) for i in told]
     done *= 3
     for some in _parts(bare, tokens):
-        rows = tuple((*one.head, *one.tail)[: one.marks["q"] + 1] for one in some)
+        rows = tuple(one.to_q for one in some)
         readings.append(Reading(rows, tuple((len(row) - 1,) for row in rows)))
         at[told[: len(some)], 0] = torch.arange(done, done + len(some))
         told, done = told[len(some) :], done + len(some)

@@ -194,8 +194,7 @@ def query_layers(
         shares.append(masses)
     h = torch.cat(states, 1).float()
     if form.order == "summary_first" and told is not None:  # then h_q comes from a reading without summary
-        bare = [write(question, None, form, tokenizer, language) for question in questions]
-        rows = tuple((*one.head, *one.tail)[: one.marks["q"] + 1] for one in bare)
+        rows = tuple(write(question, None, form, tokenizer, language).to_q for question in questions)
         h[:, :, 0] = _layers(embedder, [Reading(rows, tuple((len(row) - 1,) for row in rows))])
     vectors = [enriched(layer, form.delta)[task] for layer in h]
     mass = torch.cat(shares, 1)  # query, first and, if there is one, summary
