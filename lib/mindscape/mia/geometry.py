@@ -23,6 +23,7 @@ import unicodedata
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from textwrap import wrap
 from types import SimpleNamespace
 
 import numpy as np
@@ -485,11 +486,12 @@ def heat_figure(tokens: Sequence[str], weights: ArrayLike, title: str = "") -> F
     """
     opacity = _opacities(tokens, weights)
     placed, rows = _laid_out(tokens, COLUMNS)
-    figure, ax = plots.subplots(height=0.19 * rows + (0.5 if title else 0.2))
+    heading = wrap(title, 76)
+    figure, ax = plots.subplots(height=0.19 * rows + 0.2 + 0.25 * len(heading))
     ax.set(xlim=(0, COLUMNS), ylim=(rows, 0), xticks=[], yticks=[])
     ax.set_axis_off()
-    if title:
-        ax.set_title(title, fontsize=10, parse_math=False)
+    if heading:
+        ax.set_title("\n".join(heading), fontsize=10, parse_math=False)
     for i, row, column, text in placed:
         ax.add_patch(Rectangle((column, row), _width(text), 0.94, color=COLOUR, alpha=opacity[i], linewidth=0))
         look = {"family": "monospace", "fontsize": 8, "verticalalignment": "center"}
