@@ -34,7 +34,7 @@ from mindscape.mia.evaluation import DEPTH, KINDS, kept_summaries, summary
 from mindscape.mia.generation import TASKS, answerable, posed, write
 from mindscape.reader.evaluation import SPLITS, Answer, Kept, Row, books, interval, replies, scored, value
 from mindscape.roles import passages
-from mindscape.store import whole_lines
+from mindscape.store import digest, whole_lines
 from mindscape.weights import adapter_hash
 
 NONE, ORACLE = "none", "oracle"
@@ -323,6 +323,7 @@ def main() -> None:
     told.add_argument("--summaries", default="none,gold", help=f"of prompts, with commas: {', '.join(KINDS)}")
     told.add_argument("--by-reader", default="", help="file of the summaries that a model wrote, for kind reader")
     told.add_argument("--k", default="3,5,10", help=f"with commas, at most {DEPTH}")
+    told.add_argument("--retrieved", action="store_true", help="without the summary alone and the oracle")
     told.add_argument("--dtype", default="auto", help="precision of the models")
     told.add_argument("--split", default="develop", choices=list(SPLITS))
     told.add_argument("--books", type=int, default=10, help="the first so many of the split")
@@ -353,8 +354,12 @@ def _run(given: argparse.Namespace) -> None:
     for name, source in retrievers.items():
         tuned = source and not source.startswith(ENCODER)
         kind = given.query_summary if tuned else "none"
-        about = {"retriever": source if not tuned else name, "adapter_sha256": adapter_hash(source) if tuned else ""}
+        about = {
+            "retriever": name if tuned else source or "SmolLM2-135M-Instruct",
+            "adapter_sha256": adapter_hash(source) if tuned else "",
+        }
         about |= {"dtype": given.dtype, "summary": kind, "passage_tokens": passages.SIZE}
+        about |= {"summaries_sha256": digest(by_reader)} if kind == "reader" and by_reader else {}
         search = _loaded_late(
             source, given.dtype, lambda e, kind=kind: searching(e, of_split, tokenizer, kind, by_reader)
         )
@@ -367,16 +372,20 @@ def _run(given: argparse.Namespace) -> None:
     model = llm.load(given.llm, **options, **local)
     dtype = str(model.backend.model.dtype).removeprefix("torch.") if local else "unknown"
     kept = Kept.of(Path(given.out) / f"{given.generator}.jsonl", given.llm, options.get("adapter"), dtype)
-    for cell in grid(list(retrievers), kinds, [given.generator], ks):
+    cells = [cell for cell in grid(list(retrievers), kinds, [given.generator], ks) if cell.k or not given.retrieved]
+    for kind in kinds:  # all that share a summary are neighbours, so that it is read once for them
+        for task, some in asked.items():
+            for book in of_split:
+                mine = [item for item in some if item.row.book is book]
+                alike = [cell for cell in cells if cell.summary == kind]
+                found = [prompts(cell, mine, of_split, tokenizer, rankings, by_reader) for cell in alike]
+                replies(model, kept, task, [prompt for shown in found for prompt in shown])
+    for cell in cells:
         for task, some in asked.items():
             shown = prompts(cell, some, of_split, tokenizer, rankings, by_reader)
-            for book in of_split:  # neighbours that share a summary, which is then read once for them
-                mine = [prompt for prompt, item in zip(shown, some, strict=True) if item.row.book is book]
-                replies(model, kept, task, mine)
-            of = result(cell, some, shown, replies(model, kept, task, shown), tokenizer)
-            mean = of.main and f"{of.main.value:.2f} [{of.main.low:.2f}, {of.main.high:.2f}]"
+            of = result(cell, some, shown, kept.answers(task, shown), tokenizer)
             read = f"{np.mean(of.tokens):.0f} tokens a prompt, {of.unparsable} of {len(some)} unparsable"
-            print(f"{cell.key(task)}: {mean}; {read}", flush=True)
+            print(f"{cell.key(task)}: {of.main}; {read}", flush=True)
 
 
 def _loaded_late(source: str, dtype: str, searching_with: Callable[[MiaEmbedder | PlainEmbedder], Search]) -> Search:

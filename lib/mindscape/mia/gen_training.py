@@ -69,7 +69,7 @@ def shallow(base: str | Path, layers: int, folder: str | Path) -> Path:
     cut = {"num_hidden_layers": layers}
     if kinds := getattr(config, "layer_types", None):  # Qwen's say of each layer what it is
         cut["layer_types"] = kinds[:layers]
-    with quiet():
+    with quiet(warnings=False):
         tokenizer = AutoTokenizer.from_pretrained(base)
         AutoModelForCausalLM.from_pretrained(base, dtype="auto", **cut).save_pretrained(scratch)
     tokenizer.save_pretrained(scratch)

@@ -286,7 +286,7 @@ def _key(role: str, prompt: str) -> str:
     return digest(role, prompt, LONGEST[role])[:16]  # a reply that was cut off counts as long as the limit stands
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def _replies(path: Path, changed: int, size: int) -> dict[str, Answer]:
     found = {}
     for number, line in enumerate(whole_lines(path)[1:], 2):
