@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from nltk.translate.bleu_score import sentence_bleu
 from scipy import stats
@@ -437,6 +437,17 @@ def test_each_value_its_own_group_is_the_plain_bootstrap():
     values = np.random.default_rng(3).random(40)
     plain, grouped = (metrics.bootstrap(values, groups=g, resamples=500) for g in (None, range(40)))
     assert grouped == plain
+
+
+@given(st.lists(st.tuples(st.floats(-3, 3), st.integers(0, 4)), min_size=6, max_size=30), st.integers(0, 99))
+def test_means_of_groups_from_their_sums(rows, seed):
+    """The quick way, which the mean takes, against a statistic that has to see the values."""
+    values, groups = zip(*rows, strict=True)
+    assume(len(set(groups)) > 1)
+    options = {"groups": groups, "resamples": 50, "seed": seed}
+    quick = metrics.bootstrap(values, **options)
+    slow = metrics.bootstrap(values, lambda a, axis: np.mean(a, axis), **options)
+    assert [quick.low, quick.high] == pytest.approx([slow.low, slow.high], abs=1e-9)
 
 
 def test_groups_of_unequal_size_by_hand():

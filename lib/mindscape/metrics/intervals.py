@@ -133,6 +133,8 @@ def _draws(
     if resamples < 1:
         raise InputError(f"resamples is {resamples}: expected 1 or more")
     rng = np.random.default_rng(seed)
+    if groups is not None and statistic is np.mean:
+        return _means_by_group(values, groups, resamples, rng)
     blocks = _drawn(values, resamples, rng) if groups is None else _drawn_by_group(values, groups, resamples, rng)
     draws = [statistic(block, axis=-1) for block in blocks]
     if any(np.ndim(draw) == 0 for draw in draws):
@@ -158,6 +160,16 @@ def _drawn_by_group(
     for _ in range(resamples):
         chosen = rng.integers(len(members), size=len(members))
         yield values[np.concatenate([members[i] for i in chosen])][np.newaxis]
+
+
+def _means_by_group(
+    values: np.ndarray, groups: Sequence[Hashable], resamples: int, rng: np.random.Generator
+) -> np.ndarray:
+    """The means of the same resamples, from each group's sum and size."""
+    members = _members(groups, len(values))
+    sums, sizes = np.array([(values[some].sum(), len(some)) for some in members]).T
+    chosen = rng.integers(len(members), size=(resamples, len(members)))
+    return sums[chosen].sum(1) / sizes[chosen].sum(1)
 
 
 def _members(groups: Sequence[Hashable], n: int) -> list[np.ndarray]:

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mindscape.corpora.storyworld import kinds
 from mindscape.corpora.storyworld.voice import Voice
@@ -52,7 +53,7 @@ def bindings(voice: Voice, summary: str) -> Kept:
     >>> bindings(book.voice, book.summary).recall
     1.0
     """
-    lexicon, gold = _Lexicon(voice), _gold(voice)
+    lexicon, gold = _lexicon(voice), _gold(voice)
     stated = {found for text in _statements(summary, voice.language) for found in _stated(lexicon, text)}
     return Kept(tuple(found in stated for found in gold), len(stated - set(gold)))
 
@@ -66,7 +67,7 @@ def events(voice: Voice, summary: str) -> Kept:
     other line of the log (the crime, a testimony, a contest). So a sentence of small talk is wrong, too, and so is one
     that sums up several events.
     """
-    lexicon, gold = _Lexicon(voice), set(_gold(voice))
+    lexicon, gold = _lexicon(voice), set(_gold(voice))
     right, wrong = {event.id: False for event, _ in lexicon.events}, 0
     for text in _statements(summary, voice.language):
         held = _keeping(lexicon, text)
@@ -88,6 +89,11 @@ def entities(voice: Voice, summary: str, names: Iterable[str]) -> Kept:
     own = {voice.name(person.id) for person in voice.world.people}
     others = {*voice.words.names.WOMEN, *voice.words.names.MEN} - own
     return Kept(right, sum(bool(mentions(name, summary)) for name in others))
+
+
+@lru_cache(maxsize=16)
+def _lexicon(voice: Voice) -> "_Lexicon":
+    return _Lexicon(voice)
 
 
 class _Lexicon:
