@@ -1,6 +1,6 @@
 """MiA-RAG over a graph: entities and relations of a text, answers to questions on the whole, judged in pairs (appendix D.2).
 
-    build        what the roles `entities` and `edits` say of each passage, merged by name; `of_story` takes the book's gold
+    build        what the role `entities` says of each passage, merged by name; `of_story` takes the book's gold
     nearest      the entities nearest to a question, 20 in the paper, by any embedder of `mindscape.mia.embedding`
     assembled    the context that GraphRAG's local mode makes of them: entities, relations, source passages, within a budget
     sense_questions, sense_answers      questions on the whole that a segment raises, and answers (Figures 13 and 17)
@@ -32,15 +32,13 @@ from mindscape.metrics import Interval, bootstrap
 from mindscape.mia.embedding import MiaEmbedder, PlainEmbedder
 from mindscape.reader.evaluation import Kept, replies, value
 from mindscape.roles import ROLES, Role, judges
-from mindscape.roles.edits import EMPTY, AddEdge, AddNode, Edits
-from mindscape.text import Chunk, Document, mentions
+from mindscape.text import Chunk, Document, sentences
 
 TOP = 20  # entities that are retrieved (appendix D.2)
 SAID = 6  # statements of a description, at most
 TIES = 10  # of the ties that lead out of the retrieved entities, so many for each of those, at most
 SHARES = (0.25, 0.25, 0.5)  # of the budget: entities, ties, passages
 JOIN = {"en": " ", "zh": ""}
-GOAL = {"en": "Who is who in this story, and who did what to whom?", "zh": "书中谁是谁？谁对谁做了什么？"}
 HEADINGS = {
     "en": ("People, places and things:", "How they are tied:", "Passages:"),
     "zh": ("人物、地点和物品：", "相互关系：", "原文段落："),
@@ -152,89 +150,44 @@ class Told:
     relations: tuple[tuple[str, str, str], ...] = ()
 
 
-def build(
-    model: LanguageModel,
-    kept: Kept,
-    document: Document,
-    chunks: Sequence[Chunk],
-    question: str | None = None,
-    batch: int = 16,
-) -> Graph:
-    """The graph that a model makes of a document: for each passage its entities, and its edits to an empty concept graph.
+def build(model: LanguageModel, kept: Kept, document: Document, chunks: Sequence[Chunk], batch: int = 16) -> Graph:
+    """The graph that a model makes of a document: the entities that it finds in each passage, tied as `read_off` says.
 
-    `question` is what the edits are to bear on, by default `GOAL`. The replies are kept in a file and asked for once. A reply
-    that cannot be read adds nothing and is counted. Raises InputError for a document without passages or in a language without
-    prompts, LLMError if the model fails, after which the same call goes on where it was.
+    The replies are kept in a file and asked for once. A reply that cannot be read adds nothing and is counted. Raises
+    InputError for a document without passages or in a language without prompts, LLMError if the model fails, after which the
+    same call goes on where it was.
 
     >>> build(llm.load("embedded"), kept, play, split_sentences(play, tokenizer, 150))   # doctest: +SKIP
     """
     if not chunks:
         raise InputError(f"{document.id} has no passages to build a graph from")
     language = document.language
-    texts = [document[chunk].strip() for chunk in chunks]
-    naming = [ROLES["entities"].prompt(language, text=text) for text in texts]
-    asked = {"question": question or GOAL[language], "graph_state": EMPTY, "total_blocks": str(len(chunks))}
-    tying = [
-        ROLES["edits"].prompt(language, **asked, block_text=text, block_idx=str(i + 1)) for i, text in enumerate(texts)
-    ]
-    unread: Counter[str] = Counter(entities=0, edits=0)
-    told = []
-    named, tied = (
-        [value(role, *answer.best) for answer in replies(model, kept, role, prompts, batch)]
-        for role, prompts in (("entities", naming), ("edits", tying))
-    )
-    for i, (names, edits) in enumerate(zip(named, tied, strict=True)):
-        unread.update(entities=names is None, edits=edits is None)
-        told.append(read_off(i, names or [], edits or Edits(operations=[]), language))
-    return merged(document.id, told, language, dict(unread))
+    prompts = [ROLES["entities"].prompt(language, text=document[chunk].strip()) for chunk in chunks]
+    named = [value("entities", *answer.best) for answer in replies(model, kept, "entities", prompts, batch)]
+    told = [read_off(i, names or [], language) for i, names in enumerate(named)]
+    return merged(document.id, told, language, {"entities": sum(names is None for names in named)})
 
 
-def read_off(chunk: int, names: Sequence[Mapping[str, str]], edits: Edits, language: str = "en") -> Told:
-    """What the replies of both roles to a passage tell.
+def read_off(chunk: int, names: Sequence[Mapping[str, str]], language: str = "en") -> Told:
+    """What the reply to a passage tells: its entities; those whose descriptions share a statement are tied by it, two and two.
 
-    An edge between two entities is a tie. Entities that hang on one event or claim are tied by it, two and two, and one alone
-    is described by it. Edges to nodes that the reply does not add are passed over.
+    A statement is a sentence, or a part of it between semicolons.
 
-    >>> node, edge = {"op": "add_node", "src": ""}, {"op": "add_edge", "src": ""}
-    >>> edits = Edits.model_validate({"operations": [
-    ...     node | {"id": "sale", "type": "event", "content": "Ann sold Tom a lamp"},
-    ...     node | {"id": "ann", "type": "entity", "content": "Ann is the smith"},
-    ...     node | {"id": "tom", "type": "entity", "content": "Tom"},
-    ...     edge | {"source": "sale", "target": "ann", "relation": "by"},
-    ...     edge | {"source": "sale", "target": "tom", "relation": "to"}]})
-    >>> told = read_off(0, [{"name": "Ann", "description": "She has a forge."}], edits)
-    >>> told.entities
-    (('Ann', 'She has a forge.'), ('Ann', 'Ann is the smith.'), ('Tom', ''))
-    >>> told.relations
+    >>> both = [{"name": "Ann", "description": "She is the smith; Ann sold Tom a lamp."}]
+    >>> read_off(0, [*both, {"name": "Tom", "description": "Ann sold Tom a lamp."}]).relations
     (('Ann', 'Tom', 'Ann sold Tom a lamp.'),)
     """
-    nodes = {op.id: op for op in edits.operations if isinstance(op, AddNode) and op.content.strip()}
-    called = {node.id: _called(node) for node in nodes.values() if node.type == "entity"}
     entities = [(it["name"].strip(), it["description"].strip()) for it in names if it["name"].strip()]
-    for name, node in called.items():
-        content = nodes[name].content
-        entities.append((node, _stopped(content, language) if _key(content) != _key(node) else ""))
-    relations, of_event = [], defaultdict(list)
-    for edge in (op for op in edits.operations if isinstance(op, AddEdge)):
-        source, target = edge.source, edge.target
-        if source in called and target in called:
-            says = _stopped(f"{called[source]} – {edge.relation} – {called[target]}", language)
-            relations.append((called[source], called[target], says))
-        for event, entity in ((source, target), (target, source)):
-            if entity in called and event in nodes and nodes[event].type in ("event", "claim"):
-                of_event[event].append(called[entity])
-    for event, part in of_event.items():
-        part, says = list(dict.fromkeys(part)), _stopped(nodes[event].content, language)
-        relations += [(a, b, says) for a, b in combinations(part, 2)]
-        entities += [(part[0], says)] if len(part) == 1 else []
+    sharing: dict[
+        str, tuple[str, list[str]]
+    ] = {}  # without case and stop, since a statement may begin a sentence or end it
+    for name, description in entities:
+        for span in sentences(description, language):
+            for says in filter(str.strip, re.split("[;；]", description[span.start : span.end])):
+                says = sentence(_stopped(says, language))
+                sharing.setdefault(says.lower(), (says, []))[1].append(name)
+    relations = [(a, b, says) for says, some in sharing.values() for a, b in combinations(dict.fromkeys(some), 2)]
     return Told(chunk, tuple(entities), tuple(relations))
-
-
-def _called(node: AddNode) -> str:
-    """An entity's name: its id in words, where the content says more than the name; else the content."""
-    name = node.id.replace("_", " ")
-    at = mentions(name, node.content)
-    return node.content[at[0] : at[0] + len(name)] if at else node.content.strip()
 
 
 def _stopped(text: str, language: str) -> str:
