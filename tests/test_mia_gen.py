@@ -25,7 +25,6 @@ from mindscape.mia.gen_evaluation import (
     MAIN,
     Cell,
     average_ranks,
-    difference,
     grid,
     items,
     prompts,
@@ -84,7 +83,9 @@ def test_every_part_is_where_it_is_said_to_be(task, chunks, summary, language):
     told = [] if summary is None else [summary.strip()]
     assert found[:-1] == told + [chunk.strip() for chunk in chunks]
     assert found[-1] == "\n".join(SLOTS[task].values()) and written.question.end == len(written.text)
-    assert ("<context>" in written.text.replace(summary or "", "")) >= bool(chunks)
+    cut = written.summary
+    own = written.text[: cut.start] + written.text[cut.end :] if summary is not None else written.text
+    assert ("<context>" in own) >= bool(chunks)
 
 
 def test_questions_on_one_text_begin_alike_to_the_end_of_the_summary():
@@ -354,10 +355,9 @@ def test_scores_and_what_cannot_be_read(two_books, tokenizer):
     assert set(scores(asked["qa"], half)["em"]) == {0.0} and 0 < sum(scores(asked["qa"], half)["f1"]) < 6
     held = [Answer("no idea", False, text, False) for text in right["choice"]]
     assert sum(scores(asked["choice"], held)["accuracy"]) == 6
-    assert sum(scores(asked["choice"], held, free=True)["accuracy"]) == 0
 
 
-def test_results_and_paired_differences(two_books, tokenizer):
+def test_results(two_books, tokenizer):
     asked = items(two_books, tokenizer, 4)["claim"]
     shown = [f"{item.row.slots['claim']} Is it so?" for item in asked]
     yes, no = (f"<explanation>So.</explanation>\n<answer>{word}</answer>" for word in ("TRUE", "FALSE"))
@@ -366,11 +366,6 @@ def test_results_and_paired_differences(two_books, tokenizer):
     a, b = (result(cell, asked, shown, of, tokenizer) for cell, of in zip(cells, (good, poor), strict=True))
     assert a.task == "claim" and a.main.value == 1.0 and b.main.value == 0.0 and a.unparsable == 0
     assert a.tokens == tuple(len(tokenizer(text)["input_ids"]) for text in shown) and a.once <= sum(a.tokens)
-    of = difference(a, b)
-    assert (of.value, of.n) == (1.0, 8)
-    other = result(cells[0], asked[:4], shown[:4], good[:4], tokenizer)
-    with pytest.raises(InputError, match="asked different things"):
-        difference(a, other)
 
 
 @settings(deadline=None)

@@ -12,7 +12,6 @@ read is wrong, and is counted. Books come from the develop seeds unless another 
 
 import argparse
 import json
-import math
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from mindscape import assets, encoders, llm
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError, MindscapeError
-from mindscape.metrics import Difference, Interval, exact_match, paired_bootstrap
+from mindscape.metrics import Interval, exact_match
 from mindscape.mia import embedding
 from mindscape.mia.embedding import MiaEmbedder, PlainEmbedder
 from mindscape.mia.evaluation import DEPTH, KINDS, kept_summaries, summary
@@ -220,13 +219,12 @@ def prompts(
 # -- replies and scores ------------------------------------------------------------------------------------------------
 
 
-def scores(asked: Sequence[Item], given: Sequence[Answer], free: bool = False) -> dict[str, list[float]]:
+def scores(asked: Sequence[Item], given: Sequence[Answer]) -> dict[str, list[float]]:
     """By name of a score, its value for each item of one task; a reply that cannot be read scores 0.
 
     `valid` and `valid_free` tell what could be read. Open answers have `f1` and `em`, choices and claims `accuracy`; that of a
-    pair of claims stands at the second. With `free` the reply counts that was not held to its form.
+    pair of claims stands at the second.
     """
-    given = [Answer(one.free, one.cut) for one in given] if free else given
     found = scored([item.row for item in asked], given)
     if asked and asked[0].row.role == "qa":
         found["em"] = [_em(item, value("qa", *one.best)) for item, one in zip(asked, given, strict=True)]
@@ -258,27 +256,10 @@ def result(
     shown: Sequence[str],
     given: Sequence[Answer],
     tokenizer: PreTrainedTokenizerBase,
-    free: bool = False,
 ) -> Result:
     """A cell's scores in a task, and what it read (Table 8): prompts as texts, without a chat template's frame."""
     rows = [tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in shown]
-    return Result(cell, tuple(asked), scores(asked, given, free), tuple(map(len, rows)), tokens_once(rows))
-
-
-def difference(a: Result, b: Result) -> Difference:
-    """How much better a does than b in the main score of the same items, paired, whole books drawn.
-
-    Raises InputError for other items.
-    """
-    if (a.task, [item.id for item in a.items]) != (b.task, [item.id for item in b.items]):
-        raise InputError(f"{a.cell} and {b.cell} were asked different things: expected the same items")
-    numbers = [
-        (item.row.book.document.id, x, y)
-        for item, x, y in zip(a.items, a.scores[MAIN[a.task]], b.scores[MAIN[b.task]], strict=True)
-        if not math.isnan(x)
-    ]
-    of, x, y = zip(*numbers, strict=True)
-    return paired_bootstrap(x, y, groups=of if len(set(of)) > 1 else None)
+    return Result(cell, tuple(asked), scores(asked, given), tuple(map(len, rows)), tokens_once(rows))
 
 
 def average_ranks(scores: Mapping[str, Mapping[Hashable, float]]) -> dict[str, float]:
