@@ -191,9 +191,7 @@ def _clock(device: torch.device) -> float:
 
 def _measuring_text(model: PreTrainedModel, tokens: int, segments: int) -> tuple[torch.Tensor, list[Segment]]:
     device = model.get_input_embeddings().weight.device
-    ids = (
-        torch.arange(tokens, device=device)[None] * 7919 % model.config.vocab_size
-    )  # any do: cost does not depend on them
+    ids = torch.arange(tokens, device=device)[None] * 7919 % model.config.vocab_size  # any do: they all cost the same
     return ids, list(pairwise(tokens * i // segments for i in range(segments + 1)))
 
 

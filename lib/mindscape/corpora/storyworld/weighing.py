@@ -93,6 +93,7 @@ def entities(voice: Voice, summary: str, names: Iterable[str]) -> Kept:
 
 @lru_cache(maxsize=16)
 def _lexicon(voice: Voice) -> "_Lexicon":
+    """Made once for all summaries of a book: making it takes longer than a search."""
     return _Lexicon(voice)
 
 
