@@ -22,6 +22,7 @@ from mindscape.mia.emb_training import Batch, Recipe, plan, prepare, published, 
 from mindscape.mia.embedding import Form
 from mindscape.mia.silver import Silver
 from mindscape.mia.supervision import Asked, Units
+from mindscape.reader import training_book
 from mindscape.roles import passages
 from mindscape.text import mentions
 from mindscape.training import Settings
@@ -296,6 +297,17 @@ def test_copies_differ_in_who_alone(tokenizer, language):
             assert not question.needs_binding or not mentions(*gone, question.question)
             found, bound = found + 1, bound + question.needs_binding
     assert found > 100 and bound > 30
+
+
+def test_a_copy_does_not_give_itself_away_by_a_small_letter(tokenizer):
+    """Where "Old Salt" begins a sentence, "the blind beggar" in its place has a capital, too."""
+    book = training_book(300)
+    guises = {book.voice.guise(person.id) for person in book.world.people if person.guise is not None}
+    small = tuple(guise for guise in guises if guise[0].islower())
+    begins = re.compile("|".join(rf"(?:^|[.!?]['\"’”]?\s+|(?<=\s)['\"‘“]){re.escape(guise)}\b" for guise in small))
+    copies = [copy for one in supervision.of_story(book, tokenizer) for copy in one.units["chunk"].exchanged]
+    assert sum(any(mentions(guise, copy) for guise in small) for copy in copies) > 10
+    assert not [found[0] for copy in copies if (found := begins.search(copy))]
 
 
 def _told_alike(text, copy, names):

@@ -24,6 +24,9 @@ from mindscape.text import Chunk, Span, mentions
 
 TOLD_OF = {"en": "What is told of {}?", "zh": "书中讲了{}的什么事？"}
 EXCHANGED = 4  # copies of a positive with another name, at most
+BEGINS = re.compile(
+    r"(^|[.!?]['\"’”]?\s+|(^|\s)['\"‘“])$"
+)  # what stands before the first word of a sentence or a speech
 MOST = 4  # evidence of a question to learn from, in chunks: a question on the whole book singles out no passage
 
 
@@ -130,11 +133,12 @@ def by_trade(book: Book, question: Question) -> Question | None:
 
 
 def _renamed(text: str, name: str, other: str, language: str) -> str:
-    """The text with one name in the place of another, with a capital where that had one that it has not by itself."""
+    """The text with one name in the place of another, with a capital where that has one because it begins a sentence."""
     border = r"\b" if language == "en" else ""
 
     def put(match: re.Match) -> str:
-        return other[0].upper() + other[1:] if match[0][0] != name[0] else other
+        begins = match[0][0] != name[0] or BEGINS.search(text, 0, match.start())
+        return other[0].upper() + other[1:] if begins else other
 
     return re.sub(f"{border}{re.escape(name)}{border}", put, text, flags=re.IGNORECASE)
 
