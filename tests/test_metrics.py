@@ -450,6 +450,16 @@ def test_means_of_groups_from_their_sums(rows, seed):
     assert [quick.low, quick.high] == pytest.approx([slow.low, slow.high], abs=1e-9)
 
 
+@pytest.mark.parametrize("groups", [None, [0, 0, 0, 1, 1, 1]])
+def test_what_rounding_leaves_of_zero_is_zero(groups):
+    """0.1 + 0.2 - 0.3 is not 0 in floating point; an interval that ends there must not leave 0 out."""
+    a, b = [0.3, 0.0, 0.0, 0.3, 0.0, 0.0], [0.0, 0.1, 0.2, 0.0, 0.1, 0.2]
+    of = metrics.paired_bootstrap(a, b, groups=groups, resamples=400)
+    if groups:
+        assert (of.low, of.high, of.p) == (0, 0, 1)
+    assert all(end == 0 or abs(end) > 1e-9 for end in (of.low, of.high))
+
+
 def test_groups_of_unequal_size_by_hand():
     # groups (1, 1, 1) and (0): drawn twice the first 1/4, both 1/2 (mean 3/4), twice the second 1/4
     of = metrics.bootstrap([1, 1, 0, 1], groups=["a", "a", "b", "a"], level=0.4)

@@ -4,7 +4,8 @@ import pytest
 
 from mindscape import paths, results
 
-START, SUMMARIES = "00_start_here", "10_hierarchical_summaries"
+START, SUMMARIES, TRAINING = "00_start_here", "10_hierarchical_summaries", "12_mia_emb_training"
+NOTEBOOKS = sorted(path.stem for path in (paths.root() / "notebooks").glob("[0-9]*.ipynb"))
 
 
 def metrics(notebook):
@@ -32,11 +33,22 @@ def test_an_encoder_is_as_fast_as_its_bare_model(encoder):
     assert ours >= 0.9 * bare
 
 
-@pytest.mark.parametrize("notebook", [START, SUMMARIES])
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
 def test_intervals_hold_their_values(notebook):
     for key, metric in metrics(notebook).items():
         if "ci" in metric:
             assert metric["ci"][0] <= metric["value"] <= metric["ci"][1] and metric["n"] > 1, key
+
+
+def test_training_costs_what_the_model_costs():
+    """A step of the loop beside the same batches read by the bare model, in one run."""
+    assert 0.8 <= metrics(TRAINING)["training.overhead"]["value"] <= 1.15
+
+
+def test_kept_ranks_are_those_of_the_shipped_adapters():
+    found = metrics(TRAINING)
+    for name in ("mia_emb", "sft_emb"):
+        assert found[f"live.{name}.same"]["value"] >= 0.8 and found[f"live.{name}.same"]["n"] >= 8
 
 
 def test_the_extractive_baseline_obeys_and_does_not_repeat_itself():

@@ -134,7 +134,7 @@ def _draws(
         raise InputError(f"resamples is {resamples}: expected 1 or more")
     rng = np.random.default_rng(seed)
     if groups is not None and statistic is np.mean:
-        return _means_by_group(values, groups, resamples, rng)
+        return _settled(_means_by_group(values, groups, resamples, rng), values)
     blocks = _drawn(values, resamples, rng) if groups is None else _drawn_by_group(values, groups, resamples, rng)
     draws = [statistic(block, axis=-1) for block in blocks]
     if any(np.ndim(draw) == 0 for draw in draws):
@@ -142,7 +142,12 @@ def _draws(
     draws = np.concatenate(draws)
     if not np.isfinite(draws).all():
         raise InputError("the statistic is not finite in every resample: an interval has no meaning then")
-    return draws
+    return _settled(draws, values)
+
+
+def _settled(draws: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """What rounding leaves of a zero is zero, so that an interval that ends there does not leave it out."""
+    return np.where(np.abs(draws) < 1e-12 * np.abs(values).max(), 0.0, draws)
 
 
 def _drawn(values: np.ndarray, resamples: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
