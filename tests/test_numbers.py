@@ -42,7 +42,7 @@ def test_intervals_hold_their_values(notebook):
 
 def test_training_costs_what_the_model_costs():
     """A step of the loop beside the same batches read by the bare model, in one run."""
-    assert 0 < metrics(TRAINING)["training.overhead"]["value"] <= 1.25  # 1.0 alone; other work moves both sides
+    assert 0.8 <= metrics(TRAINING)["training.overhead"]["value"] <= 1.15
 
 
 def test_kept_ranks_are_those_of_the_shipped_adapters():

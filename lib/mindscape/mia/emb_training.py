@@ -215,7 +215,7 @@ def train(
         told: dict[str, float] = {}
 
         def encode(reading: Reading) -> Tensor:
-            attend(bare, reading.tokens if reading.head else max(map(len, reading.rows)))
+            attend(bare, reading.longest)
             with torch.autocast(accelerator.device.type, torch.bfloat16, enabled=settings.precision == torch.bfloat16):
                 return reading(decoder)
 

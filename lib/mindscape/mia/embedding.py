@@ -139,9 +139,14 @@ class Reading:
     head: tuple[int, ...] = ()
 
     @property
+    def longest(self) -> int:
+        """Tokens of the longest sequence that attention sees: behind a head all rows stand in one."""
+        return len(self.head) + sum(map(len, self.rows)) if self.head else max(map(len, self.rows))
+
+    @property
     def tokens(self) -> int:
         """Tokens read, padding included."""
-        return len(self.head) + sum(map(len, self.rows)) if self.head else len(self.rows) * max(map(len, self.rows))
+        return self.longest if self.head else len(self.rows) * self.longest
 
     def __call__(self, decoder: nn.Module) -> Tensor:
         if self.head:
