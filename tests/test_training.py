@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from peft.tuners.tuners_utils import BaseTunerLayer
 from safetensors.torch import load_file
-from transformers import AutoModelForCausalLM, LlamaConfig
+from transformers import AutoModelForCausalLM, DynamicCache, LlamaConfig
 
 from mindscape.errors import InputError
 from mindscape.reader import __main__ as command
@@ -47,6 +47,13 @@ def test_only_the_reply_is_learned(tokenizer):
     assert tokenizer.decode(batch["input_ids"][0][learned]) == "Ann<|im_end|>"
     asked = tokenizer.decode(one.ids[: -one.reply])
     assert asked.endswith("Who has lamp 0?<|im_end|>\n<|im_start|>assistant\n")
+
+
+def test_no_keys_and_values_are_kept(base, tokenizer, monkeypatch):
+    """A cache costs memory, and compiled layers come to a limit where each is made for its place in it."""
+    model = AutoModelForCausalLM.from_pretrained(base).train()
+    monkeypatch.setattr(DynamicCache, "update", lambda *_: pytest.fail("a cache was written to"))
+    sft.reply_loss(model, collate([encode(EXAMPLES[0], tokenizer)], pad=tokenizer.eos_token_id))
 
 
 def test_loss_is_the_model_s_own(base, tokenizer):

@@ -29,9 +29,10 @@ def reply_loss(model: PreTrainedModel, batch: dict[str, torch.Tensor]) -> tuple[
 
     The head, a fifth of a small model's products, sees the replies' positions alone. No attention mask is needed: the
     padding stands on the right, where causal attention does not look, and without a mask half the products are spared.
+    Keys and values are not kept: nothing is written here, and a cache would have every layer compiled by itself.
     """
     base = model.get_base_model() if isinstance(model, PeftModel) else model
-    hidden = base.model(input_ids=batch["input_ids"]).last_hidden_state
+    hidden = base.model(input_ids=batch["input_ids"], use_cache=False).last_hidden_state
     targets = batch["labels"][:, 1:]
     learned = targets != IGNORED
     scores = base.get_output_embeddings()(hidden[:, :-1][learned]).float()
