@@ -137,10 +137,15 @@ def test_the_command_goes_on_after_a_kill(tiny, tmp_path, monkeypatch, capsys):
     assert (tmp_path / "broken.jsonl").read_text() == whole
     model, tokenizer = load(base)
     found = cases(few, tokenizer, 2)
-    kept = measured(tmp_path / "whole.jsonl", model, found[1].named)
+    kept = measured(tmp_path / "whole.jsonl", model, found[1].named())
     name, layout = f"{found[1].id}/other", found[1].layouts["other"]
     expected = mcea(alignment(factors(model, layout)), layout.relevant)
     np.testing.assert_allclose(mcea(alignment(kept[name]), layout.relevant), expected, atol=0.02)  # of six digits
+    some = run(tmp_path / "some.jsonl", "--conditions", "other,true")
+    assert some.startswith("4 questions in 2 conditions, ") and "shuffled" not in some
+    assert set((tmp_path / "some.jsonl").read_text().splitlines()) < set(whole.splitlines())
+    with pytest.raises(SystemExit, match="error: --conditions new: expected some of true, "):
+        run(tmp_path / "some.jsonl", "--conditions", "true,new")
     shutil.copy(tmp_path / "whole.jsonl", tmp_path / "tuned.jsonl")
     with pytest.raises(SystemExit, match="error: .* name another file, or remove it"):
         run(tmp_path / "tuned.jsonl", "--adapter", str(adapter))

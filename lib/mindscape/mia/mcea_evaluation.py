@@ -52,10 +52,9 @@ class Case:
     layouts: Mapping[str, Layout]
     silver: tuple[bool, ...] = ()
 
-    @property
-    def named(self) -> dict[str, Layout]:
-        """The layouts by the names that `mcea.measured` keeps them under."""
-        return {f"{self.id}/{kind}": layout for kind, layout in self.layouts.items()}
+    def named(self, kinds: Sequence[str] = CONDITIONS) -> dict[str, Layout]:
+        """The layouts of some conditions by the names that `mcea.measured` keeps them under."""
+        return {f"{self.id}/{kind}": self.layouts[kind] for kind in kinds}
 
 
 def cases(
@@ -153,6 +152,7 @@ def main() -> None:
     told.add_argument("--split", default="develop", choices=list(SPLITS))
     told.add_argument("--books", type=int, default=10, help="the first so many of the split")
     told.add_argument("--share", type=int, default=SHARE, help="questions on a book")
+    told.add_argument("--conditions", default=",".join(CONDITIONS), help="with commas; all by default")
     try:
         _run(told.parse_args())
     except MindscapeError as error:
@@ -160,17 +160,21 @@ def main() -> None:
 
 
 def _run(given: argparse.Namespace) -> None:
+    kinds = given.conditions.split(",")
+    if wrong := [kind for kind in kinds if kind not in CONDITIONS]:
+        raise InputError(f"--conditions {wrong[0]}: expected some of {', '.join(CONDITIONS)}")
     cutter = AutoTokenizer.from_pretrained(assets.language_model())  # the same passages for all
     model, reader = load(given.base or assets.language_model(), given.adapter or None)
     found = cases(books(given.split)[: given.books], cutter, given.share, silver=given.silver, reader=reader)
-    tokens = sum(len(layout.ids) for case in found for layout in case.layouts.values())
-    print(f"{len(found)} questions in {len(CONDITIONS)} conditions, {tokens:,} tokens", flush=True)
-    means: dict[str, list[float]] = {kind: [] for kind in CONDITIONS}
+    tokens = sum(len(case.layouts[kind].ids) for case in found for kind in kinds)
+    print(f"{len(found)} questions in {len(kinds)} conditions, {tokens:,} tokens", flush=True)
+    means: dict[str, list[float]] = {kind: [] for kind in kinds}
     for i, case in enumerate(found, 1):
-        of = measured(given.out, model, case.named)
-        for kind, layout in case.layouts.items():
-            means[kind].append(mcea(alignment(of[f"{case.id}/{kind}"]), layout.relevant).mean())
-        print(f"{i} of {len(found)}: {case.id} {means['true'][-1]:+.2f}", flush=True)
+        of = measured(given.out, model, case.named(kinds))
+        for kind in kinds:
+            score = mcea(alignment(of[f"{case.id}/{kind}"]), case.layouts[kind].relevant)
+            means[kind].append(score.mean())
+        print(f"{i} of {len(found)}: {case.id} {means[kinds[0]][-1]:+.2f}", flush=True)
     for kind, some in means.items():
         print(f"{kind}: mean MCEA {np.mean(some):+.3f}")
 
