@@ -1,5 +1,6 @@
 """The local backend: batched and shared against plain runs of transformers, constraints, and bad input."""
 
+from os.path import commonprefix
 from typing import Literal
 
 import pytest
@@ -142,6 +143,37 @@ def test_a_common_head_is_read_once(smollm2, tokenizer, monkeypatch):
     read.clear()
     model.score(prompts, [[" Yes", " No"]] * 5)
     assert sum(read) < head + 120
+
+
+NESTED = [  # the same passages, some more each time, as retrieval for a growing k shows them; on two texts
+    f"{book}\n{''.join(f'Passage {i}: lamp {i} was sold to Ann for {i} coins. ' * 4 for i in range(first, first + k))}\nWho?"
+    for book in (SUMMARY, SUMMARY.upper())
+    for first in (0, 4)
+    for k in (1, 2, 5)
+]
+
+
+def test_nested_heads_are_read_once(smollm2, tokenizer, monkeypatch):
+    read, forward = [], type(smollm2).forward
+    monkeypatch.setattr(
+        type(smollm2), "forward", lambda self, **kw: read.append(kw["input_ids"].numel()) or forward(self, **kw)
+    )
+    ids = sorted(tokenizer(prompt)["input_ids"] for prompt in NESTED)
+    once = sum(len(row) - len(commonprefix([before, row])) for before, row in zip([[], *ids], ids, strict=False))
+    for size in (1, 4, 16):
+        read.clear()
+        model = llm.LanguageModel(Local(smollm2, tokenizer, "counted", batch_size=size))
+        model.complete(NESTED, max_new_tokens=1)
+        assert once <= sum(read) <= once + len(NESTED) < 0.6 * sum(map(len, ids))
+
+
+def test_nested_heads_change_nothing(random_model):
+    loaded = random_model.backend
+    expected = [plain_text(loaded, prompt, 4) for prompt in NESTED]
+    for size in (1, 5, 16):
+        backend = Local(loaded.model, loaded.tokenizer, "m", batch_size=size)
+        replies = llm.LanguageModel(backend).complete(NESTED, max_new_tokens=4)
+        assert [reply.text for reply in replies] == expected
 
 
 @settings(max_examples=30, deadline=None)

@@ -343,6 +343,18 @@ def test_a_killed_run_measures_the_rest_alone(model, tmp_path, monkeypatch):
         measured(tmp_path / "whole.jsonl", other, layouts)
 
 
+def test_kept_factors_are_read_without_a_model(model, tmp_path):
+    layouts = {f"q{i}": layout_of(seed=i) for i in range(2)}
+    whole = measured(tmp_path / "kept.jsonl", model, layouts)
+    read = measured(tmp_path / "kept.jsonl", None, layouts)
+    assert all((read[name].to_summary == whole[name].to_summary).all() for name in layouts)
+    with pytest.raises(InputError, match="has no factors of 'q2', and no model was given"):
+        measured(tmp_path / "kept.jsonl", None, layouts | {"q2": layout_of(seed=2)})
+    with pytest.raises(InputError, match="none.jsonl: expected a line on the model"):
+        measured(tmp_path / "none.jsonl", None, layouts)
+    assert not (tmp_path / "none.jsonl").exists()
+
+
 @settings(deadline=None, max_examples=10)
 @given(st.lists(st.integers(1, 12), min_size=2, max_size=6), st.integers(0, 99))
 def test_factors_are_mean_weights(lengths, seed):

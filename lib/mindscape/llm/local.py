@@ -1,9 +1,10 @@
 """A causal language model on this machine, through transformers: batched, with common heads read once.
 
-The prompts of a call often begin alike: instructions, a summary, a whole book. Their keys and values are then computed
-once, and every row of a batch goes on from there. What comes out is what a plain run gives, up to rounding: in fp32
-greedy texts are equal and log-probabilities agree to 1e-4. In bf16 a near tie may fall the other way in another batch or
-on another machine, and a text goes another way from there; log-probabilities move by some thousandths a token.
+The prompts of a call often begin alike: instructions, a summary, a whole book, and then some of them the same passages.
+What is common is read once, however nested, and rows go on from its keys and values. What comes out is what a plain run
+gives, up to rounding: in fp32 greedy texts are equal and log-probabilities agree to 1e-4. In bf16 a near tie may fall the
+other way in another batch or on another machine, and a text goes another way from there; log-probabilities move by some
+thousandths a token.
 
 Taught in notebook 00. Not here: training, quantised weights, several devices, streaming.
 """
@@ -159,7 +160,7 @@ class Local:
         tools: Sequence[Tool] = (),
         schema: Mapping[str, Any] | None = None,
     ) -> Iterator[tuple[int, Reply]]:
-        """Replies, a batch at a time, the shortest prompts first."""
+        """Replies, a batch at a time; prompts that begin alike are neighbours."""
         rows = [self._tokens(prompt, tools) for prompt in prompts]
         for i, row in enumerate(rows):
             if not row:
@@ -167,22 +168,19 @@ class Local:
             self._fits(len(row), sampling.max_new_tokens, f"prompt {i}")
         grammar = None if schema is None else self._grammar(schema)
         head = _Head(self.model)
-        order = sorted(range(len(rows)), key=lambda i: (len(rows[i]), rows[i]))
-        most = [len(row) - 1 if self.shares else 0 for row in rows]
-        for batch, shared in self._batches(rows, most, order, sampling.max_new_tokens, call=float("inf")):
+        order = sorted(range(len(rows)), key=rows.__getitem__ if self.shares else lambda i: len(rows[i]))
+        for batch, _ in self._batches(rows, [0] * len(rows), order, sampling.max_new_tokens, call=float("inf")):
             started = perf_counter()
-            written = self._write([rows[i] for i in batch], shared, head, sampling, grammar)
+            written = self._write([rows[i] for i in batch], head, sampling, grammar)
             seconds = (perf_counter() - started) / len(batch)
             for i, tokens in zip(batch, written, strict=True):
                 reply = self._reply(tokens, sampling, len(rows[i]), seconds)
                 yield i, read_calls(reply) if tools else reply
 
     @torch.inference_mode()
-    def _write(
-        self, rows: list[list[int]], shared: int, head: "_Head", sampling: Sampling, grammar: str | None
-    ) -> list[list[int]]:
-        """New tokens of each row of a batch, the first `shared` of which are common to all."""
-        ids, mask = self._padded(rows, shared)
+    def _write(self, rows: list[list[int]], head: "_Head", sampling: Sampling, grammar: str | None) -> list[list[int]]:
+        """New tokens of each row of a batch."""
+        ids, mask = self._padded(rows, 0)
         processors: list[LogitsProcessor] = []
         if grammar is not None:
             processors.append(_HeldTo(grammar, self._for_constraints(), len(rows)))
@@ -194,7 +192,7 @@ class Local:
         out = self.model.generate(
             input_ids=ids,
             attention_mask=mask,
-            past_key_values=head.read(rows[0][:shared]).for_rows(len(rows)) if shared else None,
+            past_key_values=self._read(rows, mask, head) if self.shares else None,
             max_new_tokens=sampling.max_new_tokens,
             do_sample=False,
             logits_processor=processors,
@@ -202,6 +200,43 @@ class Local:
             tokenizer=self.tokenizer if sampling.stop else None,
         )
         return out[:, ids.shape[1] :].tolist()
+
+    def _read(self, rows: list[list[int]], mask: torch.Tensor, head: "_Head") -> DynamicCache | None:
+        """Keys and values of all tokens of the rows but the last ones, where the mask has them; None if there are none.
+
+        Rows that have much in common are read together, behind a head; of others each goes on from where it leaves the row
+        before it.
+        """
+        before, cache = [row[:-1] for row in rows], None
+        lengths, order = [len(row) for row in before], [i for i, row in enumerate(before) if row]
+        for batch, shared in self._batches(before, lengths, order, 0, self._call):
+            ids, here = self._padded([before[i] for i in batch], shared)
+            shared = ids.shape[1] if len(batch) == 1 else shared
+            part = head.read(before[batch[0]][:shared]).for_rows(len(batch)) if shared else self._empty()
+            if ids.shape[1] > shared:
+                positions = (here.cumsum(1) - 1).clamp(min=0)[:, shared:]
+                about = {"attention_mask": here, "position_ids": positions, "past_key_values": part}
+                self.model(input_ids=ids[:, shared:], logits_to_keep=1, **about)
+            if cache is None:
+                cache = self._empty()
+                for i, of in enumerate(part.layers):
+                    kv = [
+                        x.new_zeros(len(rows), x.shape[1], mask.shape[1] - 1, x.shape[3]) for x in (of.keys, of.values)
+                    ]
+                    cache.update(*kv, i)
+            for k, i in enumerate(batch):
+                place, mine = mask[i, :-1].bool(), here[k].bool()
+                for of, to in zip(part.layers, cache.layers, strict=True):
+                    to.keys[i][:, place], to.values[i][:, place] = of.keys[k][:, mine], of.values[k][:, mine]
+        return cache
+
+    def _empty(self) -> DynamicCache:
+        return DynamicCache(config=self.model.config)
+
+    @property
+    def _call(self) -> int:
+        """What a forward pass costs by itself, in tokens."""
+        return 32 if self.model.device.type == "cpu" else 2048
 
     def _reply(self, tokens: list[int], sampling: Sampling, prompt_tokens: int, seconds: float) -> Reply:
         end = next((k for k, token in enumerate(tokens) if token in self.ends), None)
@@ -228,8 +263,7 @@ class Local:
         head = _Head(self.model)
         order = sorted((i for i in range(len(rows)) if afters[i]), key=lambda i: (befores[i], len(afters[i])))
         most = [len(before) - 1 if self.shares else 0 for before in befores]
-        call = 32 if self.model.device.type == "cpu" else 2048
-        for batch, shared in self._batches(rows, most, order, 0, call):
+        for batch, shared in self._batches(rows, most, order, 0, self._call):
             started = perf_counter()
             sums = self._log_probabilities([rows[i] for i in batch], [afters[i] for i in batch], shared, head)
             seconds = (perf_counter() - started) / len(batch)
@@ -255,7 +289,7 @@ class Local:
         for row, after in enumerate(afters):
             targets[row, -len(after) :] = torch.tensor(after)
         first = ids.shape[1] - max(map(len, afters))  # no row predicts its continuation before this position
-        cache = head.read(rows[0][:shared]).for_rows(len(rows)) if shared else DynamicCache(config=self.model.config)
+        cache = head.read(rows[0][:shared]).for_rows(len(rows)) if shared else self._empty()
         sums = torch.zeros(len(rows), dtype=torch.float64)
         piece = max(64, 1024 // len(rows))
         for start in range(shared, ids.shape[1], piece):

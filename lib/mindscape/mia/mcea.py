@@ -326,29 +326,33 @@ def bands(curves: np.ndarray, groups: Sequence[Hashable] | None = None, resample
     return np.array([[it.value for it in found], [it.low for it in found], [it.high for it in found]])
 
 
-def measured(path: str | Path, model: PreTrainedModel, layouts: Mapping[str, Layout]) -> dict[str, Factors]:
+def measured(path: str | Path, model: PreTrainedModel | None, layouts: Mapping[str, Layout]) -> dict[str, Factors]:
     """The factors of layouts by name: a JSON line each in the file `path`, which a later call goes on with.
 
-    Six digits of each number are kept. Raises InputError for a file of another model or of no factors, and for a name that the
-    file has for another layout.
+    Six digits of each number are kept. Without a model nothing is measured, and the file may be any model's. Raises InputError
+    for a file of another model or of no factors, for a name that the file has for another layout, and for one that it lacks
+    where there is no model.
 
     >>> measured("build/mcea/mia_gen.jsonl", model, layouts)                             # doctest: +SKIP
     """
-    path, about = Path(path), {"model": fingerprint(model, model.config)}
-    if not (path.exists() and whole_lines(path)):
+    path = Path(path)
+    about = {"model": fingerprint(model, model.config)} if model else None
+    if about and not (path.exists() and whole_lines(path)):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(about) + "\n", encoding="utf-8")
     try:
         first, *rows = (json.loads(line) for line in whole_lines(path))
         done = {row["name"]: (row["layout"], _restored(row)) for row in rows}
-    except (ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path}: expected a line on the model, then one a prompt: {error!r}") from error
-    if first != about:
+    if about and first != about:
         raise InputError(f"{path} holds {first}: expected {about}; name another file, or remove it")
     found = {}
     for name, layout in layouts.items():
         key = digest([[part.kind, part.ids] for part in layout.parts])
         if name not in done:
+            if model is None:
+                raise InputError(f"{path} has no factors of {name!r}, and no model was given to measure them")
             of = factors(model, layout)
             row = {"name": name, "layout": key, "to_summary": _short(of.to_summary)}
             row |= {"from_question": _short(of.from_question)}
