@@ -24,7 +24,7 @@ from mindscape.corpora.questions import ClaimPair, Question
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError
-from mindscape.mia.supervision import MOST, evidence
+from mindscape.mia.supervision import MOST, evidence, same_kind
 from mindscape.roles import ROLES, Example, answers, passages
 from mindscape.text import Chunk, Span
 
@@ -134,8 +134,8 @@ def mixed(
 ) -> Iterator[tuple[Question, ClaimPair, list[Chunk]]]:
     """Answerable questions with passages as a retriever may give them: what answers, and noise, at most `most`, shuffled.
 
-    Half of the noise names somebody whom the question or the answer names, if there is such. Raises InputError for fewer than
-    `MOST` passages.
+    Half of the noise tells of the same kind of event, of somebody else or of another time; half of the rest names somebody whom
+    the question or the answer names; if there are such. Raises InputError for fewer than `MOST` passages.
     """
     if most < MOST:
         raise InputError(f"most={most!r}: expected at least {MOST} passages, which the evidence of a question may take")
@@ -148,7 +148,11 @@ def mixed(
             if chance.hit(BOUND) and len({*keep, *said}) <= most:
                 keep |= dict.fromkeys(said)
         count = chance.between(len(keep), most)
-        yield question, pair, passages.mixed(book, question, [chunks[i] for i in keep], chunks, count, chance)
+        others = same_kind(book, question, chunks) - {*keep}
+        others = [i for i in sorted(others) if not passages.relevant(book, question, chunks[i])]
+        alike = chance.some(others, (count - len(keep) + 1) // 2)
+        rest = [chunk for i, chunk in enumerate(chunks) if i not in {*keep, *alike}]
+        yield question, pair, passages.mixed(book, question, [chunks[i] for i in (*keep, *alike)], rest, count, chance)
 
 
 def posed(

@@ -198,11 +198,6 @@ def of_story(
     chunks = tellings(book) if alone else passages.cut(book, tokenizer)
     texts = [book.document[chunk].strip() for chunk in chunks]
     entities = nodes(book)
-    held = {
-        event.id: {i for i, chunk in enumerate(chunks) if any(passages.holds(book, chunk, span) for span in spans)}
-        for event in book.world.events
-        if (spans := book.told.events[event.id])
-    }
     questions = [chance.hit(traded) and by_trade(book, question) or question for question in book.questions]
     found = []
     for question in questions:
@@ -210,14 +205,7 @@ def of_story(
         if not 0 < len(right) <= MOST:
             continue
         apart = {i for i, chunk in enumerate(chunks) if not passages.relevant(book, question, chunk)}
-        told = {
-            event.kind
-            for event in book.world.events
-            if not set(question.evidence).isdisjoint(book.told.events[event.id])
-        }
-        alike = [held[event.id] for event in book.world.events if event.kind in told and event.id in held]
-        same_kind = sorted(apart & set().union(*alike))
-        hard = chance.some(same_kind, HARD)
+        hard = chance.some(sorted(apart & same_kind(book, question, chunks)), HARD)
         simple = chance.some(sorted(apart - set(hard)), SIMPLE)
         copies = [copy for i in right for copy in exchanged(book, question, texts[i], chance) if copy not in texts]
         units: dict[Task, Units] = {"chunk": _units(texts, right, hard, simple, copies)}
@@ -232,6 +220,22 @@ def of_story(
     plain = [one for one in found if one.id not in bound]
     kept = {one.id for one in chance.some(plain, len(found) - len(plain))}
     return [one for one in found if one.id in bound or one.id in kept]
+
+
+def same_kind(book: Book, question: Question, chunks: Sequence[Chunk | Span]) -> set[int]:
+    """The chunks, by number, that tell of an event of the kind that the question's evidence tells of, done by whomever.
+
+    >>> from mindscape.reader import training_book
+    >>> book = training_book(0)
+    >>> chunks = passages.cut(book, tokenizer)                                           # doctest: +SKIP
+    >>> [len(same_kind(book, question, chunks)) for question in book.questions[:3]]      # doctest: +SKIP
+    [2, 5, 3]
+    """
+    told = {
+        event.kind for event in book.world.events if not set(question.evidence).isdisjoint(book.told.events[event.id])
+    }
+    spans = [span for event in book.world.events if event.kind in told for span in book.told.events[event.id]]
+    return {i for i, chunk in enumerate(chunks) if any(passages.holds(book, chunk, span) for span in spans)}
 
 
 def of_silver(
