@@ -1,5 +1,6 @@
 """The local backend: batched and shared against plain runs of transformers, constraints, and bad input."""
 
+from functools import wraps
 from os.path import commonprefix
 from typing import Literal
 
@@ -13,6 +14,7 @@ from transformers import AutoModelForCausalLM, Qwen2Config, Qwen3Config
 from mindscape import llm
 from mindscape.errors import InputError, LLMError
 from mindscape.llm import local
+from mindscape.llm.base import Sampling
 from mindscape.llm.local import Local
 
 SUMMARY = (
@@ -174,6 +176,47 @@ def test_nested_heads_change_nothing(random_model):
         backend = Local(loaded.model, loaded.tokenizer, "m", batch_size=size)
         replies = llm.LanguageModel(backend).complete(NESTED, max_new_tokens=4)
         assert [reply.text for reply in replies] == expected
+
+
+@pytest.mark.parametrize("stretch", [1, 3])
+def test_rows_that_have_ended_leave_the_batch(random_model, monkeypatch, stretch):
+    """Free, drawn, held to a schema and cut at a stop string: as if all rows stayed to the end."""
+    loaded = random_model.backend
+    backend = Local(loaded.model, loaded.tokenizer, "m", batch_size=3)
+    some = NESTED[:5]
+    word = plain_text(loaded, some[1], 8).split()[1]
+    grammar = {"enum": ["a", "bb, or more of it", "c"]}
+    ways = [
+        (Sampling(9), None),
+        (Sampling(9, 0.9, seed=3), None),
+        (Sampling(9), grammar),
+        (Sampling(9, stop=(word,)), None),
+    ]
+
+    def said():
+        found = []
+        for sampling, schema in ways:
+            replies = dict(backend.generate(some, sampling, schema=schema))
+            found.append([replies[i].text for i in range(len(some))])
+        return found
+
+    expected = said()
+    assert expected[0] == [plain_text(loaded, prompt, 9) for prompt in some]
+    assert expected[3] != expected[0] and {*expected[2]} <= {'"a"', '"bb, or more of it"', '"c"'}
+    rows, forward = [], type(loaded.model).forward
+
+    @wraps(forward)  # its signature decides what generate passes on
+    def counted(self, **kw):
+        rows.append(len(kw["input_ids"]) if kw["input_ids"].shape[1] == 1 else 0)
+        return forward(self, **kw)
+
+    monkeypatch.setattr(type(loaded.model), "forward", counted)
+    said()
+    all_along = sum(rows)
+    rows.clear()
+    monkeypatch.setattr(local, "STRETCH", stretch)
+    assert said() == expected
+    assert sum(rows) < all_along or not loaded.shares
 
 
 @settings(max_examples=30, deadline=None)
