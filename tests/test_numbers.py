@@ -26,6 +26,18 @@ def test_the_floor_keeps_its_bounds(key, low, high):
     assert low <= value <= high and value != 0
 
 
+@pytest.mark.parametrize(
+    ("key", "low", "high"),
+    [
+        ("mcea.max_abs_error", 0, 1e-5),
+        ("mcea.overhead", 0.9, 1.25),
+        ("mcea.extra_mb_16384", -200, 1000),  # a layer's matrices would take 9,664
+    ],
+)
+def test_mcea_takes_no_matrix(key, low, high):
+    assert low <= metrics("15_mcea")[key]["value"] <= high
+
+
 @pytest.mark.parametrize("encoder", ["minilm", "smollm2"])
 def test_an_encoder_is_as_fast_as_its_bare_model(encoder):
     found = metrics(START)
