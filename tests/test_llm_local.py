@@ -1,7 +1,6 @@
 """The local backend: batched and shared against plain runs of transformers, constraints, and bad input."""
 
 from functools import wraps
-from os.path import commonprefix
 from typing import Literal
 
 import pytest
@@ -16,6 +15,7 @@ from mindscape.errors import InputError, LLMError
 from mindscape.llm import local
 from mindscape.llm.base import Sampling
 from mindscape.llm.local import Local
+from mindscape.mia.gen_evaluation import tokens_once
 
 SUMMARY = (
     "Hamlet learns from a ghost that his uncle Claudius murdered his father, took the crown and married his mother. "
@@ -160,8 +160,8 @@ def test_nested_heads_are_read_once(smollm2, tokenizer, monkeypatch):
     monkeypatch.setattr(
         type(smollm2), "forward", lambda self, **kw: read.append(kw["input_ids"].numel()) or forward(self, **kw)
     )
-    ids = sorted(tokenizer(prompt)["input_ids"] for prompt in NESTED)
-    once = sum(len(row) - len(commonprefix([before, row])) for before, row in zip([[], *ids], ids, strict=False))
+    ids = [tokenizer(prompt)["input_ids"] for prompt in NESTED]
+    once = tokens_once(ids)
     for size in (1, 4, 16):
         read.clear()
         model = llm.LanguageModel(Local(smollm2, tokenizer, "counted", batch_size=size))

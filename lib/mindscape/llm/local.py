@@ -184,16 +184,14 @@ class Local:
     def _write(self, rows: list[list[int]], head: "_Head", sampling: Sampling, grammar: str | None) -> list[list[int]]:
         """New tokens of each row of a batch. Rows that have ended leave it every `STRETCH` tokens."""
         ids, mask = self._padded(rows, 0)
-        own: list[_HeldTo | _Drawn] = []  # processors that know their rows
         processors: list[LogitsProcessor] = []
         if grammar is not None:
-            own.append(_HeldTo(grammar, self._for_constraints(), len(rows)))
+            processors.append(_HeldTo(grammar, self._for_constraints(), len(rows)))
         if sampling.temperature > 0:
             processors.append(TemperatureLogitsWarper(float(sampling.temperature)))
             if sampling.top_p < 1:
                 processors.append(TopPLogitsWarper(float(sampling.top_p)))
-            own.append(_Drawn([int(digest(sampling.seed, row)[:15], 16) for row in rows]))
-        processors = [*own[: grammar is not None], *processors, *own[grammar is not None :]]
+            processors.append(_Drawn([int(digest(sampling.seed, row)[:15], 16) for row in rows]))
         cache = self._read(rows, mask, head, sampling.max_new_tokens) if self.shares else None
         written: list[list[int]] = [[] for _ in rows]
         going, left = list(range(len(rows))), sampling.max_new_tokens
@@ -212,19 +210,16 @@ class Local:
             for i, new in zip(going, out[:, ids.shape[1] :].tolist(), strict=True):
                 written[i] += new
             left -= stretch
-            kept = [k for k, i in enumerate(going) if left and not self._ended(written[i], sampling.stop)]
+            ended = [self._reply(written[i], sampling, 0, 0.0).finish == "stop" for i in going]
+            kept = [k for k, stops in enumerate(ended) if left and not stops]
             mask = torch.cat([mask, mask.new_ones(len(going), out.shape[1] - ids.shape[1])], 1)[kept]
             ids, going = out[kept], [going[k] for k in kept]
-            for one in own:
-                one.keep(kept)
+            for one in processors:
+                if isinstance(one, _HeldTo | _Drawn):  # they know their rows
+                    one.keep(kept)
             if kept:
                 cache.batch_select_indices(torch.tensor(kept, device=ids.device))
         return written
-
-    def _ended(self, tokens: list[int], stop: Sequence[str]) -> bool:
-        if not set(tokens).isdisjoint(self.ends):
-            return True
-        return bool(stop) and any(text in self.tokenizer.decode(tokens) for text in stop)
 
     def _read(self, rows: list[list[int]], mask: torch.Tensor, head: "_Head", new: int) -> DynamicCache:
         """Keys and values of all tokens of the rows but the last ones, where the mask has them.

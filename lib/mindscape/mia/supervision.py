@@ -229,7 +229,7 @@ def same_kind(book: Book, question: Question, chunks: Sequence[Chunk | Span]) ->
     >>> book = training_book(0)
     >>> chunks = passages.cut(book, tokenizer)                                           # doctest: +SKIP
     >>> [len(same_kind(book, question, chunks)) for question in book.questions[:3]]      # doctest: +SKIP
-    [2, 5, 3]
+    [1, 2, 5]
     """
     told = {
         event.kind for event in book.world.events if not set(question.evidence).isdisjoint(book.told.events[event.id])
