@@ -1,8 +1,11 @@
 """What the stored results must show. Speeds are not judged here, except as ratios measured in one run."""
 
+import json
+
 import pytest
 
 from mindscape import paths, results
+from mindscape.weights import adapter_hash
 
 START, SUMMARIES, TRAINING = "00_start_here", "10_hierarchical_summaries", "12_mia_emb_training"
 NOTEBOOKS = sorted(path.stem for path in (paths.root() / "notebooks").glob("[0-9]*.ipynb"))
@@ -69,3 +72,26 @@ def test_the_extractive_baseline_obeys_and_does_not_repeat_itself():
     assert found["summary.textrank.under_500"]["value"] == 1
     assert found["summary.textrank.repetition"]["value"] < 0.05
     assert {"summary.untuned.under_500", "summary.untuned.repetition"} <= set(found)
+
+
+def test_a_judge_is_measured_beside_what_it_says():
+    found = metrics("16_mia_graphrag")
+    for criterion in ("comprehensiveness", "diversity", "empowerment", "overall"):
+        for kind in ("removed", "doubled", "swapped", "all"):
+            assert "ci" in found[f"judge.agreement.{criterion}.{kind}"]
+        for other in ("sft_emb", "vanilla"):
+            assert "ci" in found[f"wins.answers.{other}.{criterion}"]
+    assert found["judge.agreement"]["n"] >= 100
+
+
+ABLATED = {"no_summary", "no_claims", "no_qa", "layers_10", "layers_20"}  # trained to be weighed, not shipped
+
+
+@pytest.mark.parametrize("room", ["ranks", "graphrag"])
+def test_what_is_kept_comes_from_the_shipped_adapters(room):
+    shipped = {adapter_hash(folder) for folder in paths.data("adapters").iterdir()}
+    kept = [path for path in paths.data(room).glob("*.jsonl") if path.stem not in ABLATED]
+    for path in kept:
+        about = json.loads(path.open(encoding="utf-8").readline())
+        assert about.get("adapter_sha256") in {None, "", *shipped}, path.name
+    assert len(kept) > 1
