@@ -1,8 +1,10 @@
-"""Six methods on the same questions: what the file holds, a run that was killed, threads that ask a model together."""
+"""Six methods on the same questions: what the file holds, a run that was killed."""
 
 import json
-import threading
+import math
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from stubs import Stub
@@ -11,7 +13,6 @@ from mindscape.corpora import storyworld
 from mindscape.corpora.benchmarks import Item
 from mindscape.errors import InputError, LLMError
 from mindscape.llm import LanguageModel
-from mindscape.llm.base import Reply
 from mindscape.mindgraph import comparison, long_reason, novels
 from mindscape.mindgraph.answering import ANSWER, BUILD, Answer, Budget, Step
 from mindscape.mindgraph.baselines import rlm
@@ -19,7 +20,6 @@ from mindscape.mindgraph.comparison import (
     NAMES,
     Settings,
     Task,
-    Together,
     estimated,
     kept,
     kept_labels,
@@ -30,7 +30,6 @@ from mindscape.mindgraph.comparison import (
     run,
     scored,
     settings_for,
-    side_by_side,
     unusable,
 )
 from mindscape.mindgraph.long_reason import Judged
@@ -118,7 +117,12 @@ def test_a_run_that_was_cut_short_goes_on(asked, dies):
 
 def test_files_of_others_are_refused(asked, tmp_path):
     asked(Stub(say), names=["Direct"])
-    for options, stub in (({"settings": Settings(turns=3)}, Stub(say)), ({}, Stub(say, name="another"))):
+    others = (
+        ({"settings": Settings(turns=3)}, Stub(say)),
+        ({"dtype": "bfloat16"}, Stub(say)),
+        ({}, Stub(say, name="another")),
+    )
+    for options, stub in others:
         with pytest.raises(InputError, match="name another file"):
             asked(stub, **options)
     with pytest.raises(InputError, match="no method 'RAG'"):
@@ -135,6 +139,11 @@ def test_files_of_others_are_refused(asked, tmp_path):
     asked.path.write_text("".join(lines))
     with pytest.raises(InputError, match="another adapter"):
         kept(asked.path, tmp_path / "adapter")
+
+
+def test_a_method_without_an_answer_stage_has_no_compaction(asked):
+    (one, _) = asked(Stub(say), names=["Direct"])
+    assert math.isnan(replace(one, tokens_first_call=0).compaction) and one.compaction > 0
 
 
 def test_what_it_takes_is_estimated_for_all_tasks():
@@ -215,81 +224,18 @@ def test_labels_are_kept_with_evidence_and_without(tmp_path):
     )
 
 
-class Slow:
-    """A model that keeps the batches it is asked, and the threads that were inside it at once."""
-
-    name, fingerprint, context = "slow", "slow", 100
-
-    def __init__(self):
-        self.batches, self.inside, self.most = [], 0, 0
-
-    def count_tokens(self, prompt):
-        return len(str(prompt))
-
-    def chat(self, talks, **options):
-        self.inside += 1
-        self.most = max(self.most, self.inside)
-        self.batches.append([talk[0]["content"] for talk in talks])
-        threading.Event().wait(0.01)
-        self.inside -= 1
-        if any("fail" in talk[0]["content"] for talk in talks):
-            raise LLMError("no")
-        return [Reply(talk[0]["content"].upper()) for talk in talks]
-
-
-def talk(text):
-    return [{"role": "user", "content": text}]
-
-
-def test_threads_ask_together():
-    """Jobs of unequal length: a batch holds what all that are left ask at that time."""
-
-    def job(name, turns, llm):
-        return [llm.chat(talk(f"{name}{i}")).text for i in range(turns)] + [llm.context, llm.name]
-
-    model = Slow()
-    jobs = [lambda llm, n=n: job("abc"[n], n + 1, llm) for n in range(3)]
-    assert side_by_side(model, jobs) == [
-        ["A0", 100, "slow"],
-        ["B0", "B1", 100, "slow"],
-        ["C0", "C1", "C2", 100, "slow"],
-    ]
-    assert [sorted(batch) for batch in model.batches] == [["a0", "b0", "c0"], ["b1", "c1"], ["c2"]] and model.most == 1
-    assert side_by_side(model, []) == []
-
-
-def test_options_and_errors_stay_apart():
-    model = Slow()
-
-    def fails(llm):
-        return llm.chat(talk("fail"), max_new_tokens=9).text
-
-    def several(llm):
-        return [reply.text for reply in llm.chat([talk("a"), talk("b")], max_new_tokens=5)], llm.count_tokens("abc")
-
-    with pytest.raises(LLMError):
-        side_by_side(model, [fails, several])
-    assert sorted(map(sorted, model.batches)) == [["a", "b"], ["fail"]]
-    assert side_by_side(Slow(), [several, several]) == [(["A", "B"], 3)] * 2
-    with pytest.raises(LLMError):  # alike, and so in one batch: both hear of it
-        side_by_side(model, [fails, fails, lambda llm: llm.chat(talk("a"), max_new_tokens=9)])
-
-
-def test_a_thread_that_leaves_lets_the_others_go_on():
-    together = Together(Slow(), 2)
-    together.leave()
-    assert together.chat(talk("a")).text == "A"
-
-
 def test_the_command(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("MINDSCAPE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(comparison.models, "load", lambda *_, **__: LanguageModel(Stub(say)))
+    stub = Stub(say)
+    stub.model = SimpleNamespace(dtype="torch.float32")
+    monkeypatch.setattr(comparison.models, "load", lambda *_, **__: LanguageModel(stub))
     out = tmp_path / "answers.jsonl"
     words = ["comparison", "answers", "--out", str(out), "--books", "1", "--share", "2", "--llm", "hf:stub"]
     monkeypatch.setattr("sys.argv", [*words, "--methods", "Direct,RLM", "--turns", "2"])
     comparison.main()
     told = capsys.readouterr().out
     assert "Direct: 2 calls" in told and "RLM: 0 of 2 right" in told and len(kept(out)) == 4
+    assert json.loads(out.read_text().splitlines()[0])["dtype"] == "float32"
     monkeypatch.setattr("sys.argv", [*words[:1], "labels", "--out", str(tmp_path / "labels.jsonl"), "--books", "0"])
     with pytest.raises(SystemExit, match="--books 0"):
         comparison.main()

@@ -218,8 +218,35 @@ def test_bad_files(book, blocks, tmp_path):
         novels.kept(tmp_path / "missing.jsonl")
 
 
+def test_novels_are_read_side_by_side(book, blocks, tmp_path, monkeypatch, capsys):
+    """Two at a time give the files that one at a time gives, and the model hears of both at once."""
+    other = storyworld.book(1001, tokens=15_000, language=book.document.language)
+    both = {one.document.id: cut(one.document, COUNTING, 280) for one in (book, other)}
+    says = [reader(one, both[one.document.id]).say for one in (book, other)]
+
+    def say(prompt, *told):
+        mine = sum(it.question in prompt[0]["content"] for it in other.questions if it.evidence)
+        return says[bool(mine)](prompt, *told)
+
+    monkeypatch.setattr(novels, "shelf", lambda split: [book, other])
+    monkeypatch.setattr(novels, "planned", lambda one, longer: [(novels.asked(one, "liar"), "built")])
+    files = []
+    for width in ("1", "2"):
+        monkeypatch.setenv("MINDSCAPE_CACHE", str(tmp_path / f"cache{width}"))
+        monkeypatch.setattr(novels.llm, "load", lambda *_: LanguageModel(Stub(say, name="embedded")))
+        monkeypatch.setattr(sys, "argv", ["novels", "--out", str(tmp_path / width), "--width", width])
+        novels.main()
+        files.append([path.read_text() for path in sorted((tmp_path / width).glob("*.jsonl"))])
+    assert files[0] == files[1] and len(files[0]) == 2 and "1 runs" in capsys.readouterr().out
+
+
 def test_bad_arguments(tmp_path, monkeypatch):
-    for wrong, told in ((["--part", "2/2"], "--part 2/2"), (["--part", "x"], "--part x"), (["--llm", "gpt"], "gpt")):
+    for wrong, told in (
+        (["--part", "2/2"], "--part 2/2"),
+        (["--part", "x"], "--part x"),
+        (["--llm", "gpt"], "gpt"),
+        (["--width", "0"], "--width 0"),
+    ):
         monkeypatch.setattr(sys, "argv", ["novels", "--out", str(tmp_path), *wrong])
         with pytest.raises(SystemExit, match=told):
             novels.main()

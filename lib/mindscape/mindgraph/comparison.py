@@ -15,9 +15,9 @@ Taught in notebook 32_long_reason. Nothing here knows how a method answers.
 
 import argparse
 import json
+import math
 import os
 import sys
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -30,7 +30,8 @@ from mindscape import llm as models
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError, MindscapeError
-from mindscape.llm import LLM, Estimate, Message, Prompt, Reply
+from mindscape.llm import LLM, Estimate
+from mindscape.llm.together import side_by_side
 from mindscape.mindgraph import answer as mindgraph
 from mindscape.mindgraph.answering import BUILD, Answer, Budget, Method, posed
 from mindscape.mindgraph.baselines import METHODS, rlm
@@ -118,8 +119,8 @@ class Answered:
 
     @property
     def compaction(self) -> float:
-        """f₁/L (section 4.2); 0 for a method that never came to its answer stage."""
-        return self.tokens_first_call / self.length
+        """f₁/L (section 4.2); NaN for a method that never came to its answer stage."""
+        return self.tokens_first_call / self.length if self.tokens_first_call else math.nan
 
     @property
     def build(self) -> int:
@@ -235,13 +236,14 @@ def run(
     names: Sequence[str] = NAMES,
     settings: Settings | None = None,
     adapter: str | Path | None = None,
+    dtype: str = "",
     width: int = WIDTH,
 ) -> list[Answered]:
     """Answer each task by each method, but those that the file `path` has; the file is begun, or gone on with.
 
-    `judge` grades what the rules of the cascade leave; `adapter` is the folder of the model's, whose hash the file keeps.
-    `width` tasks are answered side by side, and are written together. Raises InputError for an unknown method and a file of
-    another model or other settings; LLMError if the model fails, after which the same call goes on.
+    `judge` grades what the rules of the cascade leave; the file keeps the hash of the model's `adapter`, a folder, and the
+    `dtype` of its numbers. `width` tasks are answered side by side, and are written together. Raises InputError for an unknown
+    method and a file of another model or other settings; LLMError if the model fails, after which the same call goes on.
 
     >>> run(tasks, llm.load("openai:gpt-4o"), "build/answers.jsonl", judge=llm.load("openai:gpt-4o-mini"))  # doctest: +SKIP
     """
@@ -249,7 +251,7 @@ def run(
     if unknown := set(names) - set(NAMES):
         raise InputError(f"no method {sorted(unknown)[0]!r}: expected some of {', '.join(NAMES)}")
     about = {"what": "answers", "llm": llm.name, "judge": judge.name if judge else ""}
-    about |= {"adapter_sha256": adapter_hash(adapter) if adapter else "", **asdict(settings)}
+    about |= {"adapter_sha256": adapter_hash(adapter) if adapter else "", "dtype": dtype, **asdict(settings)}
     rows = _begun(path, about)
     found = {(row["method"], row["task"]) for row in rows}
     lengths = {task.document.id: 0 for task in tasks}
@@ -312,6 +314,10 @@ def unusable(name: str, answer: Answer, language: str) -> int:
     return sum(what == neither or what.startswith("no reply that can be used") for what in done)
 
 
+def _answer(method: Method, task: Task, budget: Budget, llm: LLM) -> Answer:
+    return method(task.asked, task.document, llm, budget)
+
+
 # -- labels ------------------------------------------------------------------------------------------------------------
 
 
@@ -325,7 +331,13 @@ class Labels:
 
 
 def label(
-    of: Iterable[Book], llm: LLM, path: str | Path, *, share: int = 12, adapter: str | Path | None = None
+    of: Iterable[Book],
+    llm: LLM,
+    path: str | Path,
+    *,
+    share: int = 12,
+    adapter: str | Path | None = None,
+    dtype: str = "",
 ) -> list[Labels]:
     """Label `share` questions of each book twice, with their evidence and without it; those that the file has are not asked.
 
@@ -336,6 +348,7 @@ def label(
         "what": "labels",
         "llm": llm.name,
         "adapter_sha256": adapter_hash(adapter) if adapter else "",
+        "dtype": dtype,
     }
     rows = _begun(path, about)
     known = {(row["question"], row["evidence"]) for row in rows}
@@ -363,114 +376,6 @@ def kept_labels(path: str | Path, adapter: str | Path | None = None) -> list[Lab
 def _labels(row: Mapping[str, Any]) -> Labels:
     passes = [said and Label(reason="", breadth=said[0], depth=said[1]) for said in row["passes"]]
     return Labels(row["question"], row["evidence"], Labelled(tuple(passes)))
-
-
-# -- side by side ------------------------------------------------------------------------------------------------------
-
-
-class Together:
-    """An `LLM` that several threads ask: once all of them wait, what they ask goes to the model, a batch for each kind of
-    options. Each thread must `leave` in the end. Only one thread at a time is inside the model.
-    """
-
-    def __init__(self, llm: LLM, threads: int):
-        self.llm, self._left = llm, threads
-        self._turn, self._asked = threading.Condition(), []
-
-    @property
-    def name(self) -> str:
-        return self.llm.name
-
-    @property
-    def fingerprint(self) -> str:
-        with self._turn:
-            return self.llm.fingerprint
-
-    @property
-    def context(self) -> int | None:
-        return self.llm.context
-
-    def count_tokens(self, prompt: Prompt) -> int:
-        with self._turn:
-            return self.llm.count_tokens(prompt)
-
-    def chat(self, messages: Sequence[Message] | Sequence[Sequence[Message]], **options: Any) -> Reply | list[Reply]:
-        """As `LLM.chat`; waits for the others."""
-        one = bool(messages) and isinstance(messages[0], Mapping)
-        asked = _Asked([messages] if one else list(messages), options)
-        with self._turn:
-            self._asked.append(asked)
-            self._answer()
-            while asked.replies is None:
-                self._turn.wait()
-        if isinstance(asked.replies, Exception):
-            raise asked.replies
-        return asked.replies[0] if one else asked.replies
-
-    def leave(self) -> None:
-        """What a thread says when it will ask no more."""
-        with self._turn:
-            self._left -= 1
-            self._answer()
-
-    def _answer(self) -> None:
-        """Ask the model, if nobody is left who may still ask."""
-        if not self._asked or len(self._asked) < self._left:
-            return
-        asked, self._asked = self._asked, []
-        while asked:
-            alike = [one for one in asked if one.options == asked[0].options]
-            asked = [one for one in asked if one.options != asked[0].options]
-            try:
-                replies = iter(self.llm.chat([talk for one in alike for talk in one.talks], **alike[0].options))
-                for one in alike:
-                    one.replies = [next(replies) for _ in one.talks]
-            except Exception as error:
-                for one in alike:
-                    one.replies = error
-        self._turn.notify_all()
-
-
-class _Asked:
-    """What a thread asks, and the replies or the error, once they are there."""
-
-    def __init__(self, talks: list[Sequence[Message]], options: dict[str, Any]):
-        self.talks, self.options = talks, options
-        self.replies: list[Reply] | Exception | None = None
-
-
-def side_by_side(llm: LLM, jobs: Sequence[Callable[[LLM], Any]]) -> list[Any]:
-    """The results of jobs that each ask a model, in their order, in threads that ask it together.
-
-    Raises what a job raised, the first of them, when all have come to their end. An interrupt leaves them behind.
-
-    >>> side_by_side(model, [lambda llm: llm.chat(hello).text, lambda llm: llm.chat(hello).text])   # doctest: +SKIP
-    ['Hello.', 'Hello.']
-    """
-    together = Together(llm, len(jobs))
-    results: list[Any] = [None] * len(jobs)
-    errors: dict[int, Exception] = {}
-
-    def work(i: int) -> None:
-        try:
-            results[i] = jobs[i](together)
-        except Exception as error:
-            errors[i] = error
-        finally:
-            together.leave()
-
-    threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(len(jobs))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[min(errors)]
-    return results
-
-
-def _answer(method: Method, task: Task, budget: Budget, llm: LLM) -> Answer:
-    return method(task.asked, task.document, llm, budget)
 
 
 # -- the file ----------------------------------------------------------------------------------------------------------
@@ -562,7 +467,8 @@ def main() -> None:
     told.add_argument("--split", default="develop", choices=list(SPLITS))
     told.add_argument("--books", type=int, default=10, help="the first so many of the split")
     told.add_argument("--share", type=int, default=0, help="questions a book; 4 to answer and 12 to label by default")
-    told.add_argument("--llm", default="embedded", help="the model, as mindscape.llm.load has it; it judges, too")
+    told.add_argument("--llm", default="embedded", help="the model, as mindscape.llm.load has it")
+    told.add_argument("--judge", default="", help="who grades what rules leave; the model itself by default")
     told.add_argument("--adapter", default="", help="folder of its adapter; the reader's by default where it has one")
     told.add_argument("--dtype", default="auto", help="precision of a model of this machine")
     told.add_argument("--batch", type=int, default=16, help="rows that a model of this machine reads at once")
@@ -588,19 +494,21 @@ def _command(given: argparse.Namespace) -> None:
     local = {"dtype": given.dtype, "batch_size": given.batch, "batch_tokens": given.batch_tokens}
     local = {} if given.llm.startswith(("openai:", "replay:")) else local
     model, adapter = models.load(given.llm, **options, **local), options.get("adapter")
+    dtype = str(model.backend.model.dtype).removeprefix("torch.") if local else ""
     if given.what == "labels":
-        found = label(of_split, model, given.out, share=given.share or 12, adapter=adapter)
+        found = label(of_split, model, given.out, share=given.share or 12, adapter=adapter, dtype=dtype)
         steady = sum(one.labelled.stable for one in found)
         print(f"{len(found)} labels, {steady} of them stable")
         return
+    judge = models.load(given.judge) if given.judge else model
     tasks = [task for book in of_split for task in of_book(book, given.share or 4)]
     names = given.methods.split(",")
     settings = replace(settings_for(model), times=given.times, turns=given.turns)
     for name, one in estimated(tasks, model, [name for name in names if name in NAMES], settings).items():
         print(f"{name}: {one}", flush=True)
     for name in names:
-        told = {"judge": model, "names": [name], "settings": settings, "adapter": adapter, "width": given.width}
-        found = run(tasks, model, given.out, **told)
+        told = {"judge": judge, "names": [name], "settings": settings, "width": given.width}
+        found = run(tasks, model, given.out, adapter=adapter, dtype=dtype, **told)
         right, tokens = sum(one.correct for one in found), sum(one.tokens_total for one in found)
         print(f"{name}: {right} of {len(found)} right, {tokens:,} tokens", flush=True)
 

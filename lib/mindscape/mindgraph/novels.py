@@ -4,8 +4,9 @@
 
 builds a graph for each of three questions on ten novels of 15,000 tokens and for one on each of twelve longer ones, answers
 from each, and answers from other graphs besides: all of the built one, with tools, the gold one, the gold one of another
-question, none. A file a novel, a line a run; the same call goes on after a kill, in the middle of a build, too. `--part 0/2`
-and `--part 1/2` share the novels between two processes. Only replies are kept: graphs are made of them anew, quote by quote.
+question, none. A file a novel, a line a run; the same call goes on after a kill, in the middle of a build, too. Novels are
+read side by side, `--width` at a time, and what they ask goes to the model in one batch; `--part 0/2` and `--part 1/2` share
+them between two processes. Only replies are kept: graphs are made of them anew, quote by quote.
 
 Two notes count as the same if their types are and their contents share half of their words, as on the reader's card. Taught in
 notebooks 30_mindgraph_build and 31_mindgraph_answer. Nothing here knows whether a note is true of the text.
@@ -17,6 +18,7 @@ import math
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from mindscape import llm
@@ -25,6 +27,7 @@ from mindscape.corpora.questions import Question
 from mindscape.corpora.storyworld import Book
 from mindscape.errors import InputError, MindscapeError
 from mindscape.llm import LLM
+from mindscape.llm.together import side_by_side
 from mindscape.metrics import token_f1
 from mindscape.mindgraph.answer import ANSWER_TOKENS, ROUNDS, GraphAnswered, answer, answer_from
 from mindscape.mindgraph.answering import BUILD, Budget, Meter, Step, block_size, cut
@@ -41,6 +44,7 @@ FORMAT = "mindscape runs on a novel 1"
 LONGER = {"develop": storyworld.DEVELOP[20:32], "test": storyworld.TEST[20:32]}  # the seeds of longer novels, by split
 LENGTHS = (20_000, 26_000, 34_000, 44_000)  # of longer novels, in turn
 KINDS = ("bound", "liar", "people")  # questions that a graph is built for
+WIDTH = 16  # novels side by side
 GRAPHS = ("built", "whole", "tools", "gold", "other", "empty")  # what is answered from
 
 
@@ -224,7 +228,8 @@ def blocks_of(run: Run, document: Document) -> list[Chunk]:
 def journal(run: Run, document: Document) -> Journal:
     """What became of each block of a run that built its graph: made anew of its replies, with every quote looked for.
 
-    Raises InputError for a run that built nothing, or another text's.
+    How many nodes a prompt showed is not known any more: `shown` of every entry is 0. Raises InputError for a run that built
+    nothing, or another text's.
     """
     steps = [step for step in run.answered.trace if step.stage == BUILD and step.asked]
     if not run.ends or len(steps) != len(run.ends):
@@ -402,21 +407,29 @@ def main() -> None:
     told.add_argument("--llm", default="embedded", help="the model that builds and answers")
     told.add_argument("--dtype", default="", help="its precision, where it is a local one")
     told.add_argument("--part", default="0/1", help="this one of so many parts of the novels: 0/2, 1/2")
+    told.add_argument("--width", type=int, default=WIDTH, help="novels side by side")
     told.add_argument("--novels", default="all", choices=["all", "short", "longer"], help="which of them")
     given = told.parse_args()
     try:
         part, parts = _part(given.part)
+        if given.width < 1:
+            raise InputError(f"--width {given.width}: expected at least 1")
         model = llm.load(given.llm, **({"dtype": given.dtype} if given.dtype else {}))
         many, few = shelf(given.split), len(SPLITS[given.split][0])
-        for i, book in enumerate(many):
-            longer = i >= few
-            if i % parts != part or given.novels == ("short" if longer else "longer"):
-                continue
-            found = runs(model, book, given.out, planned(book, longer))
-            tokens = sum(run.answered.tokens_total for run in found)
-            print(f"{book.document.id}: {len(found)} runs, {tokens:,} tokens; {model.ledger}", flush=True)
+        kinds = {"all": (False, True), "short": (False,), "longer": (True,)}[given.novels]
+        mine = [(book, i >= few) for i, book in enumerate(many) if i % parts == part and (i >= few) in kinds]
+        for some in (mine[i : i + given.width] for i in range(0, len(mine), given.width)):
+            jobs = [partial(_runs, book, planned(book, longer), given.out) for book, longer in some]
+            for (book, _), found in zip(some, side_by_side(model, jobs), strict=True):
+                tokens = sum(run.answered.tokens_total for run in found)
+                print(f"{book.document.id}: {len(found)} runs, {tokens:,} tokens", flush=True)
+        print(model.ledger)
     except MindscapeError as error:
         sys.exit(f"error: {error}")
+
+
+def _runs(book: Book, wanted: Sequence[tuple[Question, str]], folder: str | Path, model: LLM) -> list[Run]:
+    return runs(model, book, folder, wanted)
 
 
 def _part(text: str) -> tuple[int, int]:

@@ -1,0 +1,75 @@
+"""Threads that ask a model together."""
+
+import threading
+
+import pytest
+
+from mindscape.errors import LLMError
+from mindscape.llm.base import Reply
+from mindscape.llm.together import Together, side_by_side
+
+
+class Slow:
+    """A model that keeps the batches it is asked, and the threads that were inside it at once."""
+
+    name, fingerprint, context = "slow", "slow", 100
+
+    def __init__(self):
+        self.batches, self.inside, self.most = [], 0, 0
+
+    def count_tokens(self, prompt):
+        return len(str(prompt))
+
+    def chat(self, talks, **options):
+        self.inside += 1
+        self.most = max(self.most, self.inside)
+        self.batches.append([talk[0]["content"] for talk in talks])
+        threading.Event().wait(0.01)
+        self.inside -= 1
+        if any("fail" in talk[0]["content"] for talk in talks):
+            raise LLMError("no")
+        return [Reply(talk[0]["content"].upper()) for talk in talks]
+
+
+def talk(text):
+    return [{"role": "user", "content": text}]
+
+
+def test_threads_ask_together():
+    """Jobs of unequal length: a batch holds what all that are left ask at that time."""
+
+    def job(name, turns, llm):
+        return [llm.chat(talk(f"{name}{i}")).text for i in range(turns)] + [llm.context, llm.name]
+
+    model = Slow()
+    jobs = [lambda llm, n=n: job("abc"[n], n + 1, llm) for n in range(3)]
+    assert side_by_side(model, jobs) == [
+        ["A0", 100, "slow"],
+        ["B0", "B1", 100, "slow"],
+        ["C0", "C1", "C2", 100, "slow"],
+    ]
+    assert [sorted(batch) for batch in model.batches] == [["a0", "b0", "c0"], ["b1", "c1"], ["c2"]] and model.most == 1
+    assert side_by_side(model, []) == []
+
+
+def test_options_and_errors_stay_apart():
+    model = Slow()
+
+    def fails(llm):
+        return llm.chat(talk("fail"), max_new_tokens=9).text
+
+    def several(llm):
+        return [reply.text for reply in llm.chat([talk("a"), talk("b")], max_new_tokens=5)], llm.count_tokens("abc")
+
+    with pytest.raises(LLMError):
+        side_by_side(model, [fails, several])
+    assert sorted(map(sorted, model.batches)) == [["a", "b"], ["fail"]]
+    assert side_by_side(Slow(), [several, several]) == [(["A", "B"], 3)] * 2
+    with pytest.raises(LLMError):  # alike, and so in one batch: both hear of it
+        side_by_side(model, [fails, fails, lambda llm: llm.chat(talk("a"), max_new_tokens=9)])
+
+
+def test_a_thread_that_leaves_lets_the_others_go_on():
+    together = Together(Slow(), 2)
+    together.leave()
+    assert together.chat(talk("a")).text == "A"
