@@ -67,7 +67,7 @@ LOCK := uv pip compile $(UV_ARGS) --generate-hashes --universal --python-version
 WITHOUT_GPU := awk '/^[a-z]/ {drop = /^(nvidia|cuda|triton)-?/} !drop'
 lock:
 	$(LOCK) requirements.txt -o build/lock && $(WITHOUT_GPU) build/lock > requirements.lock
-	$(LOCK) requirements-milvus.txt requirements-serve.txt -c requirements.lock -o build/lock \
+	$(LOCK) requirements-milvus.txt requirements-serve.txt requirements-peers.txt -c requirements.lock -o build/lock \
 	    && $(WITHOUT_GPU) build/lock > requirements-extras.lock
 	rm build/lock
 
@@ -82,6 +82,6 @@ lock:
 	@touch $@
 
 .venv/extras: requirements-extras.lock .venv/core
-	@echo "installing what only the tests need: Milvus Lite and a loopback model server (300 MB)"
+	@echo "installing what only the tests need: Milvus Lite, a loopback model server, two libraries of submodular choice (600 MB)"
 	@$(PIP) install --quiet $(PIP_ARGS) --no-deps --require-hashes -r requirements-extras.lock
 	@touch $@

@@ -6,6 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from extras import required
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -565,7 +566,7 @@ def test_coverage_of_a_large_pool_never_holds_all_pairs():
 
 def test_against_apricot():
     """Maximum coverage (ties included, its plain greedy takes the lowest index, too), and facility location on itself."""
-    apricot = pytest.importorskip("apricot", reason="apricot-select is not installed")
+    apricot = required("apricot", "apricot-select is not installed")
     rng = np.random.default_rng(0)
     has = (rng.random((60, 80)) < 0.1).astype(float)
     theirs = apricot.MaxCoverageSelection(10, optimizer="naive").fit(has)
@@ -582,7 +583,7 @@ def test_against_apricot():
 
 def test_against_submodlib():
     """Weighted set cover, and facility location of summaries for chunks; it counts in single precision."""
-    submodlib = pytest.importorskip("submodlib", reason="submodlib-py is not installed")
+    submodlib = required("submodlib", "submodlib-py is not installed")
     rng = np.random.default_rng(0)
     has, weights = rng.random((60, 80)) < 0.1, rng.random(80)
     concepts = [set(row.nonzero()[0].tolist()) for row in has]
