@@ -150,7 +150,7 @@ def test_ranks_are_kept_and_belong_to_their_graphs(log, graph, tmp_path, monkeyp
     assert all(len(row) == 20 == len(set(row)) for row in found.values())
     assert nodes(tmp_path, "toy", source, LOG, [graph], asked) == found and len(loaded) == 1  # nothing is lacking
     other = Graph(graph.document, graph.entities[1:], ())
-    with pytest.raises(InputError, match="holds ranks of"):
+    with pytest.raises(InputError, match="holds another run"):
         nodes(tmp_path, "toy", source, LOG, [other], asked)
     with pytest.raises(InputError, match="0 graphs, but questions on 1 books"):
         nodes(tmp_path, "toy", source, LOG, [], asked)

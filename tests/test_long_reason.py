@@ -245,7 +245,7 @@ def test_bad_files_are_refused_and_left_alone(folder):
         with pytest.raises(InputError, match=told):
             run(folder, stub, **options)
     for content, told in [
-        (b"a diary", "is empty"),
+        (b"a diary", "holds no whole line"),
         (b"a diary\n", "line 1: expected a line on the run"),
         (b'{"format": "other"}\n', "line 1"),
         (lines[0] + b"{}\n", "line 2: expected an item"),

@@ -335,7 +335,7 @@ def test_a_killed_run_measures_the_rest_alone(model, tmp_path, monkeypatch):
     with pytest.raises(InputError, match="has another prompt by the name 'q1'"):
         measured(path, model, {"q1": layouts["q2"]})
     path.write_text(path.read_text() + json.dumps({"name": "q9"}) + "\n")
-    with pytest.raises(InputError, match="expected a line on the model, then one a prompt"):
+    with pytest.raises(InputError, match="line 8: expected a prompt's factors"):
         measured(path, model, layouts)
     torch.manual_seed(1)
     other = type(model)(model.config).eval()
@@ -350,7 +350,7 @@ def test_kept_factors_are_read_without_a_model(model, tmp_path):
     assert all((read[name].to_summary == whole[name].to_summary).all() for name in layouts)
     with pytest.raises(InputError, match="has no factors of 'q2', and no model was given"):
         measured(tmp_path / "kept.jsonl", None, layouts | {"q2": layout_of(seed=2)})
-    with pytest.raises(InputError, match="none.jsonl: expected a line on the model"):
+    with pytest.raises(InputError, match="cannot read .*none.jsonl"):
         measured(tmp_path / "none.jsonl", None, layouts)
     assert not (tmp_path / "none.jsonl").exists()
 

@@ -285,10 +285,10 @@ def test_rankings_are_asked_for_once(two_books, tokenizer, tmp_path):
     calls.clear()
     assert ranked(path, about, asked, two_books, search_of(calls)) == whole
     assert [(i, len(some)) for i, some in calls] == [(1, 18 - 12)]
-    with pytest.raises(InputError, match="holds ranks of .*: expected those of"):
+    with pytest.raises(InputError, match="holds another run: retriever is .toy., expected .other."):
         ranked(path, {"retriever": "other"}, asked, two_books, search_of(calls))
     path.write_text(json.dumps(about) + '\n{"book": "x"}\n')
-    with pytest.raises(InputError, match="expected a line on whose ranks these are"):
+    with pytest.raises(InputError, match="line 2: expected a query's passages"):
         ranked(path, about, asked, two_books, search_of(calls))
 
 

@@ -150,13 +150,15 @@ def test_a_file_of_something_else(tmp_path):
     path = tmp_path / "rows.jsonl"
     kept(path, {"share": (1, 2)}, ["a"], lambda keys: [{"n": 1}])
     assert kept(path, {"share": (1, 2)}, ["a"], lambda keys: [])[0] == {"n": 1}
-    with pytest.raises(InputError, match=r"was made with .*\[1, 2\].*: expected .*3"):
+    with pytest.raises(InputError, match=r"share is \[1, 2\], expected 3"):
         kept(path, {"share": 3}, ["a"], lambda keys: [])
     for text in ("", "[]\n[1]\n", '{"part": 1}\n{"n": 1}\n', '{"part": 1}\nno\n'):
         path.write_text(text)
-        with pytest.raises(InputError, match="expected a line on how it was made"):
+        with pytest.raises(
+            InputError, match="holds no whole line|expected a line on the run|expected a row with its key"
+        ):
             read(path)
-    with pytest.raises(InputError, match="line 1: expected"):
+    with pytest.raises(InputError, match="cannot read"):
         read(tmp_path / "none.jsonl")
 
 

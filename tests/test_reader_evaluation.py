@@ -177,9 +177,9 @@ def test_replies_of_another_adapter_are_not_taken(tmp_path):
     Kept.of(path, "embedded", tmp_path / "a", "float32")
     Kept.of(path, "embedded", tmp_path / "a")
     for other in ({"adapter": tmp_path / "b"}, {"adapter": tmp_path / "a", "dtype": "bfloat16"}, {}):
-        with pytest.raises(InputError, match="holds replies of"):
+        with pytest.raises(InputError, match="holds (replies of|another run)"):
             Kept.of(path, "embedded", **other)
-    with pytest.raises(InputError, match="expected a file of replies"):
+    with pytest.raises(InputError, match="cannot read .*none.jsonl"):
         Kept.of(tmp_path / "none.jsonl", "smollm2")
 
 

@@ -25,23 +25,6 @@ def digest(*parts) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def whole_lines(path: str | Path) -> list[str]:
-    """The lines of a file that one is appended to at a time; what a kill left of a last one is cut off in the file, too.
-
-    Raises OSError where it cannot be read.
-
-    >>> whole_lines("log.jsonl")                                                             # doctest: +SKIP
-    ['{"step": 0}', '{"step": 1}']
-    """
-    path = Path(path)
-    held = path.read_bytes()
-    whole = held[: held.rfind(b"\n") + 1]
-    if whole != held:
-        with path.open("r+b") as file:
-            file.truncate(len(whole))
-    return whole.decode("utf-8").split("\n")[:-1]
-
-
 ADVICE = {
     "SQLITE_FULL": "free some space there",
     "ENOSPC": "free some space there",

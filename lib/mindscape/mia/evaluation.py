@@ -18,11 +18,12 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
-from mindscape import assets, encoders
+from mindscape import assets, encoders, records
 from mindscape.corpora import shakespeare
 from mindscape.corpora.questions import Question
 from mindscape.corpora.storyworld import Book
@@ -34,10 +35,11 @@ from mindscape.mia import embedding
 from mindscape.mia.embedding import Form, MiaEmbedder, PlainEmbedder, Task
 from mindscape.mia.supervision import to_find, who_is_who
 from mindscape.reader.evaluation import SPLITS, books
-from mindscape.store import digest, whole_lines
+from mindscape.store import digest
 from mindscape.text import Document, sentences
 from mindscape.weights import adapter_hash
 
+OF = "a question's ranks"  # a line of the file, in messages
 DEPTH = 10  # ranks that are kept
 TASKS = ("chunk", "node", "who")
 KINDS = ("gold", "none", "shuffled", "other", "textrank", "reader")
@@ -166,12 +168,7 @@ def ranked(
 
     >>> ranked("build/mia_emb.jsonl", {"retriever": "mia_emb"}, embedder, books, tokenizer)    # doctest: +SKIP
     """
-    rows = []
-    if Path(path).exists():
-        rows = kept(path)
-        if (first := json.loads(whole_lines(path)[0])) != dict(about):
-            told = f"holds ranks of {first}: expected those of {dict(about)}; name another file, or remove it"
-            raise InputError(f"{path} {told}")
+    rows = records.opened(path, about, _ranked, of=OF)
     done = {(row.summary, row.task) for row in rows}
     for kind in kinds:
         for task in tasks:
@@ -181,17 +178,15 @@ def ranked(
     return [row for row in rows if row.summary in kinds and row.task in tasks]
 
 
+def _ranked(row: dict[str, Any]) -> Ranked:
+    return Ranked(**{**row, "ranked": tuple(row["ranked"]), "right": tuple(row["right"])})
+
+
 def kept(path: str | Path, adapter: str | Path | None = None) -> list[Ranked]:
     """The ranks in a file; with `adapter`, its folder, those of that adapter. Raises InputError for another one's, and for
     what are no ranks."""
-    try:
-        first, *rows = (json.loads(line) for line in whole_lines(path))
-        whose = first.get("adapter_sha256", "")
-        found = [Ranked(**{**row, "ranked": tuple(row["ranked"]), "right": tuple(row["right"])}) for row in rows]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{path}: expected a line on whose ranks these are, and then one a question: {error!r}"
-        ) from error
+    first, found = records.read(path, _ranked, of=OF)
+    whose = first.get("adapter_sha256", "")
     if adapter and whose != (expected := adapter_hash(adapter)):
         raise InputError(f"{path} holds ranks of adapter {whose[:12]!r}: expected those of {expected[:12]!r}")
     return found
@@ -200,7 +195,7 @@ def kept(path: str | Path, adapter: str | Path | None = None) -> list[Ranked]:
 def kept_summaries(path: str | Path) -> dict[str, str]:
     """Summaries by document, from lines {"document": ..., "summary": ...}. Raises InputError for other lines."""
     try:
-        return {row["document"]: row["summary"] for row in map(json.loads, whole_lines(path))}
+        return {row["document"]: row["summary"] for row in map(json.loads, records.whole_lines(path))}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path}: expected a document and its summary a line: {error!r}") from error
 

@@ -11,7 +11,6 @@ read is wrong, and is counted. Books come from the develop seeds unless another 
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
-from mindscape import assets, encoders, llm
+from mindscape import assets, encoders, llm, records
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError, MindscapeError
@@ -33,9 +32,10 @@ from mindscape.mia.evaluation import DEPTH, KINDS, kept_summaries, summary
 from mindscape.mia.generation import TASKS, answerable, posed, write
 from mindscape.reader.evaluation import SPLITS, Answer, Kept, Row, books, interval, replies, scored, value
 from mindscape.roles import passages
-from mindscape.store import digest, whole_lines
+from mindscape.store import digest
 from mindscape.weights import adapter_hash
 
+OF = "a query's passages"  # a line of the file, in messages
 NONE, ORACLE = "none", "oracle"
 ENCODER = "encoder:"  # before the name of an encoder that takes a retriever's place
 MAIN = {"qa": "f1", "choice": "accuracy", "claim": "pair_accuracy"}  # the score of a task in Table 2
@@ -163,27 +163,18 @@ def ranked(
 
     >>> ranked("build/vanilla.jsonl", {"retriever": "vanilla"}, asked, books, search)    # doctest: +SKIP
     """
-    path = Path(path)
-    if not (path.exists() and whole_lines(path)):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(dict(about), ensure_ascii=False) + "\n", encoding="utf-8")
-    try:
-        first, *rows = (json.loads(line) for line in whole_lines(path))
-        found = {(row["book"], row["query"]): tuple(row["ranked"]) for row in rows}
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: expected a line on whose ranks these are, then one a query: {error!r}") from error
-    if first != dict(about):
-        raise InputError(f"{path} holds ranks of {first}: expected those of {dict(about)}; name another file")
+    rows = records.opened(path, about, lambda row: (row["book"], row["query"], tuple(row["ranked"])), of=OF)
+    found = {(book, query): order for book, query, order in rows}
     for i, book in enumerate(books):
         mine = dict.fromkeys(item.query for item in asked if item.row.book.document.id == book.document.id)
         new = [query for query in mine if (book.document.id, query) not in found]
         if not new:
             continue
-        with path.open("a", encoding="utf-8") as file:
-            for query, row in zip(new, search(i, new), strict=True):
-                found[book.document.id, query] = tuple(int(j) for j in row)
-                line = {"book": book.document.id, "query": query, "ranked": found[book.document.id, query]}
-                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        lines = []
+        for query, row in zip(new, search(i, new), strict=True):
+            found[book.document.id, query] = tuple(int(j) for j in row)
+            lines.append({"book": book.document.id, "query": query, "ranked": found[book.document.id, query]})
+        records.append(path, lines)
     return found
 
 

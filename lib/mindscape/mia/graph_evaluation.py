@@ -13,7 +13,6 @@ says of the person: what retrieval is worth where the one who answers loses noth
 """
 
 import argparse
-import json
 import re
 import sys
 from collections import defaultdict
@@ -25,7 +24,7 @@ from typing import Literal
 
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
-from mindscape import assets, llm
+from mindscape import assets, llm, records
 from mindscape.corpora.storyworld import Book, kinds, weighing
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
@@ -51,7 +50,7 @@ from mindscape.mia.graphrag import (
 )
 from mindscape.reader.evaluation import SPLITS, Kept, Row, books
 from mindscape.roles import judges, passages
-from mindscape.store import digest, whole_lines
+from mindscape.store import digest
 from mindscape.text import Chunk, Span, mentions, sentences
 from mindscape.weights import adapter_hash
 
@@ -303,21 +302,14 @@ def answers(
 
     >>> answers(model, Kept.of("answers.jsonl", "embedded", llm.READER, "float32"), pairs)   # doctest: +SKIP
     """
-    found = {}
-    for number, line in enumerate(whole_lines(kept.path)[1:], 2):
-        try:
-            row = json.loads(line)
-            found[row["key"]] = row["answer"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{kept.path}, line {number}: expected a key and an answer: {error!r}") from error
+    rows = records.read(kept.path, lambda row: (row["key"], row["answer"]), of="a key and an answer")[1]
+    found = dict(rows)
     keys = [digest(language, *pair)[:16] for pair in asked]
     new = {key: pair for key, pair in zip(keys, asked, strict=True) if key not in found}
     for start in range(0, len(new), batch):
         some = list(new)[start : start + batch]
         said = sense_answers(model, [new[key] for key in some], language)
-        with kept.path.open("a", encoding="utf-8") as file:
-            for key, answer in zip(some, said, strict=True):
-                file.write(json.dumps({"key": key, "answer": answer}, ensure_ascii=False) + "\n")
+        records.append(kept.path, [{"key": key, "answer": answer} for key, answer in zip(some, said, strict=True)])
         found |= zip(some, said, strict=True)
     return [found[key] for key in keys]
 

@@ -16,7 +16,6 @@ passage low on both factors has as high a C as one high on both; with two passag
 whatever the model does; C is never above n - 1; without a summary before the passages M is 0 in a causal model, and so is C.
 """
 
-import json
 import math
 from bisect import bisect_left
 from collections.abc import Hashable, Mapping, Sequence
@@ -28,14 +27,16 @@ from typing import Literal
 import numpy as np
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from mindscape import records
 from mindscape.attention import Segment, mean_segment_mass
 from mindscape.errors import InputError
 from mindscape.metrics import bootstrap
 from mindscape.mia.generation import Written
-from mindscape.store import digest, whole_lines
+from mindscape.store import digest
 from mindscape.weights import fingerprint
 
 Kind = Literal["", "summary", "chunk", "question"]
+OF = "a prompt's factors"  # a line of the file, in messages
 ROUNDING = 1e-6  # of the mean: passages that differ by less are taken for equal
 
 
@@ -335,18 +336,11 @@ def measured(path: str | Path, model: PreTrainedModel | None, layouts: Mapping[s
 
     >>> measured("build/mcea/mia_gen.jsonl", model, layouts)                             # doctest: +SKIP
     """
-    path = Path(path)
-    about = {"model": fingerprint(model, model.config)} if model else None
-    if about and not (path.exists() and whole_lines(path)):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(about) + "\n", encoding="utf-8")
-    try:
-        first, *rows = (json.loads(line) for line in whole_lines(path))
-        done = {row["name"]: (row["layout"], _restored(row)) for row in rows}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: expected a line on the model, then one a prompt: {error!r}") from error
-    if about and first != about:
-        raise InputError(f"{path} holds {first}: expected {about}; name another file, or remove it")
+    if model:
+        rows = records.opened(path, {"model": fingerprint(model, model.config)}, _kept, of=OF)
+    else:
+        rows = records.read(path, _kept, of=OF)[1]
+    done = {name: more for name, *more in rows}
     found = {}
     for name, layout in layouts.items():
         key = digest([[part.kind, part.ids] for part in layout.parts])
@@ -356,9 +350,8 @@ def measured(path: str | Path, model: PreTrainedModel | None, layouts: Mapping[s
             of = factors(model, layout)
             row = {"name": name, "layout": key, "to_summary": _short(of.to_summary)}
             row |= {"from_question": _short(of.from_question)}
-            with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
-            done[name] = key, _restored(row)
+            records.append(path, [row])
+            done[name] = _kept(row)[1:]
         if done[name][0] != key:
             raise InputError(f"{path} has another prompt by the name {name!r}: name another file, or remove it")
         found[name] = done[name][1]
@@ -369,8 +362,8 @@ def _short(values: np.ndarray) -> list[list[float]]:
     return [[float(f"{value:.6g}") for value in row] for row in values.tolist()]
 
 
-def _restored(row: Mapping) -> Factors:
+def _kept(row: Mapping) -> tuple[str, str, Factors]:
     of = Factors(np.array(row["to_summary"], dtype=float), np.array(row["from_question"], dtype=float))
     if of.to_summary.ndim != 2 or of.to_summary.shape != of.from_question.shape:
         raise ValueError(f"{row['name']!r} has factors of shapes {of.to_summary.shape} and {of.from_question.shape}")
-    return of
+    return row["name"], row["layout"], of

@@ -12,21 +12,22 @@ Nothing here embeds texts or asks a model by itself: both are handed in, as `min
 storyworld. Taught in notebook 11_silver_evidence.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from mindscape import records
 from mindscape.errors import InputError
 from mindscape.llm import LLM
 from mindscape.roles import ROLES
 from mindscape.roles.silver import numbered
-from mindscape.store import digest, whole_lines
+from mindscape.store import digest
 
 Task = Literal["chunk", "node"]
+OF = "a question's annotation"  # a line of the file, in messages
 HARD, SIMPLE = 5, 5  # negatives of each sort, at most (appendix B.2)
 SLOT = {"chunk": "chunks", "node": "entities"}
 LONGEST = 40  # tokens of a reply
@@ -119,14 +120,13 @@ def annotate(
     path = Path(path)
     about = {"llm": model or llm.fingerprint, "retriever": retriever, "task": task, "units": digest(list(units))}
     about |= {"language": language, "k": k, "seed": seed}
-    done = {one.question: one for one in _read(path, about)}
+    done = {one.question: one for one in records.opened(path, about, _silver, of=OF)}
     for name, question, answer in questions:
         if name in done and done[name].asked != digest(question, answer):
             raise InputError(f"{path} has question {name!r} in other words: expected {question!r}; name another file")
     new = [asked for asked in questions if asked[0] not in done]
     for one in _annotated(llm, search, units, new, k, task, language, seed):
-        with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(one), ensure_ascii=False) + "\n")
+        records.append(path, [asdict(one)])
         done[one.question] = one
     return [done[name] for name, *_ in questions]
 
@@ -175,23 +175,11 @@ def kept(path: str | Path) -> tuple[dict[str, object], list[Silver]]:
 
     >>> about, found = kept("build/silver.jsonl")                                        # doctest: +SKIP
     """
-    try:
-        first, *rows = map(json.loads, whole_lines(path))
-        return dict(first), [Silver(**{key: _tuples(value) for key, value in row.items()}) for row in rows]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: expected a line on the run and then one a question: {error!r}") from error
+    return records.read(path, _silver, of=OF)
 
 
-def _read(path: Path, about: Mapping[str, object]) -> list[Silver]:
-    """The annotations in a file whose first line is `about`; a new file is begun, a half-written last line is cut off."""
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(about) + "\n", encoding="utf-8")
-        return []
-    first, found = kept(path)
-    if first != about:
-        raise InputError(f"{path} holds {first}: expected {about}; name another file, or remove it")
-    return found
+def _silver(row: dict[str, Any]) -> Silver:
+    return Silver(**{key: _tuples(value) for key, value in row.items()})
 
 
 def _tuples(value):

@@ -18,14 +18,13 @@ from pathlib import Path
 
 from transformers import AutoTokenizer
 
-from mindscape import assets
+from mindscape import assets, records
 from mindscape import llm as models
 from mindscape.errors import InputError, LLMError, MindscapeError
 from mindscape.llm import LLM
 from mindscape.reader.evaluation import SPLITS, books
 from mindscape.roles import passages
 from mindscape.roles.summaries import CHUNK_PROMPT, GLOBAL_PROMPT
-from mindscape.store import whole_lines
 from mindscape.text import Chunk, Document, mentions
 
 
@@ -157,7 +156,7 @@ def main() -> None:
             AutoTokenizer.from_pretrained(assets.language_model()),
         )
         out.parent.mkdir(parents=True, exist_ok=True)
-        done = [json.loads(line) for line in whole_lines(out)] if out.exists() else []
+        done = [json.loads(line) for line in records.whole_lines(out)] if out.exists() else []
         about = {"llm": model.fingerprint, "size": given.size, "read": given.read}
         if wrong := [row["document"] for row in done if any(row[key] != value for key, value in about.items())]:
             raise InputError(

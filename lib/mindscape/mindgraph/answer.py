@@ -25,7 +25,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
-from mindscape import paths
+from mindscape import paths, records
 from mindscape.errors import InputError
 from mindscape.llm.base import LLM, Reply, ToolCall
 from mindscape.llm.ledger import Estimate, Ledger
@@ -39,7 +39,7 @@ from mindscape.mindgraph.journal import read as read_journal
 from mindscape.mindgraph.tools import PARAMETERS, Refused, Tools, answer_schema, step_schema
 from mindscape.roles.edits import EDITS
 from mindscape.roles.graph_answer import GRAPH_ANSWER, TOOLS, GraphAnswer, graph_stats
-from mindscape.store import Store, digest, whole_lines
+from mindscape.store import Store, digest
 from mindscape.text import Chunk, Document
 
 ROUNDS = 40  # with tools, at most (section 4.2)
@@ -334,7 +334,7 @@ class _Kept(Meter):
         self.steps, self.path = meter.steps, path
         rows: dict[str, tuple[str, int, int]] = {}
         try:
-            for row in map(json.loads, whole_lines(path) if path.exists() else ()):
+            for row in map(json.loads, records.whole_lines(path) if path.exists() else ()):
                 rows.setdefault(row["asked"], (row["reply"], row["read"], row["written"]))
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"{path}: expected a line a call of a build: {error!r:.80}; delete it") from error

@@ -14,9 +14,7 @@ Taught in notebook 32_long_reason. Nothing here knows how a method answers.
 """
 
 import argparse
-import json
 import math
-import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from mindscape import llm as models
+from mindscape import records
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError, MindscapeError
@@ -43,10 +42,10 @@ from mindscape.mindgraph.novels import limits
 from mindscape.mindgraph.rubric import Label, Labelled, annotate, of_question
 from mindscape.mindgraph.scoring import NO_ANSWER, Row, Scored, cascade, chosen
 from mindscape.reader.evaluation import SPLITS, books
-from mindscape.store import whole_lines
 from mindscape.text import Document
 from mindscape.weights import adapter_hash
 
+OF = "an answer, or a question's labels"  # a line of the file, in messages
 OURS = "MindGraph"
 NAMES = (*METHODS, OURS)
 BROAD, DEEP = ("partial", "global"), ("set-aggregation", "global-synthesis")
@@ -252,7 +251,7 @@ def run(
         raise InputError(f"no method {sorted(unknown)[0]!r}: expected some of {', '.join(NAMES)}")
     about = {"what": "answers", "llm": llm.name, "judge": judge.name if judge else ""}
     about |= {"adapter_sha256": adapter_hash(adapter) if adapter else "", "dtype": dtype, **asdict(settings)}
-    rows = _begun(path, about)
+    rows = records.opened(path, about, of=OF)
     found = {(row["method"], row["task"]) for row in rows}
     lengths = {task.document.id: 0 for task in tasks}
     for task in tasks:
@@ -271,7 +270,7 @@ def run(
             for task, answer, score in zip(some, answers, scores, strict=True):
                 length = lengths[task.document.id]
                 made.append(asdict(_row(name, task, answer, score, length, traced=task is tasks[0])))
-            _append(path, made)
+            records.append(path, made)
             rows += made
     at = {task.id: i for i, task in enumerate(tasks)}
     wanted = [Answered(**row) for row in rows if row["task"] in at and row["method"] in names]
@@ -284,7 +283,7 @@ def kept(path: str | Path, adapter: str | Path | None = None) -> list[Answered]:
     >>> kept("data/mindgraph/answers.jsonl")[0].method                                      # doctest: +SKIP
     'Direct'
     """
-    return [_made(Answered, row, path) for row in _rows(Path(path), "answers", adapter)]
+    return _rows(path, lambda row: Answered(**row), "answers", adapter)
 
 
 def scored(tasks: Sequence[Task], answers: Sequence[Answer], judge: LLM | None) -> list[Scored]:
@@ -350,7 +349,7 @@ def label(
         "adapter_sha256": adapter_hash(adapter) if adapter else "",
         "dtype": dtype,
     }
-    rows = _begun(path, about)
+    rows = records.opened(path, about, of=OF)
     known = {(row["question"], row["evidence"]) for row in rows}
     for book in of:
         chosen_ids = [task.id for task in of_book(book, share)]
@@ -363,14 +362,14 @@ def label(
                 {"question": one.id, "evidence": evidence, "passes": said}
                 for one, said in zip(new, passes, strict=True)
             ]
-            _append(path, made)
+            records.append(path, made)
             rows += made
     return [_labels(row) for row in rows]
 
 
 def kept_labels(path: str | Path, adapter: str | Path | None = None) -> list[Labels]:
     """The labels in a file. Errors as in `kept`."""
-    return [_made(_labels, {"row": row}, path) for row in _rows(Path(path), "labels", adapter)]
+    return _rows(path, _labels, "labels", adapter)
 
 
 def _labels(row: Mapping[str, Any]) -> Labels:
@@ -410,50 +409,15 @@ def _row(name: str, task: Task, answer: Answer, score: Scored, length: int, trac
     )
 
 
-def _begun(path: Path, about: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rows of a file that `about` tells of, which is begun where there is none."""
-    if not (path.exists() and whole_lines(path)):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(dict(about)) + "\n", encoding="utf-8")
-    first, rows = _read(path)
-    if first != dict(about):
-        raise InputError(f"{path} holds what {first} gave: expected {dict(about)}; name another file")
-    return rows
-
-
-def _rows(path: Path, what: str, adapter: str | Path | None) -> list[dict[str, Any]]:
-    first, rows = _read(path)
+def _rows(path: str | Path, make: Callable[..., Any], what: str, adapter: str | Path | None) -> list[Any]:
+    first, _ = records.read(path)
     if first.get("what") != what:
         raise InputError(f"{path} holds {first.get('what')!r:.40}: expected {what}")
     if adapter is not None and first.get("adapter_sha256") != adapter_hash(adapter):
         raise InputError(
             f"{path} is of another adapter than {adapter}: make it anew with mindscape.mindgraph.comparison"
         )
-    return rows
-
-
-def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    try:
-        first, *rows = (json.loads(line) for line in whole_lines(path))
-        if not all(isinstance(row, dict) for row in (first, *rows)):
-            raise ValueError("a line is no object")
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: expected a line on whose it is, and a line each for the rest: {error!r}") from error
-    return first, rows
-
-
-def _made(make: Callable[..., Any], row: Mapping[str, Any], path: str | Path) -> Any:
-    try:
-        return make(**row)
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: a line is not what this kit writes: {error!r:.120}") from error
-
-
-def _append(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    with path.open("ab") as file:
-        file.write(b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows))
-        file.flush()
-        os.fsync(file.fileno())
+    return records.read(path, make, of=OF)[1]
 
 
 # -- the command -------------------------------------------------------------------------------------------------------

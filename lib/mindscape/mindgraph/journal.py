@@ -9,20 +9,20 @@ It does not undo: a graph that went wrong is rebuilt up to the edit before. Two 
 they did, the file is refused.
 """
 
-import json
-import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from mindscape.errors import InputError, MindscapeError
+from mindscape import records
+from mindscape.errors import InputError
 from mindscape.mindgraph.graph import REASONS, Edit, Graph, replay
-from mindscape.store import whole_lines
 from mindscape.text import Span
 
 FORMAT = "mindscape graph journal 1"
+OF = "what became of a block"  # a line of the file, in messages
 
 
 @dataclass(frozen=True)
@@ -56,22 +56,9 @@ def read(path: str | Path) -> Journal:
     >>> read("build/hamlet.jsonl").about["question"]                                            # doctest: +SKIP
     'Who sent the letter?'
     """
-    path = Path(path)
-    try:
-        lines = path.read_bytes().split(b"\n")[:-1]
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}: expected a journal") from error
-    rows = []
-    for i, line in enumerate(lines):
-        try:
-            row = json.loads(line)
-            rows.append(_about(row) if i == 0 else _entry(row, i - 1))
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            what = "a line on the run" if i == 0 else f"what became of block {i - 1}"
-            raise InputError(f"{path}, line {i + 1}: expected {what}: {error!r:.200}") from error
-    if not rows:
-        raise InputError(f"{path} is empty: expected a journal")
-    return Journal(rows[0], tuple(rows[1:]))
+    blocks = count()
+    about, entries = records.read(path, lambda row: _entry(row, next(blocks)), of=OF, form=FORMAT)
+    return Journal(_checked(path, about), tuple(entries))
 
 
 def opened(path: str | Path, about: Mapping[str, Any]) -> Journal:
@@ -81,26 +68,9 @@ def opened(path: str | Path, about: Mapping[str, Any]) -> Journal:
 
     >>> opened("build/hamlet.jsonl", {"document": "hamlet", "question": "Who sent the letter?"})    # doctest: +SKIP
     """
-    path, about = Path(path), {"format": FORMAT} | dict(about)
-    try:
-        held = path.read_bytes() if path.exists() else b""
-        if b"\n" not in held and _line(about).startswith(held):  # nothing yet, or a first line that was being written
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(b"")
-            _write(path, about)
-        journal = read(path)
-        for key in about | journal.about:
-            if journal.about.get(key) != about.get(key):
-                told = f"{key} is {journal.about.get(key)!r:.80}"
-                raise InputError(
-                    f"{path} holds another run: {told}, expected {about.get(key)!r:.80}; name another file"
-                )
-        whole_lines(path)  # cuts off what follows the last one, now that the file is known to be ours
-    except OSError as error:
-        raise InputError(
-            f"cannot write the journal {path}: {error.strerror}: expected a file of this kit, or none"
-        ) from error
-    return journal
+    blocks, about = count(), {"format": FORMAT} | dict(about)
+    entries = records.opened(path, about, lambda row: _entry(row, next(blocks)), of=OF, form=FORMAT)
+    return Journal(_checked(path, about), tuple(entries))
 
 
 def append(path: str | Path, entry: Entry) -> None:
@@ -119,7 +89,7 @@ def append(path: str | Path, entry: Entry) -> None:
         for edit in entry.edits
     ]
     row = {"block": entry.block, "reply": entry.reply, "invalid": entry.invalid, "shown": entry.shown}
-    _write(Path(path), row | {"finish": entry.finish, "edits": edits})
+    records.append(path, [row | {"finish": entry.finish, "edits": edits}])
 
 
 def rebuild(journal: Journal, *, blocks: int | None = None, edits: int | None = None) -> Graph:
@@ -170,27 +140,10 @@ def counts(journal: Journal) -> dict[str, int]:
     }
 
 
-def _write(path: Path, row: Mapping[str, Any]) -> None:
-    try:
-        with path.open("ab") as file:
-            file.write(_line(row))
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise MindscapeError(
-            f"cannot write the journal {path}: {error.strerror}; the blocks before are in it"
-        ) from error
-
-
-def _line(row: Mapping[str, Any]) -> bytes:
-    # Half of a surrogate pair, which a model can write in JSON, goes back into the escape that it came from.
-    return (json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
-
-
-def _about(row: Mapping[str, Any]) -> dict[str, Any]:
-    if row["format"] != FORMAT or not isinstance(row["document"], str):
-        raise ValueError(f"the format is {row['format']!r:.60}: expected {FORMAT!r}, and a document's id")
-    return dict(row)
+def _checked(path: str | Path, about: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not isinstance(about.get("document"), str):
+        raise InputError(f"{path}, line 1: expected the id of a document, got {about.get('document')!r:.60}")
+    return about
 
 
 def _entry(row: Mapping[str, Any], block: int) -> Entry:

@@ -12,8 +12,6 @@ judged is a line in a file, written at once, so a run that was killed goes on wh
 Taught in notebook 32_long_reason. Nothing here downloads or answers anything.
 """
 
-import json
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,13 +21,15 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any, Literal
 
+from mindscape import records
 from mindscape.corpora.benchmarks import Item, stream
-from mindscape.errors import InputError, MindscapeError
+from mindscape.errors import InputError
 from mindscape.llm.base import LLM
 from mindscape.mindgraph.rubric import PROMPTS, Asked, Label, Labelled, annotate, demanding
-from mindscape.store import digest, whole_lines
+from mindscape.store import digest
 from mindscape.text import Document
 
+OF = "an item that was judged"  # a line of the file, in messages
 FORMAT = "mindscape long-reason 1"
 BATCH = 16  # items judged side by side
 SUMMARY = re.compile(r"\bsummar(?:y|ies|i[sz]e)\b|总结|概括|摘要", re.IGNORECASE)
@@ -220,7 +220,7 @@ def judged(path: str | Path) -> list[Judged]:
     >>> Counter(one.reason or "kept" for one in judged("build/long_reason.jsonl"))            # doctest: +SKIP
     Counter({'kept': 200, 'not demanding': 451, 'unstable': 118})
     """
-    return list(_read(Path(path))[1].values())
+    return list({(one.source, one.id): one for one in records.read(path, _one, of=OF, form=FORMAT)[1]}.values())
 
 
 def items(kept: Sequence[Judged], folder: str | Path | None = None) -> Iterator[Document | Item]:
@@ -263,7 +263,7 @@ def _judged(some: Sequence[Candidate], known: dict[tuple[str, str], Judged], llm
     questions = [Asked(it.item.question, _answer(it.item), it.words, language=it.item.language) for it in new]
     for one, labelled in zip(new, annotate(questions, llm), strict=True):
         row = _row(one, labelled)
-        _write(path, asdict(row))
+        records.append(path, [asdict(row)])
         known[one.source, one.item.id] = row
     return [known[one.source, one.item.id] for one in some]
 
@@ -290,60 +290,11 @@ def _answer(item: Item) -> str:
 
 def _opened(path: Path, about: Mapping[str, Any]) -> dict[tuple[str, str], Judged]:
     """What a run has judged already; its file is begun where there is none."""
-    try:
-        held = path.read_bytes() if path.exists() else b""
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}: expected a file of this kit, or none") from error
-    if b"\n" not in held and _line(about).startswith(held):  # nothing yet, or a first line that was being written
-        path.unlink(missing_ok=True)
-        _write(path, about)
-        return {}
-    before, rows = _read(path)
-    for key in about | before:
-        if before.get(key) != about.get(key):
-            told = f"{key} is {before.get(key)!r:.80}"
-            raise InputError(f"{path} holds another run: {told}, expected {about.get(key)!r:.80}; name another file")
-    whole_lines(path)  # cuts off what a kill left of a last line, now that the file is known to be ours
-    return rows
+    return {(one.source, one.id): one for one in records.opened(path, about, _one, of=OF, form=FORMAT)}
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[tuple[str, str], Judged]]:
-    try:
-        lines = path.read_bytes().split(b"\n")[:-1]
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}: expected a file of `construct`") from error
-    about: dict[str, Any] = {}
-    rows: dict[tuple[str, str], Judged] = {}
-    for number, line in enumerate(lines, start=1):
-        try:
-            row = json.loads(line)
-            if number == 1:
-                if row["format"] != FORMAT:
-                    raise ValueError(f"the format is {row['format']!r:.60}")
-                about = row
-                continue
-            one = Judged(**row)
-            if one.reason not in ("", *REASONS):
-                raise ValueError(f"the reason is {one.reason!r:.60}")
-            rows[one.source, one.id] = one
-        except (ValueError, KeyError, TypeError) as error:
-            what = f"a line on the run, {FORMAT!r}" if number == 1 else "an item that was judged"
-            raise InputError(f"{path}, line {number}: expected {what}: {error!r:.120}") from error
-    if not about:
-        raise InputError(f"{path} is empty: expected a file of `construct`")
-    return about, rows
-
-
-def _write(path: Path, row: Mapping[str, Any]) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab") as file:
-            file.write(_line(row))
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise MindscapeError(f"cannot write {path}: {error.strerror}; the items judged before are in it") from error
-
-
-def _line(row: Mapping[str, Any]) -> bytes:
-    return json.dumps(row).encode() + b"\n"
+def _one(row: dict[str, Any]) -> Judged:
+    one = Judged(**row)
+    if one.reason not in ("", *REASONS):
+        raise ValueError(f"the reason is {one.reason!r:.60}")
+    return one

@@ -13,7 +13,6 @@ notebooks 30_mindgraph_build and 31_mindgraph_answer. Nothing here knows whether
 """
 
 import argparse
-import json
 import math
 import sys
 from collections.abc import Iterable, Sequence
@@ -21,7 +20,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-from mindscape import llm
+from mindscape import llm, records
 from mindscape.corpora import storyworld
 from mindscape.corpora.questions import Question
 from mindscape.corpora.storyworld import Book
@@ -37,9 +36,10 @@ from mindscape.mindgraph.journal import Entry, Journal, rebuild
 from mindscape.reader.evaluation import SPLITS, books
 from mindscape.roles.edits import Builder, Edits, Reading
 from mindscape.roles.scores import ALIKE
-from mindscape.store import digest, whole_lines
+from mindscape.store import digest
 from mindscape.text import Chunk, Document, Span
 
+OF = "a run"  # a line of the file, in messages
 FORMAT = "mindscape runs on a novel 1"
 LONGER = {"develop": storyworld.DEVELOP[20:32], "test": storyworld.TEST[20:32]}  # the seeds of longer novels, by split
 LENGTHS = (20_000, 26_000, 34_000, 44_000)  # of longer novels, in turn
@@ -282,15 +282,7 @@ def runs(
     size = block_size(model)
     about = {"format": FORMAT, "document": document.id, "text": digest(document.text), "llm": model.fingerprint}
     about |= {"size": size, "limits": asdict(limits(model))}
-    if not (path.exists() and whole_lines(path)):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(about) + "\n", encoding="utf-8")
-    told, found = kept(path)
-    for key in about:
-        if told.get(key) != about[key]:
-            raise InputError(
-                f"{path}: {key} is {told.get(key)!r:.60}, expected {about[key]!r:.60}; name another folder"
-            )
+    found = records.opened(path, about, _run, of=OF, form=FORMAT)
     have, blocks = {(run.question, run.graph): run for run in found}, []
     listed = list(wanted)
     for question, graph in listed:
@@ -298,8 +290,7 @@ def runs(
             blocks = blocks or cut(document, model, size)
             base = have.get((question.id, "built"))
             run = _made(model, book, question, graph, blocks, base, work)
-            with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(_row(run), ensure_ascii=False) + "\n")
+            records.append(path, [_row(run)])
             have[question.id, graph] = run
     return [have[question.id, graph] for question, graph in listed]
 
@@ -309,13 +300,7 @@ def kept(path: str | Path) -> tuple[dict, list[Run]]:
 
     >>> about, found = kept("data/mindgraph/storyworld-2010.jsonl")                     # doctest: +SKIP
     """
-    try:
-        rows = [json.loads(line) for line in whole_lines(path)]
-        if rows[0]["format"] != FORMAT:
-            raise ValueError(f"format {rows[0]['format']!r:.60}")
-        return rows[0], [_run(row) for row in rows[1:]]
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise InputError(f"{path}: expected a line on the novel, then a line a run: {error!r:.120}") from error
+    return records.read(path, _run, of=OF, form=FORMAT)
 
 
 def pick(folder: str | Path, book: Book, wanted: Iterable[tuple[Question, str]]) -> list[Run]:

@@ -10,7 +10,6 @@ chunker. The same call goes on after a kill. Books come from the develop seeds u
 """
 
 import argparse
-import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
-from mindscape import assets, encoders, llm
+from mindscape import assets, encoders, llm, records
 from mindscape.corpora.questions import Question
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
@@ -38,13 +37,13 @@ from mindscape.mom.retrieval import TOP, Layers, context, recall, support
 from mindscape.reader.evaluation import LONGEST, SPLITS, books
 from mindscape.roles.answers import QA
 from mindscape.roles.memory import MEMORY
-from mindscape.store import whole_lines
 from mindscape.text import Chunk, Document, Span, sentences
 from mindscape.weights import adapter_hash
 
 if TYPE_CHECKING:  # PyTorch comes with it
     from mindscape.encoders import Encoder
 
+OF = "a row with its key"  # a line of the file, in messages
 PLACES = {
     "scene": "where a scene begins; a heading of a chapter does not stand there",
     "paragraph": "between two paragraphs of a scene",
@@ -75,20 +74,13 @@ def kept(
     >>> kept("build/rows.jsonl", {"split": "develop"}, ["a"], lambda keys: [{"n": 1} for _ in keys])     # doctest: +SKIP
     [{'n': 1}]
     """
-    path, about = Path(path), json.loads(json.dumps(about))
-    if not (path.exists() and whole_lines(path)):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(about, ensure_ascii=False) + "\n", encoding="utf-8")
-    first, found = read(path)
-    if first != about:
-        raise InputError(f"{path} was made with {first}: expected {about}; remove it, or name another")
+    found = dict(records.opened(path, about, _keyed, of=OF))
     lacking = [key for key in dict.fromkeys(keys) if key not in found]
     for start in range(0, len(lacking), batch):
         some = lacking[start : start + batch]
         for key, row in zip(some, make(some), strict=True):
             found[key] = row
-            with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"key": key, **row}, ensure_ascii=False) + "\n")
+            records.append(path, [{"key": key, **row}])
     return [found[key] for key in keys]
 
 
@@ -97,20 +89,12 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
 
     >>> about, rows = read("data/mom/borders.jsonl")                                                     # doctest: +SKIP
     """
-    found: dict[str, dict[str, Any]] = {}
-    number = 1
-    try:
-        first, *lines = whole_lines(path)
-        about = json.loads(first)
-        for line in lines:
-            number += 1
-            row = json.loads(line)
-            found[row.pop("key")] = row
-    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
-        raise InputError(
-            f"{path}, line {number}: expected a line on how it was made, then one a row: {error!r}"
-        ) from error
-    return about, found
+    about, rows = records.read(path, _keyed, of=OF)
+    return about, dict(rows)
+
+
+def _keyed(row: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    return row.pop("key"), row
 
 
 def _short(values: Iterable[float]) -> list[float | None]:

@@ -8,7 +8,6 @@ Rows come from books of the develop seeds unless another split is named. Taught 
 """
 
 import argparse
-import json
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
-from mindscape import assets, llm
+from mindscape import assets, llm, records
 from mindscape.corpora import shakespeare, storyworld
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
@@ -32,10 +31,11 @@ from mindscape.metrics import Interval, bootstrap
 from mindscape.reader.mixture import TOKENS
 from mindscape.roles import ROLES, answers, edits
 from mindscape.roles.scores import score
-from mindscape.store import digest, whole_lines
+from mindscape.store import digest
 from mindscape.text import Chunk, Document, split_sentences
 from mindscape.weights import adapter_hash
 
+OF = "role, key, free and cut of a reply"  # a line of the file, in messages
 HARD = {"hiding": 1.0, "sharing": 1.0, "contradiction": 1.0}
 SPLITS = {  # books to evaluate on: seeds and knobs; those of "hard" belong to no other split
     "develop": (storyworld.DEVELOP[:10], {}),
@@ -244,26 +244,22 @@ class Kept:
         path = Path(path)
         about = {"model": model, "adapter_sha256": adapter_hash(adapter) if adapter else ""}
         about |= {"dtype": dtype} if dtype else {}
-        if dtype and not (path.exists() and whole_lines(path)):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(about) + "\n", encoding="utf-8")
-        try:
-            first = json.loads(whole_lines(path)[0])
-            other = {name: first.get(name) for name in about} != about
-        except (OSError, ValueError, IndexError, AttributeError) as error:
-            raise InputError(f"{path}: expected a file of replies that says whose they are: {error!r}") from error
-        if other:
+        if dtype:
+            records.opened(path, about, of=OF)
+        first = records.read(path, of=OF)[0]
+        if {name: first.get(name) for name in about} != about:
             raise InputError(f"{path} holds replies of {first}: expected those of {about}; remove it, or name another")
         return cls(path, first)
 
     def add(self, role: str, prompts: Sequence[str], answers: Sequence[Answer]) -> None:
         """Append the replies to prompts of a role, a JSON line each."""
-        with self.path.open("a", encoding="utf-8") as file:
-            for prompt, answer in zip(prompts, answers, strict=True):
-                line: dict[str, Any] = {"role": role, "key": _key(role, prompt), "free": answer.free, "cut": answer.cut}
-                if (answer.held, answer.held_cut) not in ((None, False), (answer.free, answer.cut)):
-                    line |= {"held": answer.held, "held_cut": answer.held_cut}
-                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        lines = []
+        for prompt, answer in zip(prompts, answers, strict=True):
+            line: dict[str, Any] = {"role": role, "key": _key(role, prompt), "free": answer.free, "cut": answer.cut}
+            if (answer.held, answer.held_cut) not in ((None, False), (answer.free, answer.cut)):
+                line |= {"held": answer.held, "held_cut": answer.held_cut}
+            lines.append(line)
+        records.append(self.path, lines)
 
     def answers(self, role: str, prompts: Sequence[str]) -> list[Answer]:
         """The replies to prompts of a role. Raises InputError where there is none to one, or a line is no reply."""
@@ -288,19 +284,13 @@ def _key(role: str, prompt: str) -> str:
 
 @lru_cache(maxsize=16)
 def _replies(path: Path, changed: int, size: int) -> dict[str, Answer]:
-    found = {}
-    for number, line in enumerate(whole_lines(path)[1:], 2):
-        try:
-            it = json.loads(line)
-            free, cut = it["free"], it["cut"]
-            formless = ROLES[it["role"]].form is None
-            held = (None, False) if formless else (it.get("held", free), it.get("held_cut", cut))
-            found[it["key"]] = Answer(free, cut, *held)
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(
-                f"{path}, line {number}: expected role, key, free and cut of a reply: {error!r}"
-            ) from error
-    return found
+    return dict(records.read(path, _reply, of=OF)[1])
+
+
+def _reply(it: dict[str, Any]) -> tuple[str, Answer]:
+    free, cut = it["free"], it["cut"]
+    held = (None, False) if ROLES[it["role"]].form is None else (it.get("held", free), it.get("held_cut", cut))
+    return it["key"], Answer(free, cut, *held)
 
 
 def replies(model: LanguageModel, kept: Kept, role: str, prompts: Sequence[str], batch: int = 64) -> list[Answer]:

@@ -15,7 +15,6 @@ with the last step's REFINE is shown to the generator, as line 11 says, and neve
 in the prompt without a signature. Taught in notebook 23_signature_agent.
 """
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -23,7 +22,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from mindscape.errors import BudgetReached, InputError, MindscapeError
+from mindscape import records
+from mindscape.errors import BudgetReached, InputError
 from mindscape.llm import LLM
 from mindscape.roles.answers import letters
 from mindscape.roles.update import NONE, SAY, UPDATE, Update
@@ -42,8 +42,9 @@ from mindscape.signature.rag import (
     fitted,
     hear,
 )
-from mindscape.store import digest, whole_lines
+from mindscape.store import digest
 
+OF = "a question's trace"  # a line of the file, in messages
 FORMAT = "mindscape agent traces 1"
 INPUTS = {  # what the generator is given beside the chunks (Table 2): the signature? the notes?
     "chunks": (False, False),
@@ -183,7 +184,7 @@ def run(
     if len({one.id for one in asked}) < len(asked):
         raise InputError("two questions have the same id: expected each once")
     path, about = Path(path), _about(llm, generator, shelf, settings)
-    done = {trace.id: trace for trace in _opened(path, about)}
+    done = {trace.id: trace for trace in records.opened(path, about, _trace, of=OF, form=FORMAT)}
     for one in asked:
         if one.id in done and done[one.id].asked != _hash(one):
             raise InputError(f"{path} has question {one.id!r} in other words: expected {one.text!r}; name another file")
@@ -200,7 +201,7 @@ def run(
                 f"{error}; {finished} of {len(asked)} questions are in {path}, the same call with more goes on"
             ) from None
         for trace in traces:
-            _append(path, asdict(trace))
+            records.append(path, [asdict(trace)])
             done[trace.id] = trace
     return [done[one.id] for one in asked]
 
@@ -213,7 +214,7 @@ def read(path: str | Path) -> list[Trace]:
     >>> [trace.stopped for trace in read("build/agent.jsonl")]                               # doctest: +SKIP
     ['answer', 'steps']
     """
-    return _read(Path(path))[1]
+    return records.read(path, _trace, of=OF, form=FORMAT)[1]
 
 
 # Algorithm 1
@@ -367,52 +368,6 @@ def _about(llm: LLM, generator: LLM, shelf: Shelf, settings: Settings) -> dict[s
     return {"format": FORMAT, **models, "memory": shelf.fingerprint, "prompts": prompts, "longest": LONGEST, **told}
 
 
-def _opened(path: Path, about: Mapping[str, Any]) -> list[Trace]:
-    """The traces of a run; the file is begun where there is none, and what a kill left of a last line is cut off."""
-    try:
-        held = path.read_bytes() if path.exists() else b""
-        if b"\n" not in held and _line(about).startswith(held):  # nothing yet, or a first line that was being written
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(_line(about))
-            return []
-        first, found = _read(path)
-        for key in about | first:
-            if first.get(key) != about.get(key):
-                told = f"{key} is {first.get(key)!r:.80}"
-                raise InputError(
-                    f"{path} holds another run: {told}, expected {about.get(key)!r:.80}; name another file"
-                )
-        whole_lines(path)  # cuts off what follows the last one, now that the file is known to be ours
-    except OSError as error:
-        raise InputError(f"cannot use {path}: {error.strerror}: expected a file of traces, or none") from error
-    return found
-
-
-def _read(path: Path) -> tuple[dict[str, Any], list[Trace]]:
-    """The first line of a file and its traces, without a last line that is not finished; the file is left as it is."""
-    try:
-        lines = path.read_bytes().split(b"\n")[:-1]
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}: expected a file of traces") from error
-    if not lines:
-        raise InputError(f"{path} holds no whole line: expected one on the run and then a trace each")
-    first: dict[str, Any] = {}
-    found = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            row = json.loads(line)
-            if number > 1:
-                found.append(_trace(row))
-            elif row["format"] != FORMAT:
-                raise ValueError(f"the format is {row['format']!r:.60}: expected {FORMAT!r}")
-            else:
-                first = row
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            what = "a line on the run" if number == 1 else "a question's trace"
-            raise InputError(f"{path}, line {number}: expected {what}: {error!r:.200}") from error
-    return first, found
-
-
 def _trace(row: Mapping[str, Any]) -> Trace:
     """A trace out of JSON, whose lists were tuples."""
     steps = [Step(**{name: _tuple(value) for name, value in step.items()}) for step in row["steps"]]
@@ -423,19 +378,6 @@ def _trace(row: Mapping[str, Any]) -> Trace:
 
 def _tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
-
-
-def _append(path: Path, row: Mapping[str, Any]) -> None:
-    try:
-        with path.open("ab") as file:
-            file.write(_line(row))
-    except OSError as error:
-        raise MindscapeError(f"cannot write {path}: {error.strerror}; the questions before are in it") from error
-
-
-def _line(row: Mapping[str, Any]) -> bytes:
-    # Half of a surrogate pair, which a model can write in JSON, goes back into the escape that it came from.
-    return (json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
 # What a trace shows

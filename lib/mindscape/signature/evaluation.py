@@ -16,13 +16,13 @@ Taught in notebooks 22_signature_rag and 23_signature_agent. Scores are computed
 """
 
 import argparse
-import json
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mindscape import records
 from mindscape.corpora import shakespeare, storyworld
 from mindscape.corpora.questions import ClaimPair, Question
 from mindscape.corpora.storyworld.chance import Chance
@@ -46,12 +46,12 @@ from mindscape.signature.memory import (
 )
 from mindscape.signature.objectives import WINDOW
 from mindscape.signature.rag import ALPHA, K0, Answer, K, Shelf, answers, blend
-from mindscape.store import whole_lines
 from mindscape.text import split_sentences
 
 if TYPE_CHECKING:  # models bring torch, and files of rankings and replies are read without it
     from transformers import PreTrainedTokenizerBase
 
+OF = "a row as this command writes it"  # a line of the file, in messages
 T = TypeVar("T")
 SIZE, MOST = 60, 4  # tokens of a passage; passages of evidence: a question on a whole book points nowhere
 BOOKS, TOKENS = 2, 15_000  # of a series, and of each of its books
@@ -266,11 +266,11 @@ def kept_ranks(path: str | Path, **sources: str | Path) -> dict[str, Ranked]:
 
     >>> rows = kept_ranks("data/signature/ranks.jsonl", second="data/adapters/mia_emb")      # doctest: +SKIP
     """
-    about, rows = _read(path)
+    about, rows = records.read(path, _ranked, of=OF)
     for name, source in sources.items():
         if about.get(name) != (expected := _whose(str(source))):
             raise InputError(f"{path} holds rankings of {about.get(name)!r:.40}: expected those of {expected!r:.40}")
-    return {row.id: row for row in _made(path, rows, _ranked)}
+    return {row.id: row for row in rows}
 
 
 def _ranked(row: Mapping[str, Any]) -> Ranked:
@@ -312,8 +312,7 @@ def kept_answers(path: str | Path) -> dict[tuple[str, str, str], Answer]:
     >>> kept_answers("data/signature/answers.jsonl")["both", "choice", "series-1000-1-q004"].value  # doctest: +SKIP
     'B'
     """
-    _, rows = _read(path)
-    return dict(_made(path, rows, _answered))
+    return dict(records.read(path, _answered, of=OF)[1])
 
 
 def _answered(row: Mapping[str, Any]) -> tuple[tuple[str, str, str], Answer]:
@@ -322,42 +321,6 @@ def _answered(row: Mapping[str, Any]) -> tuple[tuple[str, str, str], Answer]:
 
 
 # Files
-
-
-def _read(path: str | Path) -> tuple[dict[str, Any], list[tuple[int, dict[str, Any]]]]:
-    """The first line of a file, and the others with their numbers."""
-    try:
-        lines = [json.loads(line) for line in whole_lines(path)]
-        return dict(lines[0]), list(enumerate(lines[1:], start=2))
-    except (OSError, ValueError, TypeError, IndexError) as error:
-        raise InputError(f"{path}: expected a line on whose rows these are, and then one a row: {error!r}") from error
-
-
-def _made(path: str | Path, rows: Iterable[tuple[int, Mapping[str, Any]]], make: Callable[..., T]) -> list[T]:
-    found = []
-    for number, row in rows:
-        try:
-            found.append(make(row))
-        except (KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"{path}, line {number}: expected a row as this command writes it: {error!r}") from error
-    return found
-
-
-def _opened(path: Path, about: Mapping[str, Any]) -> list[tuple[int, dict[str, Any]]]:
-    """The rows of a file that `about` begins, which is written where there is none."""
-    if not (path.exists() and whole_lines(path)):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(dict(about), ensure_ascii=False) + "\n", encoding="utf-8")
-    first, rows = _read(path)
-    if first != dict(about):
-        raise InputError(f"{path} holds rows of {first}: expected those of {dict(about)}; name another file")
-    return rows
-
-
-def _append(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    with path.open("ab") as file:
-        file.write(text.encode("utf-8", "backslashreplace"))  # half a surrogate pair becomes an escape again
 
 
 def ranks_into(
@@ -375,13 +338,12 @@ def ranks_into(
     >>> ranks_into("build/ranks.jsonl", {"second": "mine"}, [(shelf, asked)])                # doctest: +SKIP
     120
     """
-    path = Path(path)
-    done, new = {row.id for row in _made(path, _opened(path, about), _ranked)}, 0
+    done, new = {row.id for row in records.opened(path, about, _ranked, of=OF)}, 0
     for shelf, asked in shelves:
         lacking = [one for one in asked if one.id not in done]
         for start in range(0, len(lacking), batch):
             rows = rank(shelf, lacking[start : start + batch], **how)
-            _append(path, map(asdict, rows))
+            records.append(path, map(asdict, rows))
             new += len(rows)
     return new
 
@@ -402,8 +364,7 @@ def answers_into(
     >>> answers_into("build/answers.jsonl", {"llm": "mine"}, model, [(memory, asked)], ranks)  # doctest: +SKIP
     640
     """
-    path = Path(path)
-    done, new = {key for key, _ in _made(path, _opened(path, about), _answered)}, 0
+    done, new = {key for key, _ in records.opened(path, about, _answered, of=OF)}, 0
     for memory, asked in collections:
         for system in systems:
             lacking = [one for one in asked if (system, one.kind, one.id) not in done]
@@ -411,7 +372,7 @@ def answers_into(
                 some = lacking[start : start + batch]
                 said = system_answers(llm, memory, some, ranks, system)
                 rows = [{"system": system, "kind": one.kind, "id": one.id} for one in some]
-                _append(path, [row | asdict(it) for row, it in zip(rows, said, strict=True)])
+                records.append(path, [row | asdict(it) for row, it in zip(rows, said, strict=True)])
                 new += len(some)
     return new
 
@@ -465,7 +426,7 @@ def _rank(given: argparse.Namespace) -> None:
 
 
 def _answer(given: argparse.Namespace) -> None:
-    first, _ = _read(given.ranks)
+    first, _ = records.read(given.ranks)
     ranks, model = kept_ranks(given.ranks), _model(given)
     about = {"llm": given.llm, "adapter": _whose(given.adapter), "shown": SHOWN, "ranks": first}
     for it in _corpus(argparse.Namespace(**first)):

@@ -23,8 +23,9 @@ from peft.tuners.tuners_utils import BaseTunerLayer
 from safetensors.torch import load_file
 from transformers import PreTrainedModel
 
+from mindscape import records
 from mindscape.errors import InputError
-from mindscape.store import digest, whole_lines
+from mindscape.store import digest
 from mindscape.weights import adapted, fingerprint, placed
 
 SHORT = 512  # tokens of a row; see `attend`
@@ -237,7 +238,7 @@ def _cut_log(out: Path, step: int) -> None:
     """Leave the log's lines of the steps before `step`; a line that was being written goes, too."""
     log = out / "log.jsonl"
     if log.exists():
-        before = [line for line in whole_lines(log) if json.loads(line)["step"] < step]
+        before = [line for line in records.whole_lines(log) if json.loads(line)["step"] < step]
         log.write_text("".join(f"{line}\n" for line in before), encoding="utf-8")
 
 
