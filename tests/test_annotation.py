@@ -89,7 +89,7 @@ def test_a_run_that_breaks_off_goes_on(book, tokenizer, tmp_path, task):
 
 
 def test_bad_input(tmp_path, monkeypatch, capsys):
-    with pytest.raises(InputError, match="expected a line on the run"):
+    with pytest.raises(InputError, match="cannot read"):
         silver.kept(tmp_path / "missing.jsonl")
     (tmp_path / "wrong.jsonl").write_text('{"llm": "ends"}\n{"question": 1}\n')
     with pytest.raises(InputError, match="wrong.jsonl: expected a line on the run"):
