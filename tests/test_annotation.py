@@ -92,7 +92,7 @@ def test_bad_input(tmp_path, monkeypatch, capsys):
     with pytest.raises(InputError, match="cannot read"):
         silver.kept(tmp_path / "missing.jsonl")
     (tmp_path / "wrong.jsonl").write_text('{"llm": "ends"}\n{"question": 1}\n')
-    with pytest.raises(InputError, match="wrong.jsonl: expected a line on the run"):
+    with pytest.raises(InputError, match="wrong.jsonl, line 2"):
         silver.kept(tmp_path / "wrong.jsonl")
     for wrong, told in ((["--books", "0"], "--books 0"), (["--llm", "gpt"], "gpt"), (["--encoder", "glove"], "glove")):
         monkeypatch.setattr(sys, "argv", ["annotation", "--out", str(tmp_path), *wrong])
