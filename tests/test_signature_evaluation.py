@@ -1,6 +1,7 @@
 """Rankings, replies and traces on series of books: what is asked, what is kept, what a kill leaves, the command."""
 
 import json
+from argparse import Namespace
 from dataclasses import replace
 
 import numpy as np
@@ -246,3 +247,13 @@ def test_the_command_of_the_agent(stubbed, tmp_path, capsys):
     assert capsys.readouterr().out.count("series-1000-1: 6 questions") == len(VARIANTS)
     with pytest.raises(SystemExit, match="error: --variants best"):
         evaluation.main([*given, "--variants", "full,best"])
+
+
+def test_how_many_replies_are_written_side_by_side(monkeypatch):
+    asked = []
+    monkeypatch.setattr("mindscape.llm.load", lambda name, **options: asked.append((name, options)))
+    for name in ("embedded", "openai:gpt-4o"):
+        evaluation._model(Namespace(llm=name, adapter="", batch=4))
+    assert asked == [("embedded", {"batch_size": 4, "batch_tokens": 8192}), ("openai:gpt-4o", {})]
+    with pytest.raises(InputError, match="--batch 0: expected at least 1"):
+        evaluation._model(Namespace(llm="embedded", adapter="", batch=0))

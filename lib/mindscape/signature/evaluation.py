@@ -51,6 +51,7 @@ from mindscape.text import split_sentences
 if TYPE_CHECKING:  # models bring torch, and files of rankings and replies are read without it
     from transformers import PreTrainedTokenizerBase
 
+BATCH = 16  # replies written side by side
 OF = "a row as this command writes it"  # a line of the file, in messages
 T = TypeVar("T")
 SIZE, MOST = 60, 4  # tokens of a passage; passages of evidence: a question on a whole book points nowhere
@@ -355,7 +356,7 @@ def answers_into(
     collections: Iterable[tuple[Memory, Sequence[Posed]]],
     ranks: Mapping[str, Ranked],
     systems: Sequence[str] = tuple(SYSTEMS),
-    batch: int = 16,
+    batch: int = BATCH,
 ) -> int:
     """Ask for the answers that the file lacks, `batch` at a time; returns how many that were. Errors as in `ranks_into`.
 
@@ -404,6 +405,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if name != "rank":
             asked.add_argument("--llm", default="embedded", help="as mindscape.llm.load has it")
             asked.add_argument("--adapter", default="", help="folder of its adapter; the reader's by default")
+            asked.add_argument("--batch", type=int, default=BATCH, help="replies written side by side")
         if name == "agent":
             asked.add_argument("--variants", default=",".join(VARIANTS), help="with commas")
     given = told.parse_args(arguments)
@@ -432,7 +434,7 @@ def _answer(given: argparse.Namespace) -> None:
     for it in _corpus(argparse.Namespace(**first)):
         choices = share(it.questions, given.share)
         asked = [*choices, *map(freely, choices), *share(it.claims, given.pairs)]
-        new = answers_into(given.out, about, model, [(it.memory, asked)], ranks)
+        new = answers_into(given.out, about, model, [(it.memory, asked)], ranks, batch=given.batch)
         print(f"{it.name}: {new} answers to {len(asked)} questions and claims asked for now", flush=True)
 
 
@@ -445,7 +447,8 @@ def _agent(given: argparse.Namespace) -> None:
         shelf = Shelf(it.memory, *models)
         asked = [*share(it.questions, given.share), *share(it.claims, given.pairs)]
         for name in names:
-            traces = agent.run(model, shelf, asked, Path(given.out) / f"{name}_{it.name}.jsonl", VARIANTS[name])
+            path = Path(given.out) / f"{name}_{it.name}.jsonl"
+            traces = agent.run(model, shelf, asked, path, VARIANTS[name], batch=given.batch)
             told = ", ".join(f"{count} {what}" for what, count in agent.counts(traces).items() if count)
             print(f"{name}, {it.name}: {told}", flush=True)
 
@@ -478,7 +481,12 @@ def _retrievers(given: argparse.Namespace) -> tuple[Any, Any, Any]:
 def _model(given: argparse.Namespace) -> LLM:
     from mindscape import llm
 
-    return llm.load(given.llm, **({"adapter": given.adapter} if given.adapter else {}))
+    if given.batch < 1:
+        raise InputError(f"--batch {given.batch}: expected at least 1")
+    options: dict[str, Any] = {"adapter": given.adapter} if given.adapter else {}
+    if not given.llm.startswith(("openai:", "replay:")):
+        options |= {"batch_size": given.batch, "batch_tokens": 2048 * given.batch}
+    return llm.load(given.llm, **options)
 
 
 def _about(given: argparse.Namespace, size: int, width: int) -> dict[str, Any]:
