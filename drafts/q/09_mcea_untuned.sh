@@ -1,0 +1,1 @@
+python -m mindscape.mia.mcea_evaluation --split test --out data/mcea/untuned.jsonl
