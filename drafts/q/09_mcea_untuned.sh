@@ -1,1 +1,0 @@
-python -m mindscape.mia.mcea_evaluation --split test --out data/mcea/untuned.jsonl

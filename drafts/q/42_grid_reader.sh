@@ -1,1 +1,0 @@
-while [ ! -s data/grid/mia_gen.jsonl ]; do sleep 5; done; python -m mindscape.mia.gen_evaluation --split test --share 4 --dtype float32 --out data/grid --generator reader --retrievers vanilla=,mia_emb=data/adapters/mia_emb

@@ -1,3 +1,0 @@
-python -m mindscape.mia.gen_evaluation --split test --share 4 --dtype float32 --out data/grid --generator no_summary --adapter build/no_summary/adapter --retrievers mia_emb=data/adapters/mia_emb --summaries none --retrieved
-python -m mindscape.mia.gen_evaluation --split test --share 4 --dtype float32 --out data/grid --generator no_claims --adapter build/no_claims/adapter --retrievers mia_emb=data/adapters/mia_emb --summaries gold --retrieved
-python -m mindscape.mia.gen_evaluation --split test --share 4 --dtype float32 --out data/grid --generator no_qa --adapter build/no_qa/adapter --retrievers mia_emb=data/adapters/mia_emb --summaries gold --retrieved

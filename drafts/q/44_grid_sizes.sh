@@ -1,1 +1,0 @@
-for n in 10 20; do python -m mindscape.mia.gen_evaluation --split test --share 4 --dtype float32 --out data/grid --generator layers_$n --llm hf:build/layers_$n/base --adapter build/layers_$n/adapter --retrievers mia_emb=data/adapters/mia_emb --summaries gold --retrieved; done

@@ -1,1 +1,0 @@
-python -m mindscape.mia.gen_evaluation --split test --share 4 --dtype float32 --out data/grid --generator mia_gen --adapter data/adapters/mia_gen --retrievers minilm=encoder:minilm,sft_emb=data/adapters/sft_emb --query-summary none --k 5 --retrieved
