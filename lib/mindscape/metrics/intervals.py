@@ -95,8 +95,9 @@ def paired_bootstrap(
     `a` and `b` have shape (n,), the scores of two systems for the same questions in the same order. Questions are drawn
     once for both, so what makes a question hard for both cancels. p is twice the share of samples in which the
     difference is ≤ 0, or ≥ 0, whichever is smaller; the observed one is counted in, so p is never 0. It agrees with the
-    interval: an interval that leaves out zero goes with p < 1 - level. Other arguments and errors: `bootstrap`; also a
-    and b of unequal lengths.
+    interval: an interval that leaves out zero goes with p < 1 - level. With as few as ten groups p is far too small in the
+    tail: it does not bear a correction for many comparisons. Other arguments and errors: `bootstrap`; also a and b of unequal
+    lengths.
 
     The differences below are four ones and four zeros, so a sample without a one has probability 0.5⁸: p = 2 · 0.5⁸.
 
