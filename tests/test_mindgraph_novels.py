@@ -210,11 +210,16 @@ def test_bad_files(book, blocks, tmp_path):
         path.write_text(json.dumps(first | {key: wrong}) + "\n")
         with pytest.raises(InputError, match=key):
             novels.runs(model, book, tmp_path, [(bound, "gold")])
-    for wrong in ("a diary\n", json.dumps(first) + "\n[]\n", json.dumps(first) + '\n{"question": "x"}\n'):
+    head = json.dumps(first)
+    for wrong, told in (
+        ("a diary\n", "line 1: expected a line on the run"),
+        (f"{head}\n[]\n", f"line 2: expected {novels.OF}"),
+        (f'{head}\n{{"question": "x"}}\n', f"line 2: expected {novels.OF}"),
+    ):
         path.write_text(wrong)
-        with pytest.raises(InputError, match="expected a line on the novel"):
+        with pytest.raises(InputError, match=told):
             novels.kept(path)
-    with pytest.raises(InputError, match="expected a line on the novel"):
+    with pytest.raises(InputError, match="cannot read"):
         novels.kept(tmp_path / "missing.jsonl")
 
 
