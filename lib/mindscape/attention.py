@@ -23,6 +23,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -33,6 +34,7 @@ from transformers.masking_utils import sdpa_mask
 
 from mindscape.environment import forget_peak, peak_bytes
 from mindscape.errors import InputError
+from mindscape.timing import least
 
 Segment = tuple[int, int]
 
@@ -151,16 +153,15 @@ def overhead(model: PreTrainedModel, tokens: int = 2048, segments: int = 10, run
     1.14
     """
     ids, ranges = _measuring_text(model, tokens, segments)
-    decoder, plain, ours = model.get_decoder(), [], []
-    for _ in range(runs):
-        start = _clock(ids.device)
+    decoder = model.get_decoder()
+
+    def plain() -> None:
         with torch.no_grad():
             decoder(ids, use_cache=False)
-        middle = _clock(ids.device)
-        segment_mass(model, ids, range(tokens), ranges)
-        plain.append(middle - start)
-        ours.append(_clock(ids.device) - middle)
-    return min(ours) / min(plain)
+
+    clock = partial(_clock, ids.device)
+    bare, ours = least(plain, lambda: segment_mass(model, ids, range(tokens), ranges), runs=runs, clock=clock)
+    return ours / bare
 
 
 def extra_megabytes(folder: str | Path, tokens: int = 8192, segments: int = 10) -> float:
