@@ -24,7 +24,7 @@ from transformers import (
 )
 
 from mindscape import attention
-from mindscape.attention import mean_segment_mass, segment_mass, segment_mass_batch
+from mindscape.attention import mean_segment_mass, segment_mass, segment_mass_batch, segment_mass_behind
 from mindscape.errors import InputError
 
 SMALL = {
@@ -258,3 +258,35 @@ def test_the_measurements_run(tmp_path, llama, capfd):
     assert attention.overhead(llama, tokens=64, runs=2) > 0
     assert abs(attention.extra_megabytes(tmp_path, tokens=64)) < 200
     assert capfd.readouterr().err == ""
+
+
+# -- texts behind a shared head ----------------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=25)
+@given(data=st.data(), average=st.booleans())
+def test_behind_a_head_as_apart(llama, data, average):
+    tokens = st.integers(0, SMALL["vocab_size"] - 1)
+    head = data.draw(st.lists(tokens, min_size=1, max_size=9))
+    tails = data.draw(st.lists(st.lists(tokens, min_size=1, max_size=7), min_size=1, max_size=4))
+    rows, segments = [], []
+    for tail in tails:
+        n = len(head) + len(tail)
+        rows.append(data.draw(st.lists(st.integers(-n, n - 1), min_size=1, max_size=5)))
+        pairs = st.tuples(st.integers(0, n - 1), st.integers(1, n)).filter(lambda pair: pair[0] < pair[1])
+        segments.append(data.draw(st.lists(pairs, min_size=1, max_size=4)))
+    found = segment_mass_behind(llama, head, tails, rows, segments, average_heads=average)
+    for tail, row, of, mass in zip(tails, rows, segments, found, strict=True):
+        expected = segment_mass(llama, [*head, *tail], row, of, average_heads=average)
+        torch.testing.assert_close(mass, expected, atol=1e-5, rtol=0)
+
+
+def test_what_cannot_stand_behind_a_head(llama):
+    with pytest.raises(InputError, match="1 texts, 2 lists of rows"):
+        segment_mass_behind(llama, [1], [[2]], [[0], [0]], [[(0, 1)]])
+    with pytest.raises(InputError, match="row 3 is out of range: the text has 3 tokens"):
+        segment_mass_behind(llama, [1, 2], [[3]], [[3]], [[(0, 1)]])
+    with pytest.raises(InputError, match="segment 0 .* is out of range"):
+        segment_mass_behind(llama, [1, 2], [[3]], [[0]], [[(0, 4)]])
+    with pytest.raises(InputError, match="sees 7 tokens at a time"):
+        segment_mass_behind(MODELS["sliding window"](), [1] * 6, [[3], [4]], [[0], [0]], [[(0, 1)], [(0, 1)]])

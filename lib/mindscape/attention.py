@@ -34,6 +34,7 @@ from transformers.masking_utils import sdpa_mask
 
 from mindscape.environment import forget_peak, peak_bytes
 from mindscape.errors import InputError
+from mindscape.packing import Packed
 from mindscape.timing import least
 
 Segment = tuple[int, int]
@@ -95,22 +96,61 @@ def segment_mass_batch(
     """
     _check_model(model)
     texts = _texts(input_ids, attention_mask, rows, segments)
-    decoder = model.get_decoder()
-    device = decoder.get_input_embeddings().weight.device
     # Positions as in the unpadded text, so that a text gets the same rotary angles whatever stands before it.
-    position_ids = (attention_mask.cumsum(-1) - 1).clamp(min=0)
-    inputs = {"input_ids": input_ids.to(device), "use_cache": False}
-    if not attention_mask.all():
-        inputs |= {"attention_mask": attention_mask.to(device), "position_ids": position_ids.to(device)}
-    with _recording(decoder, _Recording(texts, average_heads)) as recording, torch.no_grad():
-        decoder(**inputs)
-    layers = decoder.config.num_hidden_layers
-    if len(recording.layers) != layers:
+    positions = (attention_mask.cumsum(-1) - 1).clamp(min=0)
+    told = {} if attention_mask.all() else {"attention_mask": attention_mask, "position_ids": positions}
+    layers = _recorded(model.get_decoder(), _Recording(texts, average_heads), input_ids=input_ids, **told)
+    return [torch.stack(masses) for masses in zip(*layers, strict=True)]
+
+
+def segment_mass_behind(
+    model: PreTrainedModel,
+    head: Sequence[int],
+    tails: Sequence[Sequence[int]],
+    rows: Sequence[Sequence[int] | torch.Tensor],
+    segments: Sequence[Sequence[Segment]],
+    *,
+    average_heads: bool = False,
+) -> list[torch.Tensor]:
+    """The same for texts that begin with the same `head`, which is read once: one tensor a text, as from `segment_mass`.
+
+    `rows` and `segments` hold one list a text and count its tokens from the head's first. Raises InputError as
+    `segment_mass` does, and for a model that sees only a window of so many tokens.
+
+    >>> from transformers import LlamaConfig, LlamaForCausalLM
+    >>> toy = LlamaForCausalLM(LlamaConfig(vocab_size=50, hidden_size=16, intermediate_size=32, num_hidden_layers=2,
+    ...                                    num_attention_heads=4, num_key_value_heads=2)).eval()
+    >>> mass = segment_mass_behind(toy, [1, 2, 3], [[4, 5], [6, 7, 8]], [[-1], [-1]], [[(0, 5)], [(0, 3), (3, 6)]])
+    >>> [tuple(one.shape) for one in mass]
+    [(2, 4, 1, 1), (2, 4, 1, 2)]
+    """
+    _check_model(model)
+    decoder, together = model.get_decoder(), Packed(tuple(head), tuple(map(tuple, tails)))
+    if not len(tails) == len(rows) == len(segments):
         raise InputError(
-            f"{type(decoder).__name__} ran softmax attention in {len(recording.layers)} of its {layers} layers: "
-            "segment mass is defined for softmax attention only"
+            f"{len(tails)} texts, {len(rows)} lists of rows, {len(segments)} of segments: expected one each"
         )
-    return [torch.stack(masses) for masses in zip(*recording.layers, strict=True)]
+    if (window := getattr(decoder.config, "sliding_window", None)) and len(together.ids) > window:
+        raise InputError(f"{type(model).__name__} sees {window} tokens at a time: read its texts apart")
+    asked, pieces, parts_of = [], [], []
+    for i, tail in enumerate(tails):
+        n = len(head) + len(tail)
+        asked.append([together.place(i, row) for row in _checked_rows(rows[i], n).tolist()])
+        parts_of.append([])
+        for start, end in _checked_segments(segments[i], n):
+            # the part in the head and the part behind it: either may be empty
+            halves = (start, min(end, len(head))), (max(start, len(head)), end)
+            ranges = [(together.place(i, a), together.place(i, b - 1) + 1) for a, b in halves if a < b]
+            parts_of[-1].append(slice(len(pieces), len(pieces) + len(ranges)))
+            pieces += ranges
+    text = _Text(torch.tensor([row for some in asked for row in some]), pieces)
+    told = {"attention_mask": together.mask(next(decoder.parameters()).dtype), "position_ids": together.positions[None]}
+    layers = _recorded(decoder, _Recording([text], average_heads), input_ids=together.ids[None], **told)
+    of_text = torch.stack([masses for (masses,) in layers]).split([len(some) for some in asked], -2)
+    return [
+        torch.stack([mass[..., part].sum(-1) for part in parts], -1)
+        for mass, parts in zip(of_text, parts_of, strict=True)
+    ]
 
 
 def mean_segment_mass(
@@ -322,6 +362,20 @@ def _recording(model: PreTrainedModel, recording: _Recording) -> Iterator[_Recor
         finally:
             model.set_attn_implementation(before)
             _active.reset(token)
+
+
+def _recorded(decoder: PreTrainedModel, recording: _Recording, **inputs: torch.Tensor) -> list[list[torch.Tensor]]:
+    """What one forward pass records, layer by layer."""
+    device = decoder.get_input_embeddings().weight.device
+    with _recording(decoder, recording), torch.no_grad():
+        decoder(**{name: value.to(device) for name, value in inputs.items()}, use_cache=False)
+    layers = decoder.config.num_hidden_layers
+    if len(recording.layers) != layers:
+        raise InputError(
+            f"{type(decoder).__name__} ran softmax attention in {len(recording.layers)} of its {layers} layers: "
+            "segment mass is defined for softmax attention only"
+        )
+    return recording.layers
 
 
 def _attention(module, query, key, value, attention_mask, scaling=None, is_causal=None, **kwargs):

@@ -34,6 +34,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTra
 from mindscape import assets, paths, weights
 from mindscape.encoders import Encoder, LastTokenEncoder
 from mindscape.errors import InputError
+from mindscape.packing import Packed
 from mindscape.store import Store
 
 Task = Literal["node", "chunk"]
@@ -171,7 +172,7 @@ def query_readings(
     readings: list[Reading] = []
     at = torch.zeros(len(written), 3, dtype=torch.long)
     done = 0
-    for some in _parts(written, tokens):
+    for some in neighbours(written, tokens):
         marks = [tuple(one.marks[name] for name in "qnc") for one in some]
         rows = tuple(one.tail for one in some)
         readings.append(Reading(rows, tuple(marks), some[0].head))
@@ -180,7 +181,7 @@ def query_readings(
     told = [i for i, one in enumerate(written) if form.order == "summary_first" and summaries[i] is not None]
     bare = [write(questions[i], None, form, tokenizer, language) for i in told]
     done *= 3
-    for some in _parts(bare, tokens):
+    for some in neighbours(bare, tokens):
         rows = tuple(one.to_q for one in some)
         readings.append(Reading(rows, tuple((len(row) - 1,) for row in rows)))
         at[told[: len(some)], 0] = torch.arange(done, done + len(some))
@@ -212,7 +213,7 @@ def enriched(states: Tensor, delta: float) -> dict[Task, Tensor]:
     return {"node": delta * h_q + (1 - delta) * h_n, "chunk": delta * h_q + (1 - delta) * h_c}
 
 
-def _parts(written: Sequence[Written], tokens: int) -> Iterator[list[Written]]:
+def neighbours(written: Sequence[Written], tokens: int) -> Iterator[list[Written]]:
     """Neighbours that share their head, as many as may be read at once: with a head in one row, else side by side."""
     some: list[Written] = []
     for one in written:
@@ -241,32 +242,18 @@ def _apart(decoder: nn.Module, rows: Sequence[Sequence[int]], places: Sequence[S
 def _behind(
     decoder: nn.Module, head: Sequence[int], tails: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
 ) -> Tensor:
-    """The same behind a head, which is read once: (tails, places, dim).
-
-    All stand in one sequence, head first. A tail sees the head and itself, and its positions count from the head's end, so
-    the states are those of rows read apart.
-    """
-    n, starts = len(head), [len(head)]
-    for tail in tails:
-        starts.append(starts[-1] + len(tail))
+    """The same behind a head, which is read once: (tails, places, dim)."""
+    together = Packed(tuple(head), tuple(map(tuple, tails)))
     device, dtype = next(decoder.parameters()).device, next(decoder.parameters()).dtype
-    ids = torch.tensor([[*head, *(token for tail in tails for token in tail)]], device=device)
-    branch = torch.full((starts[-1],), -1)
-    position = torch.arange(starts[-1])
-    for i, (start, end) in enumerate(zip(starts, starts[1:], strict=False)):
-        branch[start:end] = i
-        position[start:end] = torch.arange(n, n + end - start)
-    seen = torch.ones(starts[-1], starts[-1], dtype=torch.bool).tril()
-    seen &= (branch[None, :] == -1) | (branch[None, :] == branch[:, None])
     if torch.is_autocast_enabled(device.type):
         dtype = torch.get_autocast_dtype(device.type)
-    mask = torch.zeros(seen.shape, dtype=dtype).masked_fill(~seen, torch.finfo(dtype).min)[None, None].to(device)
     hidden = decoder(
-        input_ids=ids, attention_mask=mask, position_ids=position[None].to(device), use_cache=False
+        input_ids=together.ids[None].to(device),
+        attention_mask=together.mask(dtype).to(device),
+        position_ids=together.positions[None].to(device),
+        use_cache=False,
     ).last_hidden_state[0]
-    at = torch.tensor(
-        [[starts[i] + place - n if place >= n else place for place in some] for i, some in enumerate(places)]
-    )
+    at = torch.tensor([[together.place(i, place) for place in some] for i, some in enumerate(places)])
     return hidden[at.to(device)]
 
 

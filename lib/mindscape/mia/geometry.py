@@ -36,7 +36,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedTokenizerBase
 
 from mindscape import plots
-from mindscape.attention import Segment, segment_mass, segment_mass_batch
+from mindscape.attention import Segment, segment_mass, segment_mass_batch, segment_mass_behind
 from mindscape.errors import InputError
 from mindscape.metrics import recall_fraction_at_k
 from mindscape.mia.embedding import (
@@ -50,9 +50,11 @@ from mindscape.mia.embedding import (
     Task,
     Written,
     enriched,
+    neighbours,
     unit_readings,
     write,
 )
+from mindscape.packing import Packed
 
 PARTS = ("summary", "query", "first", "rest")  # where attention goes; "first" is the first token alone
 MARK: Mapping[Task, str] = {"node": "n", "chunk": "c"}
@@ -187,9 +189,7 @@ def query_layers(
     told = summary if embedder.summaries else None
     written = [write(question, told, form, tokenizer, language) for question in questions]
     states, shares = [], []
-    size = max(1, embedder.batch_tokens // max(len(one.head) + len(one.tail) for one in written))
-    for start in range(0, len(written), size):
-        some = written[start : start + size]
+    for some in neighbours(written, embedder.batch_tokens):
         of_some, masses = _read(embedder, some, [_asked(one, form, tokenizer, language) for one in some], task)
         states.append(of_some)
         shares.append(masses)
@@ -301,16 +301,27 @@ def _asked(written: Written, form: Form, tokenizer: PreTrainedTokenizerBase, lan
 def _read(
     embedder: MiaEmbedder, written: Sequence[Written], segments: Sequence[Sequence[Segment]], task: Task
 ) -> tuple[Tensor, Tensor]:
-    """One pass over queries side by side: states at their marks (layers, queries, 3, dim), and the mass of the segments for
-    the task's mark (layers, queries, segments)."""
-    rows = [torch.tensor([*one.head, *one.tail]) for one in written]
-    ids = pad_sequence(rows, batch_first=True)
-    mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
-    at = [i * ids.shape[1] + one.marks[name] for i, one in enumerate(written) for name in "qnc"]
-    asked = [[one.marks[MARK[task]]] for one in written]
-    with torch.no_grad(), _kept(embedder.model.get_decoder(), torch.tensor(at)) as kept:
-        masses = segment_mass_batch(embedder.model, ids, mask, asked, segments, average_heads=True)
+    """One pass over queries: states at their marks (layers, queries, 3, dim), and the mass of the segments for the task's
+    mark (layers, queries, segments). A head is that of all."""
+    decoder, head, tails = embedder.model.get_decoder(), written[0].head, [one.tail for one in written]
+    asked, marks = (
+        [[one.marks[MARK[task]]] for one in written],
+        [[one.marks[name] for name in "qnc"] for one in written],
+    )
+    if head:
+        place = Packed(head, tuple(tails)).place
+        with _kept(decoder, torch.tensor([place(i, mark) for i, some in enumerate(marks) for mark in some])) as kept:
+            masses = segment_mass_behind(embedder.model, head, tails, asked, segments, average_heads=True)
+    else:
+        ids, mask = (pad_sequence(list(map(of, tails)), batch_first=True) for of in (torch.tensor, _ones))
+        at = torch.tensor([i * ids.shape[1] + mark for i, some in enumerate(marks) for mark in some])
+        with _kept(decoder, at) as kept:
+            masses = segment_mass_batch(embedder.model, ids, mask, asked, segments, average_heads=True)
     return torch.stack(kept).unflatten(1, (-1, 3)), torch.stack(masses, 1)[:, :, 0]
+
+
+def _ones(ids: Sequence[int]) -> Tensor:
+    return torch.ones(len(ids), dtype=torch.long)
 
 
 def _layers(embedder: MiaEmbedder, readings: Sequence[Reading]) -> Tensor:
