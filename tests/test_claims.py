@@ -18,7 +18,11 @@ def claim(**changes):
     [
         ({}, "reproduced"),
         ({"reproduced": ["gain.low > 0.15"], "partly": ["gain.value > 0.15"]}, "partly"),
-        ({"reproduced": ["gain.low > 0.15"]}, "contradicted"),
+        ({"reproduced": ["gain.low > 0.15"]}, "undecided"),
+        ({"reproduced": ["gain.high < 0.15"]}, "undecided"),
+        ({"reproduced": ["gain.low > 0.3"]}, "contradicted"),
+        ({"reproduced": ["gain.high <= 0.05"]}, "contradicted"),
+        ({"reproduced": ["gain.low >= 0.15", "ratio.value <= 2"]}, "contradicted"),
         ({"reproduced": ["gain.low > 0", "ratio.value <= 2"]}, "contradicted"),
         ({"reproduced": ["gain.low > 0.15"], "needs_larger_model": "it is small"}, "needs a larger model"),
     ],

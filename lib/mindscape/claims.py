@@ -14,8 +14,10 @@ A claim stands in `data/claims.yaml`:
       needs_larger_model: why we think so        # optional: what a failed rule means; shown in the table
 
 A rule is a list of comparisons that must all hold, `<metric>.<value|low|high> <op> <number>`; `low` and `high` are the
-ends of the metric's interval. The first of `reproduced`, `partly` that holds is the verdict; else it is "contradicted",
-or "needs a larger model" where that is set. A claim whose notebook has no finished results is "not yet weighed".
+ends of the metric's interval. The first of `reproduced`, `partly` that holds is the verdict. Where neither does it is "needs a
+larger model" if that is set; "undecided" if the rule of `reproduced` fails at one end of an interval and holds at the other,
+so that the numbers speak neither for the claim nor against it; else "contradicted". A claim whose notebook has no finished
+results is "not yet weighed".
 
 Taught in notebook 00. Nothing is evaluated as code.
 """
@@ -98,14 +100,21 @@ def holds(rule: str, metrics: dict) -> bool:
 
 
 def verdict(claim: Claim, stored: dict | None) -> str:
-    """`reproduced`, `partly`, `contradicted`, `needs a larger model`, or `not yet weighed`."""
+    """`reproduced`, `partly`, `undecided`, `contradicted`, `needs a larger model`, or `not yet weighed`."""
     if not stored or not stored["finished"]:
         return "not yet weighed"
     for name in ("reproduced", "partly"):
         rules = getattr(claim, name)
         if rules and all(holds(rule, stored["metrics"]) for rule in rules):
             return name
-    return "needs a larger model" if claim.needs_larger_model else "contradicted"
+    if claim.needs_larger_model:
+        return "needs a larger model"
+    return "undecided" if all(holds(_at_best(rule), stored["metrics"]) for rule in claim.reproduced) else "contradicted"
+
+
+def _at_best(rule: str) -> str:
+    """A rule at the end of the interval that is kinder to the claim."""
+    return re.sub(r"\.high(?=\s*<)", ".low", re.sub(r"\.low(?=\s*>)", ".high", rule))
 
 
 def ours(claim: Claim, stored: dict | None) -> str:
