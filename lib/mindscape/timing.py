@@ -26,8 +26,8 @@ def least(
     True
     """
     seconds: list[list[float]] = [[] for _ in calls]
-    while len(seconds[0]) < runs or not all(_settled(of) for of in seconds):
-        if len(seconds[0]) == most:
+    for run in range(most):
+        if run >= max(runs, 2) and all(_settled(of) for of in seconds):
             break
         for call, of in zip(calls, seconds, strict=True):
             begun = clock()

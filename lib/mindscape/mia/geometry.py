@@ -304,24 +304,19 @@ def _read(
     """One pass over queries: states at their marks (layers, queries, 3, dim), and the mass of the segments for the task's
     mark (layers, queries, segments). A head is that of all."""
     decoder, head, tails = embedder.model.get_decoder(), written[0].head, [one.tail for one in written]
-    asked, marks = (
-        [[one.marks[MARK[task]]] for one in written],
-        [[one.marks[name] for name in "qnc"] for one in written],
-    )
+    asked = [[one.marks[MARK[task]]] for one in written]
+    marks = [(i, one.marks[name]) for i, one in enumerate(written) for name in "qnc"]
     if head:
         place = Packed(head, tuple(tails)).place
-        with _kept(decoder, torch.tensor([place(i, mark) for i, some in enumerate(marks) for mark in some])) as kept:
+        with _kept(decoder, torch.tensor([place(i, mark) for i, mark in marks])) as kept:
             masses = segment_mass_behind(embedder.model, head, tails, asked, segments, average_heads=True)
     else:
-        ids, mask = (pad_sequence(list(map(of, tails)), batch_first=True) for of in (torch.tensor, _ones))
-        at = torch.tensor([i * ids.shape[1] + mark for i, some in enumerate(marks) for mark in some])
-        with _kept(decoder, at) as kept:
+        rows = [torch.tensor(tail) for tail in tails]
+        ids = pad_sequence(rows, batch_first=True)
+        mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
+        with _kept(decoder, torch.tensor([i * ids.shape[1] + mark for i, mark in marks])) as kept:
             masses = segment_mass_batch(embedder.model, ids, mask, asked, segments, average_heads=True)
     return torch.stack(kept).unflatten(1, (-1, 3)), torch.stack(masses, 1)[:, :, 0]
-
-
-def _ones(ids: Sequence[int]) -> Tensor:
-    return torch.ones(len(ids), dtype=torch.long)
 
 
 def _layers(embedder: MiaEmbedder, readings: Sequence[Reading]) -> Tensor:
