@@ -37,16 +37,23 @@ class Interval:
 
 @dataclass(frozen=True)
 class Difference(Interval):
-    """A difference of two means over the same `n` questions, its interval, and a two-sided p-value. As text it has its sign.
+    """A difference of two means over the same `n` questions, its interval, and a two-sided p-value.
+
+    As text it has its signs, and a third digit for an end so near to 0 that two would not tell on which side it is.
 
     >>> print(Difference(0.5, -0.001, 0.875, n=8, p=0.06))
-    +0.50 [+0.00, +0.88]
+    +0.50 [-0.001, +0.88]
     """
 
     p: float
 
     def __str__(self) -> str:
-        return f"{self.value:+z.2f} [{self.low:+z.2f}, {self.high:+z.2f}]"
+        return f"{self.value:+z.2f} [{_end(self.low)}, {_end(self.high)}]"
+
+
+def _end(value: float) -> str:
+    near = 1e-9 < abs(value) < 0.005  # less is the noise of a sum
+    return f"{value:+.3f}" if near else f"{value:+z.2f}"
 
 
 def bootstrap(
