@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from tokenizers.processors import TemplateProcessing
-from transformers import AutoModelForCausalLM, LlamaConfig, Qwen3Config
+from transformers import AutoModelForCausalLM, LlamaConfig, MistralConfig, Qwen3Config
 
 from mindscape.errors import InputError
 from mindscape.mia.embedding import (
@@ -81,6 +81,15 @@ def test_a_head_is_read_once(tokenizer):
         for one in (write(q, SUMMARY, Form("summary_first"), tokenizer) for q in QUESTIONS)
     )
     assert readings[0].tokens < 0.7 * apart
+
+
+def test_a_head_before_a_window(tokenizer):
+    """Told by a mask, a layer that sees a window only would see all: refused beyond the window, not read wrongly."""
+    config = MistralConfig(**SIZES, num_key_value_heads=2, vocab_size=len(tokenizer), sliding_window=100)
+    decoder = AutoModelForCausalLM.from_config(config).eval().get_decoder()
+    with pytest.raises(InputError, match="MistralModel sees 100 tokens at a time"):
+        query_readings(QUESTIONS, [4 * SUMMARY] * 3, Form("summary_first"), tokenizer)[0][0](decoder)
+    query_readings(["Who?", "Why?"], ["It rained."] * 2, Form("summary_first"), tokenizer)[0][0](decoder)
 
 
 def test_the_summary_changes_what_comes_after_it(model, tokenizer):

@@ -115,7 +115,7 @@ def segment_mass_behind(
     """The same for texts that begin with the same `head`, which is read once: one tensor a text, as from `segment_mass`.
 
     `rows` and `segments` hold one list a text and count its tokens from the head's first. Raises InputError as
-    `segment_mass` does, and for a model that sees only a window of so many tokens.
+    `segment_mass` does, and for a model that sees only a window of fewer tokens.
 
     >>> from transformers import LlamaConfig, LlamaForCausalLM
     >>> toy = LlamaForCausalLM(LlamaConfig(vocab_size=50, hidden_size=16, intermediate_size=32, num_hidden_layers=2,
@@ -130,8 +130,6 @@ def segment_mass_behind(
         raise InputError(
             f"{len(tails)} texts, {len(rows)} lists of rows, {len(segments)} of segments: expected one each"
         )
-    if (window := getattr(decoder.config, "sliding_window", None)) and len(together.ids) > window:
-        raise InputError(f"{type(model).__name__} sees {window} tokens at a time: read its texts apart")
     asked, pieces, parts_of = [], [], []
     for i, tail in enumerate(tails):
         n = len(head) + len(tail)
@@ -144,8 +142,7 @@ def segment_mass_behind(
             parts_of[-1].append(slice(len(pieces), len(pieces) + len(ranges)))
             pieces += ranges
     text = _Text(torch.tensor([row for some in asked for row in some]), pieces)
-    told = {"attention_mask": together.mask(next(decoder.parameters()).dtype), "position_ids": together.positions[None]}
-    layers = _recorded(decoder, _Recording([text], average_heads), input_ids=together.ids[None], **told)
+    layers = _recorded(decoder, _Recording([text], average_heads), **together.inputs(decoder))
     of_text = torch.stack([masses for (masses,) in layers]).split([len(some) for some in asked], -2)
     return [
         torch.stack([mass[..., part].sum(-1) for part in parts], -1)

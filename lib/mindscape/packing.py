@@ -2,7 +2,7 @@
 
 The shared head comes first, then what follows it in each text, its tail. A tail sees the head and itself, and its positions
 count from the head's end, so that states and attention are those of the texts read apart. For models that are told by a mask
-what a token sees, so not for those whose attention ends after a window.
+what a token sees; one whose attention ends after a window is refused where the sequence is longer.
 
 Taught in notebook 12_mia_emb_training.
 """
@@ -13,6 +13,9 @@ from itertools import accumulate, pairwise
 
 import torch
 from torch import Tensor
+from transformers import PreTrainedModel
+
+from mindscape.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,19 @@ class Packed:
     def place(self, text: int, position: int) -> int:
         """Where a token of a text stands in the sequence."""
         return position if position < len(self.head) else self.starts[text] + position - len(self.head)
+
+    def inputs(self, decoder: PreTrainedModel) -> dict[str, Tensor]:
+        """What a decoder is called with to read it, on its device. Raises InputError for one that sees a shorter window."""
+        window, n = getattr(decoder.config, "sliding_window", None), self.starts[-1]
+        if window and n > window:
+            raise InputError(
+                f"{type(decoder).__name__} sees {window} tokens at a time, not {n}: read its texts apart, without a head"
+            )
+        device, dtype = decoder.device, decoder.dtype
+        if torch.is_autocast_enabled(device.type):
+            dtype = torch.get_autocast_dtype(device.type)
+        told = {"input_ids": self.ids[None], "attention_mask": self.mask(dtype), "position_ids": self.positions[None]}
+        return {name: values.to(device) for name, values in told.items()}
 
     def mask(self, dtype: torch.dtype) -> Tensor:
         """(1, 1, n, n): what is added to a score, 0 where a token is seen."""

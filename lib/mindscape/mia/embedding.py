@@ -227,34 +227,25 @@ def neighbours(written: Sequence[Written], tokens: int) -> Iterator[list[Written
         yield some
 
 
-def _apart(decoder: nn.Module, rows: Sequence[Sequence[int]], places: Sequence[Sequence[int]]) -> Tensor:
+def _apart(decoder: PreTrainedModel, rows: Sequence[Sequence[int]], places: Sequence[Sequence[int]]) -> Tensor:
     """States of rows at their places, (rows, places, dim).
 
     Padding stands on the right, where causal attention does not look, so no mask is needed.
     """
     ids = pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
-    device = next(decoder.parameters()).device
-    hidden = decoder(input_ids=ids.to(device), use_cache=False).last_hidden_state
-    at = torch.tensor(places, device=device)
+    hidden = decoder(input_ids=ids.to(decoder.device), use_cache=False).last_hidden_state
+    at = torch.tensor(places, device=hidden.device)
     return hidden.gather(1, at[..., None].expand(-1, -1, hidden.shape[-1]))
 
 
 def _behind(
-    decoder: nn.Module, head: Sequence[int], tails: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
+    decoder: PreTrainedModel, head: Sequence[int], tails: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
 ) -> Tensor:
     """The same behind a head, which is read once: (tails, places, dim)."""
     together = Packed(tuple(head), tuple(map(tuple, tails)))
-    device, dtype = next(decoder.parameters()).device, next(decoder.parameters()).dtype
-    if torch.is_autocast_enabled(device.type):
-        dtype = torch.get_autocast_dtype(device.type)
-    hidden = decoder(
-        input_ids=together.ids[None].to(device),
-        attention_mask=together.mask(dtype).to(device),
-        position_ids=together.positions[None].to(device),
-        use_cache=False,
-    ).last_hidden_state[0]
+    hidden = decoder(**together.inputs(decoder), use_cache=False).last_hidden_state[0]
     at = torch.tensor([[together.place(i, place) for place in some] for i, some in enumerate(places)])
-    return hidden[at.to(device)]
+    return hidden[at.to(hidden.device)]
 
 
 def loaded(base: str | Path, form: Form, dtype: torch.dtype) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:

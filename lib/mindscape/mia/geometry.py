@@ -33,7 +33,7 @@ from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
-from transformers import PreTrainedTokenizerBase
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from mindscape import plots
 from mindscape.attention import Segment, segment_mass, segment_mass_batch, segment_mass_behind
@@ -333,8 +333,8 @@ def _layers(embedder: MiaEmbedder, readings: Sequence[Reading]) -> Tensor:
 class _Numbers:
     """Stands in for a decoder and numbers the places of a batch instead: so a reading tells which of them it looks at."""
 
-    def __init__(self, decoder: nn.Module):
-        self.parameters = decoder.parameters
+    def __init__(self, decoder: PreTrainedModel):
+        self.config, self.device, self.dtype = decoder.config, decoder.device, decoder.dtype
 
     def __call__(self, input_ids: Tensor, **_) -> SimpleNamespace:
         numbers = torch.arange(input_ids.numel(), device=input_ids.device).view(*input_ids.shape, 1)
