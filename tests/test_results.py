@@ -7,7 +7,7 @@ from matplotlib import pyplot
 
 from mindscape import paths, results
 from mindscape.errors import InputError
-from mindscape.metrics import Interval
+from mindscape.metrics import Interval, bootstrap, paired_bootstrap
 
 NOTEBOOK = "00_start_here"
 
@@ -128,6 +128,18 @@ def test_inner_panels_share_the_label_of_the_outer_one(folder, defaults):
     axes[1].tick_params(labelleft=True)
     with pytest.raises(InputError, match="its y axis has no label"):
         results.figure(fig, "lines", alt="Two lines that rise from one to two")
+
+
+def test_an_interval_of_some_questions_is_the_one_that_the_metrics_give(folder, defaults):
+    results.begin(NOTEBOOK, **defaults | {"seed": 3})
+    a, b, some, books = [1, 0, 1, 1, 0], [0, 0, 1, 0, 1], [True, True, True, False, True], list("aabbc")
+    of = results.interval("gain", a, b, some, groups=books)
+    expected = paired_bootstrap([1.0, 0, 1, 0], [0.0, 0, 1, 1], groups=list("aabc"), seed=3)
+    assert of == expected and results.interval("mean", a, groups=books) == bootstrap(a, groups=books, seed=3)
+    stored = json.loads(next(folder.rglob("results.json")).read_text())
+    assert stored["metrics"]["gain"]["ci"] == [pytest.approx(of.low), pytest.approx(of.high)]
+    with pytest.raises(InputError, match=r"short: 5 groups, and \[1\] values: expected one of each"):
+        results.interval("short", a, some=[True], groups=books)
 
 
 def test_recording_before_beginning_is_refused(monkeypatch):

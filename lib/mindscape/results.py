@@ -5,8 +5,7 @@ A notebook calls `begin` in its second cell, `record` and `figure` as it goes, `
 (marked unfinished). A run with other parameters than the default ones gets a folder of its own,
 `figures/<notebook>@<what differs>/`, and never overwrites the default's.
 
-Taught in notebook 00. This module does not compute intervals (`mindscape.metrics` does) nor verdicts
-(`mindscape.claims`).
+Taught in notebook 00. Intervals are those of `mindscape.metrics`; verdicts are given elsewhere (`mindscape.claims`).
 """
 
 import ast
@@ -31,7 +30,7 @@ from transformers.utils.logging import disable_progress_bar
 from mindscape import paths, plots
 from mindscape.environment import peak_bytes
 from mindscape.errors import InputError
-from mindscape.metrics import Interval
+from mindscape.metrics import Interval, bootstrap, paired_bootstrap
 from mindscape.store import Store, digest
 
 SCALES = ("small", "full", "gpu")
@@ -122,6 +121,26 @@ def record(key: str, value, ci: tuple | None = None, n: int | None = None, rows=
     _run.metrics[key] = entry
     _run.write()
     return entry["value"]
+
+
+def interval(key: str, values, other=None, some=None, *, groups, varies: str | None = None) -> Interval:
+    """Keep a mean over questions with its interval, or the mean of what `values` have above `other`; returns it.
+
+    One value a question, and its group in `groups`: whole groups are drawn, with the run's seed. `some`, a mask, leaves out
+    the other questions. Raises InputError where there is not one of each a question, and as the bootstrap does.
+
+    >>> interval("recall@3.gain", [1, 0, 1], [0, 0, 1], groups=["a", "a", "b"])    # doctest: +SKIP
+    """
+    some = np.full(len(groups), True) if some is None else np.asarray(some)
+    sides = [np.asarray(side, dtype=float) for side in (values, other) if side is not None]
+    if lengths := {len(side) for side in (*sides, some)} - {len(groups)}:
+        raise InputError(f"{key}: {len(groups)} groups, and {sorted(lengths)} values: expected one of each a question")
+    drawn = {"groups": [group for group, it in zip(groups, some, strict=True) if it], "seed": 0}
+    if _run is not None:
+        drawn["seed"] = _run.parameters.get("seed", 0)
+    of = (bootstrap if other is None else paired_bootstrap)(*(side[some] for side in sides), **drawn)
+    record(key, of, varies=varies)
+    return of
 
 
 def figure(fig, name: str, alt: str, caption: str = ""):
