@@ -13,14 +13,17 @@ from mindscape.corpora import storyworld
 from mindscape.corpora.benchmarks import Item
 from mindscape.errors import InputError, LLMError
 from mindscape.llm import LanguageModel
+from mindscape.llm.base import estimated_tokens
 from mindscape.mindgraph import comparison, long_reason, novels
-from mindscape.mindgraph.answering import ANSWER, BUILD, Answer, Budget, Step
+from mindscape.mindgraph.answering import ANSWER, BUILD, Answer, Budget, Step, length
 from mindscape.mindgraph.baselines import rlm
 from mindscape.mindgraph.comparison import (
     NAMES,
     Settings,
     Task,
     estimated,
+    estimated_judge,
+    estimated_labels,
     kept,
     kept_labels,
     label,
@@ -153,6 +156,23 @@ def test_what_it_takes_is_estimated_for_all_tasks():
     assert list(told) == list(NAMES) and all(told[name].calls == 2 * once[name].calls for name in NAMES)
     small = estimated(TASKS, model, ["MindGraph"], Settings(graph_tokens=300, rounds=0, answer_tokens=96))["MindGraph"]
     assert small.prompt_tokens < told["MindGraph"].prompt_tokens and small.calls < told["MindGraph"].calls
+
+
+def test_labels_and_judging_are_estimated_before_a_call():
+    stub, novel = Stub(say), storyworld.book(storyworld.DEVELOP[0], tokens=15_000)
+    assert estimated_judge(TASKS, LanguageModel(stub)).calls == len(NAMES) * len(TASKS)
+    told = estimated_labels([novel], LanguageModel(stub), share=3)
+    assert told.calls == 12 and told.prompt_tokens > 0 and not stub.asked
+
+
+def test_the_length_of_a_text_is_in_the_server_s_tokens():
+    """An endpoint that reads a token for six bytes, where three were supposed, has half as many in the text."""
+    model = SimpleNamespace(name="openai:m", count_tokens=estimated_tokens)
+    model.chat = lambda talk, **_: SimpleNamespace(prompt_tokens=estimated_tokens(talk[0]["content"]) // 2)
+    text = Document("note", "Ivo sold the lamp to Ann. " * 1000)
+    assert length(text, model) == pytest.approx(estimated_tokens(text.text) / 2, rel=0.01)
+    model.name = "embedded"
+    assert length(text, model) == estimated_tokens(text.text)
 
 
 def test_the_embedded_reader_reads_its_graph_as_it_was_trained_to():

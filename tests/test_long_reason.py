@@ -19,8 +19,10 @@ from mindscape.mindgraph.long_reason import (
     Source,
     candidates,
     construct,
-    estimated,
+    estimate,
     excluded,
+    first,
+    gpt_tokens,
     items,
     judged,
     statistics,
@@ -131,6 +133,17 @@ def test_the_recipe(folder):
     assert "longbench-v2: 3 kept of 13 (code 1, summary 1, too short 1, unreadable 2" in str(told)
 
 
+def test_what_it_takes_is_estimated_before_a_call(folder):
+    stub = Stub(annotator)
+    told = estimate(LanguageModel(stub), folder, sources=SMALL)
+    stand_ins = first(folder, sources=SMALL)
+    assert not stub.asked and told.calls == 30
+    assert Counter(one.source for one in stand_ins) == {"longbench-v2": 3, "narrativeqa-hub": 2, "loogle": 1}
+    run(folder, stub)
+    assert len(stub.asked) == told.calls  # here all that is long enough is judged
+    assert {(one.source, one.id) for one in stand_ins} <= {(one.source, one.id) for one in judged(folder / "run.jsonl")}
+
+
 def test_what_was_judged_is_in_the_file_and_nothing_of_the_texts(folder):
     run(folder, Stub(annotator))
     rows = judged(folder / "run.jsonl")
@@ -185,7 +198,7 @@ def test_kept_items_are_read_again_with_their_texts(folder):
     found = [piece for piece in pieces if isinstance(piece, Item)]
     assert {(one.id, one.doc_id) for one in found} == {(one.id, one.doc_id) for one in told.kept}
     for one in told.kept:
-        assert (estimated(texts[one.doc_id].text), len(texts[one.doc_id].text.split())) == (one.tokens, one.words)
+        assert (gpt_tokens(texts[one.doc_id].text), len(texts[one.doc_id].text.split())) == (one.tokens, one.words)
     for i, piece in enumerate(pieces):
         assert isinstance(piece, Document) or piece.doc_id in {it.id for it in pieces[:i]}
     gone = replace(told.kept[0], id="gone")
@@ -204,7 +217,7 @@ def test_the_paper_s_numbers():
 @settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
 def test_estimated_tokens_grow_with_the_text(text):
-    assert len(text) / 4 <= estimated(text) <= len(text) + 1 and estimated(text + "x" * 4) == estimated(text) + 1
+    assert len(text) / 4 <= gpt_tokens(text) <= len(text) + 1 and gpt_tokens(text + "x" * 4) == gpt_tokens(text) + 1
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from stubs import Stub
 
 from mindscape.corpora import storyworld
 from mindscape.errors import InputError
-from mindscape.llm import LanguageModel
+from mindscape.llm import READER, LanguageModel
 from mindscape.llm.base import estimated_tokens
 from mindscape.mindgraph import novels
 from mindscape.mindgraph.answering import BUILD, cut
@@ -176,6 +176,11 @@ def test_runs_are_kept_and_gone_on_with(book, blocks, tmp_path):
     assert found == whole == novels.pick(tmp_path / "b", book, wanted) and about["document"] == book.document.id
     with pytest.raises(InputError, match="has no run on"):
         novels.pick(tmp_path / "b", book, [(novels.asked(book, "people"), "tools")])
+    with pytest.raises(InputError, match="another adapter"):
+        novels.pick(tmp_path / "b", book, wanted, adapter=READER)
+    assert novels.pick(tmp_path / "b", book, wanted, model=LanguageModel(last)) == whole
+    with pytest.raises(InputError, match="holds runs of another model than other"):
+        novels.pick(tmp_path / "b", book, wanted, model=LanguageModel(Stub(last.say, name="other")))
     path.write_text(json.dumps(about | {"text": "other"}) + "\n")
     with pytest.raises(InputError, match="another text"):
         novels.pick(tmp_path / "b", book, wanted)
@@ -238,11 +243,22 @@ def test_novels_are_read_side_by_side(book, blocks, tmp_path, monkeypatch, capsy
     files = []
     for width in ("1", "2"):
         monkeypatch.setenv("MINDSCAPE_CACHE", str(tmp_path / f"cache{width}"))
-        monkeypatch.setattr(novels.llm, "load", lambda *_: LanguageModel(Stub(say, name="embedded")))
+        monkeypatch.setattr(novels.llm, "load", lambda *_, **__: LanguageModel(Stub(say, name="embedded")))
         monkeypatch.setattr(sys, "argv", ["novels", "--out", str(tmp_path / width), "--width", width])
         novels.main()
         files.append([path.read_text() for path in sorted((tmp_path / width).glob("*.jsonl"))])
-    assert files[0] == files[1] and len(files[0]) == 2 and "1 runs" in capsys.readouterr().out
+    assert files[0] == files[1] and len(files[0]) == 2 and len({len(text.splitlines()) for text in files[0]}) == 1
+    told = capsys.readouterr().out
+    assert "1 runs" in told and told.index("about ") < told.index("1 runs")  # what it takes is said first
+
+
+def test_what_runs_take_is_estimated(book, blocks):
+    """No call is made, and the calls are those that a run without tools makes."""
+    stub, wanted = reader(book, blocks), [it for it in novels.planned(book) if it[1] != "tools"]
+    told = novels.estimated([(book, wanted)], LanguageModel(stub))
+    assert told.calls == 3 * len(blocks) + len(wanted) and not stub.asked and told.money == 0
+    read = novels.estimated([(book, [(novels.asked(book, "liar"), "built")])], LanguageModel(stub)).prompt_tokens
+    assert read > estimated_tokens(book.document.text)
 
 
 def test_bad_arguments(tmp_path, monkeypatch):

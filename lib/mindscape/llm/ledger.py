@@ -55,6 +55,11 @@ class Estimate:
     completion_tokens: int
     money: float | None
 
+    def __add__(self, other: "Estimate") -> "Estimate":
+        money = None if self.money is None or other.money is None else self.money + other.money
+        sums = (getattr(self, name) + getattr(other, name) for name in list(vars(self))[:4])
+        return Estimate(*sums, money)
+
     def __str__(self) -> str:
         tokens = f"{self.prompt_tokens:,} tokens to read, at most {self.completion_tokens:,} to write"
         return f"{self.calls - self.cached} calls ({self.cached} more are cached), {tokens}, at most {_dollars(self.money)}"

@@ -375,8 +375,10 @@ def estimate(
     rounds: int = 4,
     edit_tokens: int = TOKENS,
     answer_tokens: int = ANSWER_TOKENS,
+    built: bool = False,
 ) -> Estimate:
-    """About what `answer` takes for one question, before a call: calls, tokens, money where the price is known.
+    """About what `answer` takes for one question, before a call: calls, tokens, money where the price is known; or, of a graph
+    that is `built` already, what `answer_from` takes.
 
     It supposes a graph of so many `nodes`, each with two edges, that grows evenly over the blocks, so many `rounds` with
     a passage each, no reports, and replies as long as they may be. The defaults are the paper's medians: 45 nodes (section
@@ -387,13 +389,14 @@ def estimate(
     >>> print(estimate(Document("note", "Ivo sold the lamp. " * 400), model, size=500))
     9 calls (0 more are cached), 27,745 tokens to read, at most 6,656 to write, at most 0.0000 USD
     """
-    blocks = cut(document, llm, block_size(llm) if size is None else size)
+    blocks = [] if built else cut(document, llm, block_size(llm) if size is None else size)
     text = llm.count_tokens(document.text)
     frame = llm.count_tokens(EDITS.prompts[document.language])
     graph = nodes * llm.count_tokens(LINES)
     passage = ceil(1000 * text / max(1, len(document.text)))
     first = llm.count_tokens(GRAPH_ANSWER.prompts[document.language]) + llm.count_tokens(json.dumps(TOOLS)) + graph
-    read = text + len(blocks) * (frame + graph // 2) + sum(first + i * (passage + 60) for i in range(rounds + 1))
+    read = sum(first + i * (passage + 60) for i in range(rounds + 1))
+    read += 0 if built else text + len(blocks) * (frame + graph // 2)
     written = len(blocks) * edit_tokens + (rounds + 1) * answer_tokens
     return Estimate(len(blocks) + rounds + 1, 0, read, written, Ledger().cost(llm.name, read, written))
 

@@ -26,6 +26,7 @@ from mindscape.text import Chunk, Document, Span, sentences
 
 BUILD, ANSWER = "build", "answer"
 PAPER_BLOCK = 8192  # tokens
+SAMPLE = 8000  # characters of a text by which an endpoint's count of its tokens is scaled
 CHOICES = {
     "en": "{question}\n\nOptions:\n{options}\n\nAnswer with the letter of the right option.",
     "zh": "{question}\n\n选项：\n{options}\n\n请回答正确选项的字母。",
@@ -211,8 +212,7 @@ class Meter:
 def compaction(answer: Answer, length: int) -> float:
     """The compaction ratio f₁/L: tokens of the first call over tokens of the document (section 4.2), as a fraction.
 
-    `length` must be counted as the model counts: `llm.count_tokens(document.text)` for a model of this machine. An endpoint's
-    is an estimate, too high by up to a half, while f₁ is what the server says: take the tokens of a call that reads it all.
+    `length` must be counted as the model counts; see `length`.
 
     >>> compaction(Answer("the miller", 2, 300, 1200), 30_000)
     0.01
@@ -220,6 +220,23 @@ def compaction(answer: Answer, length: int) -> float:
     if length < 1:
         raise InputError(f"length={length}: expected the tokens of a document, at least 1")
     return answer.tokens_first_call / length
+
+
+def length(document: Document, llm: LLM) -> int:
+    """The tokens of a document, at least 1. An endpoint's own count of a text is an estimate, too high by up to a half, while
+    what a call read is what the server says: so a call is made that reads some of the text, and the estimate scaled by it.
+
+    >>> from types import SimpleNamespace
+    >>> words = SimpleNamespace(name="embedded", count_tokens=lambda text: len(text.split()))
+    >>> length(Document("note", "Ivo sold the lamp."), words)
+    4
+    """
+    counted = max(1, llm.count_tokens(document.text))
+    if not llm.name.startswith(("openai:", "replay:")):
+        return counted
+    sample = document.text[:SAMPLE]
+    read = llm.chat([{"role": "user", "content": sample}], max_new_tokens=1).prompt_tokens
+    return max(1, round(counted * read / max(1, llm.count_tokens(sample))))
 
 
 def amortised(build: int, answers: Sequence[int]) -> float:

@@ -7,7 +7,8 @@ cannot be read changes nothing, is counted, and is not asked for again; a reply 
 Where the graph outgrows its room in the prompt, which the paper does not treat (its graphs have 45 nodes in the median, about
 200 at most, section 5.3), nodes are taken in turn from two lists: those that were touched last, which the next block is most
 likely to be about, and those with most edges, which hold the rest together (D.2 begins with them, too). A node that does not
-fit any more is passed over. Edges are shown between shown nodes; how many nodes are not shown is said.
+fit any more is passed over, and after `MISSES` in a row no more are tried. Edges are shown between shown nodes; how many nodes
+are not shown is said.
 
 Taught in notebook 30_mindgraph_build. Nothing here splits the text (`mindscape.text` does) or answers the question.
 """
@@ -28,6 +29,8 @@ from mindscape.store import digest
 from mindscape.text import Chunk, Document
 
 TOKENS = 1024  # of a reply, at most
+MISSES = 4  # nodes in a row that do not fit, after which no more are tried
+FIRST = 8  # nodes that are tried at once; then twice as many, as long as they fit
 LEFT_OUT = {"en": "({n} more nodes are not shown)", "zh": "（另有{n}个节点未列出）"}
 
 
@@ -109,7 +112,8 @@ def read_operations(reply: str) -> tuple[list[Any], str]:
 def shown_state(graph: Graph, fits: Callable[[str], bool], language: str = "en") -> tuple[str, int]:
     """What a prompt shows of a graph, and how many nodes of it: all, or by the module's rule as many as `fits`.
 
-    Nodes and edges stand in the order of their making, whichever were chosen. Time: a call of `fits` a node.
+    Nodes and edges stand in the order of their making, whichever were chosen. What fits is taken to fit with fewer nodes, too:
+    so `fits` is called a few times for each node that is shown, however many there are.
 
     >>> from mindscape.mindgraph.graph import Node
     >>> nodes = {name: Node(name, "entity", name, name, 0, 3, i, i) for i, name in enumerate(["Ann", "Ivo", "Tom"])}
@@ -119,14 +123,24 @@ def shown_state(graph: Graph, fits: Callable[[str], bool], language: str = "en")
     ], "edges": []}
     (2 more nodes are not shown)
     """
-    whole = _rendered(graph, set(graph.nodes), 0, language)
-    if fits(whole):
-        return whole, len(graph.nodes)
-    kept: set[str] = set()
-    for name in ranked(graph):
-        if fits(_rendered(graph, kept | {name}, len(graph.nodes) - len(kept) - 1, language)):
-            kept.add(name)
-    return _rendered(graph, kept, len(graph.nodes) - len(kept), language), len(kept)
+    order = ranked(graph)
+
+    def text(names: Sequence[str]) -> str:
+        return _rendered(graph, set(names), len(order) - len(names), language)
+
+    n, size = 0, FIRST
+    while n < len(order) and fits(text(order[:size])):
+        n, size = min(size, len(order)), 2 * size
+    kept, missed = order[:n], 0
+    for name in order[n:]:
+        if missed == MISSES:
+            break
+        if fits(text([*kept, name])):
+            kept.append(name)
+            missed = 0
+        else:
+            missed += 1
+    return text(kept), len(kept)
 
 
 def ranked(graph: Graph) -> list[str]:

@@ -26,13 +26,15 @@ from typing import Any
 
 from mindscape import llm as models
 from mindscape import records
+from mindscape.corpora.questions import Question
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError, MindscapeError
-from mindscape.llm import LLM, Estimate
+from mindscape.llm import LLM, Estimate, Ledger
 from mindscape.llm.together import side_by_side
 from mindscape.mindgraph import answer as mindgraph
-from mindscape.mindgraph.answering import BUILD, Answer, Budget, Method, posed
+from mindscape.mindgraph import rubric
+from mindscape.mindgraph.answering import BUILD, Answer, Budget, Method, length, posed
 from mindscape.mindgraph.baselines import METHODS, rlm
 from mindscape.mindgraph.baselines.estimates import estimate
 from mindscape.mindgraph.build import TOKENS as EDITS
@@ -40,8 +42,9 @@ from mindscape.mindgraph.build import read_operations
 from mindscape.mindgraph.long_reason import Judged, items
 from mindscape.mindgraph.novels import limits
 from mindscape.mindgraph.rubric import Label, Labelled, annotate, of_question
-from mindscape.mindgraph.scoring import NO_ANSWER, Row, Scored, cascade, chosen
+from mindscape.mindgraph.scoring import JUDGE_TOKENS, NO_ANSWER, Row, Scored, cascade, chosen
 from mindscape.reader.evaluation import SPLITS, books
+from mindscape.roles.judges import GRADE
 from mindscape.text import Document
 from mindscape.weights import adapter_hash
 
@@ -205,16 +208,28 @@ def estimated(
     documents = {task.document.id: task.document for task in tasks}
     settings, found = settings or settings_for(llm), {}
     for name in names:
-        each = [
-            (n, _ours(documents[key], llm, settings) if name == OURS else estimate(name, documents[key], llm))
-            for key, n in counts.items()
-        ]
-        calls, read, written = (
-            sum(n * getattr(one, what) for n, one in each) for what in ("calls", "prompt_tokens", "completion_tokens")
-        )
-        money = None if any(one.money is None for _, one in each) else sum(n * one.money for n, one in each)
-        found[name] = Estimate(calls, 0, read, written, money)
+        total = Estimate(0, 0, 0, 0, 0.0)
+        for key, n in counts.items():
+            one = _ours(documents[key], llm, settings) if name == OURS else estimate(name, documents[key], llm)
+            total = sum([one] * n, total)
+        found[name] = total
     return found
+
+
+def estimated_judge(tasks: Sequence[Task], judge: LLM, names: Sequence[str] = NAMES) -> Estimate:
+    """What judging takes at most: a call for each free answer of each method, as if no rule decided on any.
+
+    >>> print(estimated_judge(tasks, llm.load("openai:gpt-4o-mini")))                       # doctest: +SKIP
+    1,200 calls (0 more are cached), 260,000 tokens to read, at most 77,000 to write, at most 0.0850 USD
+    """
+    total = Estimate(0, 0, 0, 0, 0.0)
+    for task in (task for task in tasks if not task.letter):
+        told = {"question": task.question, "gold": task.gold[0], "predicted": task.gold[0]}
+        talk = [{"role": "user", "content": GRADE.prompt(task.document.language, **told)}]
+        read, n = judge.count_tokens(talk), len(names)
+        money = Ledger().cost(judge.name, n * read, n * JUDGE_TOKENS)
+        total += Estimate(n, 0, n * read, n * JUDGE_TOKENS, money)
+    return total
 
 
 def _ours(document: Document, llm: LLM, settings: Settings) -> Estimate:
@@ -255,7 +270,7 @@ def run(
     found = {(row["method"], row["task"]) for row in rows}
     lengths = {task.document.id: 0 for task in tasks}
     for task in tasks:
-        lengths[task.document.id] = lengths[task.document.id] or max(1, llm.count_tokens(task.document.text))
+        lengths[task.document.id] = lengths[task.document.id] or length(task.document, llm)
     for name in names:
         method = methods(settings)[name]
         new = [task for task in tasks if (name, task.id) not in found]
@@ -268,8 +283,8 @@ def run(
             scores = scored(some, answers, judge)
             made = []
             for task, answer, score in zip(some, answers, scores, strict=True):
-                length = lengths[task.document.id]
-                made.append(asdict(_row(name, task, answer, score, length, traced=task is tasks[0])))
+                told = {"length": lengths[task.document.id], "traced": task is tasks[0]}
+                made.append(asdict(_row(name, task, answer, score, **told)))
             records.append(path, made)
             rows += made
     at = {task.id: i for i, task in enumerate(tasks)}
@@ -342,7 +357,7 @@ def label(
 
     The questions are `of_book`'s first ones. Errors as in `run`.
     """
-    path = Path(path)
+    path, of = Path(path), list(of)
     about = {
         "what": "labels",
         "llm": llm.name,
@@ -352,10 +367,8 @@ def label(
     rows = records.opened(path, about, of=OF)
     known = {(row["question"], row["evidence"]) for row in rows}
     for book in of:
-        chosen_ids = [task.id for task in of_book(book, share)]
-        by_id = {one.id: one for one in book.questions}
         for evidence in (True, False):
-            new = [by_id[name] for name in chosen_ids if (name, evidence) not in known]
+            new = [one for one in _labelled(book, share) if (one.id, evidence) not in known]
             found = annotate([of_question(book.document, one, evidence) for one in new], llm)
             passes = [[it and (it.breadth, it.depth) for it in one.passes] for one in found]
             made = [
@@ -365,6 +378,26 @@ def label(
             records.append(path, made)
             rows += made
     return [_labels(row) for row in rows]
+
+
+def estimated_labels(of: Iterable[Book], llm: LLM, share: int = 12) -> Estimate:
+    """What `label` takes at most, before the first call.
+
+    >>> print(estimated_labels(books("test"), llm.load("openai:gpt-4o")))                   # doctest: +SKIP
+    480 calls (0 more are cached), 250,000 tokens to read, at most 96,000 to write, at most 1.6000 USD
+    """
+    asked = [
+        of_question(book.document, one, evidence)
+        for book in of
+        for one in _labelled(book, share)
+        for evidence in (True, False)
+    ]
+    return rubric.estimate(asked, llm)
+
+
+def _labelled(book: Book, share: int) -> list[Question]:
+    by_id = {one.id: one for one in book.questions}
+    return [by_id[task.id] for task in of_book(book, share)]
 
 
 def kept_labels(path: str | Path, adapter: str | Path | None = None) -> list[Labels]:
@@ -433,7 +466,7 @@ def main() -> None:
     told.add_argument("--share", type=int, default=0, help="questions a book; 4 to answer and 12 to label by default")
     told.add_argument("--llm", default="embedded", help="the model, as mindscape.llm.load has it")
     told.add_argument("--judge", default="", help="who grades what rules leave; the model itself by default")
-    told.add_argument("--adapter", default="", help="folder of its adapter; the reader's by default where it has one")
+    told.add_argument("--adapter", default="", help="folder of the embedded model's; the reader's by default")
     told.add_argument("--dtype", default="auto", help="precision of a model of this machine")
     told.add_argument("--batch", type=int, default=16, help="rows that a model of this machine reads at once")
     told.add_argument("--batch-tokens", type=int, default=16_384, help="and tokens of them that it keeps at a time")
@@ -460,7 +493,9 @@ def _command(given: argparse.Namespace) -> None:
     model, adapter = models.load(given.llm, **options, **local), options.get("adapter")
     dtype = str(model.backend.model.dtype).removeprefix("torch.") if local else ""
     if given.what == "labels":
-        found = label(of_split, model, given.out, share=given.share or 12, adapter=adapter, dtype=dtype)
+        share = given.share or 12
+        print(f"at most {estimated_labels(of_split, model, share)}", flush=True)
+        found = label(of_split, model, given.out, share=share, adapter=adapter, dtype=dtype)
         steady = sum(one.labelled.stable for one in found)
         print(f"{len(found)} labels, {steady} of them stable")
         return
@@ -470,6 +505,7 @@ def _command(given: argparse.Namespace) -> None:
     settings = replace(settings_for(model), times=given.times, turns=given.turns)
     for name, one in estimated(tasks, model, [name for name in names if name in NAMES], settings).items():
         print(f"{name}: {one}", flush=True)
+    print(f"judge: {estimated_judge(tasks, judge, names)}", flush=True)
     for name in names:
         told = {"judge": judge, "names": [name], "settings": settings, "width": given.width}
         found = run(tasks, model, given.out, adapter=adapter, dtype=dtype, **told)

@@ -132,15 +132,30 @@ def judge(graph: Graph, operation: Any, document: Document, block: Chunk) -> Edi
     """
     if graph.doc_id != document.id:
         raise InputError(f"the graph is of document {graph.doc_id!r}: expected one of {document.id!r}")
-    within = document[block]
+    document[block]  # raises where it is not of this document
     it, detail = _fields(operation)
     reason, detail = ("malformed", detail) if detail else _objection(graph, it)
     span = None
     if not reason and "src" in it:
-        span = _find(it["src"], Document(document.id, within, document.language), block.start)
+        span = find(it["src"], document, block)
         if span is None:
             reason, detail = "quote not in the block", "the block that was read does not have these words"
     return Edit(it, block.index, reason, detail, span, document[span] if span else "")
+
+
+def find(quote: str, document: Document, block: Chunk) -> Span | None:
+    """Where a quote stands in a block, as a place in the document; None where it does not, or is blank.
+
+    `locate` also finds what is merely similar; a note that rests on another number or name than the text's is none of it.
+
+    >>> find("IVO  sold", Document("note", "Then Ivo sold the lamp."), Chunk("note", 0, 5, 23))
+    Span(start=5, end=13)
+    """
+    within = Document(document.id, document[block], document.language)
+    place = locate(quote, within) if quote.strip() else None
+    if place is None or _letters(within[place]) != _letters(quote):
+        return None
+    return Span(block.start + place.start, block.start + place.end)
 
 
 def replay(graph: Graph, edit: Edit) -> Graph:
@@ -316,17 +331,6 @@ def _objection(graph: Graph, it: Mapping[str, str]) -> tuple[str, str]:
         if (it["source"], it["target"], it["relation"]) in graph.edges:
             return "duplicate edge", "there is the same relation between the same nodes"
     return "", ""
-
-
-def _find(quote: str, block: Document, offset: int) -> Span | None:
-    """Where a quote stands in a block, as a place in the document that the block begins `offset` characters into.
-
-    `locate` also finds what is merely similar; a note that rests on another number or name than the text's is none of it.
-    """
-    place = locate(quote, block)
-    if place is None or _letters(block[place]) != _letters(quote):
-        return None
-    return Span(offset + place.start, offset + place.end)
 
 
 def _letters(text: str) -> str:

@@ -24,7 +24,8 @@ from typing import Any, Literal
 from mindscape import records
 from mindscape.corpora.benchmarks import Item, stream
 from mindscape.errors import InputError
-from mindscape.llm.base import LLM
+from mindscape.llm import LLM, Estimate
+from mindscape.mindgraph import rubric
 from mindscape.mindgraph.rubric import PROMPTS, Asked, Label, Labelled, annotate, demanding
 from mindscape.store import digest
 from mindscape.text import Document
@@ -126,10 +127,10 @@ class Statistics:
     most: int
 
 
-def estimated(text: str) -> int:
+def gpt_tokens(text: str) -> int:
     """About as many tokens as a GPT tokenizer makes of a text: four bytes of UTF-8 each.
 
-    >>> estimated("To be, or not to be"), estimated("生存还是毁灭")
+    >>> gpt_tokens("To be, or not to be"), gpt_tokens("生存还是毁灭")
     (5, 5)
     """
     return ceil(len(text.encode("utf-8", "replace")) / 4)
@@ -163,7 +164,7 @@ def candidates(source: Source, folder: str | Path | None = None) -> Iterator[Can
     sizes: dict[str, tuple[int, int]] = {}
     for piece in stream(source.name, folder):
         if isinstance(piece, Document):
-            sizes[piece.id] = estimated(piece.text), len(piece.text.split())
+            sizes[piece.id] = gpt_tokens(piece.text), len(piece.text.split())
             continue
         tokens, words = sizes[piece.doc_id]
         yield Candidate(source.name, piece, tokens, words, excluded(piece, tokens, words, source))
@@ -197,7 +198,7 @@ def construct(
     for source in sources:
         read = list(candidates(source, folder))
         ends[source.name] = Counter(one.reason for one in read if one.reason)
-        left = sorted((one for one in read if not one.reason), key=lambda one: digest(seed, source.name, one.item.id))
+        left = _in_order([one for one in read if not one.reason], source, seed)
         chosen: list[Judged] = []
         for some in (left[i : i + BATCH] for i in range(0, len(left), BATCH)):
             if len(chosen) == source.wanted:
@@ -210,6 +211,31 @@ def construct(
                     chosen.append(one)
         kept += chosen
     return LongReason(tuple(kept), ends)
+
+
+def estimate(llm: LLM, folder: str | Path | None = None, *, sources: Sequence[Source] = SOURCES) -> Estimate:
+    """What `construct` takes at most, before the first call: as if every item that is long enough were judged.
+
+    >>> print(estimate(llm.load("openai:gpt-4o"), "benchmarks"))                            # doctest: +SKIP
+    1,702 calls (0 more are cached), 1,100,000 tokens to read, at most 340,000 to write, at most 6.2000 USD
+    """
+    left = [one for source in sources for one in candidates(source, folder) if not one.reason]
+    return rubric.estimate([_asked(one) for one in left], llm)
+
+
+def first(folder: str | Path | None = None, *, sources: Sequence[Source] = SOURCES, seed: int = 0) -> list[Judged]:
+    """As many items of each source as are wanted, the first that `construct` would judge, without labels.
+
+    What a run on LongReason will take can be estimated with them before anything is judged. Errors as in `construct`.
+
+    >>> comparison.estimated(comparison.of_benchmarks(first(folder), folder), model)        # doctest: +SKIP
+    """
+    found = []
+    for source in sources:
+        left = [one for one in candidates(source, folder) if not one.reason]
+        for one in _in_order(left, source, seed)[: source.wanted]:
+            found.append(_row(one, Labelled((None,))))
+    return found
 
 
 def judged(path: str | Path) -> list[Judged]:
@@ -260,12 +286,20 @@ def statistics(kept: Sequence[Judged]) -> Statistics:
 def _judged(some: Sequence[Candidate], known: dict[tuple[str, str], Judged], llm: LLM, path: Path) -> list[Judged]:
     """What became of some candidates: as the file has it, or judged now and written to it."""
     new = [one for one in some if (one.source, one.item.id) not in known]
-    questions = [Asked(it.item.question, _answer(it.item), it.words, language=it.item.language) for it in new]
-    for one, labelled in zip(new, annotate(questions, llm), strict=True):
+    for one, labelled in zip(new, annotate([_asked(it) for it in new], llm), strict=True):
         row = _row(one, labelled)
         records.append(path, [asdict(row)])
         known[one.source, one.item.id] = row
     return [known[one.source, one.item.id] for one in some]
+
+
+def _in_order(left: Sequence[Candidate], source: Source, seed: int) -> list[Candidate]:
+    """Candidates as they are judged: shuffled, always in the same way."""
+    return sorted(left, key=lambda one: digest(seed, source.name, one.item.id))
+
+
+def _asked(one: Candidate) -> Asked:
+    return Asked(one.item.question, _answer(one.item), one.words, language=one.item.language)
 
 
 def _row(one: Candidate, labelled: Labelled) -> Judged:

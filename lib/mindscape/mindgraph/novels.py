@@ -6,7 +6,8 @@ builds a graph for each of three questions on ten novels of 15,000 tokens and fo
 from each, and answers from other graphs besides: all of the built one, with tools, the gold one, the gold one of another
 question, none. A file a novel, a line a run; the same call goes on after a kill, in the middle of a build, too. Novels are
 read side by side, `--width` at a time, and what they ask goes to the model in one batch; `--part 0/2` and `--part 1/2` share
-them between two processes. Only replies are kept: graphs are made of them anew, quote by quote.
+them between two processes. Only replies are kept: graphs are made of them anew, quote by quote. The embedded model reads with
+the reader's adapter, or with that of `--adapter`.
 
 Two notes count as the same if their types are and their contents share half of their words, as on the reader's card. Taught in
 notebooks 30_mindgraph_build and 31_mindgraph_answer. Nothing here knows whether a note is true of the text.
@@ -25,10 +26,10 @@ from mindscape.corpora import storyworld
 from mindscape.corpora.questions import Question
 from mindscape.corpora.storyworld import Book
 from mindscape.errors import InputError, MindscapeError
-from mindscape.llm import LLM
+from mindscape.llm import LLM, Estimate
 from mindscape.llm.together import side_by_side
 from mindscape.metrics import token_f1
-from mindscape.mindgraph.answer import ANSWER_TOKENS, ROUNDS, GraphAnswered, answer, answer_from
+from mindscape.mindgraph.answer import ANSWER_TOKENS, LINES, ROUNDS, GraphAnswered, answer, answer_from, estimate
 from mindscape.mindgraph.answering import BUILD, Budget, Meter, Step, block_size, cut
 from mindscape.mindgraph.build import TOKENS, read_operations
 from mindscape.mindgraph.graph import TYPES, Graph, apply
@@ -38,6 +39,7 @@ from mindscape.roles.edits import Builder, Edits, Reading
 from mindscape.roles.scores import ALIKE
 from mindscape.store import digest
 from mindscape.text import Chunk, Document, Span
+from mindscape.weights import adapter_hash
 
 OF = "a run"  # a line of the file, in messages
 FORMAT = "mindscape runs on a novel 1"
@@ -258,6 +260,22 @@ def planned(book: Book, longer: bool = False) -> list[tuple[Question, str]]:
     return built + others + [(question, graph) for question in more(book) for graph in ("gold", "other", "empty")]
 
 
+def estimated(wanted: Iterable[tuple[Book, Sequence[tuple[Question, str]]]], model: LLM) -> Estimate:
+    """About what the runs on some novels take, before the first call; what is supposed stands at `answer.estimate`.
+
+    >>> print(estimated([(book, planned(book)) for book in shelf("test")[:10]], llm.load("openai:gpt-4o")))  # doctest: +SKIP
+    372 calls (0 more are cached), 1,220,000 tokens to read, at most 340,000 to write, at most 6.4000 USD
+    """
+    most, total = limits(model), Estimate(0, 0, 0, 0, 0.0)
+    sizes = {} if most.graph is None else {"nodes": max(1, most.graph // max(1, model.count_tokens(LINES)))}
+    told = {"edit_tokens": most.edits, "answer_tokens": most.answer, **sizes}
+    for book, runs_of in wanted:
+        for _, graph in runs_of:
+            rounds = most.rounds if graph == "tools" else 0
+            total += estimate(book.document, model, rounds=rounds, built=graph != "built", **told)
+    return total
+
+
 def path_of(folder: str | Path, document: Document) -> Path:
     """Where the runs on a novel are."""
     return Path(folder) / f"{document.id}.jsonl"
@@ -270,10 +288,12 @@ def runs(
     wanted: Iterable[tuple[Question, str]],
     *,
     work: str | Path | None = None,
+    adapter: str | Path | None = None,
 ) -> list[Run]:
     """Runs on a novel: those that its file in `folder` has, and those that it lacks, made now and appended one by one.
 
-    `work` keeps the journals of builds, by default in the cache. What is answered from a built graph comes after the build.
+    `work` keeps the journals of builds, by default in the cache; the file keeps the hash of the model's `adapter`, a folder.
+    What is answered from a built graph comes after the build.
     Raises InputError for a file of another text, model or form, LLMError if the model fails; what was made is kept.
 
     >>> runs(model, book, "data/mindgraph", planned(book))                              # doctest: +SKIP
@@ -281,7 +301,7 @@ def runs(
     path, document = path_of(folder, book.document), book.document
     size = block_size(model)
     about = {"format": FORMAT, "document": document.id, "text": digest(document.text), "llm": model.fingerprint}
-    about |= {"size": size, "limits": asdict(limits(model))}
+    about |= {"adapter_sha256": adapter_hash(adapter) if adapter else "", "size": size, "limits": asdict(limits(model))}
     found = records.opened(path, about, _run, of=OF, form=FORMAT)
     have, blocks = {(run.question, run.graph): run for run in found}, []
     listed = list(wanted)
@@ -303,15 +323,29 @@ def kept(path: str | Path) -> tuple[dict, list[Run]]:
     return records.read(path, _run, of=OF, form=FORMAT)
 
 
-def pick(folder: str | Path, book: Book, wanted: Iterable[tuple[Question, str]]) -> list[Run]:
-    """Runs on a novel out of its file in `folder`. Raises InputError where one is lacking, or the text is another.
+def pick(
+    folder: str | Path,
+    book: Book,
+    wanted: Iterable[tuple[Question, str]],
+    *,
+    adapter: str | Path | None = None,
+    model: LLM | None = None,
+) -> list[Run]:
+    """Runs on a novel out of its file in `folder`. Raises InputError where one is lacking, the text is another, or they were
+    made with another `adapter` or by another `model`, where one is given.
 
-    >>> pick("data/mindgraph", book, [(asked(book, "liar"), "built")])                  # doctest: +SKIP
+    The embedded model is another in another precision, so of that the adapter is to be asked for.
+
+    >>> pick("data/mindgraph", book, [(asked(book, "liar"), "built")], adapter=llm.READER)  # doctest: +SKIP
     """
     path = path_of(folder, book.document)
     about, found = kept(path)
     if about.get("text") != digest(book.document.text):
         raise InputError(f"{path} holds runs on another text than {book.document.id}: make them again")
+    if adapter is not None and about.get("adapter_sha256") != adapter_hash(adapter):
+        raise InputError(f"{path} is of another adapter than {adapter}: make it anew with mindscape.mindgraph.novels")
+    if model is not None and about.get("llm") != model.fingerprint:
+        raise InputError(f"{path} holds runs of another model than {model.name}: expected its own")
     have = {(run.question, run.graph): run for run in found}
     try:
         return [have[question.id, graph] for question, graph in wanted]
@@ -390,6 +424,7 @@ def main() -> None:
     told.add_argument("--out", required=True, help="the folder of the files, one a novel")
     told.add_argument("--split", default="develop", choices=list(LONGER))
     told.add_argument("--llm", default="embedded", help="the model that builds and answers")
+    told.add_argument("--adapter", default="", help="folder of its adapter; the reader's for the embedded one")
     told.add_argument("--dtype", default="", help="its precision, where it is a local one")
     told.add_argument("--part", default="0/1", help="this one of so many parts of the novels: 0/2, 1/2")
     told.add_argument("--width", type=int, default=WIDTH, help="novels side by side")
@@ -399,12 +434,16 @@ def main() -> None:
         part, parts = _part(given.part)
         if given.width < 1:
             raise InputError(f"--width {given.width}: expected at least 1")
-        model = llm.load(given.llm, **({"dtype": given.dtype} if given.dtype else {}))
+        adapter = given.adapter or (llm.READER if given.llm == "embedded" else None)
+        told_of = {"dtype": given.dtype, "adapter": adapter}
+        model = llm.load(given.llm, **{name: value for name, value in told_of.items() if value})
         many, few = shelf(given.split), len(SPLITS[given.split][0])
         kinds = {"all": (False, True), "short": (False,), "longer": (True,)}[given.novels]
-        mine = [(book, i >= few) for i, book in enumerate(many) if i % parts == part and (i >= few) in kinds]
-        for some in (mine[i : i + given.width] for i in range(0, len(mine), given.width)):
-            jobs = [partial(_runs, book, planned(book, longer), given.out) for book, longer in some]
+        mine = [i for i in range(len(many)) if i % parts == part and (i >= few) in kinds]
+        wanted = [(many[i], planned(many[i], longer=i >= few)) for i in mine]
+        print(f"about {estimated(wanted, model)}", flush=True)
+        for some in (wanted[i : i + given.width] for i in range(0, len(wanted), given.width)):
+            jobs = [partial(_runs, book, runs_of, given.out, adapter) for book, runs_of in some]
             for (book, _), found in zip(some, side_by_side(model, jobs), strict=True):
                 tokens = sum(run.answered.tokens_total for run in found)
                 print(f"{book.document.id}: {len(found)} runs, {tokens:,} tokens", flush=True)
@@ -413,8 +452,10 @@ def main() -> None:
         sys.exit(f"error: {error}")
 
 
-def _runs(book: Book, wanted: Sequence[tuple[Question, str]], folder: str | Path, model: LLM) -> list[Run]:
-    return runs(model, book, folder, wanted)
+def _runs(
+    book: Book, wanted: Sequence[tuple[Question, str]], folder: str, adapter: str | Path | None, model: LLM
+) -> list[Run]:
+    return runs(model, book, folder, wanted, adapter=adapter)
 
 
 def _part(text: str) -> tuple[int, int]:

@@ -24,7 +24,7 @@ from mindscape.corpora.questions import BREADTHS, DEPTHS, Question
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError
-from mindscape.llm.base import LLM
+from mindscape.llm import LLM, Estimate, Ledger
 from mindscape.roles.base import Role
 from mindscape.text import Document
 from mindscape.text.documents import Place
@@ -186,12 +186,30 @@ def annotate(questions: Sequence[Asked], llm: LLM, *, temperature: float = 0.0) 
     """
     passes = []
     for i in range(PASSES):
-        prompts = [RUBRIC.prompt(it.language, **slots(it, reverse=bool(i % 2))) for it in questions]
-        talks = [[{"role": "user", "content": prompt}] for prompt in prompts]
+        talks = _talks(questions, i)
         options = {"schema": Label, "max_new_tokens": TOKENS, "temperature": temperature, "seed": i}
         replies = llm.chat(talks, **options) if talks else []
         passes.append([None if reply.invalid else reply.parsed for reply in replies])
     return [Labelled(tuple(said)) for said in zip(*passes, strict=True)]
+
+
+def estimate(questions: Sequence[Asked], llm: LLM) -> Estimate:
+    """What `annotate` takes at most, before the first call.
+
+    >>> from types import SimpleNamespace
+    >>> model = SimpleNamespace(name="openai:gpt-4o", count_tokens=lambda talk: len(talk[0]["content"]) // 4)
+    >>> estimate([Asked("Who?", "Ann", 8)], model).calls
+    2
+    """
+    read = sum(llm.count_tokens(talk) for i in range(PASSES) for talk in _talks(questions, i))
+    calls = PASSES * len(questions)
+    return Estimate(calls, 0, read, calls * TOKENS, Ledger().cost(llm.name, read, calls * TOKENS))
+
+
+def _talks(questions: Sequence[Asked], i: int) -> list[list[dict[str, str]]]:
+    """What is asked in a pass."""
+    prompts = [RUBRIC.prompt(it.language, **slots(it, reverse=bool(i % 2))) for it in questions]
+    return [[{"role": "user", "content": prompt}] for prompt in prompts]
 
 
 @dataclass(frozen=True)
