@@ -436,6 +436,8 @@ def main() -> None:
             raise InputError(f"--width {given.width}: expected at least 1")
         adapter = given.adapter or (llm.READER if given.llm == "embedded" else None)
         told_of = {"dtype": given.dtype, "adapter": adapter}
+        if not given.llm.startswith(("openai:", "replay:")):
+            told_of["batch_size"] = given.width  # what is asked side by side is read and written in one batch
         model = llm.load(given.llm, **{name: value for name, value in told_of.items() if value})
         many, few = shelf(given.split), len(SPLITS[given.split][0])
         kinds = {"all": (False, True), "short": (False,), "longer": (True,)}[given.novels]
