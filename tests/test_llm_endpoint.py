@@ -265,6 +265,17 @@ def test_a_failure_keeps_what_others_brought(tmp_path):
         assert model.estimate(asked).cached == 2  # not the third, and the fourth was not begun
 
 
+def test_every_conversation_is_sent_its_own_schema():
+    with Scripted(says("1")) as server:
+        model = at(server)
+        other = {"title": "other", "type": "integer", "maximum": 4}
+        model.chat([HELLO, [*HELLO, *HELLO]], schema=[{"title": "one", "type": "integer"}, other])
+        sent = {len(it["messages"]): it["response_format"]["json_schema"]["name"] for it in server.asked}
+        assert sent == {1: "one", 2: "other"}
+        model.chat([HELLO], schema=[{"title": "held", "lark": "start: INT"}], max_new_tokens=3)
+        assert "response_format" not in server.asked[-1]
+
+
 def test_what_is_sent():
     with Scripted(says('{"name": "Bob", "age": 3}')) as server:
         model = at(server)

@@ -293,6 +293,17 @@ def test_decoding_is_held_to_a_json_schema(random_model):
         assert reply.parsed in ({"a": 1}, {"a": 2}) and reply.finish == "stop"
 
 
+def test_every_conversation_may_have_its_own_schema(random_model):
+    """JSON schemas and grammars beside each other in a batch, the rows in another order than the conversations."""
+    schemas = [{"enum": ["a"]}, {"title": "b", "lark": 'start: "\\"" ("b" | "c") "\\""'}, {"enum": ["d", "dd"]}]
+    asked = [*reversed(ASKED), *ASKED]
+    replies = random_model.chat(asked, schema=[*schemas, *schemas], max_new_tokens=9)
+    allowed = [{"a"}, {"b", "c"}, {"d", "dd"}] * 2
+    assert all(reply.parsed in some for reply, some in zip(replies, allowed, strict=True))
+    with pytest.raises(InputError, match="3 schemas for 6 conversations"):
+        random_model.chat(asked, schema=schemas)
+
+
 def test_a_reply_cut_off_is_invalid(model):
     reply = model.chat([{"role": "user", "content": "Elsinore?"}], schema=Place, max_new_tokens=3)
     assert "does not fit Place (cut off after 3 tokens)" in reply.invalid

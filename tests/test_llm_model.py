@@ -46,6 +46,10 @@ def user(text):
     return [{"role": "user", "content": text}]
 
 
+class Aged(BaseModel):
+    age: int
+
+
 @pytest.fixture
 def store(tmp_path):
     return Store(tmp_path / "replies.sqlite")
@@ -401,3 +405,18 @@ def test_bad_input(ask, said):
     with pytest.raises(MindscapeError, match=said) as caught:
         ask(llm.LanguageModel(Parrot()))
     assert isinstance(caught.value, InputError) and "\n" not in str(caught.value)
+
+
+def test_a_list_of_schemas_has_one_for_each_conversation(store):
+    """Each reply is read by its own, is cached under it, and is asked for again under another."""
+    model = llm.LanguageModel(Parrot(lambda text: text), store=store)
+    asked = [user('{"name": "Bob"}'), user('{"age": 3}'), user('{"age": 3}')]
+    replies = model.chat(asked, schema=[Person, Aged, Person])
+    assert replies[0].parsed == Person(name="Bob") and replies[1].parsed == Aged(age=3)
+    assert "does not fit Person" in replies[2].invalid
+    assert model.estimate(asked, schema=[Person, Aged, Person]).cached == 2
+    again = model.chat(asked[:2], schema=(Person, Aged))
+    assert [reply.cached for reply in again] == [True, True] and again[1].parsed == Aged(age=3)
+    assert "does not fit Aged" in model.chat(asked[:1], schema=[Aged])[0].invalid
+    with pytest.raises(InputError, match="2 schemas for 3 conversations"):
+        model.chat(asked, schema=[Person, Aged])

@@ -1,11 +1,12 @@
 """Threads that ask a model together."""
 
 import threading
+from functools import partial
 
 import pytest
 
-from mindscape.errors import LLMError
-from mindscape.llm.base import Reply
+from mindscape.errors import InputError, LLMError
+from mindscape.llm.base import Reply, for_each
 from mindscape.llm.together import Together, side_by_side
 
 
@@ -73,3 +74,27 @@ def test_a_thread_that_leaves_lets_the_others_go_on():
     together = Together(Slow(), 2)
     together.leave()
     assert together.chat(talk("a")).text == "A"
+
+
+def test_jobs_with_other_schemas_are_asked_together():
+    """Each conversation keeps its own, and what is asked without one stays apart; a schema for all is passed on as it was."""
+    told = []
+
+    class Held(Slow):
+        def chat(self, talks, schema=None, **options):
+            told.append(
+                ({talk[0]["content"]: of for talk, of in zip(talks, for_each(schema, len(talks)), strict=True)})
+            )
+            return super().chat(talks, **options)
+
+    def job(llm, texts, schema):
+        return [reply.text for reply in llm.chat([talk(text) for text in texts], schema=schema)]
+
+    asked = [(["a", "b"], {"enum": [1]}), (["c"], {"enum": [2]}), (["d", "e"], None), (["f", "g"], [{"enum": [3]}, {}])]
+    jobs = [partial(job, texts=texts, schema=schema) for texts, schema in asked]
+    assert side_by_side(Held(), jobs) == [["A", "B"], ["C"], ["D", "E"], ["F", "G"]]
+    one, two, three = ({"enum": [i]} for i in (1, 2, 3))
+    held = {"a": one, "b": one, "c": two, "f": three, "g": {}}
+    assert sorted(told, key=len) == [{"d": None, "e": None}, held]
+    with pytest.raises(InputError, match="1 schemas for 2"):
+        side_by_side(Held(), [partial(job, texts=["a", "b"], schema=[{}])])

@@ -38,7 +38,7 @@ from mindscape.mindgraph.graph import (
     verify,
 )
 from mindscape.mindgraph.journal import Entry, Journal, append, counts, opened, read, rebuild
-from mindscape.roles.edits import EMPTY, Edits, Operation
+from mindscape.roles.edits import EMPTY, Edits, Operation, quoting
 from mindscape.text import Chunk, Document, Span
 
 TEXT = (
@@ -306,7 +306,7 @@ class Model:
         self.replies = [
             json.dumps(reply, ensure_ascii=False) if isinstance(reply, dict) else reply for reply in replies
         ]
-        self.calls, self.dies, self.context, self.prompts = 0, dies, context, []
+        self.calls, self.dies, self.context, self.prompts, self.forms = 0, dies, context, [], []
 
     def count_tokens(self, prompt):
         return estimated_tokens(prompt)
@@ -317,6 +317,7 @@ class Model:
             raise KeyboardInterrupt
         (message,) = messages
         self.prompts.append(message["content"])
+        self.forms.append(schema)
         block = int(re.search(r"Block (\d+) of \d+:\n", message["content"])[1]) - 1
         return Reply(self.replies[block])
 
@@ -606,6 +607,18 @@ def test_prompts_keep_to_the_budget_and_the_window(tmp_path):
     built(model, tmp_path / "window.jsonl", tokens=300)
     assert all(estimated_tokens([{"role": "user", "content": prompt}]) + 300 <= 1000 for prompt in model.prompts)
     assert 0 < read(tmp_path / "window.jsonl").entries[2].shown < 24
+
+
+def test_a_build_that_is_held_asks_for_quotes_from_each_block(tmp_path):
+    """And it is another run than one that is free."""
+    model, path = Model(), tmp_path / "held.jsonl"
+    graph = built(model, path, held=True)
+    assert model.forms == [quoting(DOCUMENT[block]) for block in BLOCKS] and len(graph.nodes) == 4
+    with pytest.raises(InputError, match="held"):
+        built(Model(), path)
+    free = Model()
+    built(free, tmp_path / "free.jsonl")
+    assert free.forms == [Edits] * len(BLOCKS)
 
 
 def test_reading_operations():

@@ -17,6 +17,7 @@ from mindscape.llm.tags import Tags
 Message = Mapping[str, Any]  # {"role": "system" | "user" | "assistant" | "tool", "content": str, ...} as OpenAI has it
 Prompt = str | Sequence[Message]  # raw text, or a conversation that goes through the model's chat template
 Schema = type[BaseModel] | Mapping[str, Any] | Tags  # a pydantic model, a JSON schema, or the tags of a pydantic model
+Form = Mapping[str, Any]  # what a backend is told of a schema: a JSON schema, or {"title": ..., "lark": a grammar}
 Tool = Mapping[str, Any]  # {"type": "function", "function": {"name", "description", "parameters": JSON schema}}
 
 ROLES = ("system", "user", "assistant", "tool")
@@ -170,7 +171,7 @@ class LLM(Protocol):
         messages: Sequence[Message] | Sequence[Sequence[Message]],
         *,
         tools: Sequence[Tool] | None = None,
-        schema: Schema | None = None,
+        schema: Schema | Sequence[Schema] | None = None,
         **sampling: Any,
     ) -> Reply | list[Reply]: ...
 
@@ -184,7 +185,8 @@ class LLM(Protocol):
 class Backend(Protocol):
     """What reaches a model. It neither caches nor counts: `LanguageModel` does, around any backend.
 
-    `generate` and `score` yield (position, result) in any order, each as soon as it is there.
+    `generate` and `score` yield (position, result) in any order, each as soon as it is there. A `schema` is for all prompts,
+    a list of them has one for each (`for_each`).
     """
 
     name: str
@@ -198,12 +200,25 @@ class Backend(Protocol):
         prompts: Sequence[Prompt],
         sampling: Sampling,
         tools: Sequence[Tool] = (),
-        schema: Mapping[str, Any] | None = None,
+        schema: Form | Sequence[Form] | None = None,
     ) -> Iterator[tuple[int, Reply]]: ...
 
     def score(self, pairs: Sequence[tuple[Prompt, str]]) -> Iterator[tuple[int, Score]]: ...
 
     def count_tokens(self, prompt: Prompt, tools: Sequence[Tool] = ()) -> int: ...
+
+
+def for_each(schema: Any, prompts: int) -> list[Any]:
+    """The schema of each of so many prompts: a list's own, or the one for all. Raises InputError for a list of another length.
+
+    >>> for_each(None, 2)
+    [None, None]
+    """
+    if not isinstance(schema, list | tuple):
+        return [schema] * prompts
+    if len(schema) != prompts:
+        raise InputError(f"{len(schema)} schemas for {prompts} conversations: expected one for each, or one for all")
+    return list(schema)
 
 
 def conversation(messages: Sequence[Message]) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ from bs4 import BeautifulSoup
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt
 
 from mindscape.errors import InputError, LLMError
-from mindscape.llm.base import Prompt, Reply, Sampling, Score, Tool, estimated_tokens
+from mindscape.llm.base import Form, Prompt, Reply, Sampling, Score, Tool, estimated_tokens, for_each
 from mindscape.llm.schema import validate
 from mindscape.llm.tools import tool_call
 from mindscape.store import digest
@@ -147,7 +147,7 @@ class Endpoint:
         prompts: Sequence[Prompt],
         sampling: Sampling,
         tools: Sequence[Tool] = (),
-        schema: Mapping[str, Any] | None = None,
+        schema: Form | Sequence[Form] | None = None,
     ) -> Iterator[tuple[int, Reply]]:
         """Replies in the order in which they arrive."""
         options: dict[str, Any] = {
@@ -161,23 +161,23 @@ class Endpoint:
             # OpenAI's newer models refuse the old name, other servers may not know the new one.
             "max_completion_tokens" if self.base_url == OPENAI else "max_tokens": sampling.max_new_tokens,
             "tools": list(tools) or openai.omit,
-            # A grammar is no part of the protocol: tags are asked for in the prompt alone, and checked when they come.
-            "response_format": openai.omit if schema is None or "lark" in schema else _response_format(schema),
         }
 
-        def job(prompt: Prompt) -> Job[Reply]:
+        def job(prompt: Prompt, form: Form | None) -> Job[Reply]:
             async def call(client: openai.AsyncOpenAI) -> Reply:
                 started = time.perf_counter()
                 if isinstance(prompt, str):
                     wanted = {**options, "prompt": prompt, "max_tokens": sampling.max_new_tokens}
                     answer = await client.completions.create(**wanted)
                 else:
-                    answer = await client.chat.completions.create(**options, **chat, messages=_messages(prompt))
+                    answer = await client.chat.completions.create(
+                        **options, **chat, **_held_to(form), messages=_messages(prompt)
+                    )
                 return self._reply(answer, prompt, time.perf_counter() - started)
 
             return call
 
-        return self._gather([job(prompt) for prompt in prompts])
+        return self._gather(list(map(job, prompts, for_each(schema, len(prompts)))))
 
     def _reply(self, answer: Any, prompt: Prompt, seconds: float) -> Reply:
         completion = self._completion(answer, "text" if isinstance(prompt, str) else "message")
@@ -378,6 +378,11 @@ def _messages(prompt: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             ]
         messages.append(message)
     return messages
+
+
+def _held_to(form: Form | None) -> dict[str, Any]:
+    """A grammar is no part of the protocol: tags are asked for in the prompt alone, and checked when they come."""
+    return {} if form is None or "lark" in form else {"response_format": _response_format(form)}
 
 
 def _response_format(schema: Mapping[str, Any]) -> dict[str, Any]:

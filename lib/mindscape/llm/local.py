@@ -10,7 +10,7 @@ Taught in notebook 00. Not here: training, quantised weights, several devices, s
 """
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from os.path import commonprefix
 from pathlib import Path
 from time import perf_counter
@@ -37,7 +37,7 @@ from transformers.cache_utils import DynamicLayer
 
 from mindscape import weights
 from mindscape.errors import InputError, LLMError
-from mindscape.llm.base import Prompt, Reply, Sampling, Score, Tool
+from mindscape.llm.base import Form, Prompt, Reply, Sampling, Score, Tool, for_each
 from mindscape.llm.tools import in_words, read_calls
 from mindscape.store import digest
 
@@ -161,7 +161,7 @@ class Local:
         prompts: Sequence[Prompt],
         sampling: Sampling,
         tools: Sequence[Tool] = (),
-        schema: Mapping[str, Any] | None = None,
+        schema: Form | Sequence[Form] | None = None,
     ) -> Iterator[tuple[int, Reply]]:
         """Replies, a batch at a time; prompts that begin alike are neighbours."""
         rows = [self._tokens(prompt, tools) for prompt in prompts]
@@ -169,24 +169,26 @@ class Local:
             if not row:
                 raise InputError(f"prompt {i} is empty: expected some text to continue")
             self._fits(len(row), sampling.max_new_tokens, f"prompt {i}")
-        grammar = None if schema is None else self._grammar(schema)
+        grammars = [] if schema is None else self._grammars(for_each(schema, len(rows)))
         head = _Head(self.model)
         order = sorted(range(len(rows)), key=rows.__getitem__ if self.shares else lambda i: len(rows[i]))
         for batch, _ in self._batches(rows, [0] * len(rows), order, sampling.max_new_tokens, call=float("inf")):
             started = perf_counter()
-            written = self._write([rows[i] for i in batch], head, sampling, grammar)
+            written = self._write([rows[i] for i in batch], head, sampling, [grammars[i] for i in batch if grammars])
             seconds = (perf_counter() - started) / len(batch)
             for i, tokens in zip(batch, written, strict=True):
                 reply = self._reply(tokens, sampling, len(rows[i]), seconds)
                 yield i, read_calls(reply) if tools else reply
 
     @torch.inference_mode()
-    def _write(self, rows: list[list[int]], head: "_Head", sampling: Sampling, grammar: str | None) -> list[list[int]]:
+    def _write(
+        self, rows: list[list[int]], head: "_Head", sampling: Sampling, grammars: Sequence[str]
+    ) -> list[list[int]]:
         """New tokens of each row of a batch. Rows that have ended leave it every `STRETCH` tokens."""
         ids, mask = self._padded(rows, 0)
         processors: list[LogitsProcessor] = []
-        if grammar is not None:
-            processors.append(_HeldTo(grammar, self._for_constraints(), len(rows)))
+        if grammars:
+            processors.append(_HeldTo(grammars, self._for_constraints()))
         if sampling.temperature > 0:
             processors.append(TemperatureLogitsWarper(float(sampling.temperature)))
             if sampling.top_p < 1:
@@ -370,7 +372,7 @@ class Local:
 
     # ---------------------------------------------------------------- schema
 
-    def could_write(self, text: str, schema: Mapping[str, Any]) -> bool:
+    def could_write(self, text: str, schema: Form) -> bool:
         """Whether decoding held to the schema leaves the way to this text and its end open."""
         matcher = LLMatcher(self._for_constraints(), self._grammar(schema))
         tokens = self._encode(text)
@@ -382,7 +384,13 @@ class Local:
             self._constraint_tokenizer = from_tokenizer(self.tokenizer, n_vocab=vocabulary, eos_token=self.ends or None)
         return self._constraint_tokenizer
 
-    def _grammar(self, schema: Mapping[str, Any]) -> str:
+    def _grammars(self, schemas: Sequence[Form]) -> list[str]:
+        made: list[str] = []
+        for i, schema in enumerate(schemas):
+            made.append(made[-1] if i and schema == schemas[i - 1] else self._grammar(schema))
+        return made
+
+    def _grammar(self, schema: Form) -> str:
         if "lark" in schema:
             grammar = LLMatcher.grammar_from_lark(schema["lark"])
         else:  # one line, spaced as json.dumps does: models have seen it most, and free whitespace invites endless blanks
@@ -450,8 +458,8 @@ class _Roomy(DynamicLayer):
 class _HeldTo(LogitsProcessor):
     """Leaves each row only the tokens that its grammar allows next."""
 
-    def __init__(self, grammar: str, tokenizer: Any, rows: int):
-        self.matchers = [LLMatcher(tokenizer, grammar) for _ in range(rows)]
+    def __init__(self, grammars: Sequence[str], tokenizer: Any):
+        self.matchers = [LLMatcher(tokenizer, grammar) for grammar in grammars]
         self.begun = False
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:

@@ -13,7 +13,7 @@ from typing import Any, overload
 
 from mindscape.errors import InputError
 from mindscape.llm import schema as json_by_schema
-from mindscape.llm.base import Backend, Message, Prompt, Reply, Sampling, Schema, Score, Tool, conversation
+from mindscape.llm.base import Backend, Message, Prompt, Reply, Sampling, Schema, Score, Tool, conversation, for_each
 from mindscape.llm.ledger import Estimate, Ledger
 from mindscape.llm.recording import Recorder
 from mindscape.llm.tools import checked
@@ -109,7 +109,7 @@ class LanguageModel:
         messages: Sequence[Message] | Sequence[Sequence[Message]],
         *,
         tools: Sequence[Tool] | None = None,
-        schema: Schema | None = None,
+        schema: Schema | Sequence[Schema] | None = None,
         max_new_tokens: int = 256,
         temperature: float = 0.0,
         top_p: float = 1.0,
@@ -120,7 +120,7 @@ class LanguageModel:
 
         With `schema` (a pydantic model or a JSON schema) the reply is JSON, with `Tags` it is in tags: decoding is held
         to the form where the backend can do that, the reply is parsed and validated in any case, and `reply.parsed` is
-        the value. With `tools` the model may ask for calls: see `reply.tool_calls`; run them, append `reply.message` and
+        the value. A list of schemas has one for each conversation. With `tools` the model may ask for calls: see `reply.tool_calls`; run them, append `reply.message` and
         a message with role "tool", and ask again.
         """
         if schema is not None and tools:
@@ -171,15 +171,16 @@ class LanguageModel:
         prompts: Prompt | Sequence[Prompt],
         *,
         tools: Sequence[Tool] | None = None,
-        schema: Schema | None = None,
+        schema: Schema | Sequence[Schema] | None = None,
         **sampling: Any,
     ) -> Estimate:
         """What `complete` (for texts) or `chat` (for conversations) would take with the same arguments."""
         listed = [p if isinstance(p, str) else conversation(p) for p in (prompts if _is_batch(prompts) else [prompts])]
         how, tools = Sampling(**sampling), checked(tools)
-        form = None if schema is None else json_by_schema.json_schema(schema)
-        keys = _keys(self.fingerprint, [question(prompt, how, tools, form) for prompt in listed])
-        known = self._known(keys, Reply.restored, lambda reply: _checked(reply, tools, schema, Counter()))
+        schemas = for_each(schema, len(listed))
+        asked = [question(prompt, how, tools, _form(of)) for prompt, of in zip(listed, schemas, strict=True)]
+        keys = _keys(self.fingerprint, asked)
+        known = self._known(keys, Reply.restored, lambda i, reply: _checked(reply, tools, schemas[i], Counter()))
         new = {key: prompt for key, prompt in zip(keys, listed, strict=True) if key not in known}
         read = sum(self.backend.count_tokens(prompt, tools) for prompt in new.values())
         written = len(new) * how.max_new_tokens
@@ -187,15 +188,22 @@ class LanguageModel:
         return Estimate(len(listed), len(listed) - len(new), read, written, money)
 
     def _answer(
-        self, prompts: Sequence[Prompt], sampling: Sampling, tools: Sequence[Tool] = (), schema: Schema | None = None
+        self,
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        tools: Sequence[Tool] = (),
+        schema: Schema | Sequence[Schema] | None = None,
     ) -> list[Reply]:
-        form = None if schema is None else json_by_schema.json_schema(schema)
+        schemas = for_each(schema, len(prompts))
+        forms = [_form(of) for of in schemas]
         return self._results(
-            [question(prompt, sampling, tools, form) for prompt in prompts],
-            ask=lambda some: self.backend.generate([prompts[i] for i in some], sampling, tools, form),
+            [question(prompt, sampling, tools, form) for prompt, form in zip(prompts, forms, strict=True)],
+            ask=lambda some: self.backend.generate(
+                [prompts[i] for i in some], sampling, tools, _one([forms[i] for i in some])
+            ),
             need=lambda i: (self.backend.count_tokens(prompts[i], tools), sampling.max_new_tokens),
             restore=Reply.restored,
-            check=lambda reply: _checked(reply, tools, schema, self.ledger.repairs),
+            check=lambda i, reply: _checked(reply, tools, schemas[i], self.ledger.repairs),
         )
 
     def _score(self, pairs: Sequence[tuple[Prompt, str]]) -> list[Score]:
@@ -204,7 +212,7 @@ class LanguageModel:
             ask=lambda some: self.backend.score([pairs[i] for i in some]),
             need=lambda i: (self.backend.count_tokens(pairs[i][0]) + self.backend.count_tokens(pairs[i][1]), 0),
             restore=Score.restored,
-            check=lambda score: score,
+            check=lambda i, score: score,
         )
 
     def _results(
@@ -213,7 +221,7 @@ class LanguageModel:
         ask: Callable[[Sequence[int]], Iterable[tuple[int, Any]]],
         need: Callable[[int], tuple[int, int]],
         restore: Callable[[dict[str, Any]], Any],
-        check: Callable[[Any], Any],
+        check: Callable[[int, Any], Any],
     ) -> list[Any]:
         """A result a question, in order: out of the store, or asked, the same question once."""
         keys = _keys(self.fingerprint, questions)
@@ -230,7 +238,7 @@ class LanguageModel:
             some, new = new[:affordable], new[affordable:]
             for position, raw in ask(some):
                 i = some[position]
-                result = check(raw)
+                result = check(i, raw)
                 self.ledger.add(self.name, result)
                 if self.store is not None and not getattr(result, "invalid", ""):
                     self.store.put({keys[i]: json.dumps(raw.stored()).encode()})
@@ -245,11 +253,12 @@ class LanguageModel:
         return in_order
 
     def _known(
-        self, keys: Sequence[str], restore: Callable[[dict[str, Any]], Any], check: Callable[[Any], Any]
+        self, keys: Sequence[str], restore: Callable[[dict[str, Any]], Any], check: Callable[[int, Any], Any]
     ) -> dict[str, Any]:
         """What the store holds and the check passes: a validator may have become stricter since."""
         stored = self.store.get(keys) if self.store is not None else {}
-        results = {key: check(restore(json.loads(value))) for key, value in stored.items()}
+        place = {key: i for i, key in enumerate(keys)}
+        results = {key: check(place[key], restore(json.loads(value))) for key, value in stored.items()}
         return {key: result for key, result in results.items() if not getattr(result, "invalid", "")}
 
     def _write(self, asked: dict[str, Any], answered: Reply | Score) -> None:
@@ -277,6 +286,15 @@ def _checked(reply: Reply, tools: Sequence[Tool], schema: Schema | None, repairs
         return replace(reply, invalid=f"the reply does not fit {name}{cut}: {error}: {reply.text!r:.120}")
     repairs.update(mended)
     return replace(reply, value=value)
+
+
+def _form(schema: Schema | None) -> dict[str, Any] | None:
+    return None if schema is None else json_by_schema.json_schema(schema)
+
+
+def _one(forms: list[dict[str, Any] | None]) -> dict[str, Any] | list[dict[str, Any] | None] | None:
+    """The form that all prompts share, or the list."""
+    return forms[0] if all(form == forms[0] for form in forms) else forms
 
 
 def _keys(fingerprint: str, questions: Sequence[dict[str, Any]]) -> list[str]:

@@ -4,13 +4,13 @@ Taught in notebook 00. A recording is made with `load(..., record=PATH)`, of one
 is an error: nothing here makes an answer up.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from mindscape.errors import InputError, LLMError
 from mindscape.llm import recording
-from mindscape.llm.base import Prompt, Reply, Sampling, Score, Tool, estimated_tokens
+from mindscape.llm.base import Form, Prompt, Reply, Sampling, Score, Tool, estimated_tokens, for_each
 from mindscape.llm.model import question
 from mindscape.store import digest
 
@@ -60,11 +60,11 @@ class Replay:
         prompts: Sequence[Prompt],
         sampling: Sampling,
         tools: Sequence[Tool] = (),
-        schema: Mapping[str, Any] | None = None,
+        schema: Form | Sequence[Form] | None = None,
     ) -> Iterator[tuple[int, Reply]]:
         """The recorded replies."""
-        for i, prompt in enumerate(prompts):
-            yield i, self._answer(question(prompt, sampling, tools, schema), prompt)
+        for i, (prompt, form) in enumerate(zip(prompts, for_each(schema, len(prompts)), strict=True)):
+            yield i, self._answer(question(prompt, sampling, tools, form), prompt)
 
     def score(self, pairs: Sequence[tuple[Prompt, str]]) -> Iterator[tuple[int, Score]]:
         """The recorded scores."""

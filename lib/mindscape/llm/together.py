@@ -8,12 +8,12 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mindscape.llm.base import LLM, Message, Prompt, Reply
+from mindscape.llm.base import LLM, Message, Prompt, Reply, for_each
 
 
 class Together:
     """An `LLM` that several threads ask: once all of them wait, what they ask goes to the model, a batch for each kind of
-    options. Each thread must `leave` in the end. Only one thread at a time is inside the model.
+    options, schemas aside. Each thread must `leave` in the end. Only one thread at a time is inside the model.
     """
 
     def __init__(self, llm: LLM, threads: int):
@@ -62,10 +62,14 @@ class Together:
             return
         asked, self._asked = self._asked, []
         while asked:
-            alike = [one for one in asked if one.options == asked[0].options]
-            asked = [one for one in asked if one.options != asked[0].options]
+            alike = [one for one in asked if one.kind == asked[0].kind]
+            asked = [one for one in asked if one.kind != asked[0].kind]
+            options = dict(alike[0].options)
+            if options.get("schema") is not None:
+                forms = [form for one in alike for form in for_each(one.options["schema"], len(one.talks))]
+                options["schema"] = forms[0] if all(form == forms[0] for form in forms) else forms
             try:
-                replies = iter(self.llm.chat([talk for one in alike for talk in one.talks], **alike[0].options))
+                replies = iter(self.llm.chat([talk for one in alike for talk in one.talks], **options))
                 for one in alike:
                     one.replies = [next(replies) for _ in one.talks]
             except Exception as error:
@@ -79,6 +83,7 @@ class _Asked:
 
     def __init__(self, talks: list[Sequence[Message]], options: dict[str, Any]):
         self.talks, self.options = talks, options
+        self.kind = options | {"schema": options.get("schema") is not None}  # what must be alike to be asked together
         self.replies: list[Reply] | Exception | None = None
 
 

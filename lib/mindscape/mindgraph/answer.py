@@ -59,6 +59,7 @@ HOW = {  # added to the prompt of a model that has no tools of its own
     "zh": '使用工具时只回复JSON，例如{"name": "lookup_source", "arguments": {"node_id": "id"}}或'
     '{"name": "subgraph_summary", "arguments": {"mode": "detail", "subgraph_id": 0}}。',
 }
+SMALL = ("embedded", "smollm2")  # models whose decoding is held to a grammar unless a call says otherwise
 RESULT = {"en": "Result: {result}", "zh": "结果：{result}"}
 LAST = {"en": "Answer now, without tools, with JSON alone: {form}", "zh": "现在不再使用工具，只用JSON作答：{form}"}
 DROPPED = {"en": "(this result is no longer shown)", "zh": "（此结果不再显示）"}
@@ -98,13 +99,14 @@ def answer(
     graph_tokens: int | None = None,
     edit_tokens: int = TOKENS,
     answer_tokens: int = ANSWER_TOKENS,
+    held: bool | None = None,
 ) -> GraphAnswered:
     """Build the graph of a document for a question, and answer from it; the whole method (a `Method`).
 
     `size`: tokens of a block, by default `block_size(llm)`. `folder` keeps the journals of the builds and the reports, by
     default in the cache: what was built there is gone on with, and counted as if it were built now. `graph_tokens` bounds the
     graph in a prompt, `edit_tokens` and `answer_tokens` a reply, with what a reasoning model thinks: such a model needs some
-    thousand. `rounds` and `calling`: see `answer_from`.
+    thousand. `rounds` and `calling`: see `answer_from`. What is `held`: see `build`; by default "embedded" and "smollm2" are.
 
     A budget that is spent ends the method without an answer; what was built is kept. Raises InputError for a blank question
     or text and for blocks that leave no room for a graph, LLMError if the model fails, after which the same call goes on.
@@ -118,9 +120,10 @@ def answer(
     size = block_size(llm) if size is None else size
     blocks = cut(document, llm, size)
     told = [document.id, digest(document.text, document.language), question, llm.fingerprint, size]
-    path = folder / f"{digest(*told, graph_tokens, edit_tokens, EDITS.prompts.get(document.language))}.jsonl"
+    held = llm.name in SMALL if held is None else held
+    path = folder / f"{digest(*told, graph_tokens, edit_tokens, held, EDITS.prompts.get(document.language))}.jsonl"
     try:
-        graph = _built(document, question, meter, path, blocks, graph_tokens, edit_tokens)
+        graph = _built(document, question, meter, path, blocks, graph_tokens, edit_tokens, held)
     except BudgetSpent as error:
         meter.note(str(error))
         return GraphAnswered(**vars(meter.answer("")), ended=str(error))
@@ -171,7 +174,7 @@ def answer_from(
         raise InputError(f"rounds={rounds}, question={question!r:.60}: expected 0 rounds or more, and a question")
     verify(graph, document)
     meter = llm if isinstance(llm, Meter) else Meter(llm)
-    calling = calling or ("grammar" if meter.name in ("embedded", "smollm2") else "tools")
+    calling = calling or ("grammar" if meter.name in SMALL else "tools")
     if calling not in ("tools", "grammar"):
         raise InputError(f'calling={calling!r}: expected "tools" or "grammar"')
     reports = Reports(graph, meter, tokens=report_tokens, language=document.language, store=store)
@@ -360,10 +363,11 @@ def _built(
     blocks: Sequence[Chunk],
     graph_tokens: int | None,
     edit_tokens: int,
+    held: bool,
 ) -> Graph:
     made = len(read_journal(path).entries) if path.exists() and b"\n" in path.read_bytes() else 0
     kept = _Kept(meter, path.with_suffix(".calls.jsonl"), made)
-    return build(document, question, kept, path, blocks=blocks, budget=graph_tokens, tokens=edit_tokens)
+    return build(document, question, kept, path, blocks=blocks, budget=graph_tokens, tokens=edit_tokens, held=held)
 
 
 def estimate(

@@ -24,7 +24,7 @@ from mindscape.llm import LLM
 from mindscape.llm.schema import parse
 from mindscape.mindgraph.graph import Graph, apply, check_place
 from mindscape.mindgraph.journal import Entry, append, opened, rebuild
-from mindscape.roles.edits import EDITS, graph_state
+from mindscape.roles.edits import EDITS, graph_state, quoting
 from mindscape.store import digest
 from mindscape.text import Chunk, Document
 
@@ -43,15 +43,17 @@ def build(
     blocks: Sequence[Chunk],
     budget: int | None = None,
     tokens: int = TOKENS,
+    held: bool = False,
 ) -> Graph:
     """The graph that a model builds of a document with a question in mind; `path` is the journal, begun or gone on with.
 
     `blocks` are the document's chunks in order, say of `split_sentences(document, tokenizer, 8192)`, the paper's size.
     `budget` bounds the tokens of the graph in the prompt, `tokens` those of a reply; without a budget the graph has what the
-    model's window leaves, and all of it is shown where the model does not tell its window.
+    model's window leaves, and all of it is shown where the model does not tell its window. A reply that is `held` can quote only
+    what stands in the block (`quoting`): for a model on this machine, whose decoding can be held to a grammar.
 
     Raises InputError for blocks that are not the document's, a blank question, a block that leaves no room for a graph, and a
-    journal of another run (text, blocks, question, model, prompt, budget, tokens); LLMError if the model fails, after which
+    journal of another run (text, blocks, question, model, prompt, budget, tokens, held); LLMError if the model fails, after which
     the same call goes on where it was.
 
     >>> build(play, "Who sent the letter?", llm.load("openai:gpt-4o"), "build/hamlet.jsonl", blocks=blocks)  # doctest: +SKIP
@@ -59,7 +61,7 @@ def build(
     _check(document, question, blocks, budget, tokens)
     about = {"document": document.id, "text": digest(document.text, document.language), "question": question}
     about |= {"blocks": digest([[block.start, block.end] for block in blocks]), "llm": llm.fingerprint}
-    about |= {"prompt": digest(EDITS.prompts.get(document.language)), "budget": budget, "tokens": tokens}
+    about |= {"prompt": digest(EDITS.prompts.get(document.language)), "budget": budget, "tokens": tokens, "held": held}
 
     def asked(block: Chunk, state: str) -> list[dict[str, str]]:
         slots = {"question": question, "graph_state": state, "block_text": document[block].strip()}
@@ -85,7 +87,8 @@ def build(
     graph = rebuild(journal)
     for block in blocks[len(journal.entries) :]:
         state, shown = shown_state(graph, lambda text, block=block: fits(block, text), document.language)
-        reply = llm.chat(asked(block, state), schema=EDITS.form, max_new_tokens=tokens)
+        form = quoting(document[block]) if held else EDITS.form
+        reply = llm.chat(asked(block, state), schema=form, max_new_tokens=tokens)
         operations, invalid = read_operations(reply.text)
         edits = []
         for operation in operations:

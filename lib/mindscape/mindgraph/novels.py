@@ -4,10 +4,11 @@
 
 builds a graph for each of three questions on ten novels of 15,000 tokens and for one on each of twelve longer ones, answers
 from each, and answers from other graphs besides: all of the built one, with tools, the gold one, the gold one of another
-question, none. A file a novel, a line a run; the same call goes on after a kill, in the middle of a build, too. Novels are
-read side by side, `--width` at a time, and what they ask goes to the model in one batch; `--part 0/2` and `--part 1/2` share
-them between two processes. Only replies are kept: graphs are made of them anew, quote by quote. The embedded model reads with
-the reader's adapter, or with that of `--adapter`.
+question, none. A file a novel, a line a run; the same call goes on after a kill, in the middle of a build, too. Graphs are
+built side by side, `--width` at a time, and what they ask goes to the model in one batch; `--part 0/2` and `--part 1/2` share
+the novels between two processes. Only replies are kept: graphs are made of them anew, quote by quote. The embedded model reads
+with the reader's adapter, or with that of `--adapter`, and quotes nothing that does not stand in the block; `--free` leaves
+its quotes to it.
 
 Two notes count as the same if their types are and their contents share half of their words, as on the reader's card. Taught in
 notebooks 30_mindgraph_build and 31_mindgraph_answer. Nothing here knows whether a note is true of the text.
@@ -29,7 +30,7 @@ from mindscape.errors import InputError, MindscapeError
 from mindscape.llm import LLM, Estimate
 from mindscape.llm.together import side_by_side
 from mindscape.metrics import token_f1
-from mindscape.mindgraph.answer import ANSWER_TOKENS, LINES, ROUNDS, GraphAnswered, answer, answer_from, estimate
+from mindscape.mindgraph.answer import ANSWER_TOKENS, LINES, ROUNDS, SMALL, GraphAnswered, answer, answer_from, estimate
 from mindscape.mindgraph.answering import BUILD, Budget, Meter, Step, block_size, cut
 from mindscape.mindgraph.build import TOKENS, read_operations
 from mindscape.mindgraph.graph import TYPES, Graph, apply
@@ -46,7 +47,8 @@ FORMAT = "mindscape runs on a novel 1"
 LONGER = {"develop": storyworld.DEVELOP[20:32], "test": storyworld.TEST[20:32]}  # the seeds of longer novels, by split
 LENGTHS = (20_000, 26_000, 34_000, 44_000)  # of longer novels, in turn
 KINDS = ("bound", "liar", "people")  # questions that a graph is built for
-WIDTH = 16  # novels side by side
+WIDTH = 16  # graphs or novels side by side
+CALL = 1_300  # tokens of a prompt and its reply, about
 GRAPHS = ("built", "whole", "tools", "gold", "other", "empty")  # what is answered from
 
 
@@ -289,11 +291,12 @@ def runs(
     *,
     work: str | Path | None = None,
     adapter: str | Path | None = None,
+    held: bool | None = None,
 ) -> list[Run]:
     """Runs on a novel: those that its file in `folder` has, and those that it lacks, made now and appended one by one.
 
     `work` keeps the journals of builds, by default in the cache; the file keeps the hash of the model's `adapter`, a folder.
-    What is answered from a built graph comes after the build.
+    What is answered from a built graph comes after the build; for `held` see `mindscape.mindgraph.answer.answer`.
     Raises InputError for a file of another text, model or form, LLMError if the model fails; what was made is kept.
 
     >>> runs(model, book, "data/mindgraph", planned(book))                              # doctest: +SKIP
@@ -302,6 +305,7 @@ def runs(
     size = block_size(model)
     about = {"format": FORMAT, "document": document.id, "text": digest(document.text), "llm": model.fingerprint}
     about |= {"adapter_sha256": adapter_hash(adapter) if adapter else "", "size": size, "limits": asdict(limits(model))}
+    about |= {"held": model.name in SMALL if held is None else held}
     found = records.opened(path, about, _run, of=OF, form=FORMAT)
     have, blocks = {(run.question, run.graph): run for run in found}, []
     listed = list(wanted)
@@ -309,7 +313,7 @@ def runs(
         if (question.id, graph) not in have:
             blocks = blocks or cut(document, model, size)
             base = have.get((question.id, "built"))
-            run = _made(model, book, question, graph, blocks, base, work)
+            run = _made(model, book, question, graph, blocks, base, work, held)
             records.append(path, [_row(run)])
             have[question.id, graph] = run
     return [have[question.id, graph] for question, graph in listed]
@@ -381,11 +385,12 @@ def _made(
     blocks: Sequence[Chunk],
     base: Run | None,
     work: str | Path | None,
+    held: bool | None,
 ) -> Run:
     most, asked_of = limits(model), question.question
     if graph == "built":
-        tokens = {"graph_tokens": most.graph, "edit_tokens": most.edits, "answer_tokens": most.answer}
-        told = answer(asked_of, book.document, model, folder=work, rounds=0, **tokens)
+        told_of = {"graph_tokens": most.graph, "edit_tokens": most.edits, "answer_tokens": most.answer, "held": held}
+        told = answer(asked_of, book.document, model, folder=work, rounds=0, **told_of)
         return Run(question.id, graph, told, tuple(block.end for block in blocks), most.edits)
     if graph in ("whole", "tools"):
         if base is None:
@@ -427,7 +432,8 @@ def main() -> None:
     told.add_argument("--adapter", default="", help="folder of its adapter; the reader's for the embedded one")
     told.add_argument("--dtype", default="", help="its precision, where it is a local one")
     told.add_argument("--part", default="0/1", help="this one of so many parts of the novels: 0/2, 1/2")
-    told.add_argument("--width", type=int, default=WIDTH, help="novels side by side")
+    told.add_argument("--width", type=int, default=WIDTH, help="graphs, and novels, side by side")
+    told.add_argument("--free", action="store_true", help="do not hold the embedded model to quotes from the block")
     told.add_argument("--novels", default="all", choices=["all", "short", "longer"], help="which of them")
     given = told.parse_args()
     try:
@@ -437,15 +443,21 @@ def main() -> None:
         adapter = given.adapter or (llm.READER if given.llm == "embedded" else None)
         told_of = {"dtype": given.dtype, "adapter": adapter}
         if not given.llm.startswith(("openai:", "replay:")):
-            told_of["batch_size"] = given.width  # what is asked side by side is read and written in one batch
+            # what is asked side by side is read and written in one batch
+            told_of |= {"batch_size": given.width, "batch_tokens": CALL * given.width}
         model = llm.load(given.llm, **{name: value for name, value in told_of.items() if value})
         many, few = shelf(given.split), len(SPLITS[given.split][0])
         kinds = {"all": (False, True), "short": (False,), "longer": (True,)}[given.novels]
         mine = [i for i in range(len(many)) if i % parts == part and (i >= few) in kinds]
         wanted = [(many[i], planned(many[i], longer=i >= few)) for i in mine]
         print(f"about {estimated(wanted, model)}", flush=True)
+        held = False if given.free else None
+        builds = [(book, question) for book, runs_of in wanted for question in _unbuilt(given.out, book, runs_of)]
+        for some in (builds[i : i + given.width] for i in range(0, len(builds), given.width)):
+            side_by_side(model, [partial(_built, book, question, held) for book, question in some])
+            print(f"{len(some)} graphs built", flush=True)
         for some in (wanted[i : i + given.width] for i in range(0, len(wanted), given.width)):
-            jobs = [partial(_runs, book, runs_of, given.out, adapter) for book, runs_of in some]
+            jobs = [partial(_runs, book, runs_of, given.out, adapter, held) for book, runs_of in some]
             for (book, _), found in zip(some, side_by_side(model, jobs), strict=True):
                 tokens = sum(run.answered.tokens_total for run in found)
                 print(f"{book.document.id}: {len(found)} runs, {tokens:,} tokens", flush=True)
@@ -454,10 +466,27 @@ def main() -> None:
         sys.exit(f"error: {error}")
 
 
+def _unbuilt(folder: str, book: Book, wanted: Sequence[tuple[Question, str]]) -> list[Question]:
+    """The questions whose graph is to be built, and is not in the file."""
+    path = path_of(folder, book.document)
+    have = {(run.question, run.graph) for run in kept(path)[1]} if path.exists() else set()
+    return [question for question, graph in wanted if graph == "built" and (question.id, graph) not in have]
+
+
+def _built(book: Book, question: Question, held: bool | None, model: LLM) -> None:
+    """Build a graph into the cache, where the run that it belongs to finds it."""
+    _made(model, book, question, "built", cut(book.document, model, block_size(model)), None, None, held)
+
+
 def _runs(
-    book: Book, wanted: Sequence[tuple[Question, str]], folder: str, adapter: str | Path | None, model: LLM
+    book: Book,
+    wanted: Sequence[tuple[Question, str]],
+    folder: str,
+    adapter: str | Path | None,
+    held: bool | None,
+    model: LLM,
 ) -> list[Run]:
-    return runs(model, book, folder, wanted, adapter=adapter)
+    return runs(model, book, folder, wanted, adapter=adapter, held=held)
 
 
 def _part(text: str) -> tuple[int, int]:

@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 from transformers import PreTrainedTokenizerBase
@@ -30,6 +30,8 @@ BLOCK = 280  # tokens at most
 LONGEST = 900  # tokens of a prompt
 MOST = 16  # examples with operations from a book; others that have none come on top
 EMPTY = "(empty)"  # a graph without nodes, as the paper writes it
+PIECE = re.compile(r"\s+|[^\W\u3040-\u9fff]+|.")  # of a block: a blank, a word, a character of Chinese, a mark
+OPENING = '{"operations": ['  # of a reply
 QUOTE = {"en": 8, "zh": 12}  # words or characters of a sentence that a quote has at least
 OATH = {"en": "{c} says on oath: {fact}", "zh": "{c}起誓说：{fact}"}
 WHO = {"en": "Who {predicate}?", "zh": "谁{predicate}？"}
@@ -112,6 +114,43 @@ class Edits(BaseModel):
 
     model_config = ConfigDict(json_schema_extra={"additionalProperties": False})
     operations: list[Operation]
+
+
+def quoting(block: str) -> dict[str, Any]:
+    """The form of a reply each `src` of which stands in the block: whole words and marks in a row, a space for any blank.
+
+    A grammar (`lark`), for a model whose decoding can be held to one; others are told `Edits` and may quote what they like.
+
+    >>> print(quoting("Ivo sold it.")["lark"].splitlines()[-1])
+    WORDS: %regex {"substring_chunks": ["Ivo", " ", "sold", " ", "it", "."]}
+    """
+    pieces = [json.dumps(" " if it.isspace() else it, ensure_ascii=False)[1:-1] for it in PIECE.findall(block.strip())]
+    models = [it for it in (AddNode, AddEdge, EditNode, DeleteNode) if pieces or "src" not in it.model_fields]
+    lines = [f'start: {_said(OPENING)} (op (", " op)*)? "]}}"']
+    lines += ["op: " + " | ".join(_rule(model) for model in models), 'string: %json {"type": "string"}']
+    if pieces:
+        lines += [r'src: "\"" QUOTE "\""', r"QUOTE: WORDS & /\S|\S(.|\n)*\S/"]
+        lines += [f"WORDS: %regex {json.dumps({'substring_chunks': pieces}, ensure_ascii=False)}"]
+    return {"title": Edits.__name__, "lark": "\n".join(lines)}
+
+
+def _rule(model: type[BaseModel]) -> str:
+    """An operation as the grammar has it, its keys in the model's order."""
+    parts, before = [], "{"
+    for name, field in model.model_fields.items():
+        choices = get_args(field.annotation)
+        if choices:
+            value = f"({' | '.join(_said(json.dumps(choice)) for choice in choices)})"
+        else:
+            value = "src" if name == "src" else "string"
+        parts += [_said(f'{before}"{name}": '), value]
+        before = ", "
+    return " ".join([*parts, _said("}")])
+
+
+def _said(text: str) -> str:
+    """A text as a grammar's string."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def graph_state(nodes: Sequence[Mapping[str, str]], edges: Sequence[Mapping[str, str]]) -> str:
