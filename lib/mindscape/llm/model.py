@@ -120,8 +120,8 @@ class LanguageModel:
 
         With `schema` (a pydantic model or a JSON schema) the reply is JSON, with `Tags` it is in tags: decoding is held
         to the form where the backend can do that, the reply is parsed and validated in any case, and `reply.parsed` is
-        the value. A list of schemas has one for each conversation. With `tools` the model may ask for calls: see `reply.tool_calls`; run them, append `reply.message` and
-        a message with role "tool", and ask again.
+        the value. A list of schemas has one for each conversation. With `tools` the model may ask for calls: see
+        `reply.tool_calls`; run them, append `reply.message` and a message with role "tool", and ask again.
         """
         if schema is not None and tools:
             raise InputError("chat takes tools or a schema, not both at once")

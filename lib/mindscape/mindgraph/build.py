@@ -49,12 +49,12 @@ def build(
 
     `blocks` are the document's chunks in order, say of `split_sentences(document, tokenizer, 8192)`, the paper's size.
     `budget` bounds the tokens of the graph in the prompt, `tokens` those of a reply; without a budget the graph has what the
-    model's window leaves, and all of it is shown where the model does not tell its window. A reply that is `held` can quote only
-    what stands in the block (`quoting`): for a model on this machine, whose decoding can be held to a grammar.
+    model's window leaves, and all of it is shown where the model does not tell its window. A reply that is `held` can only
+    quote what stands in the block (`quoting`): for a model on this machine, whose decoding can be held to a grammar.
 
     Raises InputError for blocks that are not the document's, a blank question, a block that leaves no room for a graph, and a
-    journal of another run (text, blocks, question, model, prompt, budget, tokens, held); LLMError if the model fails, after which
-    the same call goes on where it was.
+    journal of another run (text, blocks, question, model, prompt, budget, tokens, held); LLMError if the model fails, after
+    which the same call goes on where it was.
 
     >>> build(play, "Who sent the letter?", llm.load("openai:gpt-4o"), "build/hamlet.jsonl", blocks=blocks)  # doctest: +SKIP
     """

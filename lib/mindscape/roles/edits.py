@@ -137,8 +137,8 @@ def quoting(block: str) -> dict[str, Any]:
 def _rule(model: type[BaseModel]) -> str:
     """An operation as the grammar has it, its keys in the model's order."""
     parts, before = [], "{"
-    for name, field in model.model_fields.items():
-        choices = get_args(field.annotation)
+    for name, of in model.model_fields.items():
+        choices = get_args(of.annotation)
         if choices:
             value = f"({' | '.join(_said(json.dumps(choice)) for choice in choices)})"
         else:
