@@ -33,14 +33,13 @@ from mindscape.errors import InputError, MindscapeError
 from mindscape.llm import LLM, Estimate, Ledger
 from mindscape.llm.together import side_by_side
 from mindscape.mindgraph import answer as mindgraph
-from mindscape.mindgraph import rubric
+from mindscape.mindgraph import novels, rubric
 from mindscape.mindgraph.answering import BUILD, Answer, Budget, Method, length, posed
 from mindscape.mindgraph.baselines import METHODS, rlm
 from mindscape.mindgraph.baselines.estimates import estimate
 from mindscape.mindgraph.build import TOKENS as EDITS
 from mindscape.mindgraph.build import read_operations
 from mindscape.mindgraph.long_reason import Judged, items
-from mindscape.mindgraph.novels import limits
 from mindscape.mindgraph.rubric import Label, Labelled, annotate, of_question
 from mindscape.mindgraph.scoring import JUDGE_TOKENS, NO_ANSWER, Row, Scored, cascade, chosen
 from mindscape.reader.evaluation import SPLITS, books
@@ -139,21 +138,28 @@ def quarter(breadth: str, depth: str) -> tuple[str, str]:
     return "broad" if breadth in BROAD else "narrow", "deep" if depth in DEEP else "shallow"
 
 
-def of_book(book: Book, share: int = 4) -> list[Task]:
+def of_book(book: Book, share: int = 4, first: Sequence[str] = ()) -> list[Task]:
     """Questions on a book, the quarters of the plane in turn, broad and deep first; always the same.
+
+    Those whose ids are among `first` come before the others of their quarter.
 
     >>> [quarter(task.breadth, task.depth)[0] for task in of_book(book)]                    # doctest: +SKIP
     ['broad', 'broad', 'narrow', 'narrow']
     """
     chance = Chance("comparison", book.document.id)
     corners: dict[tuple[str, str], list[Task]] = {(b, d): [] for b in ("broad", "narrow") for d in ("deep", "shallow")}
-    for one in chance.shuffled(book.questions):
+    for one in sorted(chance.shuffled(book.questions), key=lambda one: one.id not in first):
         gold = (one.answer, *one.accepted)
         corners[quarter(one.breadth, one.depth)].append(
             Task(one.id, book.document, one.question, gold, one.breadth, one.depth)
         )
     in_turn = [task for some in zip_longest(*corners.values()) for task in some if task is not None]
     return in_turn[:share]
+
+
+def built(book: Book) -> list[str]:
+    """The ids of the questions that `mindscape.mindgraph.novels` builds a graph for: three of the quarters have one."""
+    return [novels.asked(book, kind).id for kind in novels.KINDS]
 
 
 def of_benchmarks(kept: Sequence[Judged], folder: str | Path | None = None) -> list[Task]:
@@ -183,7 +189,7 @@ def settings_for(llm: LLM) -> Settings:
     """
     if llm.name != "embedded":
         return Settings()
-    most = limits(llm)
+    most = novels.limits(llm)
     return Settings(graph_tokens=most.graph, edit_tokens=most.edits, answer_tokens=most.answer, rounds=0)
 
 
@@ -500,7 +506,7 @@ def _command(given: argparse.Namespace) -> None:
         print(f"{len(found)} labels, {steady} of them stable")
         return
     judge = models.load(given.judge) if given.judge else model
-    tasks = [task for book in of_split for task in of_book(book, given.share or 4)]
+    tasks = [task for book in of_split for task in of_book(book, given.share or 4, built(book))]
     names = given.methods.split(",")
     settings = replace(settings_for(model), times=given.times, turns=given.turns)
     for name, one in estimated(tasks, model, [name for name in names if name in NAMES], settings).items():

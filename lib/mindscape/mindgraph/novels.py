@@ -2,7 +2,7 @@
 
     python -m mindscape.mindgraph.novels --split test --out data/mindgraph
 
-builds a graph for each of three questions on ten novels of 15,000 tokens and for one on each of twelve longer ones, answers
+builds a graph for each of three questions on six novels of 15,000 tokens and for one on each of fourteen longer ones, answers
 from each, and answers from other graphs besides: all of the built one, with tools, the gold one, the gold one of another
 question, none. A file a novel, a line a run; the same call goes on after a kill, in the middle of a build, too. Graphs are
 built side by side, `--width` at a time, and what they ask goes to the model in one batch; `--part 0/2` and `--part 1/2` share
@@ -35,7 +35,7 @@ from mindscape.mindgraph.answering import BUILD, Budget, Meter, Step, block_size
 from mindscape.mindgraph.build import TOKENS, read_operations
 from mindscape.mindgraph.graph import TYPES, Graph, apply
 from mindscape.mindgraph.journal import Entry, Journal, rebuild
-from mindscape.reader.evaluation import SPLITS, books
+from mindscape.reader.evaluation import books
 from mindscape.roles.edits import Builder, Edits, Reading
 from mindscape.roles.scores import ALIKE
 from mindscape.store import digest
@@ -44,8 +44,9 @@ from mindscape.weights import adapter_hash
 
 OF = "a run"  # a line of the file, in messages
 FORMAT = "mindscape runs on a novel 1"
-LONGER = {"develop": storyworld.DEVELOP[20:32], "test": storyworld.TEST[20:32]}  # the seeds of longer novels, by split
-LENGTHS = (20_000, 26_000, 34_000, 44_000)  # of longer novels, in turn
+SHORT = 6  # novels of the split that three graphs are built of
+LONGER = {"develop": storyworld.DEVELOP[20:34], "test": storyworld.TEST[20:34]}  # the seeds of longer novels, by split
+LENGTHS = (16_000, 19_000, 23_000, 28_000)  # of longer novels, in turn
 KINDS = ("bound", "liar", "people")  # questions that a graph is built for
 WIDTH = 16  # graphs or novels side by side
 CALL = 1_300  # tokens of a prompt and its reply, about
@@ -115,11 +116,11 @@ def limits(model: LLM) -> Limits:
 
 
 def shelf(split: str) -> list[Book]:
-    """Ten novels of a split, then twelve longer ones. Raises InputError for a split without longer ones."""
+    """Six novels of a split, then fourteen longer ones. Raises InputError for a split without longer ones."""
     if split not in LONGER:
         raise InputError(f"split={split!r}: expected {', '.join(LONGER)}")
     longer = [storyworld.book(seed, LENGTHS[i % len(LENGTHS)]) for i, seed in enumerate(LONGER[split])]
-    return [*books(split), *longer]
+    return [*books(split)[:SHORT], *longer]
 
 
 def asked(book: Book, kind: str) -> Question:
@@ -265,7 +266,7 @@ def planned(book: Book, longer: bool = False) -> list[tuple[Question, str]]:
 def estimated(wanted: Iterable[tuple[Book, Sequence[tuple[Question, str]]]], model: LLM) -> Estimate:
     """About what the runs on some novels take, before the first call; what is supposed stands at `answer.estimate`.
 
-    >>> print(estimated([(book, planned(book)) for book in shelf("test")[:10]], llm.load("openai:gpt-4o")))  # doctest: +SKIP
+    >>> print(estimated([(book, planned(book)) for book in shelf("test")[:SHORT]], llm.load("openai:gpt-4o")))  # doctest: +SKIP
     372 calls (0 more are cached), 1,220,000 tokens to read, at most 340,000 to write, at most 6.4000 USD
     """
     most, total = limits(model), Estimate(0, 0, 0, 0, 0.0)
@@ -446,10 +447,10 @@ def main() -> None:
             # what is asked side by side is read and written in one batch
             told_of |= {"batch_size": given.width, "batch_tokens": CALL * given.width}
         model = llm.load(given.llm, **{name: value for name, value in told_of.items() if value})
-        many, few = shelf(given.split), len(SPLITS[given.split][0])
+        many = shelf(given.split)
         kinds = {"all": (False, True), "short": (False,), "longer": (True,)}[given.novels]
-        mine = [i for i in range(len(many)) if i % parts == part and (i >= few) in kinds]
-        wanted = [(many[i], planned(many[i], longer=i >= few)) for i in mine]
+        mine = [i for i in range(len(many)) if i % parts == part and (i >= SHORT) in kinds]
+        wanted = [(many[i], planned(many[i], longer=i >= SHORT)) for i in mine]
         print(f"about {estimated(wanted, model)}", flush=True)
         held = False if given.free else None
         builds = [(book, question) for book, runs_of in wanted for question in _unbuilt(given.out, book, runs_of)]
