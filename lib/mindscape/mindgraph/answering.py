@@ -39,19 +39,21 @@ class BudgetSpent(BudgetReached):
 
 @dataclass(frozen=True)
 class Budget:
-    """What a method may spend on one question: calls, and tokens read and written together. None is no bound.
+    """What a method may spend on one question: calls, and tokens read and written together; and the tokens of one reply, for a
+    model that was trained on short ones. None is no bound.
 
     Raises InputError for a bound below 1.
 
     >>> Budget(calls=40, tokens=100_000)
-    Budget(calls=40, tokens=100000)
+    Budget(calls=40, tokens=100000, reply=None)
     """
 
     calls: int | None = None
     tokens: int | None = None
+    reply: int | None = None
 
     def __post_init__(self):
-        for name, value in (("calls", self.calls), ("tokens", self.tokens)):
+        for name, value in vars(self).items():
             if value is not None and value < 1:
                 raise InputError(f"Budget({name}={value}): expected at least 1, or None for no bound")
 

@@ -44,6 +44,7 @@ from mindscape.mindgraph.rubric import Label, Labelled, annotate, of_question
 from mindscape.mindgraph.scoring import JUDGE_TOKENS, NO_ANSWER, Row, Scored, cascade, chosen
 from mindscape.reader.evaluation import SPLITS, books
 from mindscape.roles.judges import GRADE
+from mindscape.store import digest
 from mindscape.text import Document
 from mindscape.weights import adapter_hash
 
@@ -54,6 +55,7 @@ BROAD, DEEP = ("partial", "global"), ("set-aggregation", "global-synthesis")
 CHOICE = "choice"  # the stage of an answer that is a letter
 TIMES = 20  # tokens that a method may read and write, in those of the text
 WIDTH = 16  # questions side by side
+SMALL_BLOCK, SMALL_TURNS = 1024, 8  # of the baselines with the embedded reader
 MEDIANS = 45, 4  # nodes of a graph, and passages looked up where it is small (sections 5.3 and 5.4)
 NOTES, NOTED, SHOWN = 12, 160, 300  # notes of an answer; characters of one, and of a step of a trace
 
@@ -79,12 +81,15 @@ class Task:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the methods are given, and the file says: tokens allowed, in `times` those of the text; the turns of RLM; of
-    MindGraph the tokens of the graph in a prompt (None: what the window holds), of a block's edits and of an answer, and the
-    rounds with tools. The defaults are the paper's, as far as it tells.
+    """What the methods are given, and the file says: tokens allowed, in `times` those of the text; of the baselines the tokens
+    of a block (None: those of `block_size`) and of a reply (None: what each method has), and the turns of RLM; of MindGraph
+    the tokens of the graph in a prompt (None: what the window holds), of a block's edits and of an answer, and the rounds with
+    tools. The defaults are the paper's, as far as it tells.
     """
 
     times: int = TIMES
+    block: int | None = None
+    reply: int | None = None
     turns: int = rlm.ITERATIONS
     graph_tokens: int | None = None
     edit_tokens: int = EDITS
@@ -181,7 +186,9 @@ def of_benchmarks(kept: Sequence[Judged], folder: str | Path | None = None) -> l
 
 
 def settings_for(llm: LLM) -> Settings:
-    """The paper's, but for the embedded reader: that reads small graphs, and without tools, as it was trained to.
+    """The paper's, but for the embedded reader: that reads small graphs, and without tools, as it was trained to, and replies
+    briefly. MindGraph has the blocks that it was trained on; the baselines have larger ones, an eighth of its window, which
+    take a quarter of the calls. Eight turns of RLM are what one of its conversations has room for.
 
     >>> from types import SimpleNamespace
     >>> settings_for(SimpleNamespace(name="embedded")).rounds, settings_for(SimpleNamespace(name="openai:gpt-4o")).rounds
@@ -190,14 +197,16 @@ def settings_for(llm: LLM) -> Settings:
     if llm.name != "embedded":
         return Settings()
     most = novels.limits(llm)
-    return Settings(graph_tokens=most.graph, edit_tokens=most.edits, answer_tokens=most.answer, rounds=0)
+    ours = {"graph_tokens": most.graph, "edit_tokens": most.edits, "answer_tokens": most.answer, "rounds": 0}
+    return Settings(block=SMALL_BLOCK, reply=most.edits, turns=SMALL_TURNS, **ours)
 
 
 def methods(settings: Settings) -> dict[str, Method]:
     """The six methods by the paper's names, as the settings have them."""
     told = {"graph_tokens": settings.graph_tokens, "edit_tokens": settings.edit_tokens, "rounds": settings.rounds}
     ours = partial(mindgraph.answer, answer_tokens=settings.answer_tokens, **told)
-    return {**METHODS, "RLM": partial(rlm.answer, iterations=settings.turns), OURS: ours}
+    in_blocks = {name: partial(METHODS[name], size=settings.block) for name in ("GraphRAG", "CoA", "GAM")}
+    return {**METHODS, **in_blocks, "RLM": partial(rlm.answer, iterations=settings.turns), OURS: ours}
 
 
 def estimated(
@@ -205,7 +214,7 @@ def estimated(
 ) -> dict[str, Estimate]:
     """About what each method takes for all tasks, before the first call: see `baselines.estimates` for what is supposed.
 
-    The settings, by default those of `settings_for`, count for MindGraph alone.
+    The settings are by default those of `settings_for`.
 
     >>> print(estimated(tasks, llm.load("openai:gpt-4o"))["CoA"])                           # doctest: +SKIP
     4,600 calls (0 more are cached), 42,000,000 tokens to read, at most 4,700,000 to write, at most 152.0000 USD
@@ -216,7 +225,8 @@ def estimated(
     for name in names:
         total = Estimate(0, 0, 0, 0, 0.0)
         for key, n in counts.items():
-            one = _ours(documents[key], llm, settings) if name == OURS else estimate(name, documents[key], llm)
+            told = {"size": settings.block, "reply": settings.reply}
+            one = _ours(documents[key], llm, settings) if name == OURS else estimate(name, documents[key], llm, **told)
             total = sum([one] * n, total)
         found[name] = total
     return found
@@ -258,12 +268,15 @@ def run(
     adapter: str | Path | None = None,
     dtype: str = "",
     width: int = WIDTH,
+    runs: str | Path | None = None,
 ) -> list[Answered]:
     """Answer each task by each method, but those that the file `path` has; the file is begun, or gone on with.
 
     `judge` grades what the rules of the cascade leave; the file keeps the hash of the model's `adapter`, a folder, and the
-    `dtype` of its numbers. `width` tasks are answered side by side, and are written together. Raises InputError for an unknown
-    method and a file of another model or other settings; LLMError if the model fails, after which the same call goes on.
+    `dtype` of its numbers. `width` tasks are answered side by side, and are written together. Where the folder `runs`, of
+    `mindscape.mindgraph.novels`, has MindGraph's answer to a question, by the same adapter and within the same limits, it is
+    taken from there. Raises InputError for an unknown method and a file of another model or other settings; LLMError if the
+    model fails, after which the same call goes on.
 
     >>> run(tasks, llm.load("openai:gpt-4o"), "build/answers.jsonl", judge=llm.load("openai:gpt-4o-mini"))  # doctest: +SKIP
     """
@@ -277,15 +290,18 @@ def run(
     lengths = {task.document.id: 0 for task in tasks}
     for task in tasks:
         lengths[task.document.id] = lengths[task.document.id] or length(task.document, llm)
+    made_before = _made_before(runs, tasks, settings, adapter) if runs and OURS in names else {}
     for name in names:
         method = methods(settings)[name]
         new = [task for task in tasks if (name, task.id) not in found]
         for some in (new[i : i + width] for i in range(0, len(new), width)):
+            asked = [task for task in some if name != OURS or task.id not in made_before]
             jobs = [
-                partial(_answer, method, task, Budget(tokens=settings.times * lengths[task.document.id]))
-                for task in some
+                partial(_answer, method, task, Budget(None, settings.times * lengths[task.document.id], settings.reply))
+                for task in asked
             ]
-            answers = side_by_side(llm, jobs)
+            answered = dict(zip((task.id for task in asked), side_by_side(llm, jobs), strict=True))
+            answers = [answered[task.id] if task in asked else made_before[task.id] for task in some]
             scores = scored(some, answers, judge)
             made = []
             for task, answer, score in zip(some, answers, scores, strict=True):
@@ -336,6 +352,21 @@ def unusable(name: str, answer: Answer, language: str) -> int:
 
 def _answer(method: Method, task: Task, budget: Budget, llm: LLM) -> Answer:
     return method(task.asked, task.document, llm, budget)
+
+
+def _made_before(
+    folder: str | Path, tasks: Sequence[Task], settings: Settings, adapter: str | Path | None
+) -> dict[str, Answer]:
+    """MindGraph's answers in a folder of `novels`, by task; those of another text, adapter or other limits are not taken."""
+    found: dict[str, Answer] = {}
+    limits = {"graph": settings.graph_tokens, "edits": settings.edit_tokens, "answer": settings.answer_tokens}
+    for document in {task.document.id: task.document for task in tasks}.values():
+        path = novels.path_of(folder, document)
+        about, kept_runs = novels.kept(path) if path.exists() else ({}, [])
+        same = about.get("text") == digest(document.text) and limits.items() <= about["limits"].items()
+        if same and not settings.rounds and about["adapter_sha256"] == (adapter_hash(adapter) if adapter else ""):
+            found |= {run.question: run.answered for run in kept_runs if run.graph == "built"}
+    return found
 
 
 # -- labels ------------------------------------------------------------------------------------------------------------
@@ -478,7 +509,10 @@ def main() -> None:
     told.add_argument("--batch-tokens", type=int, default=16_384, help="and tokens of them that it keeps at a time")
     told.add_argument("--methods", default=",".join(NAMES), help="with commas")
     told.add_argument("--times", type=int, default=TIMES, help="tokens of a method, in those of the text")
-    told.add_argument("--turns", type=int, default=rlm.ITERATIONS, help="of RLM")
+    told.add_argument("--turns", type=int, default=0, help="of RLM; as `settings_for` the model has it by default")
+    told.add_argument(
+        "--runs", default="", help="folder of mindscape.mindgraph.novels, for answers that are there already"
+    )
     told.add_argument("--width", type=int, default=WIDTH, help="questions side by side")
     try:
         _command(told.parse_args())
@@ -487,7 +521,7 @@ def main() -> None:
 
 
 def _command(given: argparse.Namespace) -> None:
-    for name in ("books", "times", "turns", "width", "batch"):
+    for name in ("books", "times", "width", "batch"):
         if getattr(given, name) < 1:
             raise InputError(f"--{name} {getattr(given, name)}: expected at least 1")
     of_split = books(given.split)[: given.books]
@@ -508,12 +542,13 @@ def _command(given: argparse.Namespace) -> None:
     judge = models.load(given.judge) if given.judge else model
     tasks = [task for book in of_split for task in of_book(book, given.share or 4, built(book))]
     names = given.methods.split(",")
-    settings = replace(settings_for(model), times=given.times, turns=given.turns)
+    settings = settings_for(model)
+    settings = replace(settings, times=given.times, turns=given.turns or settings.turns)
     for name, one in estimated(tasks, model, [name for name in names if name in NAMES], settings).items():
         print(f"{name}: {one}", flush=True)
     print(f"judge: {estimated_judge(tasks, judge, names)}", flush=True)
     for name in names:
-        told = {"judge": judge, "names": [name], "settings": settings, "width": given.width}
+        told = {"judge": judge, "names": [name], "settings": settings, "width": given.width, "runs": given.runs or None}
         found = run(tasks, model, given.out, adapter=adapter, dtype=dtype, **told)
         right, tokens = sum(one.correct for one in found), sum(one.tokens_total for one in found)
         print(f"{name}: {right} of {len(found)} right, {tokens:,} tokens", flush=True)

@@ -143,15 +143,22 @@ def last(meter: Meter, context: str, question: str, language: str) -> str:
 
 
 def reply_tokens(meter: Meter, most: int, size: int | None = None) -> int:
-    """Tokens that a reply may have: `most`, but at most a fifth of the model's window, and `size` where that is above 256.
+    """Tokens that a reply may have: `most`, but at most a fifth of the model's window, what the budget has for one reply, and
+    `size` where that is above 256.
 
     >>> from types import SimpleNamespace
-    >>> reply_tokens(SimpleNamespace(context=8192), 2048), reply_tokens(SimpleNamespace(context=None), 2048, size=280)
-    (1638, 280)
+    >>> free, brief = SimpleNamespace(reply=None), SimpleNamespace(reply=300)
+    >>> reply_tokens(SimpleNamespace(context=8192, budget=free), 2048)
+    1638
+    >>> reply_tokens(SimpleNamespace(context=8192, budget=brief), 2048)
+    300
+    >>> reply_tokens(SimpleNamespace(context=None, budget=free), 2048, size=280)
+    280
     """
     bounds = [
         most,
         *([] if meter.context is None else [meter.context // 5]),
+        *([] if meter.budget.reply is None else [meter.budget.reply]),
         *([] if size is None else [max(size, 256)]),
     ]
     return max(1, min(bounds))

@@ -12,7 +12,7 @@ from math import ceil
 
 from mindscape.errors import InputError
 from mindscape.llm import LLM, Estimate, Ledger
-from mindscape.mindgraph.answering import PAPER_BLOCK, block_size, cut
+from mindscape.mindgraph.answering import PAPER_BLOCK, Budget, Meter, block_size, cut
 from mindscape.mindgraph.baselines import chain_of_agents, gam, graphrag, rlm
 from mindscape.mindgraph.baselines.asking import BRIEF, reply_tokens
 from mindscape.mindgraph.communities import COMMUNITY_REPORT, TOKENS
@@ -26,8 +26,8 @@ TURNS, WRITTEN, SHOWN = 10, 300, 500  # of RLM: turns, tokens of one, tokens sho
 class _Run:
     """What a method would ask: `ask` adds calls that read and write so many tokens each."""
 
-    def __init__(self, document: Document, llm: LLM, size: int | None):
-        self.llm, self.language = llm, document.language
+    def __init__(self, document: Document, llm: LLM, size: int | None, reply: int | None):
+        self.llm, self.language = Meter(llm, Budget(reply=reply)), document.language
         self.size = block_size(llm) if size is None else size
         self.text, self.blocks = llm.count_tokens(document.text), len(cut(document, llm, self.size))
         self.calls = self.read = self.written = 0
@@ -103,10 +103,11 @@ RUNS: dict[str, Callable[[_Run], None]] = {
 }  # fmt: skip
 
 
-def estimate(name: str, document: Document, llm: LLM, *, size: int | None = None) -> Estimate:
+def estimate(name: str, document: Document, llm: LLM, *, size: int | None = None, reply: int | None = None) -> Estimate:
     """About what one question takes with the baseline `name`, a key of `METHODS`: calls, tokens, money where it has a price.
 
-    `size` is that of the method. The tokens of the question are left out. Raises InputError for an unknown name.
+    `size` is that of the method, `reply` what its budget has for a reply. The
+    tokens of the question are left out. Raises InputError for an unknown name.
 
     >>> from types import SimpleNamespace
     >>> model = SimpleNamespace(name="embedded", context=8192, count_tokens=lambda text: len(text) // 4)
@@ -118,6 +119,6 @@ def estimate(name: str, document: Document, llm: LLM, *, size: int | None = None
     """
     if name not in RUNS:
         raise InputError(f"there is no baseline {name!r}: expected one of {', '.join(RUNS)}")
-    run = _Run(document, llm, size)
+    run = _Run(document, llm, size, reply)
     RUNS[name](run)
     return Estimate(run.calls, 0, run.read, run.written, Ledger().cost(llm.name, run.read, run.written))

@@ -151,7 +151,7 @@ class _Loop:
         self.told = TOLD[self.language]
         self.tokens, self.query_tokens = reply_tokens(meter, TURN), reply_tokens(meter, QUERIED)
         self.longest = LONGEST if meter.context is None else room(meter, "", self.query_tokens)
-        self.shown = reply_tokens(meter, SHOWN)
+        self.shown = SHOWN if meter.context is None else min(SHOWN, meter.context // 5)
         task = TASK[self.language].format(
             question=question,
             length=len(document.text),
