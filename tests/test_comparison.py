@@ -17,6 +17,7 @@ from mindscape.llm.base import estimated_tokens
 from mindscape.mindgraph import comparison, long_reason, novels
 from mindscape.mindgraph.answering import ANSWER, BUILD, Answer, Budget, Step, length
 from mindscape.mindgraph.baselines import rlm
+from mindscape.mindgraph.baselines.asking import BRIEF
 from mindscape.mindgraph.comparison import (
     NAMES,
     Settings,
@@ -36,6 +37,7 @@ from mindscape.mindgraph.comparison import (
     unusable,
 )
 from mindscape.mindgraph.long_reason import Judged
+from mindscape.mindgraph.scoring import JUDGE_TOKENS
 from mindscape.text import Document
 
 NOTE = Document("note", "Ivo the miller sold the brass lamp to Ann. Ann keeps it at the inn. " * 4)
@@ -271,3 +273,41 @@ def test_the_budget_is_a_multiple_of_the_text(asked, monkeypatch):
     monkeypatch.setattr(comparison, "methods", lambda settings: dict.fromkeys(NAMES, spy))
     found = asked(Stub(say), names=["Direct"])
     assert budgets == [Budget(tokens=500 * found[0].length)] * 2 and Path(asked.path).exists()
+
+
+def test_a_reply_is_as_long_as_the_settings_allow(asked):
+    longest = []
+
+    class Counting(Stub):
+        def generate(self, prompts, sampling, *told):
+            longest.append(sampling.max_new_tokens)
+            return super().generate(prompts, sampling, *told)
+
+    names = ["GraphRAG", "CoA", "GAM", "RLM"]
+    asked(Counting(say), settings=Settings(times=500, turns=2, reply=64, block=50), names=names)
+    assert set(longest) - {BRIEF, JUDGE_TOKENS} == {64}
+    model, told = LanguageModel(Stub(say)), {"turns": 2, "times": 500}
+    short, long = (estimated(TASKS, model, ["GAM"], Settings(reply=it, **told))["GAM"] for it in (64, None))
+    assert short.completion_tokens < long.completion_tokens
+    blocks = [estimated(TASKS, model, ["CoA"], Settings(block=it))["CoA"].calls for it in (20, None)]
+    assert blocks[0] > blocks[1]
+
+
+def test_answers_of_kept_graphs_are_taken(tmp_path, monkeypatch):
+    monkeypatch.setenv("MINDSCAPE_CACHE", str(tmp_path / "cache"))
+    novel, stub = storyworld.book(storyworld.DEVELOP[0], tokens=15_000), Stub(say)
+    question = novels.asked(novel, "people")
+    (task,) = (one for one in of_book(novel, 1000) if one.id == question.id)
+    (made,) = novels.runs(LanguageModel(stub), novel, tmp_path / "runs", [(question, "built")])
+    told = {"names": ["MindGraph"], "runs": tmp_path / "runs"}
+
+    def again(path, **settings):
+        stub = Stub(say)
+        (one,) = run([task], LanguageModel(stub), tmp_path / path, settings=Settings(times=500, **settings), **told)
+        return one, len(stub.asked)
+
+    novels_settings = {"answer_tokens": novels.limits(LanguageModel(stub)).answer}
+    one, calls = again("same", rounds=0, **novels_settings)
+    assert calls == 0 and (one.text, one.tokens_total) == (made.answered.text, made.answered.tokens_total)
+    for i, other in enumerate(({"rounds": 2}, {"rounds": 0, "edit_tokens": 64})):
+        assert again(f"other{i}", **{**novels_settings, **other})[1] > 0
