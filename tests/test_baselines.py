@@ -8,13 +8,14 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stubs import Stub
 
 from mindscape.errors import BudgetReached, InputError, LLMError, MindscapeError
 from mindscape.llm import LanguageModel
 from mindscape.llm.base import Reply
 from mindscape.mindgraph.answering import ANSWER, BUILD, Budget, Meter
 from mindscape.mindgraph.baselines import METHODS, asking, chain_of_agents, direct, gam, graphrag, rlm, sandbox
-from mindscape.mindgraph.baselines.asking import BRIEF, TRIES, alone, ask, clipped, fitting, groups
+from mindscape.mindgraph.baselines.asking import BRIEF, TRIES, alone, ask, before_the_cut, clipped, fitting, groups
 from mindscape.mindgraph.baselines.estimates import RUNS, estimate
 from mindscape.mindgraph.communities import PROMPTS as REPORT_PROMPTS
 from mindscape.mindgraph.communities import Report
@@ -798,3 +799,44 @@ def test_code_is_not_run_where_it_cannot_be_shut_in(monkeypatch):
     with pytest.raises(MindscapeError, match="open to files"):
         rlm.answer(QUESTION["en"], book(), model)
     assert not model.asked
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_list_that_was_cut_off_keeps_its_whole_items(language):
+    names = [{"name": f'{ANSWERED[language]} "{i}" [', "description": "a\\b}"} for i in range(4)]
+    whole = json.dumps({"entities": names, "relations": []}, ensure_ascii=False)
+    one = json.dumps(names[0], ensure_ascii=False)
+    ends = [whole.index("[") + 1 + i * (len(one) + 2) + len(one) for i in range(4)]
+    for at in range(len(whole)):
+        kept = sum(end <= at for end in ends)
+        if not kept:
+            with pytest.raises(ValueError):
+                before_the_cut(whole[:at], graphrag.Extracted)
+            continue
+        found = before_the_cut(whole[:at], graphrag.Extracted)
+        assert [it.model_dump() for it in found.entities] == names[:kept] and found.relations == []
+    for bad in ('["Ann", "Ivo', '{"header": "a", "note": "b', "", '{"entities": [7, 8'):
+        with pytest.raises(ValueError):
+            before_the_cut(bad, graphrag.Extracted)
+
+
+def test_graphrag_goes_on_from_what_was_cut_off():
+    """A model that runs to its limit in every extraction: its whole items make the graph, and nothing is asked twice."""
+    begun = '{"entities": [{"name": "Ivo", "description": "A miller."}, {"name": "Ann", "descr'
+
+    def say(prompt, tools, schema):
+        keys = set((schema or {}).get("properties", {}))
+        if "entities" in keys:
+            return Reply(begun, finish="length")
+        if "points" in keys:
+            return {"points": [{"description": "Ivo sold it.", "score": 90}]}
+        if "title" in keys:
+            return {"title": "Ivo", "summary": "A miller.", "impact_rating": 5, "findings": []}
+        return "Ivo"
+
+    answer = graphrag.answer(QUESTION["en"], book(), LanguageModel(Stub(say)), Budget(), size=100)
+    notes = [step.what for step in answer.trace if not step.asked]
+    assert answer.text == "Ivo" and any("its whole items are kept" in note for note in notes)
+    blocks = int(re.search(r"(\d+) blocks, 1 entities", " ".join(notes))[1])
+    extractions = sum(step.what == begun for step in answer.trace)
+    assert extractions == 2 * blocks

@@ -1,12 +1,14 @@
 """How the baselines ask: replies that are read or asked for again, texts that are made to fit, the last question of all.
 
-A reply that cannot be read costs a second call, in which the model is told what was wrong; after that it counts as none.
+A reply that cannot be read costs a second call, in which the model is told what was wrong; after that it counts as none. Of
+a list that was cut off in the middle the whole items can be kept.
 Every call goes through the method's `Meter`. Taught in notebook 32_long_reason. Nothing here knows a method.
 """
 
+import json
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_origin
 
 from pydantic import BaseModel, ConfigDict
 
@@ -83,11 +85,13 @@ def ask(
     tokens: int,
     form: type[BaseModel] | None = None,
     tries: int = TRIES,
+    whole_items: bool = False,
 ) -> list[Any]:
     """What the replies to some conversations say, asked side by side: values of `form`, or plain words without one.
 
     Those that cannot be read are asked for again, together, at most `tries` times in all; what still cannot is None, with a
-    note in the trace. `tokens` bounds a reply. Raises BudgetSpent where the method's budget does not hold a batch, of which
+    note in the trace. `tokens` bounds a reply; with `whole_items` one that is cut off there is taken for what it has until
+    then, see `before_the_cut`, with a note. Raises BudgetSpent where the method's budget does not hold a batch, of which
     none is then asked; LLMError where the model fails.
 
     >>> ask(meter, [alone("Who sold the lamp?"), alone("Who has it?")], "en", tokens=20)        # doctest: +SKIP
@@ -103,7 +107,11 @@ def ask(
         replies = meter.chat(list(asked.values()), schema=form, max_new_tokens=tokens)
         for i, reply in zip(asked, replies, strict=True):
             try:
-                values[i] = read(reply.text, form)[0] if form else said(reply.text)
+                if form and whole_items and reply.finish == "length":
+                    values[i] = before_the_cut(reply.text, form)
+                    meter.note(f"a reply was cut off after {tokens} tokens: its whole items are kept")
+                else:
+                    values[i] = read(reply.text, form)[0] if form else said(reply.text)
             except ValueError as error:
                 why = f"it was cut off after {tokens} tokens" if reply.finish == "length" else str(error)
                 wrong[i] = " ".join(why.split())[:WHY]
@@ -111,6 +119,37 @@ def ask(
     for why in wrong.values():
         meter.note(f"no reply that can be used: {why}")
     return values
+
+
+def before_the_cut(text: str, form: type[Any]) -> Any:
+    """What a reply in JSON that was cut off in the middle of a list has of it: the items that are whole, and empty lists for
+    those that it did not come to. Raises ValueError where no item is whole, or something else is missing.
+
+    >>> class Names(Form):
+    ...     people: list[str]
+    ...     places: list[str]
+    >>> before_the_cut('{"people": ["Ann", "Ivo", "To', Names)
+    Names(people=['Ann', 'Ivo'], places=[])
+    """
+    open_until: list[str] = []  # the marks that would close what is open
+    whole, quoted, escaped = "", False, False
+    for i, mark in enumerate(text):
+        if quoted:
+            quoted, escaped = escaped or mark != '"', not escaped and mark == "\\"
+        elif mark in "{[":
+            open_until.append("}" if mark == "{" else "]")
+        elif mark in "}]" and open_until:
+            open_until.pop()
+        else:
+            quoted = mark == '"'
+            continue
+        if not quoted and mark in '"}' and open_until[-1:] == ["]"]:
+            whole = text[: i + 1] + "".join(reversed(open_until))
+    value = json.loads(whole)
+    if not isinstance(value, dict):
+        raise ValueError("the reply is no JSON object")
+    lists = {name: [] for name, of in form.model_fields.items() if get_origin(of.annotation) is list}
+    return form.model_validate(lists | value)
 
 
 def _again(message: Message, why: str, language: str) -> Message:

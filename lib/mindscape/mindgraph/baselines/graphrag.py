@@ -11,6 +11,7 @@ Up to the reports the question plays no part, so a second question on the same t
 counted again all the same. Where the paper is silent: reports are ranked by the words they share with the question (BM25),
 then by rating, then by size, which is kinder to the method than GraphRAG's own order, blind to the question; an entity's
 descriptions are handed on as they came, not summed up by another call, and are shortened where the window does not hold them;
+of a list that was cut off the whole items count;
 points with score 0 are dropped, and where no other is left there is no answer.
 
 Taught in notebook 32_long_reason. There are no levels of communities here, no embeddings and no claims.
@@ -267,14 +268,14 @@ def build(document: Document, meter: Meter, size: int | None = None) -> tuple[li
         meter, document, empty, 2 * tokens, size
     )  # what was extracted is read again where it is gleaned from
     talks = [alone(EXTRACT[language].format(text=document[part].strip())) for part in parts]
-    found = ask(meter, talks, language, tokens=tokens, form=Extracted)
+    found = ask(meter, talks, language, tokens=tokens, form=Extracted, whole_items=True)
     for _ in range(GLEANINGS):
         more = [
             [*talk, {"role": "assistant", "content": one.model_dump_json()}, *alone(GLEAN[language])]
             for talk, one in zip(talks, found, strict=True)
             if one is not None
         ]
-        found += ask(meter, more, language, tokens=tokens, form=Extracted)
+        found += ask(meter, more, language, tokens=tokens, form=Extracted, whole_items=True)
     index = merged([one for one in found if one is not None])
     communities = partition(list(index.names), index.edges())
     meter.note(
@@ -284,7 +285,7 @@ def build(document: Document, meter: Meter, size: int | None = None) -> tuple[li
     left = room(meter, COMMUNITY_REPORT.prompt(language, graph_state=""), tokens)
     states = [part_state(index, part, meter, left) for part in communities]
     talks = [alone(COMMUNITY_REPORT.prompt(language, graph_state=state)) for state in states]
-    reports = ask(meter, talks, language, tokens=tokens, form=Report)
+    reports = ask(meter, talks, language, tokens=tokens, form=Report, whole_items=True)
     kept = [(report, len(part)) for report, part in zip(reports, communities, strict=True) if report is not None]
     return [report for report, _ in kept], [count for _, count in kept]
 
@@ -295,7 +296,7 @@ def _answered(question: str, language: str, meter: Meter, reports: Sequence[Repo
     left = room(meter, MAP[language].format(question=question, reports=""), tokens, PAPER_BLOCK)
     some = groups(meter, [shown(report) for report in reports], left, language)
     talks = [alone(MAP[language].format(question=question, reports=text)) for text in some]
-    found = ask(meter, talks, language, tokens=tokens, form=Points)
+    found = ask(meter, talks, language, tokens=tokens, form=Points, whole_items=True)
     points = [point for one in found if one is not None for point in one.points if point.score > 0]
     if not points:
         meter.note("no report has a point that helps")
