@@ -10,6 +10,9 @@ The paper names the rules and does not define them. Here, for a gold answer and 
     key phrase      F1 of their words without function words is at least 0.5 (in Chinese, jieba's words)
     judge           a model says so
 
+An answer that is empty, or says that it is not known in the one word that MindGraph's prompt asks for (`UNKNOWN`), is wrong
+without a judge: a weak one takes it for right.
+
 A rule that only asks whether words are there is fooled by "not the miller but the cook": `fooled` makes such answers, and
 `stages` says, for each rule, how often it decided and how often wrongly, where the truth is known. Choices are compared by
 letter. Taught in notebook 32_long_reason. Nothing here asks the method that is judged.
@@ -26,6 +29,7 @@ from mindscape.llm.base import LLM
 from mindscape.metrics import NoAnswer, exact_match, normalise, words
 from mindscape.metrics.words import check_language, check_texts, fold
 from mindscape.roles.answers import LETTERS, letter
+from mindscape.roles.graph_answer import UNKNOWN
 from mindscape.roles.judges import GRADE
 from mindscape.text import sentences
 
@@ -218,16 +222,17 @@ def cascade(rows: Sequence[Row], judge: LLM | None = None) -> list[Scored]:
     """Whether each answer is right: the rules in turn, then the judge, in one batch for all that is left.
 
     Without a judge what is left counts as wrong, at the stage "no judge"; so does a verdict that cannot be read, and no answer
-    at all. The judge sees all gold answers, the first one before the others. Raises InputError as `by_rules`, LLMError if the
+    at all, or "unknown". The judge sees all gold answers, the first one before the others. Raises InputError as `by_rules`, LLMError if the
     judge fails; its replies are cached.
 
-    >>> [scored.stage for scored in cascade([Row("Who?", ("Ivo",), said) for said in ("Ivo!", "Tom", "")])]
-    ['exact', 'no judge', 'no answer']
+    >>> [scored.stage for scored in cascade([Row("Who?", ("Ivo",), said) for said in ("Ivo!", "Tom", "", "Unknown.")])]
+    ['exact', 'no judge', 'no answer', 'no answer']
     """
     scored: list[Scored | None] = []
     for row in rows:
         stage = by_rules(row)
-        scored.append(Scored(True, stage) if stage else None if row.predicted.strip() else Scored(False, NO_ANSWER))
+        silent = normalise(row.predicted, row.language) in ("", normalise(UNKNOWN[row.language], row.language))
+        scored.append(Scored(True, stage) if stage else Scored(False, NO_ANSWER) if silent else None)
     left = [i for i, one in enumerate(scored) if one is None]
     if judge is None:
         return [one or Scored(False, NO_JUDGE) for one in scored]
