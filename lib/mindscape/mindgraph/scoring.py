@@ -222,8 +222,8 @@ def cascade(rows: Sequence[Row], judge: LLM | None = None) -> list[Scored]:
     """Whether each answer is right: the rules in turn, then the judge, in one batch for all that is left.
 
     Without a judge what is left counts as wrong, at the stage "no judge"; so does a verdict that cannot be read, and no answer
-    at all, or "unknown". The judge sees all gold answers, the first one before the others. Raises InputError as `by_rules`, LLMError if the
-    judge fails; its replies are cached.
+    at all, or "unknown". The judge sees all gold answers, the first one before the others. Raises InputError as `by_rules`,
+    LLMError if the judge fails; its replies are cached.
 
     >>> [scored.stage for scored in cascade([Row("Who?", ("Ivo",), said) for said in ("Ivo!", "Tom", "", "Unknown.")])]
     ['exact', 'no judge', 'no answer', 'no answer']
