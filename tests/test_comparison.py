@@ -258,9 +258,11 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     told = capsys.readouterr().out
     assert "Direct: 2 calls" in told and "RLM: 0 of 2 right" in told and len(kept(out)) == 4
     assert json.loads(out.read_text().splitlines()[0])["dtype"] == "float32"
-    monkeypatch.setattr("sys.argv", [*words[:1], "labels", "--out", str(tmp_path / "labels.jsonl"), "--books", "0"])
-    with pytest.raises(SystemExit, match="--books 0"):
-        comparison.main()
+    for wrong in ("books", "turns"):
+        told = ["labels", "--out", str(tmp_path / "labels.jsonl"), f"--{wrong}", "0"]
+        monkeypatch.setattr("sys.argv", [*words[:1], *told])
+        with pytest.raises(SystemExit, match=f"--{wrong} 0"):
+            comparison.main()
 
 
 def test_the_budget_is_a_multiple_of_the_text(asked, monkeypatch):
@@ -301,8 +303,8 @@ def test_answers_of_kept_graphs_are_taken(tmp_path, monkeypatch):
     (made,) = novels.runs(LanguageModel(stub), novel, tmp_path / "runs", [(question, "built")])
     told = {"names": ["MindGraph"], "runs": tmp_path / "runs"}
 
-    def again(path, **settings):
-        stub = Stub(say)
+    def again(path, name="stub", **settings):
+        stub = Stub(say, name=name)
         (one,) = run([task], LanguageModel(stub), tmp_path / path, settings=Settings(times=500, **settings), **told)
         return one, len(stub.asked)
 
@@ -311,3 +313,4 @@ def test_answers_of_kept_graphs_are_taken(tmp_path, monkeypatch):
     assert calls == 0 and (one.text, one.tokens_total) == (made.answered.text, made.answered.tokens_total)
     for i, other in enumerate(({"rounds": 2}, {"rounds": 0, "edit_tokens": 64})):
         assert again(f"other{i}", **{**novels_settings, **other})[1] > 0
+    assert again("another", name="another", rounds=0, **novels_settings)[1] > 0

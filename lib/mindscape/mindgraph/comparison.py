@@ -274,9 +274,9 @@ def run(
 
     `judge` grades what the rules of the cascade leave; the file keeps the hash of the model's `adapter`, a folder, and the
     `dtype` of its numbers. `width` tasks are answered side by side, and are written together. Where the folder `runs`, of
-    `mindscape.mindgraph.novels`, has MindGraph's answer to a question, by the same adapter and within the same limits, it is
-    taken from there. Raises InputError for an unknown method and a file of another model or other settings; LLMError if the
-    model fails, after which the same call goes on.
+    `mindscape.mindgraph.novels`, has MindGraph's answer to a question, by the same model or adapter and within the same limits,
+    it is taken from there. Raises InputError for an unknown method and a file of another model or other settings; LLMError if
+    the model fails, after which the same call goes on.
 
     >>> run(tasks, llm.load("openai:gpt-4o"), "build/answers.jsonl", judge=llm.load("openai:gpt-4o-mini"))  # doctest: +SKIP
     """
@@ -290,7 +290,7 @@ def run(
     lengths = {task.document.id: 0 for task in tasks}
     for task in tasks:
         lengths[task.document.id] = lengths[task.document.id] or length(task.document, llm)
-    made_before = _made_before(runs, tasks, settings, adapter) if runs and OURS in names else {}
+    made_before = _made_before(runs, tasks, llm, settings, adapter) if runs and OURS in names else {}
     for name in names:
         method = methods(settings)[name]
         new = [task for task in tasks if (name, task.id) not in found]
@@ -355,16 +355,23 @@ def _answer(method: Method, task: Task, budget: Budget, llm: LLM) -> Answer:
 
 
 def _made_before(
-    folder: str | Path, tasks: Sequence[Task], settings: Settings, adapter: str | Path | None
+    folder: str | Path, tasks: Sequence[Task], llm: LLM, settings: Settings, adapter: str | Path | None
 ) -> dict[str, Answer]:
-    """MindGraph's answers in a folder of `novels`, by task; those of another text, adapter or other limits are not taken."""
+    """MindGraph's answers in a folder of `novels`, by task; those of another text or model or of other limits are not taken.
+
+    The embedded model is another in another precision: there the adapter says whose they are.
+    """
     found: dict[str, Answer] = {}
     limits = {"graph": settings.graph_tokens, "edits": settings.edit_tokens, "answer": settings.answer_tokens}
     for document in {task.document.id: task.document for task in tasks}.values():
         path = novels.path_of(folder, document)
         about, kept_runs = novels.kept(path) if path.exists() else ({}, [])
         same = about.get("text") == digest(document.text) and limits.items() <= about["limits"].items()
-        if same and not settings.rounds and about["adapter_sha256"] == (adapter_hash(adapter) if adapter else ""):
+        if same and adapter:
+            same = about["adapter_sha256"] == adapter_hash(adapter)
+        elif same:
+            same = about["llm"] == llm.fingerprint
+        if same and not settings.rounds:
             found |= {run.question: run.answered for run in kept_runs if run.graph == "built"}
     return found
 
@@ -509,7 +516,7 @@ def main() -> None:
     told.add_argument("--batch-tokens", type=int, default=16_384, help="and tokens of them that it keeps at a time")
     told.add_argument("--methods", default=",".join(NAMES), help="with commas")
     told.add_argument("--times", type=int, default=TIMES, help="tokens of a method, in those of the text")
-    told.add_argument("--turns", type=int, default=0, help="of RLM; as `settings_for` the model has it by default")
+    told.add_argument("--turns", type=int, help="of RLM; as `settings_for` the model has it by default")
     told.add_argument(
         "--runs", default="", help="folder of mindscape.mindgraph.novels, for answers that are there already"
     )
@@ -521,8 +528,8 @@ def main() -> None:
 
 
 def _command(given: argparse.Namespace) -> None:
-    for name in ("books", "times", "width", "batch"):
-        if getattr(given, name) < 1:
+    for name in ("books", "times", "turns", "width", "batch"):
+        if getattr(given, name) is not None and getattr(given, name) < 1:
             raise InputError(f"--{name} {getattr(given, name)}: expected at least 1")
     of_split = books(given.split)[: given.books]
     options: dict[str, Any] = {"adapter": given.adapter} if given.adapter else {}

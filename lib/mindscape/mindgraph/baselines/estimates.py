@@ -106,8 +106,8 @@ RUNS: dict[str, Callable[[_Run], None]] = {
 def estimate(name: str, document: Document, llm: LLM, *, size: int | None = None, reply: int | None = None) -> Estimate:
     """About what one question takes with the baseline `name`, a key of `METHODS`: calls, tokens, money where it has a price.
 
-    `size` is that of the method, `reply` what its budget has for a reply. The
-    tokens of the question are left out. Raises InputError for an unknown name.
+    `size` is that of the method, `reply` what its budget has for a reply. The tokens of the question are left out. Raises
+    InputError for an unknown name.
 
     >>> from types import SimpleNamespace
     >>> model = SimpleNamespace(name="embedded", context=8192, count_tokens=lambda text: len(text) // 4)
