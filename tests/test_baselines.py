@@ -815,6 +815,8 @@ def test_a_list_that_was_cut_off_keeps_its_whole_items(language):
             continue
         found = before_the_cut(whole[:at], graphrag.Extracted)
         assert [it.model_dump() for it in found.entities] == names[:kept] and found.relations == []
+    points = '{"points": [{"description": "a", "score": 90}, {"description": "b", "score": 9'
+    assert [it.score for it in before_the_cut(points, graphrag.Points).points] == [90]
     for bad in ('["Ann", "Ivo', '{"header": "a", "note": "b', "", '{"entities": [7, 8'):
         with pytest.raises(ValueError):
             before_the_cut(bad, graphrag.Extracted)

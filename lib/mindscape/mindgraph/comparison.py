@@ -188,7 +188,7 @@ def of_benchmarks(kept: Sequence[Judged], folder: str | Path | None = None) -> l
 def settings_for(llm: LLM) -> Settings:
     """The paper's, but for the embedded reader: that reads small graphs, and without tools, as it was trained to, and replies
     briefly. MindGraph has the blocks that it was trained on; the baselines have larger ones, an eighth of its window, which
-    take a quarter of the calls. Eight turns of RLM are what one of its conversations has room for.
+    take a quarter of the calls; eight turns of RLM bound what it takes.
 
     >>> from types import SimpleNamespace
     >>> settings_for(SimpleNamespace(name="embedded")).rounds, settings_for(SimpleNamespace(name="openai:gpt-4o")).rounds
