@@ -91,10 +91,11 @@ def _interval(of: dict) -> str:
 
 
 def training(card: Path) -> str:
-    """The runs that made an adapter, from the files beside its card: earlier ones, if there were any, and the last."""
+    """The runs that made an adapter, from the files beside its card: earlier ones, if there were any, and the last; and the one
+    of an ablation that is not shipped."""
     return "\n".join(
         _run(card.parent / f"{part}run.json", card.parent / f"{part}log.jsonl")
-        for part in ("first_", "second_", "")
+        for part in ("first_", "second_", "", "without_path_")
         if (card.parent / f"{part}run.json").is_file()
     )
 
@@ -103,7 +104,8 @@ def _run(run: Path, log: Path) -> str:
     """Data, steps, tokens, hours, speed, losses in the last hundred steps."""
     made, lines = json.loads(run.read_text("utf-8")), [json.loads(line) for line in log.read_text("utf-8").splitlines()]
     tokens, seconds = (sum(line[key] for line in lines) for key in ("tokens", "seconds"))
-    data, ends = (_of_roles if "shares" in made else _of_questions)(made, lines[-100:])
+    told = _of_roles if "shares" in made else _of_memories if "with_path" in made else _of_questions
+    data, ends = told(made, lines[-100:])
     first, last = made["seeds"]
     of = f"AdamW, learning rate {made['settings']['learning_rate']:g}, {made['settings']['warmup']} steps of warm-up"
     return (
@@ -112,17 +114,28 @@ def _run(run: Path, log: Path) -> str:
     )
 
 
-def _of_roles(made: dict, lines: list[dict]) -> tuple[str, str]:
+def _losses(lines: list[dict]) -> str:
     losses: dict[str, list[float]] = {}
     for line in lines:
         for role, loss in line["roles"].items():
             losses.setdefault(role, []).append(loss)
     ends = ", ".join(f"{role} {sum(some) / len(some):.2f}" for role, some in sorted(losses.items()))
+    return f"Loss a token of the reply in the last hundred steps, in nats: {ends}"
+
+
+def _of_memories(made: dict, lines: list[dict]) -> tuple[str, str]:
+    settings = made["settings"]
+    data = f"{made['examples']:,} memories {'with' if made['with_path'] else 'without'} a path of thought, at most "
+    data += f"{made['share']} from each novel, the last {made['chinese']} novels told in Chinese. {settings['steps']:,} steps "
+    return f"{data}of at most {settings['tokens']:,} tokens with their padding,", _losses(lines)
+
+
+def _of_roles(made: dict, lines: list[dict]) -> tuple[str, str]:
     shares = ", ".join(f"{share} {role}" for role, share in sorted(made["shares"].items(), key=lambda pair: -pair[1]))
     settings = made["settings"]
     data = f"{made['examples']:,} examples, from each novel {shares}. {settings['steps']:,} steps of at most "
     data += f"{settings['tokens']:,} tokens with their padding,"
-    return data, f"Loss a token of the reply in the last hundred steps, in nats: {ends}"
+    return data, _losses(lines)
 
 
 def _of_questions(made: dict, lines: list[dict]) -> tuple[str, str]:

@@ -361,8 +361,12 @@ def interval(cases: Sequence[Case], numbers: Sequence[float]) -> Interval | None
     return bootstrap([number for _, number in kept], groups=groups if len(set(groups)) > 1 else None)
 
 
-def cases_of(kind: str, split: str, count: int, tokenizer: PreTrainedTokenizerBase) -> list[Case]:
-    """The cases of a kind; storyworld's from the first `count` books of a split. Raises InputError for another kind.
+def cases_of(
+    kind: str, split: str, count: int, tokenizer: PreTrainedTokenizerBase, share: int = SHARE
+) -> list[Case]:
+    """The cases of a kind, at most `share` from each book or play; storyworld's from the first `count` books of a split.
+
+    Raises InputError for another kind.
 
     >>> cases_of("letter", "develop", 1, None)
     Traceback (most recent call last):
@@ -372,8 +376,8 @@ def cases_of(kind: str, split: str, count: int, tokenizer: PreTrainedTokenizerBa
     if kind not in KINDS:
         raise InputError(f"kind={kind!r}: expected {', '.join(KINDS)}")
     if kind == "storyworld":
-        return story_cases(books(split)[:count], tokenizer)
-    return play_cases(tokenizer) if kind == "play" else sample_cases(tokenizer)
+        return story_cases(books(split)[:count], tokenizer, share)
+    return play_cases(tokenizer, share=share) if kind == "play" else sample_cases(tokenizer)
 
 
 def main() -> None:
@@ -386,6 +390,7 @@ def main() -> None:
     told.add_argument("--kinds", default=",".join(KINDS), help="some of the kinds of document, with commas")
     told.add_argument("--split", default="develop", choices=list(SPLITS), help="of storyworld books")
     told.add_argument("--books", type=int, default=10, help="the first so many of the split")
+    told.add_argument("--share", type=int, default=SHARE, help="excerpts of each book and play")
     told.add_argument("--dtype", default="auto", help="precision of the model")
     told.add_argument("--batch", type=int, default=16, help="rows that the model reads at once, and are kept together")
     try:
@@ -399,7 +404,7 @@ def _run(given: argparse.Namespace) -> None:
     source = given.base or assets.language_model()
     tokenizer = AutoTokenizer.from_pretrained(source)
     cases: Mapping[str, list[Case]] = {
-        kind: cases_of(kind, given.split, given.books, tokenizer) for kind in given.kinds.split(",")
+        kind: cases_of(kind, given.split, given.books, tokenizer, given.share) for kind in given.kinds.split(",")
     }
     options = {"adapter": given.adapter} if given.adapter else {}
     model = llm.load(f"hf:{source}", dtype=given.dtype, batch_size=given.batch, **options)
