@@ -82,6 +82,6 @@ lock:
 	@touch $@
 
 .venv/extras: requirements-extras.lock .venv/core
-	@echo "installing what only the tests need: Milvus Lite, a loopback model server, two libraries of submodular choice (600 MB)"
+	@echo "installing what only the tests need: Milvus Lite, a loopback model server, two libraries of submodular choice, LlamaIndex's core (650 MB)"
 	@$(PIP) install --quiet $(PIP_ARGS) --no-deps --require-hashes -r requirements-extras.lock
 	@touch $@

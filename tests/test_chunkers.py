@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from extras import required
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -329,7 +330,7 @@ def test_llama_index_is_missed_clearly(tokenizer, monkeypatch):
 @pytest.mark.parametrize("document", [NOTE, CHINESE], ids=["en", "zh"])
 def test_against_llama_index(tokenizer, document):
     """Theirs tiles too, and ours cuts about as they do."""
-    pytest.importorskip("llama_index.core", reason="llama-index-core is not installed")
+    required("llama_index.core", "the extra `peers` is not installed")
     theirs, ours = (kind(tokenizer).cut(document, 90).chunks for kind in (LlamaIndex, Sentences))
     assert tiles(document, theirs)
     assert abs(len(theirs) - len(ours)) <= 2
@@ -350,9 +351,11 @@ def test_the_meta_chunker_by_name(tokenizer, tmp_path):
     config = Qwen2Config(**sizes, num_key_value_heads=2, vocab_size=49152, initializer_range=0.3, eos_token_id=2)
     AutoModelForCausalLM.from_config(config, dtype=torch.float32).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    chunker = meta_chunker(f"hf:{tmp_path}", window=200, dtype="float32", device="cpu", cache=False)
-    assert chunker.name == "moc" and not chunker.held
+    options = {"window": 200, "dtype": "float32", "device": "cpu", "cache": False}
+    chunker = meta_chunker(f"hf:{tmp_path}", **options)
+    assert chunker.name == "moc" and not chunker.held and chunker.max_new_tokens == 512
     made = chunker.cut(NOTE, 60)
     assert tiles(NOTE, made.chunks) and made.counts["not read"] >= 1
+    assert meta_chunker(f"hf:{tmp_path}", max_new_tokens=32, **options).max_new_tokens == 32
     with pytest.raises(InputError, match='expected "embedded"'):
         meta_chunker("Qwen/MetaChunker")

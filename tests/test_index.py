@@ -6,6 +6,7 @@ import tempfile
 import tracemalloc
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -241,6 +242,33 @@ def test_a_folder_of_milvus(tmp_path, capfd):
     with pytest.raises(InputError, match="not the folder of a Milvus index"):
         MilvusIndex.load(tmp_path / "absent")
     assert capfd.readouterr().err == ""
+
+
+def test_a_closed_folder_is_free(tmp_path, monkeypatch):
+    """For other processes, too; not while it is open here a second time."""
+    required("pymilvus", "the extra `milvus` is not installed")
+    monkeypatch.chdir(tmp_path)
+    index = MilvusIndex(2, "index.db")
+    index.add([[1, 0]])
+    again = MilvusIndex.load(tmp_path / "index.db")
+    monkeypatch.chdir(tmp_path.parent)
+    code = f"from mindscape.index import MilvusIndex; print(len(MilvusIndex.load({again.path!r})))"
+    for one in (index, index):
+        one.close()
+        assert again.search([[1, 0]], 1)[0].tolist() == [[0]]
+    again.close()
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (other.stdout, other.stderr) == ("1\n", "")
+
+
+def test_without_milvus_lite_there_is_a_client_to_close(tmp_path, monkeypatch):
+    for name in ("milvus_lite", "milvus_lite.server_manager"):
+        monkeypatch.setitem(sys.modules, name, None)
+    closed = []
+    monkeypatch.setattr(index_module, "_connect", lambda path: SimpleNamespace(close=lambda: closed.append(path)))
+    monkeypatch.setattr(MilvusIndex, "_create", lambda self: None)
+    MilvusIndex(2, tmp_path / "x.db").close()
+    assert closed == [str(tmp_path / "x.db")]
 
 
 def test_without_the_extra(tmp_path, monkeypatch):

@@ -81,6 +81,8 @@ def test_questions_are_the_same_and_fewer_are_the_first_of_more():
 def test_systems_have_names():
     for one in systems(["fixed", "mom"]):
         assert System.of(one.name) == one
+    for units in ("hf:org/model-0.5B", "hf:org/model@1.0"):
+        assert System.of(f"{units}.chunk@4") == System(units, "chunk", 4)
     names = [one.name for one in systems(["mom"])]
     assert names[0] == f"mom.chunk@{TOP}" and "memory.fused@8" in names and "fixed.chunk@4" not in names
     for bad in (
@@ -91,6 +93,8 @@ def test_systems_have_names():
         "fixed.chunk@0",
         f"fixed.chunk@{DEPTH + 1}",
         "a.b@c",
+        "memory.v2.rrf@8",
+        ".chunk@8",
     ):
         with pytest.raises(InputError, match="expected UNITS.WAY@K"):
             System.of(bad)

@@ -243,6 +243,11 @@ def test_a_memory_is_checked():
             DocumentMemory(["a", "b"], ["a", "b"], chunks)
     with pytest.raises(InputError, match="do not tile"):
         said(NOTE, DocumentMemory(["a", "b"], ["a", "b"], two))
+    for language in ("en", "zh"):
+        blank = Document("blank", "It rained. \n\n \nIvo left.", language)
+        chunks = [Span(0, 11), Span(11, 15), Span(15, len(blank.text))]
+        with pytest.raises(InputError, match="chunk 1 of document 'blank' is blank"):
+            said(blank, DocumentMemory("abc", "abc", chunks))
     with pytest.raises(InputError, match="not a document memory"):
         DocumentMemory.restored({"outline": ["a"], "core": ["a"]})
     with pytest.raises(InputError, match="at least one"):

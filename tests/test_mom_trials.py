@@ -13,7 +13,7 @@ from mindscape.llm import Reply, Score
 from mindscape.mom import extraction, trials
 from mindscape.mom.chunkers import Fixed, Lumber, Remembered
 from mindscape.mom.memory import DocumentMemory, said, tiles
-from mindscape.mom.memreader import Case, Triple, example
+from mindscape.mom.memreader import SHARE, Case, Triple, example
 from mindscape.mom.trials import (
     CHUNKERS,
     PLACES,
@@ -259,3 +259,19 @@ def test_borders_by_command(monkeypatch, tmp_path):
     before = out.read_text()
     trials.main()
     assert out.read_text() == before
+
+
+def test_paths_by_command(monkeypatch, tmp_path):
+    """More excerpts of a book go on in the file of fewer: none of its lines changes."""
+    out = tmp_path / "paths.jsonl"
+    monkeypatch.setattr(trials.llm, "load", lambda name, **options: model_of(name=name))
+    monkeypatch.setattr(trials, "adapter_hash", lambda folder: "")
+    words = ["paths", "--out", str(out), "--adapter", "x", "--books", "1", "--n", "1"]
+    monkeypatch.setattr("sys.argv", ["trials", *words, "--excerpts", "1"])
+    trials.main()
+    about, rows = read(out)
+    assert about["part"] == "paths" and "excerpts" not in about and len(rows) == 1
+    before = out.read_text()
+    monkeypatch.setattr("sys.argv", ["trials", *words])
+    trials.main()
+    assert out.read_text().startswith(before) and len(read(out)[1]) == SHARE

@@ -10,11 +10,13 @@ Nothing here is approximate, deletes vectors, filters, or turns text into vector
 import logging
 import os
 import shutil
+import sys
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, Self
+from weakref import WeakKeyDictionary
 
 import faiss
 import numpy as np
@@ -214,11 +216,16 @@ class MilvusIndex(_ExactIndex):
             raise InputError(
                 f"{path}: expected the name of a new folder that ends in .db; MilvusIndex.load opens an old one"
             )
-        self._client = _connect(self.path)
+        self._open()
         if self._remote and self._client.has_collection(_COLLECTION):
             self.close()
             raise InputError(f"{path} holds a collection {_COLLECTION!r} already: MilvusIndex.load opens it")
         self._create()
+
+    def _open(self) -> None:
+        self._client = _connect(self.path)
+        if not self._remote:
+            _OPENED[self] = os.path.abspath(self.path)
 
     def _create(self) -> None:
         from pymilvus import DataType
@@ -251,7 +258,7 @@ class MilvusIndex(_ExactIndex):
         index.path = str(path)
         if not index._remote and not (Path(path) / "collections" / _COLLECTION).is_dir():
             raise InputError(f"{path} is not the folder of a Milvus index")
-        index._client = _connect(index.path)
+        index._open()
         if not index._client.has_collection(_COLLECTION):
             index.close()
             raise InputError(f"{path} holds no collection {_COLLECTION!r}")
@@ -266,8 +273,12 @@ class MilvusIndex(_ExactIndex):
         return index
 
     def close(self) -> None:
-        """Let go of the folder or the server."""
+        """Let go of the folder or the server. Milvus Lite serves a folder until its last index here is closed."""
         self._client.close()
+        folder = _OPENED.pop(self, None)
+        lite = sys.modules.get("milvus_lite.server_manager")  # pymilvus has imported it where it has begun to serve
+        if folder and lite and folder not in _OPENED.values():
+            lite.server_manager_instance.release_server(folder)
 
     def _insert(self, vectors: np.ndarray, ids: np.ndarray) -> None:
         norms = np.linalg.norm(vectors.astype(np.float64), axis=1)
@@ -285,6 +296,7 @@ class MilvusIndex(_ExactIndex):
 
 
 _COLLECTION = "mindscape"
+_OPENED: WeakKeyDictionary[MilvusIndex, str] = WeakKeyDictionary()  # indexes in this process, and their folders
 _PAGE = 10_000  # rows a message of the server may hold
 
 

@@ -216,7 +216,7 @@ class Sentences:
 class LlamaIndex:
     """LlamaIndex's SentenceSplitter without overlap, its tokens counted by our tokenizer. Errors as in `Fixed`.
 
-    llama-index-core is no requirement of the kit; where it is missing, an InputError says so.
+    llama-index-core comes with the extra `peers`; where it is missing, an InputError says so.
     """
 
     tokenizer: PreTrainedTokenizerBase
@@ -399,19 +399,25 @@ class Listing:
 
 
 def meta_chunker(
-    source: str, *, prompts: Mapping[str, str] | None = None, window: int | None = None, **options
+    source: str,
+    *,
+    prompts: Mapping[str, str] | None = None,
+    window: int | None = None,
+    max_new_tokens: int = 512,
+    **options,
 ) -> Listing:
     """MoC's MetaChunker (Zhao et al., 2025), a small model tuned to list chunks: "hf:NAME_OR_FOLDER", or another model.
 
     It does best with the words that it was tuned with, which its owners publish beside the weights: hand them over as
-    `prompts`, {"zh": "... {document} ..."}. `options` go to `llm.load`. Of MoC's four experts and their router, this is one
-    expert. Raises as `llm.load` does, and InputError for a model that is not on this machine, whose tokens cannot be counted.
+    `prompts`, {"zh": "... {document} ..."}. `window` and `max_new_tokens` are those of `Listing`, `options` go to `llm.load`.
+    Of MoC's four experts and their router, this is one expert. Raises as `llm.load` does, and InputError for a model that is
+    not on this machine, whose tokens cannot be counted.
     """
     model = llm.load(source, **options)
     tokenizer = getattr(model.backend, "tokenizer", None)
     if tokenizer is None:
         raise InputError(f"{source!r} is not on this machine: take Listing with a tokenizer of your own")
-    return Listing(model, tokenizer, prompts or LISTED, window, held=False, name="moc")
+    return Listing(model, tokenizer, prompts or LISTED, window, max_new_tokens, held=False, name="moc")
 
 
 @dataclass(frozen=True)

@@ -69,8 +69,8 @@ class System:
     @classmethod
     def of(cls, name: str) -> "System":
         """The system of a name. Raises InputError for another form, a way that its units lack, k not from 1 to `DEPTH`."""
-        said, _, k = name.partition("@")
-        units, _, way = said.partition(".")
+        said, _, k = name.rpartition("@")
+        units, _, way = said.rpartition(".")  # a model's name may have dots
         if not (units and way in ways(units) and k.isdecimal() and 1 <= int(k) <= DEPTH):
             raise InputError(f"system {name!r}: expected UNITS.WAY@K with K from 1 to {DEPTH}, as in memory.rrf@8")
         return cls(units, way, int(k))

@@ -200,7 +200,7 @@ def whole(document: Document) -> DocumentMemory:
 def said(document: Document, memory: DocumentMemory) -> role.Extracted:
     """The reply that means a memory: each chunk by its first and last words, as `roles.memory.ends` takes them.
 
-    "<" becomes "‹", for the reply is in tags. Raises InputError where the chunks do not tile the document.
+    "<" becomes "‹", for the reply is in tags. Raises InputError where the chunks do not tile the document, or one is blank.
 
     >>> note = Document("note", "It rained all day on the old mill. Then Ivo and Ann went home.")
     >>> memory = DocumentMemory(["Rain", "Home"], ["Rain.", "They left."], [Span(0, 35), Span(35, 62)])
@@ -209,6 +209,8 @@ def said(document: Document, memory: DocumentMemory) -> role.Extracted:
     """
     if not tiles(document, memory.chunks):
         raise InputError(f"the chunks of the memory do not tile document {document.id!r}")
+    if blank := [i for i, chunk in enumerate(memory.chunks) if not document[chunk].strip()]:
+        raise InputError(f"chunk {blank[0]} of document {document.id!r} is blank: expected some words in each")
     language = "zh" if document.language == "zh" else "en"
     between = role.MASK if language == "zh" else f" {role.MASK} "
     scenarios = []

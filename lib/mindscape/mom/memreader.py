@@ -361,9 +361,7 @@ def interval(cases: Sequence[Case], numbers: Sequence[float]) -> Interval | None
     return bootstrap([number for _, number in kept], groups=groups if len(set(groups)) > 1 else None)
 
 
-def cases_of(
-    kind: str, split: str, count: int, tokenizer: PreTrainedTokenizerBase, share: int = SHARE
-) -> list[Case]:
+def cases_of(kind: str, split: str, count: int, tokenizer: PreTrainedTokenizerBase, share: int = SHARE) -> list[Case]:
     """The cases of a kind, at most `share` from each book or play; storyworld's from the first `count` books of a split.
 
     Raises InputError for another kind.

@@ -32,7 +32,7 @@ from mindscape.mom import chunkers as cuts
 from mindscape.mom import extraction
 from mindscape.mom.chunkers import SIZE, Chunker, mean_length
 from mindscape.mom.memory import DocumentMemory, resolve
-from mindscape.mom.memreader import Case, story_cases
+from mindscape.mom.memreader import SHARE, Case, story_cases
 from mindscape.mom.retrieval import TOP, Layers, context, recall, support
 from mindscape.reader.evaluation import LONGEST, SPLITS, books
 from mindscape.roles.answers import QA
@@ -355,6 +355,7 @@ def main() -> None:
     told.add_argument("--judge", default="smollm2", help="the model whose probabilities are taken")
     told.add_argument("--reader", default="embedded", help="a second judge of borders; who answers, in chunkers")
     told.add_argument("--n", type=int, default=8, help="readings of an excerpt")
+    told.add_argument("--excerpts", type=int, default=SHARE, help="of each book, for paths")
     told.add_argument("--share", type=int, default=8, help="places of each kind in a book")
     told.add_argument("--questions", type=int, default=6, help="on each book, for chunkers")
     told.add_argument("--borders", type=int, default=12, help="of each cut book, for chunkers")
@@ -402,7 +403,8 @@ def _borders(given: argparse.Namespace) -> None:
 
 def _paths(given: argparse.Namespace) -> None:
     tokenizer = AutoTokenizer.from_pretrained(assets.language_model())
-    cases = {case.document.id: case for case in story_cases(books(given.split)[: given.books], tokenizer)}
+    some = story_cases(books(given.split)[: given.books], tokenizer, given.excerpts)
+    cases = {case.document.id: case for case in some}
     model, judge = _loaded(given, "embedded", adapter=given.adapter), _loaded(given, given.judge)
 
     def make(keys: Sequence[str]) -> Iterator[dict[str, Any]]:
