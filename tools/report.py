@@ -123,19 +123,19 @@ def _losses(lines: list[dict]) -> str:
     return f"Loss a token of the reply in the last hundred steps, in nats: {ends}"
 
 
+def _steps(settings: dict) -> str:
+    return f"{settings['steps']:,} steps of at most {settings['tokens']:,} tokens with their padding,"
+
+
 def _of_memories(made: dict, lines: list[dict]) -> tuple[str, str]:
-    settings = made["settings"]
     data = f"{made['examples']:,} memories {'with' if made['with_path'] else 'without'} a path of thought, at most "
-    data += f"{made['share']} from each novel, the last {made['chinese']} novels told in Chinese. {settings['steps']:,} steps "
-    return f"{data}of at most {settings['tokens']:,} tokens with their padding,", _losses(lines)
+    data += f"{made['share']} from each novel, the last {made['chinese']} novels told in Chinese. {_steps(made['settings'])}"
+    return data, _losses(lines)
 
 
 def _of_roles(made: dict, lines: list[dict]) -> tuple[str, str]:
     shares = ", ".join(f"{share} {role}" for role, share in sorted(made["shares"].items(), key=lambda pair: -pair[1]))
-    settings = made["settings"]
-    data = f"{made['examples']:,} examples, from each novel {shares}. {settings['steps']:,} steps of at most "
-    data += f"{settings['tokens']:,} tokens with their padding,"
-    return data, _losses(lines)
+    return f"{made['examples']:,} examples, from each novel {shares}. {_steps(made['settings'])}", _losses(lines)
 
 
 def _of_questions(made: dict, lines: list[dict]) -> tuple[str, str]:
