@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from IPython.display import Image
 from matplotlib import pyplot
 
 from mindscape import paths, results
@@ -115,6 +116,17 @@ def test_an_axis_without_a_label_is_refused_and_categories_need_none(folder, def
     results.figure(fig, "line", alt="A line that rises from one to two")
 
 
+def test_the_caption_stands_below_the_figure(folder, defaults, monkeypatch):
+    results.begin(NOTEBOOK, **defaults)
+    outputs = []
+    monkeypatch.setattr(results, "display", lambda output, raw=False: outputs.append(output))
+    for caption in ("A line", ""):
+        results.figure(pyplot.figure(), "none", alt="Nothing is to be seen", caption=caption)._ipython_display_()
+    image, caption, alone = outputs
+    assert isinstance(image, Image) and image.alt == "Nothing is to be seen" and isinstance(alone, Image)
+    assert caption == {"text/markdown": "*A line*"}
+
+
 def test_inner_panels_share_the_label_of_the_outer_one(folder, defaults):
     results.begin(NOTEBOOK, **defaults)
     fig, axes = pyplot.subplots(1, 2, sharey=True)
@@ -140,6 +152,13 @@ def test_an_interval_of_some_questions_is_the_one_that_the_metrics_give(folder, 
     assert stored["metrics"]["gain"]["ci"] == [pytest.approx(of.low), pytest.approx(of.high)]
     with pytest.raises(InputError, match=r"short: 5 groups, and \[1\] values: expected one of each"):
         results.interval("short", a, some=[True], groups=books)
+
+
+def test_a_mean_of_a_few_is_shown_with_their_number(folder, defaults):
+    results.begin(NOTEBOOK, **defaults)
+    assert results.mean("few", (1, 0, 0.5)) == "0.50 (n = 3)" and results.mean("one", [0.25]) == "0.25 (n = 1)"
+    stored = json.loads(next(folder.rglob("results.json")).read_text())
+    assert stored["metrics"]["few"] == {"value": 0.5, "n": 3}
 
 
 def test_recording_before_beginning_is_refused(monkeypatch):

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from IPython.display import Image
+from IPython.display import Image, display
 from matplotlib import pyplot
 from matplotlib.ticker import ScalarFormatter
 from transformers.utils.logging import disable_progress_bar
@@ -143,11 +143,23 @@ def interval(key: str, values, other=None, some=None, *, groups, varies: str | N
     return of
 
 
+def mean(key: str, values) -> str:
+    """Keep the mean of a few questions' values, which may be of one text; returns it to be shown, with n.
+
+    No interval: it would be over questions, which share texts. See `interval` for more than a few.
+
+    >>> mean("benchmark.accuracy", [1, 0])                                     # doctest: +SKIP
+    '0.50 (n = 2)'
+    """
+    value = record(key, float(np.mean(values)), n=len(values))
+    return f"{value:.2f} (n = {len(values)})"
+
+
 def figure(fig, name: str, alt: str, caption: str = ""):
     """Save a matplotlib figure as `<name>.png` beside the results, with its alt text, and return it for display.
 
-    `alt` says in words what the figure shows; it is required, and so is a label on each axis with numbers, which inner panels
-    of shared axes do not show.
+    A page shows the caption below the figure. `alt` says in words what it shows; it is required, and so is a label on each
+    axis with numbers, which inner panels of shared axes do not show.
     """
     if _run is None:
         raise InputError("results.figure before results.begin: run the notebook's second cell first")
@@ -167,7 +179,22 @@ def figure(fig, name: str, alt: str, caption: str = ""):
     pyplot.close(fig)
     _run.figures[name] = {"file": file.name, "alt": alt, "caption": caption}
     _run.write()
-    return Image(data=file.read_bytes(), alt=alt, width=int(fig.get_figwidth() * 100))
+    return Captioned(file.read_bytes(), alt, int(fig.get_figwidth() * 100), caption)
+
+
+@dataclass(frozen=True)
+class Captioned:
+    """A figure as a notebook shows it: the image, and below it the caption, an output of its own in Markdown."""
+
+    png: bytes = field(repr=False)
+    alt: str
+    width: int
+    caption: str
+
+    def _ipython_display_(self) -> None:
+        display(Image(data=self.png, alt=self.alt, width=self.width))
+        if self.caption:
+            display({"text/markdown": f"*{self.caption}*"}, raw=True)
 
 
 def finish() -> None:

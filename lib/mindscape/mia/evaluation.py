@@ -17,6 +17,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,18 +26,22 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from mindscape import assets, encoders, records
 from mindscape.corpora import shakespeare
+from mindscape.corpora.benchmarks import Item, Loaded
 from mindscape.corpora.questions import Question
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError, MindscapeError
 from mindscape.extractive import summarise
-from mindscape.metrics import recall_fraction_at_k
+from mindscape.llm import LLM
+from mindscape.metrics import normalise, recall_fraction_at_k
 from mindscape.mia import embedding
 from mindscape.mia.embedding import Form, MiaEmbedder, PlainEmbedder, Task
+from mindscape.mia.summaries import build, build_with
 from mindscape.mia.supervision import to_find, who_is_who
 from mindscape.reader.evaluation import SPLITS, books
+from mindscape.roles import passages
 from mindscape.store import digest
-from mindscape.text import Document, sentences
+from mindscape.text import Chunk, Document, sentences, split_sentences, split_tokens
 from mindscape.weights import adapter_hash
 
 OF = "a question's ranks"  # a line of the file, in messages
@@ -140,6 +145,72 @@ def _asked(
         ]
     units, pairs = to_find(book, tokenizer, task)
     return units, [(one.id, one.question, sorted(right), one.needs_binding) for one, right in pairs]
+
+
+# Benchmarks
+
+
+def cut_benchmark(loaded: Loaded, tokenizer: PreTrainedTokenizerBase) -> dict[str, list[Chunk]]:
+    """The passages of each text of a benchmark, of the size of those of a novel; blank ones are left out."""
+    cut = {name: split_sentences(text, tokenizer, passages.SIZE) for name, text in loaded.documents.items()}
+    return {name: [chunk for chunk in chunks if loaded.documents[name][chunk].strip()] for name, chunks in cut.items()}
+
+
+def benchmark_summaries(
+    loaded: Loaded, tokenizer: PreTrainedTokenizerBase, llm: LLM | None = None, size: int = 1200
+) -> dict[str, str]:
+    """A summary of each text of a benchmark: an extract of extracts (TextRank), or a model's, of chunks of `size` tokens.
+
+    A summary that is published with the text is not used: NarrativeQA's questions were written from it.
+    """
+    found = {}
+    for name, text in loaded.documents.items():
+        chunks = [chunk for chunk in split_tokens(text, tokenizer, size, 0) if text[chunk].strip()]
+        extract = partial(summarise, language=text.language)
+        found[name] = (build(llm, text, chunks) if llm else build_with(extract, "textrank", text, chunks)).text
+    return found
+
+
+def benchmark_ranks(
+    embedder: MiaEmbedder | PlainEmbedder,
+    loaded: Loaded,
+    chunks: Mapping[str, Sequence[Chunk]],
+    told: Mapping[str, str] | None = None,
+    kind: str = "none",
+) -> list[Ranked]:
+    """The first `DEPTH` passages of its own text for each item, in the items' order; `told` are summaries by text, of a kind.
+
+    Right are the passages that hold some of the benchmark's evidence. Where it gives none, those in which one of the free
+    answers stands word for word: a weak stand-in for the papers' silver evidence. There may be none.
+
+    >>> rows = benchmark_ranks(embedder, asking.few("detectiveqa-en"), cut_benchmark(...))   # doctest: +SKIP
+    """
+    found = {}
+    for name, text in loaded.documents.items():
+        items = [item for item in loaded.items if item.doc_id == name]
+        texts = [text[chunk].strip() for chunk in chunks[name]]
+        near = embedder.queries([item.question for item in items], (told or {}).get(name)) @ embedder.units(texts).T
+        order = np.argsort(-near, axis=1, kind="stable")[:, :DEPTH].tolist()
+        for item, row in zip(items, order, strict=True):
+            right = _holding(item, chunks[name], texts)
+            found[item.id] = Ranked(name, item.id, "chunk", kind, tuple(row), right, False)
+    return [found[item.id] for item in loaded.items]
+
+
+def _holding(item: Item, chunks: Sequence[Chunk], texts: Sequence[str]) -> tuple[int, ...]:
+    if item.evidence:
+        return tuple(
+            i for i, it in enumerate(chunks) if any(at.start < it.end and it.start < at.end for at in item.evidence)
+        )
+    if item.options:
+        return ()
+    join = " " if item.language == "en" else ""
+    answers = [f"{join}{normalise(answer, item.language)}{join}" for answer in item.answers]
+    said = [f"{join}{normalise(text, item.language)}{join}" for text in texts]
+    return tuple(i for i, text in enumerate(said) if any(answer.strip() and answer in text for answer in answers))
+
+
+# Files
 
 
 def keep(path: str | Path, about: Mapping[str, object], rows: Iterable[Ranked]) -> None:

@@ -22,6 +22,7 @@ import numpy as np
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from mindscape import assets, encoders, llm, records
+from mindscape.corpora.benchmarks import Loaded, asking
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError, MindscapeError
@@ -29,9 +30,10 @@ from mindscape.metrics import Interval, exact_match
 from mindscape.mia import embedding
 from mindscape.mia.embedding import MiaEmbedder, PlainEmbedder
 from mindscape.mia.evaluation import DEPTH, KINDS, kept_summaries, summary
-from mindscape.mia.generation import TASKS, answerable, posed, write
-from mindscape.reader.evaluation import SPLITS, Answer, Kept, Row, books, interval, replies, scored, value
+from mindscape.mia.generation import JOIN, SUMMARY, TASKS, answerable, posed, write
+from mindscape.reader.evaluation import SPLITS, Answer, Kept, Row, ask, books, interval, replies, scored, value
 from mindscape.roles import passages
+from mindscape.roles.answers import letters
 from mindscape.store import digest
 from mindscape.weights import adapter_hash
 
@@ -274,6 +276,45 @@ def average_ranks(scores: Mapping[str, Mapping[Hashable, float]]) -> dict[str, f
             better = sum(other > of[setting] for other in column)
             ranks[system].append(1 + better + (column.count(of[setting]) - 1) / 2)
     return {system: sum(some) / len(some) for system, some in ranks.items()}
+
+
+# -- benchmarks --------------------------------------------------------------------------------------------------------
+
+
+def benchmark_answers(
+    model: llm.LanguageModel,
+    loaded: Loaded,
+    shown: Sequence[Sequence[str]],
+    told: Mapping[str, str] | None = None,
+    template: str = "",
+) -> list[str]:
+    """What a generator says to a benchmark's items from passages, best first, and from the text's summary, if `told` has it.
+
+    A letter, a verdict or a phrase; empty where the reply cannot be read, as `benchmarks.asking.scores` takes it. `template` is
+    the owners' prompt, if it is there; the summary then stands before the passages in what it shows. Raises LLMError if the
+    model fails.
+
+    >>> said = benchmark_answers(model, asking.few("nocha"), [["Tilde lit the lamp."]] * 4)  # doctest: +SKIP
+    """
+    found = [""] * len(loaded.items)
+    by_kind: dict[str, list[int]] = {}
+    for i, item in enumerate(loaded.items):
+        by_kind.setdefault(asking.kind(item), []).append(i)
+    for kind, places in by_kind.items():
+        prompted = []
+        for i in places:
+            item, summary_of = loaded.items[i], (told or {}).get(loaded.items[i].doc_id)
+            if template:
+                head = SUMMARY[item.language].format(summary=summary_of) if summary_of else ""
+                prompted.append(asking.fill(template, head + JOIN.join(shown[i]), item.question))
+            else:
+                slots = {"claim" if kind == "claim" else "question": item.question}
+                slots |= {"options_str": letters(list(item.options))} if kind == "choice" else {}
+                prompted.append(write(kind, slots, shown[i], summary_of, item.language).text)
+        for i, answer in zip(places, ask(model, kind, prompted), strict=True):
+            said = value(kind, *answer.best)
+            found[i] = "" if said is None else getattr(said, "answer", said)
+    return found
 
 
 # -- the command -------------------------------------------------------------------------------------------------------

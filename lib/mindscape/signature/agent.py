@@ -162,12 +162,14 @@ def run(
     batch: int = 8,
     calls: int | None = None,
     tokens: int | None = None,
+    template: str = "",
 ) -> list[Trace]:
     """Algorithm 1 for each question: a line each in the JSONL file `path`, which a later call goes on with.
 
     `llm` updates, `generator` answers, by default the same. Of a question only id, text, kind and options are read. `batch`
     questions go step by step together. `calls` and `tokens` bound what the whole run takes, what the file holds from earlier
-    calls included: fewer questions are then begun at once, so that those begun can be finished.
+    calls included: fewer questions are then begun at once, so that those begun can be finished. `template`: of the answers, as
+    `rag.answers` takes it.
 
     Raises BudgetReached when a budget is spent (what is finished is in the file, a question in hand is not), InputError for
     questions with equal ids and for a file of another run (models, memory, prompts, settings) or of other questions, LLMError
@@ -184,6 +186,7 @@ def run(
     if len({one.id for one in asked}) < len(asked):
         raise InputError("two questions have the same id: expected each once")
     path, about = Path(path), _about(llm, generator, shelf, settings)
+    about |= {"template": digest(template)} if template else {}
     done = {trace.id: trace for trace in records.opened(path, about, _trace, of=OF, form=FORMAT)}
     for one in asked:
         if one.id in done and done[one.id].asked != _hash(one):
@@ -194,7 +197,7 @@ def run(
         count = min(batch, _affordable(meter, settings, list(done.values())))
         some, new = new[:count], new[count:]
         try:
-            traces = _together(llm, generator, shelf, some, settings, meter)
+            traces = _together(llm, generator, shelf, some, settings, meter, template)
         except BudgetReached as error:
             finished = len(asked) - len(some) - len(new)
             raise BudgetReached(
@@ -234,7 +237,13 @@ class _State:
 
 
 def _together(
-    llm: LLM, generator: LLM, shelf: Shelf, some: Sequence[Posed], settings: Settings, meter: Meter
+    llm: LLM,
+    generator: LLM,
+    shelf: Shelf,
+    some: Sequence[Posed],
+    settings: Settings,
+    meter: Meter,
+    template: str = "",
 ) -> list[Trace]:
     """The loop for several questions at a time, and their answers."""
     states = []
@@ -295,6 +304,7 @@ def _together(
             [state.evidence for state in states] if with_evidence else None,
             retries=settings.retries,
             meter=meter,
+            template=template,
         )
     return [
         Trace(

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mindscape import records
 from mindscape.corpora import shakespeare, storyworld
+from mindscape.corpora.benchmarks import Loaded
 from mindscape.corpora.questions import ClaimPair, Question
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError, MindscapeError
@@ -35,12 +36,15 @@ from mindscape.signature.agent import Settings
 from mindscape.signature.memory import (
     Memory,
     Posed,
+    Write,
     build,
+    by_textrank,
     gold,
     merged,
     of_series,
     posed,
     posed_claims,
+    posed_items,
     ranked,
     scenes,
 )
@@ -167,6 +171,30 @@ def collections(
     return [town(seed, tokenizer, width, size) for seed in SEEDS[split][:count]]
 
 
+def of_benchmark(
+    loaded: Loaded,
+    tokenizer: "PreTrainedTokenizerBase",
+    width: int = WINDOW,
+    size: int = SIZE,
+    write: Write | None = None,
+) -> Collection:
+    """The texts of a benchmark as one memory, and what is asked on them: passages of `size` tokens, sessions of `width`.
+
+    `write` sums up the sessions, by default extracts (`by_textrank`). Nothing is left out, however wide its evidence is.
+    Taught in notebook 22_signature_rag.
+
+    >>> it = of_benchmark(asking.few("nocha"), tokenizer)                                    # doctest: +SKIP
+    >>> len(it.claims)                                                                       # doctest: +SKIP
+    4
+    """
+    texts = loaded.documents.values()
+    cut = [(text, split_sentences(text, tokenizer, size)) for text in texts]
+    memory = merged([build(text, chunks, write or by_textrank(), width) for text, chunks in cut])
+    asked = posed_items(memory, loaded.items)
+    questions, claims = (tuple(one for one in asked if (one.kind == "claim") == of) for of in (False, True))
+    return Collection(memory, questions, claims)
+
+
 def share(asked: Sequence[Posed], count: int) -> list[Posed]:
     """At most `count` questions on each book, in their order, always the same; of claims so many pairs, whole.
 
@@ -283,11 +311,18 @@ def _ranked(row: Mapping[str, Any]) -> Ranked:
 
 
 def system_answers(
-    llm: LLM, memory: Memory, asked: Sequence[Posed], ranks: Mapping[str, Ranked], system: str, shown: int = SHOWN
+    llm: LLM,
+    memory: Memory,
+    asked: Sequence[Posed],
+    ranks: Mapping[str, Ranked],
+    system: str,
+    shown: int = SHOWN,
+    template: str = "",
 ) -> list[Answer]:
     """What a generator says to questions or claims in one of the `SYSTEMS`, from at most `shown` passages.
 
-    Raises InputError for another system and for a question without a ranking, LLMError if the model fails.
+    `template` as in `rag.answers`. Raises InputError for another system and for a question without a ranking, LLMError if the
+    model fails.
     Taught in notebook 22_signature_rag.
 
     >>> system_answers(model, memory, asked, ranks, "both")[0].value                         # doctest: +SKIP
@@ -302,7 +337,7 @@ def system_answers(
     signatures = None
     if way:
         signatures = [tuple(memory.items[i].text for i in ranks[one.id].items[way]) for one in asked]
-    return answers(llm, memory, asked, chunks, signatures)
+    return answers(llm, memory, asked, chunks, signatures, template=template)
 
 
 def kept_answers(path: str | Path) -> dict[tuple[str, str, str], Answer]:

@@ -28,6 +28,8 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from mindscape.corpora import shakespeare
+from mindscape.corpora.benchmarks import Item as Asked
+from mindscape.corpora.benchmarks import asking
 from mindscape.corpora.questions import ClaimPair, Question
 from mindscape.corpora.storyworld import Book, Series
 from mindscape.errors import InputError, LLMError
@@ -506,6 +508,34 @@ def posed_claims(memory: Memory, claims: Iterable[ClaimPair]) -> list[Posed]:
             name = f"{it.id}-{right.lower()}"
             found.append(Posed(name, it.doc_id, said, "claim", (), right, (), places, pair=it.id))
     return found
+
+
+def posed_items(memory: Memory, items: Iterable[Asked]) -> list[Posed]:
+    """The questions or claims of a benchmark on the documents of a memory; `evidence` is empty where the benchmark gives none.
+
+    Raises InputError for a question on another document. Taught in notebook 22_signature_rag.
+
+    >>> document = Document("emma", "She rides. It rains.")
+    >>> memory = build(document, [Chunk("emma", 0, 0, 11), Chunk("emma", 1, 11, 20)], given(["A ride in the rain."]))
+    >>> claim = Asked("1/true", "emma", "She rides.", ("TRUE",), ("TRUE", "FALSE"), group="emma/1")
+    >>> (one,) = posed_items(memory, [claim])
+    >>> one.kind, one.right, one.options, one.evidence, one.pair
+    ('claim', 'TRUE', (), (), 'emma/1')
+    """
+    return [
+        Posed(
+            id=it.id,
+            doc_id=it.doc_id,
+            text=it.question,
+            kind=(kind := asking.kind(it)),
+            options=it.options if kind == "choice" else (),
+            right=asking.right(it),
+            accepted=it.answers[1:] if kind == "qa" else (),
+            evidence=memory.holding(it.doc_id, [Span(at.start, at.end) for at in it.evidence]),
+            pair=it.group if kind == "claim" else "",
+        )
+        for it in items
+    ]
 
 
 def _evidence(memory: Memory, asked: Question | ClaimPair) -> tuple[int, ...]:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from mindscape import paths
+from mindscape.corpora.benchmarks.asking import fill
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import BudgetReached, InputError
 from mindscape.llm import LLM
@@ -618,10 +619,12 @@ def answers(
     retries: int = 1,
     longest: Mapping[str, int] = LONGEST,
     meter: Meter | None = None,
+    template: str = "",
 ) -> list[Answer]:
     """An answer to each question from its chunks, and from its signature and its notes where they are given.
 
-    A model with a cache keeps each reply as it comes. `longest`: tokens of a reply by kind. Errors: as `hear` and `fitted`.
+    A model with a cache keeps each reply as it comes. `longest`: tokens of a reply by kind. `template`: a prompt that takes the
+    role's place, see `corpora.benchmarks.asking`. Errors: as `hear` and `fitted`.
     Taught in notebook 22_signature_rag.
 
     >>> said = answers(model, shelf.memory, asked, [it.chunks for it in found])              # doctest: +SKIP
@@ -630,7 +633,7 @@ def answers(
     signatures, evidence = signatures or nothing, evidence or nothing
     prompts, shown = [], []
     for one, some, signature, notes in zip(asked, chunks, signatures, evidence, strict=True):
-        prompt = partial(_prompt, one, signature, notes, memory.language)
+        prompt = partial(_prompt, one, signature, notes, memory.language, template)
         text, kept = fitted(llm, prompt, [memory.texts[i] for i in some], longest[one.kind])
         prompts.append(text)
         shown.append(kept)
@@ -644,8 +647,17 @@ def answers(
     return [said[i] for i in range(len(asked))]
 
 
-def _prompt(one: Posed, signature: Signature, notes: Sequence[str], language: Language, passages: Sequence[str]) -> str:
+def _prompt(
+    one: Posed,
+    signature: Signature,
+    notes: Sequence[str],
+    language: Language,
+    template: str,
+    passages: Sequence[str],
+) -> str:
     told = context(passages, signature, notes, language)
+    if template:
+        return fill(template, told, one.text)
     if one.kind == "claim":
         return CLAIM.prompt(language, context=told, claim=one.text)
     if one.kind == "qa":

@@ -1,0 +1,210 @@
+"""A few of a benchmark's questions, asked and scored as the notebooks do it, on the fixtures."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from test_signature_agent import said, step_of
+from test_signature_rag import Bag, Embedder, Model
+
+from mindscape.corpora import benchmarks
+from mindscape.corpora.benchmarks import Item, Loaded, asking
+from mindscape.errors import InputError
+from mindscape.mia import evaluation as mia
+from mindscape.mia.gen_evaluation import benchmark_answers
+from mindscape.signature import agent, evaluation
+from mindscape.signature.agent import Settings
+from mindscape.signature.memory import posed_items
+from mindscape.signature.rag import Shelf, answers
+from mindscape.text import Document
+
+HERE = Path(__file__).parent / "fixtures" / "benchmarks"
+KINDS = dict.fromkeys(asking.TASKS, "qa") | {
+    "infinitebench": "choice",
+    "detectiveqa-en": "choice",
+    "detectiveqa-zh": "choice",
+    "nocha": "claim",
+}
+OWNERS = "Read: [book_text]\nIs it so? [claim]\n<explanation>…</explanation><answer>TRUE|FALSE</answer>"
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """A copy of the fixtures, to break."""
+    return Path(shutil.copytree(HERE, tmp_path / "benchmarks"))
+
+
+def told(name: str) -> str:
+    """A reply to any prompt of a task."""
+    reasoned = "<explanation>It says so.</explanation>\n<answer>{}</answer>"
+    return {"qa": "a song", "choice": reasoned.format("B"), "claim": reasoned.format("TRUE")}[KINDS[name]]
+
+
+# What is asked --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", asking.TASKS)
+def test_a_few_questions_with_their_texts(name):
+    some = asking.few(name, HERE, 2)
+    assert 1 <= len(some.items) <= 2 and {item.doc_id for item in some.items} == set(some.documents)
+    assert {asking.kind(item) for item in some.items} == {KINDS[name]}
+    assert not asking.TASKS[name].parts or {item.part for item in some.items} <= set(asking.TASKS[name].parts)
+    assert all(asking.right(item) in (item.choice, *item.answers) for item in some.items)
+
+
+def test_every_task_is_some_parts_of_a_benchmark():
+    for name, task in asking.TASKS.items():
+        assert set(task.parts) <= set(benchmarks.named(task.benchmark).parts), name
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_pairs_of_claims_stay_whole(most):
+    some = asking.few("nocha", HERE, most)
+    assert len(some.items) == {1: 2, 2: 2, 3: 4}[most]
+    of = asking.scores(some.items, ["TRUE"] * len(some.items))
+    assert of["accuracy"] == (1.0, 0.0) * (len(some.items) // 2) or sum(of["accuracy"]) == len(some.items) / 2
+    assert of["pair_accuracy"] == (0.0,) * (len(some.items) // 2)
+    right = asking.scores(some.items, [item.answers[0] for item in some.items])
+    assert set(right["accuracy"]) == set(right["pair_accuracy"]) == {1.0}
+
+
+def test_a_language_is_read_alone():
+    for name, language in (("detectiveqa-en", "en"), ("detectiveqa-zh", "zh")):
+        assert {item.language for item in asking.few(name, HERE, 9).items} == {language}
+
+
+def test_an_unknown_corpus_is_named_with_those_there_are():
+    with pytest.raises(InputError, match="corpus='nocah': expected storyworld, nocha, narrativeqa$"):
+        asking.sample("nocah", "storyworld", ("nocha", "narrativeqa"), HERE)
+    assert asking.sample("storyworld", "storyworld", ("nocha",), "/nowhere") is None
+    assert len(asking.sample("nocha", "storyworld", ("nocha",), HERE, 2).items) == 2
+    with pytest.raises(InputError, match="no task 'longbench': expected one of narrativeqa"):
+        asking.few("longbench", HERE)
+    with pytest.raises(InputError, match="most is 0"):
+        asking.few("nocha", HERE, 0)
+
+
+@pytest.mark.parametrize("name", asking.TASKS)
+def test_what_is_missing_and_who_publishes_it_is_said_in_one_line(name, monkeypatch, tmp_path):
+    benchmark = benchmarks.named(asking.TASKS[name].benchmark)
+    monkeypatch.delenv(benchmarks.VARIABLE, raising=False)
+    for line in (asking.tell(name), str(pytest.raises(InputError, asking.few, name).value)):
+        assert f"set {benchmarks.VARIABLE}" in line and benchmark.files[0].published in line and "\n" not in line
+    for line in (asking.tell(name, tmp_path), str(pytest.raises(InputError, asking.few, name, tmp_path).value)):
+        assert benchmark.files[0].published in line and benchmark.files[0].save_as in line and "\n" not in line
+    there = asking.tell(name, HERE)
+    assert "of its files are there" in there and benchmark.metric((asking.TASKS[name].parts or ("",))[0]).name in there
+
+
+def test_without_a_row_of_the_task_it_is_named(folder):
+    shutil.rmtree(folder / "detectiveqa" / "anno_data_zh")
+    with pytest.raises(InputError, match="no row of detectiveqa-zh"):
+        asking.few("detectiveqa-zh", folder)
+
+
+# Prompts and scores ---------------------------------------------------------------------------------------------------
+
+
+def test_the_owners_prompt_is_taken_where_it_lies_with_the_data(folder):
+    assert asking.template("nocha", folder) == ""
+    path = folder / "nocha" / "prompts" / "prompt.txt"
+    path.parent.mkdir()
+    path.write_text(OWNERS, encoding="utf-8")
+    text = asking.template("nocha", folder)
+    assert asking.fill(text, "[claim] and {braces}", "She rode.").startswith(
+        "Read: [claim] and {braces}\nIs it so? She rode."
+    )
+    assert asking.template("narrativeqa", folder) == asking.template("infinitebench", folder) == ""
+    path.write_text("Is [claim] so?", encoding="utf-8")
+    with pytest.raises(InputError, match=r"has no \[book_text\]"):
+        asking.template("nocha", folder)
+
+
+def test_scores_by_hand():
+    free = [Item("1", "d", "Who?", ("the tall smith", "Ann"), language="en"), Item("2", "d", "What?", ("a lamp",))]
+    of = asking.scores(free, ["the smith", ""])
+    assert of["exact_match"] == (0.0, 0.0) and of["token_f1"] == (pytest.approx(2 / 3), 0.0)
+    assert set(of) == {"exact_match", "token_f1", "rouge_l", "bleu", "meteor"} and all(
+        len(it) == 2 for it in of.values()
+    )
+    chinese = [Item("1", "d", "谁？", ("铁匠",), language="zh")]
+    assert asking.scores(chinese, ["铁匠"]) == {"exact_match": (1.0,), "token_f1": (1.0,), "rouge_l": (1.0,)}
+    choice = [Item(str(i), "d", "Who?", ("Ann",), ("Tom", "Ann", "Ivo", "Eve"), "B") for i in range(3)]
+    assert asking.scores(choice, ["B", "A", ""]) == {"accuracy": (1.0, 0.0, 0.0)}
+    for items, replies in (([*free, *choice], [""] * 5), (choice, ["B"]), ([], [])):
+        with pytest.raises(InputError, match="expected one each, one form"):
+            asking.scores(items, replies)
+
+
+class Plain(Model):
+    """A model as the generator of MiA-RAG asks it, which looks at its backend."""
+
+    backend = None
+
+
+# The notebooks' methods -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", asking.TASKS)
+def test_ranks_and_answers_of_mia_rag(name, tokenizer):
+    some = asking.few(name, HERE, 2)
+    chunks, told_of = mia.cut_benchmark(some, tokenizer), mia.benchmark_summaries(some, tokenizer)
+    assert set(chunks) == set(told_of) == set(some.documents) and all(map(str.strip, told_of.values()))
+    rows = mia.benchmark_ranks(Embedder(), some, chunks, told_of, "textrank")
+    assert [row.question for row in rows] == [item.id for item in some.items]
+    for row, item in zip(rows, some.items, strict=True):
+        assert sorted(row.ranked) == list(range(min(mia.DEPTH, len(chunks[item.doc_id]))))
+        assert bool(row.right) >= bool(item.evidence)
+    shown = [[some.documents[row.book][chunks[row.book][i]].strip() for i in row.ranked[:3]] for row in rows]
+    model = Plain(lambda prompt, trial: told(name))
+    replies = benchmark_answers(model, some, shown, told_of)
+    assert set(replies) == {{"qa": "a song", "choice": "B", "claim": "TRUE"}[KINDS[name]]}
+    for prompt, item, passages in zip(model.asked, some.items, shown, strict=False):
+        assert item.question in prompt and passages[0] in prompt and told_of[item.doc_id] in prompt
+    assert set(asking.scores(some.items, replies))
+    model = Plain(lambda prompt, trial: told(name))
+    benchmark_answers(model, some, shown, told_of, template=OWNERS)
+    assert model.asked[0].startswith("Read: ") and told_of[some.items[0].doc_id] in model.asked[0]
+    assert benchmark_answers(Plain(lambda prompt, trial: " "), some, shown) == [""] * len(some.items)
+
+
+def test_where_an_answer_stands_word_for_word(tokenizer):
+    text = Document("d", "Ann sold the lamps to Tom. It rained.")
+    words = ("sold lamps", "xyzzy", "sold lamp")  # articles do not count, half a word does not either
+    items = tuple(Item(str(i), "d", "What?", (answer,)) for i, answer in enumerate(words))
+    loaded = Loaded(benchmarks.named("narrativeqa"), {"d": text}, items, benchmarks.Report("narrativeqa"))
+    rows = mia.benchmark_ranks(Embedder(), loaded, mia.cut_benchmark(loaded, tokenizer))
+    assert [row.right for row in rows] == [(0,), (), ()]
+
+
+@pytest.mark.parametrize("name", asking.TASKS)
+def test_a_memory_of_a_benchmark(name, tokenizer, tmp_path):
+    some = asking.few(name, HERE, 2)
+    it = evaluation.of_benchmark(some, tokenizer, width=2, size=30)
+    asked = [*it.questions, *it.claims]
+    assert [one.id for one in asked] == [item.id for item in some.items]
+    assert [one.kind for one in asked] == [asking.kind(item) for item in some.items]
+    for one, item in zip(asked, some.items, strict=True):
+        texts = " ".join(it.memory.texts[i] for i in one.evidence)
+        assert bool(one.evidence) == bool(item.evidence)
+        assert all(some.documents[at.doc_id][at][:3] in texts for at in item.evidence)
+    shelf = Shelf(it.memory, Bag(), weigher=Bag())
+    rows = {row.id: row for row in evaluation.rank(shelf, asked, ways=("coverage",), alphas=(0.5,))}
+    assert all(row.found["coverage@0.5"] and row.items["coverage"] for row in rows.values())
+
+
+def test_the_owners_prompt_reaches_the_generator(tokenizer, tmp_path):
+    some = asking.few("nocha", HERE, 2)
+    it = evaluation.of_benchmark(some, tokenizer)
+    assert posed_items(it.memory, some.items) == [*it.claims] and not it.questions
+    model = Model(lambda prompt, trial: told("nocha") if step_of(prompt) is None else said())
+    replies = answers(model, it.memory, it.claims, [(0,)] * 2, template=OWNERS)
+    assert [one.value for one in replies] == ["TRUE", "TRUE"]
+    assert all(prompt.startswith("Read: ") and it.memory.texts[0] in prompt for prompt in model.asked)
+
+    shelf, settings = Shelf(it.memory, Bag()), Settings(top=1, k=1, inputs=("sig",))
+    traces = agent.run(model, shelf, it.claims, tmp_path / "owners.jsonl", settings, template=OWNERS)
+    assert [trace.answers["sig"].value for trace in traces] == ["TRUE", "TRUE"]
+    assert sum(prompt.startswith("Read: ") for prompt in model.asked) == 4
+    with pytest.raises(InputError, match="owners.jsonl"):  # answers to another prompt are another run's
+        agent.run(model, shelf, it.claims, tmp_path / "owners.jsonl", settings)
