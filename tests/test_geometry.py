@@ -19,11 +19,14 @@ from mindscape.mia.embedding import INSTRUCTION, SUMMARY, Form, MiaEmbedder, wri
 from mindscape.mia.geometry import (
     angles,
     attended,
+    attended_together,
     heat_figure,
     heat_html,
     pairing_test,
     query_layers,
     recall_by_layer,
+    recall_in,
+    seen,
     shift_test,
     spans,
     subspace,
@@ -237,22 +240,51 @@ def test_shares_are_those_of_eager_attention(model, tokenizer, form, language, t
 @pytest.mark.parametrize("form", FORMS, ids=str)
 def test_tokens_of_the_summary(model, tokenizer, form, language):
     embedder = MiaEmbedder(model, tokenizer, form, language=language)
-    tokens, weights = attended(embedder, QUESTIONS[0], TOLD[language])
+    tokens, weights = attended_together(embedder, QUESTIONS, TOLD[language])
     assert "".join(tokens) == TOLD[language] and all(tokens)
-    assert weights.shape == (3, len(tokens))
-    written = write(QUESTIONS[0], TOLD[language], form, tokenizer, language)
-    expected = eager(model, [*written.head, *written.tail], written.marks["c"])
-    start, end = spans(written, form, tokenizer, language)["summary"]
+    assert weights.shape == (3, len(QUESTIONS), len(tokens))
     introduced = len(tokenizer(SUMMARY[language].format("").rstrip(" "), add_special_tokens=False)["input_ids"])
-    np.testing.assert_allclose(weights.sum(1), expected[:, start + introduced : end].sum(1), atol=1e-5)
-    if language == "en":  # there each token is one of the model's
-        np.testing.assert_allclose(weights, expected[:, start + introduced : end], atol=1e-5)
+    for question, found in zip(QUESTIONS, weights.swapaxes(0, 1), strict=True):
+        written = write(question, TOLD[language], form, tokenizer, language)
+        expected = eager(model, [*written.head, *written.tail], written.marks["c"])
+        start, end = spans(written, form, tokenizer, language)["summary"]
+        np.testing.assert_allclose(found.sum(1), expected[:, start + introduced : end].sum(1), atol=1e-5)
+        if language == "en":  # there each token is one of the model's
+            np.testing.assert_allclose(found, expected[:, start + introduced : end], atol=1e-5)
 
 
 @pytest.mark.parametrize("summary", [" two", "one ", "\n\nTom\n", "👩‍🚀 and 他", "x"])
 def test_tokens_make_up_any_summary(model, tokenizer, summary):
     tokens, weights = attended(MiaEmbedder(model, tokenizer), "Why?", summary)
     assert "".join(tokens) == summary and weights.shape == (3, len(tokens))
+
+
+def test_what_was_seen_is_kept(model, tokenizer, tmp_path):
+    embedder, path = MiaEmbedder(model, tokenizer, Form("summary_first")), tmp_path / "kept" / "mia.npz"
+    texts = [
+        (UNITS, QUESTIONS, {"own": TOLD["en"], "none": None}),
+        (UNITS[::-1], QUESTIONS, {"own": "Tom.", "none": None}),
+    ]
+    found = seen(embedder, texts)
+    for (units, questions, summaries), own, none in zip(texts, found["own"], found["none"], strict=True):
+        states = unit_layers(embedder, units)
+        for summary, of in zip(summaries.values(), (own, none), strict=True):
+            inside = query_layers(embedder, questions, summary)
+            np.testing.assert_allclose(of.vectors, inside.vectors[-1], atol=1e-6)
+            np.testing.assert_allclose(of.shares, inside.shares, atol=1e-6)
+            np.testing.assert_allclose(of.units, states[-1], atol=1e-6)
+            right = [[0]] * len(questions)
+            for by, other in ((of.same, states), (of.last, states[-1])):
+                np.testing.assert_array_equal(recall_in(by, right, 2), recall_by_layer(inside.vectors, other, right, 2))
+    seen(embedder, texts, path)
+    again = seen(None, texts, path)  # no model is needed
+    for name, some in found.items():
+        for kept, of in zip(again[name], some, strict=True):
+            for field in ("units", "vectors", "shares", "same", "last"):
+                np.testing.assert_allclose(getattr(kept, field), getattr(of, field), atol=1e-6)
+    with pytest.raises(InputError, match="another texts"):
+        seen(None, texts[:1], path)
+    assert sorted(path.parent.iterdir()) == [path]
 
 
 @settings(deadline=None, max_examples=30)
@@ -296,6 +328,8 @@ def test_what_cannot_be_read(model, tokenizer):
         query_layers(embedder, [], TOLD["en"])
     with pytest.raises(InputError, match="summary is empty"):
         attended(embedder, "Why?", " ")
+    with pytest.raises(InputError, match="no question"):
+        attended_together(embedder, [], "Tom.")
     odd = BertModel(BertConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8))
     with pytest.raises(InputError, match="BertModel"), geometry._kept(odd, torch.tensor([0])):
         pass

@@ -19,15 +19,19 @@ Taught in notebook 13_mia_emb_geometry. Nothing here trains or ranks for use; th
 """
 
 import html
+import os
 import unicodedata
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from textwrap import wrap
 from types import SimpleNamespace
 
 import numpy as np
 import torch
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LinearSegmentedColormap, Normalize, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
@@ -36,7 +40,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from mindscape import plots
-from mindscape.attention import Segment, segment_mass, segment_mass_batch, segment_mass_behind
+from mindscape.attention import Segment, segment_mass_batch, segment_mass_behind
 from mindscape.errors import InputError
 from mindscape.metrics import recall_fraction_at_k
 from mindscape.mia.embedding import (
@@ -55,6 +59,8 @@ from mindscape.mia.embedding import (
     write,
 )
 from mindscape.packing import Packed
+from mindscape.store import digest
+from mindscape.weights import adapter_hash
 
 PARTS = ("summary", "query", "first", "rest")  # where attention goes; "first" is the first token alone
 MARK: Mapping[Task, str] = {"node": "n", "chunk": "c"}
@@ -227,11 +233,92 @@ def recall_by_layer(queries: np.ndarray, units: np.ndarray, right: Sequence[Sequ
             f"{len(right)} lists of right units: expected one for each of {queries.shape[1]} questions, "
             f"of numbers from 0 to {units.shape[-2] - 1}"
         )
-    scores = queries @ np.swapaxes(units, -1, -2)
-    ranked = np.argsort(-scores, axis=-1, kind="stable")[..., :k].tolist()
+    return recall_in(_nearest(queries, units), right, k)
+
+
+def recall_in(order: np.ndarray, right: Sequence[Sequence[int]], k: int = 10) -> np.ndarray:
+    """The same from the units' numbers, the nearest first: `order` (layers, questions, k or more).
+
+    >>> recall_in(np.array([[[1, 0]], [[0, 1]]]), [[1]], k=1).tolist()
+    [[1.0], [0.0]]
+    """
+    ranked = np.asarray(order)[..., :k].tolist()
     return np.array(
         [[recall_fraction_at_k(row, of, k) for row, of in zip(layer, right, strict=True)] for layer in ranked]
     )
+
+
+def _nearest(queries: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """Numbers of units by layer and query, (layers, queries, units), the nearest first, equal scores by index."""
+    return np.argsort(-(queries @ np.swapaxes(units, -1, -2)), axis=-1, kind="stable")
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What notebook 13 asks about queries on one text; small enough to be kept.
+
+    `units` (units, dim) and `vectors` (queries, dim) are those of the last layer; `shares` (layers, queries, 4) as in `Inside`.
+    The FIRST units nearest to each layer's query, the nearest first, (layers, queries, FIRST at most): `same` by the units'
+    states in that layer, `last` by their vectors at the last one.
+    """
+
+    units: np.ndarray
+    vectors: np.ndarray
+    shares: np.ndarray
+    same: np.ndarray
+    last: np.ndarray
+
+
+FIRST = 10  # units of each ranking that are kept
+Told = tuple[Sequence[str], Sequence[str], Mapping[str, str | None]]  # a text's units, questions, and summaries by name
+
+
+def seen(
+    embedder: MiaEmbedder, texts: Sequence[Told], path: str | Path | None = None, adapter: str | Path | None = None
+) -> dict[str, list[Seen]]:
+    """What an embedder makes of queries with each kind of summary: by its name, one `Seen` a text.
+
+    With a `path` it is kept there, and read from there if there is such a file: the states of all layers take minutes, and what
+    is asked of them a megabyte. Raises InputError for a file of another `adapter`, or of other texts.
+    """
+    about = {"adapter_sha256": adapter_hash(adapter) if adapter else "", "texts": digest([list(map(_plain, texts))])}
+    names = list(texts[0][2])
+    if path and Path(path).is_file():
+        with np.load(path, allow_pickle=False) as file:
+            for key, expected in about.items():
+                if str(file[key]) != expected:
+                    raise InputError(f"{path} has another {key}: name another file, or remove it and run again")
+            parts = {key: file[key] for key in file.files if key not in about}
+        return {
+            name: [
+                Seen(parts["units"][i], *(parts[f"{name}.{field}"][i] for field in _FIELDS)) for i in range(len(texts))
+            ]
+            for name in names
+        }
+    found: dict[str, list[Seen]] = {name: [] for name in names}
+    for units, questions, summaries in texts:
+        states = unit_layers(embedder, units)
+        for name, summary in summaries.items():
+            inside = query_layers(embedder, questions, summary)
+            orders = (_nearest(inside.vectors, of)[..., :FIRST].astype(np.uint16) for of in (states, states[-1]))
+            found[name].append(Seen(states[-1], inside.vectors[-1], inside.shares, *orders))
+    if path:
+        parts = {"units": np.stack([of.units for of in found[names[0]]])}
+        for name, some in found.items():
+            parts |= {f"{name}.{field}": np.stack([getattr(of, field) for of in some]) for field in _FIELDS}
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(path).with_name(f"{Path(path).stem}.new.npz")
+        np.savez_compressed(scratch, **about, **parts)
+        os.replace(scratch, path)
+    return found
+
+
+_FIELDS = ("vectors", "shares", "same", "last")
+
+
+def _plain(told: Told) -> list:
+    units, questions, summaries = told
+    return [list(units), list(questions), dict(summaries)]
 
 
 def attended(embedder: MiaEmbedder, question: str, summary: str, task: Task = "chunk") -> tuple[list[str], np.ndarray]:
@@ -244,16 +331,29 @@ def attended(embedder: MiaEmbedder, question: str, summary: str, task: Task = "c
     >>> "".join(tokens), weights.shape                                                   # doctest: +SKIP
     ('Ann is the smith.', (30, 5))
     """
+    tokens, weights = attended_together(embedder, [question], summary, task)
+    return tokens, weights[:, 0]
+
+
+def attended_together(
+    embedder: MiaEmbedder, questions: Sequence[str], summary: str, task: Task = "chunk"
+) -> tuple[list[str], np.ndarray]:
+    """The same for several questions on a text, (layers, questions, tokens): a summary that stands before them is read once.
+
+    Raises InputError for an empty summary, or without questions.
+    """
     if not summary.strip():
         raise InputError("the summary is empty: expected some text")
+    if not questions:
+        raise InputError("no question was given: expected at least one")
     form, tokenizer, language = embedder.form, embedder.tokenizer, embedder.language
-    written = write(question, summary, form, tokenizer, language)
-    start, _ = spans(written, form, tokenizer, language)["summary"]
     tokens, segments = _tokens(summary, tokenizer, language)
-    places = [(start + first, start + last) for first, last in segments]
-    ids = [*written.head, *written.tail]
-    mass = segment_mass(embedder.model, ids, [written.marks[MARK[task]]], places, average_heads=True)
-    return tokens, mass[:, 0].cpu().numpy()
+    written, masses = [write(question, summary, form, tokenizer, language) for question in questions], []
+    for some in neighbours(written, embedder.batch_tokens):
+        starts = [spans(one, form, tokenizer, language)["summary"][0] for one in some]
+        places = [[(start + first, start + last) for first, last in segments] for start in starts]
+        masses.append(_read(embedder, some, places, task)[1])
+    return tokens, torch.cat(masses, 1).cpu().numpy()
 
 
 def spans(written: Written, form: Form, tokenizer: PreTrainedTokenizerBase, language: str = "en") -> dict[str, Segment]:
@@ -485,7 +585,7 @@ def heat_html(tokens: Sequence[str], weights: ArrayLike) -> str:
 
 
 def heat_figure(tokens: Sequence[str], weights: ArrayLike, title: str = "") -> Figure:
-    """The same as a figure, for `mindscape.results.figure`. Nothing in the text is read as mathematics.
+    """The same as a figure with its scale, for `mindscape.results.figure`. Nothing in the text is read as mathematics.
 
     Letters are those of matplotlib's monospaced font, which has no Chinese ones: set `font.monospace` to one that has.
     Raises InputError as `heat_html` does.
@@ -493,7 +593,7 @@ def heat_figure(tokens: Sequence[str], weights: ArrayLike, title: str = "") -> F
     opacity = _opacities(tokens, weights)
     placed, rows = _laid_out(tokens, COLUMNS)
     heading = wrap(title, 76)
-    figure, ax = plots.subplots(height=0.19 * rows + 0.2 + 0.25 * len(heading))
+    figure, ax = plots.subplots(height=0.19 * rows + 0.9 + 0.25 * len(heading))
     ax.set(xlim=(0, COLUMNS), ylim=(rows, 0), xticks=[], yticks=[])
     ax.set_axis_off()
     if heading:
@@ -502,6 +602,9 @@ def heat_figure(tokens: Sequence[str], weights: ArrayLike, title: str = "") -> F
         ax.add_patch(Rectangle((column, row), _width(text), 0.94, color=COLOUR, alpha=opacity[i], linewidth=0))
         look = {"family": "monospace", "fontsize": 8, "verticalalignment": "center"}
         ax.text(column, row + 0.47, text, parse_math=False, **look)
+    shades = LinearSegmentedColormap.from_list("shades", [to_rgba(COLOUR, 0), to_rgba(COLOUR, DEEPEST)])
+    scale = ScalarMappable(Normalize(0, max(np.max(weights), 1e-12)), shades)
+    figure.colorbar(scale, ax=ax, location="bottom", label="attention", shrink=0.5, aspect=30)
     return figure
 
 
