@@ -267,8 +267,9 @@ def gaps(of: Factors, relevant: Sequence[bool]) -> tuple[np.ndarray, np.ndarray]
 class Null:
     """Mean MCEA by layer beside what it would be if relevance were dealt out by chance; arrays of shape (layers,).
 
-    `low` and `high` hold 95 % of the latter. `p` is the share of deals that reach the observed mean at that layer, `p_any`
-    that of deals whose best layer stands out as far: with as many layers as models have, some are beyond `high` by chance.
+    `low` and `high` hold 95 % of the latter. `p` is the share of deals that stand out as far as the observed mean at that
+    layer, upwards or downwards, `p_any` that of deals of which any layer does: of as many layers as models have, some are
+    beyond the band by chance.
     """
 
     observed: np.ndarray
@@ -284,7 +285,7 @@ def permuted(
     """The permutation null of the mean MCEA over questions: within each, relevance is dealt out anew among its passages.
 
     `scores`: C for each question, shape (layers, passages), `relevant` its flags. Layers are compared by how many standard
-    deviations of their null they stand above its mean. Raises InputError as `mcea` does, and for no question.
+    deviations of their null they are from its mean. Raises InputError as `mcea` does, and for no question.
 
     >>> c = np.array([[2.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]])
     >>> null = permuted([c] * 5, [[True, False, False, False]] * 5)
@@ -305,10 +306,9 @@ def permuted(
     low, high = np.quantile(chance, [0.025, 0.975], axis=0)
     spread = chance.std(0)
     spread = np.where(spread > 1e-12, spread, np.inf)  # a layer where every deal gives the same stands out by nothing
-    best = ((chance - chance.mean(0)) / spread).max(1)
-    apart = (observed - chance.mean(0)) / spread
-    p = (1 + (chance >= observed - 1e-12).sum(0)) / (draws + 1)
-    p_any = (1 + (best[:, None] >= apart - 1e-12).sum(0)) / (draws + 1)
+    dealt, apart = (np.abs(of - chance.mean(0)) / spread for of in (chance, observed))
+    p = (1 + (dealt >= apart - 1e-9).sum(0)) / (draws + 1)
+    p_any = (1 + (dealt.max(1)[:, None] >= apart - 1e-9).sum(0)) / (draws + 1)
     return Null(observed, low, high, p, p_any)
 
 
