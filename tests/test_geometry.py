@@ -485,7 +485,8 @@ def test_the_figure_holds_the_text(tokenizer):
     ids = tokenizer(text, return_offsets_mapping=True)["offset_mapping"]
     tokens = [text[start:end] for start, end in ids]
     figure = heat_figure(tokens, np.linspace(0, 1, len(tokens)), "Who has $5 and $6?")
-    (ax,) = figure.axes
+    ax, scale = figure.axes
+    assert scale.get_xlabel() == "attention" and scale.get_xlim() == (0, 1)
     drawn = "".join(one.get_text() for one in ax.texts)
     assert drawn.replace(" ", "") == "".join("".join(tokens).split())
     assert not len(ax.get_xticks()) and not len(ax.get_yticks())  # no axis to name
