@@ -1,0 +1,125 @@
+"""One budget of tokens for all methods: what of their pieces is shown, and whether what a question needs is among it.
+
+Whether a reader can make use of it is not asked here. Taught in notebook 50_side_by_side.
+"""
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from mindscape.corpora.questions import Question
+from mindscape.errors import InputError
+from mindscape.methods.books import Case, starts
+from mindscape.methods.search import BUDGET, Piece, Ranks, pieces
+from mindscape.mom.retrieval import context, covered
+from mindscape.text import Chunk
+
+WINDOW = 7000  # what the embedded reader's 8,192 positions leave for a text
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a reader gets: pieces, the last of them cut where the budget ends, and the tokens in them."""
+
+    pieces: tuple[Piece, ...]
+    tokens: int
+
+    @property
+    def places(self) -> list[Chunk]:
+        return [piece for piece in self.pieces if isinstance(piece, Chunk)]
+
+    @property
+    def notes(self) -> list[str]:
+        return [piece for piece in self.pieces if isinstance(piece, str)]
+
+    def text(self, case: Case) -> str:
+        """Notes, a line each, and places, a blank line between two."""
+        return "\n\n".join(part for part in ("\n".join(self.notes), context(case.documents, self.places)) if part)
+
+
+def filled(case: Case, found: Sequence[Piece], budget: int = BUDGET) -> Shown:
+    """As many pieces as the budget holds, in their order; a place that stands in those before it is passed over, the piece that
+    does not fit is cut, and nothing follows it.
+
+    Tokens are the reader's, of each document and note by itself; the blank lines between pieces are not counted. Raises
+    InputError for a budget below 1. Taught in notebook 50_side_by_side.
+
+    >>> filled(case, pieces(case, "lead")[0], 300).tokens                                    # doctest: +SKIP
+    300
+    """
+    if budget < 1:
+        raise InputError(f"budget={budget}: expected at least 1 token")
+    taken: list[Piece] = []
+    left = budget
+    for piece in found:
+        if left == 0:
+            break
+        if isinstance(piece, str):
+            at, begin, end = starts(piece, case.tokenizer), 0, len(piece)
+        elif covered(case.documents[piece.doc_id], piece, [it for it in taken if isinstance(it, Chunk)]):
+            continue
+        else:
+            every, begin, end = case.starts[piece.doc_id], piece.start, piece.end
+            at = every[bisect_left(every, begin) : bisect_left(every, end)]
+        if len(at) > left:
+            end = at[left]
+        left -= min(left, len(at))
+        if end > begin:
+            taken.append(piece[:end] if isinstance(piece, str) else replace(piece, end=end))
+    return Shown(tuple(taken), budget - left)
+
+
+def shown(case: Case, method: str, ranks: Mapping[str, Ranks] | None = None, budget: int = BUDGET) -> list[Shown]:
+    """What a method shows for each question of a case. Errors as in `pieces` and `filled`. Taught in notebook 50_side_by_side.
+
+    >>> shown(case, "lead", budget=300)[0].tokens                                            # doctest: +SKIP
+    300
+    """
+    return [filled(case, found, budget) for found in pieces(case, method, ranks, budget)]
+
+
+@dataclass(frozen=True)
+class Needed:
+    """What a question needs and was shown: the share of its evidence; of its bindings (1 where it needs none); of both, each
+    span and each binding counted once; and whether all of it is there.
+
+    A binding is there where one of the places that state it is shown, or a note says it in its words.
+    """
+
+    evidence: float
+    bindings: float
+    share: float
+
+    @property
+    def all(self) -> float:
+        return float(self.evidence == 1 and self.bindings == 1)
+
+
+def needed(case: Case, question: Question, what: Shown) -> Needed:
+    """Whether what is shown holds what a question needs. Taught in notebook 50_side_by_side.
+
+    >>> needed(case, question, shown(case, "evidence")[0]).all                               # doctest: +SKIP
+    1.0
+    """
+    document, places = case.documents[question.doc_id], what.places
+    evidence = [covered(document, span, places) for span in question.evidence]
+    bindings = [any(covered(document, span, places) for span in group) for group in question.bindings]
+    notes = " ".join(what.notes).lower()
+    glosses = [part.strip().lower() for part in question.gloss.replace("；", ";").split(";") if part.strip()]
+    if len(glosses) == len(bindings):  # a gloss for each binding
+        bindings = [there or gloss in notes for there, gloss in zip(bindings, glosses, strict=True)]
+    both = [*evidence, *bindings]
+    of_bindings = sum(bindings) / len(bindings) if bindings else 1.0
+    return Needed(sum(evidence) / len(evidence), of_bindings, sum(both) / len(both))
+
+
+def window(case: Case, tokens: int = WINDOW) -> list[Needed]:
+    """What a reader of the first `tokens` of the books would have been shown: outside the budget, for comparison.
+
+    Taught in notebook 50_side_by_side.
+
+    >>> np.mean([one.all for one in window(case)])                                           # doctest: +SKIP
+    0.2
+    """
+    first = filled(case, case.memory.chunks, tokens)
+    return [needed(case, one, first) for one in case.questions]
