@@ -18,7 +18,7 @@ from mindscape.methods.search import BUDGET, FAMILIES, Ranks, by_mia, by_minilm,
 from mindscape.roles.answers import QA
 from mindscape.weights import adapter_hash
 
-ASKED, ANSWERS = 2, 5  # questions of a book that are answered, and series of the storyworld that are answered on
+ASKED, ANSWERS = 4, 5  # questions of a book that are answered, and series of the storyworld that are answered on
 ANSWERED = (
     *("lead", "summary", "bm25", "minilm", "sft_emb", "mia_emb", "mia_rag", "graphrag"),
     *("signature", "mindgraph", "mom", "evidence"),
