@@ -1,5 +1,7 @@
 """All methods on the same questions: one budget, what is needed, files that go on after a kill; bad input."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -94,6 +96,12 @@ def test_a_binding_is_known_by_its_place_or_by_a_note_and_evidence_by_its_place_
     ):
         of = methods.needed(toy, question, methods.filled(toy, order))
         assert (of.evidence, of.bindings, of.all) == expected and of.share == sum(expected[:2]) / 2
+
+
+def test_a_question_without_evidence_lacks_nothing(toy):
+    none = replace(toy.questions[0], evidence=(), bindings=(), gloss="")
+    of = methods.needed(toy, none, methods.filled(toy, [toy.memory.chunks[0]]))
+    assert (of.evidence, of.bindings, of.share, of.all) == (1.0, 1.0, 1.0, 1.0)
 
 
 def test_half_a_span_is_no_evidence(toy):
@@ -217,6 +225,10 @@ def test_a_play_has_a_memory_of_scenes_and_no_graph(tokenizer):
 def test_what_cannot_be(novels, tokenizer, tmp_path):
     for call, said in (
         (lambda: methods.pieces(novels, "tarot"), "method='tarot'"),
+        (lambda: methods.methods_of(novels, ["tarot"]), "method='tarot'"),
+        (lambda: methods.written(novels, "tarot"), "method='tarot'"),
+        (lambda: methods.index_bytes(novels, "tarot"), "method='tarot'"),
+        (lambda: methods.index_bytes(novels, "mom"), "rankings of family 'minilm'"),
         (lambda: methods.pieces(novels, "sft_emb", {}), "rankings of family 'sft'"),
         (lambda: methods.filled(novels, [], 0), "budget=0"),
         (lambda: methods.cases(tokenizer, 1, (), split="dev"), "split='dev'"),
@@ -236,6 +248,7 @@ def test_what_cannot_be(novels, tokenizer, tmp_path):
         (["--methods", "lead,tarot"], "--methods tarot: expected some of lot"),
         (["--only", "all"], "--only all: expected some of ranks, answers"),
         (["--batch", "0"], "--batch 0: expected at least 1"),
+        (["--answered", "-1"], "--answered -1: expected at least 0"),
         (["--series", "0", "--plays", ""], "no plays"),
         (["--sft", "nowhere", "--series", "0", "--plays", "macbeth"], "expected a folder with adapter_model"),
     ],

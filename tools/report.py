@@ -34,7 +34,7 @@ def course(root: Path) -> str:
         cells = json.loads((root / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
         text = "".join(cells[0]["source"])
         question = re.search(r"^\*(.+)\*$", text, re.MULTILINE)[1]
-        paper = re.search(r"^Paper: (.+)\.$", text, re.MULTILINE)
+        paper = re.search(r"^Papers?: (.+)\.$", text, re.MULTILINE)
         files = (f"[{figure}](figures/{name}/{entry['file']})" for figure, entry in stored["figures"].items())
         lines.append(
             f"| [{name}](notebooks/{name}.ipynb) | {question} | {paper[1] if paper else '–'} | {', '.join(files)} |"

@@ -45,6 +45,7 @@ from mindscape.methods.search import (
     by_mia,
     by_minilm,
     by_sft,
+    known,
     methods_of,
     pieces,
 )
@@ -52,6 +53,6 @@ from mindscape.methods.search import (
 __all__ = [
     "ANSWERED", "ANSWERS", "ASKED", "BUDGET", "FAMILIES", "METHODS", "SERIES", "SHARE", "WINDOW", "Case", "Method", "Needed",
     "Piece", "Ranks", "Shown", "Statements", "add_ranks", "answered", "asked_of", "by_mia", "by_minilm", "by_sft", "cases",
-    "filled", "index_bytes", "joined", "kept_ranks", "methods_of", "needed", "novels", "picked", "pieces", "plays", "prompts",
-    "shown", "stepped", "to_embed", "window", "written",
+    "filled", "index_bytes", "joined", "kept_ranks", "known", "methods_of", "needed", "novels", "picked", "pieces", "plays",
+    "prompts", "shown", "stepped", "to_embed", "window", "written",
 ]  # fmt: skip

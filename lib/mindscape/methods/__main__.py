@@ -56,9 +56,9 @@ def _run(given: argparse.Namespace) -> None:
     for option, some, known in (("only", parts, PARTS), ("methods", names, METHODS)):
         if unknown := [one for one in some if one not in known]:
             raise InputError(f"--{option} {unknown[0]}: expected some of {', '.join(known)}")
-    for option in ("asked", "budget", "batch"):
-        if getattr(given, option) < 1:
-            raise InputError(f"--{option} {getattr(given, option)}: expected at least 1")
+    for option, least in {"answered": 0, "asked": 1, "budget": 1, "batch": 1}.items():
+        if getattr(given, option) < least:
+            raise InputError(f"--{option} {getattr(given, option)}: expected at least {least}")
     tokenizer = AutoTokenizer.from_pretrained(assets.language_model())
     of = methods.cases(tokenizer, given.series, given.plays.split(","), given.share, given.split)
     to_answer = methods.answered(of, given.answered)

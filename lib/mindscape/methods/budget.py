@@ -80,8 +80,8 @@ def shown(case: Case, method: str, ranks: Mapping[str, Ranks] | None = None, bud
 
 @dataclass(frozen=True)
 class Needed:
-    """What a question needs and was shown: the share of its evidence; of its bindings (1 where it needs none); of both, each
-    span and each binding counted once; and whether all of it is there.
+    """What a question needs and was shown: the share of its evidence; of its bindings; of both, each span and each binding
+    counted once (1 where there are none); and whether all of it is there.
 
     A binding is there where one of the places that state it is shown, or a note says it in its words.
     """
@@ -109,14 +109,13 @@ def needed(case: Case, question: Question, what: Shown) -> Needed:
     if len(glosses) == len(bindings):  # a gloss for each binding
         bindings = [there or gloss in notes for there, gloss in zip(bindings, glosses, strict=True)]
     both = [*evidence, *bindings]
-    of_bindings = sum(bindings) / len(bindings) if bindings else 1.0
-    return Needed(sum(evidence) / len(evidence), of_bindings, sum(both) / len(both))
+    return Needed(*(sum(some) / len(some) if some else 1.0 for some in (evidence, bindings, both)))
 
 
 def window(case: Case, tokens: int = WINDOW) -> list[Needed]:
     """What a reader of the first `tokens` of the books would have been shown: outside the budget, for comparison.
 
-    Taught in notebook 50_side_by_side.
+    Errors as in `filled`. Taught in notebook 50_side_by_side.
 
     >>> np.mean([one.all for one in window(case)])                                           # doctest: +SKIP
     0.2

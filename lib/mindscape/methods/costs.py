@@ -5,9 +5,10 @@ Money and calls of a language model are in `mindscape.llm.Ledger`. Taught in not
 
 from collections.abc import Mapping
 
+from mindscape.errors import InputError
 from mindscape.lexical import terms
 from mindscape.methods.books import Case, starts
-from mindscape.methods.search import METHODS, Ranks
+from mindscape.methods.search import Ranks, known
 from mindscape.signature.rag import K
 
 FRAME, QUESTION = 6, 40  # tokens around a passage, and of a question with what stands around it, about
@@ -16,26 +17,29 @@ FRAME, QUESTION = 6, 40  # tokens around a passage, and of a question with what 
 def index_bytes(case: Case, method: str, ranks: Mapping[str, Ranks] | None = None) -> int:
     """Of vectors as float32, and of BM25 eight bytes for each word of each passage; texts are not counted.
 
-    Taught in notebook 50_side_by_side.
+    Raises InputError for an unknown method, and for rankings that lack. Taught in notebook 50_side_by_side.
 
     >>> index_bytes(case, "bm25") // 1000                                                    # doctest: +SKIP
     98
     """
     if method == "bm25":
         return 8 * sum(len(set(terms(text, case.memory.language))) for text in case.memory.texts)
-    family = METHODS[method].family
-    return (ranks or {})[family].bytes[method] if family else 0
+    family = known(method).family
+    if family and family not in (ranks or {}):
+        raise InputError(f"{method} on {case.name}: expected rankings of family {family!r}")
+    return ranks[family].bytes[method] if family else 0
 
 
 def written(case: Case, method: str) -> int:
     """Tokens of the texts that somebody has to write before the first question: summaries, sessions, notes, memories.
 
-    Taught in notebook 50_side_by_side.
+    Raises InputError for an unknown method. Taught in notebook 50_side_by_side.
 
     >>> written(case, "summary")                                                             # doctest: +SKIP
     740
     """
     texts: list[str] = []
+    known(method)
     if method in ("summary", "mia_emb", "mia_rag"):
         texts += case.summaries
     elif method in ("signature", "signature_shown"):

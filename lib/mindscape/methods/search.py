@@ -61,8 +61,8 @@ METHODS = {
     "mia_emb": Method("MiA-Emb", "MiA-RAG", "mia", readings=(1, 1)),
     "mia_rag": Method("MiA-Emb, mindscape shown", "MiA-RAG", "mia", readings=(1, 1), notes=True),
     "graphrag": Method("GraphRAG", "MiA-RAG", "minilm", True, (0, 1), True),
-    "signature": Method("signature", "MiA-Signature", "mia", readings=(2, 1)),
-    "signature_shown": Method("signature, shown", "MiA-Signature", "mia", readings=(2, 1), notes=True),
+    "signature": Method("signature", "MiA-Signature", "mia", readings=(3, 1)),
+    "signature_shown": Method("signature, shown", "MiA-Signature", "mia", readings=(3, 1), notes=True),
     "mindgraph": Method("concept graph", "MindGraph", "minilm", True, (0, 1)),
     "mom": Method("three layers", "MoM", "minilm", readings=(1, 1)),
     "evidence": Method("the evidence itself", "bound"),
@@ -70,12 +70,25 @@ METHODS = {
 
 
 def methods_of(case: Case, some: Iterable[str] = METHODS) -> list[str]:
-    """Those methods that a case has what it takes for. Taught in notebook 50_side_by_side.
+    """Those methods that a case has what it takes for. Raises InputError for an unknown one.
+
+    Taught in notebook 50_side_by_side.
 
     >>> "mindgraph" in methods_of(plays("rome", tokenizer))                                  # doctest: +SKIP
     False
     """
-    return [name for name in some if case.books or not METHODS[name].log]
+    return [name for name in some if not known(name).log or case.books]
+
+
+def known(method: str) -> Method:
+    """What is known of a method. Raises InputError for an unknown one. Taught in notebook 50_side_by_side.
+
+    >>> known("bm25").label
+    'BM25'
+    """
+    if method not in METHODS:
+        raise InputError(f"method={method!r}: expected one of {', '.join(METHODS)}")
+    return METHODS[method]
 
 
 @dataclass(frozen=True)
@@ -188,9 +201,7 @@ def pieces(
     >>> pieces(case, "lead")[0][0].start                                                     # doctest: +SKIP
     0
     """
-    if method not in METHODS:
-        raise InputError(f"method={method!r}: expected one of {', '.join(METHODS)}")
-    of, ranks = METHODS[method], ranks or {}
+    of, ranks = known(method), ranks or {}
     if of.log and not case.books:
         raise InputError(f"{method} looks at a graph, and {case.name} has none: expected books of the storyworld")
     if of.family and of.family not in ranks:
