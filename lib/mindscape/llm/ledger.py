@@ -62,7 +62,8 @@ class Estimate:
 
     def __str__(self) -> str:
         tokens = f"{self.prompt_tokens:,} tokens to read, at most {self.completion_tokens:,} to write"
-        return f"{self.calls - self.cached} calls ({self.cached} more are cached), {tokens}, at most {_dollars(self.money)}"
+        calls = f"{self.calls - self.cached} {'call' if self.calls - self.cached == 1 else 'calls'}"
+        return f"{calls} ({self.cached} more are cached), {tokens}, at most {_dollars(self.money)}"
 
 
 @dataclass
