@@ -113,7 +113,7 @@ def estimate(name: str, document: Document, llm: LLM, *, size: int | None = None
     >>> model = SimpleNamespace(name="embedded", context=8192, count_tokens=lambda text: len(text) // 4)
     >>> note = Document("note", "Ivo sold the lamp. " * 400)
     >>> print(estimate("Direct", note, model))
-    1 calls (0 more are cached), 1,938 tokens to read, at most 512 to write, at most 0.0000 USD
+    1 call (0 more are cached), 1,938 tokens to read, at most 512 to write, at most 0.0000 USD
     >>> estimate("CoA", note, model, size=500).calls
     5
     """
