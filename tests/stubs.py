@@ -1,7 +1,9 @@
-"""A model of a few lines: it says what a function of the conversation says, and keeps what it was asked."""
+"""Models of a few lines: one says what a function of the conversation says, and keeps what it was asked; one counts letters."""
 
 import json
 from dataclasses import replace
+
+import numpy as np
 
 from mindscape.llm.base import Reply, ToolCall, estimated_tokens
 
@@ -60,3 +62,14 @@ class Model:
         found = [message["content"] for (message,) in talks]
         self.asked += found
         return [Reply(self.say(prompt), prompt_tokens=1, completion_tokens=1) for prompt in found]
+
+
+class Letters:
+    """An encoder: counts of letters, length 1."""
+
+    name, dim, fingerprint = "letters", 27, "letters"
+
+    def encode(self, texts, kind="passage"):
+        letters = "abcdefghijklmnopqrstuvwxyz"
+        found = np.array([[0.1, *(text.lower().count(one) for one in letters)] for text in texts], np.float32)
+        return found / np.linalg.norm(found, axis=1, keepdims=True)

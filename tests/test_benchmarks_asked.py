@@ -208,3 +208,10 @@ def test_the_owners_prompt_reaches_the_generator(tokenizer, tmp_path):
     assert sum(prompt.startswith("Read: ") for prompt in model.asked) == 4
     with pytest.raises(InputError, match="owners.jsonl"):  # answers to another prompt are another run's
         agent.run(model, shelf, it.claims, tmp_path / "owners.jsonl", settings)
+
+
+def test_an_overview_tells_what_could_be_read_or_what_was():
+    known = ["nocha", "novelhopqa"]
+    assert asking.overview(None, "storyworld", known, HERE).splitlines() == [asking.tell(it, HERE) for it in known]
+    loaded = asking.sample("nocha", "storyworld", known, HERE, 2)
+    assert asking.overview(loaded, "nocha", known, HERE) == f"{asking.tell('nocha', HERE)}\n{loaded.report}"

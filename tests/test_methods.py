@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from stubs import Letters
 
 from mindscape import methods, paths
 from mindscape.corpora import storyworld
@@ -15,17 +16,6 @@ from mindscape.signature.memory import build, given
 from mindscape.text import Chunk, Document, Span
 
 LINES = ("Ann keeps the inn. ", "It rained on Monday. ", "Ivo is the miller. ", "Ivo bought a lamp.")
-
-
-class Letters:
-    """An encoder: counts of letters, length 1."""
-
-    name, dim, fingerprint = "letters", 27, "letters"
-
-    def encode(self, texts, kind="passage"):
-        letters = "abcdefghijklmnopqrstuvwxyz"
-        found = np.array([[0.1, *(text.lower().count(one) for one in letters)] for text in texts], np.float32)
-        return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 
 @pytest.fixture

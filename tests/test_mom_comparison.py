@@ -3,8 +3,8 @@
 import json
 import sys
 
-import numpy as np
 import pytest
+from stubs import Letters
 
 from mindscape import llm
 from mindscape.corpora import storyworld
@@ -19,17 +19,6 @@ from mindscape.mom.trials import kept
 BOOK = storyworld.book(1000, tokens=15_000)
 NAME = BOOK.document.id
 GOLD = DocumentMemory(BOOK.memory.outline, BOOK.memory.core, BOOK.memory.chunks)
-
-
-class Letters:
-    """An encoder: counts of letters, length 1."""
-
-    name, dim, fingerprint = "letters", 27, "letters"
-
-    def encode(self, texts, kind="passage"):
-        letters = "abcdefghijklmnopqrstuvwxyz"
-        found = np.array([[0.1, *(text.lower().count(one) for one in letters)] for text in texts], np.float32)
-        return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 
 class Backend:

@@ -5,10 +5,9 @@ Money and calls of a language model are in `mindscape.llm.Ledger`. Taught in not
 
 from collections.abc import Mapping
 
-from mindscape.errors import InputError
 from mindscape.lexical import terms
 from mindscape.methods.books import Case, starts
-from mindscape.methods.search import Ranks, known
+from mindscape.methods.search import Ranks, known, ranks_of
 from mindscape.signature.rag import K
 
 FRAME, QUESTION = 6, 40  # tokens around a passage, and of a question with what stands around it, about
@@ -24,10 +23,7 @@ def index_bytes(case: Case, method: str, ranks: Mapping[str, Ranks] | None = Non
     """
     if method == "bm25":
         return 8 * sum(len(set(terms(text, case.memory.language))) for text in case.memory.texts)
-    family = known(method).family
-    if family and family not in (ranks or {}):
-        raise InputError(f"{method} on {case.name}: expected rankings of family {family!r}")
-    return ranks[family].bytes[method] if family else 0
+    return ranks_of(case, method, ranks).bytes.get(method, 0)
 
 
 def written(case: Case, method: str) -> int:

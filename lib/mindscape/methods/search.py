@@ -201,12 +201,24 @@ def pieces(
     >>> pieces(case, "lead")[0][0].start                                                     # doctest: +SKIP
     0
     """
-    of, ranks = known(method), ranks or {}
+    of = known(method)
     if of.log and not case.books:
         raise InputError(f"{method} looks at a graph, and {case.name} has none: expected books of the storyworld")
-    if of.family and of.family not in ranks:
-        raise InputError(f"{method} on {case.name}: expected rankings of family {of.family!r}")
-    return _ranked(case, method, ranks[of.family].found, budget) if of.family else _plain(case, method)
+    return _ranked(case, method, ranks_of(case, method, ranks).found, budget) if of.family else _plain(case, method)
+
+
+def ranks_of(case: Case, method: str, ranks: Mapping[str, Ranks] | None = None) -> Ranks:
+    """Of those by family, the rankings that a method needs; empty ones if it needs none. Taught in notebook 50_side_by_side.
+
+    Raises InputError for an unknown method, and for rankings that lack.
+
+    >>> ranks_of(case, "lead").found                                                         # doctest: +SKIP
+    {}
+    """
+    family, ranks = known(method).family, ranks or {}
+    if family and family not in ranks:
+        raise InputError(f"{method} on {case.name}: expected rankings of family {family!r}")
+    return ranks[family] if family else Ranks({})
 
 
 def _plain(case: Case, method: str) -> list[list[Piece]]:

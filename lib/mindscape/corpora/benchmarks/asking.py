@@ -80,6 +80,16 @@ def tell(name: str, folder: str | Path | None = None) -> str:
     return f"{name}{of}: {there}. Score: {benchmark.metric(part).name}. Prompt: {asked}; reply: {prompt.reply}."
 
 
+def overview(loaded: Loaded | None, corpus: str, known: Sequence[str], folder: str | Path | None = None) -> str:
+    """A line on each task that a notebook knows; where `sample` has read questions of one, on that, and what was read.
+
+    >>> overview(None, "storyworld", ["nocha", "novelhopqa"]).count("Score:")
+    2
+    """
+    lines = [tell(name, folder) for name in (known if loaded is None else [corpus])]
+    return "\n".join(lines if loaded is None else [*lines, str(loaded.report)])
+
+
 def _published(benchmark: Benchmark) -> str:
     places = dict.fromkeys(files.published for files in benchmark.files if files.needed)
     return f"its owners publish it at {', '.join(places)}"
