@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import tempfile
+import time
 import tracemalloc
 from contextlib import contextmanager
 from pathlib import Path
@@ -156,6 +157,60 @@ def test_saved_and_loaded(kind, tmp_path, monkeypatch):
     finally:
         if kind == "milvus":
             again.close()
+
+
+def test_milvus_saves_while_its_own_index_is_being_written(tmp_path, monkeypatch):
+    """Milvus Lite writes files behind the caller's back: a copy of the folder could hold half of one."""
+    write = np.save
+
+    def slow(file, array, **options):
+        time.sleep(0.3)
+        write(file, array, **options)
+
+    monkeypatch.setattr(np, "save", slow)
+    with opened("milvus", 3, tmp_path) as index:
+        index.add(np.eye(3), [5, 6, 7])
+        index.save(tmp_path / "saved.db")
+        index.save(tmp_path / "again.db")
+    for name in ("saved.db", "again.db"):
+        again = MilvusIndex.load(tmp_path / name)
+        assert again.search([[1, 2, 3]], 3)[0].tolist() == [[7, 6, 5]]
+        again.close()
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["again.db", "index.db", "saved.db"]
+
+
+def test_milvus_loads_what_a_killed_process_left(tmp_path):
+    """The file that Milvus Lite derives from the vectors is cut short: it is made anew."""
+    with opened("milvus", 3, tmp_path) as index:
+        index.add(np.eye(3), [5, 6, 7])
+        index.save(tmp_path / "saved.db")
+    derived = list((tmp_path / "saved.db").rglob("*.idx"))
+    assert derived
+    for file in derived:
+        file.write_bytes(file.read_bytes()[:20])
+    for _ in range(2):
+        again = MilvusIndex.load(tmp_path / "saved.db")
+        assert again.search([[1, 2, 3]], 3)[0].tolist() == [[7, 6, 5]] and len(again) == 3
+        again.close()
+
+
+def test_a_broken_folder_of_milvus(tmp_path, monkeypatch):
+    with opened("milvus", 3, tmp_path) as index:
+        index.add(np.eye(3), [5, 6, 7])
+        index.save(tmp_path / "saved.db")
+
+        def full(self, vectors, ids):
+            raise OSError(28, "No space left on device")
+
+        with monkeypatch.context() as patch, pytest.raises(OSError, match="No space"):
+            patch.setattr(MilvusIndex, "_insert", full)
+            index.save(tmp_path / "other.db")
+        assert sorted(file.name for file in tmp_path.iterdir()) == ["index.db", "saved.db"]
+    for file in (tmp_path / "saved.db").rglob("*.parquet"):
+        file.write_bytes(file.read_bytes()[:20])
+    for _ in range(2):  # the first time lets go of the folder
+        with pytest.raises(InputError, match="saved.db cannot be (read|opened) by Milvus"):
+            MilvusIndex.load(tmp_path / "saved.db")
 
 
 @BOTH

@@ -9,11 +9,11 @@ Nothing here is approximate, deletes vectors, filters, or turns text into vector
 
 import logging
 import os
-import shutil
 import sys
+import tempfile
 import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol, Self
 from weakref import WeakKeyDictionary
@@ -234,22 +234,43 @@ class MilvusIndex(_ExactIndex):
         schema.add_field("id", DataType.INT64, is_primary=True)
         schema.add_field("vector", DataType.FLOAT_VECTOR, dim=self.dim)
         schema.add_field("norm", DataType.DOUBLE)
-        flat = self._client.prepare_index_params()
-        flat.add_index("vector", index_type="FLAT", metric_type="IP")
-        self._client.create_collection(_COLLECTION, schema=schema, index_params=flat, consistency_level="Strong")
+        self._client.create_collection(
+            _COLLECTION, schema=schema, index_params=self._index_params(), consistency_level="Strong"
+        )
+
+    def _index_params(self):
+        params = self._client.prepare_index_params()
+        params.add_index("vector", index_type="FLAT", metric_type="IP")
+        return params
+
+    @property
+    def _step(self) -> int:
+        """Rows a message may hold: at most 64 MB."""
+        return max(1, 2**22 // self.dim)
 
     @property
     def _remote(self) -> bool:
         return "://" in self.path
 
     def save(self, path: str | Path) -> None:
-        """Copy the folder to a new folder `path` (NAME.db). Raises InputError if that exists, or for an index on a server."""
-        if self._remote:
-            raise InputError(f"the index is kept by {self.path}: back it up there")
-        if Path(path).exists() or Path(path).suffix != ".db":
+        """Write all vectors and ids to a new folder `path` (NAME.db), whole or not at all.
+
+        They are read and written through Milvus: its own files change behind the caller's back, so that a copy of the
+        folder could hold half of one. Raises InputError if `path` exists or has another ending.
+        """
+        path = Path(path)
+        if path.exists() or path.suffix != ".db":
             raise InputError(f"{path}: expected the name of a new folder that ends in .db")
-        self._client.flush(_COLLECTION)
-        shutil.copytree(self.path, path, ignore=shutil.ignore_patterns("LOCK"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=path.stem, dir=path.parent) as beside:
+            copy = MilvusIndex(self.dim, Path(beside) / path.name)
+            try:
+                for rows in self._pages(["id", "vector"]):
+                    ids = np.array([row["id"] for row in rows])
+                    copy._insert(np.array([row["vector"] for row in rows], np.float32), ids)
+            finally:
+                copy.close()
+            os.replace(copy.path, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -259,18 +280,46 @@ class MilvusIndex(_ExactIndex):
         if not index._remote and not (Path(path) / "collections" / _COLLECTION).is_dir():
             raise InputError(f"{path} is not the folder of a Milvus index")
         index._open()
-        if not index._client.has_collection(_COLLECTION):
+        from pymilvus.exceptions import MilvusException  # `_open` says so where it is not installed
+
+        try:
+            index._read()
+        except MilvusException as error:
             index.close()
-            raise InputError(f"{path} holds no collection {_COLLECTION!r}")
-        fields = index._client.describe_collection(_COLLECTION)["fields"]
-        _ExactIndex.__init__(index, next(field["params"]["dim"] for field in fields if field["name"] == "vector"))
-        index._client.load_collection(_COLLECTION)
-        rows = index._client.query_iterator(_COLLECTION, batch_size=_PAGE, output_fields=["id", "norm"])
-        while page := rows.next():
-            index._known.update(row["id"] for row in page)
-            index._longest = max(index._longest, max(row["norm"] for row in page))
-        rows.close()
+            raise InputError(f"{path} cannot be read by Milvus: {error.message}") from error
+        except BaseException:
+            index.close()
+            raise
         return index
+
+    def _read(self) -> None:
+        from pymilvus.exceptions import MilvusException
+
+        if not self._client.has_collection(_COLLECTION):
+            raise InputError(f"{self.path} holds no collection {_COLLECTION!r}")
+        fields = self._client.describe_collection(_COLLECTION)["fields"]
+        _ExactIndex.__init__(self, next(field["params"]["dim"] for field in fields if field["name"] == "vector"))
+        try:
+            self._client.load_collection(_COLLECTION)
+        except MilvusException:
+            if self._remote:
+                raise
+            # A process was killed while it wrote what Milvus Lite derives from the vectors: derive it anew.
+            self._client.drop_index(_COLLECTION, "vector")
+            self._client.create_index(_COLLECTION, self._index_params())
+            self._client.load_collection(_COLLECTION)
+        for rows in self._pages(["id", "norm"]):
+            self._known.update(row["id"] for row in rows)
+            self._longest = max(self._longest, max(row["norm"] for row in rows))
+
+    def _pages(self, fields: list[str]) -> Iterator[list[dict]]:
+        """All rows, so many at a time as a message holds."""
+        pages = self._client.query_iterator(_COLLECTION, batch_size=min(_PAGE, self._step), output_fields=fields)
+        try:
+            while rows := pages.next():
+                yield rows
+        finally:
+            pages.close()
 
     def close(self) -> None:
         """Let go of the folder or the server. Milvus Lite serves a folder until its last index here is closed."""
@@ -282,9 +331,9 @@ class MilvusIndex(_ExactIndex):
 
     def _insert(self, vectors: np.ndarray, ids: np.ndarray) -> None:
         norms = np.linalg.norm(vectors.astype(np.float64), axis=1)
-        step = max(1, 2**22 // self.dim)  # a message holds at most 64 MB
-        for i in range(0, len(ids), step):
-            rows = zip(ids[i : i + step].tolist(), vectors[i : i + step], norms[i : i + step].tolist(), strict=True)
+        for i in range(0, len(ids), self._step):
+            part = slice(i, i + self._step)
+            rows = zip(ids[part].tolist(), vectors[part], norms[part].tolist(), strict=True)
             self._client.insert(_COLLECTION, [{"id": id, "vector": vector, "norm": norm} for id, vector, norm in rows])
 
     def _candidates(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
