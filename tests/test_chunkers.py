@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from extras import required
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mindscape import llm
@@ -194,6 +194,7 @@ def test_on_a_book(tokenizer):
 
 @settings(max_examples=100, deadline=None)
 @given(st.integers(1, 30), st.lists(st.integers(1, len(STORY) - 1), max_size=12))
+@example(27, [352])  # between a sentence and the blank line behind it
 def test_evened_to_a_number(n, borders):
     chunks = at_borders(NOTE, borders)
     made = evened(NOTE, chunks, n)

@@ -16,7 +16,7 @@ Taught in notebook 40_memory_extraction, used in 42_three_layer_retrieval. Overl
 """
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -140,7 +140,9 @@ def evened(document: Document, chunks: Sequence[Place], n: int) -> Cut:
     while len(borders) - 1 < n:
         cuts = []
         for start, end in pairwise(borders):
-            places = inner[bisect_left(inner, start + 1) : bisect_left(inner, end)]
+            text = document.text[start:end]
+            first, last = start + len(text) - len(text.lstrip()), start + len(text.rstrip())
+            places = inner[bisect_right(inner, first) : bisect_left(inner, last)]  # neither side is blank
             if places:
                 cuts.append((end - start, min(places, key=lambda at: abs(2 * at - start - end))))
         if not cuts:
