@@ -1,4 +1,8 @@
-"""What several test files share. One thread a process: two on busy cores are many times slower than one."""
+"""What several test files share. One thread a process: two on busy cores are many times slower than one.
+
+Hypothesis tries the same examples in each run, so that two runs of one state agree, and without a deadline, which a busy
+machine would miss. To look for new examples: pytest -m hypothesis --hypothesis-profile=search.
+"""
 
 import os
 
@@ -7,6 +11,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("search", deadline=None, derandomize=False)
+settings.register_profile("same", deadline=None, derandomize=True)
+settings.load_profile("same")
 
 
 @pytest.fixture(scope="session")

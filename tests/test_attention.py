@@ -103,7 +103,7 @@ def test_padding_changes_nothing(name, side):
             assert (batch[i] - eager_mass(model, ids_of(length, seed=i), asked[i], segments[i])).abs().max() < 1e-5
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.data())
 def test_tiles_sum_to_one(llama, data):
     n = data.draw(st.integers(1, 40))
@@ -263,7 +263,7 @@ def test_the_measurements_run(tmp_path, llama, capfd):
 # -- texts behind a shared head ----------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(data=st.data(), average=st.booleans())
 def test_behind_a_head_as_apart(llama, data, average):
     tokens = st.integers(0, SMALL["vocab_size"] - 1)

@@ -23,7 +23,7 @@ formulas = st.sampled_from(sorted(FORMULAS))
 scores = st.floats(1, 100, allow_nan=False)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(formulas, st.lists(scores, min_size=2, max_size=12), st.integers(1, 3), st.integers(-1, 3))
 def test_what_was_only_rounded_never_differs(name, true, given_decimals, decimals):
     formula = FORMULAS[name]
@@ -33,7 +33,7 @@ def test_what_was_only_rounded_never_differs(name, true, given_decimals, decimal
     assert audit.follows(printed, decimals, formula, true, audit.EXACT).verdict == "agrees"
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(formulas, st.lists(scores, min_size=2, max_size=6), st.integers(1, 3))
 def test_two_corners_are_as_good_as_all(name, x, decimals):
     half = 0.5 * 10.0**-decimals
@@ -74,7 +74,7 @@ def test_a_verdict_is_the_same_from_above_and_below_zero():
             assert outcome.verdict == verdict and abs(outcome.off) == pytest.approx(10 * (printed - 2))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.integers(1, 400), st.integers(0, 2), st.floats(0, 100))
 def test_a_percentage_is_possible_exactly_if_some_count_gives_it(n, decimals, number):
     printed = round(number, decimals)
@@ -83,14 +83,12 @@ def test_a_percentage_is_possible_exactly_if_some_count_gives_it(n, decimals, nu
     assert (audit.percent(printed, decimals, n).verdict == "agrees") == possible
 
 
-@settings(deadline=None)
 @given(st.integers(1, 2000), st.integers(0, 3), st.data())
 def test_every_share_is_possible(n, decimals, data):
     k = data.draw(st.integers(0, n))
     assert audit.percent(round(100 * k / n, decimals), decimals, n).verdict == "agrees"
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(scores, scores), min_size=1, max_size=20), st.integers(0, 2))
 def test_a_true_order_is_within_what_its_table_allows(pairs, decimals):
     holds = sum(a > b for a, b in pairs)

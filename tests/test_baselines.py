@@ -234,7 +234,7 @@ def test_what_the_model_raises_passes_through_and_so_does_the_ledger_s_cap(name)
 
 
 @METHOD
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(calls=st.integers(1, 12), tokens=st.one_of(st.none(), st.integers(50, 6000)))
 def test_no_budget_is_crossed_and_none_is_an_error(name, calls, tokens):
     model = Scripted(Reader(), 2400)
@@ -373,7 +373,7 @@ def test_a_reply_that_was_cut_off_is_told_so(language):
 texts = st.text(st.sampled_from("ab 灯。\n"), max_size=400)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(texts, st.integers(1, 150), st.sampled_from(LANGUAGES))
 def test_a_text_is_cut_in_its_middle_to_fit(text, room, language):
     model = Scripted(None)
@@ -391,7 +391,7 @@ def test_a_text_is_cut_in_its_middle_to_fit(text, room, language):
     assert clipped(model, text, None, language) == (text, 0)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(texts, max_size=8), st.one_of(st.none(), st.integers(30, 150)))
 def test_groups_hold_everything_that_fits(some, room):
     model = Scripted(None)
@@ -533,7 +533,7 @@ def test_merged_entities_and_relations():
     assert index.edges() == [("ivo", "ann", 2.0), ("tom", "ann", 1.0)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(1, 10), st.integers(0, 60), st.integers(0, 3000), st.integers(350, 2000))
 def test_a_part_is_shortened_until_it_fits(nodes, outside, length, room):
     names = [f"n{i}" for i in range(nodes + outside)]

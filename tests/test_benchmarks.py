@@ -296,7 +296,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(VALUES, max_size=5), st.integers(1, 9), st.sampled_from([None, 2]), st.booleans())
 def test_a_list_read_piece_by_piece_is_the_list(tmp_path_factory, values, step, indent, ascii_only):
     path = tmp_path_factory.mktemp("list") / "data.json"
@@ -460,7 +460,7 @@ def test_a_pickle_of_anything_but_texts_is_refused(tmp_path, data, said):
         reading.pickled_texts(path)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.binary(max_size=40) | st.binary(max_size=20).map(lambda tail: b"\x80\x04}" + _unicode("lamp") + tail))
 def test_noise_is_refused_or_a_dict_of_texts(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("noise") / "books.pkl"
@@ -808,7 +808,7 @@ def with_something_odd(value, draw):
     return draw(VALUES)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.sampled_from(JSONS), st.data())
 def test_a_value_of_any_shape_costs_its_row_or_is_named(tmp_path_factory, file, data):
     """Never a traceback: each row is used or rejected, or one error says which file is not as published."""

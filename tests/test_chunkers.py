@@ -152,7 +152,7 @@ PIECES = [
 ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.sampled_from(PIECES) | st.text(max_size=4), min_size=1, max_size=30).map("".join).filter(str.strip),
     st.integers(1, 30),
@@ -192,7 +192,7 @@ def test_on_a_book(tokenizer):
 # Borders and numbers ----------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(1, 30), st.lists(st.integers(1, len(STORY) - 1), max_size=12))
 @example(27, [352])  # between a sentence and the blank line behind it
 def test_evened_to_a_number(n, borders):

@@ -44,7 +44,7 @@ def networks(draw):
     return nodes, edges
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(networks(), st.integers(1, 12), st.randoms(use_true_random=False))
 def test_every_node_is_in_one_part_whatever_the_order_of_the_edges(network, size, chance):
     nodes, edges = network
@@ -59,7 +59,7 @@ def test_every_node_is_in_one_part_whatever_the_order_of_the_edges(network, size
     assert partition(nodes, turned, size) == parts
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(networks(), st.integers(0, 99))
 def test_equal_graphs_have_equal_parts(network, shuffle):
     nodes, edges = network

@@ -102,7 +102,7 @@ def test_smollm2_by_its_name():
     assert encoder.counts.computed == 2 and encoder.max_tokens == 8192
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 5), st.integers(0, 3)), min_size=1, max_size=4))
 def test_pooling_finds_the_last_token(shapes):
     n = max(sum(shape) for shape in shapes)
@@ -233,7 +233,7 @@ def test_fingerprint_notices_training(layer, change):
     assert before != weights.fingerprint(layer, PretrainedConfig())
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(
     st.sampled_from([torch.float32, torch.bfloat16, torch.float16, torch.float64]),
     st.lists(st.integers(1, 40), max_size=2),

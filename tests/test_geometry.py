@@ -50,7 +50,7 @@ def drawn(seed, n, dim):
     return np.random.default_rng(seed).normal(size=(n, dim))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seeds, st.integers(1, 9), st.integers(2, 12), st.booleans())
 def test_angles_are_those_of_a_projection(seed, n, dim, centred):
     """The naive way: the projector of each rank, and arccos."""
@@ -67,7 +67,7 @@ def test_angles_are_those_of_a_projection(seed, n, dim, centred):
             assert angle == pytest.approx(np.degrees(np.arccos(min(1, share))), abs=1e-5)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seeds, st.integers(1, 9), st.integers(2, 12), st.booleans(), st.booleans())
 def test_a_chunk_lies_in_what_all_chunks_span(seed, n, dim, centred, narrow):
     chunks = drawn(seed, n + 1, dim)
@@ -78,7 +78,7 @@ def test_a_chunk_lies_in_what_all_chunks_span(seed, n, dim, centred, narrow):
     assert angles(space, 0.7 * chunks[:1] + 0.3 * chunks[1:2])[0, -1] < 1e-4  # halves would be the centre of two
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seeds, st.integers(1, 9), st.integers(2, 12))
 def test_more_directions_are_never_farther(seed, n, dim):
     space = subspace(drawn(seed, n, dim))
@@ -287,7 +287,7 @@ def test_what_was_seen_is_kept(model, tokenizer, tmp_path):
     assert sorted(path.parent.iterdir()) == [path]
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(seeds, st.integers(1, 12), st.booleans())
 def test_recall_by_layer_one_by_one(seed, k, same):
     rng = np.random.default_rng(seed)
@@ -342,7 +342,7 @@ def curve(seed, layers=20):
     return np.random.default_rng(seed).normal(size=layers).cumsum()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seeds, st.integers(3, 20))
 def test_shifts_one_by_one(seed, layers):
     a, b = curve(seed, layers), curve(seed + 1, layers)
@@ -464,7 +464,7 @@ class Read(HTMLParser):
         self.text += data
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.lists(st.text(min_size=1).filter(lambda text: "\r" not in text), min_size=1, max_size=8))
 @example(["<script>alert(1)</script>", '" onmouseover="x', "&lt;", "</span></p>", "<!--", "$x$"])
 def test_text_stays_text(tokens):

@@ -11,8 +11,8 @@ from scipy import integrate, stats
 from mindscape.errors import InputError
 from mindscape.mom import hmv
 
-WIDE = settings(max_examples=2000, deadline=None)
-SOME = settings(max_examples=150, deadline=None)
+WIDE = settings(max_examples=2000)
+SOME = settings(max_examples=150)
 
 weights = st.floats(0.001, 0.999)
 angles = st.floats(1e-6, math.pi)
@@ -90,7 +90,7 @@ def test_the_law_of_the_product_by_another_route():
     assert abs(ours - by_hand) < 1e-7
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(dims, st.floats(-1, 1), loud, loud)
 def test_the_law_of_the_product_has_its_cumulants(dim, dot, s, t):
     """Mean and variance from the distribution function alone: integrals of the tails."""

@@ -66,13 +66,13 @@ def check_against_argsort(kind, data):
         assert_same(index, queries, vectors, ids, data.draw(st.integers(1, 70)))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.data())
 def test_faiss_equals_argsort_with_ties(data):
     check_against_argsort("faiss", data)
 
 
-@settings(deadline=None, max_examples=6)  # a database each
+@settings(max_examples=6)  # a database each
 @given(st.data())
 def test_milvus_equals_argsort_with_ties(data):
     check_against_argsort("milvus", data)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mindscape.errors import InputError
@@ -28,7 +28,6 @@ def by_hand(passages, question, k1=1.5, b=0.75):
     return np.array(scores)
 
 
-@settings(deadline=None)
 @given(st.lists(texts, min_size=1, max_size=6), texts)
 def test_scores_are_the_formula(passages, question):
     ids, scores = BM25(passages).search([question], k=len(passages))

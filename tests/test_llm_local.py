@@ -219,7 +219,7 @@ def test_rows_that_have_ended_leave_the_batch(random_model, monkeypatch, stretch
     assert sum(rows) < all_along or not loaded.shares
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     rows=st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=60), min_size=1, max_size=12),
     heads=st.integers(0, 50),

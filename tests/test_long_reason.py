@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from stubs import Stub
 
@@ -214,7 +214,6 @@ def test_the_paper_s_numbers():
     assert sum(map(len, FIGURE_2.values())) == len(set().union(*FIGURE_2.values()))
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
 def test_estimated_tokens_grow_with_the_text(text):
     assert len(text) / 4 <= gpt_tokens(text) <= len(text) + 1 and gpt_tokens(text + "x" * 4) == gpt_tokens(text) + 1

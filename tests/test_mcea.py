@@ -125,7 +125,6 @@ def rows(n):
     return st.lists(numbers, min_size=n, max_size=n)
 
 
-@settings(deadline=None)
 @given(st.integers(2, 8).flatmap(lambda n: st.tuples(rows(n), rows(n))), st.floats(0.1, 9), st.floats(0, 0.5))
 def test_what_follows_from_the_definition(both, scale, shift):
     of = Factors(*(np.array([row]) for row in both))
@@ -141,7 +140,6 @@ def test_what_follows_from_the_definition(both, scale, shift):
         assert correlation(of)[0] == 0
 
 
-@settings(deadline=None)
 @given(rows(2), rows(2))
 def test_two_passages_cannot_differ(m, s):
     """Both z are 1 or -1, so that C is the same for both."""
@@ -149,7 +147,6 @@ def test_two_passages_cannot_differ(m, s):
     np.testing.assert_allclose(mcea(c, [True, False]), 0, atol=1e-9)
 
 
-@settings(deadline=None)
 @given(rows(3))
 def test_three_passages_stand_on_a_circle(m):
     z = zscores(np.array([m]))[0]
@@ -357,7 +354,7 @@ def test_kept_factors_are_read_without_a_model(model, tmp_path):
     assert not (tmp_path / "none.jsonl").exists()
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(st.lists(st.integers(1, 12), min_size=2, max_size=6), st.integers(0, 99))
 def test_factors_are_mean_weights(lengths, seed):
     torch.manual_seed(0)

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import rankdata
 from stubs import Model
@@ -72,7 +72,6 @@ def test_without_a_summary_the_prompt_is_the_roles_own(task, language):
     )
 
 
-@settings(deadline=None)
 @given(st.sampled_from(TASKS), st.lists(words, max_size=4), st.none() | words, st.sampled_from(["en", "zh"]))
 def test_every_part_is_where_it_is_said_to_be(task, chunks, summary, language):
     """Whatever the texts hold, braces and tags included; and in the order of Eq. 6."""
@@ -374,13 +373,11 @@ def test_results(two_books, tokenizer):
     assert a.tokens == tuple(len(tokenizer(text)["input_ids"]) for text in shown) and a.once <= sum(a.tokens)
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 2), max_size=6), max_size=6))
 def test_tokens_read_once_are_the_distinct_beginnings(rows):
     assert tokens_once(rows) == len({tuple(row[: i + 1]) for row in rows for i in range(len(row))})
 
 
-@settings(deadline=None)
 @given(st.integers(1, 5), st.integers(1, 4), st.data())
 def test_average_ranks_against_scipy(systems, settings, data):
     table = [[data.draw(st.sampled_from([0.1, 0.2, 0.3])) for _ in range(settings)] for _ in range(systems)]

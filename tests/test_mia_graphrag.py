@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from stubs import Model
 
@@ -143,7 +143,6 @@ tellings = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(tellings)
 def test_merging_loses_no_place_and_doubles_no_name(told):
     graph = merged("novel", told)
@@ -227,7 +226,6 @@ def count(text):
     return len(text.split())
 
 
-@settings(deadline=None)
 @given(st.integers(1, 900), st.lists(st.integers(0, 29), unique=True, max_size=20), st.integers(0, 3))
 def test_a_context_is_within_its_budget_and_in_order(budget, picked, seed):
     graph = toy(seed=seed)
@@ -252,7 +250,6 @@ def test_room_that_is_left_goes_on():
     assert assembled(graph, [], PLACES, CUT, 50, count).text == ""
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 29), unique=True, min_size=1, max_size=20), st.integers(0, 3))
 def test_ties_between_those_found_come_first(picked, seed):
     graph, mine = toy(seed=seed), set(picked)
@@ -389,7 +386,6 @@ def test_who_takes_the_first_and_who_cannot_be_read(tmp_path):
 sides = st.none() | st.fixed_dictionaries({name: st.sampled_from("ab") for name in CRITERIA})
 
 
-@settings(deadline=None)
 @given(st.lists(st.builds(Verdict, sides, sides), min_size=1, max_size=12))
 def test_shares_add_up_and_the_interval_is_the_bootstraps(verdicts):
     asked = [Comparison("Who?", "x", "y", f"book {i % 4}") for i in range(len(verdicts))]

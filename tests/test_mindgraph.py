@@ -87,7 +87,7 @@ operations = st.one_of(
 replies = st.lists(st.lists(operations, max_size=12), max_size=len(BLOCKS))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(replies)
 def test_every_step_is_rebuilt_and_every_place_is_the_text_s(batches):
     graph, graphs, entries = Graph("note"), [Graph("note")], []
@@ -116,7 +116,7 @@ def test_every_step_is_rebuilt_and_every_place_is_the_text_s(batches):
     assert told["verbatim"] <= told["quoted"] <= told["applied"]
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(replies, st.data())
 def test_a_file_keeps_all_of_it(tmp_path, batches, data):
     path = tmp_path / "journal.jsonl"
@@ -544,7 +544,6 @@ def graphs(draw):
     return Graph("note", nodes, edges)
 
 
-@settings(deadline=None)
 @given(graphs(), st.integers(20, 400), st.sampled_from(["en", "zh"]))
 def test_what_is_shown_fits_and_is_chosen_by_the_rule(graph, budget, language):
     text, shown = shown_state(graph, lambda text: estimated_tokens(text) <= budget, language)
@@ -672,7 +671,7 @@ def hostile(words):
 PLAIN = Page(as_html(Graph("note"), DOCUMENT)).tags
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(texts, min_size=1, max_size=6, unique=True))
 def test_a_page_is_the_same_markup_whatever_the_texts(words):
     document, graph = hostile(words)
@@ -713,7 +712,7 @@ def test_a_page_needs_nothing_from_outside():
         as_html(graph, replace(DOCUMENT, text=TEXT.upper()))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(texts, min_size=1, max_size=6, unique=True))
 def test_graphml_reads_back(words):
     _, graph = hostile(words)
@@ -741,7 +740,6 @@ def test_graphml_reads_back(words):
     assert {it.get("key") for it in root.iter(f"{space}data")} <= declared
 
 
-@settings(deadline=None)
 @given(graphs())
 def test_a_layout_is_on_the_page_and_always_the_same(graph):
     at = layout(graph, steps=40)

@@ -149,7 +149,7 @@ def test_a_meter_is_a_model():
     assert meter.calls == 3
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from(["Who is there? ", "灯在磨坊。", "x" * 50, "\n\n", "Nay! ", "a b c d e f g h, "]), max_size=30),
        st.integers(1, 40), st.sampled_from(["en", "zh"]))  # fmt: skip
 def test_blocks_tile_the_text_and_keep_to_their_size(pieces, size, language):
@@ -504,7 +504,7 @@ def test_bad_input(tmp_path):
     assert not model.backend.asked
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.sampled_from(HOSTILE), unique=True, min_size=1), st.sampled_from(["tools", "grammar"]))
 def test_ids_of_any_kind(ids, calling):
     nodes = {name: Node(name, "entity", name, "Ivo", 0, 3, 0, 0) for name in ids}

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mindscape import llm
@@ -147,7 +147,6 @@ def test_the_readings_are_their_formulas():
     assert got["perplexity"] == pytest.approx(math.exp(3) - math.exp(4))
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.floats(-60, -0.01), st.floats(-60, -0.01)), min_size=1, max_size=8))
 def test_the_readings_keep_their_ranges(values):
     class Drawn(Backend):
@@ -241,14 +240,12 @@ def test_short_cores_are_rewarded_without_bound():
 numbers = st.floats(allow_nan=True, allow_infinity=True)
 
 
-@settings(deadline=None)
 @given(st.lists(numbers, min_size=1, max_size=9))
 def test_ranks_are_those_of_sorting(scores):
     got, valid = ranks(scores), [-math.inf if math.isnan(score) else score for score in scores]
     assert got.tolist() == [1 + sum(other > score for other in valid) for score in valid]
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=9))
 def test_the_choice_is_the_slow_one(pairs):
     clear, complete = zip(*pairs, strict=True)

@@ -72,7 +72,7 @@ def documents_and_ends(draw):
     return Document("any", text, language), draw(st.lists(st.tuples(words, words), max_size=7))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(documents_and_ends())
 @example((NOTE, [("\ud800", "\udfff")]))
 @example((NOTE, []))
@@ -88,7 +88,7 @@ def test_whatever_is_said_the_spans_tile_the_document(made):
     assert set(found.repairs) <= set(RULES) and all(found.repairs.values())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(documents_and_ends(), st.lists(st.sampled_from(["", " ", "rain", "他走了", "<a>"]), min_size=1, max_size=9))
 def test_whatever_is_said_there_is_a_memory(made, topics):
     document, ends = made

@@ -116,7 +116,7 @@ def test_milvus_finds_what_faiss_does(layers, tmp_path):
         other.close()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(1, 4), st.integers(1, 5), st.data())
 def test_fused_vectors(layers, units, data):
     number = st.floats(-1, 1, width=32)
@@ -145,7 +145,7 @@ def test_weights_move_the_fused_layer():
 # Evidence ---------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.text("ab \n", min_size=1, max_size=20),
     st.tuples(st.integers(0, 20), st.integers(0, 20)),

@@ -49,7 +49,7 @@ SIGNS = st.sampled_from(
 TEXTS = st.lists(st.one_of(st.sampled_from(["Ivo", "sold", "it", "I'm", "Ann-Marie", " ", " "]), SIGNS), max_size=14)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(parts=TEXTS, data=st.data())
 @example(parts=['"', "\\", '"', "\n", "\\"], data=None)
 def test_what_can_be_quoted_stands_in_the_block(tokenizer, constraints, parts, data):

@@ -7,7 +7,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from stubs import Stub
 
@@ -105,7 +105,6 @@ levels = ("low", "middle", "high")
 pairs = st.lists(st.tuples(st.sampled_from(levels), st.sampled_from([*levels, None])), min_size=1, max_size=40)
 
 
-@settings(deadline=None)
 @given(pairs)
 def test_agreement_by_hand(both):
     gold, found = zip(*both, strict=True)

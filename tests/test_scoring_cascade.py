@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from stubs import Stub
 
@@ -70,14 +70,12 @@ def chinese(n):
     return words or "零"
 
 
-@settings(deadline=None)
 @given(st.integers(0, 9_999_999))
 def test_numbers_in_words_read_back(n):
     assert numbers(english(n), "en") == [n] == numbers(f"It was {n:,} in all.", "en")
     assert numbers(english(n).upper().replace("-", " "), "en") == [n]
 
 
-@settings(deadline=None)
 @given(st.integers(0, 99_999_999))
 def test_chinese_numbers_read_back(n):
     assert numbers(f"共有{chinese(n)}个人", "zh") == [n] == numbers(f"有{n}人", "zh")
@@ -141,7 +139,6 @@ def test_rules(rule, gold, predicted, language, right):
 texts = st.text(st.sampled_from("abc ivo THE .,!12 \n灯他的。"), max_size=20)
 
 
-@settings(deadline=None)
 @given(texts, texts, st.sampled_from(["en", "zh"]))
 def test_rules_take_any_text_and_the_first_one_that_says_yes_decides(gold, predicted, language):
     if not gold.strip():
@@ -245,7 +242,6 @@ points = st.dictionaries(
 )
 
 
-@settings(deadline=None)
 @given(points)
 def test_the_front_holds_whom_nobody_beats(points):
     front = pareto(points)

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mindscape import llm
@@ -71,7 +71,6 @@ def cut(document, size=300):
 # Windows and pi -----------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(st.integers(1, 60), st.integers(1, 25))
 def test_pi_is_the_formula_of_appendix_a1(length, width):
     document, chunks = toy(length)
@@ -82,7 +81,6 @@ def test_pi_is_the_formula_of_appendix_a1(length, width):
         assert item.text == f"toy {i * width}-{min(i * width + width, length) - 1}"
 
 
-@settings(deadline=None)
 @given(st.integers(1, 40), st.integers(1, 12), st.data())
 def test_overlapping_windows_make_pi_a_relation(length, width, data):
     stride = data.draw(st.integers(1, width))
@@ -114,7 +112,6 @@ def test_chunk_texts_have_no_blanks_around_them():
     assert memory.texts == ["Ann left.", BLANK, "Tom came."] and memory.summaries == ["All."]
 
 
-@settings(deadline=None)
 @given(
     st.text(alphabet="ab \n", min_size=30, max_size=30),
     st.lists(st.integers(1, 29), unique=True, min_size=1, max_size=6),
@@ -227,7 +224,6 @@ def test_a_reply_that_says_nothing_names_its_session():
 # Several books, and too much memory ---------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=4), st.integers(1, 5))
 def test_merged_books_keep_their_items(lengths, width):
     books = [toy(length, f"book{i}") for i, length in enumerate(lengths)]
@@ -381,7 +377,6 @@ def test_other_books_take_places_by_hand():
     assert recalls(memory, asked, scores, 2, reading=recall_any_at_k) == [1.0]
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 12))
 def test_merging_never_finds_more(seed, k):
     """In one book alone a chunk's rank can only be better, so recall too; by either reading, for any scores, with ties."""
@@ -403,7 +398,6 @@ def test_merging_never_finds_more(seed, k):
         assert (ranked(row, k, memory.books == number) - first).tolist() == ranked(part, k).tolist()
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(-3, 3), min_size=1, max_size=20), st.integers(1, 25))
 def test_ranks_are_those_of_a_stable_sort(values, k):
     slowly = sorted(range(len(values)), key=lambda i: (-values[i], i))[:k]

@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from extras import required
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -165,7 +165,6 @@ def test_three_ways_to_pick_two_of_the_five():
 # The library is Algorithm 2 -----------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(pools(), st.integers(1, 7))
 def test_greedy_is_algorithm_2_to_the_bit(pool, k):
     """Under pi, in either reading of coverage, exact ties and cosines below zero included."""
@@ -176,7 +175,6 @@ def test_greedy_is_algorithm_2_to_the_bit(pool, k):
         assert len(found.picks) == min(k, len(pool[1]))
 
 
-@settings(deadline=None)
 @given(pools(overlap=True), st.integers(1, 7))
 def test_marked_coverage_is_line_20_where_windows_overlap(pool, k):
     found = greedy(objective_of(pool, marked=True), k)
@@ -201,7 +199,6 @@ def test_greedy_is_algorithm_2_on_a_larger_pool(seed, each):
     assert found.picks == picks and found.gains == pytest.approx(gains, abs=1e-12)
 
 
-@settings(deadline=None)
 @given(pools(overlap=True), st.integers(1, 6), st.booleans())
 def test_lazy_is_greedy_to_the_bit(pool, k, marked):
     objective = objective_of(pool, marked=marked)
@@ -251,7 +248,6 @@ def test_gains_have_the_same_bits_whichever_rows_are_asked():
 # The theory, weighed ------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(pools(), st.data())
 def test_under_pi_relevance_and_coverage_are_modular(pool, data):
     """A gain has the same bits whatever was picked before: line 11's factor is 1 for all that are left."""
@@ -307,7 +303,6 @@ def test_terms_of_nothing_but_zeros_stay_zero():
     assert greedy(objective, 2).gains == (0.3, 0.3)
 
 
-@settings(deadline=None)
 @given(pools(overlap=True, negative=False), st.booleans(), st.data())
 def test_without_negative_cosines_all_gains_shrink(pool, marked, data):
     """Eq. 10 has diminishing returns and no gain is below zero: what it lacks is a function of the set behind it (below)."""
@@ -364,7 +359,6 @@ def test_when_line_20_is_not_eq_8():
     assert evaluate(MarkedCoverage(weak), [0, 1]).gains == (1.0, 0.0)
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=1, max_size=5), st.data())
 def test_line_20_differs_where_a_later_pick_matches_better(rows, data):
     """And never gains more; the same where no pick matches a chunk better than the first that has it."""
@@ -388,7 +382,6 @@ def test_line_20_keeps_a_kth_of_the_optimum():
     assert eight.value / best.value == pytest.approx(0.84)  # (1/5 + 4)/5
 
 
-@settings(deadline=None)
 @given(st.integers(1, 5), st.integers(1, 6), st.data())
 def test_facility_location_is_eq_8_monotone_and_submodular(n, m, data):
     row = st.lists(st.integers(0, 4), min_size=m, max_size=m)
@@ -456,7 +449,6 @@ def test_the_bound_is_reached(k):
 # First-K, and all sets ----------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=20), st.integers(1, 8))
 def test_first_k(sessions, k):
     picks, short = first_k(sessions, k).picks, first_k(sessions, k, among_chunks=True).picks
@@ -489,7 +481,6 @@ def first_best(objective, sets):
 # Covers -------------------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(st.integers(1, 60), st.integers(1, 12), st.integers(1, 12))
 def test_windows(length, width, stride):
     plain = windows(length, width).toarray()

@@ -358,7 +358,7 @@ def test_a_killed_run_goes_on_with_the_rest(shelf, tmp_path, batch, error):
     assert run(model, shelf, QUESTIONS[::-1], path, SMALL) == whole[::-1] and not model.asked
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(cut=st.floats(0, 1))
 def test_a_file_cut_anywhere_leads_to_the_same_traces(cut, tmp_path_factory):
     folder = tmp_path_factory.mktemp("cut")

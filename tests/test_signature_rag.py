@@ -5,7 +5,7 @@ import zlib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mindscape.errors import BudgetReached, InputError
@@ -154,7 +154,6 @@ def test_no_signature_and_an_empty_one():
             blend(np.zeros(2), np.zeros(2), alpha)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 30), st.integers(1, 6))
 def test_what_is_woken_is_ranked_and_its_items_stand_in_first_k_order(seed, k0, k):
     rng = np.random.default_rng(seed)
@@ -433,7 +432,6 @@ def test_a_reply_that_was_cut_off_or_refused_is_no_answer():
     assert heard.value is None and heard.invalid == ("the model refused",)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=8), st.integers(20, 200))
 def test_a_prompt_keeps_the_best_passages_that_fit(sizes, window):
     model = Model(None, window)

@@ -77,7 +77,7 @@ def test_a_document_is_hashable_and_refuses_half_a_character():
 
 @pytest.mark.parametrize("split", [split_tokens, split_sentences])
 @pytest.mark.parametrize("kind", ["tokenizer", "wordpieces"])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(text=texts, pair=sizes, language=st.sampled_from(["en", "zh"]))
 @example(text="", pair=(1, 0), language="en")
 @example(text="\u0301\u0301", pair=(1, 0), language="en")
@@ -112,7 +112,6 @@ def characters(text):
     return [Span(start, end) for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
 
 
-@settings(deadline=None)
 @given(text=texts, language=st.sampled_from(["en", "zh", "de", "xx"]))
 def test_sentences_tile_the_text(text, language):
     spans = sentences(text, language)
@@ -232,7 +231,7 @@ def test_a_tokenizer_without_offsets_is_refused():
 # Locating
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(text=texts.filter(str.strip), data=st.data())
 def test_a_slice_is_found_as_it_stands(text, data):
     start = data.draw(st.integers(0, len(text) - 1))
@@ -259,7 +258,7 @@ REWORKED = {
 
 
 @pytest.mark.parametrize("rework", REWORKED.values(), ids=REWORKED)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(words=st.lists(st.sampled_from(PIECES[:27]) | st.text("abcß𝔄éⅫ林，。", min_size=1), min_size=1))
 def test_a_reworked_quote_is_found_where_it_was(rework, words):
     """The folded quote is somewhere between two fences that it cannot hold, so its place is known."""

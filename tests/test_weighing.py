@@ -127,7 +127,7 @@ def test_a_summary_that_says_nothing_keeps_nothing_and_has_no_precision(way, tex
 
 
 @WAYS
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_more_sentences_keep_no_less(way, data):
     one = book()
