@@ -41,7 +41,8 @@ test: .venv/core .venv/extras
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m mindscape.assets
 	MINDSCAPE_NO_SKIPS=1 $(BIN)/python -m pytest tests lib --doctest-modules -n 2 --dist loadfile
-	MINDSCAPE_FIGURES="$(CURDIR)/build/nbval" $(BIN)/python -m pytest --nbval notebooks -n 2 --dist loadscope \
+	rm -rf build/nbval
+	MINDSCAPE_BUILD="$(CURDIR)/build/nbval" MINDSCAPE_FIGURES="$(CURDIR)/build/nbval/published" $(BIN)/python -m pytest --nbval notebooks -n 2 --dist loadscope \
 	    --nbval-sanitize-with tests/nbval.cfg --nbval-cell-timeout 600
 	$(BIN)/python tools/compare.py build/nbval
 

@@ -10,15 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stubs import Stub
 
+from mindscape.budget import Budget, Meter
 from mindscape.errors import BudgetReached, InputError, LLMError, MindscapeError
 from mindscape.llm import LanguageModel
 from mindscape.llm.base import Reply
-from mindscape.mindgraph.answering import ANSWER, BUILD, Budget, Meter
 from mindscape.mindgraph.baselines import METHODS, asking, chain_of_agents, direct, gam, graphrag, rlm, sandbox
 from mindscape.mindgraph.baselines.asking import BRIEF, TRIES, alone, ask, before_the_cut, clipped, fitting, groups
 from mindscape.mindgraph.baselines.estimates import RUNS, estimate
 from mindscape.mindgraph.communities import PROMPTS as REPORT_PROMPTS
 from mindscape.mindgraph.communities import Report
+from mindscape.question import ANSWER, BUILD
 from mindscape.roles.answers import QA_PROMPT
 from mindscape.store import Store
 from mindscape.text import Document

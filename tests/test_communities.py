@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stubs import Stub
 
+from mindscape.budget import Budget, BudgetSpent, Meter
+from mindscape.cache import Cache
 from mindscape.errors import BudgetReached, InputError
 from mindscape.llm import LanguageModel, Ledger
-from mindscape.mindgraph.answering import Budget, BudgetSpent, Meter
 from mindscape.mindgraph.communities import REPORT, SIZE, Reports, communities, part_state, partition
 from mindscape.mindgraph.graph import Edge, Graph, Node
-from mindscape.store import Store
 
 
 def graph_of(names, pairs, shuffle=None):
@@ -145,20 +145,20 @@ def reporter(graph=GRAPH, store=None, say=None, **options):
 
 
 def test_a_report_is_written_when_it_is_asked_for_and_once(tmp_path):
-    reports, stub, meter = reporter(store=Store(tmp_path / "reports.sqlite"))
+    reports, stub, meter = reporter(store=Cache(tmp_path / "reports.sqlite"))
     assert len(reports.communities) == 2 and not stub.asked
     meter.stage = "answer"
     assert reports.read([1])[0].title == "Four friends" and len(stub.asked) == 1
     assert "about e" in stub.asked[0][0][0]["content"] and "about a" not in stub.asked[0][0][0]["content"]
     assert [one.impact_rating for one in reports.read([0, 1, 0])] == [6, 6, 6] and len(stub.asked) == 2
     assert meter.stage == "answer" and {step.stage for step in meter.steps} == {REPORT}
-    again, idle, counted = reporter(store=Store(tmp_path / "reports.sqlite"))
+    again, idle, counted = reporter(store=Cache(tmp_path / "reports.sqlite"))
     again.read([0, 1])
     assert not idle.asked and (counted.calls, counted.tokens) == (meter.calls, meter.tokens) == (2, meter.tokens)
 
 
 def test_another_graph_gets_other_reports(tmp_path):
-    store = Store(tmp_path / "reports.sqlite")
+    store = Cache(tmp_path / "reports.sqlite")
     reporter(store=store)[0].read([0, 1])
     changed = graph_of("abcdefgh", [(a, b, "hates") for a, b, _ in [*clique("abcd"), *clique("efgh")]])
     for graph, options, calls in [
@@ -179,7 +179,7 @@ def test_what_is_no_report_is_kept_nowhere(tmp_path, bad):
     def say(messages, *_):
         return bad if "about a" in messages[0]["content"] else GOOD
 
-    store = Store(tmp_path / "reports.sqlite")
+    store = Cache(tmp_path / "reports.sqlite")
     reports, stub, _ = reporter(store=store, say=say)
     assert [one is None for one in reports.read([0, 1])] == [True, False] == [i in reports.unreadable for i in (0, 1)]
     reports.read([0, 1])

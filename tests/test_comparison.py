@@ -9,13 +9,14 @@ from types import SimpleNamespace
 import pytest
 from stubs import Stub
 
+from mindscape.budget import Budget
 from mindscape.corpora import storyworld
 from mindscape.corpora.benchmarks import Item
 from mindscape.errors import InputError, LLMError
 from mindscape.llm import LanguageModel
 from mindscape.llm.base import estimated_tokens
 from mindscape.mindgraph import comparison, long_reason, novels
-from mindscape.mindgraph.answering import ANSWER, BUILD, Answer, Budget, Step, length
+from mindscape.mindgraph.answering import length
 from mindscape.mindgraph.baselines import rlm
 from mindscape.mindgraph.baselines.asking import BRIEF
 from mindscape.mindgraph.comparison import (
@@ -38,6 +39,7 @@ from mindscape.mindgraph.comparison import (
 )
 from mindscape.mindgraph.long_reason import Judged
 from mindscape.mindgraph.scoring import JUDGE_TOKENS
+from mindscape.question import ANSWER, BUILD, Answer, Step
 from mindscape.text import Document
 
 NOTE = Document("note", "Ivo the miller sold the brass lamp to Ann. Ann keeps it at the inn. " * 4)

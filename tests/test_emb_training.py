@@ -15,6 +15,7 @@ from transformers import AutoModelForCausalLM, LlamaConfig, Qwen3Config
 
 from mindscape import paper
 from mindscape.corpora import storyworld
+from mindscape.corpora.books import training_book
 from mindscape.errors import InputError
 from mindscape.mia import __main__ as command
 from mindscape.mia import contrastive, emb_training, embedding, evaluation, supervision
@@ -22,7 +23,6 @@ from mindscape.mia.emb_training import Batch, Recipe, plan, prepare, published, 
 from mindscape.mia.embedding import Form
 from mindscape.mia.silver import Silver
 from mindscape.mia.supervision import Asked, Units
-from mindscape.reader import training_book
 from mindscape.roles import passages
 from mindscape.text import mentions
 from mindscape.training import Settings

@@ -14,9 +14,9 @@ from sentence_transformers import SentenceTransformer
 from transformers import AutoModelForCausalLM, AutoTokenizer, PretrainedConfig, Qwen3Config, Qwen3ForCausalLM
 
 from mindscape import assets, encoders, weights
+from mindscape.cache import Cache
 from mindscape.encoders import Counts, LastTokenEncoder, SentenceEncoder, last_token_pool
 from mindscape.errors import InputError
-from mindscape.store import Store
 
 TEXTS = [
     "Who's there?",
@@ -128,7 +128,7 @@ def test_batches_are_by_length_and_bounded(qwen):
     "make", [lambda q, **k: LastTokenEncoder(*q, name="tiny", **k), None], ids=["causal", "minilm"]
 )
 def test_truncation_is_counted_also_from_the_cache(qwen, tmp_path, make, capfd):
-    store = Store(tmp_path / "vectors.sqlite")
+    store = Cache(tmp_path / "vectors.sqlite")
     if make:
         encoder = make(qwen, max_tokens=20, store=store)
     else:
@@ -149,7 +149,7 @@ def test_truncation_is_counted_also_from_the_cache(qwen, tmp_path, make, capfd):
 
 def test_prompts_stand_before_the_text(qwen, tmp_path):
     prompts = {"query": "Instruct: find the passage\nQuery: ", "summary": "Gist: "}
-    encoder = LastTokenEncoder(*qwen, name="tiny", prompts=prompts, store=Store(tmp_path / "v.sqlite"))
+    encoder = LastTokenEncoder(*qwen, name="tiny", prompts=prompts, store=Cache(tmp_path / "v.sqlite"))
     plain = LastTokenEncoder(*qwen, name="tiny")
     for kind, prompt in {**prompts, "passage": ""}.items():
         assert_alike(encoder.encode(TEXTS, kind), plain.encode([prompt + text for text in TEXTS]))
@@ -176,7 +176,7 @@ def test_fingerprint_tells_what_changes_a_vector(qwen_dir, qwen):
 
 def test_fingerprint_tells_the_modules_behind_the_transformer(tmp_path):
     """Pooling holds no weights, yet it decides every vector: one store must keep the two apart."""
-    store, vectors, fingerprints = Store(tmp_path / "v.sqlite"), {}, set()
+    store, vectors, fingerprints = Cache(tmp_path / "v.sqlite"), {}, set()
     model = SentenceTransformer(str(assets.fetch("minilm")), device="cpu")
     for mode in ("mean", "cls"):
         model[1].pooling_mode = mode
@@ -276,7 +276,7 @@ encoder.encode(sys.argv[2:])
     environment = {**os.environ, "MINDSCAPE_CACHE": str(tmp_path)}
     run = subprocess.run([sys.executable, "-c", code, str(qwen_dir), *TEXTS], env=environment)
     assert run.returncode == -signal.SIGKILL
-    store = Store(tmp_path / "vectors.sqlite")
+    store = Cache(tmp_path / "vectors.sqlite")
     assert len(store) == 2
     encoder = LastTokenEncoder(*qwen, name="tiny", store=store)
     vectors = encoder.encode(TEXTS)

@@ -8,10 +8,10 @@ from stubs import Letters
 
 from mindscape import methods, paths
 from mindscape.corpora import storyworld
-from mindscape.corpora.questions import Question
 from mindscape.errors import InputError
 from mindscape.methods.__main__ import main
 from mindscape.mia.embedding import PlainEmbedder
+from mindscape.question import Question
 from mindscape.signature.memory import build, given
 from mindscape.text import Chunk, Document, Span
 

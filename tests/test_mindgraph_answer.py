@@ -10,28 +10,19 @@ from hypothesis import strategies as st
 from stubs import Stub, in_turn
 from transformers import AutoModelForCausalLM, LlamaConfig
 
+from mindscape.budget import Budget, BudgetSpent, Meter
 from mindscape.errors import BudgetReached, InputError
 from mindscape.llm import LanguageModel, Ledger, Reply, ToolCall
 from mindscape.llm.base import estimated_tokens
 from mindscape.llm.local import Local
 from mindscape.llm.schema import validate
 from mindscape.mindgraph.answer import DROPPED, GraphAnswered, answer, answer_from, estimate, tool_use
-from mindscape.mindgraph.answering import (
-    ANSWER,
-    BUILD,
-    Budget,
-    BudgetSpent,
-    Meter,
-    amortised,
-    block_size,
-    compaction,
-    cut,
-    posed,
-)
+from mindscape.mindgraph.answering import amortised, block_size, compaction, cut, posed
 from mindscape.mindgraph.build import build
 from mindscape.mindgraph.communities import REPORT, Reports
 from mindscape.mindgraph.graph import Edge, Graph, Node, apply
 from mindscape.mindgraph.tools import AROUND, Refused, Tools, answer_schema, checked, step_schema
+from mindscape.question import ANSWER, BUILD
 from mindscape.roles.edits import Edits
 from mindscape.roles.graph_answer import TOOLS, GraphAnswer
 from mindscape.store import Store

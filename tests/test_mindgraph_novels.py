@@ -13,10 +13,11 @@ from mindscape.errors import InputError
 from mindscape.llm import READER, LanguageModel
 from mindscape.llm.base import estimated_tokens
 from mindscape.mindgraph import novels
-from mindscape.mindgraph.answering import BUILD, cut
+from mindscape.mindgraph.answering import cut
 from mindscape.mindgraph.graph import Edge, Graph, Node, verify
 from mindscape.mindgraph.journal import counts, rebuild
 from mindscape.mindgraph.novels import Counts
+from mindscape.question import BUILD
 from mindscape.roles.edits import Builder, Edits
 from mindscape.roles.scores import node_and_edge_f1
 

@@ -6,8 +6,8 @@ import pytest
 
 from mindscape import paths
 from mindscape.corpora import shakespeare
-from mindscape.corpora.questions import BREADTHS, DEPTHS, load_claims, load_questions
 from mindscape.errors import InputError
+from mindscape.question import BREADTHS, DEPTHS, load_claims, load_questions
 
 FILES = {name: paths.data("shakespeare", f"{name}.jsonl") for name in ("questions", "claims", "summaries", "struck")}
 ROWS = {

@@ -7,11 +7,11 @@ import pytest
 from llguidance import LLMatcher
 
 from mindscape.corpora import storyworld
+from mindscape.corpora.books import training_book
 from mindscape.corpora.storyworld import weighing
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.llm.schema import json_schema
 from mindscape.mia import summaries as mia
-from mindscape.reader import training_book
 from mindscape.roles import answers, entities, judges, passages, silver, summaries
 from mindscape.text import mentions, sentences
 

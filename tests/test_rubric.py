@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from stubs import Stub
 
 from mindscape.corpora import storyworld
-from mindscape.corpora.questions import BREADTHS, DEPTHS
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError
 from mindscape.llm import LanguageModel
@@ -33,6 +32,7 @@ from mindscape.mindgraph.rubric import (
     plane,
     slots,
 )
+from mindscape.question import BREADTHS, DEPTHS
 from mindscape.text import Document, Span
 
 

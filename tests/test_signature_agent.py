@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from test_signature_rag import ASKED, Bag, Embedder, Model, library, question
 
 from mindscape import llm
+from mindscape.cache import Cache
 from mindscape.errors import BudgetReached, InputError, LLMError
 from mindscape.llm import Reply
 from mindscape.roles.update import NONE, SAY, UPDATE, Update
@@ -243,7 +244,7 @@ def test_in_chinese(tmp_path):
 
 
 def test_with_an_embedder_that_reads_both(tmp_path):
-    store = Store(tmp_path / "vectors.sqlite")
+    store = Cache(tmp_path / "vectors.sqlite")
     shelf = Shelf(library(), Bag(), Situated(Embedder(), store), weigher=Bag())
     covering = replace(SMALL, way="coverage")
     traces = run(Model(wandering), shelf, QUESTIONS, tmp_path / "a.jsonl", covering)

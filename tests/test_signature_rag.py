@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mindscape.cache import Cache
 from mindscape.errors import BudgetReached, InputError
 from mindscape.llm import Reply
 from mindscape.metrics import NoAnswer, recall_fraction_at_k
@@ -36,7 +37,6 @@ from mindscape.signature.rag import (
     score,
 )
 from mindscape.signature.selection import first_k, greedy, lazy_greedy
-from mindscape.store import Store
 from mindscape.text import Chunk, Document
 
 
@@ -285,7 +285,7 @@ def test_a_situated_retriever_takes_both_states_apart():
 
 
 def test_a_killed_retriever_reads_the_rest_alone(tmp_path):
-    store = Store(tmp_path / "vectors.sqlite")
+    store = Cache(tmp_path / "vectors.sqlite")
     questions, signatures = [f"Who on day {i}?" for i in range(6)], [(f"day {i}", "goats") for i in range(6)]
     whole = Situated(Embedder()).steered(questions, signatures)
     with pytest.raises(KeyboardInterrupt):
@@ -326,7 +326,7 @@ def test_a_real_embedder(tokenizer, tmp_path):
     parts = ("Ann sold a lamp.", "Tom came.")
     for form in (Form("paper"), Form("summary_first", delta=0.2)):
         embedder = MiaEmbedder(model, tokenizer, form)
-        found = Situated(embedder, Store(tmp_path / "vectors.sqlite"))
+        found = Situated(embedder, Cache(tmp_path / "vectors.sqlite"))
         apart = {
             delta: MiaEmbedder(model, tokenizer, Form(form.order, delta=delta)).queries(["Who?"], "\n".join(parts))
             for delta in (0.0, 1.0)

@@ -16,10 +16,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mindscape.corpora import storyworld
-from mindscape.corpora.questions import BREADTHS, DEPTHS
 from mindscape.corpora.storyworld import kinds
 from mindscape.corpora.storyworld.voice import wording
 from mindscape.errors import InputError
+from mindscape.question import BREADTHS, DEPTHS
 
 SHORT = 15_000
 # SHA-256 of the texts. When the wording or the world changes on purpose, put in what the failing test prints.

@@ -43,7 +43,7 @@ def main(scale: str, only: str) -> None:
 def _stored(name: str, scale: str) -> dict | None:
     folder = name if scale == "small" else f"{name}@scale={scale}"
     try:
-        return json.loads((ROOT / "figures" / folder / "results.json").read_text(encoding="utf-8"))
+        return json.loads((ROOT / "figures" / folder / "run.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
 

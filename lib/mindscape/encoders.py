@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import torch
@@ -26,9 +26,10 @@ from torch import nn
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import cached_file
 
-from mindscape import assets, paths, weights
+from mindscape import assets, paths, store, weights
+from mindscape.cache import Cache, digest
 from mindscape.errors import InputError
-from mindscape.store import Store, digest
+from mindscape.store import Maker
 
 FORMS = '"embedded", "minilm", "smollm2" or "hf:NAME_OR_FOLDER"'
 
@@ -41,6 +42,9 @@ class Encoder(Protocol):
 
     @property
     def fingerprint(self) -> str: ...
+
+    @property
+    def maker(self) -> Maker: ...
 
     def encode(self, texts: Sequence[str], kind: str = "passage") -> np.ndarray:
         """float32 (texts, dim), rows of length 1. `kind` is "passage" or "query": some models read them differently."""
@@ -72,11 +76,11 @@ def load(encoder: str = "embedded", *, cache: bool = True, **options: Any) -> "L
     ...
     mindscape.errors.InputError: encoder='glove': expected "embedded", "minilm", "smollm2" or "hf:NAME_OR_FOLDER"
     """
-    options["store"] = Store(paths.cache() / "vectors.sqlite") if cache else None
+    options["store"] = Cache(paths.cache() / "vectors.sqlite") if cache else None
     if encoder in ("embedded", "minilm"):
-        return _sentence_encoder(assets.fetch("minilm"), "minilm", options)
+        return _sentence_encoder(assets.fetch("minilm"), "minilm", options)._called("minilm")
     if encoder == "smollm2":
-        return _last_token_encoder(assets.language_model(), encoder, options)
+        return _last_token_encoder(assets.language_model(), encoder, options)._called("smollm2")
     kind, _, source = str(encoder).partition(":")
     source = source.strip()
     if kind != "hf" or not source:
@@ -128,7 +132,7 @@ class LocalEncoder(ABC):
         max_tokens: int,
         prompts: Mapping[str, str],
         batch_tokens: int,
-        store: Store | None,
+        store: Cache | None,
     ):
         if max_tokens < 1 or batch_tokens < 1:
             raise InputError(f"max_tokens={max_tokens}, batch_tokens={batch_tokens}: expected both to be at least 1")
@@ -139,6 +143,9 @@ class LocalEncoder(ABC):
         self.counts = Counts(0, 0, 0, 0)
         rules = json.loads(tokenizer.backend_tokenizer.to_str())
         self._tokenizer_hash = digest({**rules, "padding": None, "truncation": None})  # those change with every call
+        self._named: tuple[Maker, str] | None = (
+            None  # a known model's maker, and the fingerprint that it was loaded with
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, dim={self.dim}, max_tokens={self.max_tokens})"
@@ -148,6 +155,22 @@ class LocalEncoder(ABC):
         """A hash of tokenizer, settings, precision and all weights, computed anew each time: see `mindscape.weights`."""
         settings = [type(self).__name__, self._tokenizer_hash, self.dim, self.max_tokens, self.prompts]
         return weights.fingerprint(self.model, self.transformer.config, *settings, *self._modules())
+
+    @property
+    def maker(self) -> Maker:
+        """The asset and the settings of a model that the kit names, as it was loaded; for any other, the fingerprint."""
+        fingerprint = self.fingerprint
+        if self._named is not None and self._named[1] == fingerprint:
+            return self._named[0]
+        return Maker(
+            self.name, {"weights": fingerprint}, str(next(self.model.parameters()).dtype).removeprefix("torch.")
+        )
+
+    def _called(self, asset: str) -> Self:
+        about = {"encoder": assets.ASSETS[asset].sha256, "max_tokens": self.max_tokens, "prompts": self.prompts}
+        dtype = str(next(self.model.parameters()).dtype).removeprefix("torch.")
+        self._named = Maker(asset, about, dtype), self.fingerprint
+        return self
 
     def _modules(self) -> list[str]:
         """What the model does besides `transformer`, where its configuration does not tell."""
@@ -170,6 +193,8 @@ class LocalEncoder(ABC):
             if self.store is not None:
                 self.store.put(done)
             found.update(done)
+        label = self._named[0].label if self._named else f"{self.name}-{fingerprint[:8]}"
+        store.current().note("vector", label, cached=len(keys) - len(missing), computed=len(missing))
         unpacked = {text: _unpack(found[key]) for text, key in keys.items()}
         self.counts = Counts(
             texts=len(texts),
@@ -224,7 +249,7 @@ class SentenceEncoder(LocalEncoder):
         max_tokens: int | None = None,
         prompts: Mapping[str, str] | None = None,
         batch_tokens: int = 4096,
-        store: Store | None = None,
+        store: Cache | None = None,
     ):
         limit = model.max_seq_length or model.tokenizer.model_max_length
         own = {"passage" if kind == "document" else kind: prompt for kind, prompt in model.prompts.items()}
@@ -271,7 +296,7 @@ class LastTokenEncoder(LocalEncoder):
         batch_tokens: int = 4096,
         padding_side: str = "right",
         special_tokens: bool = True,
-        store: Store | None = None,
+        store: Cache | None = None,
     ):
         if padding_side not in ("left", "right"):
             raise InputError(f"padding_side={padding_side!r}: expected left or right")

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from mindscape import store
 from mindscape.errors import InputError, MindscapeError
 
 T = TypeVar("T")
@@ -52,6 +53,7 @@ def read(
         lines = Path(path).read_bytes().split(b"\n")[:-1]
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}: expected a file of this kit") from error
+    store.current().read_file(path)
     if not lines:
         raise InputError(f"{path} holds no whole line: expected one on the run, and then {of} each")
     about: About = {}

@@ -1,19 +1,25 @@
 """What a notebook found: numbers with their provenance, and figures with a text for those who cannot see them.
 
 A notebook calls `begin` in its second cell, `record` and `figure` as it goes, `finish` at the end. Everything lands in
-`figures/<notebook>/results.json` and PNGs beside it, written anew at each call, so an interrupted run keeps what it had
-(marked unfinished). A run with other parameters than the default ones gets a folder of its own,
-`figures/<notebook>@<what differs>/`, and never overwrites the default's.
+`build/figures/<notebook>/`, written anew at each call, so an interrupted run keeps what it had (marked unfinished): numbers in
+`results.json`, time and memory in `run.json`, figures beside them. `finish` puts it into `figures/<notebook>/` where a number
+is another than there, or nothing is; where all agree nothing changes. A run with other parameters than the default ones gets a
+folder of its own, `figures/<notebook>@<what differs>/`, and never overwrites the default's.
+
+Each number says how it came to be (`from`): which entries of the store were found, shipped or in the cache, which were computed
+in this run, and by whom; "no model" where none was asked. See `mindscape.trail`.
 
 Taught in notebook 00. Intervals are those of `mindscape.metrics`; verdicts are given elsewhere (`mindscape.claims`).
 """
 
 import ast
 import json
+import math
 import os
 import platform
 import random
 import re
+import shutil
 import subprocess
 import time
 from dataclasses import dataclass, field
@@ -27,11 +33,11 @@ from matplotlib import pyplot
 from matplotlib.ticker import ScalarFormatter
 from transformers.utils.logging import disable_progress_bar
 
-from mindscape import paths, plots
+from mindscape import paths, plots, remeasure, store, trail
+from mindscape.cache import Cache, digest
 from mindscape.environment import peak_bytes
 from mindscape.errors import InputError
 from mindscape.metrics import Interval, bootstrap, paired_bootstrap
-from mindscape.store import Store, digest
 
 SCALES = ("small", "full", "gpu")
 NUMBERED = ("labelleft", "labelright", "labelbottom", "labeltop")  # sides of an axis that may show its numbers
@@ -47,25 +53,36 @@ class Run:
     parameters: dict
     environment: dict
     started: float
+    published: Path
     metrics: dict = field(default_factory=dict)
     figures: dict = field(default_factory=dict)
 
     def write(self, finished: bool = False) -> None:
+        sources = trail.named([metric["from"] for metric in self.metrics.values()])
         content = {
             "notebook": self.notebook,
             "finished": finished,
             "parameters": self.parameters,
-            "metrics": self.metrics,
+            "metrics": {key: metric | {"from": sources[i]} for i, (key, metric) in enumerate(self.metrics.items())},
             "figures": self.figures,
+            "sources": dict(sources.table.items()),
+        }
+        run = {
             "seconds": round(time.perf_counter() - self.started, 1),
             "peak_mb": _peak_mb(),
-            "warm_cache": Store.found > Store.stored,  # then the seconds are not those of a first run
+            "warm_cache": Cache.found > Cache.stored,  # then the seconds are not those of a first run
+            "store": trail.totals(store.current()),
             "environment": self.environment,
         }
         self.folder.mkdir(parents=True, exist_ok=True)
-        scratch = self.folder / ".results.json"
-        scratch.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        os.replace(scratch, self.folder / "results.json")
+        _write(self.folder / "results.json", content)
+        _write(self.folder / "run.json", run)
+
+
+def _write(path: Path, content: dict) -> None:
+    scratch = path.with_name(f".{path.name}")
+    scratch.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    os.replace(scratch, path)
 
 
 _run: Run | None = None
@@ -84,12 +101,16 @@ def begin(notebook: str, **parameters) -> None:
     global _run
     defaults = declared(paths.root() / "notebooks" / f"{notebook}.ipynb")
     _check(parameters, defaults, _handed_over())
-    differing = {k: v for k, v in parameters.items() if v != defaults[k]}
+    differing = {k: v for k, v in parameters.items() if v != defaults[k] and k not in ("fill", "shard")}
     name = notebook + ("@" + _variant(differing) if differing else "")
+    _open_store(parameters)
     _seed(parameters.get("seed", 0))
     disable_progress_bar()  # of loading weights: stored outputs would differ each time
     plots.use()
-    _run = Run(notebook, paths.figures() / name, parameters, environment(), time.perf_counter())
+    kept = {k: v for k, v in parameters.items() if k not in ("fill", "fresh", "shard")}
+    _run = Run(
+        notebook, _fresh(paths.build("figures", name)), kept, environment(), time.perf_counter(), paths.figures() / name
+    )
     _run.write()
     print(f"{notebook}: " + ", ".join(f"{k}={v!r}" for k, v in parameters.items()))
 
@@ -118,6 +139,7 @@ def record(key: str, value, ci: tuple | None = None, n: int | None = None, rows=
         entry["rows"] = digest(list(rows))
     if varies:
         entry["varies"] = varies
+    entry["from"] = trail.behind(store.current())
     _run.metrics[key] = entry
     _run.write()
     return entry["value"]
@@ -198,10 +220,94 @@ class Captioned:
 
 
 def finish() -> None:
-    """Mark the results as complete."""
+    """Mark the results as complete, and publish them where a number is another than what is there.
+
+    With MINDSCAPE_STORED=1 they are published in any case, time and memory too (`make stored`). With MINDSCAPE_REMEASURE or
+    MINDSCAPE_TINY some of what was found in the store is computed anew, see `spot_check`.
+    """
     if _run is None:
         raise InputError("results.finish before results.begin: run the notebook's second cell first")
     _run.write(finished=True)
+    _publish(_run)
+    remeasure.at_the_end(_run.notebook, _run.folder.name)
+
+
+def _publish(run: Run) -> None:
+    told = os.environ.get("MINDSCAPE_STORED") == "1"
+    old, new = (_read(folder / "results.json") for folder in (run.published, run.folder))
+    if not told and old is not None and not differing(old, new) and _whole(run.published, old):
+        return
+    run.published.mkdir(parents=True, exist_ok=True)
+    for stale in run.published.glob("*.png"):
+        stale.unlink()
+    names = ["results.json", *(["run.json"] if told else []), *(figure["file"] for figure in new["figures"].values())]
+    for name in names:
+        shutil.copyfile(run.folder / name, run.published / name)
+
+
+def _whole(folder: Path, stored: dict) -> bool:
+    return stored["finished"] and all((folder / figure["file"]).is_file() for figure in stored["figures"].values())
+
+
+def _read(path: Path) -> dict | None:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _fresh(folder: Path) -> Path:
+    """The folder without what an earlier run left in it."""
+    for old in folder.glob("*"):
+        old.unlink()
+    return folder
+
+
+def differing(old: dict, new: dict) -> list[str]:
+    """In words, where the numbers of two runs are not the same: values, intervals, counts and rows, to one part in a thousand.
+    What was recorded with `varies` in both may differ.
+
+    >>> old, new = ({"metrics": {"recall@3": {"value": value, "n": 9}}} for value in (0.5, 0.7))
+    >>> differing(old, old), differing(old, new)
+    ([], ["recall@3 was {'value': 0.5, 'n': 9}, is {'value': 0.7, 'n': 9}"])
+    """
+    found = []
+    for key in sorted(old["metrics"].keys() | new["metrics"].keys()):
+        pair = [run["metrics"].get(key) for run in (old, new)]
+        if None in pair:
+            found.append(f"{key} is only in the {'new' if pair[0] is None else 'old'} run")
+            continue
+        bare = [{name: of[name] for name in of if name != "from"} for of in pair]
+        if not ("varies" in pair[0] and "varies" in pair[1]) and not _same(*bare):
+            found.append(f"{key} was {bare[0]}, is {bare[1]}")
+    return found
+
+
+def _same(a, b) -> bool:
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, float) or isinstance(b, float):
+        return math.isclose(a, b, rel_tol=1e-3, abs_tol=1e-3)
+    return a == b
+
+
+def spot_check(count: int = 3, seed: int | None = None):
+    """Compute a few of the entries that this notebook found in the store anew, drawn with the run's seed, and say how many
+    agree.
+
+    Records `store.agree`, which varies with processor and precision. Returns a table, a row an entry.
+
+    >>> results.spot_check()                                                   # doctest: +SKIP
+    """
+    if _run is None:
+        raise InputError("results.spot_check before results.begin: run the notebook's second cell first")
+    remade = store.current().remake(count=count, seed=_run.parameters.get("seed", 0) if seed is None else seed)
+    record(
+        "store.agree", sum(one.agrees for one in remade), n=len(remade), varies="processor, precision, what is found"
+    )
+    return remeasure.table(remade)
 
 
 def read(notebook: str, folder: Path | None = None) -> dict:
@@ -258,6 +364,18 @@ def _check(parameters: dict, defaults: dict, handed_over: list[str]) -> None:
         )
     if parameters.get("seed", 0) < 0:
         raise InputError(f"parameter seed={parameters['seed']} must be 0 or more; valid are {valid}")
+
+
+def _open_store(parameters: dict) -> None:
+    """A store of the notebook's own with what its parameters say; those of the environment hold, too."""
+    told = {
+        name: bool(parameters.get(name) or os.environ.get(f"MINDSCAPE_{name.upper()}")) for name in ("fill", "fresh")
+    }
+    text = parameters.get("shard") or os.environ.get("MINDSCAPE_SHARD") or "1/1"
+    part, _, parts = text.partition("/")
+    if not (part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)):
+        raise InputError(f"parameter shard={text!r}: expected one of so many parts, such as '3/8'")
+    store.use(store.Store(**told, shard=(int(part), int(parts))))
 
 
 def _seed(seed: int) -> None:

@@ -1,102 +1,499 @@
-"""A small key-value store on disk, for what is dear to compute: replies of a model, vectors of a text.
+"""What a model made once need not be made again: replies, log-probabilities, rankings, and whatever else is dear to compute.
 
-Keys are hashes of everything that decides the value, so an entry is never stale. Values are bytes: no pickles.
-It does not evict; delete the file to start afresh. Notebook 00_start_here fills the first one.
+An entry is filed under a hash of all that decides it: its kind, its maker (base, adapter, template) and the question. A look-up
+goes to the user's cache, then to `data/store/`, which travels with the kit, and then the thing is computed and kept, entry by
+entry as each arrives. An entry says who made it, and in which precision, which is no part of its key: what one processor
+computed in bfloat16 is found by another that has none.
+
+    values = store.current().fetch("ranking", maker, questions, compute)
+
+Three switches: `fill` writes what is computed to `data/store/` as well, `fresh` takes nothing that travels, `shard` (3, 8)
+begins with another eighth of what is missing, so that eight processes share one experiment. Several processes may do so at
+once; a kill loses at most one batch; a damaged line is named, counted, and computed anew.
+
+`remake` computes a random part of what was found anew and says how much of it agrees. Taught in notebook 00_start_here.
 """
 
 import errno
-import hashlib
 import json
-import sqlite3
-import threading
-from collections.abc import Iterable, Mapping
+import os
+import random
+import re
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from mindscape.errors import MindscapeError
+from filelock import FileLock
+
+from mindscape import paths
+from mindscape.cache import Cache, digest
+from mindscape.errors import InputError, MindscapeError
+
+FORMAT = "mindscape store 1"
+BATCH = 64  # of what is missing, between two looks at what others have computed meanwhile
+CLOSE = 1e-3  # numbers agree that differ by so much of their size
+NEAR = 0.02  # nats a token by which two log-probabilities of one text may differ
+LINE = re.compile(rb'\{"key": "([0-9a-f]{32})", "sum": "([0-9a-f]{8})", (.*)\}\Z', re.DOTALL)
+Compute = Callable[[Sequence[int]], Iterable[tuple[int, Any]]]  # places of questions to (position among them, value)
 
 
-def digest(*parts) -> str:
-    """A content hash (32 hex digits) of strings, numbers, lists and dicts, the same on every platform.
+@dataclass(frozen=True)
+class Maker:
+    """Who makes an entry: a name for people, and in `about` all that decides what is made, precision apart.
 
-    >>> digest("a", 1) == digest("a", 1), digest("a", 1) == digest("a1")
-    (True, False)
+    >>> base, tuned = Maker("smollm2", {"base": "bcc8"}), Maker("reader", {"base": "bcc8", "adapter": "91aa"}, "float32")
+    >>> base.fingerprint == tuned.fingerprint, tuned == Maker("reader", tuned.about, "bfloat16")
+    (False, False)
+    >>> tuned.fingerprint == Maker("any name", tuned.about, "bfloat16").fingerprint
+    True
     """
-    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+    name: str
+    about: Mapping[str, Any]
+    dtype: str = ""
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return digest(dict(self.about))
+
+    @cached_property
+    def label(self) -> str:
+        """The name as a file has it, with the beginning of the fingerprint."""
+        return f"{re.sub(r'[^A-Za-z0-9_+.]+', '-', self.name).strip('-.')[:60] or 'model'}-{self.fingerprint[:8]}"
+
+    def __and__(self, other: "Maker") -> "Maker":
+        """Two that make something together."""
+        dtypes = dict.fromkeys(dtype for dtype in (self.dtype, other.dtype) if dtype)
+        return Maker(f"{self.name}+{other.name}", {"first": self.about, "second": other.about}, "+".join(dtypes))
 
 
-ADVICE = {
-    "SQLITE_FULL": "free some space there",
-    "ENOSPC": "free some space there",
-    "SQLITE_NOTADB": "delete it if it is not a cache of this kit",
-    "SQLITE_CORRUPT": "delete it, it is damaged",
-    "SQLITE_BUSY": "another process has been writing to it for a minute; try again",
-}
+@dataclass
+class Access:
+    """What one call asked of the store: in which cell of the notebook, of which maker, and how each entry came to be."""
+
+    cell: int | None
+    kind: str
+    maker: str  # its label, or the path of a file
+    shipped: int = 0
+    cached: int = 0
+    computed: int = 0
 
 
+@dataclass(frozen=True)
+class Remade:
+    """An entry that was computed anew: whether both agree, and how far they are apart where that is a number."""
+
+    key: str
+    kind: str
+    maker: str
+    agrees: bool
+    off: float | None
+    seconds: float
+
+
+@dataclass
 class Store:
-    """Bytes by key, in one SQLite file that several processes may share.
+    """Entries in the user's cache (`cache`, a file) above those that travel (`shipped`, a folder).
 
-    A value is there whole or not at all, also after a kill. Raises MindscapeError, and keeps what was written, when the
-    disk is full or the file is not a store.
+    Raises MindscapeError, and keeps what was written, for a disk that is full or cannot be written, a folder of another
+    version, and a file of another maker.
 
-    >>> store = Store("replies.sqlite")                                                      # doctest: +SKIP
-    >>> store.put({"k": b"v"}); store.get(["k", "absent"])                                   # doctest: +SKIP
-    {'k': b'v'}
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> store = Store(folder / "cache.sqlite", folder / "store", fill=True)
+    >>> double = lambda places: ((i, 2 * [3, 4][place]) for i, place in enumerate(places))
+    >>> store.fetch("double", Maker("arithmetic", {}), [{"of": 3}, {"of": 4}], double)
+    [6, 8]
+    >>> again = Store(folder / "other.sqlite", folder / "store")
+    >>> again.fetch("double", Maker("arithmetic", {}), [{"of": 4}], double), again.trail[-1].shipped
+    ([8], 1)
     """
 
-    found = stored = 0  # over all stores of this process: how much of a run's work was already done
+    cache: Path | Cache = field(default_factory=lambda: paths.cache() / "entries.sqlite")
+    shipped: Path = field(default_factory=lambda: paths.data("store"))
+    fill: bool = False
+    fresh: bool = False
+    shard: tuple[int, int] = (1, 1)
+    damaged: list[str] = field(default_factory=list)
+    trail: list[Access] = field(default_factory=list)
+    keys: set[str] = field(default_factory=set)  # all that were asked for
+    _files: dict[Path, dict[str, bytes]] = field(default_factory=dict, repr=False)
+    _askings: list[tuple[str, Maker, list[str], list[int], Compute]] = field(default_factory=list, repr=False)
 
-    def __init__(self, path: str | Path):
-        self.path = Path(path)
-        self._connection = None
-        self._lock = threading.RLock()  # threads may share a store
+    def __post_init__(self):
+        if not isinstance(self.cache, Cache):
+            self.cache = Cache(self.cache)
+        i, n = self.shard
+        if not 1 <= i <= n:
+            raise InputError(f"shard={i}/{n}: expected one of so many parts, such as 3/8")
 
-    def _open(self) -> sqlite3.Connection:
-        if self._connection is None:
-            try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                self._connection = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
-                self._connection.execute("CREATE TABLE IF NOT EXISTS entry (key TEXT PRIMARY KEY, value BLOB)")
-            except (sqlite3.Error, OSError) as error:
-                self._connection = None
-                raise self._explained(error) from error
-        return self._connection
+    # -- asking --------------------------------------------------------------------------------------------------------
 
-    def _explained(self, error: Exception) -> MindscapeError:
-        kind = getattr(error, "sqlite_errorname", "") or errno.errorcode.get(getattr(error, "errno", 0) or 0, "")
-        advice = ADVICE.get(kind, "see that the folder can be written")
-        return MindscapeError(
-            f"cannot use the cache {self.path}: {error}; {advice}, or set MINDSCAPE_CACHE to another folder"
-        )
+    def fetch(
+        self, kind: str, maker: Maker, questions: Sequence[Any], compute: Compute, how: Mapping[str, Any] | None = None
+    ) -> list[Any]:
+        """A value for each question, in order: found, or computed and kept as it arrives; equal questions once.
 
-    def get(self, keys: Iterable[str]) -> dict[str, bytes]:
-        """Those of the keys that are there, with their values."""
-        found, keys = {}, list(dict.fromkeys(keys))
-        for i in range(0, len(keys), 500):  # SQLite limits the number of variables in a statement
-            some = keys[i : i + 500]
-            marks = ",".join("?" * len(some))
-            try:
-                with self._lock:
-                    found.update(self._open().execute(f"SELECT key, value FROM entry WHERE key IN ({marks})", some))
-            except sqlite3.Error as error:
-                raise self._explained(error) from error
-        Store.found += len(found)
+        `questions` and values are what JSON holds. `compute` gets places of questions and yields (position among them, value)
+        in any order. `how`: parameters that an entry is to say, all of which are in the questions, too.
+        """
+        keys = [self.key(kind, maker, question) for question in questions]
+        values = self.get(kind, maker, keys, compute)
+        first = {key: i for i, key in reversed(list(enumerate(keys)))}
+        for places in self.missing(
+            [first[key] for key in dict.fromkeys(keys) if key not in values], keys, values, kind, maker
+        ):
+            begun = time.perf_counter()
+            for position, value in compute(places):
+                key = keys[places[position]]
+                values[key] = self.put(kind, maker, {key: value}, time.perf_counter() - begun, how)[key]
+                begun = time.perf_counter()
+        return [values[key] for key in keys]
+
+    @staticmethod
+    def key(kind: str, maker: Maker, question: Any) -> str:
+        """All that decides a value, as a hash."""
+        return digest(kind, maker.fingerprint, question)
+
+    def missing(
+        self,
+        places: list[int],
+        keys: Sequence[str],
+        values: dict[str, Any],
+        kind: str,
+        maker: Maker,
+        batch: int = BATCH,
+    ) -> Iterator[list[int]]:
+        """The places whose keys have no value, some at a time, from this shard's part on; what other processes have filed
+        meanwhile is put into `values` and passed over."""
+        i, n = self.shard
+        start = (i - 1) * len(places) // n
+        rest, alone = places[start:] + places[:start], n == 1
+        while rest:
+            some, rest = (rest, []) if alone else (rest[:batch], rest[batch:])
+            if not alone:
+                self._files.pop(self.path(kind, maker), None)
+                values.update(self._found(kind, maker, [keys[place] for place in some])[0])
+                some = [place for place in some if keys[place] not in values]
+            if some:
+                yield some
+
+    def get(self, kind: str, maker: Maker, keys: Sequence[str], compute: Compute | None = None) -> dict[str, Any]:
+        """Those of the keys that are there, with their values. With `compute` they can be computed anew, see `remake`."""
+        found, shipped = self._found(kind, maker, list(dict.fromkeys(keys)))
+        self.keys.update(keys)
+        if self.fill and len(shipped) < len(found):
+            self._ship_cached(kind, maker, [key for key in found if key not in shipped])
+        if found:
+            self.note(kind, maker.label, shipped=len(shipped), cached=len(found) - len(shipped))
+            if compute is not None:
+                first = {key: i for i, key in reversed(list(enumerate(keys)))}
+                self._askings.append((kind, maker, list(found), [first[key] for key in found], compute))
         return found
 
-    def put(self, items: Mapping[str, bytes]) -> None:
-        """Write all items, or none of them."""
+    def put(
+        self,
+        kind: str,
+        maker: Maker,
+        items: Mapping[str, Any],
+        seconds: float = 0.0,
+        how: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Keep values under their keys, all or none; returned as JSON gives them back. In `fill` they go to what travels,
+        too."""
+        bodies = {key: _body(kind, maker, value, seconds / len(items), how) for key, value in items.items()}
+        self.cache.put({key: _sum(body) + body for key, body in bodies.items()})
+        if self.fill:
+            self.ship(kind, maker, bodies)
+        self.keys.update(bodies)
+        self.note(kind, maker.label, computed=len(items))
+        return {key: json.loads(body)["value"] for key, body in bodies.items()}
+
+    def read_file(self, path: str | Path) -> None:
+        """Note that numbers may rest on a file: one of `data/` that holds what was measured elsewhere."""
+        self.note("file", _relative(path))
+
+    def note(self, kind: str, maker: str, *, shipped: int = 0, cached: int = 0, computed: int = 0) -> None:
+        """Put into the trail what was asked of whom, for the numbers that rest on it."""
+        cell = _cell()
+        last = self.trail[-1] if self.trail else None
+        if last is None or (last.cell, last.kind, last.maker) != (cell, kind, maker):
+            last = Access(cell, kind, maker)
+            self.trail.append(last)
+        last.shipped, last.cached, last.computed = (
+            last.shipped + shipped,
+            last.cached + cached,
+            last.computed + computed,
+        )
+
+    def _found(self, kind: str, maker: Maker, keys: list[str]) -> tuple[dict[str, Any], set[str]]:
+        found = {}
+        for key, entry in self.cache.get(keys).items():
+            if _sum(entry[8:]) == entry[:8]:
+                found[key] = json.loads(entry[8:])["value"]
+            else:
+                self._damage(f"{self.cache.path}: entry {key} is damaged: it is computed anew")
+        shipped: set[str] = set()
+        if not self.fresh and len(found) < len(keys):
+            entries = self._entries(self.path(kind, maker), kind, maker)
+            for key in keys:
+                if key not in found and key in entries:
+                    found[key] = json.loads(entries[key])["value"]
+                    shipped.add(key)
+        return found, shipped
+
+    def _damage(self, said: str) -> None:
+        if said not in self.damaged:
+            self.damaged.append(said)
+            print(said, file=sys.stderr)
+
+    # -- what travels ----------------------------------------------------------------------------------------------------
+
+    def path(self, kind: str, maker: Maker) -> Path:
+        """The file of a maker's entries of one kind: a line on the maker, then a line each, sorted by key."""
+        return self.shipped / f"{kind}.{maker.label}.jsonl"
+
+    def ship(self, kind: str, maker: Maker, bodies: Mapping[str, bytes]) -> None:
+        """Add entries to what travels: the file is written anew beside the old one and put in its place, one process at a
+        time."""
+        path = self.path(kind, maker)
+        with self._locked():
+            entries = dict(self._read(path, kind, maker)) | dict(bodies.items())
+            lines = [_head(kind, maker)] + [_line(key, entries[key]) for key in sorted(entries)]
+            _write(path, b"\n".join(lines) + b"\n")
+            self._files[path] = entries
+
+    def _ship_cached(self, kind: str, maker: Maker, keys: Sequence[str]) -> None:
+        """What was computed before it was to travel."""
+        there = self._entries(self.path(kind, maker), kind, maker)
+        if new := [key for key in keys if key not in there]:
+            self.ship(kind, maker, {key: entry[8:] for key, entry in self.cache.get(new).items()})
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
         try:
-            with self._lock, self._open() as connection:
-                connection.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?)", items.items())
-                Store.stored += len(items)
-        except sqlite3.Error as error:
-            raise self._explained(error) from error
+            self.shipped.mkdir(parents=True, exist_ok=True)
+            with FileLock(self.shipped / ".lock"):
+                yield
+        except OSError as error:
+            raise _explained(self.shipped, error) from error
 
-    def __len__(self) -> int:
-        return self._open().execute("SELECT COUNT(*) FROM entry").fetchone()[0]
+    def _entries(self, path: Path, kind: str, maker: Maker) -> dict[str, bytes]:
+        if path not in self._files:
+            self._files[path] = self._read(path, kind, maker)
+        return self._files[path]
 
-    def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+    def _read(self, path: Path, kind: str, maker: Maker) -> dict[str, bytes]:
+        """The entries of a file, each as the bytes that follow its key; {} where there is none yet."""
+        try:
+            lines = path.read_bytes().split(b"\n")
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise _explained(path, error) from error
+        about = _about(path, lines[0])
+        if about["kind"] != kind or digest(about["maker"]) != maker.fingerprint:
+            raise InputError(
+                f"{path} holds entries of {about['name']!r:.60}, kind {about['kind']!r:.30}: expected those of "
+                f"{maker.name!r:.60}, kind {kind!r}"
+            )
+        entries: dict[str, bytes] = {}
+        for number, line in enumerate(lines[1:], start=2):
+            match = LINE.match(line)
+            if match and _sum(body := b"{" + match[3] + b"}") == match[2]:
+                entries[match[1].decode()] = body
+            elif line:
+                self._damage(
+                    f"{path.name}, line {number}: expected an entry, whole and as it was written: it is computed anew"
+                )
+        return entries
+
+    # -- computing anew --------------------------------------------------------------------------------------------------
+
+    def remake(self, *, share: float = 0.0, count: int = 0, smallest: bool = False, seed: int = 0) -> list[Remade]:
+        """Compute some of the entries that were found anew, and compare: a random `share` of all, or `count` of them, or, with
+        `smallest`, the shortest of each kind and maker. Nothing is filed.
+
+        >>> Store().remake(count=3)
+        []
+        """
+        where = {key: (n, i) for n, (_, _, keys, _, _) in enumerate(self._askings) for i, key in enumerate(keys)}
+        chosen = self._drawn(sorted(where), share, count, seed) if not smallest else self._smallest(where)
+        calls: dict[int, list[int]] = defaultdict(list)
+        for key in chosen:
+            n, i = where[key]
+            calls[n].append(i)
+        remade = []
+        for n, some in sorted(calls.items()):
+            kind, maker, keys, places, compute = self._askings[n]
+            old, _ = self._found(kind, maker, [keys[i] for i in some])
+            begun = time.perf_counter()
+            for position, value in compute([places[i] for i in some]):
+                key, value = keys[some[position]], json.loads(json.dumps(value))
+                now = time.perf_counter()
+                remade.append(Remade(key, kind, maker.label, *agreement(old[key], value), round(now - begun, 3)))
+                begun = now
+        return remade
+
+    @staticmethod
+    def _drawn(keys: Sequence[str], share: float, count: int, seed: int) -> list[str]:
+        if share:
+            return [key for key in keys if int(digest(seed, key)[:8], 16) / 2**32 < share]
+        return random.Random(seed).sample(keys, min(count, len(keys)))
+
+    def _smallest(self, where: Mapping[str, tuple[int, int]]) -> list[str]:
+        best: dict[tuple[str, str], tuple[int, str]] = {}
+        for key, (n, _) in where.items():
+            kind, maker = self._askings[n][:2]
+            size = len(self._entries(self.path(kind, maker), kind, maker).get(key, b""))
+            best[kind, maker.label] = min(best.get((kind, maker.label), (sys.maxsize, "")), (size, key))
+        return sorted(key for _, key in best.values())
+
+
+# -- agreement ------------------------------------------------------------------------------------------------------------
+
+
+def agreement(old: Any, new: Any) -> tuple[bool, float | None]:
+    """Whether a value that was computed anew is the one that was found, and by how much it is off where that is a number.
+
+    Replies agree if their texts do, log-probabilities within `NEAR` nats a token, rankings if their ids do, other numbers
+    within one part in a thousand.
+
+    >>> agreement({"text": "Ann", "seconds": 2}, {"text": "Ann", "seconds": 1}), agreement({"ids": [3, 1]}, {"ids": [3, 2]})
+    ((True, None), (False, 0.5))
+    >>> agreement({"logprob": -6.0, "tokens": 3}, {"logprob": -6.03, "tokens": 3})
+    (True, 0.01)
+    """
+    if isinstance(old, dict) and isinstance(new, dict):
+        if "text" in old:
+            return old["text"] == new.get("text") and (old.get("tool_calls") or []) == (
+                new.get("tool_calls") or []
+            ), None
+        if "logprob" in old:
+            off = abs(old["logprob"] - new["logprob"]) / max(1, old["tokens"])
+            return off <= NEAR and old["tokens"] == new["tokens"], round(off, 6)
+        if "ids" in old:
+            both = len(set(old["ids"]) & set(new["ids"]))
+            return old["ids"] == new["ids"], 1 - both / max(1, len(old["ids"]))
+    off = _apart(old, new)
+    return off <= CLOSE, None if off == float("inf") else round(off, 6)
+
+
+def _apart(old: Any, new: Any) -> float:
+    """The largest difference of two numbers at the same place, in parts of the larger; infinite where the shapes differ."""
+    if isinstance(old, bool) or isinstance(new, bool) or old is None or isinstance(old, str):
+        return 0.0 if old == new else float("inf")
+    if isinstance(old, int | float) and isinstance(new, int | float):
+        return abs(old - new) / max(1.0, abs(old), abs(new))
+    if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
+        return max((_apart(old[name], new[name]) for name in old), default=0.0)
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        return max(map(_apart, old, new), default=0.0)
+    return float("inf")
+
+
+# -- lines ----------------------------------------------------------------------------------------------------------------
+
+
+def _body(kind: str, maker: Maker, value: Any, seconds: float, how: Mapping[str, Any] | None) -> bytes:
+    try:
+        told = {"value": value} | ({"dtype": maker.dtype} if maker.dtype else {}) | ({"how": dict(how)} if how else {})
+        told |= {"seconds": round(seconds, 2)} if seconds >= 0.01 else {}
+        return json.dumps(told, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
+    except (TypeError, ValueError) as error:
+        raise InputError(f"an entry of kind {kind!r} is not what JSON holds: {error}") from error
+
+
+def _sum(body: bytes) -> bytes:
+    return digest(body.decode("ascii", "replace"))[:8].encode()
+
+
+def _line(key: str, body: bytes) -> bytes:
+    return b'{"key": "%s", "sum": "%s", %s' % (key.encode(), _sum(body), body[1:])
+
+
+def _head(kind: str, maker: Maker) -> bytes:
+    return json.dumps(
+        {"format": FORMAT, "kind": kind, "name": maker.name, "maker": maker.about}, sort_keys=True
+    ).encode()
+
+
+def _about(path: Path, line: bytes) -> dict[str, Any]:
+    try:
+        about = json.loads(line)
+        if about["format"] != FORMAT:
+            raise InputError(
+                f"{path} is of format {about['format']!r:.40}: expected {FORMAT!r}, which this version of the kit reads"
+            )
+        return {"kind": about["kind"], "name": about["name"], "maker": about["maker"]}
+    except (ValueError, LookupError, TypeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}, line 1: expected what maker's entries follow: {error!r:.100}") from error
+
+
+def _write(path: Path, content: bytes) -> None:
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with scratch.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(scratch, path)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def _explained(path: Path, error: OSError) -> MindscapeError:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    advice = "free some space there" if full else "see that it can be read and written, or leave out fill"
+    return MindscapeError(f"cannot use the store {path}: {error.strerror}; {advice}; what was computed is in the cache")
+
+
+def _relative(path: str | Path) -> str:
+    path = Path(path).resolve()
+    return str(path.relative_to(paths.root())) if path.is_relative_to(paths.root()) else path.name
+
+
+def _cell() -> int | None:
+    """The number of the notebook's cell that runs, None outside of one."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return shell.execution_count if shell is not None else None
+
+
+# -- one for a process ------------------------------------------------------------------------------------------------------
+
+_current: Store | None = None
+
+
+def current() -> Store:
+    """The store of this process: that of `use`, or one with the settings of the environment.
+
+    MINDSCAPE_FILL=1 and MINDSCAPE_FRESH=1 are `fill` and `fresh`; see `mindscape.results.begin` for the parameters of
+    notebooks.
+    """
+    global _current
+    if _current is None:
+        _current = Store(**{name: bool(os.environ.get(f"MINDSCAPE_{name.upper()}")) for name in ("fill", "fresh")})
+    return _current
+
+
+def watch(network: Any, label: str) -> Any:
+    """The network, each pass of whose decoder is noted in the trail from now on: numbers may rest on it without an entry."""
+    decoder = network.get_decoder() if hasattr(network, "get_decoder") else network
+    if not getattr(decoder, "_watched", False):
+        decoder._watched = True
+        decoder.register_forward_pre_hook(lambda *_: current().note("pass", label, computed=1))
+    return network
+
+
+def use(store: Store | None) -> None:
+    """Make a store that of this process; None for a new one when it is next asked for."""
+    global _current
+    _current = store

@@ -4,10 +4,12 @@ Behind notebooks 00 and 10. It loads no model itself: `mindscape.llm` and `minds
 """
 
 import hashlib
+import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 from peft import PeftModel, get_peft_model_state_dict
@@ -16,8 +18,10 @@ from torch import nn
 from transformers import PretrainedConfig, PreTrainedModel
 from transformers.utils import logging
 
+from mindscape import assets, paths
+from mindscape.cache import digest
 from mindscape.errors import InputError
-from mindscape.store import digest
+from mindscape.store import Maker
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -61,6 +65,36 @@ def adapter_hash(adapter: str | Path) -> str:
     if not path.is_file():
         raise InputError(f"adapter={str(adapter)!r}: expected a folder with {path.name}")
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def known_maker(source: str | Path, adapter: str | Path | None, dtype: torch.dtype, name: str) -> Maker | None:
+    """The maker of the embedded base with an adapter, told by its files: the same on every machine, while weights that an
+    adapter was added to differ in their last bits. None for any other source, whose weights have to be looked at.
+
+    >>> known_maker("some folder", None, torch.float32, "mine") is None
+    True
+    """
+    if Path(source) != assets.expanded():
+        return None
+    about: dict[str, Any] = {"base": assets.ASSETS["smollm2"].sha256}
+    if adapter:
+        name, about = Path(adapter).name, about | {"adapter": adapter_hash(adapter), "scale": _scale(adapter)}
+    return Maker(name, about, str(dtype).removeprefix("torch."))
+
+
+def is_shipped(adapter: str | Path) -> bool:
+    """Whether an adapter is one of those that travel with the kit."""
+    return Path(adapter).resolve().parent == paths.data("adapters").resolve()
+
+
+def _scale(adapter: str | Path) -> list[Any]:
+    try:
+        told = json.loads((Path(adapter) / "adapter_config.json").read_text(encoding="utf-8"))
+        return [told["r"], told["lora_alpha"], bool(told.get("use_rslora"))]
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise InputError(
+            f"adapter={str(adapter)!r}: expected a folder with adapter_config.json and its weights"
+        ) from error
 
 
 def adapted(model: PreTrainedModel, adapter: str | Path, trainable: bool = False) -> PeftModel:

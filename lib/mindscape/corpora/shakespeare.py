@@ -32,8 +32,8 @@ from pathlib import Path
 from typing import Literal
 
 from mindscape import assets, paths
-from mindscape.corpora.questions import ClaimPair, Question, load_claims, load_questions
 from mindscape.errors import InputError
+from mindscape.question import ClaimPair, Question, load_claims, load_questions
 from mindscape.text import Document
 
 GENRES = {  # folder: genre

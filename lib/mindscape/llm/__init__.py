@@ -16,13 +16,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mindscape import paths
+from mindscape import paths, store
 from mindscape.errors import InputError
 from mindscape.llm.base import LLM, Backend, Message, Prompt, Reply, Sampling, Schema, Score, Tool, ToolCall
 from mindscape.llm.ledger import PRICES, PRICES_DATE, Estimate, Ledger
 from mindscape.llm.model import LanguageModel
 from mindscape.llm.tags import Needs, Tags, Text
-from mindscape.store import Store
 
 __all__ = [
     "LLM", "PRICES", "PRICES_DATE", "Backend", "Estimate", "LanguageModel", "Ledger", "Message", "Needs", "Prompt", "Reply",
@@ -120,5 +119,5 @@ def load(
     if kind not in BACKENDS or (kind in ("embedded", "smollm2")) != (not source):
         raise InputError(f"llm={model!r}: expected {FORMS}")
     backend = BACKENDS[kind](source, **options)
-    store = Store(paths.cache() / "replies.sqlite") if cache and kind != "replay" else None
-    return LanguageModel(backend, ledger=ledger, store=store, record=record)
+    of_process = store.current() if cache and kind != "replay" else None
+    return LanguageModel(backend, ledger=ledger, store=of_process, record=record)

@@ -107,12 +107,13 @@ class Reply:
     def stored(self) -> dict[str, Any]:
         """What the cache and a recording keep: the parsed value is not among it, for it is parsed anew."""
         kept = asdict(replace(self, value=None))
-        return {name: kept[name] for name in kept if name not in ("cached", "value")}
+        plain = asdict(Reply(""))
+        return {name: kept[name] for name in kept if name == "text" or name != "cached" and kept[name] != plain[name]}
 
     @staticmethod
     def restored(stored: Mapping[str, Any]) -> "Reply":
         """The reply that `stored` describes, marked as cached."""
-        calls = tuple(ToolCall(**call) for call in stored["tool_calls"])
+        calls = tuple(ToolCall(**call) for call in stored.get("tool_calls", ()))
         return Reply(**{**stored, "tool_calls": calls, "cached": True})
 
 

@@ -24,11 +24,11 @@ import openai
 from bs4 import BeautifulSoup
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt
 
+from mindscape.cache import digest
 from mindscape.errors import InputError, LLMError
 from mindscape.llm.base import Form, Prompt, Reply, Sampling, Score, Tool, estimated_tokens, for_each
 from mindscape.llm.schema import validate
 from mindscape.llm.tools import tool_call
-from mindscape.store import digest
 
 OPENAI = "https://api.openai.com/v1"
 

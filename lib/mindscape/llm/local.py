@@ -10,7 +10,9 @@ Taught in notebook 00. Not here: training, quantised weights, several devices, s
 """
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from os.path import commonprefix
 from pathlib import Path
 from time import perf_counter
@@ -23,11 +25,13 @@ from llguidance import LLMatcher
 from llguidance.hf import from_tokenizer
 from torch.nn import functional
 from transformers import (
+    AutoConfig,
     AutoModelForCausalLM,
     AutoTokenizer,
     DynamicCache,
     GenerationConfig,
     LogitsProcessor,
+    PreTrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
     TemperatureLogitsWarper,
@@ -36,10 +40,11 @@ from transformers import (
 from transformers.cache_utils import DynamicLayer
 
 from mindscape import weights
+from mindscape.cache import digest
 from mindscape.errors import InputError, LLMError
 from mindscape.llm.base import Form, Prompt, Reply, Sampling, Score, Tool, for_each
 from mindscape.llm.tools import in_words, read_calls
-from mindscape.store import digest
+from mindscape.store import Maker, watch
 
 STRETCH = 16  # tokens that a batch writes before the rows that have ended leave it
 
@@ -63,16 +68,40 @@ def load(
     and for a folder that holds no adapter of this model.
     """
     precision, device = weights.placed(dtype, device)
-    try:
-        with weights.quiet():
-            tokenizer = AutoTokenizer.from_pretrained(source)
+
+    def weights_of() -> PreTrainedModel:
+        with _named(name), weights.quiet():
             model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32 if adapter else precision)
+        if adapter:  # added in float32: the sum of both, not each, is rounded to the precision
+            model = weights.merged(model, adapter).to(precision)
+        return model.to(device).eval()
+
+    with _named(name), weights.quiet():
+        tokenizer = AutoTokenizer.from_pretrained(source)
+    maker = weights.known_maker(source, adapter, precision, name)
+    late = maker is not None and (adapter is None or weights.is_shipped(adapter))  # its files are known to be whole
+    model = Weights(weights_of, AutoConfig.from_pretrained(source), maker) if late else weights_of()
+    return Local(model, tokenizer, name, batch_size=batch_size, batch_tokens=batch_tokens, maker=maker)
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    try:
+        yield
     except (OSError, ValueError, KeyError) as error:
+        if isinstance(error, InputError):
+            raise
         why = " ".join(str(error).split())
         raise LLMError(f"cannot load {name}: expected a folder or a name on the hub: {why:.300}") from error
-    if adapter:  # added in float32: the sum of both, not each, is rounded to the precision
-        model = weights.merged(model, adapter).to(precision)
-    return Local(model.to(device).eval(), tokenizer, name, batch_size=batch_size, batch_tokens=batch_tokens)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights that are read when they are first needed: what the store holds is found without them."""
+
+    load: Callable[[], PreTrainedModel]
+    config: PreTrainedConfig
+    maker: Maker | None = None
 
 
 class Local:
@@ -86,30 +115,60 @@ class Local:
     ', or not to be'
     """
 
+    steady = True  # asked again it says the same, so that what cannot be used is kept, too
+
     def __init__(
         self,
-        model: PreTrainedModel,
+        model: PreTrainedModel | Weights,
         tokenizer: PreTrainedTokenizerBase,
         name: str,
         *,
         batch_size: int = 8,
         batch_tokens: int = 16_384,
+        maker: Maker | None = None,
     ):
-        self.model, self.tokenizer, self.name = model, tokenizer, name
+        self._weights, self._maker, self.tokenizer, self.name = model, maker, tokenizer, name
+        self._loaded = ""  # the fingerprint of weights as they were loaded
         self.batch_size, self.batch_tokens = batch_size, batch_tokens
         config = model.config.get_text_config()
         self.context = getattr(config, "max_position_embeddings", None)
-        ends = model.generation_config.eos_token_id if model.generation_config else None
+        generation = None if isinstance(model, Weights) else model.generation_config
+        ends = tokenizer.eos_token_id if generation is None else generation.eos_token_id
         ends = tokenizer.eos_token_id if ends is None else ends
         self.ends = [] if ends is None else [ends] if isinstance(ends, int) else list(ends)
         self.pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else (self.ends or [0])[0]
-        model.generation_config = GenerationConfig(eos_token_id=self.ends or None, pad_token_id=self.pad)
+        if not isinstance(model, Weights):
+            self._settle(model)
         # A padded row sees its head from further away than its positions say. Only layers that see everything can
         # share a head with padding behind it; sliding windows and recurrent states cannot.
         kinds = DynamicCache(config=config)
         self.shares = not any(kinds.is_sliding) and not any(kinds.is_linear)
         self._tokenizer_hashes: dict[str, str] = {}  # by chat template: the vocabulary takes too long for each call
         self._constraint_tokenizer: Any = None  # llguidance's view of the vocabulary
+
+    @property
+    def model(self) -> PreTrainedModel:
+        """The network; a named one is loaded here, when it is first asked for."""
+        if isinstance(self._weights, Weights):
+            self._weights = self._settle(self._weights.load())
+        return self._weights
+
+    def _settle(self, model: PreTrainedModel) -> PreTrainedModel:
+        model.generation_config = GenerationConfig(eos_token_id=self.ends or None, pad_token_id=self.pad)
+        if self._maker is not None:
+            self._loaded = weights.fingerprint(model, model.config)
+        return watch(model, self._maker.label if self._maker else self.name)
+
+    @property
+    def maker(self) -> Maker:
+        """Base, adapter and template of a named model as it was loaded; for any other, a hash of all that it is."""
+        named = self._maker
+        if named is None or (self._loaded and self._loaded != weights.fingerprint(self.model, self.model.config)):
+            dtype = str(self.model.dtype).removeprefix("torch.")
+            return Maker(named.name if named else self.name, {"weights": self.fingerprint}, dtype)
+        return Maker(
+            named.name, {**named.about, "template": digest(str(self.tokenizer.chat_template))[:8]}, named.dtype
+        )
 
     @property
     def fingerprint(self) -> str:
@@ -380,7 +439,8 @@ class Local:
 
     def _for_constraints(self) -> Any:
         if self._constraint_tokenizer is None:  # about half a second, so only when it is needed
-            vocabulary = self.model.get_output_embeddings().weight.shape[0]
+            late = isinstance(self._weights, Weights)
+            vocabulary = self._weights.config.vocab_size if late else self.model.get_output_embeddings().weight.shape[0]
             self._constraint_tokenizer = from_tokenizer(self.tokenizer, n_vocab=vocabulary, eos_token=self.ends or None)
         return self._constraint_tokenizer
 

@@ -1,13 +1,13 @@
 """The model as notebooks see it: any backend, with a cache of validated replies, a ledger, and JSON by schema.
 
-Taught in notebook 00. A reply is stored the moment it arrives, under a key of everything that decides it, so a run that
-was killed goes on where it was. A reply that cannot be used is handed over as `invalid`, and never cached.
+Taught in notebook 00. A reply is stored the moment it arrives (`mindscape.store`), under a key of everything that decides it,
+so a run that was killed goes on where it was. A reply that cannot be used is handed over as `invalid`; a server's is not kept.
 """
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, overload
 
@@ -17,7 +17,7 @@ from mindscape.llm.base import Backend, Message, Prompt, Reply, Sampling, Schema
 from mindscape.llm.ledger import Estimate, Ledger
 from mindscape.llm.recording import Recorder
 from mindscape.llm.tools import checked
-from mindscape.store import Store, digest
+from mindscape.store import Maker, Store
 
 
 def question(
@@ -60,9 +60,14 @@ class LanguageModel:
         return self.backend.name
 
     @property
+    def maker(self) -> Maker:
+        """Who the store's entries are by: the backend's own word, or its fingerprint."""
+        return getattr(self.backend, "maker", None) or Maker(self.name, {"model": self.backend.fingerprint})
+
+    @property
     def fingerprint(self) -> str:
-        """Changes with anything that may change a reply: weights, precision, chat template; server and model name."""
-        return self.backend.fingerprint
+        """Changes with anything that may change a reply: base, adapter, chat template; server and model name."""
+        return self.maker.fingerprint
 
     @property
     def context(self) -> int | None:
@@ -179,8 +184,10 @@ class LanguageModel:
         how, tools = Sampling(**sampling), checked(tools)
         schemas = for_each(schema, len(listed))
         asked = [question(prompt, how, tools, _form(of)) for prompt, of in zip(listed, schemas, strict=True)]
-        keys = _keys(self.fingerprint, asked)
-        known = self._known(keys, Reply.restored, lambda i, reply: _checked(reply, tools, schemas[i], Counter()))
+        maker = self.maker
+        keys = [Store.key("reply", maker, one) for one in asked]
+        check = partial(_rechecked, tools=tools, schemas=schemas)
+        known = self._known("reply", maker, keys, Reply.restored, check)
         new = {key: prompt for key, prompt in zip(keys, listed, strict=True) if key not in known}
         read = sum(self.backend.count_tokens(prompt, tools) for prompt in new.values())
         written = len(new) * how.max_new_tokens
@@ -196,7 +203,9 @@ class LanguageModel:
     ) -> list[Reply]:
         schemas = for_each(schema, len(prompts))
         forms = [_form(of) for of in schemas]
+        how = {name: value for name, value in asdict(sampling).items() if value != getattr(Sampling, name)}
         return self._results(
+            "reply",
             [question(prompt, sampling, tools, form) for prompt, form in zip(prompts, forms, strict=True)],
             ask=lambda some: self.backend.generate(
                 [prompts[i] for i in some], sampling, tools, _one([forms[i] for i in some])
@@ -204,28 +213,34 @@ class LanguageModel:
             need=lambda i: (self.backend.count_tokens(prompts[i], tools), sampling.max_new_tokens),
             restore=Reply.restored,
             check=lambda i, reply: _checked(reply, tools, schemas[i], self.ledger.repairs),
+            how={"max_new_tokens": sampling.max_new_tokens} | how,
         )
 
     def _score(self, pairs: Sequence[tuple[Prompt, str]]) -> list[Score]:
         return self._results(
+            "score",
             [{"prompt": prompt, "continuation": text} for prompt, text in pairs],
             ask=lambda some: self.backend.score([pairs[i] for i in some]),
             need=lambda i: (self.backend.count_tokens(pairs[i][0]) + self.backend.count_tokens(pairs[i][1]), 0),
             restore=Score.restored,
             check=lambda i, score: score,
+            how={},
         )
 
     def _results(
         self,
+        kind: str,
         questions: Sequence[dict[str, Any]],
         ask: Callable[[Sequence[int]], Iterable[tuple[int, Any]]],
         need: Callable[[int], tuple[int, int]],
         restore: Callable[[dict[str, Any]], Any],
         check: Callable[[int, Any], Any],
+        how: Mapping[str, Any],
     ) -> list[Any]:
         """A result a question, in order: out of the store, or asked, the same question once."""
-        keys = _keys(self.fingerprint, questions)
-        known = self._known(keys, restore, check)
+        maker = self.maker
+        keys = [Store.key(kind, maker, asked) for asked in questions]
+        known = self._known(kind, maker, keys, restore, check, ask)
         results = dict(known)
         first = {key: i for i, key in reversed(list(enumerate(keys)))}
         if self.recorder is not None:
@@ -233,33 +248,52 @@ class LanguageModel:
         for key, result in known.items():
             self._write(questions[first[key]], result)
         new = [i for i, key in enumerate(keys) if key not in results and first[key] == i]
-        while new:
-            affordable = self.ledger.affordable(self.name, [need(i) for i in new]) if self.ledger.capped else len(new)
-            some, new = new[:affordable], new[affordable:]
-            for position, raw in ask(some):
-                i = some[position]
-                result = check(i, raw)
-                self.ledger.add(self.name, result)
-                if self.store is not None and not getattr(result, "invalid", ""):
-                    self.store.put({keys[i]: json.dumps(raw.stored()).encode()})
-                self._write(questions[i], raw)
-                results[keys[i]] = result
+        met: dict[str, Any] = {}  # what another process has answered meanwhile
+        for places in self.store.missing(new, keys, met, kind, maker) if self.store is not None else [new]:
+            while places:
+                capped = self.ledger.capped
+                affordable = self.ledger.affordable(self.name, [need(i) for i in places]) if capped else len(places)
+                some, places = places[:affordable], places[affordable:]
+                for position, raw in ask(some):
+                    i = some[position]
+                    result = check(i, raw)
+                    self.ledger.add(self.name, result)
+                    if self.store is not None and self._stays(raw, result):
+                        self.store.put(kind, maker, {keys[i]: raw.stored()}, raw.seconds, how)
+                    self._write(questions[i], raw)
+                    results[keys[i]] = result
+        results |= {key: check(first[key], restore(value)) for key, value in met.items()}
         in_order = []
         for i, key in enumerate(keys):
             in_order.append(results[key])
-            if key in known or first[key] != i:  # out of the store, or the same question again
+            if key in known or key in met or first[key] != i:  # out of the store, or the same question again
                 in_order[-1] = replace(results[key], cached=True)
                 self.ledger.add(self.name, in_order[-1])
         return in_order
 
     def _known(
-        self, keys: Sequence[str], restore: Callable[[dict[str, Any]], Any], check: Callable[[int, Any], Any]
+        self,
+        kind: str,
+        maker: Maker,
+        keys: Sequence[str],
+        restore: Callable[[dict[str, Any]], Any],
+        check: Callable[[int, Any], Any],
+        ask: Callable[[Sequence[int]], Iterable[tuple[int, Any]]] | None = None,
     ) -> dict[str, Any]:
         """What the store holds and the check passes: a validator may have become stricter since."""
-        stored = self.store.get(keys) if self.store is not None else {}
+        if self.store is None:
+            return {}
+        anew = None if ask is None else lambda some: ((i, raw.stored()) for i, raw in ask(some))
+        stored = self.store.get(kind, maker, keys, anew)
         place = {key: i for i, key in enumerate(keys)}
-        results = {key: check(place[key], restore(json.loads(value))) for key, value in stored.items()}
-        return {key: result for key, result in results.items() if not getattr(result, "invalid", "")}
+        raw = {key: restore(value) for key, value in stored.items()}
+        results = {key: check(place[key], raw[key]) for key in raw}
+        return {key: result for key, result in results.items() if self._stays(raw[key], result)}
+
+    def _stays(self, raw: Any, result: Any) -> bool:
+        """Whether a result is kept: one that cannot be used is what a local model says, but a server may do better next
+        time."""
+        return not getattr(result, "invalid", "") or (getattr(self.backend, "steady", False) and not raw.invalid)
 
     def _write(self, asked: dict[str, Any], answered: Reply | Score) -> None:
         """Append to the recording, a line that `replay:PATH` reads."""
@@ -297,8 +331,8 @@ def _one(forms: list[dict[str, Any] | None]) -> dict[str, Any] | list[dict[str, 
     return forms[0] if all(form == forms[0] for form in forms) else forms
 
 
-def _keys(fingerprint: str, questions: Sequence[dict[str, Any]]) -> list[str]:
-    return [digest(fingerprint, asked) for asked in questions]
+def _rechecked(i: int, reply: Reply, tools: Sequence[Tool], schemas: Sequence[Schema | None]) -> Reply:
+    return _checked(reply, tools, schemas[i], Counter())
 
 
 def _is_batch(prompts: Any) -> bool:

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from mindscape.cache import digest
 from mindscape.errors import InputError
-from mindscape.store import digest
 
 BEGINS = b'{"model": '  # what every line that is written here begins with, however early it is cut off
 

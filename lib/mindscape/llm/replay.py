@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from mindscape.cache import digest
 from mindscape.errors import InputError, LLMError
 from mindscape.llm import recording
 from mindscape.llm.base import Form, Prompt, Reply, Sampling, Score, Tool, estimated_tokens, for_each
 from mindscape.llm.model import question
-from mindscape.store import digest
 
 
 class Replay:

@@ -11,16 +11,16 @@ from itertools import zip_longest
 
 from transformers import PreTrainedTokenizerBase
 
+from mindscape.cache import digest
 from mindscape.corpora import shakespeare, storyworld
-from mindscape.corpora.questions import Question
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError
 from mindscape.methods.graphs import Joined, Statements, joined
 from mindscape.mom.memory import DocumentMemory
+from mindscape.question import Question
 from mindscape.signature import evaluation
 from mindscape.signature.memory import Memory, build, gold, merged, of_series, scenes
-from mindscape.store import digest
 from mindscape.text import Chunk, Document, split_sentences
 
 SERIES = 5  # series of the storyworld that are searched

@@ -7,11 +7,11 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from mindscape.corpora.questions import Question
 from mindscape.errors import InputError
 from mindscape.methods.books import Case, starts
 from mindscape.methods.search import BUDGET, Piece, Ranks, pieces
 from mindscape.mom.retrieval import context, covered
+from mindscape.question import Question
 from mindscape.text import Chunk
 
 WINDOW = 7000  # what the embedded reader's 8,192 positions leave for a text

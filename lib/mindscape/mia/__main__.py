@@ -11,11 +11,11 @@ from pathlib import Path
 
 from transformers import AutoTokenizer
 
+from mindscape.corpora.books import training_book
 from mindscape.corpora.storyworld import Book
 from mindscape.mia.emb_training import Recipe, train
 from mindscape.mia.embedding import Form
 from mindscape.mia.supervision import Asked, of_story, who_is_who
-from mindscape.reader import training_book
 from mindscape.training import Settings, command
 
 

@@ -16,12 +16,12 @@ import numpy as np
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from mindscape import assets, encoders, llm
+from mindscape.corpora.books import SPLITS, books
 from mindscape.corpora.storyworld import Book
 from mindscape.errors import InputError, MindscapeError
 from mindscape.mia import silver
 from mindscape.mia.silver import Search, Silver, Task
 from mindscape.mia.supervision import to_find
-from mindscape.reader.evaluation import SPLITS, books
 from mindscape.weights import adapter_hash
 
 

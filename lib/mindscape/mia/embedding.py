@@ -20,8 +20,9 @@ Taught in notebook 12_mia_emb_training. Training is in `mindscape.mia.emb_traini
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,10 +33,11 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from mindscape import assets, paths, weights
+from mindscape.cache import Cache
 from mindscape.encoders import Encoder, LastTokenEncoder
 from mindscape.errors import InputError
 from mindscape.packing import Packed
-from mindscape.store import Store
+from mindscape.store import Maker, watch
 
 Task = Literal["node", "chunk"]
 INSTRUCTION = {
@@ -279,7 +281,7 @@ class MiaEmbedder:
 
     def __init__(
         self,
-        model: PreTrainedModel,
+        model: PreTrainedModel | Callable[[], PreTrainedModel],
         tokenizer: PreTrainedTokenizerBase,
         form: Form | None = None,
         *,
@@ -287,14 +289,39 @@ class MiaEmbedder:
         language: str = "en",
         name: str = "mia",
         batch_tokens: int = 4096,
-        store: Store | None = None,
+        store: Cache | None = None,
+        maker: Maker | None = None,
     ):
         if language not in INSTRUCTION:
             raise InputError(f"language={language!r}: expected one of {', '.join(INSTRUCTION)}")
         self.form, self.summaries, self.language, self.batch_tokens = form or Form(), summaries, language, batch_tokens
-        self.model, self.tokenizer = model.eval(), tokenizer
-        plain = {"special_tokens": False, "batch_tokens": batch_tokens, "store": store}
-        self._units = LastTokenEncoder(model, tokenizer, name=name, **plain)
+        self.tokenizer, self.name, self._load, self._maker, self._store = tokenizer, name, model, maker, store
+        self._loaded = ""  # the fingerprint of a named model's weights as they were loaded
+        if isinstance(model, nn.Module):
+            self.model = watch(model.eval(), name)
+
+    @cached_property
+    def model(self) -> PreTrainedModel:
+        """The network; a named one is loaded when it is first asked for."""
+        model = self._load().eval()
+        self._loaded = weights.fingerprint(model, model.config)
+        return watch(model, self.name if self._maker is None else self._maker.label)
+
+    @cached_property
+    def _units(self) -> LastTokenEncoder:
+        plain = {"special_tokens": False, "batch_tokens": self.batch_tokens, "store": self._store}
+        return LastTokenEncoder(self.model, self.tokenizer, name=self.name, **plain)
+
+    @property
+    def maker(self) -> Maker:
+        """Base, adapter and form: who a ranking is by."""
+        form = {**asdict(self.form), "summaries": self.summaries, "language": self.language}
+        model = self.__dict__.get("model")
+        same = model is None or (self._loaded and self._loaded == weights.fingerprint(model, model.config))
+        if self._maker is not None and same:
+            return Maker(self._maker.name, {**self._maker.about, "embedder": form}, self._maker.dtype)
+        dtype = str(self.model.dtype).removeprefix("torch.")
+        return Maker(self.name, {"weights": self._units.fingerprint, "embedder": form}, dtype)
 
     def units(self, texts: Sequence[str]) -> np.ndarray:
         """(texts, dim). Raises InputError for an empty text."""
@@ -329,6 +356,12 @@ class PlainEmbedder:
         if not 0 <= delta <= 1:
             raise InputError(f"delta={delta!r}: expected 0 to 1")
         self.encoder, self.delta = encoder, delta
+
+    @property
+    def maker(self) -> Maker:
+        """The encoder and its delta."""
+        of = self.encoder.maker
+        return Maker(of.name, {**of.about, "delta": self.delta}, of.dtype)
 
     def units(self, texts: Sequence[str]) -> np.ndarray:
         """(texts, dim)."""
@@ -365,8 +398,17 @@ def load(
         options = {"form": Form(**told["form"]), "summaries": told["summaries"], **options}
     if delta is not None:
         options["form"] = replace(options.get("form") or Form(), delta=delta)
-    model, tokenizer = loaded(base or assets.language_model(), options.get("form") or Form(), dtype_of)
+    source, form = base or assets.language_model(), options.get("form") or Form()
+    options["store"] = Cache(paths.cache() / "vectors.sqlite") if cache else None
+
+    def model() -> PreTrainedModel:
+        network = loaded(source, form, dtype_of)[0]
+        return (network if adapter is None else weights.merged(network, adapter)).to(device)
+
+    maker = weights.known_maker(source, adapter, dtype_of, "smollm2")
+    if maker is not None and form.marks == "words" and (adapter is None or weights.is_shipped(adapter)):
+        return MiaEmbedder(model, AutoTokenizer.from_pretrained(source), maker=maker, **options)
+    network, tokenizer = loaded(source, form, dtype_of)
     if adapter is not None:
-        model = weights.merged(model, adapter)
-    store = Store(paths.cache() / "vectors.sqlite") if cache else None
-    return MiaEmbedder(model.to(device), tokenizer, store=store, **options)
+        network = weights.merged(network, adapter)
+    return MiaEmbedder(network.to(device), tokenizer, **options)

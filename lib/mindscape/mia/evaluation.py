@@ -25,9 +25,10 @@ import numpy as np
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from mindscape import assets, encoders, records
+from mindscape.cache import digest
 from mindscape.corpora import shakespeare
 from mindscape.corpora.benchmarks import Item, Loaded
-from mindscape.corpora.questions import Question
+from mindscape.corpora.books import SPLITS, books
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError, MindscapeError
@@ -38,9 +39,8 @@ from mindscape.mia import embedding
 from mindscape.mia.embedding import Form, MiaEmbedder, PlainEmbedder, Task
 from mindscape.mia.summaries import build, build_with
 from mindscape.mia.supervision import to_find, who_is_who
-from mindscape.reader.evaluation import SPLITS, books
+from mindscape.question import Question
 from mindscape.roles import passages
-from mindscape.store import digest
 from mindscape.text import Chunk, Document, sentences, split_sentences, split_tokens
 from mindscape.weights import adapter_hash
 

@@ -22,7 +22,9 @@ import numpy as np
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from mindscape import assets, encoders, llm, records
+from mindscape.cache import digest
 from mindscape.corpora.benchmarks import Loaded, asking
+from mindscape.corpora.books import SPLITS, books
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError, MindscapeError
@@ -31,10 +33,9 @@ from mindscape.mia import embedding
 from mindscape.mia.embedding import MiaEmbedder, PlainEmbedder
 from mindscape.mia.evaluation import DEPTH, KINDS, kept_summaries, summary
 from mindscape.mia.generation import JOIN, SUMMARY, TASKS, answerable, posed, write
-from mindscape.reader.evaluation import SPLITS, Answer, Kept, Row, ask, books, interval, replies, scored, value
+from mindscape.reader.evaluation import Answer, Kept, Row, ask, interval, replies, scored, value
 from mindscape.roles import passages
 from mindscape.roles.answers import letters
-from mindscape.store import digest
 from mindscape.weights import adapter_hash
 
 OF = "a query's passages"  # a line of the file, in messages

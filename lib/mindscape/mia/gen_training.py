@@ -15,10 +15,10 @@ from pathlib import Path
 
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
+from mindscape.corpora.books import training_book
 from mindscape.corpora.storyworld.voice import LANGUAGES
 from mindscape.errors import InputError
 from mindscape.mia.generation import SHOWN, VARIANTS, examples
-from mindscape.reader import training_book
 from mindscape.training import Settings, command, train
 from mindscape.weights import quiet
 

@@ -20,11 +20,11 @@ from typing import Any
 
 from transformers import PreTrainedTokenizerBase
 
-from mindscape.corpora.questions import ClaimPair, Question
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError
 from mindscape.mia.supervision import MOST, evidence, same_kind
+from mindscape.question import ClaimPair, Question
 from mindscape.roles import ROLES, Example, answers, passages
 from mindscape.text import Chunk, Span
 
@@ -187,7 +187,7 @@ def examples(
     The same arguments give the same list, and the same questions come in the same order in each variant that has their task.
     Raises InputError for a variant that there is not.
 
-    >>> from mindscape.reader import training_book
+    >>> from mindscape.corpora.books import training_book
     >>> len(examples(training_book(0), tokenizer))                                       # doctest: +SKIP
     24
     """

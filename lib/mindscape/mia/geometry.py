@@ -41,6 +41,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from mindscape import plots
 from mindscape.attention import Segment, segment_mass_batch, segment_mass_behind
+from mindscape.cache import digest
 from mindscape.errors import InputError
 from mindscape.metrics import recall_fraction_at_k
 from mindscape.mia.embedding import (
@@ -59,7 +60,6 @@ from mindscape.mia.embedding import (
     write,
 )
 from mindscape.packing import Packed
-from mindscape.store import digest
 from mindscape.weights import adapter_hash
 
 PARTS = ("summary", "query", "first", "rest")  # where attention goes; "first" is the first token alone

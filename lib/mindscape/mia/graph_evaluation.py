@@ -25,6 +25,8 @@ from typing import Literal
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from mindscape import assets, llm, records
+from mindscape.cache import digest
+from mindscape.corpora.books import SPLITS, books
 from mindscape.corpora.storyworld import Book, kinds, weighing
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
@@ -48,9 +50,8 @@ from mindscape.mia.graphrag import (
     sense_answers,
     win_rates,
 )
-from mindscape.reader.evaluation import SPLITS, Kept, Row, books
+from mindscape.reader.evaluation import Kept, Row
 from mindscape.roles import judges, passages
-from mindscape.store import digest
 from mindscape.text import Chunk, Span, mentions, sentences
 from mindscape.weights import adapter_hash
 

@@ -29,10 +29,10 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from mindscape import records
 from mindscape.attention import Segment, mean_segment_mass
+from mindscape.cache import digest
 from mindscape.errors import InputError
 from mindscape.metrics import bootstrap
 from mindscape.mia.generation import Written
-from mindscape.store import digest
 from mindscape.weights import fingerprint
 
 Kind = Literal["", "summary", "chunk", "question"]

@@ -20,6 +20,8 @@ import numpy as np
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from mindscape import assets, paths
+from mindscape.cache import digest
+from mindscape.corpora.books import SPLITS, books
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError, MindscapeError
@@ -28,9 +30,7 @@ from mindscape.mia.generation import answerable, write
 from mindscape.mia.mcea import Layout, alignment, equal_lengths, lay_out, mcea, measured, shuffled, with_summary
 from mindscape.mia.silver import kept
 from mindscape.mia.supervision import MOST
-from mindscape.reader.evaluation import SPLITS, books
 from mindscape.roles import passages
-from mindscape.store import digest
 from mindscape.weights import adapted, placed, quiet
 
 CONDITIONS = ("true", "unrelated", "other", "shuffled", "equal")
@@ -75,7 +75,7 @@ def cases(
     folder of `mia.annotation`'s files. Raises InputError for a single book, and for fewer passages than evidence and noise may
     take.
 
-    >>> from mindscape.reader.evaluation import books
+    >>> from mindscape.corpora.books import books
     >>> found = cases(books("develop")[:2], tokenizer)                                   # doctest: +SKIP
     >>> len(found), found[0].layouts["true"].relevant                                    # doctest: +SKIP
     (8, (False, True, False, False, False, False, False, False))

@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from mindscape import assets, llm
-from mindscape.corpora.questions import Question
+from mindscape.corpora.books import SPLITS, books
 from mindscape.corpora.storyworld import Book
 from mindscape.errors import InputError, MindscapeError
 from mindscape.metrics import exact_match, token_f1
 from mindscape.mia import annotation, silver
 from mindscape.mia.silver import Silver
-from mindscape.reader.evaluation import SPLITS, Answer, Kept, books, replies, value
+from mindscape.question import Question
+from mindscape.reader.evaluation import Answer, Kept, replies, value
 from mindscape.roles import ROLES, passages
 
 HALF = 7_000  # tokens of passages in a prompt

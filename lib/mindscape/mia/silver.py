@@ -20,11 +20,11 @@ from typing import Any, Literal
 import numpy as np
 
 from mindscape import records
+from mindscape.cache import digest
 from mindscape.errors import InputError
 from mindscape.llm import LLM
 from mindscape.roles import ROLES
 from mindscape.roles.silver import numbered
-from mindscape.store import digest
 
 Task = Literal["chunk", "node"]
 OF = "a question's annotation"  # a line of the file, in messages

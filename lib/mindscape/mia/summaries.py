@@ -20,9 +20,9 @@ from transformers import AutoTokenizer
 
 from mindscape import assets, records
 from mindscape import llm as models
+from mindscape.corpora.books import SPLITS, books
 from mindscape.errors import InputError, LLMError, MindscapeError
 from mindscape.llm import LLM
-from mindscape.reader.evaluation import SPLITS, books
 from mindscape.roles import passages
 from mindscape.roles.summaries import CHUNK_PROMPT, GLOBAL_PROMPT
 from mindscape.text import Chunk, Document, mentions

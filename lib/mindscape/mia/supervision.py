@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 from transformers import PreTrainedTokenizerBase
 
-from mindscape.corpora.questions import Question
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.mia.embedding import Task
 from mindscape.mia.silver import HARD, SIMPLE, Silver
+from mindscape.question import Question
 from mindscape.roles import passages
 from mindscape.roles.silver import bears_on
 from mindscape.text import Chunk, Span, mentions
@@ -190,7 +190,7 @@ def of_story(
     `traded`: how many of those that name somebody call him by trade instead. `even`: of those that need no binding only as
     many as there are that do, drawn by chance. `alone`: in the place of chunks there are the tellings by themselves.
 
-    >>> from mindscape.reader import training_book
+    >>> from mindscape.corpora.books import training_book
     >>> len(of_story(training_book(0), tokenizer))                                        # doctest: +SKIP
     58
     """
@@ -225,7 +225,7 @@ def of_story(
 def same_kind(book: Book, question: Question, chunks: Sequence[Chunk | Span]) -> set[int]:
     """The chunks, by number, that tell of an event of the kind that the question's evidence tells of, done by whomever.
 
-    >>> from mindscape.reader import training_book
+    >>> from mindscape.corpora.books import training_book
     >>> book = training_book(0)
     >>> chunks = passages.cut(book, tokenizer)                                           # doctest: +SKIP
     >>> [len(same_kind(book, question, chunks)) for question in book.questions[:3]]      # doctest: +SKIP

@@ -26,20 +26,22 @@ from statistics import median
 from typing import Any, Literal
 
 from mindscape import paths, records
+from mindscape.budget import Budget, BudgetSpent, Meter
+from mindscape.cache import Cache, digest
 from mindscape.errors import InputError
 from mindscape.llm.base import LLM, Reply, ToolCall
 from mindscape.llm.ledger import Estimate, Ledger
 from mindscape.llm.tools import in_words
-from mindscape.mindgraph.answering import ANSWER, BUILD, Answer, Budget, BudgetSpent, Meter, block_size, cut
+from mindscape.mindgraph.answering import block_size, cut
 from mindscape.mindgraph.build import TOKENS, build, shown_state
 from mindscape.mindgraph.communities import TOKENS as REPORT_TOKENS
 from mindscape.mindgraph.communities import Reports
 from mindscape.mindgraph.graph import Graph, verify
 from mindscape.mindgraph.journal import read as read_journal
 from mindscape.mindgraph.tools import PARAMETERS, Refused, Tools, answer_schema, step_schema
+from mindscape.question import ANSWER, BUILD, Answer
 from mindscape.roles.edits import EDITS
 from mindscape.roles.graph_answer import GRAPH_ANSWER, TOOLS, GraphAnswer, graph_stats
-from mindscape.store import Store, digest
 from mindscape.text import Chunk, Document
 
 ROUNDS = 40  # with tools, at most (section 4.2)
@@ -137,7 +139,7 @@ def answer(
         calling=calling,
         graph_tokens=graph_tokens,
         tokens=answer_tokens,
-        store=Store(folder / "reports.sqlite"),
+        store=Cache(folder / "reports.sqlite"),
     )
 
 
@@ -153,7 +155,7 @@ def answer_from(
     graph_tokens: int | None = None,
     tokens: int = ANSWER_TOKENS,
     report_tokens: int = REPORT_TOKENS,
-    store: Store | None = None,
+    store: Cache | None = None,
 ) -> GraphAnswered:
     """Answer a question from a graph of the document that was built from so many `chunks`.
 

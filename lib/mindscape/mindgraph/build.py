@@ -19,13 +19,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from mindscape.cache import digest
 from mindscape.errors import InputError
 from mindscape.llm import LLM
 from mindscape.llm.schema import parse
 from mindscape.mindgraph.graph import Graph, apply, check_place
 from mindscape.mindgraph.journal import Entry, append, opened, rebuild
 from mindscape.roles.edits import EDITS, graph_state, quoting
-from mindscape.store import digest
 from mindscape.text import Chunk, Document
 
 TOKENS = 1024  # of a reply, at most

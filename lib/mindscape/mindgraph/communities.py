@@ -22,13 +22,13 @@ from typing import Annotated
 from graspologic_native import hierarchical_leiden
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from mindscape.budget import Meter
+from mindscape.cache import Cache, digest
 from mindscape.errors import InputError
 from mindscape.llm.base import LLM
-from mindscape.mindgraph.answering import Meter
 from mindscape.mindgraph.graph import Graph, content_hash
 from mindscape.roles.base import Role
 from mindscape.roles.edits import graph_state
-from mindscape.store import Store, digest
 
 SIZE, SEED = 10, 0
 TOKENS = 700  # of a report, at most
@@ -156,13 +156,13 @@ class Reports:
 
     Raises InputError for a language without a prompt; what the model raises, BudgetSpent among it, passes through.
 
-    >>> reports = Reports(graph, Meter(model), store=Store("build/reports.sqlite"))            # doctest: +SKIP
+    >>> reports = Reports(graph, Meter(model), store=Cache("build/reports.sqlite"))            # doctest: +SKIP
     >>> reports.read([0])[0].title                                                          # doctest: +SKIP
     'The lamp'
     """
 
     def __init__(
-        self, graph: Graph, llm: LLM | Meter, *, language: str = "en", store: Store | None = None, tokens: int = TOKENS
+        self, graph: Graph, llm: LLM | Meter, *, language: str = "en", store: Cache | None = None, tokens: int = TOKENS
     ):
         if language not in PROMPTS:
             raise InputError(f"language={language!r}: expected one of {', '.join(PROMPTS)}")

@@ -26,7 +26,9 @@ from typing import Any
 
 from mindscape import llm as models
 from mindscape import records
-from mindscape.corpora.questions import Question
+from mindscape.budget import Budget
+from mindscape.cache import digest
+from mindscape.corpora.books import SPLITS, books
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError, MindscapeError
@@ -34,7 +36,7 @@ from mindscape.llm import LLM, Estimate, Ledger
 from mindscape.llm.together import side_by_side
 from mindscape.mindgraph import answer as mindgraph
 from mindscape.mindgraph import novels, rubric
-from mindscape.mindgraph.answering import BUILD, Answer, Budget, Method, length, posed
+from mindscape.mindgraph.answering import Method, length, posed
 from mindscape.mindgraph.baselines import METHODS, rlm
 from mindscape.mindgraph.baselines.estimates import estimate
 from mindscape.mindgraph.build import TOKENS as EDITS
@@ -42,9 +44,8 @@ from mindscape.mindgraph.build import read_operations
 from mindscape.mindgraph.long_reason import Judged, items
 from mindscape.mindgraph.rubric import Label, Labelled, annotate, of_question
 from mindscape.mindgraph.scoring import JUDGE_TOKENS, NO_ANSWER, Row, Scored, cascade, chosen
-from mindscape.reader.evaluation import SPLITS, books
+from mindscape.question import BUILD, Answer, Question
 from mindscape.roles.judges import GRADE
-from mindscape.store import digest
 from mindscape.text import Document
 from mindscape.weights import adapter_hash
 
@@ -338,7 +339,7 @@ def scored(tasks: Sequence[Task], answers: Sequence[Answer], judge: LLM | None) 
 def unusable(name: str, answer: Answer, language: str) -> int:
     """How many replies a method could do nothing with, in the end: no JSON where it was asked for, a turn without code.
 
-    >>> from mindscape.mindgraph.answering import Step
+    >>> from mindscape.question import Step
     >>> unusable("CoA", Answer("", 2, 9, 99, (Step("build", "no reply that can be used: the reply has no words"),)), "en")
     1
     """

@@ -20,9 +20,9 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from mindscape.cache import digest
 from mindscape.errors import InputError
 from mindscape.roles.edits import AddEdge, AddNode, DeleteNode, EditNode
-from mindscape.store import digest
 from mindscape.text import Chunk, Document, Span, locate
 from mindscape.text.documents import Place
 

@@ -22,12 +22,12 @@ from statistics import mean, median
 from typing import Any, Literal
 
 from mindscape import records
+from mindscape.cache import digest
 from mindscape.corpora.benchmarks import Item, stream
 from mindscape.errors import InputError
 from mindscape.llm import LLM, Estimate
 from mindscape.mindgraph import rubric
 from mindscape.mindgraph.rubric import PROMPTS, Asked, Label, Labelled, annotate, demanding
-from mindscape.store import digest
 from mindscape.text import Document
 
 OF = "an item that was judged"  # a line of the file, in messages

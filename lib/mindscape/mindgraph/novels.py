@@ -23,22 +23,23 @@ from functools import partial
 from pathlib import Path
 
 from mindscape import llm, records
+from mindscape.budget import Budget, Meter
+from mindscape.cache import digest
 from mindscape.corpora import storyworld
-from mindscape.corpora.questions import Question
+from mindscape.corpora.books import books
 from mindscape.corpora.storyworld import Book
 from mindscape.errors import InputError, MindscapeError
 from mindscape.llm import LLM, Estimate
 from mindscape.llm.together import side_by_side
 from mindscape.metrics import token_f1
 from mindscape.mindgraph.answer import ANSWER_TOKENS, LINES, ROUNDS, SMALL, GraphAnswered, answer, answer_from, estimate
-from mindscape.mindgraph.answering import BUILD, Budget, Meter, Step, block_size, cut
+from mindscape.mindgraph.answering import block_size, cut
 from mindscape.mindgraph.build import TOKENS, read_operations
 from mindscape.mindgraph.graph import TYPES, Graph, apply
 from mindscape.mindgraph.journal import Entry, Journal, rebuild
-from mindscape.reader.evaluation import books
+from mindscape.question import BUILD, Question, Step
 from mindscape.roles.edits import Builder, Edits, Reading
 from mindscape.roles.scores import ALIKE
-from mindscape.store import digest
 from mindscape.text import Chunk, Document, Span
 from mindscape.weights import adapter_hash
 

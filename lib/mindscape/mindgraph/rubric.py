@@ -20,11 +20,11 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 from transformers import PreTrainedTokenizerBase
 
-from mindscape.corpora.questions import BREADTHS, DEPTHS, Question
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError
 from mindscape.llm import LLM, Estimate, Ledger
+from mindscape.question import BREADTHS, DEPTHS, Question
 from mindscape.roles.base import Role
 from mindscape.text import Document
 from mindscape.text.documents import Place

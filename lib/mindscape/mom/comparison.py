@@ -26,7 +26,8 @@ from typing import Any
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from mindscape import assets, encoders, llm
-from mindscape.corpora.questions import BREADTHS, Question
+from mindscape.cache import digest
+from mindscape.corpora.books import SPLITS, books
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.encoders import Encoder
@@ -37,9 +38,9 @@ from mindscape.mom.extraction import extract
 from mindscape.mom.memory import DocumentMemory
 from mindscape.mom.retrieval import FUSED, FUSIONS, LAYERS, TOP, Layers, context, support
 from mindscape.mom.trials import kept, read
-from mindscape.reader.evaluation import SPLITS, ask, books, value
+from mindscape.question import BREADTHS, Question
+from mindscape.reader.evaluation import ask, value
 from mindscape.roles import ROLES
-from mindscape.store import digest
 from mindscape.text import Chunk
 from mindscape.weights import adapter_hash
 

@@ -18,8 +18,8 @@ from typing import Any
 
 from mindscape import paths
 from mindscape.corpora import own
-from mindscape.corpora.questions import Question
 from mindscape.errors import InputError
+from mindscape.question import Question
 from mindscape.roles import memory as role
 from mindscape.text import Document, Span, locate, sentences
 from mindscape.text.documents import Place

@@ -25,6 +25,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from mindscape import assets, llm
 from mindscape.corpora import shakespeare
+from mindscape.corpora.books import SPLITS, books, training_book
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError, MindscapeError
@@ -34,8 +35,7 @@ from mindscape.mom import memory as mom
 from mindscape.mom.chunkers import length
 from mindscape.mom.extraction import LONGEST
 from mindscape.mom.memory import DocumentMemory, Resolved, resolve
-from mindscape.reader import training_book
-from mindscape.reader.evaluation import SPLITS, Answer, Kept, books
+from mindscape.reader.evaluation import Answer, Kept
 from mindscape.roles import Example, Role
 from mindscape.roles import memory as role
 from mindscape.roles.memory import MEMORY, REVERSE, Extracted

@@ -23,7 +23,8 @@ import numpy as np
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from mindscape import assets, encoders, llm, records
-from mindscape.corpora.questions import Question
+from mindscape.ask import LONGEST
+from mindscape.corpora.books import SPLITS, books
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError, MindscapeError
@@ -34,7 +35,7 @@ from mindscape.mom.chunkers import SIZE, Chunker, mean_length
 from mindscape.mom.memory import DocumentMemory, resolve
 from mindscape.mom.memreader import SHARE, Case, story_cases
 from mindscape.mom.retrieval import TOP, Layers, context, recall, support
-from mindscape.reader.evaluation import LONGEST, SPLITS, books
+from mindscape.question import Question
 from mindscape.roles.answers import QA
 from mindscape.roles.memory import MEMORY
 from mindscape.text import Chunk, Document, Span, sentences

@@ -4,6 +4,6 @@
 `python -m mindscape.reader` does the former two. Taught in notebook 01_the_reader.
 """
 
-from mindscape.reader.mixture import SHARES, mixture, training_book
+from mindscape.reader.mixture import SHARES, mixture
 
-__all__ = ["SHARES", "mixture", "training_book"]
+__all__ = ["SHARES", "mixture"]

@@ -21,27 +21,22 @@ import numpy as np
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from mindscape import assets, llm, records
-from mindscape.corpora import shakespeare, storyworld
+from mindscape.ask import LONGEST
+from mindscape.cache import digest
+from mindscape.corpora import shakespeare
+from mindscape.corpora.books import SPLITS, books
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError, MindscapeError
 from mindscape.llm import LanguageModel
 from mindscape.llm.schema import json_schema
 from mindscape.metrics import Interval, bootstrap
-from mindscape.reader.mixture import TOKENS
 from mindscape.roles import ROLES, answers, edits
 from mindscape.roles.scores import score
-from mindscape.store import digest
 from mindscape.text import Chunk, Document, split_sentences
 from mindscape.weights import adapter_hash
 
 OF = "role, key, free and cut of a reply"  # a line of the file, in messages
-HARD = {"hiding": 1.0, "sharing": 1.0, "contradiction": 1.0}
-SPLITS = {  # books to evaluate on: seeds and knobs; those of "hard" belong to no other split
-    "develop": (storyworld.DEVELOP[:10], {}),
-    "test": (storyworld.TEST[10:20], {}),  # the first ten were looked at before the last training run
-    "hard": (range(5000, 5005), HARD),
-}
 PLAY = 24  # blocks of a play
 # Roles asked of a play, and the slot that its text goes into.
 OF_PLAY = {"chunk_summary": "chunk_content", "entities": "text", "edits": "block_text", "memory": "document"}
@@ -63,24 +58,6 @@ ROWS = {  # of each role from each book; a pair of claims is two
     "claim": 20,
     "grade": 10,
     "pairwise": 4,
-}
-LONGEST = {  # tokens of a reply: what gold takes at most and a third more, and room for talk around what is short
-    "chunk_summary": 144,
-    "global_summary": 268,
-    "session_summary": 268,
-    "silver_chunks": 40,
-    "silver_nodes": 40,
-    "entities": 268,
-    "edits": 384,
-    "graph_answer": 96,
-    "update": 280,
-    "memory": 532,
-    "reverse_reasoning": 164,
-    "qa": 40,
-    "choice": 120,
-    "claim": 120,
-    "grade": 72,
-    "pairwise": 184,
 }
 
 
@@ -114,14 +91,6 @@ class Answer:
     def best(self) -> tuple[str, bool]:
         """The reply that counts, and whether it was cut off."""
         return (self.free, self.cut) if self.held is None else (self.held, self.held_cut)
-
-
-def books(split: str) -> list[Book]:
-    """The books of a split. Raises InputError for one that there is not."""
-    if split not in SPLITS:
-        raise InputError(f"split={split!r}: expected {', '.join(SPLITS)}")
-    seeds, knobs = SPLITS[split]
-    return [storyworld.book(seed, TOKENS, **knobs) for seed in seeds]
 
 
 def rows(

@@ -9,13 +9,10 @@ from itertools import islice
 
 from transformers import PreTrainedTokenizerBase
 
-from mindscape.corpora import storyworld
-from mindscape.corpora.storyworld import Book
-from mindscape.corpora.storyworld.chance import Chance
+from mindscape.corpora.books import training_book
 from mindscape.errors import InputError
 from mindscape.roles import ROLES, Example
 
-TOKENS = 15_000  # a book's length: short ones, and more of them
 SHARES = {  # of each role from each book: more of what asks for close reading
     "chunk_summary": 1,
     "global_summary": 5,
@@ -34,22 +31,6 @@ SHARES = {  # of each role from each book: more of what asks for close reading
     "grade": 3,
     "pairwise": 1,
 }
-
-
-def training_book(seed: int, language: str = "en") -> Book:
-    """The book of a training seed as the mixture has it: knobs are drawn anew for each, so that the reader meets easy and
-    hard ones. Raises InputError for a seed that is not for training.
-
-    >>> training_book(2000)
-    Traceback (most recent call last):
-    ...
-    mindscape.errors.InputError: seed 2000 is not for training: expected 0 to 999
-    """
-    if seed not in storyworld.TRAIN:
-        raise InputError(f"seed {seed} is not for training: expected 0 to {storyworld.TRAIN[-1]}")
-    chance = Chance("mixture", seed)
-    knobs = {name: chance.below(11) / 10 for name in ("hiding", "sharing", "contradiction")}
-    return storyworld.book(seed, TOKENS, **knobs, language=language)
 
 
 def mixture(

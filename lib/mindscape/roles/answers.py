@@ -13,13 +13,13 @@ from typing import Literal
 from pydantic import BaseModel
 from transformers import PreTrainedTokenizerBase
 
-from mindscape.corpora.questions import ClaimPair, Question
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.llm import Tags
 from mindscape.llm.schema import read
 from mindscape.llm.tags import THINKING
+from mindscape.question import ClaimPair, Question
 from mindscape.roles import passages
 from mindscape.roles.base import Role, mended
 

@@ -16,12 +16,12 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field
 from transformers import PreTrainedTokenizerBase
 
-from mindscape.corpora.questions import Question
 from mindscape.corpora.storyworld import Book, kinds
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.gold import Edge, Node
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.corpora.storyworld.world import Binding, Event
+from mindscape.question import Question
 from mindscape.roles.base import Role
 from mindscape.roles.passages import cut
 from mindscape.text import Chunk, Span

@@ -11,10 +11,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 from transformers import PreTrainedTokenizerBase
 
-from mindscape.corpora.questions import Question
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.world import Binding, Event
+from mindscape.question import Question
 from mindscape.roles.base import Role
 from mindscape.roles.edits import Builder, Reading, alike, split_blocks
 from mindscape.text import Span

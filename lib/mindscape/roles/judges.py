@@ -12,10 +12,10 @@ from typing import Literal
 from pydantic import BaseModel
 from transformers import PreTrainedTokenizerBase
 
-from mindscape.corpora.questions import Question
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
+from mindscape.question import Question
 from mindscape.roles import passages
 from mindscape.roles.base import Role
 

@@ -9,10 +9,10 @@ from functools import lru_cache
 
 from transformers import PreTrainedTokenizerBase
 
-from mindscape.corpora.questions import ClaimPair, Question
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.world import Binding, Event
+from mindscape.question import ClaimPair, Question
 from mindscape.text import Chunk, Document, Span, mentions, split_sentences
 
 SIZE = 120  # tokens of a passage, at most

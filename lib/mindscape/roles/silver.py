@@ -10,9 +10,9 @@ from itertools import islice
 
 from transformers import PreTrainedTokenizerBase
 
-from mindscape.corpora.questions import Question
 from mindscape.corpora.storyworld import Book, Entity
 from mindscape.corpora.storyworld.chance import Chance
+from mindscape.question import Question
 from mindscape.roles import passages
 from mindscape.roles.base import Role
 from mindscape.text import mentions

@@ -13,12 +13,12 @@ from typing import Annotated, Literal
 from pydantic import BaseModel
 from transformers import PreTrainedTokenizerBase
 
-from mindscape.corpora.questions import Question
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.corpora.storyworld.world import Binding, Event
 from mindscape.llm import Needs, Tags
+from mindscape.question import Question
 from mindscape.roles.answers import letters
 from mindscape.roles.base import Role
 from mindscape.roles.edits import Builder, alike, shown_fact

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mindscape import records
+from mindscape.cache import digest
 from mindscape.errors import BudgetReached, InputError
 from mindscape.llm import LLM
 from mindscape.roles.answers import letters
@@ -42,7 +43,6 @@ from mindscape.signature.rag import (
     fitted,
     hear,
 )
-from mindscape.store import digest
 
 OF = "a question's trace"  # a line of the file, in messages
 FORMAT = "mindscape agent traces 1"

@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mindscape import records
 from mindscape.corpora import shakespeare, storyworld
 from mindscape.corpora.benchmarks import Loaded
-from mindscape.corpora.questions import ClaimPair, Question
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError, MindscapeError
 from mindscape.llm import LLM
 from mindscape.metrics import recall_fraction_at_k
+from mindscape.question import ClaimPair, Question
 from mindscape.roles.answers import LETTERS
 from mindscape.signature import agent
 from mindscape.signature.agent import Settings

@@ -27,19 +27,19 @@ from typing import Literal
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
+from mindscape.cache import digest
 from mindscape.corpora import shakespeare
 from mindscape.corpora.benchmarks import Item as Asked
 from mindscape.corpora.benchmarks import asking
-from mindscape.corpora.questions import ClaimPair, Question
 from mindscape.corpora.storyworld import Book, Series
 from mindscape.errors import InputError, LLMError
 from mindscape.extractive import summarise
 from mindscape.llm import LLM
 from mindscape.metrics import recall_fraction_at_k
+from mindscape.question import ClaimPair, Question
 from mindscape.roles.answers import LETTERS
 from mindscape.roles.summaries import SESSION_SUMMARY
 from mindscape.signature.objectives import WINDOW, windows
-from mindscape.store import digest
 from mindscape.text import Chunk, Document, Span, mentions
 
 Write = Callable[

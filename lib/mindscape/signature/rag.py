@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from mindscape import paths
+from mindscape.cache import Cache, digest
 from mindscape.corpora.benchmarks.asking import fill
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import BudgetReached, InputError
@@ -45,7 +46,6 @@ from mindscape.signature.objectives import (
     signature_objective,
 )
 from mindscape.signature.selection import Selection, greedy
-from mindscape.store import Store, digest
 
 if TYPE_CHECKING:  # whoever has an encoder has torch already; nobody else needs it here
     from mindscape.encoders import Encoder
@@ -128,7 +128,7 @@ class Situated:
     >>> found = Situated(embedding.load(adapter="data/adapters/mia_emb"))                    # doctest: +SKIP
     """
 
-    def __init__(self, embedder: Any, store: Store | None = None):
+    def __init__(self, embedder: Any, store: Cache | None = None):
         self.embedder, self.store = embedder, store
         self._alone, self._told = _at_delta(embedder, 1.0), _at_delta(embedder, 0.0)
 
@@ -195,7 +195,7 @@ def retriever(model: Any) -> Retriever:
     if hasattr(model, "steered"):
         return model
     if hasattr(model, "queries") and hasattr(model, "units"):
-        return Situated(model, Store(paths.cache() / "vectors.sqlite"))
+        return Situated(model, Cache(paths.cache() / "vectors.sqlite"))
     if hasattr(model, "encode") and not isinstance(model, str):
         return Geometry(model)
     raise InputError(f"{model!r:.60} is no retriever: expected an encoder (encode) or an embedder (units, queries)")

@@ -24,8 +24,8 @@ from safetensors.torch import load_file
 from transformers import PreTrainedModel
 
 from mindscape import records
+from mindscape.cache import digest
 from mindscape.errors import InputError
-from mindscape.store import digest
 from mindscape.weights import adapted, fingerprint, placed
 
 SHORT = 512  # tokens of a row; see `attend`

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from mindscape.corpora.benchmarks.reading import json_list, pickled_texts
 from mindscape.corpora.benchmarks.shapes import Found, Item, Report, Row, Unusable, checked, fault
-from mindscape.corpora.questions import ClaimPair
+from mindscape.question import ClaimPair
 from mindscape.text import Document
 
 VERDICTS = {True: "TRUE", False: "FALSE", "True": "TRUE", "False": "FALSE", "TRUE": "TRUE", "FALSE": "FALSE"}

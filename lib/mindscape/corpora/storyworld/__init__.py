@@ -29,7 +29,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
 
-from mindscape.corpora.questions import ClaimPair, Question
 from mindscape.corpora.storyworld import gold
 from mindscape.corpora.storyworld.asking import ask
 from mindscape.corpora.storyworld.gold import Edge, Entity, Memory, Node
@@ -38,6 +37,7 @@ from mindscape.corpora.storyworld.telling import Telling, tell
 from mindscape.corpora.storyworld.voice import Voice, wording
 from mindscape.corpora.storyworld.world import Knobs, World
 from mindscape.errors import InputError
+from mindscape.question import ClaimPair, Question
 from mindscape.text import Chunk, Document, Span
 
 TRAIN, DEVELOP, TEST = range(1000), range(1000, 1100), range(2000, 2100)

@@ -12,12 +12,12 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from mindscape.corpora.questions import ClaimPair, Question
 from mindscape.corpora.storyworld import kinds
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.telling import Telling
 from mindscape.corpora.storyworld.voice import Voice, sentence
 from mindscape.corpora.storyworld.world import Binding, Event
+from mindscape.question import ClaimPair, Question
 from mindscape.text import Span
 
 # Questions on one event: by name, by trade, by kinship, on a person in disguise.

@@ -12,11 +12,12 @@ from typing import Any, get_origin
 
 from pydantic import BaseModel, ConfigDict
 
+from mindscape.budget import BudgetSpent, Meter
 from mindscape.errors import InputError
 from mindscape.llm import Message
 from mindscape.llm.schema import read
 from mindscape.llm.tags import THINKING
-from mindscape.mindgraph.answering import BudgetSpent, Meter, cut
+from mindscape.mindgraph.answering import cut
 from mindscape.roles.answers import QA
 from mindscape.text import Chunk, Document
 

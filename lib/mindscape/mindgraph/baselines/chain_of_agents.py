@@ -7,9 +7,11 @@ method. Where the budget ends the chain early, the manager answers from what was
 Taught in notebook 32_long_reason. Nothing is kept for a second question, since the summaries have the first one in view.
 """
 
+from mindscape.budget import Budget, BudgetSpent, Meter
 from mindscape.llm import LLM
-from mindscape.mindgraph.answering import ANSWER, Answer, Budget, BudgetSpent, Meter, block_size
+from mindscape.mindgraph.answering import block_size
 from mindscape.mindgraph.baselines.asking import alone, ask, blocks, checked, last, reply_tokens
+from mindscape.question import ANSWER, Answer
 from mindscape.text import Document
 
 SUMMARY = 1024  # tokens of a summary, at most

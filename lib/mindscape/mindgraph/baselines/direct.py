@@ -7,9 +7,10 @@ without them a text that is too long is the server's to refuse.
 Taught in notebook 32_long_reason. Nothing is kept for a second question.
 """
 
+from mindscape.budget import Budget, Meter
 from mindscape.llm import LLM
-from mindscape.mindgraph.answering import ANSWER, Answer, Budget, Meter
 from mindscape.mindgraph.baselines.asking import checked, last
+from mindscape.question import ANSWER, Answer
 from mindscape.text import Document
 
 

@@ -10,9 +10,10 @@ Taught in notebook 32_long_reason.
 from collections.abc import Callable, Mapping
 from math import ceil
 
+from mindscape.budget import Budget, Meter
 from mindscape.errors import InputError
 from mindscape.llm import LLM, Estimate, Ledger
-from mindscape.mindgraph.answering import PAPER_BLOCK, Budget, Meter, block_size, cut
+from mindscape.mindgraph.answering import PAPER_BLOCK, block_size, cut
 from mindscape.mindgraph.baselines import chain_of_agents, gam, graphrag, rlm
 from mindscape.mindgraph.baselines.asking import BRIEF, reply_tokens
 from mindscape.mindgraph.communities import COMMUNITY_REPORT, TOKENS

@@ -17,9 +17,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mindscape.budget import Budget, BudgetSpent, Meter
 from mindscape.lexical import BM25
 from mindscape.llm import LLM
-from mindscape.mindgraph.answering import ANSWER, Answer, Budget, BudgetSpent, Meter, block_size
+from mindscape.mindgraph.answering import block_size
 from mindscape.mindgraph.baselines.asking import (
     Form,
     alone,
@@ -33,6 +34,7 @@ from mindscape.mindgraph.baselines.asking import (
     reply_tokens,
     room,
 )
+from mindscape.question import ANSWER, Answer
 from mindscape.text import Document
 
 ROUNDS, PAGES = 3, 5  # of a researcher; new pages a round

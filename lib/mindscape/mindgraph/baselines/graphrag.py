@@ -24,9 +24,10 @@ from typing import Annotated
 
 from pydantic import Field
 
+from mindscape.budget import Budget, BudgetSpent, Meter
 from mindscape.lexical import BM25
 from mindscape.llm import LLM
-from mindscape.mindgraph.answering import ANSWER, PAPER_BLOCK, Answer, Budget, BudgetSpent, Meter, block_size
+from mindscape.mindgraph.answering import PAPER_BLOCK, block_size
 from mindscape.mindgraph.baselines.asking import (
     BRIEF,
     Form,
@@ -41,6 +42,7 @@ from mindscape.mindgraph.baselines.asking import (
     room,
 )
 from mindscape.mindgraph.communities import COMMUNITY_REPORT, TOKENS, Report, partition
+from mindscape.question import ANSWER, Answer
 from mindscape.roles.answers import QA
 from mindscape.roles.edits import graph_state
 from mindscape.text import Document

@@ -15,8 +15,8 @@ Taught in notebook 32_long_reason.
 import re
 from collections.abc import Collection, Sequence
 
+from mindscape.budget import Budget, BudgetSpent, Meter
 from mindscape.llm import LLM, Message
-from mindscape.mindgraph.answering import ANSWER, Answer, Budget, BudgetSpent, Meter
 from mindscape.mindgraph.baselines.asking import (
     BRIEF,
     SPARE,
@@ -28,6 +28,7 @@ from mindscape.mindgraph.baselines.asking import (
     said,
 )
 from mindscape.mindgraph.baselines.sandbox import Limits, Ran, Sandbox
+from mindscape.question import ANSWER, Answer
 from mindscape.text import Document
 
 ITERATIONS = 30  # section 4.2

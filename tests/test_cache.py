@@ -1,4 +1,4 @@
-"""The store on disk: whole values, kept after a kill, clear about a bad file or a full disk."""
+"""The cache on disk: whole values, kept after a kill, clear about a bad file or a full disk."""
 
 import subprocess
 import sys
@@ -9,64 +9,64 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mindscape.cache import Cache, digest
 from mindscape.errors import MindscapeError
-from mindscape.store import Store, digest
 
 
 def test_values_come_back_and_absent_keys_do_not(tmp_path):
-    store = Store(tmp_path / "deep" / "s.sqlite")
+    cache = Cache(tmp_path / "deep" / "s.sqlite")
     many = {f"k{i}": bytes([i % 256]) * i for i in range(1200)}  # more than one statement's variables
-    store.put(many)
-    assert store.get([*many, "absent"]) == many
-    assert len(store) == 1200
+    cache.put(many)
+    assert cache.get([*many, "absent"]) == many
+    assert len(cache) == 1200
 
 
 def test_hits_and_new_entries_are_counted(tmp_path):
     """So that a run's seconds can be told from those of a first run."""
-    store, found, stored = Store(tmp_path / "s.sqlite"), Store.found, Store.stored
-    store.put({"a": b"v", "b": b"v"})
-    store.get(["a", "b", "absent"])
-    assert (Store.found - found, Store.stored - stored) == (2, 2)
+    cache, found, stored = Cache(tmp_path / "s.sqlite"), Cache.found, Cache.stored
+    cache.put({"a": b"v", "b": b"v"})
+    cache.get(["a", "b", "absent"])
+    assert (Cache.found - found, Cache.stored - stored) == (2, 2)
 
 
-def test_threads_share_a_store(tmp_path):
-    store = Store(tmp_path / "s.sqlite")
+def test_threads_share_a_cache(tmp_path):
+    cache = Cache(tmp_path / "s.sqlite")
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda i: store.put({f"k{i}": b"v"}), range(200)))
-    assert len(store) == 200
+        list(pool.map(lambda i: cache.put({f"k{i}": b"v"}), range(200)))
+    assert len(cache) == 200
 
 
 def test_what_was_written_survives_a_kill(tmp_path):
     code = f"""
         import os, signal
-        from mindscape.store import Store
-        store = Store({str(tmp_path / "s.sqlite")!r})
+        from mindscape.cache import Cache
+        cache = Cache({str(tmp_path / "s.sqlite")!r})
         for i in range(100):
-            store.put({{f"k{{i}}": b"v" * 1000}})
+            cache.put({{f"k{{i}}": b"v" * 1000}})
             if i == 41:
                 os.kill(os.getpid(), signal.SIGKILL)
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)])
-    store = Store(tmp_path / "s.sqlite")
-    assert len(store) == 42
-    store.put({"more": b"v"})
-    assert store.get(["k41", "more"]) == {"k41": b"v" * 1000, "more": b"v"}
+    cache = Cache(tmp_path / "s.sqlite")
+    assert len(cache) == 42
+    cache.put({"more": b"v"})
+    assert cache.get(["k41", "more"]) == {"k41": b"v" * 1000, "more": b"v"}
 
 
 def test_a_full_disk_is_one_clear_line_and_loses_nothing(tmp_path):
-    store = Store(tmp_path / "s.sqlite")
-    store.put({"kept": b"v"})
-    pages = store._open().execute("PRAGMA page_count").fetchone()[0]
-    store._open().execute(f"PRAGMA max_page_count = {pages + 2}")
+    cache = Cache(tmp_path / "s.sqlite")
+    cache.put({"kept": b"v"})
+    pages = cache._open().execute("PRAGMA page_count").fetchone()[0]
+    cache._open().execute(f"PRAGMA max_page_count = {pages + 2}")
     with pytest.raises(MindscapeError, match="full; free some space there, or set MINDSCAPE_CACHE"):
-        store.put({"big": b"v" * 100_000})
-    assert store.get(["kept", "big"]) == {"kept": b"v"}
+        cache.put({"big": b"v" * 100_000})
+    assert cache.get(["kept", "big"]) == {"kept": b"v"}
 
 
-def test_a_file_that_is_no_store_is_named(tmp_path):
+def test_a_file_that_is_no_cache_is_named(tmp_path):
     (tmp_path / "s.sqlite").write_text("this is a poem, not a database, and it is long enough to be read as a header")
     with pytest.raises(MindscapeError, match="s.sqlite.*delete it if it is not a cache of this kit"):
-        Store(tmp_path / "s.sqlite").get(["k"])
+        Cache(tmp_path / "s.sqlite").get(["k"])
 
 
 @given(st.lists(st.text(max_size=3), max_size=4), st.lists(st.text(max_size=3), max_size=4))

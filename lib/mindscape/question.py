@@ -1,4 +1,4 @@
-"""A question on a long text, with what it takes to answer it; the same for every corpus.
+"""A question on a long text, what was found for it and what was answered; the same for every corpus and every method.
 
 Breadth and depth are MindGraph's two axes (section 2.1, appendix C): how much of the text must be read, and how many
 steps lead from what was read to the answer. Taught in notebook 00_start_here.
@@ -15,6 +15,7 @@ from mindscape.errors import InputError
 from mindscape.text import Document, Span, locate
 
 BREADTHS = ("local", "sparse-local", "multi-sparse", "partial", "global")
+BUILD, ANSWER = "build", "answer"  # stages of a method
 DEPTHS = ("lookup", "multi-hop", "set-aggregation", "global-synthesis")
 
 
@@ -71,6 +72,77 @@ class ClaimPair:
     false: str
     evidence: tuple[Span, ...]
     wrong: str = ""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """What a retriever finds for a query: places among the units that it searched, best first, and their scores.
+
+    >>> Ranking((4, 0, 7), (0.9, 0.8, 0.1)).first(2)
+    (4, 0)
+    """
+
+    ids: tuple[int, ...]
+    scores: tuple[float, ...] = ()  # empty where only the order was kept
+
+    def first(self, k: int) -> tuple[int, ...]:
+        """The best k."""
+        return self.ids[:k]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing that a method did. `stage` is BUILD, ANSWER, or a name of the method's own.
+
+    With `asked` it is a call of the model that read and wrote so many tokens, and `what` is the reply; else `what` says what
+    was done without the model, a tool's result or why it came to an end.
+    """
+
+    stage: str
+    what: str
+    read: int = 0
+    written: int = 0
+    asked: bool = False
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of asking: the text of the last reply, what it says, and what it took.
+
+    `value` is None where no reply could be read; `unread` says why, one each. `free` is the reply before decoding was
+    constrained, where both were asked. `calls` counts all replies, tokens are those of all of them; `cut` says that the last
+    one ran into its limit. `trace` has every step of a method that takes several.
+
+    >>> built, answered = Step(BUILD, "...", 850, 40, True), Step(ANSWER, "the miller", 300, 10, True)
+    >>> of = Answer("the miller", "the miller", calls=2, prompt_tokens=1150, completion_tokens=50, trace=(built, answered))
+    >>> of.tokens_first_call, of.tokens_total, of.spent(BUILD)
+    (300, 1200, 890)
+    """
+
+    text: str
+    value: Any = None
+    unread: tuple[str, ...] = ()
+    free: str | None = None
+    cut: bool = False
+    calls: int = 1
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    repairs: tuple[str, ...] = ()
+    trace: tuple[Step, ...] = ()
+
+    @property
+    def tokens_total(self) -> int:
+        """Read and written, everything included."""
+        return self.prompt_tokens + self.completion_tokens
+
+    @property
+    def tokens_first_call(self) -> int:
+        """Read by the first call of the answer stage: the f₁ of MindGraph's compaction ratio (section 4.2)."""
+        return next((step.read for step in self.trace if step.asked and step.stage == ANSWER), 0)
+
+    def spent(self, stage: str) -> int:
+        """Tokens read and written at one stage."""
+        return sum(step.read + step.written for step in self.trace if step.stage == stage)
 
 
 class _Row(BaseModel):

@@ -1,0 +1,100 @@
+"""How much of what travels with the kit comes out again: some of a notebook's entries computed anew at its end, and a report.
+
+    make remeasure SHARE=0.02 SEED=7        # runs the notebooks with MINDSCAPE_REMEASURE=0.02:7, then `python -m
+    mindscape.remeasure` make data ONLY=31 TINY=1                # the smallest entry of each kind and maker, MINDSCAPE_TINY=1
+
+What was computed anew is compared and not kept. Taught in notebook 00_start_here.
+"""
+
+import json
+import os
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from mindscape import paths, store
+from mindscape.errors import InputError
+from mindscape.store import Remade
+
+KINDS = {  # what agrees means, for a reader of the report
+    "reply": "the same text",
+    "score": f"log-probabilities within {store.NEAR} nats a token",
+    "ranking": "the same order",
+}
+OTHER = f"numbers within {store.CLOSE:.1%}"
+
+
+def at_the_end(notebook: str, name: str) -> None:
+    """What the environment asks for when a notebook is done; and the keys that it asked for, for those who look for dead
+    entries."""
+    keys = paths.build("asked")
+    keys.mkdir(parents=True, exist_ok=True)
+    (keys / f"{name}.txt").write_text("\n".join(sorted(store.current().keys)) + "\n", encoding="ascii")
+    if told := os.environ.get("MINDSCAPE_REMEASURE"):
+        share, _, seed = told.partition(":")
+        remade = store.current().remake(share=_share(share), seed=int(seed or 0))
+    elif os.environ.get("MINDSCAPE_TINY"):
+        remade = store.current().remake(smallest=True)
+    else:
+        return
+    folder = paths.build("remeasured")
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [json.dumps({"notebook": notebook, **asdict(one)}) for one in remade]
+    (folder / f"{name}.jsonl").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+        if 0 < share <= 1:
+            return share
+    except ValueError:
+        pass
+    raise InputError(f"SHARE={text}: expected more than 0, at most 1")
+
+
+def table(remade: Sequence[Remade]):
+    """A row for each entry that was computed anew, as a notebook shows it."""
+    import pandas as pd
+
+    rows = [(one.kind, one.maker.rpartition("-")[0], "yes" if one.agrees else "no") for one in remade]
+    return pd.DataFrame(rows, columns=["kind", "made by", "the same again"])
+
+
+def report(folder: Path) -> str:
+    """What notebooks left in a folder, as a page in Markdown: how much agrees, by kind and by notebook, and what does not."""
+    found = [
+        json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in path.read_text("utf-8").splitlines()
+    ]
+    lines = ["# Entries computed anew", "", f"{len(found)} entries, {sum(of['agrees'] for of in found)} agree.", ""]
+    for title, key in (("kind", "kind"), ("made by", "maker"), ("notebook", "notebook")):
+        groups = defaultdict(list)
+        for of in found:
+            groups[of[key]].append(of)
+        lines += [
+            f"| {title} | entries | agree | largest difference | seconds |{' agrees means |' if key == 'kind' else ''}"
+        ]
+        lines += ["|---|---:|---:|---:|---:|" + ("---|" if key == "kind" else "")]
+        for name, some in sorted(groups.items()):
+            off = max((of["off"] for of in some if of["off"] is not None), default=None)
+            cells = [name, len(some), sum(of["agrees"] for of in some), "–" if off is None else f"{off:.2g}"]
+            cells += [f"{sum(of['seconds'] for of in some):.0f}", *([KINDS.get(name, OTHER)] if key == "kind" else [])]
+            lines.append("| " + " | ".join(map(str, cells)) + " |")
+        lines.append("")
+    if differing := [of for of in found if not of["agrees"]]:
+        lines += ["What does not agree:", ""]
+        lines += [f"- {of['notebook']}: {of['kind']} by {of['maker']}, {of['key'][:12]}" for of in differing]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def main() -> None:
+    """Write the page and print its path and its first lines."""
+    page = paths.build("remeasured", "REPORT.md")
+    page.write_text(report(page.parent), encoding="utf-8")
+    print(*page.read_text(encoding="utf-8").split("\n")[2:12], sep="\n")
+    print(f"the whole report: {page}")
+
+
+if __name__ == "__main__":
+    main()

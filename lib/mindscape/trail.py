@@ -1,0 +1,150 @@
+"""What a number rests on: which entries of the store, found or computed, and by whom.
+
+The store notes what each cell of a notebook asked for. A number rests on what its own cell asked for, and on what those cells
+did that made a name which it uses, and so on backwards: the cells are read as Python, nothing is declared. That is a little
+more than the truth (two things in one cell are taken for one), never less, for whatever goes through the store or a network of
+the kit. Outside of a notebook a number rests on all that was asked for. Taught in notebook 00_start_here.
+"""
+
+import ast
+import symtable
+import sys
+from collections import Counter
+from functools import lru_cache
+
+from mindscape.store import Access, Store
+
+NOTHING = "no model"
+
+
+def behind(store: Store) -> dict[str, dict[str, int]]:
+    """What a number that is recorded now rests on: by kind and maker, how many entries were shipped, cached, computed.
+
+    >>> store = Store()
+    >>> store.note("reply", "reader-1f", shipped=2); behind(store)
+    {'reply reader-1f': {'shipped': 2}}
+    """
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is None:
+        return _summed(store.trail)
+    sources = shell.user_ns.get("In", [])
+    cells = cells_behind(tuple(sources), min(shell.execution_count, len(sources) - 1))
+    return _summed([access for access in store.trail if access.cell in cells])
+
+
+def cells_behind(sources: tuple[str, ...], last: int) -> set[int]:
+    """The cells that a cell rests on, itself among them: those that made, or changed, a name that it uses, and theirs.
+
+    >>> cells = ("", "ask = 1", "found = ask + 1", "rows = {}; rows['a'] = found", "other = 3", "rows = {}; rows['b'] = other")
+    >>> sorted(cells_behind(cells, 3)), sorted(cells_behind(cells, 5))
+    ([1, 2, 3], [4, 5])
+    """
+    seen: set[tuple[int, str]] = set()
+    found, open_ = {last}, [(last, name) for name in _names(sources[last])[0]]
+    while open_:
+        at, name = open_.pop()
+        for cell in range(at - 1, -1, -1):
+            used, changed, made = _names(sources[cell])
+            if name in changed or name in made:
+                if (cell, name) in seen:
+                    break
+                seen.add((cell, name))
+                if cell not in found:
+                    found.add(cell)
+                    open_ += [(cell, other) for other in used]
+                if name in made:
+                    break
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _names(source: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """The names that a cell uses from before it, those that it changes, and those that it makes anew."""
+    source = "\n".join("" if line[:1] in "%!" else line for line in source.split("\n"))
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return frozenset(), frozenset(), frozenset()
+    used, made, changed = set(), set(), set()
+    for node in tree.body:
+        used |= _referenced(ast.unparse(node)) - made
+        if isinstance(node, ast.Assign):
+            made |= {of.id for target in node.targets for of in ast.walk(target) if _is_plain(of)}
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+            made.add(node.target.id)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            made.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            made |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            changed |= _base(node)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            changed |= _base(node.func)  # rows.append(...) changes rows
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            changed.add(node.id)
+    modules = {(alias.asname or alias.name).split(".")[0] for node in ast.walk(tree)
+               if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names}  # fmt: skip
+    return frozenset(used), frozenset(changed - modules), frozenset(made)
+
+
+def _referenced(source: str) -> set[str]:
+    """The names of the cell's own, or of cells before, that a statement refers to, also from inside of functions."""
+    table = symtable.symtable(source, "cell", "exec")
+    names = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced()}
+    for inner in _inner(table):
+        names |= {symbol.get_name() for symbol in inner.get_symbols() if symbol.is_global() and symbol.is_referenced()}
+    return names
+
+
+def _inner(table: symtable.SymbolTable):
+    for child in table.get_children():
+        yield child
+        yield from _inner(child)
+
+
+def _is_plain(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+
+
+def _base(node: ast.AST) -> set[str]:
+    while isinstance(node, ast.Subscript | ast.Attribute):
+        node = node.value
+    return {node.id} if isinstance(node, ast.Name) else set()
+
+
+def _summed(trail: list[Access]) -> dict[str, dict[str, int]]:
+    sums: dict[str, Counter[str]] = {}
+    for access in trail:
+        counts = sums.setdefault(f"{access.kind} {access.maker}", Counter())
+        counts.update({name: getattr(access, name) for name in ("shipped", "cached", "computed")})
+    return {name: {key: n for key, n in counts.items() if n} for name, counts in sorted(sums.items())}
+
+
+def totals(store: Store) -> dict[str, dict[str, int]]:
+    """The same of all that a notebook asked for."""
+    return _summed(store.trail)
+
+
+class Named(list[str]):
+    """A short name for what each number rests on; `table` says what each name stands for."""
+
+    table: dict[str, dict[str, dict[str, int]]]
+
+
+def named(behind_each: list[dict[str, dict[str, int]]]) -> Named:
+    """One name for equal sources: s1, s2, ... in the order of the numbers; "no model" where there are none.
+
+    >>> of = named([{}, {"reply reader-1f": {"shipped": 2}}, {}])
+    >>> of, of.table
+    (['no model', 's1', 'no model'], {'s1': {'reply reader-1f': {'shipped': 2}}})
+    """
+    names, table = Named(), {}
+    for source in behind_each:
+        known = next((name for name, of in table.items() if of == source), None)
+        if source and known is None:
+            known = f"s{len(table) + 1}"
+            table[known] = source
+        names.append(known or NOTHING)
+    names.table = table
+    return names
