@@ -38,6 +38,7 @@ from mindscape.errors import InputError, MindscapeError
 FORMAT = "mindscape store 1"
 BATCH = 64  # of what is missing, between two looks at what others have computed meanwhile
 CLOSE = 1e-3  # numbers agree that differ by so much of their size
+LONG = 60  # seconds that are worth a word before and while they pass
 NEAR = 0.02  # nats a token by which two log-probabilities of one text may differ
 LINE = re.compile(rb'\{"key": "([0-9a-f]{32})", "sum": "([0-9a-f]{8})", (.*)\}\Z', re.DOTALL)
 Compute = Callable[[Sequence[int]], Iterable[tuple[int, Any]]]  # places of questions to (position among them, value)
@@ -136,24 +137,32 @@ class Store:
     # -- asking --------------------------------------------------------------------------------------------------------
 
     def fetch(
-        self, kind: str, maker: Maker, questions: Sequence[Any], compute: Compute, how: Mapping[str, Any] | None = None
+        self,
+        kind: str,
+        maker: Maker,
+        questions: Sequence[Any],
+        compute: Compute,
+        how: Mapping[str, Any] | None = None,
+        seconds: float = 0.0,
     ) -> list[Any]:
         """A value for each question, in order: found, or computed and kept as it arrives; equal questions once.
 
         `questions` and values are what JSON holds. `compute` gets places of questions and yields (position among them, value)
-        in any order. `how`: parameters that an entry is to say, all of which are in the questions, too.
+        in any order. `how`: parameters that an entry is to say, all of which are in the questions, too. `seconds`: what
+        an entry takes, about, to be said before many are computed.
         """
         keys = [self.key(kind, maker, question) for question in questions]
         values = self.get(kind, maker, keys, compute)
         first = {key: i for i, key in reversed(list(enumerate(keys)))}
-        for places in self.missing(
-            [first[key] for key in dict.fromkeys(keys) if key not in values], keys, values, kind, maker
-        ):
+        new = [first[key] for key in dict.fromkeys(keys) if key not in values]
+        progress = Progress(f"entries of kind {kind} by {maker.name}", len(new), seconds * len(new))
+        for places in self.missing(new, keys, values, kind, maker):
             begun = time.perf_counter()
             for position, value in compute(places):
                 key = keys[places[position]]
                 values[key] = self.put(kind, maker, {key: value}, time.perf_counter() - begun, how)[key]
                 begun = time.perf_counter()
+                progress.done()
         return [values[key] for key in keys]
 
     @staticmethod
@@ -396,6 +405,38 @@ def _apart(old: Any, new: Any) -> float:
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         return max(map(_apart, old, new), default=0.0)
     return float("inf")
+
+
+class Progress:
+    """Says before a long computation how many entries it makes and about how long it takes, and every minute what is left.
+
+    `seconds` is the estimate; below `LONG` nothing is said. The rest is foretold by what was done until then.
+
+    >>> Progress("replies by gpt", 120, seconds=90.0).done()
+    120 replies by gpt are not in the store: they are made now, in about 2 minutes
+    """
+
+    def __init__(self, what: str, count: int, seconds: float):
+        self.what, self.count, self.made = what, count, 0
+        self.begun = self.told = time.monotonic()
+        self.long = seconds > LONG
+        if self.long:
+            print(f"{count:,} {what} are not in the store: they are made now, in about {_minutes(seconds)}", flush=True)
+
+    def done(self) -> None:
+        """One more is made."""
+        self.made += 1
+        now = time.monotonic()
+        if self.long and now - self.told > LONG and self.made < self.count:
+            self.told = now
+            left = (now - self.begun) / self.made * (self.count - self.made)
+            print(f"  {self.made:,} of {self.count:,} {self.what}, about {_minutes(left)} left", flush=True)
+
+
+def _minutes(seconds: float) -> str:
+    if seconds >= 5400:
+        return f"{seconds / 3600:.1f} hours"
+    return f"{max(1, round(seconds / 60))} minute{'s' * (round(seconds / 60) > 1)}"
 
 
 # -- lines ----------------------------------------------------------------------------------------------------------------

@@ -17,7 +17,11 @@ from mindscape.llm.base import Backend, Message, Prompt, Reply, Sampling, Schema
 from mindscape.llm.ledger import Estimate, Ledger
 from mindscape.llm.recording import Recorder
 from mindscape.llm.tools import checked
-from mindscape.store import Maker, Store
+from mindscape.store import Maker, Progress, Store
+
+
+MANY = 8  # questions at once whose cost is worth counting beforehand
+READS, WRITES = 400.0, 60.0  # tokens a second of the embedded model on one core, in batches
 
 
 def question(
@@ -248,6 +252,7 @@ class LanguageModel:
         for key, result in known.items():
             self._write(questions[first[key]], result)
         new = [i for i, key in enumerate(keys) if key not in results and first[key] == i]
+        progress = self._progress(kind, [need(i) for i in new] if len(new) >= MANY else [])
         met: dict[str, Any] = {}  # what another process has answered meanwhile
         for places in self.store.missing(new, keys, met, kind, maker) if self.store is not None else [new]:
             while places:
@@ -262,6 +267,7 @@ class LanguageModel:
                         self.store.put(kind, maker, {keys[i]: raw.stored()}, raw.seconds, how)
                     self._write(questions[i], raw)
                     results[keys[i]] = result
+                    progress.done()
         results |= {key: check(first[key], restore(value)) for key, value in met.items()}
         in_order = []
         for i, key in enumerate(keys):
@@ -270,6 +276,11 @@ class LanguageModel:
                 in_order[-1] = replace(results[key], cached=True)
                 self.ledger.add(self.name, in_order[-1])
         return in_order
+
+    def _progress(self, kind: str, needs: Sequence[tuple[int, int]]) -> Progress:
+        """What is said before many are asked: as long as each may be, at a laptop's speed; of a server it is a guess."""
+        seconds = sum(read / READS + written / WRITES for read, written in needs)
+        return Progress(f"{'replies' if kind == 'reply' else 'scores'} by {self.name}", len(needs), seconds)
 
     def _known(
         self,
