@@ -38,7 +38,7 @@ from mindscape.errors import InputError, MindscapeError
 FORMAT = "mindscape store 1"
 BATCH = 64  # of what is missing, between two looks at what others have computed meanwhile
 CLOSE = 1e-3  # numbers agree that differ by so much of their size
-LONG = 60  # seconds that are worth a word before and while they pass
+LONG = 180  # seconds that are worth a word before and while they pass
 NEAR = 0.02  # nats a token by which two log-probabilities of one text may differ
 LINE = re.compile(rb'\{"key": "([0-9a-f]{32})", "sum": "([0-9a-f]{8})", (.*)\}\Z', re.DOTALL)
 Compute = Callable[[Sequence[int]], Iterable[tuple[int, Any]]]  # places of questions to (position among them, value)
@@ -408,12 +408,12 @@ def _apart(old: Any, new: Any) -> float:
 
 
 class Progress:
-    """Says before a long computation how many entries it makes and about how long it takes, and every minute what is left.
+    """Says before a long computation how many entries it makes and about how long it takes, and now and then what is left.
 
     `seconds` is the estimate; below `LONG` nothing is said. The rest is foretold by what was done until then.
 
-    >>> Progress("replies by gpt", 120, seconds=90.0).done()
-    120 replies by gpt are not in the store: they are made now, in about 2 minutes
+    >>> Progress("replies by gpt", 120, seconds=190.0).done()
+    120 replies by gpt are not in the store: they are made now, in about 3 minutes
     """
 
     def __init__(self, what: str, count: int, seconds: float):

@@ -19,7 +19,6 @@ from mindscape.llm.recording import Recorder
 from mindscape.llm.tools import checked
 from mindscape.store import Maker, Progress, Store
 
-
 MANY = 8  # questions at once whose cost is worth counting beforehand
 READS, WRITES = 400.0, 60.0  # tokens a second of the embedded model on one core, in batches
 
