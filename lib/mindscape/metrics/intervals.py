@@ -3,15 +3,18 @@
 Questions about one book stand or fall together: with `groups` whole books are drawn, not single questions, and the
 interval is as wide as it must be.
 
-Taught in notebook 00; the method is Efron's percentile bootstrap (Efron and Tibshirani, 1993, chapter 13). This module
-corrects nothing for many comparisons, and an interval says nothing about corpora, seeds or models that were not drawn.
+Taught in notebook 00; resamples are scipy's, the method is Efron's percentile bootstrap (Efron and Tibshirani, 1993, chapter
+13). This module corrects nothing for many comparisons, and an interval says nothing about corpora, seeds or models that were
+not drawn.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import stats
 
 from mindscape.errors import InputError
 
@@ -137,17 +140,33 @@ def _checked(name: str, values: ArrayLike) -> np.ndarray:
 def _draws(
     values: np.ndarray, statistic: Callable, groups: Sequence[Hashable] | None, resamples: int, seed: int
 ) -> np.ndarray:
-    """The statistic of each resample: shape (resamples,)."""
+    """The statistic of each resample: shape (resamples,). Whole groups are drawn where there are groups."""
     if resamples < 1:
         raise InputError(f"resamples is {resamples}: expected 1 or more")
-    rng = np.random.default_rng(seed)
-    if groups is not None and statistic is np.mean:
-        return _settled(_means_by_group(values, groups, resamples, rng), values)
-    blocks = _drawn(values, resamples, rng) if groups is None else _drawn_by_group(values, groups, resamples, rng)
-    draws = [statistic(block, axis=-1) for block in blocks]
-    if any(np.ndim(draw) == 0 for draw in draws):
-        raise InputError("the statistic gave one number for many samples: expected a function of (array, axis)")
-    draws = np.concatenate(draws)
+    drawn, of_drawn, batch = values, statistic, max(1, _CELLS // len(values))
+    if groups is not None:
+        members = _members(groups, len(values))
+        drawn = np.arange(len(members))
+        if statistic is np.mean:  # the same from each group's sum and size, for many samples at a time
+            sums, sizes = np.array([(values[some].sum(), len(some)) for some in members]).T
+
+            def of_drawn(chosen, axis):
+                return sums[chosen].sum(axis) / sizes[chosen].sum(axis)
+        else:
+            batch = 1
+
+            def of_drawn(chosen, axis):
+                return statistic(values[np.concatenate([members[i] for i in chosen.ravel()])][np.newaxis], axis=axis)
+
+    def checked(sample, axis):
+        found = of_drawn(sample, axis=axis)
+        if np.ndim(found) == 0 and sample.ndim > 1:
+            raise InputError("the statistic gave one number for many samples: expected a function of (array, axis)")
+        return found
+
+    options = {"n_resamples": resamples, "batch": batch, "vectorized": True, "method": "percentile"}
+    with warnings.catch_warnings(action="ignore"):  # of a statistic that is not finite, which is an error below
+        draws = stats.bootstrap((drawn,), checked, rng=np.random.default_rng(seed), **options).bootstrap_distribution
     if not np.isfinite(draws).all():
         raise InputError("the statistic is not finite in every resample: an interval has no meaning then")
     return _settled(draws, values)
@@ -156,33 +175,6 @@ def _draws(
 def _settled(draws: np.ndarray, values: np.ndarray) -> np.ndarray:
     """What rounding leaves of a zero is zero, so that an interval that ends there does not leave it out."""
     return np.where(np.abs(draws) < 1e-12 * np.abs(values).max(), 0.0, draws)
-
-
-def _drawn(values: np.ndarray, resamples: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Resamples of single values, many at a time: shape (some, n)."""
-    most = max(1, _CELLS // len(values))
-    for start in range(0, resamples, most):
-        yield values[rng.integers(len(values), size=(min(most, resamples - start), len(values)))]
-
-
-def _drawn_by_group(
-    values: np.ndarray, groups: Sequence[Hashable], resamples: int, rng: np.random.Generator
-) -> Iterator[np.ndarray]:
-    """Resamples of whole groups, one at a time since their lengths differ: shape (1, as many as the groups hold)."""
-    members = _members(groups, len(values))
-    for _ in range(resamples):
-        chosen = rng.integers(len(members), size=len(members))
-        yield values[np.concatenate([members[i] for i in chosen])][np.newaxis]
-
-
-def _means_by_group(
-    values: np.ndarray, groups: Sequence[Hashable], resamples: int, rng: np.random.Generator
-) -> np.ndarray:
-    """The means of the same resamples, from each group's sum and size."""
-    members = _members(groups, len(values))
-    sums, sizes = np.array([(values[some].sum(), len(some)) for some in members]).T
-    chosen = rng.integers(len(members), size=(resamples, len(members)))
-    return sums[chosen].sum(1) / sizes[chosen].sum(1)
 
 
 def _members(groups: Sequence[Hashable], n: int) -> list[np.ndarray]:
