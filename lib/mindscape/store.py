@@ -125,6 +125,7 @@ class Store:
     trail: list[Access] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)  # all that were asked for
     _files: dict[Path, dict[str, bytes]] = field(default_factory=dict, repr=False)
+    _waiting: dict[Path, tuple[str, Maker, dict[str, bytes]]] = field(default_factory=dict, repr=False)
     _askings: list[tuple[str, Maker, list[str], list[int], Compute]] = field(default_factory=list, repr=False)
 
     def __post_init__(self):
@@ -184,14 +185,18 @@ class Store:
         i, n = self.shard
         start = (i - 1) * len(places) // n
         rest, alone = places[start:] + places[:start], n == 1
-        while rest:
-            some, rest = (rest, []) if alone else (rest[:batch], rest[batch:])
-            if not alone:
-                self._files.pop(self.path(kind, maker), None)
-                values.update(self._found(kind, maker, [keys[place] for place in some])[0])
-                some = [place for place in some if keys[place] not in values]
-            if some:
-                yield some
+        try:
+            while rest:
+                some, rest = (rest, []) if alone else (rest[:batch], rest[batch:])
+                if not alone:
+                    self._files.pop(self.path(kind, maker), None)
+                    values.update(self._found(kind, maker, [keys[place] for place in some])[0])
+                    some = [place for place in some if keys[place] not in values]
+                if some:
+                    yield some
+                    self.flush()
+        finally:
+            self.flush()
 
     def get(self, kind: str, maker: Maker, keys: Sequence[str], compute: Compute | None = None) -> dict[str, Any]:
         """Those of the keys that are there, with their values. With `compute` they can be computed anew, see `remake`."""
@@ -219,7 +224,9 @@ class Store:
         bodies = {key: _body(kind, maker, value, seconds / len(items), how) for key, value in items.items()}
         self.cache.put({key: _sum(body) + body for key, body in bodies.items()})
         if self.fill:
-            self.ship(kind, maker, bodies)
+            self._waiting.setdefault(self.path(kind, maker), (kind, maker, {}))[2].update(bodies)
+            if sum(len(some) for _, _, some in self._waiting.values()) >= BATCH:
+                self.flush()
         self.keys.update(bodies)
         self.note(kind, maker.label, computed=len(items))
         return {key: json.loads(body)["value"] for key, body in bodies.items()}
@@ -277,6 +284,12 @@ class Store:
             lines = [_head(kind, maker)] + [_line(key, entries[key]) for key in sorted(entries)]
             _write(path, b"\n".join(lines) + b"\n")
             self._files[path] = entries
+
+    def flush(self) -> None:
+        """Add what waits to what travels; it is in the cache until then, from where a later run takes it."""
+        waiting, self._waiting = self._waiting, {}
+        for kind, maker, bodies in waiting.values():
+            self.ship(kind, maker, bodies)
 
     def _ship_cached(self, kind: str, maker: Maker, keys: Sequence[str]) -> None:
         """What was computed before it was to travel."""
