@@ -17,7 +17,6 @@ from mindscape import paper
 from mindscape.corpora import storyworld
 from mindscape.corpora.books import training_book
 from mindscape.errors import InputError
-from mindscape.mia import __main__ as command
 from mindscape.mia import contrastive, emb_training, embedding, evaluation, supervision
 from mindscape.mia.emb_training import Batch, Recipe, plan, prepare, published, train
 from mindscape.mia.embedding import Form
@@ -392,46 +391,6 @@ def test_what_algorithm_1_teaches():
     texts = ["a", "b", "c", "d"]
     (one,) = supervision.of_silver({"q1": "Who?", "q2": "Why?"}, "book", "In short.", {"chunk": (texts, [found, none])})
     assert one == Asked("q1", "book", "Who?", "In short.", {"chunk": Units(("b",), ("d",), ("a", "c"))})
-
-
-def test_the_command(base, tmp_path, monkeypatch):
-    words = [
-        "mia",
-        "--base",
-        str(base),
-        "--books",
-        "1",
-        "--steps",
-        "1",
-        "--tokens",
-        "2000",
-        "--dtype",
-        "float32",
-        "--rank",
-        "2",
-    ]
-    for more, summaries in (
-        (["--order", "summary_first", "--layers", "1", "--lesson", "people"], True),
-        (["--blind", "--own", "--hard", "1", "--lesson", "tellings"], False),
-    ):
-        out = tmp_path / str(summaries)
-        monkeypatch.setattr(sys, "argv", [*words, "--out", str(out), *more])
-        command.main()
-        made = json.loads((out / "adapter" / "run.json").read_text())
-        assert made["seeds"] == [0, 0] and made["questions"] > 20
-        assert made["lesson"] == ("people" if summaries else "tellings")
-        form = made["recipe"]["form"]
-        assert (made["recipe"]["summaries"], made["recipe"]["shared"]) == (summaries, summaries)
-        assert (form["order"], form["layers"]) == (("summary_first", 1) if summaries else ("paper", 0))
-    monkeypatch.setattr(sys, "argv", [*words, "--out", str(tmp_path / "no"), "--lesson", "chapters"])
-    with pytest.raises(SystemExit, match="2"):
-        command.main()
-    monkeypatch.setattr(sys, "argv", [*words, "--out", str(tmp_path / "no"), "--order", "mixed"])
-    with pytest.raises(SystemExit, match="2"):
-        command.main()
-    monkeypatch.setattr(sys, "argv", [*words, "--out", str(tmp_path / "no"), "--delta", "2"])
-    with pytest.raises(SystemExit, match="error: delta=2.0"):
-        command.main()
 
 
 def test_ranks_are_kept_and_found_again(base, tmp_path, tokenizer, monkeypatch):

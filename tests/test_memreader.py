@@ -1,6 +1,5 @@
 """MemReader: triples, both targets, reverse reasoning, cases of each kind, kept replies, scores by hand, both commands."""
 
-import json
 import math
 import sys
 
@@ -11,7 +10,6 @@ from mindscape.corpora import storyworld
 from mindscape.errors import InputError
 from mindscape.llm import Tags
 from mindscape.llm.schema import json_schema
-from mindscape.mom import __main__ as command
 from mindscape.mom import memreader
 from mindscape.mom.extraction import paths
 from mindscape.mom.memory import DocumentMemory, resolve, said, tiles
@@ -41,6 +39,7 @@ from mindscape.mom.memreader import (
 from mindscape.reader.evaluation import Answer, Kept
 from mindscape.roles.memory import MEMORY, Extracted
 from mindscape.text import Document, Span
+from mindscape.training import Settings, train
 
 NOTE = Document("note", "It rained all day on the hill. The mill stood still. Then Ivo went home with the lamp.")
 MEMORY_OF = DocumentMemory(
@@ -314,20 +313,9 @@ def base(tmp_path_factory, tokenizer):
     return folder
 
 
-def test_train_and_evaluate_by_command(base, tmp_path, monkeypatch, capsys):
-    words = ["--base", str(base), "--books", "1", "--steps", "2", "--tokens", "1500", "--dtype", "float32"]
-    made = {}
-    for name, more in (("full", []), ("bare", ["--without-path"])):
-        monkeypatch.setattr(sys, "argv", ["mom", "--out", str(tmp_path / name), *words, "--share", "3", *more])
-        command.main()
-        made[name] = json.loads((tmp_path / name / "adapter" / "run.json").read_text())
-    assert [made[name]["with_path"] for name in made] == [True, False]
-    assert (
-        made["full"]["settings"] == made["bare"]["settings"]
-        and made["full"]["examples"] == made["bare"]["examples"] == 3
-    )
-    assert made["full"]["reply_tokens"] > made["bare"]["reply_tokens"]
-    capsys.readouterr()
+def test_train_and_evaluate(base, tokenizer, tmp_path, monkeypatch, capsys):
+    short = Settings(steps=2, tokens=1500, dtype="float32")
+    train(examples([0], tokenizer, share=3), tmp_path / "full", base, short)
     monkeypatch.setattr(memreader, "LONGEST", {"en": 12, "zh": 12})
     out = tmp_path / "replies.jsonl"
     words = ["--base", str(base), "--adapter", str(tmp_path / "full" / "adapter"), "--dtype", "float32"]
@@ -352,10 +340,3 @@ def test_a_bad_argument_is_one_line(base, tmp_path, monkeypatch, words, message)
     monkeypatch.setattr(sys, "argv", ["memreader", "--base", str(base), "--out", str(tmp_path / "r.jsonl"), *words])
     with pytest.raises(SystemExit, match=message):
         memreader.main()
-
-
-def test_the_training_command_says_what_is_wrong(base, tmp_path, monkeypatch):
-    words = ["--base", str(base), "--out", str(tmp_path), "--books", "1", "--chinese", "2"]
-    monkeypatch.setattr(sys, "argv", ["mom", *words])
-    with pytest.raises(SystemExit, match="chinese=2: expected 0 to 1"):
-        command.main()

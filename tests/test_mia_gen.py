@@ -14,13 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import rankdata
 from stubs import Model
-from transformers import AutoModelForCausalLM, LlamaConfig, Qwen3Config
 
 from mindscape.corpora import storyworld
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError
 from mindscape.metrics import bootstrap
-from mindscape.mia import gen_evaluation, gen_training
+from mindscape.mia import gen_evaluation
 from mindscape.mia.gen_evaluation import (
     MAIN,
     Cell,
@@ -35,7 +34,6 @@ from mindscape.mia.gen_evaluation import (
     searching,
     tokens_once,
 )
-from mindscape.mia.gen_training import shallow
 from mindscape.mia.generation import JOIN, TASKS, VARIANTS, answerable, examples, mixed, write
 from mindscape.mia.supervision import MOST, evidence, same_kind
 from mindscape.reader.evaluation import Answer, Kept
@@ -186,54 +184,6 @@ def test_claims_are_true_as_often_as_false(tokenizer):
     book = storyworld.book(1000, tokens=15_000)
     verdicts = [ROLES["claim"].parse(one.reply)[0].answer for one in examples(book, tokenizer, "no_qa")]
     assert 6 <= verdicts.count("TRUE") <= 18
-
-
-# -- training ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module", params=[LlamaConfig, Qwen3Config], ids=["llama", "qwen3"])
-def base(request, tmp_path_factory, tokenizer):
-    """A tiny random model with a chat template."""
-    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4}
-    torch.manual_seed(0)
-    folder = tmp_path_factory.mktemp("base")
-    config = request.param(**sizes, num_key_value_heads=2, vocab_size=len(tokenizer), max_position_embeddings=4096)
-    AutoModelForCausalLM.from_config(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
-
-
-def test_the_first_layers_make_a_smaller_generator(base, tmp_path):
-    folder = shallow(base, 2, tmp_path / "two")
-    whole, cut = (AutoModelForCausalLM.from_pretrained(it) for it in (base, folder))
-    assert cut.config.num_hidden_layers == 2
-    theirs = dict(whole.named_parameters())
-    assert all(torch.equal(weights, theirs[name]) for name, weights in cut.named_parameters())
-    stamp = (folder / "config.json").stat().st_mtime_ns
-    assert shallow(base, 2, folder) == folder and (folder / "config.json").stat().st_mtime_ns == stamp
-    with pytest.raises(InputError, match="holds 2 layers of a model: expected 1"):
-        shallow(base, 1, folder)
-    for layers in (0, 4):
-        with pytest.raises(InputError, match=f"layers={layers}: .* has 3"):
-            shallow(base, layers, tmp_path / "none")
-    (tmp_path / "other").mkdir()
-    with pytest.raises(InputError, match="holds no layers"):
-        shallow(base, 1, tmp_path / "other")
-
-
-def test_the_command(base, tmp_path, monkeypatch):
-    short = ["--books", "1", "--steps", "1", "--tokens", "1000", "--dtype", "float32", "--rank", "2", "--most", "4"]
-    for more, variant, layers in (([], "full", 0), (["--variant", "no_summary", "--layers", "1"], "no_summary", 1)):
-        out = tmp_path / variant
-        monkeypatch.setattr(sys, "argv", ["gen", "--base", str(base), "--out", str(out), *short, *more])
-        gen_training.main()
-        made = json.loads((out / "adapter" / "run.json").read_text())
-        assert (made["variant"], made["summary"], made["layers"], made["most"]) == (variant, not layers, layers, 4)
-        assert made["seeds"] == [0, 0] and made["examples"] == 24 and made["shares"]["claim"] == 8
-        assert len((out / "log.jsonl").read_text().splitlines()) == 1
-    monkeypatch.setattr(sys, "argv", ["gen", "--base", str(base), "--out", str(tmp_path / "no"), "--most", "1"])
-    with pytest.raises(SystemExit, match="error: most=1"):
-        gen_training.main()
 
 
 # -- the grid ----------------------------------------------------------------------------------------------------------

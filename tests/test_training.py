@@ -1,10 +1,8 @@
 """Training: labels, loss, batches, a run that was killed and goes on, several processes."""
 
 import json
-import shutil
 import subprocess
 import sys
-import sysconfig
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,11 +15,9 @@ from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, DynamicCache, LlamaConfig
 
 from mindscape.errors import InputError
-from mindscape.reader import __main__ as command
 from mindscape.roles import Example
-from mindscape.training import Settings, loop, sft, train
+from mindscape.training import Settings, loop, recipes, sft, train
 from mindscape.training.batches import IGNORED, Encoded, collate, encode, plan
-from mindscape.weights import adapter_hash
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = [Example("qa", f"Who has lamp {i}?", name, "book") for i, name in enumerate(["Ann", "Tom", "Eve"] * 6)]
@@ -124,10 +120,7 @@ def test_checkpointing_of_gradients_changes_no_gradient(base, tmp_path):
     assert any(a.abs().sum() > 0 for name, a in weights(spared).items() if "lora_B" in name)
 
 
-@pytest.mark.skipif(
-    not (shutil.which("c++") and Path(sysconfig.get_path("include"), "Python.h").exists()),
-    reason="torch.compile takes a C++ compiler and Python's headers",
-)
+@pytest.mark.skipif(recipes.compiler() is None, reason="torch.compile takes a C++ compiler and Python's headers")
 def test_compiled_layers_learn_the_same(base, tmp_path):
     plain = train(EXAMPLES, tmp_path / "plain", base, SHORT)
     quick = train(EXAMPLES, tmp_path / "quick", base, replace(SHORT, compile=True))
@@ -234,25 +227,6 @@ def test_a_run_begins_with_another_s_adapter(base, tmp_path):
         train(EXAMPLES[:3], tmp_path / "other", base, SHORT, start=tmp_path)
 
 
-def test_the_reader_s_command(base, tmp_path, monkeypatch, capsys):
-    words = ["reader", "--base", str(base), "--books", "1", "--steps", "1", "--tokens", "600", "--dtype", "float32"]
-    first = tmp_path / "first"
-    monkeypatch.setattr(sys, "argv", [*words, "--out", str(first), "--rank", "2"])
-    command.main()
-    made = json.loads((first / "adapter" / "run.json").read_text())
-    assert (made["seeds"], made["start_sha256"], made["settings"]["rank"]) == ([0, 0], None, 2)
-    start = ["--start", str(first / "adapter"), "--first", "1", "--rank", "2"]
-    monkeypatch.setattr(sys, "argv", [*words, "--out", str(tmp_path / "on"), *start])
-    command.main()
-    made = json.loads((tmp_path / "on" / "adapter" / "run.json").read_text())
-    assert made["seeds"] == [1, 1] and made["start_sha256"] == adapter_hash(first / "adapter")
-    capsys.readouterr()
-    monkeypatch.setattr(sys, "argv", [*words, "--out", str(tmp_path / "no"), "--start", "nowhere"])
-    with pytest.raises(SystemExit, match="error: adapter='nowhere': expected a folder with adapter_model.safetensors"):
-        command.main()
-    assert not capsys.readouterr().out and not (tmp_path / "no").exists()
-
-
 def test_another_run_in_the_same_folder_is_refused(base, tmp_path):
     train(EXAMPLES[:3], tmp_path, base, SHORT)
     for examples, other in ((EXAMPLES[:4], SHORT), (EXAMPLES[:3], replace(SHORT, seed=1))):
@@ -261,8 +235,19 @@ def test_another_run_in_the_same_folder_is_refused(base, tmp_path):
     train(EXAMPLES[:3], tmp_path, base, replace(SHORT, minutes=7))  # how often it is saved is no other run
 
 
+def test_a_run_that_stops_early_goes_on(base, tmp_path):
+    """As far as the whole run, at the same rates; and then to its end."""
+    whole = train(EXAMPLES, tmp_path / "whole", base, SHORT)
+    train(EXAMPLES, tmp_path / "part", base, replace(SHORT, until=3))
+    told = [(line["step"], line["loss"]) for line in log(tmp_path / "whole")]
+    assert [(line["step"], line["loss"]) for line in log(tmp_path / "part")] == told[:3]
+    on = train(EXAMPLES, tmp_path / "part", base, SHORT)
+    assert all(torch.equal(a, weights(on)[name]) for name, a in weights(whole).items())
+
+
 @pytest.mark.parametrize(
-    "name, value", [("steps", 0), ("dtype", "fp8"), ("dtype", "float16"), ("clip", -1), ("minutes", 0)]
+    "name, value",
+    [("steps", 0), ("dtype", "fp8"), ("dtype", "float16"), ("clip", -1), ("minutes", 0), ("until", 1001)],
 )
 def test_settings_that_cannot_be(name, value):
     with pytest.raises(InputError, match=f"{name}=.?{value}"):

@@ -1,8 +1,7 @@
 """What the kit can be asked from a shell: python -m mindscape benchmarks [NAME ...] [--folder FOLDER].
 
 Without names it lists which benchmarks are there and where the missing files are published; with names it reads these
-and says how many rows were used, rejected and why. Training has commands of its own: python -m mindscape.reader and
-python -m mindscape.mia.
+and says how many rows were used, rejected and why. Training has a command of its own: python -m mindscape.training.
 """
 
 import argparse

@@ -10,7 +10,7 @@ reads it once.
 bear on it, in varying number and order. Who is meant by "the smith" is often not in the passages at all: the summary says it.
 Where the paper is silent: a passage that says it is there, too, in `BOUND` of the cases; the variants of Table 5 have equally
 many examples, and those without summary are asked the same questions on the same passages. Multiple choice counts as question
-answering. Taught in notebook 14_mia_gen; training is in `mindscape.mia.gen_training`.
+answering. Taught in notebook 14_mia_gen; its training is a recipe (`mindscape.training.recipes`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

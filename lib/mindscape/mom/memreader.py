@@ -4,8 +4,8 @@ A `Triple` (D, P, M) is a document, the path P of thought that leads from it to 
 reverse, by a model that knows both ends (`reverse`), or known from a storyworld's log (`of_book`). The target of training is
 P‖M; the ablation that the paper leaves out has M alone, with a prompt that asks for no thoughts and the same budget:
 
-    python -m mindscape.mom --out build/memreader
-    python -m mindscape.mom --out build/memreader_bare --without-path
+    python -m mindscape.training memreader
+    python -m mindscape.training memreader_without_path
 
 Evaluation is on what was not trained on: other storyworld books, scenes of plays without their headings, the manuals and news
 pieces of the kit. Replies are kept in a file, a batch at a time, and scored again without the model:

@@ -1,7 +1,7 @@
 """The embedded reader: a small language model taught the roles of `mindscape.roles` on storyworld books.
 
-`mixture` makes the examples that `mindscape.training` tunes it on, `evaluation` weighs what it learned, and
-`python -m mindscape.reader` does the former two. Taught in notebook 01_the_reader.
+`mixture` makes the examples that `python -m mindscape.training reader` tunes it on, `scoring` weighs what it learned. Taught in
+notebook 01_the_reader.
 """
 
 from mindscape.reader.mixture import SHARES, mixture

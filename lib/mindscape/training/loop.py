@@ -35,7 +35,8 @@ SHORT = 512  # tokens of a row; see `attend`
 class Settings:
     """How to train. `tokens` a batch with padding; `minutes` between checkpoints; `dtype` of the base model and of the
     products is "float32", "bfloat16" or "auto" (bfloat16 on a GPU or a CPU with AMX); the adapter is kept in float32.
-    `compile`: layers run as torch.compile makes them, which takes a C++ compiler and a minute or two at the start.
+    `compile`: layers run as torch.compile makes them, which takes a C++ compiler and a minute or two at the start. `until`:
+    stop after so many of the steps; 0 for all.
 
     The learning rate rises for `warmup` steps and falls to zero as a cosine over all `steps`.
     """
@@ -52,6 +53,7 @@ class Settings:
     compile: bool = False
     minutes: float = 3.0
     seed: int = 0
+    until: int = 0
 
     def __post_init__(self):
         if self.precision is torch.float16:
@@ -61,6 +63,8 @@ class Settings:
         for name in ("steps", "tokens", "rank", "alpha", "learning_rate", "clip", "minutes"):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name}={getattr(self, name)!r}: expected more than 0")
+        if not 0 <= self.until <= self.steps:
+            raise InputError(f"until={self.until!r}: expected 0 to {self.steps}, which are all steps")
 
     @property
     def precision(self) -> torch.dtype:
@@ -126,12 +130,12 @@ def _uncast(model: PeftModel) -> PeftModel:
 
 
 def identity(model: PreTrainedModel, settings: Settings, data: Any) -> str:
-    """A hash of what decides a run: base model, settings, data; not how often it is saved.
+    """A hash of what decides a run: base model, settings, data; not how often it is saved, nor how far it goes.
 
     It is taken of the model before the adapter is added.
     """
     decisive = asdict(settings) | {"dtype": str(settings.precision)}
-    del decisive["minutes"]
+    del decisive["minutes"], decisive["until"]
     return digest(decisive, fingerprint(model, model.config), data)
 
 
@@ -144,7 +148,7 @@ def fit(
     settings: Settings,
     accelerator: Accelerator | None = None,
 ) -> Path:
-    """Train an adapter over `settings.steps` batches; returns the adapter's folder `out`/adapter.
+    """Train an adapter over `settings.steps` batches, or until `settings.until`; returns the adapter's folder `out`/adapter.
 
     `batches(epoch)` gives an epoch's batches in order. `learn(batch)` computes a loss on this process's share of a batch
     and its gradients by `backward`, which are summed over the processes, and returns what the log's line is to hold: of
@@ -163,7 +167,8 @@ def fit(
             layer.compile(dynamic=True)
     _to(optimizer, accelerator.device)
     clock = saved = time.monotonic()
-    for step, batch in _steps(batches, settings.steps, first):
+    end = settings.until or settings.steps
+    for step, batch in _steps(batches, end, first):
         for group in optimizer.param_groups:
             group["lr"] = settings.rate(step)
         line = learn(batch)
@@ -181,7 +186,7 @@ def fit(
                 saved = clock
                 _save(out, run, step + 1, model, optimizer)
     if accelerator.is_main_process:
-        _save(out, run, settings.steps, model, optimizer)
+        _save(out, run, max(first, end), model, optimizer)
         _finish(out, model)
     accelerator.wait_for_everyone()
     return out / "adapter"

@@ -1,28 +1,25 @@
-"""Adapters cut to their first layers: they fit the model of as many layers, and are what they were."""
-
-import sys
+"""Models and adapters cut to their first layers, and a model with an adapter merged in: they are what they were."""
 
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import AutoModelForCausalLM, LlamaConfig
+from transformers import AutoModelForCausalLM, LlamaConfig, Qwen3Config
 
 from mindscape.errors import InputError
-from mindscape.mia import gen_sizes
-from mindscape.mia.gen_sizes import CONFIG, WEIGHTS, first_layers
-from mindscape.mia.gen_training import shallow
-from mindscape.training import Settings
+from mindscape.training import Settings, bases
+from mindscape.training.bases import CONFIG, WEIGHTS, first_layers, shallow
 from mindscape.training.loop import with_lora
 from mindscape.weights import merged
 
 
-@pytest.fixture(scope="module")
-def base(tmp_path_factory, tokenizer):
+@pytest.fixture(scope="module", params=[LlamaConfig, Qwen3Config], ids=["llama", "qwen3"])
+def base(request, tmp_path_factory, tokenizer):
     """A tiny random model of three layers."""
     sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4}
     torch.manual_seed(0)
     folder = tmp_path_factory.mktemp("sizes") / "base"
-    AutoModelForCausalLM.from_config(LlamaConfig(**sizes, vocab_size=len(tokenizer))).save_pretrained(folder)
+    config = request.param(**sizes, num_key_value_heads=2, vocab_size=len(tokenizer), max_position_embeddings=4096)
+    AutoModelForCausalLM.from_config(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 
@@ -66,17 +63,31 @@ def test_what_cannot_be_cut(adapter, tmp_path):
     assert not (tmp_path / "none").exists()
     with pytest.raises(InputError, match="expected a folder with adapter_model.safetensors"):
         first_layers(tmp_path, 1, tmp_path / "none")
-    (tmp_path / "there").mkdir()
-    with pytest.raises(InputError, match="is there already"):
-        first_layers(adapter, 1, tmp_path / "there")
     with pytest.raises(InputError, match="belongs to no layer"):
-        gen_sizes._layer("base_model.model.model.embed_tokens.lora_A")
+        bases._layer("base_model.model.model.embed_tokens.lora_A")
 
 
-def test_the_command(adapter, tmp_path, monkeypatch, capsys):
-    out = tmp_path / "one"
-    monkeypatch.setattr(sys, "argv", ["sizes", "--adapter", str(adapter), "--layers", "1", "--out", str(out)])
-    gen_sizes.main()
-    assert capsys.readouterr().out.strip() == str(out) and (out / WEIGHTS).is_file()
-    with pytest.raises(SystemExit, match="error: .* is there already"):
-        gen_sizes.main()
+def test_the_first_layers_make_a_smaller_model(base, tmp_path):
+    folder = shallow(base, 2, tmp_path / "two")
+    whole, cut = (AutoModelForCausalLM.from_pretrained(it) for it in (base, folder))
+    assert cut.config.num_hidden_layers == 2
+    theirs = dict(whole.named_parameters())
+    assert all(torch.equal(weights, theirs[name]) for name, weights in cut.named_parameters())
+    stamp = (folder / "config.json").stat().st_mtime_ns
+    assert shallow(base, 2, folder) == folder and (folder / "config.json").stat().st_mtime_ns == stamp
+    with pytest.raises(InputError, match="holds 2 layers of a model: expected 1"):
+        shallow(base, 1, folder)
+    for layers in (0, 4):
+        with pytest.raises(InputError, match=f"layers={layers}: .* has 3"):
+            shallow(base, layers, tmp_path / "none")
+    (tmp_path / "other").mkdir()
+    with pytest.raises(InputError, match="holds no layers"):
+        shallow(base, 1, tmp_path / "other")
+
+
+def test_an_adapter_is_merged_once(base, adapter, tmp_path):
+    folder = bases.merged(base, adapter, tmp_path / "both")
+    theirs = merged(AutoModelForCausalLM.from_pretrained(base), adapter).state_dict()
+    ours = AutoModelForCausalLM.from_pretrained(folder).state_dict()
+    assert all(torch.equal(weights, theirs[name]) for name, weights in ours.items())
+    assert bases.merged(base, tmp_path, folder) == folder  # what is there is taken

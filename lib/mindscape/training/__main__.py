@@ -1,0 +1,35 @@
+"""Train an adapter: python -m mindscape.training NAME [--out FOLDER]. Without a name, list the recipes.
+
+The same call goes on after a kill. On several GPUs: accelerate launch -m mindscape.training NAME.
+"""
+
+import argparse
+import sys
+
+from mindscape.errors import MindscapeError
+from mindscape.training import recipes
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Read the arguments and train, or list. An error of ours is one line, and the exit code is 1."""
+    asked = argparse.ArgumentParser(prog="python -m mindscape.training", description="Train an adapter by its recipe.")
+    asked.add_argument("name", nargs="?", help="a recipe; without one they are listed")
+    asked.add_argument(
+        "--out", default="", help="folder for log, checkpoint and adapter; build/adapters/NAME by default"
+    )
+    asked.add_argument("--dtype", default="", help="precision of base and products in the place of the recipe's")
+    asked.add_argument("--recipes", default=str(recipes.FILE), help="a file of recipes; the kit's by default")
+    given = asked.parse_args(arguments)
+    try:
+        if given.name:
+            recipe = recipes.read(given.name, given.recipes)
+            print(recipes.train(recipe, given.out, given.dtype, given.recipes))
+        else:
+            for name, recipe in recipes.every(given.recipes).items():
+                print(f"{name:24} {recipe.cost:46} {recipe.about}")
+    except MindscapeError as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

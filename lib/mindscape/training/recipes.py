@@ -1,0 +1,389 @@
+"""How each adapter was made: `data/adapters/recipes.yaml`, one entry an adapter, and what makes it again.
+
+    mia_emb:
+      about: a line for people
+      start: reader            # the recipe whose adapter it begins with; left out: a fresh one
+      base: FOLDER_OR_NAME     # left out: the embedded model
+      layers: 10               # only so many of the base's first layers, and of the adapter's to begin with
+      merged: reader           # the recipe whose adapter is merged into the base
+      sha256: 39c2...          # of an adapter whose replies are in the store, and which does not travel itself
+      stages:                  # one after the other, each going on from the one before
+        - seeds: [300, 359]    # novels to train on, the first and the last
+          roles: {qa: 4}       # or retrieval:, answers:, memories: what the examples are, see `KINDS`
+          examples: 2820       # how many that gives
+          settings: {steps: 240}                        # fields of `mindscape.training.Settings`
+          log: data/adapters/mia_emb/first_log.jsonl    # of the run that was measured
+
+`python -m mindscape.training NAME` trains one. `load` gives the language model with a recipe's adapter, also of one that does
+not travel: what the store holds of it is found, and what it lacks takes the adapter. Taught in notebook 01_the_reader.
+"""
+
+import json
+import shutil
+import sysconfig
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+from accelerate import PartialState
+from transformers import AutoConfig, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+
+from mindscape import assets, paths, results, store, weights
+from mindscape.corpora import storyworld
+from mindscape.corpora.books import training_book
+from mindscape.errors import InputError
+from mindscape.llm import LanguageModel, local
+from mindscape.mia import emb_training, generation
+from mindscape.mia.embedding import Form
+from mindscape.mia.supervision import Asked, of_story, who_is_who
+from mindscape.mom import memreader
+from mindscape.mom.chunkers import length
+from mindscape.reader.mixture import mixture
+from mindscape.roles import Example
+from mindscape.store import Maker
+from mindscape.training import Settings, bases, sft
+from mindscape.weights import adapter_hash
+
+FILE = paths.data("adapters", "recipes.yaml")
+SCALE = [16, 32, False]  # rank, alpha and rsLoRA of an adapter that is known by its hash alone
+ORDINALS = ("first", "second", "third", "fourth")  # folders of the stages before the last
+
+
+# What examples are -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Prompts and replies of the reader's roles: of each novel so many of each."""
+
+    shares: Mapping[str, int]
+
+    def examples(self, seeds: range, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
+        return mixture(seeds, tokenizer, self.shares)
+
+    def told(self, made: Sequence[Example], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+        return {"examples": len(made), "shares": dict(self.shares)}
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Questions and claims with passages, as MiA-Gen or an ablation of it is taught them."""
+
+    variant: str = "full"
+    most: int = generation.SHOWN
+    language: str = "en"
+
+    def examples(self, seeds: range, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
+        books = (training_book(seed, self.language) for seed in seeds)
+        return [one for book in books for one in generation.examples(book, tokenizer, self.variant, self.most)]
+
+    def told(self, made: Sequence[Example], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+        return asdict(self) | asdict(generation.VARIANTS[self.variant]) | {"examples": len(made)}
+
+
+@dataclass(frozen=True)
+class Memories:
+    """Documents and their memories, of each novel at most `share`; the last `chinese` novels are told in Chinese."""
+
+    with_path: bool = True
+    share: int = 14
+    chinese: int = 0
+
+    def examples(self, seeds: range, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
+        return memreader.examples(seeds, tokenizer, self.with_path, self.share, self.chinese)
+
+    def told(self, made: Sequence[Example], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+        return {"examples": len(made), "reply_tokens": sum(length(one.reply, tokenizer) for one in made)} | asdict(self)
+
+
+@dataclass(frozen=True)
+class Retrieval:
+    """Questions with what is to be found: the people of a novel, tellings of a sentence or two, or chunks and nodes.
+
+    `even`: as many questions that need no binding as that do; `traded`: how many names in questions become trades, 0 to 1.
+    """
+
+    recipe: emb_training.Recipe
+    lesson: str = "chunks"
+    even: bool = False
+    traded: float = 0.0
+
+    def __post_init__(self):
+        if self.lesson not in ("people", "tellings", "chunks"):
+            raise InputError(f"lesson={self.lesson!r}: expected people, tellings or chunks")
+
+    def examples(self, seeds: range, tokenizer: PreTrainedTokenizerBase) -> list[Asked]:
+        return [one for seed in seeds for one in self._of(training_book(seed), tokenizer)]
+
+    def _of(self, book: storyworld.Book, tokenizer: PreTrainedTokenizerBase) -> list[Asked]:
+        if self.lesson == "people":
+            return who_is_who(book)
+        return of_story(book, tokenizer, even=self.even, traded=self.traded, alone=self.lesson == "tellings")
+
+    def told(self, made: Sequence[Asked], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+        return {"questions": len(made), **asdict(self)}
+
+
+Kind = Roles | Answers | Memories | Retrieval
+
+
+def _retrieval(given: Mapping[str, Any]) -> Retrieval:
+    own = {field.name for field in fields(Retrieval)} - {"recipe"}
+    of_recipe = {name: value for name, value in given.items() if name not in own}
+    form = _made(Form, of_recipe.pop("form", {}))
+    return Retrieval(_made(emb_training.Recipe, {**of_recipe, "form": form}), **{n: given[n] for n in own & set(given)})
+
+
+KINDS = {  # the key of a stage that says what its examples are, and what is made of its value
+    "roles": lambda given: Roles(given),
+    "answers": lambda given: _made(Answers, given),
+    "memories": lambda given: _made(Memories, given),
+    "retrieval": _retrieval,
+}
+
+
+# Recipes ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One training run: on examples of the training seeds, with settings; the log of the run that was measured."""
+
+    seeds: range
+    kind: Kind
+    settings: Settings
+    examples: int = 0
+    log: Path | None = None
+
+    @cached_property
+    def measured(self) -> tuple[int, int, float]:
+        """Steps, tokens and seconds of the logged run. Without a log: steps, tokens at most, 0.0."""
+        steps = self.settings.until or self.settings.steps
+        if self.log is None:
+            return steps, steps * self.settings.tokens, 0.0
+        lines = [json.loads(line) for line in self.log.read_text(encoding="utf-8").splitlines()]
+        return len(lines), sum(line["tokens"] for line in lines), sum(line["seconds"] for line in lines)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How one adapter is made. `start` and `merged` are names of other recipes."""
+
+    name: str
+    about: str
+    stages: tuple[Stage, ...]
+    base: str = ""
+    start: str = ""
+    merged: str = ""
+    layers: int = 0
+    sha256: str = ""
+
+    @property
+    def built(self) -> Path:
+        """Where the command leaves the adapter."""
+        return paths.build("adapters", self.name, "adapter")
+
+    @property
+    def adapter(self) -> Path:
+        """The adapter's folder: the one that travels, or the one that was trained here, whether it is there or not."""
+        shipped = paths.data("adapters", self.name)
+        return shipped if (shipped / bases.WEIGHTS).is_file() else self.built
+
+    @property
+    def cost(self) -> str:
+        """Steps, tokens, and the time that the logged runs took.
+
+        >>> read("layers_10").cost
+        '270 steps, 385,512 tokens, 0.3 hours'
+        """
+        steps, tokens, seconds = (sum(column) for column in zip(*(one.measured for one in self.stages), strict=True))
+        hours = f"{seconds / 3600:.1f} hours" if seconds else "not measured yet"
+        return f"{steps:,} steps, {tokens:,} tokens, {hours}"
+
+
+def every(file: str | Path = FILE) -> dict[str, Recipe]:
+    """All recipes of a file, by name. Raises InputError that names the recipe and the key that is wrong."""
+    try:
+        entries = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InputError(f"{file}: expected recipes in YAML: {' '.join(str(error).split()):.200}") from error
+    if not isinstance(entries, dict):
+        raise InputError(f"{file}: expected recipes by name")
+    return {name: _recipe(name, entry) for name, entry in entries.items()}
+
+
+def read(name: str, file: str | Path = FILE) -> Recipe:
+    """The recipe of a name. Raises InputError for one that there is not.
+
+    >>> read("mia_gen").start, read("mia_gen").stages[0].settings.steps
+    ('reader', 270)
+    """
+    found = every(file)
+    if name not in found:
+        raise InputError(f"no recipe {name!r}: expected one of {', '.join(found)}")
+    return found[name]
+
+
+def _recipe(name: str, entry: Any) -> Recipe:
+    try:
+        entry = dict(entry)
+        stages = tuple(_stage(dict(stage)) for stage in entry.pop("stages"))
+        if not 1 <= len(stages) <= len(ORDINALS) + 1:
+            raise InputError(f"{len(stages)} stages: expected 1 to {len(ORDINALS) + 1}")
+        return _made(Recipe, {"name": name, "stages": stages, **entry})
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        why = f"expected {error}" if isinstance(error, KeyError) else str(error)
+        raise InputError(f"recipe {name!r}: {why}") from error
+
+
+def _stage(entry: dict[str, Any]) -> Stage:
+    kinds = [key for key in entry if key in KINDS]
+    if len(kinds) != 1:
+        raise InputError(f"a stage of {', '.join(kinds) or 'nothing'}: expected one of {', '.join(KINDS)}")
+    first, last = entry.pop("seeds")
+    if not storyworld.TRAIN[0] <= first <= last <= storyworld.TRAIN[-1]:
+        raise InputError(f"seeds {first} to {last}: expected some of {storyworld.TRAIN[0]} to {storyworld.TRAIN[-1]}")
+    log = entry.pop("log", "")
+    of = {"seeds": range(first, last + 1), "kind": KINDS[kinds[0]](entry.pop(kinds[0]))}
+    of |= {"settings": _made(Settings, entry.pop("settings", {})), "log": paths.root() / log if log else None}
+    return _made(Stage, {**entry, **of})
+
+
+def _made(kind: type, given: Mapping[str, Any]) -> Any:
+    """The dataclass of these fields. Raises InputError for a field that it has not, or one of another type."""
+    valid = {field.name: field for field in fields(kind)}
+    for name, value in given.items():
+        if name not in valid:
+            raise InputError(f"{kind.__name__} has no {name!r}: expected some of {', '.join(valid)}")
+        of = valid[name].type
+        if of in (int, float, str, bool) and type(value) is not of and not (of is float and type(value) is int):
+            raise InputError(f"{name}={value!r}: expected {of.__name__}")
+    return kind(**given)
+
+
+# Training --------------------------------------------------------------------------------------------------------------
+
+
+def train(recipe: Recipe, out: str | Path = "", dtype: str = "", file: str | Path = FILE) -> Path:
+    """Train a recipe's adapter, stage after stage; returns its folder `out`/adapter. The same call goes on after a kill.
+
+    `out` is build/adapters/NAME by default; stages before the last are in folders of their own below it. `dtype` in the place
+    of the recipe's precision. Layers are compiled where a C++ compiler is found. Beside each adapter is how it was made
+    (`run.json`). Raises InputError where an adapter to begin with is not there, and where `out` holds another run.
+
+    >>> train(read("mia_gen"))                                                           # doctest: +SKIP
+    PosixPath('build/adapters/mia_gen/adapter')
+    """
+    out = Path(out or recipe.built.parent)
+    with PartialState().local_main_process_first():
+        base, start = _base(recipe, out, file), _start(recipe, out, file)
+    found = compiler()
+    how = f"compiled, by {found}" if found else "not compiled: no C++ compiler is found, or no headers of Python"
+    _say(f"{recipe.name}: {recipe.cost} where it was measured; layers are {how}")
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    for i, stage in enumerate(recipe.stages):
+        folder = out if stage is recipe.stages[-1] else out / ORDINALS[i]
+        settings = replace(stage.settings, compile=found is not None)
+        settings = replace(settings, dtype=dtype) if dtype else settings
+        made = stage.kind.examples(stage.seeds, tokenizer)
+        _say(f"{len(made):,} examples of {len(stage.seeds)} novels; the log is {folder}/log.jsonl")
+        if isinstance(stage.kind, Retrieval):
+            adapter = emb_training.train(made, folder, base, stage.kind.recipe, settings, start=start)
+        else:
+            adapter = sft.train(made, folder, base, settings, start)
+        told = {
+            "base": recipe.base or "SmolLM2-135M-Instruct",
+            "start_sha256": adapter_hash(start) if start else None,
+            "seeds": [stage.seeds.start, stage.seeds.stop - 1],
+            "settings": asdict(settings) | {"dtype": str(settings.precision).removeprefix("torch.")},
+            "environment": results.environment(),
+        }
+        told |= stage.kind.told(made, tokenizer) | ({"layers": recipe.layers} if recipe.layers else {})
+        if PartialState().is_main_process:
+            (adapter / "run.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+        start = adapter
+    return start
+
+
+def _base(recipe: Recipe, out: Path, file: str | Path) -> str | Path:
+    base = recipe.base or assets.language_model()
+    if recipe.merged:
+        base = bases.merged(base, _there(recipe.merged, file), out / "merged")
+    return bases.shallow(base, recipe.layers, out / "base") if recipe.layers else base
+
+
+def _start(recipe: Recipe, out: Path, file: str | Path) -> Path | None:
+    if not recipe.start:
+        return None
+    start = _there(recipe.start, file)
+    return bases.first_layers(start, recipe.layers, out / "start") if recipe.layers else start
+
+
+def _there(name: str, file: str | Path) -> Path:
+    """The folder of another recipe's adapter."""
+    adapter = read(name, file).adapter
+    if not (adapter / bases.WEIGHTS).is_file():
+        raise InputError(f"{adapter} is not there: train it first, python -m mindscape.training {name}")
+    return adapter
+
+
+def compiler() -> str | None:
+    """A C++ compiler, if one is found, and the headers of Python that torch.compile takes with it."""
+    headers = Path(sysconfig.get_path("include"), "Python.h")
+    return next((name for name in ("c++", "g++", "clang++") if shutil.which(name) and headers.is_file()), None)
+
+
+def _say(text: str) -> None:
+    if PartialState().is_main_process:
+        print(text, flush=True)
+
+
+# Models ----------------------------------------------------------------------------------------------------------------
+
+
+def load(name: str, dtype: str = "float32", **options: Any) -> LanguageModel:
+    """The language model with a recipe's adapter. What the store holds of it is found without the adapter.
+
+    An adapter that does not travel is known by the hash that the store's entries have (`sha256`); a store that is `fresh` takes
+    the one that was trained here instead. Options go to `mindscape.llm.local.Local`. Raises InputError for a recipe that there
+    is not, for one of a retriever (see `mindscape.mia.embedding.load`), and, when weights are needed, where they are not there.
+
+    >>> load("no_summary").maker.name
+    'no_summary'
+    """
+    recipe = read(name)
+    if isinstance(recipe.stages[-1].kind, Retrieval) or recipe.base or recipe.merged:
+        raise InputError(f"recipe {name!r} makes no language model on the embedded base")
+    known, (precision, device) = recipe.sha256, weights.placed(dtype, None)
+    if not known or store.current().fresh:
+        known = adapter_hash(_there(name, FILE))
+    about = {"base": assets.ASSETS["smollm2"].sha256, "adapter": known, "scale": SCALE}
+    about |= {"layers": recipe.layers} if recipe.layers else {}
+    config = AutoConfig.from_pretrained(assets.language_model())
+    config.num_hidden_layers = recipe.layers or config.num_hidden_layers
+
+    def network() -> PreTrainedModel:
+        if not (recipe.adapter / bases.WEIGHTS).is_file() or adapter_hash(recipe.adapter) != known:
+            raise InputError(
+                f"the adapter of {name} that made what the store holds does not travel: python -m mindscape.training {name} "
+                "trains one anew, and fresh=True takes that"
+            )
+        made = _base(recipe, recipe.built.parent, FILE)
+        return local.load(made, name, adapter=recipe.adapter, dtype=dtype, device=device).model
+
+    maker = Maker(name, about, str(precision).removeprefix("torch."))
+    tokenizer = AutoTokenizer.from_pretrained(assets.language_model())
+    backend = local.Local(local.Weights(network, config, maker), tokenizer, name, maker=maker, **options)
+    return LanguageModel(backend, store=store.current())
+
+
+def maker(name: str, dtype: str = "float32") -> Maker:
+    """Who makes what a recipe's language model writes, as the store files it.
+
+    >>> maker("layers_10").about["layers"], maker("mia_gen", "bfloat16").dtype
+    (10, 'bfloat16')
+    """
+    return load(name, dtype).maker
