@@ -56,16 +56,17 @@ class Run:
     published: Path
     metrics: dict = field(default_factory=dict)
     figures: dict = field(default_factory=dict)
+    sources: dict = field(default_factory=dict)  # what numbers rest on, by the short name that they have for it
 
     def write(self, finished: bool = False) -> None:
-        sources = trail.named([metric["from"] for metric in self.metrics.values()])
+        used = {metric["from"] for metric in self.metrics.values()}
         content = {
             "notebook": self.notebook,
             "finished": finished,
             "parameters": self.parameters,
-            "metrics": {key: metric | {"from": sources[i]} for i, (key, metric) in enumerate(self.metrics.items())},
+            "metrics": self.metrics,
             "figures": self.figures,
-            "sources": dict(sources.table.items()),
+            "sources": {name: told for name, told in self.sources.items() if name in used},
         }
         run = {
             "seconds": round(time.perf_counter() - self.started, 1),
@@ -139,7 +140,7 @@ def record(key: str, value, ci: tuple | None = None, n: int | None = None, rows=
         entry["rows"] = digest(list(rows))
     if varies:
         entry["varies"] = varies
-    entry["from"] = trail.behind(store.current())
+    entry["from"] = trail.named(trail.behind(store.current()), _run.sources)
     _run.metrics[key] = entry
     _run.write()
     return entry["value"]

@@ -126,25 +126,18 @@ def totals(store: Store) -> dict[str, dict[str, int]]:
     return _summed(store.trail)
 
 
-class Named(list[str]):
-    """A short name for what each number rests on; `table` says what each name stands for."""
+def named(source: dict[str, dict[str, int]], table: dict[str, dict[str, dict[str, int]]]) -> str:
+    """The short name that a source has in the table, which it is added to: s1, s2, ...; "no model" for an empty one.
 
-    table: dict[str, dict[str, dict[str, int]]]
-
-
-def named(behind_each: list[dict[str, dict[str, int]]]) -> Named:
-    """One name for equal sources: s1, s2, ... in the order of the numbers; "no model" where there are none.
-
-    >>> of = named([{}, {"reply reader-1f": {"shipped": 2}}, {}])
-    >>> of, of.table
-    (['no model', 's1', 'no model'], {'s1': {'reply reader-1f': {'shipped': 2}}})
+    >>> table = {}
+    >>> named({"reply reader-1f": {"shipped": 2}}, table), named({}, table), list(table)
+    ('s1', 'no model', ['s1'])
     """
-    names, table = Named(), {}
-    for source in behind_each:
-        known = next((name for name, of in table.items() if of == source), None)
-        if source and known is None:
-            known = f"s{len(table) + 1}"
-            table[known] = source
-        names.append(known or NOTHING)
-    names.table = table
-    return names
+    if not source:
+        return NOTHING
+    for name, known in table.items():
+        if known == source:
+            return name
+    name = f"s{len(table) + 1}"
+    table[name] = source
+    return name
