@@ -1,32 +1,46 @@
-"""A fresh run is held to the stored numbers, and the comparison can fail."""
+"""A fresh run is held to the stored numbers, the store to what was asked for, and the comparison can fail."""
 
+import importlib.util
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from mindscape.store import Maker, Store
+
 ROOT = Path(__file__).resolve().parents[1]
 STORED = {
-    "a": {"value": 0.5, "ci": [0.4, 0.6], "n": 12, "rows": "x1"},
-    "speed": {"value": 900.0, "varies": "wall time"},
+    "a": {"value": 0.5, "ci": [0.4, 0.6], "n": 12, "rows": "x1", "from": "s1"},
+    "speed": {"value": 900.0, "varies": "wall time", "from": "no model"},
 }
 
 
-def compare(folder, fresh, stored=STORED, finished=True):
-    for name, metrics, whole in (("fresh", fresh, finished), ("stored", stored, True)):
-        (folder / name / "00_n").mkdir(parents=True)
-        (folder / name / "00_n" / "results.json").write_text(json.dumps({"finished": whole, "metrics": metrics}))
-    command = [sys.executable, "tools/compare.py", str(folder / "fresh"), str(folder / "stored")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    return done.returncode, done.stdout
+@pytest.fixture(scope="module")
+def tool():
+    spec = importlib.util.spec_from_file_location("compare", ROOT / "tools" / "compare.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-def test_equal_numbers_pass_and_speeds_may_differ(tmp_path):
+@pytest.fixture
+def compare(tool, tmp_path, capsys):
+    """The status and what is said of a run in the folder `fresh`, which is as `build` is."""
+
+    def compare(fresh, stored=STORED, finished=True):
+        for folder, metrics, whole in (("build/figures", fresh, finished), ("figures", stored, True)):
+            (tmp_path / folder / "00_n").mkdir(parents=True, exist_ok=True)
+            (tmp_path / folder / "00_n" / "results.json").write_text(
+                json.dumps({"finished": whole, "metrics": metrics})
+            )
+        return tool.main(tmp_path / "build", tmp_path), capsys.readouterr().out
+
+    return compare
+
+
+def test_equal_numbers_pass_and_speeds_may_differ(compare):
     fresh = {**STORED, "a": {**STORED["a"], "value": 0.50001}, "speed": {"value": 1.0, "varies": "wall time"}}
-    code, said = compare(tmp_path, fresh)
-    assert code == 0 and "1 numbers as stored, 0 not; 1 that vary" in said
+    assert compare(fresh) == (0, "1 numbers as stored, 0 findings; 1 that vary from run to run were not compared\n")
 
 
 @pytest.mark.parametrize(
@@ -40,17 +54,43 @@ def test_equal_numbers_pass_and_speeds_may_differ(tmp_path):
         {"new": {"value": 1}},
     ],
 )
-def test_any_other_difference_fails(tmp_path, change):
-    code, said = compare(tmp_path, {**STORED, **change})
+def test_any_other_difference_fails(compare, change):
+    code, said = compare({**STORED, **change})
     assert code == 1 and f"00_n: {next(iter(change))}" in said
 
 
-def test_a_missing_number_or_an_unfinished_run_fails(tmp_path):
-    code, said = compare(tmp_path / "1", {"speed": STORED["speed"]})
-    assert code == 1 and "a is only in the stored run" in said
-    code, said = compare(tmp_path / "2", STORED, finished=False)
+def test_where_a_number_comes_from_may_differ(compare):
+    assert compare({**STORED, "a": {**STORED["a"], "from": "s2"}})[0] == 0
+
+
+def test_a_missing_number_or_an_unfinished_run_fails(compare):
+    code, said = compare({"speed": STORED["speed"]})
+    assert code == 1 and "a is only in the old run" in said
+    code, said = compare(STORED, finished=False)
     assert code == 1 and "did not finish" in said
 
 
-def test_comparing_nothing_is_a_failure(tmp_path):
-    assert compare(tmp_path, {"speed": STORED["speed"]}, {"speed": STORED["speed"]})[0] == 1
+def test_comparing_nothing_is_a_failure(compare):
+    assert compare({"speed": STORED["speed"]}, {"speed": STORED["speed"]})[0] == 1
+
+
+def test_a_run_that_is_not_there_fails(compare, tmp_path):
+    (tmp_path / "figures" / "01_m").mkdir(parents=True)
+    (tmp_path / "figures" / "01_m" / "results.json").write_text("{}")
+    code, said = compare(STORED)
+    assert code == 1 and "01_m: no fresh results" in said
+
+
+def test_an_entry_that_no_notebook_asks_for_fails(compare, tmp_path):
+    store = Store(tmp_path / "cache.sqlite", tmp_path / "data" / "store", fill=True)
+    maker = Maker("ann", {"base": "1"})
+    keys = [Store.key("any", maker, n) for n in range(3)]
+    store.put("any", maker, dict.fromkeys(keys, 1))
+    store.flush()
+    (tmp_path / "build" / "asked").mkdir(parents=True)
+    for n, some in enumerate((keys[:2], keys[2:])):
+        (tmp_path / "build" / "asked" / f"0{n}.txt").write_text("\n".join(some) + "\n")
+    assert compare(STORED)[0] == 0
+    (tmp_path / "build" / "asked" / "01.txt").unlink()
+    code, said = compare(STORED)
+    assert code == 1 and f"any.{maker.label}.jsonl: 1 of 3 entries no notebook asks for, such as {keys[2]}" in said

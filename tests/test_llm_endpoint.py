@@ -198,7 +198,7 @@ def test_the_key_is_sent_and_never_shown(tmp_path):
         assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
         with pytest.raises(LLMError, match=r"Incorrect API key provided: \*\*\*") as caught:
             model.complete("x")
-        store.close()
+        store.cache.close()
         written = b"".join(path.read_bytes() for path in tmp_path.iterdir())
         assert KEY not in str(caught.value) + repr(model) + str(model.ledger) and KEY.encode() not in written
 
@@ -369,7 +369,7 @@ def test_a_killed_run_loses_only_what_was_under_way(tmp_path):
     with Scripted(says("a"), says("b"), says("c"), hang(60)) as server:
         process = subprocess.Popen([sys.executable, "-c", KILLED, server.url, str(store)])
         deadline = time.monotonic() + 30
-        while (len(server.asked) < 4 or len(Store(store)) < 3) and time.monotonic() < deadline:
+        while (len(server.asked) < 4 or len(Store(store).cache) < 3) and time.monotonic() < deadline:
             time.sleep(0.02)
         process.kill()
         process.wait()

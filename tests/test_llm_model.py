@@ -110,7 +110,7 @@ def test_only_valid_replies_are_cached(store):
             reply.parsed  # noqa: B018
     assert model.chat(user("who?"), schema=Person).parsed == Person(name="Bob")
     assert model.chat(user("who?"), schema=Person).parsed == Person(name="Bob")  # parsed anew out of the cache
-    assert model.ledger.rejects == 2 and model.ledger.cached == 1 and len(store) == 1
+    assert model.ledger.rejects == 2 and model.ledger.cached == 1 and len(store.cache) == 1
     assert model.ledger.repairs == {"code fence stripped": 2, "trailing comma removed": 2}
     assert llm.LanguageModel(Parrot(lambda _: " ")).complete("a").invalid == "the reply is empty"
 
@@ -257,7 +257,7 @@ def test_a_recording_is_replayed(tmp_path, store):
 
 
 @pytest.mark.parametrize(
-    "line", ['{"a', "[1]", "nonsense", '{"prompt": "a"}', '{"reply": {"text": "a"}}', '{"reply": 3}']
+    "line", ['{"a', "[1]", "nonsense", '{"prompt": "a"}', '{"reply": {"texts": "a"}}', '{"reply": 3}']
 )
 def test_a_broken_recording_names_file_and_line(tmp_path, line):
     path = tmp_path / "broken.jsonl"

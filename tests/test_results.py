@@ -6,7 +6,7 @@ import pytest
 from IPython.display import Image
 from matplotlib import pyplot
 
-from mindscape import paths, results
+from mindscape import paths, remeasure, results, store
 from mindscape.errors import InputError
 from mindscape.metrics import Interval, bootstrap, paired_bootstrap
 
@@ -15,9 +15,16 @@ NOTEBOOK = "00_start_here"
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("MINDSCAPE_FIGURES", str(tmp_path))
-    yield tmp_path
+    """Where results are written as they come; what is published goes to `published` beside it."""
+    for name, part in (("FIGURES", "published"), ("BUILD", "build"), ("CACHE", "cache")):
+        monkeypatch.setenv(f"MINDSCAPE_{name}", str(tmp_path / part))
+    yield tmp_path / "build" / "figures"
     results._run = None
+    store.use(None)
+
+
+def begun(of=NOTEBOOK):
+    return results.read(of, paths.build("figures"))
 
 
 @pytest.fixture
@@ -50,7 +57,7 @@ def test_a_wrong_value_is_named_in_one_line(folder, defaults, changes, message):
     with pytest.raises(InputError, match=message) as caught:
         results.begin(NOTEBOOK, **{**defaults, **changes})
     assert "\n" not in str(caught.value)
-    assert not list(folder.iterdir())  # nothing was begun
+    assert not folder.exists()  # nothing was begun
 
 
 def test_numbers_figures_and_provenance_are_kept(folder, defaults):
@@ -61,20 +68,118 @@ def test_numbers_figures_and_provenance_are_kept(folder, defaults):
     ax.plot([1, 2])
     ax.set(xlabel="day", ylabel="value")
     results.figure(fig, "line", alt="A line that rises from one to two", caption="A line")
-    unfinished = results.read(NOTEBOOK)
-    assert not unfinished["finished"]
+    assert not begun()["finished"] and not paths.figures().exists()
     results.finish()
     stored = results.read(NOTEBOOK)
-    assert stored["finished"] and stored["parameters"] == defaults
-    assert stored["metrics"]["a.b"] == {
-        "value": 0.123457,
-        "ci": [0.1, 0.2],
-        "n": 12,
-        "rows": stored["metrics"]["a.b"]["rows"],
+    assert stored["finished"] and stored["parameters"] == {k: defaults[k] for k in stored["parameters"]}
+    assert {"fill", "fresh", "shard"}.isdisjoint(stored["parameters"])
+    of = stored["metrics"]["a.b"]
+    assert of == {"value": 0.123457, "ci": [0.1, 0.2], "n": 12, "rows": of["rows"], "from": "no model"}
+    assert stored["metrics"]["c"] == {
+        "value": 0.5,
+        "ci": [0.25, 0.75],
+        "n": 8,
+        "varies": "a model decides",
+        "from": "no model",
     }
-    assert stored["metrics"]["c"] == {"value": 0.5, "ci": [0.25, 0.75], "n": 8, "varies": "a model decides"}
-    assert (folder / NOTEBOOK / stored["figures"]["line"]["file"]).stat().st_size > 1000
-    assert {"python", "platform", "cpu_threads", "versions", "commit"} <= set(stored["environment"])
+    assert (paths.figures() / NOTEBOOK / stored["figures"]["line"]["file"]).stat().st_size > 1000
+    run = json.loads((folder / NOTEBOOK / "run.json").read_text())
+    assert {"python", "platform", "cpu_threads", "versions", "commit"} <= set(run["environment"])
+
+
+def published(monkeypatch, defaults, value, *, stored=False, line="line"):
+    """The folder after a run that records a value, with the names and contents of what lies in it."""
+    monkeypatch.setenv("MINDSCAPE_STORED", "1" if stored else "")
+    results.begin(NOTEBOOK, **defaults)
+    results.record("x", value)
+    fig, ax = pyplot.subplots()
+    ax.plot([value, 2])
+    ax.set(xlabel="day", ylabel="value")
+    results.figure(fig, line, alt="A line from the value up to two")
+    results.finish()
+    return {path.name: path.read_bytes() for path in (paths.figures() / NOTEBOOK).iterdir()}
+
+
+def test_what_agrees_is_left_as_it_is(folder, defaults, monkeypatch):
+    """So that a checkout stays clean: neither times nor another library's way to draw a line are differences."""
+    first = published(monkeypatch, defaults, 0.5)
+    assert set(first) == {"results.json", "line.png"}
+    assert published(monkeypatch, defaults, 0.50001) == first
+    stored = published(monkeypatch, defaults, 0.50001, stored=True)
+    assert set(stored) == {"results.json", "line.png", "run.json"} and stored["results.json"] != first["results.json"]
+    assert published(monkeypatch, defaults, 0.5) == stored
+    other = published(monkeypatch, defaults, 0.7)
+    assert other["results.json"] != stored["results.json"] and other["run.json"] == stored["run.json"]
+    (paths.figures() / NOTEBOOK / "line.png").unlink()
+    assert "line.png" in published(monkeypatch, defaults, 0.7)
+    assert set(published(monkeypatch, defaults, 0.9, line="other")) == {"results.json", "other.png", "run.json"}
+
+
+def test_a_number_says_which_entries_it_rests_on(folder, defaults):
+    results.begin(NOTEBOOK, **defaults)
+    results.record("before", 1)
+    maker = store.Maker("ann", {"base": "1"})
+    store.current().fetch("any", maker, [1, 2], lambda places: [(i, 0) for i in range(len(places))])
+    results.record("after", 1)
+    results.record("also", 2)
+    results.finish()
+    stored = results.read(NOTEBOOK)
+    assert [of["from"] for of in stored["metrics"].values()] == ["no model", "s1", "s1"]
+    assert stored["sources"] == {"s1": {f"any {maker.label}": {"computed": 2}}}
+    run = json.loads((folder / NOTEBOOK / "run.json").read_text())
+    assert run["store"] == {f"any {maker.label}": {"computed": 2}}
+    asked = paths.build("asked", f"{NOTEBOOK}.txt").read_text().split()
+    assert asked == sorted(store.Store.key("any", maker, n) for n in (1, 2))
+
+
+def test_a_spot_check_computes_some_of_what_was_found_anew(folder, defaults):
+    maker, questions, made = store.Maker("ann", {"base": "1"}), list(range(20)), []
+
+    def compute(places):
+        made.append(len(places))
+        return [(i, questions[place]) for i, place in enumerate(places)]
+
+    for seed in (0, 0, 1):
+        results.begin(NOTEBOOK, **defaults | {"seed": seed})
+        store.current().fetch("any", maker, questions, compute)
+        shown = results.spot_check(3)
+        results.finish()
+    assert made == [20, 3, 3] and len(shown) == 3 and set(shown["the same again"]) == {"yes"}
+    of = begun()["metrics"]["store.agree"]
+    assert of["value"] == of["n"] == 3 and of["varies"]
+    assert not paths.build("remeasured").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "count"), [("REMEASURE", "0.5:7", range(3, 18)), ("REMEASURE", "1", [20]), ("TINY", "1", [1])]
+)
+def test_the_end_of_a_notebook_computes_anew_what_the_environment_asks_for(
+    folder, defaults, monkeypatch, name, value, count, capsys
+):
+    maker, questions = store.Maker("ann", {"base": "1"}), list(range(20))
+
+    def compute(places):
+        return [(i, questions[place]) for i, place in enumerate(places)]
+
+    for told in ("", value):
+        monkeypatch.setenv(f"MINDSCAPE_{name}", told)
+        results.begin(NOTEBOOK, **defaults)
+        store.current().fetch("any", maker, questions, compute)
+        results.finish()
+    lines = [json.loads(line) for line in paths.build("remeasured", f"{NOTEBOOK}.jsonl").read_text().splitlines()]
+    assert len(lines) in count and {line["notebook"] for line in lines} == {NOTEBOOK}
+    remeasure.main()
+    assert f"{len(lines)} entries, {sum(line['agrees'] for line in lines)} agree." in capsys.readouterr().out
+    page = paths.build("remeasured", "REPORT.md").read_text()
+    assert f"| {NOTEBOOK} | {len(lines)} | " in page and "| any |" in page and f"| {maker.label} |" in page
+
+
+@pytest.mark.parametrize("share", ["0", "2", "-1", "half", "nan"])
+def test_a_share_that_is_none_is_refused(folder, defaults, monkeypatch, share):
+    monkeypatch.setenv("MINDSCAPE_REMEASURE", share)
+    results.begin(NOTEBOOK, **defaults)
+    with pytest.raises(InputError, match=f"SHARE={share}: expected more than 0, at most 1"):
+        results.finish()
 
 
 def test_other_parameters_never_overwrite_the_defaults(folder, defaults):
@@ -82,7 +187,7 @@ def test_other_parameters_never_overwrite_the_defaults(folder, defaults):
     results.record("x", 1)
     results.begin(NOTEBOOK, **{**defaults, "seed": 3, "llm": "openai:gpt-4o/../../x"})
     results.record("x", 2)
-    assert results.read(NOTEBOOK)["metrics"]["x"]["value"] == 1
+    assert begun()["metrics"]["x"]["value"] == 1
     results.begin(NOTEBOOK, **{**defaults, "seed": 3, "llm": "openai:gpt-4o"})
     results.begin(NOTEBOOK, **{**defaults, "llm": "hf:" + "long/" * 100})
     results.begin(NOTEBOOK, **{**defaults, "scale": "full"})
@@ -158,7 +263,7 @@ def test_a_mean_of_a_few_is_shown_with_their_number(folder, defaults):
     results.begin(NOTEBOOK, **defaults)
     assert results.mean("few", (1, 0, 0.5)) == "0.50 (n = 3)" and results.mean("one", [0.25]) == "0.25 (n = 1)"
     stored = json.loads(next(folder.rglob("results.json")).read_text())
-    assert stored["metrics"]["few"] == {"value": 0.5, "n": 3}
+    assert stored["metrics"]["few"] == {"value": 0.5, "n": 3, "from": "no model"}
 
 
 def test_recording_before_beginning_is_refused(monkeypatch):
@@ -170,7 +275,7 @@ def test_recording_before_beginning_is_refused(monkeypatch):
 def test_missing_results_say_how_to_make_them(folder):
     with pytest.raises(InputError, match="make figures ONLY=00"):
         results.read(NOTEBOOK)
-    (folder / NOTEBOOK).mkdir()
-    (folder / NOTEBOOK / "results.json").write_text(json.dumps({})[:-1])
+    (paths.figures() / NOTEBOOK).mkdir(parents=True)
+    (paths.figures() / NOTEBOOK / "results.json").write_text(json.dumps({})[:-1])
     with pytest.raises(InputError, match="make figures ONLY=00"):
         results.read(NOTEBOOK)

@@ -402,7 +402,7 @@ def agreement(old: Any, new: Any) -> tuple[bool, float | None]:
             return off <= NEAR and old["tokens"] == new["tokens"], round(off, 6)
         if "ids" in old:
             both = len(set(old["ids"]) & set(new["ids"]))
-            return old["ids"] == new["ids"], 1 - both / max(1, len(old["ids"]))
+            return old["ids"] == new["ids"], 1 - both / len(old["ids"]) if old["ids"] else 0.0
     off = _apart(old, new)
     return off <= CLOSE, None if off == float("inf") else round(off, 6)
 
@@ -516,9 +516,9 @@ def _relative(path: str | Path) -> str:
 
 
 def _cell() -> int | None:
-    """The number of the notebook's cell that runs, None outside of one."""
+    """The place of the notebook's cell that runs in the history `In`, None outside of one."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    return shell.execution_count if shell is not None else None
+    return len(shell.user_ns["In"]) - 1 if shell is not None and "In" in shell.user_ns else None
 
 
 # -- one for a process ------------------------------------------------------------------------------------------------------

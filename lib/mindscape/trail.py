@@ -11,10 +11,17 @@ import symtable
 import sys
 from collections import Counter
 from functools import lru_cache
+from typing import NamedTuple
 
 from mindscape.store import Access, Store
 
 NOTHING = "no model"
+READS = """
+    chat complete score count_tokens estimate queries units encode prompt parse render first spent record
+    items keys values get index count copy join split strip splitlines format lower upper startswith endswith replace
+    mean sum max min std any all round tolist astype reshape head groupby merge agg reset_index set_index to_html
+"""
+LEAVE = frozenset(READS.split())  # methods that leave what they are called on as it is; any other may change it
 
 
 def behind(store: Store) -> dict[str, dict[str, int]]:
@@ -25,10 +32,10 @@ def behind(store: Store) -> dict[str, dict[str, int]]:
     {'reply reader-1f': {'shipped': 2}}
     """
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    if shell is None:
+    if shell is None or "In" not in shell.user_ns:
         return _summed(store.trail)
-    sources = shell.user_ns.get("In", [])
-    cells = cells_behind(tuple(sources), min(shell.execution_count, len(sources) - 1))
+    sources = shell.user_ns["In"]
+    cells = cells_behind(tuple(sources), len(sources) - 1)
     return _summed([access for access in store.trail if access.cell in cells])
 
 
@@ -40,32 +47,43 @@ def cells_behind(sources: tuple[str, ...], last: int) -> set[int]:
     ([1, 2, 3], [4, 5])
     """
     seen: set[tuple[int, str]] = set()
-    found, open_ = {last}, [(last, name) for name in _names(sources[last])[0]]
+    modules = frozenset().union(*(_names(source).imported for source in sources))
+    found, open_ = {last}, [(last, name) for name in _names(sources[last]).used]
     while open_:
         at, name = open_.pop()
         for cell in range(at - 1, -1, -1):
-            used, changed, made = _names(sources[cell])
-            if name in changed or name in made:
+            of = _names(sources[cell])
+            if name in of.set or name in of.made or (name in of.called and name not in modules):
                 if (cell, name) in seen:
                     break
                 seen.add((cell, name))
                 if cell not in found:
                     found.add(cell)
-                    open_ += [(cell, other) for other in used]
-                if name in made:
+                    open_ += [(cell, other) for other in of.used]
+                if name in of.made:
                     break
     return found
 
 
+class _Names(NamedTuple):
+    """The names that a cell uses from before it, those that it sets or sets a part of, those whose methods it calls, which may
+    change them, those that it makes anew, and those that it imports."""
+
+    used: frozenset[str] = frozenset()
+    set: frozenset[str] = frozenset()
+    called: frozenset[str] = frozenset()
+    made: frozenset[str] = frozenset()
+    imported: frozenset[str] = frozenset()
+
+
 @lru_cache(maxsize=4096)
-def _names(source: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """The names that a cell uses from before it, those that it changes, and those that it makes anew."""
+def _names(source: str) -> _Names:
     source = "\n".join("" if line[:1] in "%!" else line for line in source.split("\n"))
     try:
         tree = ast.parse(source)
     except SyntaxError:
-        return frozenset(), frozenset(), frozenset()
-    used, made, changed = set(), set(), set()
+        return _Names()
+    used, made, changed, called, imported = set(), set(), set(), set(), set()
     for node in tree.body:
         used |= _referenced(ast.unparse(node)) - made
         if isinstance(node, ast.Assign):
@@ -79,13 +97,13 @@ def _names(source: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]
     for node in ast.walk(tree):
         if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
             changed |= _base(node)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            changed |= _base(node.func)  # rows.append(...) changes rows
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr not in LEAVE:
+            called |= _base(node.func)  # rows.append(...) changes rows
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             changed.add(node.id)
-    modules = {(alias.asname or alias.name).split(".")[0] for node in ast.walk(tree)
-               if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names}  # fmt: skip
-    return frozenset(used), frozenset(changed - modules), frozenset(made)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            imported |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+    return _Names(*map(frozenset, (used, changed, called, made, imported)))
 
 
 def _referenced(source: str) -> set[str]:

@@ -1,0 +1,515 @@
+"""The store: found where it was put, computed where it was not, whole after a kill, plain about what it cannot use."""
+
+import errno
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mindscape import store as stores
+from mindscape.cache import Cache
+from mindscape.errors import InputError, MindscapeError
+from mindscape.store import Maker, Store, agreement
+
+ANN = Maker("ann", {"base": "1"}, "float32")
+QUESTIONS = [{"of": n} for n in range(6)]
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+class Squares:
+    """What computes: the square of what is asked, last first; it notes what it was asked and dies at the call `dies`."""
+
+    def __init__(self, questions=QUESTIONS, dies=None, off=0):
+        self.questions, self.dies, self.off, self.asked = questions, dies, off, []
+
+    def __call__(self, places):
+        for position, place in reversed(list(enumerate(places))):
+            of = self.questions[place]["of"]
+            self.asked.append(of)
+            if len(self.asked) == self.dies:
+                raise KeyboardInterrupt
+            yield position, {"square": of * of + self.off}
+
+
+def opened(folder, user="me", **how):
+    return Store(folder / f"{user}.sqlite", folder / "store", **how)
+
+
+def squares(store, questions=QUESTIONS, maker=ANN, **how):
+    """The values, and what had to be computed for them."""
+    compute = Squares(questions, **how)
+    values = [value["square"] for value in store.fetch("square", maker, questions, compute)]
+    store.flush()
+    return values, compute.asked
+
+
+def filled(folder):
+    squares(opened(folder, user="another", fill=True))
+    return folder / "store" / f"square.{ANN.label}.jsonl"
+
+
+# -- asking ---------------------------------------------------------------------------------------------------------------
+
+
+def test_what_travels_is_found_then_the_cache_and_the_rest_is_computed(tmp_path):
+    squares(opened(tmp_path, user="another", fill=True), QUESTIONS[:2])
+    squares(opened(tmp_path), QUESTIONS[2:4])
+    store = opened(tmp_path)
+    assert squares(store) == ([0, 1, 4, 9, 16, 25], [5, 4])
+    (access,) = store.trail
+    assert (access.shipped, access.cached, access.computed) == (2, 2, 2)
+    assert squares(opened(tmp_path)) == ([0, 1, 4, 9, 16, 25], [])
+
+
+def test_equal_questions_are_computed_once(tmp_path):
+    assert squares(opened(tmp_path), [{"of": 3}, {"of": 2}, {"of": 3}]) == ([9, 4, 9], [2, 3])
+
+
+@given(st.lists(JSON, max_size=8))
+def test_what_is_put_comes_back(tmp_path_factory, values):
+    folder = tmp_path_factory.mktemp("store")
+    questions = [{"n": n} for n in range(len(values))]
+
+    def compute(places):
+        return ((i, values[place]) for i, place in enumerate(places))
+
+    for user in ("a", "a", "b"):  # computed, cached, shipped
+        store = opened(folder, user=user, fill=True)
+        found = store.fetch("any", ANN, questions, compute)
+        store.flush()
+        assert json.dumps(found) == json.dumps(values)
+
+
+@given(JSON, JSON)
+def test_keys_differ_where_questions_do(a, b):
+    same = json.dumps(a, sort_keys=True) == json.dumps(b, sort_keys=True)
+    assert (Store.key("any", ANN, a) == Store.key("any", ANN, b)) == same
+    assert Store.key("any", ANN, a) != Store.key("other", ANN, a)
+    assert Store.key("any", ANN, a) != Store.key("any", Maker("ann", {"base": "2"}), a)
+
+
+def test_precision_and_name_are_no_part_of_a_key():
+    other = Maker("anna", dict(ANN.about), "bfloat16")
+    assert Store.key("any", ANN, 1) == Store.key("any", other, 1) and "bfloat16" not in other.label
+
+
+def test_two_makers_are_one(tmp_path):
+    bob = Maker("bob", {"base": "2"}, "bfloat16")
+    both = ANN & bob
+    assert both.name == "ann+bob" and both.dtype == "float32+bfloat16" and both.fingerprint != (bob & ANN).fingerprint
+    assert squares(opened(tmp_path, fill=True), maker=both)[1] and squares(opened(tmp_path), maker=bob)[1]
+
+
+def test_an_entry_says_who_made_it_in_which_precision_and_how(tmp_path):
+    store = opened(tmp_path, fill=True)
+    store.fetch("square", ANN, QUESTIONS[:1], Squares(), {"max_new_tokens": 40})
+    store.flush()
+    head, line = (json.loads(text) for text in store.path("square", ANN).read_text().splitlines())
+    assert (head["name"], head["maker"], head["kind"]) == ("ann", {"base": "1"}, "square")
+    assert line["value"] == {"square": 0} and line["dtype"] == "float32" and line["how"] == {"max_new_tokens": 40}
+
+
+def test_a_value_that_json_does_not_hold_is_refused(tmp_path):
+    for value in (float("nan"), {1, 2}, b"bytes"):
+        with pytest.raises(InputError, match="an entry of kind 'any' is not what JSON holds"):
+            opened(tmp_path).fetch("any", ANN, [1], lambda places, value=value: [(0, value)])
+
+
+# -- switches --------------------------------------------------------------------------------------------------------------
+
+
+def test_only_fill_writes_to_what_travels_and_what_was_cached_follows(tmp_path):
+    squares(opened(tmp_path))
+    assert not (tmp_path / "store").exists()
+    assert squares(opened(tmp_path, fill=True))[1] == []
+    assert squares(opened(tmp_path, user="another"))[1] == []
+
+
+def test_fresh_takes_nothing_that_travels_but_keeps_what_it_computed(tmp_path):
+    before = filled(tmp_path).read_bytes()
+    assert squares(opened(tmp_path, fresh=True))[1] == [5, 4, 3, 2, 1, 0]
+    assert squares(opened(tmp_path, fresh=True))[1] == []
+    assert squares(opened(tmp_path, user="third", fresh=True, fill=True), off=1)[1]
+    after = filled(tmp_path).read_bytes()
+    assert after != before and after.count(b"\n") == before.count(
+        b"\n"
+    )  # computed anew, in the place of what was there
+
+
+def test_what_travels_is_sorted_so_that_differences_are_small(tmp_path):
+    path = filled(tmp_path)
+    lines = path.read_text().splitlines()
+    assert len(lines) == 7 and sorted(lines[1:]) == lines[1:] and path.read_bytes().endswith(b"}\n")
+    before = set(lines)
+    squares(opened(tmp_path, fill=True), [{"of": 7}])
+    assert len(set(path.read_text().splitlines()) - before) == 1
+
+
+@pytest.mark.parametrize("shard", [(0, 8), (9, 8), (-1, 3)])
+def test_a_shard_that_is_none(tmp_path, shard):
+    with pytest.raises(InputError, match=f"shard={shard[0]}/{shard[1]}: expected one of so many parts, such as 3/8"):
+        opened(tmp_path, shard=shard)
+
+
+def test_a_shard_begins_elsewhere_and_makes_all(tmp_path):
+    questions = [{"of": n} for n in range(200)]
+    values, asked = squares(opened(tmp_path, shard=(2, 4)), questions)
+    assert values == [n * n for n in range(200)] and max(asked[:64]) == 113 and sorted(asked) == list(range(200))
+
+
+SHARE = """
+    import sys, time
+    from pathlib import Path
+    from mindscape.store import Maker, Store
+    folder, part = Path(sys.argv[1]), int(sys.argv[2])
+    questions = [{"of": n} for n in range(160)]
+    asked = []
+    def compute(places):
+        for i, place in enumerate(places):
+            asked.append(place)
+            time.sleep(0.01)
+            yield i, {"square": place * place}
+    (folder / f"ready{part}").touch()
+    while not all((folder / f"ready{n}").exists() for n in (1, 2)):
+        time.sleep(0.01)
+    of = Store(folder / f"{sys.argv[3]}{part}.sqlite", folder / "store", fill=True, shard=(part, 2))
+    values = of.fetch("square", Maker("ann", {"base": "1"}, "float32"), questions, compute)
+    assert [value["square"] for value in values] == [n * n for n in range(160)]
+    of.flush()
+    print(len(asked))
+"""
+
+
+def python(code, *words):
+    return subprocess.Popen([sys.executable, "-c", textwrap.dedent(code), *map(str, words)], stdout=subprocess.PIPE)
+
+
+def test_two_processes_share_an_experiment(tmp_path):
+    both = [python(SHARE, tmp_path, part, "user") for part in (1, 2)]
+    asked = [int(process.communicate(timeout=60)[0]) for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert sum(asked) <= 160 + 64  # a batch may be made twice
+    assert squares(opened(tmp_path, user="third"), [{"of": n} for n in range(160)])[1] == []
+
+
+# -- kills and damage --------------------------------------------------------------------------------------------------------
+
+KILLED = """
+    import os, signal, sys
+    from pathlib import Path
+    from mindscape.store import Maker, Store
+    folder = Path(sys.argv[1])
+    def compute(places):
+        for i, place in enumerate(places):
+            if i == int(sys.argv[2]):
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield i, {"square": place * place}
+    Store(folder / "me.sqlite", folder / "store", fill=True).fetch(
+        "square", Maker("ann", {"base": "1"}, "float32"), [{"of": n} for n in range(6)], compute)
+"""
+
+
+@pytest.mark.parametrize("after", [0, 1, 5])
+def test_a_kill_loses_what_was_being_made_and_no_more(tmp_path, after):
+    process = python(KILLED, tmp_path, after)
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL
+    assert len(squares(opened(tmp_path, fill=True))[1]) == 6 - after
+    assert squares(opened(tmp_path, user="another"))[1] == []  # what the killed one had only cached travels, too
+
+
+def test_an_interrupt_loses_what_was_being_made_and_no_more(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        squares(opened(tmp_path), dies=4)
+    assert squares(opened(tmp_path))[1] == [2, 1, 0]
+
+
+@given(st.data())
+def test_damage_at_any_place_is_named_skipped_and_computed_anew(tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("damage")
+    path = filled(folder)
+    whole = path.read_bytes()
+    starts = [i + 1 for i, byte in enumerate(whole[:-1]) if byte == ord("\n")]
+    start = data.draw(st.sampled_from(starts))
+    place = start + data.draw(st.integers(len('{"key": "') + 32, whole.index(b"\n", start) - start))
+    path.write_bytes(whole[:place] + bytes([whole[place] ^ data.draw(st.integers(1, 127))]) + whole[place + 1 :])
+    store = opened(folder, fill=True)
+    values, asked = squares(store)
+    assert values == [0, 1, 4, 9, 16, 25] and len(asked) in (1, 2) and store.damaged  # two where lines were joined
+    assert all(f"{path.name}, line " in said and "it is computed anew" in said for said in store.damaged)
+    assert path.read_bytes() == whole and squares(opened(folder, user="third"))[1] == []
+
+
+def test_an_entry_whose_key_is_damaged_is_not_found(tmp_path):
+    path = filled(tmp_path)
+    key = Store.key("square", ANN, {"of": 3})
+    path.write_text(path.read_text().replace(key, key[::-1]))
+    assert squares(opened(tmp_path)) == ([0, 1, 4, 9, 16, 25], [3])  # and `make test` names what no notebook asks for
+
+
+@given(st.data())
+def test_a_file_cut_off_anywhere(tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("cut")
+    path = filled(folder)
+    whole = path.read_bytes()
+    held = whole[: data.draw(st.integers(whole.index(b"\n"), len(whole) - 1))]
+    path.write_bytes(held)
+    kept = [line for line in held.split(b"\n")[1:] if line and line in whole.split(b"\n")]
+    half = held.split(b"\n")[-1] not in (b"", *whole.split(b"\n"))
+    store = opened(folder)
+    values, asked = squares(store)
+    assert values == [0, 1, 4, 9, 16, 25] and len(asked) == 6 - len(kept) and len(store.damaged) == half
+
+
+def test_a_damaged_line_is_said_once_with_its_number(tmp_path, capsys):
+    path = filled(tmp_path)
+    lines = path.read_bytes().split(b"\n")
+    lines[3] = lines[3].replace(b'"square":', b'"square": ')
+    path.write_bytes(b"\n".join(lines))
+    store = opened(tmp_path)
+    for _ in range(2):
+        squares(store)
+    assert store.damaged == [
+        f"{path.name}, line 4: expected an entry, whole and as it was written: it is computed anew"
+    ]
+    assert capsys.readouterr().err == store.damaged[0] + "\n"
+
+
+@pytest.mark.parametrize("damage", [b"", b"12345678", b"12345678{}", b"\xff" * 20])
+def test_a_damaged_entry_of_the_cache_is_computed_anew(tmp_path, damage):
+    squares(opened(tmp_path))
+    key = Store.key("square", ANN, {"of": 4})
+    Cache(tmp_path / "me.sqlite").put({key: damage})
+    store = opened(tmp_path)
+    values, asked = squares(store)
+    assert values[4] == 16 and asked == [4]
+    assert store.damaged == [f"{tmp_path / 'me.sqlite'}: entry {key} is damaged: it is computed anew"]
+
+
+# -- what it cannot use --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        (
+            b'{"format": "mindscape store 2", "kind": "square"}',
+            "is of format 'mindscape store 2': expected 'mindscape store 1'",
+        ),
+        (b'{"format": "mindscape store 1"}', "line 1: expected what maker's entries follow"),
+        (b"a diary", "line 1: expected what maker's entries follow"),
+        (b"", "line 1: expected what maker's entries follow"),
+        (b"[]", "line 1: expected what maker's entries follow"),
+    ],
+)
+def test_a_file_of_another_version_or_of_none(tmp_path, first, said):
+    path = filled(tmp_path)
+    path.write_bytes(first + b"\n" + path.read_bytes().partition(b"\n")[2])
+    with pytest.raises(InputError, match=said):
+        squares(opened(tmp_path))
+
+
+@pytest.mark.parametrize("change", [{"maker": {"base": "2"}}, {"kind": "cube"}])
+def test_a_file_of_another_maker_is_refused(tmp_path, change):
+    path = filled(tmp_path)
+    head, _, rest = path.read_text().partition("\n")
+    path.write_text(json.dumps(json.loads(head) | change) + "\n" + rest)
+    with pytest.raises(
+        InputError, match="holds entries of 'ann', kind '(square|cube)': expected those of 'ann', kind 'square'"
+    ):
+        squares(opened(tmp_path))
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no such rights here")
+def test_a_folder_that_cannot_be_written_loses_nothing(tmp_path, monkeypatch):
+    folder = tmp_path / "store"
+    folder.mkdir()
+    if os.geteuid():
+        folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    else:  # nothing stops root but the disk
+
+        def refuse(*_, **__):
+            raise PermissionError(errno.EACCES, "Permission denied")
+
+        monkeypatch.setattr(stores, "FileLock", refuse)
+    with pytest.raises(
+        MindscapeError, match=r"cannot use the store .*: Permission denied; .* leave out fill; .* in the cache"
+    ):
+        squares(opened(tmp_path, fill=True))
+    folder.chmod(stat.S_IRWXU)
+    monkeypatch.undo()
+    assert squares(opened(tmp_path))[1] == []
+
+
+def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
+    whole = filled(tmp_path).read_bytes()
+
+    def refuse(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(stores.os, "fsync", refuse)
+    with pytest.raises(MindscapeError, match="cannot use the store .*: No space left on device; free some space there"):
+        squares(opened(tmp_path, fill=True), [{"of": 9}])
+    monkeypatch.undo()
+    assert filled(tmp_path).read_bytes() == whole and not list((tmp_path / "store").glob(".*.[0-9]*"))
+    assert squares(opened(tmp_path), [{"of": 9}])[1] == []  # the cache has it
+
+
+def test_what_is_no_folder(tmp_path):
+    (tmp_path / "store").write_text("a diary")
+    with pytest.raises(MindscapeError, match="cannot use the store"):
+        squares(opened(tmp_path, fill=True))
+
+
+# -- computing anew ------------------------------------------------------------------------------------------------------------
+
+
+def remade(store, **how):
+    before = dict(store._files)
+    found = store.remake(**how)
+    assert store._files == before
+    return found
+
+
+def test_a_share_is_computed_anew_and_compared(tmp_path):
+    questions = [{"of": n} for n in range(400)]
+    squares(opened(tmp_path), questions)
+    store = opened(tmp_path)
+    compute = Squares(questions)
+    store.fetch("square", ANN, questions, compute)
+    some = remade(store, share=0.1, seed=7)
+    assert 20 < len(some) < 60 and all(one.agrees and one.off == 0 and one.kind == "square" for one in some)
+    assert len(compute.asked) == len(some)
+    assert [one.key for one in remade(store, share=0.1, seed=7)] == [one.key for one in some]
+    assert {one.key for one in remade(store, share=0.1, seed=8)} != {one.key for one in some}
+    assert {one.key for one in some} <= {one.key for one in remade(store, share=0.2, seed=7)}
+    assert len(remade(store, share=1.0)) == 400 and len(remade(store, count=5)) == 5
+    assert len({tuple(one.key for one in remade(store, count=5, seed=seed)) for seed in range(3)}) == 3
+
+
+def test_what_does_not_come_out_again_is_told_and_not_kept(tmp_path):
+    squares(opened(tmp_path))
+    store = opened(tmp_path)
+    store.fetch("square", ANN, QUESTIONS, Squares(off=1))
+    assert not any(one.agrees for one in remade(store, share=1.0))
+    assert squares(opened(tmp_path)) == ([0, 1, 4, 9, 16, 25], [])
+
+
+def test_the_smallest_of_each_kind_and_maker(tmp_path):
+    bob = Maker("bob", {"base": "2"})
+    for store in (opened(tmp_path, fill=True), opened(tmp_path, user="another")):
+        for kind, maker in (("square", ANN), ("square", bob), ("cube", ANN)):
+            store.fetch(
+                kind, maker, [{"of": 40}, {"of": 2}, {"of": 300}], Squares([{"of": 40}, {"of": 2}, {"of": 300}])
+            )
+        store.flush()
+    found = remade(store, smallest=True)
+    assert sorted((one.kind, one.maker) for one in found) == sorted(
+        [("square", ANN.label), ("square", bob.label), ("cube", ANN.label)]
+    )
+    assert {one.key for one in found} == {
+        Store.key(kind, maker, {"of": 2}) for kind, maker in (("square", ANN), ("square", bob), ("cube", ANN))
+    }
+
+
+def test_only_what_was_found_is_computed_anew(tmp_path):
+    store = opened(tmp_path)
+    squares(store)
+    assert remade(store, share=1.0) == [] and Store(tmp_path / "none.sqlite").remake(count=3) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "agrees", "off"),
+    [
+        ({"text": "Ann"}, {"text": "Ann", "seconds": 2}, True, None),
+        ({"text": "Ann"}, {"text": "Bob"}, False, None),
+        ({"text": "", "tool_calls": [1]}, {"text": "", "tool_calls": []}, False, None),
+        ({"text": "", "tool_calls": []}, {"text": ""}, True, None),
+        ({"logprob": -6.0, "tokens": 3}, {"logprob": -6.03, "tokens": 3}, True, 0.01),
+        ({"logprob": -6.0, "tokens": 3}, {"logprob": -6.3, "tokens": 3}, False, 0.1),
+        ({"logprob": -6.0, "tokens": 3}, {"logprob": -6.0, "tokens": 4}, False, 0.0),
+        ({"ids": [3, 1]}, {"ids": [1, 3]}, False, 0.0),
+        ({"ids": []}, {"ids": []}, True, 0.0),
+        ([1.0, 200.0], [1.0, 200.1], True, 0.0005),
+        ([1.0, {"a": 2.0}], [1.0, {"a": 2.5}], False, 0.2),
+        ([1.0], [1.0, 2.0], False, None),
+        ({"a": 1}, {"b": 1}, False, None),
+        ("a", "a", True, 0.0),
+        (True, 2, False, None),
+        (None, None, True, 0.0),
+        ("1", 1, False, None),
+    ],
+)
+def test_what_agreement_means(old, new, agrees, off):
+    assert agreement(old, new) == (agrees, off)
+
+
+@given(JSON)
+def test_what_is_the_same_agrees(value):
+    assert agreement(value, json.loads(json.dumps(value)))[0]
+
+
+# -- one for a process, and its speed ------------------------------------------------------------------------------------------
+
+
+def test_the_environment_says_how_the_store_of_a_process_is_opened(monkeypatch, tmp_path):
+    monkeypatch.setenv("MINDSCAPE_CACHE", str(tmp_path))
+    before = stores._current
+    for name in ("fill", "fresh"):
+        stores.use(None)
+        monkeypatch.setenv(f"MINDSCAPE_{name.upper()}", "1")
+        assert getattr(stores.current(), name) and stores.current() is stores.current()
+    stores.use(before)
+
+
+def test_a_file_that_numbers_rest_on_is_noted(tmp_path):
+    store = opened(tmp_path)
+    store.read_file(tmp_path / "times.json")
+    assert [(access.kind, access.maker) for access in store.trail] == [("file", "times.json")]
+
+
+def test_a_pass_of_a_network_is_noted(tmp_path):
+    import torch
+
+    before = stores._current
+    stores.use(opened(tmp_path))
+    network = stores.watch(stores.watch(torch.nn.Linear(2, 2), "net"), "net")
+    for _ in range(3):
+        network(torch.ones(1, 2))
+    (access,) = stores.current().trail
+    assert (access.kind, access.maker, access.computed) == ("pass", "net", 3)
+    stores.use(before)
+
+
+def test_a_look_up_takes_little_beside_what_it_saves(tmp_path):
+    """As a ratio of one run: reading entries that travel costs less than twelve times what parsing their lines does."""
+    questions = [{"of": n, "text": "Who is Ann? " * 20} for n in range(2000)]
+    squares(opened(tmp_path, fill=True), questions)
+    lines = opened(tmp_path).path("square", ANN).read_bytes().split(b"\n")[1:-1]
+    store = opened(tmp_path, user="another")
+    store.fetch("square", ANN, questions[:1], Squares(questions))
+
+    def seconds(of):
+        begun = time.perf_counter()
+        of()
+        return time.perf_counter() - begun
+
+    parsed = min(seconds(lambda: [json.loads(line) for line in lines]) for _ in range(5))
+    looked_up = min(seconds(lambda: store.fetch("square", ANN, questions, Squares(questions))) for _ in range(5))
+    assert looked_up < 12 * parsed, f"{looked_up / len(questions) * 1e6:.0f} µs an entry"
