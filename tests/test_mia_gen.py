@@ -356,7 +356,7 @@ def test_the_evaluation_command(two_books, tokenizer, tmp_path, monkeypatch, cap
     embedder, loaded = Embedder(), []
     embedder.n = max(len(passages.cut(book, tokenizer)) for book in two_books)
     embedder.units = lambda texts: np.eye(embedder.n)[: len(texts)]
-    monkeypatch.setattr("mindscape.reader.evaluation.bootstrap", partial(bootstrap, resamples=20))  # quick
+    monkeypatch.setattr("mindscape.reader.scoring.bootstrap", partial(bootstrap, resamples=20))  # quick
     monkeypatch.setattr(gen_evaluation, "books", lambda split: two_books)
     monkeypatch.setattr(gen_evaluation.llm, "load", lambda *a, **k: model)
     monkeypatch.setattr(gen_evaluation.embedding, "load", lambda **k: loaded.append(k) or embedder)

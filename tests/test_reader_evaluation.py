@@ -1,17 +1,13 @@
 """Evaluation of the reader: rows, replies held to a form only where they must be, kept replies."""
 
 import json
-import math
-import sys
 
 import pytest
 
-from mindscape.corpora import shakespeare, storyworld
+from mindscape.corpora import storyworld
 from mindscape.errors import InputError
 from mindscape.llm.base import Reply
-from mindscape.reader import evaluation
-from mindscape.reader.evaluation import Answer, Kept, ask, interval, rows, scored
-from mindscape.roles import ROLES, passages
+from mindscape.reader.evaluation import Answer, Kept, ask, rows, scored
 
 
 @pytest.fixture(scope="module")
@@ -52,39 +48,6 @@ def test_only_what_the_form_does_not_allow_is_asked_again():
     assert ask(model, "silver_chunks", []) == []
 
 
-def test_passages_that_answer_alone(books, tokenizer):
-    for role in evaluation.ANSWERS:
-        among, alone = (rows(role, books, tokenizer, 10, alone=only) for only in (False, True))
-        assert len(alone) == len(among) == 20
-        sizes = [sum(len(row.slots["context"]) for row in some) for some in (among, alone)]
-        assert sizes[1] < 0.7 * sizes[0]
-    chunks = {book.document.id: passages.cut(book, tokenizer) for book in books}
-    for row in alone:  # of claims, the last
-        shown = row.slots["context"]
-        kept = [chunk for chunk in chunks[row.book.document.id] if row.book.document[chunk].strip() in shown]
-        questions = [
-            q
-            for q, pair in zip(row.book.questions, row.book.claims, strict=True)
-            if row.slots["claim"] in (pair.true, pair.false)
-        ]
-        assert all(passages.relevant(row.book, questions[0], chunk) for chunk in kept)
-    with pytest.raises(InputError, match="alone=True with role 'edits': expected one of qa, choice, claim"):
-        rows("edits", books, tokenizer, alone=True)
-
-
-def test_what_can_be_read_counts_as_valid(books, tokenizer):
-    asked = rows("silver_chunks", books[:1], tokenizer, 4)
-    gold = [ROLES["silver_chunks"].render(row.gold) for row in asked]
-    answers = [
-        Answer(gold[0], False, gold[0]),
-        Answer(f"```json\n{gold[1]}\n```", False, gold[1]),
-        Answer("none", False, gold[2]),
-        Answer(gold[3], True, gold[3], True),  # the limit cut it off: what would have come is not known
-    ]
-    numbers = scored(asked, answers)
-    assert numbers == {"valid": [1, 1, 1, 0], "valid_free": [1, 1, 0, 0], "f1": [1, 1, 1, 0]}
-
-
 def test_a_role_without_form_is_asked_once(books, tokenizer):
     asked = rows("qa", books, tokenizer, 2)
     model = Model({row.prompt: text for row, text in zip(asked, ["x", "y", "so on and on", "z"], strict=True)})
@@ -93,19 +56,6 @@ def test_a_role_without_form_is_asked_once(books, tokenizer):
     assert not model.asked_again
     assert [answer.held for answer in answers] == [None] * 4
     assert scored(asked, answers)["valid"] == [1, 1, 0, 1]
-
-
-def test_claims_come_in_pairs(books, tokenizer):
-    asked = rows("claim", books, tokenizer, 4)
-    assert [row.gold.answer for row in asked] == ["TRUE", "FALSE"] * 4
-    assert all(a.slots["context"] == b.slots["context"] for a, b in zip(asked[::2], asked[1::2], strict=True))
-    yes, no = (f"<explanation>So.</explanation>\n<answer>{word}</answer>" for word in ("TRUE", "FALSE"))
-    said = [yes, yes, yes, no, no, yes, yes, yes]  # one pair right on both sides
-    numbers = scored(asked, [Answer(text, False, text) for text in said])
-    assert sum(numbers["accuracy"]) == 4
-    assert [number for number in numbers["pair_accuracy"] if not math.isnan(number)] == [0, 1, 0, 0]
-    of = interval(asked, numbers["pair_accuracy"])
-    assert (of.value, of.n) == (0.25, 4)
 
 
 def test_kept_replies_are_found_again(books, tokenizer, tmp_path):
@@ -144,31 +94,6 @@ def test_kept_replies_are_found_again(books, tokenizer, tmp_path):
         again.answers("qa", qa)
 
 
-def test_a_play_has_prompts_for_what_can_be_counted_there(tokenizer):
-    play = shakespeare.play("macbeth")
-    for role in ("chunk_summary", "entities", "edits", "memory"):
-        found = evaluation.play_prompts(role, play, tokenizer)
-        assert len(found) == evaluation.PLAY == len({prompt for _, prompt in found})
-        assert all(text in play.text and text in prompt for text, prompt in found)
-
-
-@pytest.mark.parametrize(
-    "given, said",
-    [
-        (["--play", "macbeth", "--roles", "qa"], "role 'qa' is not asked of a play: expected one of chunk_summary"),
-        (["--play", "macbeth", "--alone"], "--play has no gold, and so no --alone"),
-        (["--roles", "judge", "--books", "1"], "no role 'judge'"),
-        (["--alone", "--roles", "edits", "--books", "1"], "alone=True with role 'edits'"),
-    ],
-)
-def test_what_cannot_be_asked_is_said_before_a_model_is(given, said, tmp_path, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["evaluation", "--out", str(tmp_path / "replies.jsonl"), *given])
-    monkeypatch.setattr(evaluation.llm, "load", None)
-    with pytest.raises(SystemExit, match=f"error: {said}"):
-        evaluation.main()
-    assert not list(tmp_path.iterdir())
-
-
 def test_replies_of_another_adapter_are_not_taken(tmp_path):
     for name in "ab":
         (tmp_path / name).mkdir()
@@ -181,27 +106,3 @@ def test_replies_of_another_adapter_are_not_taken(tmp_path):
             Kept.of(path, "embedded", **other)
     with pytest.raises(InputError, match="cannot read .*none.jsonl"):
         Kept.of(tmp_path / "none.jsonl", "smollm2")
-
-
-def test_rows_are_the_same_each_time(books, tokenizer):
-    for role in ("qa", "entities"):
-        asked = rows(role, books, tokenizer, 3)
-        assert [row.prompt for row in asked] == [row.prompt for row in rows(role, books, tokenizer, 3)]
-        assert len(asked) == 6
-    assert set(evaluation.ROWS) == set(evaluation.LONGEST) == set(ROLES)
-    with pytest.raises(InputError, match="no role 'judge'"):
-        rows("judge", books, tokenizer)
-
-
-def test_splits_are_apart():
-    seeds = {name: set(seeds) for name, (seeds, _) in evaluation.SPLITS.items()}
-    assert seeds["test"] <= set(storyworld.TEST) and seeds["develop"] <= set(storyworld.DEVELOP)
-    assert not seeds["hard"] & {*storyworld.TRAIN, *storyworld.DEVELOP, *storyworld.TEST}
-    with pytest.raises(InputError, match="expected develop, test, hard"):
-        evaluation.books("train")
-
-
-def test_gold_fits_the_longest_reply(books, tokenizer):
-    for role in ROLES:
-        for row in rows(role, books, tokenizer, 4):
-            assert len(tokenizer.encode(ROLES[role].render(row.gold))) < evaluation.LONGEST[role]

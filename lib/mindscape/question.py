@@ -131,6 +131,17 @@ class Answer:
     trace: tuple[Step, ...] = ()
 
     @property
+    def free_read(self) -> bool:
+        """Whether the first reply, before decoding was constrained, could be read; else the same as whether the last could.
+
+        >>> Answer("[0]", [0], ("no JSON",), free="the first", calls=2).free_read, Answer("[0]", [0], free="[0]").free_read
+        (False, True)
+        """
+        if self.free is None or self.calls == 1:
+            return self.value is not None
+        return len(self.unread) == (self.value is None)
+
+    @property
     def tokens_total(self) -> int:
         """Read and written, everything included."""
         return self.prompt_tokens + self.completion_tokens

@@ -159,13 +159,21 @@ class Stage:
     log: Path | None = None
 
     @cached_property
+    def lines(self) -> list[dict[str, Any]]:
+        """The log of the run that was measured, a line a step: its losses, tokens and seconds. [] without a log."""
+        if self.log is None:
+            return []
+        store.current().read_file(self.log)
+        return [json.loads(line) for line in self.log.read_text(encoding="utf-8").splitlines()]
+
+    @property
     def measured(self) -> tuple[int, int, float]:
         """Steps, tokens and seconds of the logged run. Without a log: steps, tokens at most, 0.0."""
-        steps = self.settings.until or self.settings.steps
-        if self.log is None:
+        if not self.lines:
+            steps = self.settings.until or self.settings.steps
             return steps, steps * self.settings.tokens, 0.0
-        lines = [json.loads(line) for line in self.log.read_text(encoding="utf-8").splitlines()]
-        return len(lines), sum(line["tokens"] for line in lines), sum(line["seconds"] for line in lines)
+        tokens, seconds = (sum(line[key] for line in self.lines) for key in ("tokens", "seconds"))
+        return len(self.lines), tokens, seconds
 
 
 @dataclass(frozen=True)
