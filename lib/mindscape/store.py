@@ -127,6 +127,7 @@ class Store:
     _files: dict[Path, dict[str, bytes]] = field(default_factory=dict, repr=False)
     _waiting: dict[Path, tuple[str, Maker, dict[str, bytes]]] = field(default_factory=dict, repr=False)
     _askings: list[tuple[str, Maker, list[str], list[int], Compute]] = field(default_factory=list, repr=False)
+    _inside: int = field(default=0, repr=False)  # of so many entries that are being computed
 
     def __post_init__(self):
         if not isinstance(self.cache, Cache):
@@ -159,12 +160,25 @@ class Store:
         progress = Progress(f"entries of kind {kind} by {maker.name}", len(new), seconds * len(new))
         for places in self.missing(new, keys, values, kind, maker):
             begun = time.perf_counter()
-            for position, value in compute(places):
+            for position, value in self._on_the_way(compute(places)):
                 key = keys[places[position]]
                 values[key] = self.put(kind, maker, {key: value}, time.perf_counter() - begun, how)[key]
                 begun = time.perf_counter()
                 progress.done()
         return [values[key] for key in keys]
+
+    def _on_the_way(self, values: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+        """The same values; what computing one asks for, such as the replies behind a summary, does not travel beside it."""
+        rest = iter(values)
+        while True:
+            self._inside += 1
+            try:
+                value = next(rest)
+            except StopIteration:
+                return
+            finally:
+                self._inside -= 1
+            yield value
 
     @staticmethod
     def key(kind: str, maker: Maker, question: Any) -> str:
@@ -202,11 +216,11 @@ class Store:
         """Those of the keys that are there, with their values. With `compute` they can be computed anew, see `remake`."""
         found, shipped = self._found(kind, maker, list(dict.fromkeys(keys)))
         self.keys.update(keys)
-        if self.fill and len(shipped) < len(found):
+        if self.fill and not self._inside and len(shipped) < len(found):
             self._ship_cached(kind, maker, [key for key in found if key not in shipped])
         if found:
             self.note(kind, maker.label, shipped=len(shipped), cached=len(found) - len(shipped))
-            if compute is not None:
+            if compute is not None and not self._inside:
                 first = {key: i for i, key in reversed(list(enumerate(keys)))}
                 self._askings.append((kind, maker, list(found), [first[key] for key in found], compute))
         return found
@@ -223,7 +237,7 @@ class Store:
         too."""
         bodies = {key: _body(kind, maker, value, seconds / len(items), how) for key, value in items.items()}
         self.cache.put({key: _sum(body) + body for key, body in bodies.items()})
-        if self.fill:
+        if self.fill and not self._inside:
             self._waiting.setdefault(self.path(kind, maker), (kind, maker, {}))[2].update(bodies)
             if sum(len(some) for _, _, some in self._waiting.values()) >= BATCH:
                 self.flush()
@@ -356,7 +370,7 @@ class Store:
             kind, maker, keys, places, compute = self._askings[n]
             old, _ = self._found(kind, maker, [keys[i] for i in some])
             begun = time.perf_counter()
-            for position, value in compute([places[i] for i in some]):
+            for position, value in self._on_the_way(compute([places[i] for i in some])):
                 key, value = keys[some[position]], json.loads(json.dumps(value))
                 now = time.perf_counter()
                 remade.append(Remade(key, kind, maker.label, *agreement(old[key], value), round(now - begun, 3)))
