@@ -10,6 +10,7 @@ import ast
 import symtable
 import sys
 from collections import Counter
+from collections.abc import Sequence, Set
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -54,7 +55,7 @@ def cells_behind(sources: tuple[str, ...], last: int) -> set[int]:
         for cell in range(at - 1, -1, -1):
             of = _names(sources[cell])
             if name in of.set or name in of.made or (name in of.called and name not in modules):
-                if (cell, name) in seen:
+                if (cell, name) in seen or (name in of.imported and name in of.made):  # an import alone links no cells
                     break
                 seen.add((cell, name))
                 if cell not in found:
@@ -83,27 +84,67 @@ def _names(source: str) -> _Names:
         tree = ast.parse(source)
     except SyntaxError:
         return _Names()
-    used, made, changed, called, imported = set(), set(), set(), set(), set()
-    for node in tree.body:
-        used |= _referenced(ast.unparse(node)) - made
-        if isinstance(node, ast.Assign):
-            made |= {of.id for target in node.targets for of in ast.walk(target) if _is_plain(of)}
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
-            made.add(node.target.id)
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            made.add(node.name)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            made |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+    used, made = _flow(tree.body, frozenset())
+    changed, called, imported = set(), set(), set()
+    inner = {id(of) for node in ast.walk(tree) if isinstance(node, ast.comprehension) for of in ast.walk(node.target)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
             changed |= _base(node)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr not in LEAVE:
             called |= _base(node.func)  # rows.append(...) changes rows
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        elif _is_plain(node) and id(node) not in inner:
             changed.add(node.id)
         elif isinstance(node, ast.Import | ast.ImportFrom):
             imported |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
     return _Names(*map(frozenset, (used, changed, called, made, imported)))
+
+
+def _flow(statements: Sequence[ast.stmt], before: Set[str]) -> tuple[set[str], set[str]]:
+    """The names that statements use from before them, and those that they make, with `before`: loops are taken to run, of two
+    branches neither."""
+    used, made = set(), set(before)
+
+    def through(body: Sequence[ast.stmt]) -> set[str]:
+        inside, after = _flow(body, made)
+        used.update(inside)
+        return after
+
+    for node in statements:
+        if isinstance(node, ast.For):
+            used |= _referenced(ast.unparse(node.iter)) - made
+            made |= _targets(node.target)
+            made |= through(node.body)
+            through(node.orelse)
+        elif isinstance(node, ast.With):
+            for item in node.items:
+                used |= _referenced(ast.unparse(item.context_expr)) - made
+                made |= _targets(item)
+            made |= through(node.body)
+        elif isinstance(node, ast.If):
+            used |= _referenced(ast.unparse(node.test)) - made
+            through(node.body)
+            through(node.orelse)
+        else:
+            used |= _referenced(ast.unparse(node)) - made
+            made |= _made(node)
+    return used, made
+
+
+def _made(node: ast.stmt) -> set[str]:
+    """The names that a statement makes anew."""
+    if isinstance(node, ast.Assign):
+        return {name for target in node.targets for name in _targets(target)}
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+        return {node.target.id}
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return {node.name}
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+    return set()
+
+
+def _targets(node: ast.AST) -> set[str]:
+    return {of.id for of in ast.walk(node) if _is_plain(of)}
 
 
 def _referenced(source: str) -> set[str]:
