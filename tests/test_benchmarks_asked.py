@@ -10,8 +10,9 @@ from test_signature_rag import Bag, Embedder, Model
 from mindscape.corpora import benchmarks
 from mindscape.corpora.benchmarks import Item, Loaded, asking
 from mindscape.errors import InputError
-from mindscape.mia import evaluation as mia
+from mindscape.mia import retrieval as mia
 from mindscape.mia.gen_evaluation import benchmark_answers
+from mindscape.search import DEPTH
 from mindscape.signature import agent, evaluation
 from mindscape.signature.agent import Settings
 from mindscape.signature.memory import posed_items
@@ -150,12 +151,14 @@ def test_ranks_and_answers_of_mia_rag(name, tokenizer):
     some = asking.few(name, HERE, 2)
     chunks, told_of = mia.cut_benchmark(some, tokenizer), mia.benchmark_summaries(some, tokenizer)
     assert set(chunks) == set(told_of) == set(some.documents) and all(map(str.strip, told_of.values()))
-    rows = mia.benchmark_ranks(Embedder(), some, chunks, told_of, "textrank")
-    assert [row.question for row in rows] == [item.id for item in some.items]
-    for row, item in zip(rows, some.items, strict=True):
-        assert sorted(row.ranked) == list(range(min(mia.DEPTH, len(chunks[item.doc_id]))))
-        assert bool(row.right) >= bool(item.evidence)
-    shown = [[some.documents[row.book][chunks[row.book][i]].strip() for i in row.ranked[:3]] for row in rows]
+    rows = mia.benchmark_found(Embedder(), some, chunks, told_of)
+    for row, right, item in zip(rows, mia.benchmark_right(some, chunks), some.items, strict=True):
+        assert sorted(row.ids) == list(range(min(DEPTH, len(chunks[item.doc_id]))))
+        assert bool(right) >= bool(item.evidence)
+    shown = [
+        [some.documents[item.doc_id][chunks[item.doc_id][i]].strip() for i in row.ids[:3]]
+        for row, item in zip(rows, some.items, strict=True)
+    ]
     model = Plain(lambda prompt, trial: told(name))
     replies = benchmark_answers(model, some, shown, told_of)
     assert set(replies) == {{"qa": "a song", "choice": "B", "claim": "TRUE"}[KINDS[name]]}
@@ -173,8 +176,7 @@ def test_where_an_answer_stands_word_for_word(tokenizer):
     words = ("sold lamps", "xyzzy", "sold lamp")  # articles do not count, half a word does not either
     items = tuple(Item(str(i), "d", "What?", (answer,)) for i, answer in enumerate(words))
     loaded = Loaded(benchmarks.named("narrativeqa"), {"d": text}, items, benchmarks.Report("narrativeqa"))
-    rows = mia.benchmark_ranks(Embedder(), loaded, mia.cut_benchmark(loaded, tokenizer))
-    assert [row.right for row in rows] == [(0,), (), ()]
+    assert mia.benchmark_right(loaded, mia.cut_benchmark(loaded, tokenizer)) == [(0,), (), ()]
 
 
 @pytest.mark.parametrize("name", asking.TASKS)

@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -13,16 +12,17 @@ from safetensors.torch import load_file
 from torch.nn.functional import cosine_similarity
 from transformers import AutoModelForCausalLM, LlamaConfig, Qwen3Config
 
-from mindscape import paper
+from mindscape import paper, store
 from mindscape.corpora import storyworld
 from mindscape.corpora.books import training_book
 from mindscape.errors import InputError
-from mindscape.mia import contrastive, emb_training, embedding, evaluation, supervision
+from mindscape.mia import contrastive, emb_training, embedding, retrieval, supervision
 from mindscape.mia.emb_training import Batch, Recipe, plan, prepare, published, train
 from mindscape.mia.embedding import Form
 from mindscape.mia.silver import Silver
 from mindscape.mia.supervision import Asked, Units
 from mindscape.roles import passages
+from mindscape.store import Maker
 from mindscape.text import mentions
 from mindscape.training import Settings
 
@@ -393,82 +393,50 @@ def test_what_algorithm_1_teaches():
     assert one == Asked("q1", "book", "Who?", "In short.", {"chunk": Units(("b",), ("d",), ("a", "c"))})
 
 
-def test_ranks_are_kept_and_found_again(base, tmp_path, tokenizer, monkeypatch):
+@pytest.fixture
+def own_store(tmp_path):
+    """A store of the test's own."""
+    store.use(store.Store(tmp_path / "entries.sqlite", tmp_path / "store"))
+    yield store.current()
+    store.use(None)
+
+
+def test_what_is_found_on_novels(base, tmp_path, tokenizer, own_store):
     adapter = train(ASKED, tmp_path / "run", base, Recipe(), SHORT)
-    path = tmp_path / "ranks.jsonl"
-    words = ["--base", str(base), "--books", "2", "--dtype", "float32", "--summaries", "gold,other"]
-    monkeypatch.setattr(sys, "argv", ["evaluation", *words, "--adapter", str(adapter), "--out", str(path)])
-    evaluation.main()
-    found = evaluation.kept(path, adapter)
-    assert {(row.summary, row.task) for row in found} == {(a, b) for a in ("gold", "other") for b in evaluation.TASKS}
     books = [storyworld.book(seed, tokens=15_000) for seed in (1000, 1001)]
+    told = [book.summary for book in books[::-1]]  # each with the other's
     embedder = embedding.load(base, adapter, dtype="float32", cache=False)
-    one = next(row for row in found if row.book == "storyworld-1001" and (row.summary, row.task) == ("other", "chunk"))
-    question = next(question for question in books[1].questions if question.id == one.question)
+    found = retrieval.found(embedder, books, tokenizer, told)
+    units, asked = retrieval.sought(books[1], "chunk", tokenizer)
+    question = next(one for one in books[1].questions if one.id == asked[0].id)
     chunks = passages.cut(books[1], tokenizer)
-    units = embedder.units([books[1].document[chunk].strip() for chunk in chunks])
+    assert units == [books[1].document[chunk].strip() for chunk in chunks]
     (query,) = embedder.queries([question.question], books[0].summary)
-    assert list(one.ranked) == np.argsort(-(units @ query), kind="stable")[:10].tolist()
-    assert one.binding == question.needs_binding and list(one.right) == supervision.evidence(books[1], question, chunks)
-    who = [row for row in found if (row.book, row.task, row.summary) == ("storyworld-1001", "who", "other")]
-    asked = supervision.who_is_who(books[1])
-    assert [row.question for row in who] == [one.id for one in asked] and all(row.binding for row in who)
-    names = [books[1].voice.name(person.id) for person in books[1].world.people]
-    assert [[names[i] for i in row.right] for row in who] == [[*one.units["node"].positives] for one in asked]
-    (query,) = embedder.queries([asked[5].question], books[0].summary, "node")
-    assert list(who[5].ranked) == np.argsort(-(embedder.units(names) @ query), kind="stable")[:10].tolist()
-    assert evaluation.kept(path) == found and one.recall(10) == len(set(one.ranked) & set(one.right)) / len(one.right)
-    other = train(ASKED[:6], tmp_path / "other", base, Recipe(), SHORT)
-    with pytest.raises(InputError, match="holds ranks of adapter"):
-        evaluation.kept(path, other)
-    monkeypatch.setattr(sys, "argv", ["evaluation", *words, "--adapter", str(other), "--out", str(path)])
-    with pytest.raises(SystemExit, match="holds another run: adapter_sha256 is"):
-        evaluation.main()
-    assert evaluation.kept(path) == found
-    path.write_text(path.read_text() + "{}\n")
-    with pytest.raises(InputError, match=f"expected {evaluation.OF}"):
-        evaluation.kept(path, adapter)
+    assert list(found[question.id].ids) == np.argsort(-(embedder.units(units) @ query), kind="stable")[:10].tolist()
+    assert asked[0].binding == question.needs_binding
+    assert list(asked[0].right) == supervision.evidence(books[1], question, chunks)
+    assert retrieval.found(embedder, books, tokenizer, told) == found and not own_store.trail[-1].computed
 
 
-def test_ranking_goes_on_after_a_kill(base, tmp_path, monkeypatch):
-    path, made, honest = tmp_path / "ranks.jsonl", [], evaluation.ranks
-    words = ["evaluation", "--base", str(base), "--books", "1", "--dtype", "float32", "--out", str(path)]
-    words += ["--summaries", "gold,none", "--tasks", "node,who"]
-
-    def killed_at_the_third(*of):
-        made.append(of[3:5])
-        if len(made) == 3:
-            raise KeyboardInterrupt
-        return honest(*of)
-
-    monkeypatch.setattr(evaluation, "ranks", killed_at_the_third)
-    monkeypatch.setattr(sys, "argv", words)
-    with pytest.raises(KeyboardInterrupt):
-        evaluation.main()
-    assert {(row.summary, row.task) for row in evaluation.kept(path)} == {("gold", "node"), ("gold", "who")}
-    evaluation.main()
-    assert made == [("gold", "node"), ("gold", "who"), ("none", "node"), ("none", "node"), ("none", "who")]
-    whole = path.read_text()
-    path.unlink()
-    evaluation.main()
-    assert path.read_text() == whole
-    monkeypatch.setattr(evaluation, "ranks", honest)
-    path.unlink()
-    monkeypatch.setattr(sys, "argv", [*words, "--layers", "1"])
-    evaluation.main()
-    cut = embedding.load(base, form=Form(layers=1), dtype="float32", cache=False)
-    (book,) = books = [storyworld.book(1000, tokens=15_000)]
-    found = [row for row in evaluation.kept(path) if (row.summary, row.task) == ("none", "who")]
-    assert found == evaluation.ranks(cut, books, cut.tokenizer, "none", "who") and found[0].book == book.document.id
-    monkeypatch.setattr(sys, "argv", [*words, "--layers", "1", "--adapter", str(tmp_path)])
-    with pytest.raises(SystemExit, match="--layers goes without --adapter"):
-        evaluation.main()
+def test_who_is_found_among_names(base, tokenizer, own_store):
+    book = storyworld.book(1001, tokens=15_000)
+    names, asked = retrieval.sought(book, "who", tokenizer)
+    assert [one.id for one in asked] == [one.id for one in supervision.who_is_who(book)]
+    assert all(one.binding for one in asked)
+    right = [[*one.units["node"].positives] for one in supervision.who_is_who(book)]
+    assert [[names[i] for i in one.right] for one in asked] == right
+    embedder = embedding.load(base, dtype="float32", cache=False)
+    found = retrieval.found(embedder, [book], tokenizer, [book.summary], "who")
+    (query,) = embedder.queries([asked[5].question], book.summary, "node")
+    order = np.argsort(-(embedder.units(names) @ query), kind="stable")[:10].tolist()
+    assert list(found[asked[5].id].ids) == order
 
 
 class Counted:
     """An encoder of word counts, of a few words."""
 
     words = ("king", "ghost", "dagger", "wood", "smith")
+    maker = Maker("words", {"words": words})
 
     def encode(self, texts, kind="passage"):
         counts = np.array([[1e-3 + text.lower().count(word) for word in self.words] for text in texts])
@@ -487,45 +455,40 @@ def test_any_encoder_takes_an_embedders_place():
         embedding.PlainEmbedder(Counted(), 2)
 
 
-def test_ranks_on_plays(tokenizer):
-    plays = [evaluation.play(name) for name in ("macbeth", "hamlet")]
-    found = evaluation.ranks(embedding.PlainEmbedder(Counted(), 1), plays, tokenizer)
-    assert {row.book for row in found} == {play.document.id for play in plays}
-    assert not any(row.binding for row in found) and len(found) > 20
-    row, chunks = found[0], passages.cut(plays[0], tokenizer)
-    question = next(question for question in plays[0].questions if question.id == row.question)
+def test_what_is_found_on_plays(tokenizer, own_store):
+    plays = [retrieval.play(name) for name in ("macbeth", "hamlet")]
+    found = retrieval.found(embedding.PlainEmbedder(Counted(), 1), plays, tokenizer)
+    each = [retrieval.sought(play, "chunk", tokenizer)[1] for play in plays]
+    asked = [one for some in each for one in some]
+    assert list(found) == [one.id for one in asked] and len(asked) > 20 and not any(one.binding for one in asked)
+    one, chunks = asked[0], passages.cut(plays[0], tokenizer)
+    question = next(question for question in plays[0].questions if question.id == one.id)
     text = plays[0].document.text
     quotes = [text[span.start : span.end] for span in question.evidence]
     held = [i for i, chunk in enumerate(chunks) if any(quote in plays[0].document[chunk] for quote in quotes)]
-    assert set(held) <= set(row.right)
+    assert set(held) <= set(one.right)
     with pytest.raises(InputError, match="expected a book of the storyworld"):
-        evaluation.ranks(embedding.PlainEmbedder(Counted(), 1), plays, tokenizer, task="node")
+        retrieval.sought(plays[0], "node", tokenizer)
     with pytest.raises(InputError, match="task='scene': expected one of chunk, node, who"):
-        evaluation.ranks(embedding.PlainEmbedder(Counted(), 1), plays, tokenizer, task="scene")
+        retrieval.sought(plays[0], "scene", tokenizer)
 
 
-def test_summaries_that_a_model_wrote(tmp_path):
+def test_summaries_that_a_model_wrote():
     books = [storyworld.book(1000, tokens=15_000)]
-    path = tmp_path / "summaries.jsonl"
-    path.write_text('{"document": "storyworld-1000", "summary": "Nothing happens."}\n')
-    by_reader = evaluation.kept_summaries(path)
-    assert evaluation.summary(books, 0, "reader", by_reader) == "Nothing happens."
+    assert retrieval.summary(books, 0, "reader", {"storyworld-1000": "Nothing happens."}) == "Nothing happens."
     with pytest.raises(InputError, match="no summary by a reader"):
-        evaluation.summary(books, 0, "reader", {})
-    path.write_text('{"document": "storyworld-1000"}\n')
-    with pytest.raises(InputError, match="a document and its summary a line"):
-        evaluation.kept_summaries(path)
+        retrieval.summary(books, 0, "reader", {})
 
 
 def test_summaries_of_all_kinds():
     books = [storyworld.book(seed, tokens=15_000) for seed in (1000, 1001)]
-    told = {kind: evaluation.summary(books, 0, kind) for kind in evaluation.KINDS if kind != "reader"}
+    told = {kind: retrieval.summary(books, 0, kind) for kind in retrieval.KINDS if kind != "reader"}
     assert told["none"] is None and told["other"] == books[1].summary
     assert sorted(told["shuffled"].split()) == sorted(told["gold"].split()) and told["shuffled"] != told["gold"]
     second = told["textrank"].split(". ")[1]
     assert len(told["textrank"]) <= len(told["gold"]) and second in " ".join(books[0].document.text.split())
     with pytest.raises(InputError, match="summary='best'"):
-        evaluation.summary(books, 0, "best")
+        retrieval.summary(books, 0, "best")
 
 
 @pytest.mark.parametrize(

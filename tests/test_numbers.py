@@ -87,7 +87,7 @@ def test_a_judge_is_measured_beside_what_it_says():
 ABLATED = {"no_summary", "no_claims", "no_qa", "layers_10", "layers_20"}  # trained to be weighed, not shipped
 
 
-@pytest.mark.parametrize("room", ["ranks", "grid", "graphrag"])
+@pytest.mark.parametrize("room", ["grid", "graphrag"])
 def test_what_is_kept_comes_from_the_shipped_adapters(room):
     shipped = {adapter_hash(folder) for folder in paths.data("adapters").iterdir()}
     kept = [path for path in paths.data(room).glob("*.jsonl") if path.stem not in ABLATED]

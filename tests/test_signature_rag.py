@@ -37,6 +37,7 @@ from mindscape.signature.rag import (
     score,
 )
 from mindscape.signature.selection import first_k, greedy, lazy_greedy
+from mindscape.store import Maker
 from mindscape.text import Chunk, Document
 
 
@@ -61,10 +62,14 @@ class Embedder:
     def __init__(self, delta=0.5, fingerprint="embedder", dies=10**9):
         self.delta, self.fingerprint, self.dies, self.read = delta, fingerprint, dies, []
 
+    @property
+    def maker(self):
+        return Maker("bag", {"fingerprint": self.fingerprint, "delta": self.delta})
+
     def units(self, texts):
         return Bag().encode(texts)
 
-    def queries(self, questions, summary=None):
+    def queries(self, questions, summary=None, task="chunk"):
         for question in questions:
             if len(self.read) >= self.dies:
                 raise KeyboardInterrupt

@@ -1,15 +1,15 @@
 """The mindscape: Eq. 3 and 4 as stated, the fold where the model cannot read all, both languages, what is kept."""
 
-import sys
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mindscape import store
+from mindscape.corpora.books import books
 from mindscape.errors import InputError, LLMError
 from mindscape.llm import Reply
 from mindscape.mia import summaries
-from mindscape.mia.evaluation import kept_summaries
+from mindscape.store import Maker
 from mindscape.text import Chunk, Document
 
 
@@ -81,11 +81,10 @@ def test_no_more_than_asked_is_merged_at_once(n, read, context):
     assert built.text == summaries.build(Echo(), document, chunks).text
 
 
-def test_the_command_goes_on_where_it_was(tmp_path, monkeypatch, capsys, language_model_dir):
+def test_novels_are_summed_up_once(tmp_path, tokenizer):
     class Dying(Echo):
-        def __init__(self, dies):
-            super().__init__()
-            self.dies = dies
+        maker = Maker("echo", {})
+        dies = 0
 
         def chat(self, *args, **options):
             self.dies -= 1
@@ -93,23 +92,18 @@ def test_the_command_goes_on_where_it_was(tmp_path, monkeypatch, capsys, languag
                 raise KeyboardInterrupt
             return super().chat(*args, **options)
 
-    def run(model, *more):
-        monkeypatch.setattr(summaries.models, "load", lambda name: model)
-        monkeypatch.setattr(
-            sys, "argv", ["summaries", "--out", str(tmp_path / "new" / "a.jsonl"), "--books", "2", *more]
-        )
-        summaries.main()
-
-    with pytest.raises(KeyboardInterrupt):
-        run(Dying(4))
-    first = kept_summaries(tmp_path / "new" / "a.jsonl")
-    model = Echo()
-    run(model)
-    found = kept_summaries(tmp_path / "new" / "a.jsonl")
-    assert len(first) == 1 and len(found) == 2 and first.items() <= found.items()
-    assert capsys.readouterr().out.count("summaries") == 2  # each novel was summed up once
-    with pytest.raises(SystemExit, match="in other pieces"):
-        run(Echo(), "--size", "300")
+    novels = books("test")[:2]
+    store.use(store.Store(tmp_path / "entries.sqlite", tmp_path / "store"))
+    try:
+        model = Dying()
+        model.dies = 4
+        with pytest.raises(KeyboardInterrupt):
+            summaries.of_books(model, novels, tokenizer)
+        found = summaries.of_books(Dying(), novels, tokenizer)
+        assert list(found) == [book.document.id for book in novels] and store.current().trail[-1].computed == 1
+        assert summaries.of_books(Dying(), novels, tokenizer) == found and store.current().trail[-1].cached == 2
+    finally:
+        store.use(None)
 
 
 def test_an_endpoint_that_does_not_say_what_it_reads_is_asked_once():

@@ -3,25 +3,19 @@
 Taught in notebook 10. The prompts are those of the roles `chunk_summary` and `global_summary`. A summary is kept
 as the model gave it: nothing is cut, cleaned or repaired here, and whether it is any good is for the notebooks to measure.
 Extractive summaries are in `mindscape.extractive`.
-
-    python -m mindscape.mia.summaries --split test --out data/summaries/reader.jsonl
-
-sums up novels of the storyworld, a line each; the same call goes on after a kill.
+`of_books` sums up novels of the storyworld; what it wrote is in the store.
 """
 
-import argparse
-import json
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
-from transformers import AutoTokenizer
+from transformers import PreTrainedTokenizerBase
 
-from mindscape import assets, records
-from mindscape import llm as models
-from mindscape.corpora.books import SPLITS, books
-from mindscape.errors import InputError, LLMError, MindscapeError
+from mindscape import store
+from mindscape.cache import digest
+from mindscape.corpora.storyworld import Book
+from mindscape.errors import InputError, LLMError
 from mindscape.llm import LLM
 from mindscape.roles import passages
 from mindscape.roles.summaries import CHUNK_PROMPT, GLOBAL_PROMPT
@@ -87,6 +81,32 @@ def build_with(summarise: Callable[[str], str], source: str, document: Document,
     return Mindscape(document.id, source, (first, (summarise("\n".join(first)),)))
 
 
+def of_books(
+    llm: LLM,
+    books: Sequence[Book],
+    tokenizer: PreTrainedTokenizerBase,
+    size: int = 400,
+    tokens: int = 268,
+    read: int = 550,
+) -> dict[str, str]:
+    """The global summaries of novels by a model, by document: of passages of at most `size` tokens, merged at most `read`
+    tokens at a time, as the kit's reader has learned it. In the store as a whole, without the summaries that it was made of.
+
+    >>> of_books(llm.load("embedded"), books("test"), tokenizer)["storyworld-2010"]       # doctest: +SKIP
+    """
+    how = {"size": size, "tokens": tokens, "read": read}
+    asked = [{"document": digest(book.document.text), "language": book.document.language, **how} for book in books]
+
+    def compute(places: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+        for position, place in enumerate(places):
+            book = books[place]
+            of = build(llm, book.document, passages.cut(book, tokenizer, size), tokens=tokens, read=read)
+            yield position, {"text": of.text, "levels": [len(level) for level in of.levels]}
+
+    found = store.current().fetch("mindscape", llm.maker, asked, compute, how, seconds=120)
+    return {book.document.id: of["text"] for book, of in zip(books, found, strict=True)}
+
+
 def kept(summary: str, facts: Mapping[str, Iterable[str]]) -> dict[str, bool]:
     """Which facts a summary still holds: those of which at least one wording stands in it, as whole words, in any case.
 
@@ -137,43 +157,3 @@ def _fitting(llm: LLM, summaries: Sequence[str], language: str, tokens: int, rea
         groups[-1].append(summary)
         used += length
     return groups
-
-
-def main() -> None:
-    """Sum up novels of the storyworld."""
-    told = argparse.ArgumentParser(prog="python -m mindscape.mia.summaries", description=main.__doc__)
-    told.add_argument("--out", required=True, help="the file of the summaries")
-    told.add_argument("--split", default="develop", choices=list(SPLITS))
-    told.add_argument("--books", type=int, default=10, help="the first so many of the split")
-    told.add_argument("--llm", default="embedded")
-    told.add_argument("--size", type=int, default=400, help="tokens of a chunk, at most")
-    told.add_argument("--read", type=int, default=550, help="tokens of summaries that are merged at once, at most")
-    given = told.parse_args()
-    try:
-        out, model, tokenizer = (
-            Path(given.out),
-            models.load(given.llm),
-            AutoTokenizer.from_pretrained(assets.language_model()),
-        )
-        out.parent.mkdir(parents=True, exist_ok=True)
-        done = [json.loads(line) for line in records.whole_lines(out)] if out.exists() else []
-        about = {"llm": model.fingerprint, "size": given.size, "read": given.read}
-        if wrong := [row["document"] for row in done if any(row[key] != value for key, value in about.items())]:
-            raise InputError(
-                f"{out} has {wrong[0]} by another model or in other pieces: name another file, or remove it"
-            )
-        for book in books(given.split)[: given.books]:
-            if book.document.id in [row["document"] for row in done]:
-                continue
-            found = build(model, book.document, passages.cut(book, tokenizer, given.size), tokens=268, read=given.read)
-            row = {"document": book.document.id, "summary": found.text, **about}
-            row["levels"] = [len(level) for level in found.levels]
-            with out.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
-            print(f"{book.document.id}: {row['levels']} summaries", flush=True)
-    except MindscapeError as error:
-        sys.exit(f"error: {error}")
-
-
-if __name__ == "__main__":
-    main()
