@@ -13,10 +13,11 @@ from mindscape.errors import InputError
 from mindscape.mia import retrieval as mia
 from mindscape.mia.gen_evaluation import benchmark_answers
 from mindscape.search import DEPTH
-from mindscape.signature import agent, evaluation
+from mindscape.signature import agent
 from mindscape.signature.agent import Settings
 from mindscape.signature.memory import posed_items
-from mindscape.signature.rag import Shelf, answers
+from mindscape.signature.rag import Shelf, answers, rank
+from mindscape.signature.series import of_benchmark
 from mindscape.text import Document
 
 HERE = Path(__file__).parent / "fixtures" / "benchmarks"
@@ -180,9 +181,9 @@ def test_where_an_answer_stands_word_for_word(tokenizer):
 
 
 @pytest.mark.parametrize("name", asking.TASKS)
-def test_a_memory_of_a_benchmark(name, tokenizer, tmp_path):
+def test_a_memory_of_a_benchmark(name, tokenizer):
     some = asking.few(name, HERE, 2)
-    it = evaluation.of_benchmark(some, tokenizer, width=2, size=30)
+    it = of_benchmark(some, tokenizer, width=2, size=30)
     asked = [*it.questions, *it.claims]
     assert [one.id for one in asked] == [item.id for item in some.items]
     assert [one.kind for one in asked] == [asking.kind(item) for item in some.items]
@@ -190,26 +191,24 @@ def test_a_memory_of_a_benchmark(name, tokenizer, tmp_path):
         texts = " ".join(it.memory.texts[i] for i in one.evidence)
         assert bool(one.evidence) == bool(item.evidence)
         assert all(some.documents[at.doc_id][at][:3] in texts for at in item.evidence)
-    shelf = Shelf(it.memory, Bag(), weigher=Bag())
-    rows = {row.id: row for row in evaluation.rank(shelf, asked, ways=("coverage",), alphas=(0.5,))}
+    shelf = Shelf(it.memory, Bag(), live=True)
+    rows = {row.id: row for row in rank(shelf, asked, ["coverage"])}
     assert all(row.found["coverage@0.5"] and row.items["coverage"] for row in rows.values())
 
 
-def test_the_owners_prompt_reaches_the_generator(tokenizer, tmp_path):
+def test_the_owners_prompt_reaches_the_generator(tokenizer):
     some = asking.few("nocha", HERE, 2)
-    it = evaluation.of_benchmark(some, tokenizer)
+    it = of_benchmark(some, tokenizer)
     assert posed_items(it.memory, some.items) == [*it.claims] and not it.questions
     model = Model(lambda prompt, trial: told("nocha") if step_of(prompt) is None else said())
     replies = answers(model, it.memory, it.claims, [(0,)] * 2, template=OWNERS)
     assert [one.value for one in replies] == ["TRUE", "TRUE"]
     assert all(prompt.startswith("Read: ") and it.memory.texts[0] in prompt for prompt in model.asked)
 
-    shelf, settings = Shelf(it.memory, Bag()), Settings(top=1, k=1, inputs=("sig",))
-    traces = agent.run(model, shelf, it.claims, tmp_path / "owners.jsonl", settings, template=OWNERS)
+    shelf, settings = Shelf(it.memory, Bag(), live=True), Settings(top=1, k=1, inputs=("sig",))
+    traces = agent.run(model, shelf, it.claims, settings, template=OWNERS)
     assert [trace.answers["sig"].value for trace in traces] == ["TRUE", "TRUE"]
     assert sum(prompt.startswith("Read: ") for prompt in model.asked) == 4
-    with pytest.raises(InputError, match="owners.jsonl"):  # answers to another prompt are another run's
-        agent.run(model, shelf, it.claims, tmp_path / "owners.jsonl", settings)
 
 
 def test_an_overview_tells_what_could_be_read_or_what_was():

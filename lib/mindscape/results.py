@@ -22,6 +22,7 @@ import re
 import shutil
 import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -294,9 +295,9 @@ def _same(a, b) -> bool:
     return a == b
 
 
-def spot_check(count: int = 3, seed: int | None = None):
+def spot_check(count: int = 3, seed: int | None = None, kinds: Sequence[str] = ()):
     """Compute a few of the entries that this notebook found in the store anew, drawn with the run's seed, and say how many
-    agree.
+    agree. `kinds`: those that are drawn from, by default all; a ranking takes the vectors of all texts that it ranks.
 
     Records `store.agree`, which varies with processor and precision. Returns a table, a row an entry.
 
@@ -304,7 +305,8 @@ def spot_check(count: int = 3, seed: int | None = None):
     """
     if _run is None:
         raise InputError("results.spot_check before results.begin: run the notebook's second cell first")
-    remade = store.current().remake(count=count, seed=_run.parameters.get("seed", 0) if seed is None else seed)
+    seed = _run.parameters.get("seed", 0) if seed is None else seed
+    remade = store.current().remake(count=count, seed=seed, kinds=kinds)
     record(
         "store.agree", sum(one.agrees for one in remade), n=len(remade), varies="processor, precision, what is found"
     )

@@ -352,14 +352,17 @@ class Store:
 
     # -- computing anew --------------------------------------------------------------------------------------------------
 
-    def remake(self, *, share: float = 0.0, count: int = 0, smallest: bool = False, seed: int = 0) -> list[Remade]:
+    def remake(
+        self, *, share: float = 0.0, count: int = 0, smallest: bool = False, seed: int = 0, kinds: Sequence[str] = ()
+    ) -> list[Remade]:
         """Compute some of the entries that were found anew, and compare: a random `share` of all, or `count` of them, or, with
-        `smallest`, the shortest of each kind and maker. Nothing is filed.
+        `smallest`, the shortest of each kind and maker; of all kinds or of some. Nothing is filed.
 
         >>> Store().remake(count=3)
         []
         """
-        where = {key: (n, i) for n, (_, _, keys, _, _) in enumerate(self._askings) for i, key in enumerate(keys)}
+        askings = [(n, it) for n, it in enumerate(self._askings) if not kinds or it[0] in kinds]
+        where = {key: (n, i) for n, (_, _, keys, _, _) in askings for i, key in enumerate(keys)}
         chosen = self._drawn(sorted(where), share, count, seed) if not smallest else self._smallest(where)
         calls: dict[int, list[int]] = defaultdict(list)
         for key in chosen:

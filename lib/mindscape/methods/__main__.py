@@ -19,7 +19,7 @@ from mindscape.methods.books import Case
 from mindscape.methods.search import DEPTH, METHODS, STATEMENTS
 from mindscape.mia import embedding
 from mindscape.reader.evaluation import Kept, replies
-from mindscape.signature.evaluation import SEEDS
+from mindscape.signature.series import SEEDS
 from mindscape.weights import adapter_hash
 
 PARTS = ("ranks", "answers")

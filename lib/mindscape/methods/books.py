@@ -1,6 +1,6 @@
 """Books that are searched together, and questions on them: a series of the storyworld, or plays that share characters.
 
-Books and passages are those of `mindscape.signature.evaluation`; nothing is embedded here. Taught in notebook 50_side_by_side.
+Books and passages are those of `mindscape.signature.series`; nothing is embedded here. Taught in notebook 50_side_by_side.
 """
 
 from bisect import bisect_right
@@ -19,8 +19,8 @@ from mindscape.errors import InputError
 from mindscape.methods.graphs import Joined, Statements, joined
 from mindscape.mom.memory import DocumentMemory
 from mindscape.question import Question
-from mindscape.signature import evaluation
 from mindscape.signature.memory import Memory, build, gold, merged, of_series, scenes
+from mindscape.signature.series import BOOKS, SEEDS, SIZE, TOKENS
 from mindscape.text import Chunk, Document, split_sentences
 
 SERIES = 5  # series of the storyworld that are searched
@@ -157,12 +157,9 @@ def novels(seed: int, tokenizer: PreTrainedTokenizerBase, share: int = SHARE) ->
     >>> novels(2010, tokenizer).name                                                         # doctest: +SKIP
     'series-2010-1'
     """
-    series = storyworld.series(seed, n=evaluation.BOOKS, tokens=evaluation.TOKENS)
+    series = storyworld.series(seed, n=BOOKS, tokens=TOKENS)
     memory = merged(
-        [
-            build(book.document, split_sentences(book.document, tokenizer, evaluation.SIZE), gold(book))
-            for book in series.books
-        ]
+        [build(book.document, split_sentences(book.document, tokenizer, SIZE), gold(book)) for book in series.books]
     )
     asked = tuple(picked(of_series(series)[0], share))
     told = tuple(book.summary for book in series.books)
@@ -179,7 +176,7 @@ def plays(name: str, tokenizer: PreTrainedTokenizerBase, share: int = SHARE) -> 
     """
     names = shakespeare.SERIES.get(name, (name,))
     told = tuple(shakespeare.summary(play) for play in names)
-    built = [scenes(play, split_sentences(shakespeare.play(play), tokenizer, evaluation.SIZE)) for play in names]
+    built = [scenes(play, split_sentences(shakespeare.play(play), tokenizer, SIZE)) for play in names]
     asked = picked([one for play in names for one in shakespeare.questions(play)], share)
     return Case(name, "shakespeare", merged(built), tuple(asked), tokenizer, told)
 
@@ -199,14 +196,14 @@ def cases(
     >>> [case.name for case in cases(tokenizer, 1)]                                          # doctest: +SKIP
     ['series-2010-1', 'rome']
     """
-    if split not in evaluation.SEEDS:
-        raise InputError(f"split={split!r}: expected {', '.join(evaluation.SEEDS)}")
-    if not 0 <= series <= len(evaluation.SEEDS[split]):
-        raise InputError(f"series={series}: expected 0 to {len(evaluation.SEEDS[split])}")
+    if split not in SEEDS:
+        raise InputError(f"split={split!r}: expected {', '.join(SEEDS)}")
+    if not 0 <= series <= len(SEEDS[split]):
+        raise InputError(f"series={series}: expected 0 to {len(SEEDS[split])}")
     if share < 1:
         raise InputError(f"share={share}: expected at least 1 question of a book")
     names = [name for name in of_plays if name]
     if not series and not names:
         raise InputError("series=0 and no plays: expected some books to search")
-    found = [novels(seed, tokenizer, share) for seed in evaluation.SEEDS[split][:series]]
+    found = [novels(seed, tokenizer, share) for seed in SEEDS[split][:series]]
     return found + [plays(name, tokenizer, share) for name in names]

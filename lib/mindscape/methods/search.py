@@ -159,7 +159,7 @@ def by_mia(
     wakes = [Woken(text, first, memory.of(first)) for text, first in zip(asked, firsts, strict=True)]
     begun = time.process_time()
     units = embedder.units(memory.texts)
-    shelf = Shelf(memory, Geometry(weigher))
+    shelf = Shelf(memory, Geometry(weigher), live=True)
     shelf.objective(wakes[0])  # here the weigher reads passages and sessions, once for all questions
     middle = time.process_time()
     scores = np.zeros((len(asked), len(units)))

@@ -6,8 +6,8 @@ query q_t+1 and a signature sigma_t+1 (Eq. 5). On ANSWER, or when no step is lef
 the signature, with the notes, with both or with neither (Eq. 6, Table 2). Without rewriting q_t stays q and the rest evolves
 (appendix D); without a signature neither retriever nor models see one, and the query is all that steers ("Agent w/o Sig.").
 
-`run` takes questions some at a time, step by step together, so that a model on this machine reads several prompts at once,
-and appends a line to a file for each that is done. A run that was killed, or whose budget was spent, goes on with the others.
+`run` takes questions some at a time, step by step together, so that a model on this machine reads several prompts at once.
+A run that was killed, or whose budget was spent, finds the replies and rankings that it had in the store (`mindscape.store`).
 
 Where the paper is silent: the notes of a reply take the place of the older ones, as its prompt asks them to be kept; a reply
 that cannot be read is asked for again, once by default, and then the agent answers from what it has; a signature that comes
@@ -17,35 +17,20 @@ in the prompt without a signature. Taught in notebook 23_signature_agent.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal
 
-from mindscape import records
-from mindscape.cache import digest
-from mindscape.errors import BudgetReached, InputError
+from mindscape.ask import ask
+from mindscape.budget import Budget, Meter
+from mindscape.errors import InputError
 from mindscape.llm import LLM
+from mindscape.question import Answer
 from mindscape.roles.answers import letters
 from mindscape.roles.update import NONE, SAY, UPDATE, Update
 from mindscape.signature.memory import Posed
-from mindscape.signature.rag import (
-    ALPHA,
-    KINDS,
-    LONGEST,
-    WAYS,
-    Answer,
-    K,
-    Meter,
-    Shelf,
-    Signature,
-    answers,
-    fitted,
-    hear,
-)
+from mindscape.signature.rag import ALPHA, WAYS, K, Shelf, Signature, answers, fitted
 
-OF = "a question's trace"  # a line of the file, in messages
-FORMAT = "mindscape agent traces 1"
 INPUTS = {  # what the generator is given beside the chunks (Table 2): the signature? the notes?
     "chunks": (False, False),
     "sig": (True, False),
@@ -123,11 +108,10 @@ class Trace:
     """A question's whole way: its first signature's items, the steps, the state in which it was answered, the answers.
 
     `signature` and `evidence` are what the generator could be given. `stopped` says why the loop ended: "answer", "steps" (none
-    were left) or "unreadable" (no reply could be read). `asked` is a hash of the question.
+    were left) or "unreadable" (no reply could be read).
     """
 
     id: str
-    asked: str
     items: tuple[int, ...]
     steps: tuple[Step, ...]
     signature: Signature | None
@@ -143,7 +127,7 @@ class Trace:
     @property
     def calls(self) -> int:
         """Replies that it took, cached ones and unreadable ones counted."""
-        return sum(one.tries for one in (*self.steps, *self.answers.values()))
+        return sum(one.tries for one in self.steps) + sum(one.calls for one in self.answers.values())
 
     @property
     def tokens(self) -> int:
@@ -155,69 +139,38 @@ def run(
     llm: LLM,
     shelf: Shelf,
     asked: Sequence[Posed],
-    path: str | Path,
     settings: Settings | None = None,
     *,
     generator: LLM | None = None,
     batch: int = 8,
-    calls: int | None = None,
-    tokens: int | None = None,
+    budget: Budget | None = None,
     template: str = "",
 ) -> list[Trace]:
-    """Algorithm 1 for each question: a line each in the JSONL file `path`, which a later call goes on with.
+    """Algorithm 1 for each question.
 
     `llm` updates, `generator` answers, by default the same. Of a question only id, text, kind and options are read. `batch`
-    questions go step by step together. `calls` and `tokens` bound what the whole run takes, what the file holds from earlier
-    calls included: fewer questions are then begun at once, so that those begun can be finished. `template`: of the answers, as
-    `rag.answers` takes it.
+    questions go step by step together. `budget` bounds what the whole run takes, replies out of the store included, so that a
+    run stops where it stopped before. `template`: of the answers, as `rag.answers` takes it.
 
-    Raises BudgetReached when a budget is spent (what is finished is in the file, a question in hand is not), InputError for
-    questions with equal ids and for a file of another run (models, memory, prompts, settings) or of other questions, LLMError
-    if a model fails. After any of these, and after a kill, the same call goes on where it was; replies that a model's own
-    cache holds are not paid for again. Taught in notebook 23_signature_agent.
+    Raises BudgetSpent before calls that the budget does not hold, InputError for questions with equal ids, LLMError if a model
+    fails. After any of these, and after a kill, the same call goes on where it was. Taught in notebook 23_signature_agent.
 
-    >>> traces = run(model, shelf, asked, "build/agent.jsonl", Settings(rewrite=False))      # doctest: +SKIP
+    >>> traces = run(model, shelf, asked, Settings(rewrite=False))                           # doctest: +SKIP
     >>> traces[0].answers["sig_evi"].value, traces[0].stopped                                # doctest: +SKIP
     ('D', 'answer')
     """
-    settings, generator = settings or Settings(), generator or llm
     if batch < 1:
         raise InputError(f"batch={batch}: expected at least 1")
     if len({one.id for one in asked}) < len(asked):
         raise InputError("two questions have the same id: expected each once")
-    path, about = Path(path), _about(llm, generator, shelf, settings)
-    about |= {"template": digest(template)} if template else {}
-    done = {trace.id: trace for trace in records.opened(path, about, _trace, of=OF, form=FORMAT)}
-    for one in asked:
-        if one.id in done and done[one.id].asked != _hash(one):
-            raise InputError(f"{path} has question {one.id!r} in other words: expected {one.text!r}; name another file")
-    meter = Meter(calls, tokens, sum(it.calls for it in done.values()), sum(it.tokens for it in done.values()))
-    new = [one for one in asked if one.id not in done]
-    while new:
-        count = min(batch, _affordable(meter, settings, list(done.values())))
-        some, new = new[:count], new[count:]
-        try:
-            traces = _together(llm, generator, shelf, some, settings, meter, template)
-        except BudgetReached as error:
-            finished = len(asked) - len(some) - len(new)
-            raise BudgetReached(
-                f"{error}; {finished} of {len(asked)} questions are in {path}, the same call with more goes on"
-            ) from None
-        for trace in traces:
-            records.append(path, [asdict(trace)])
-            done[trace.id] = trace
-    return [done[one.id] for one in asked]
-
-
-def read(path: str | Path) -> list[Trace]:
-    """The traces in a file, in the order in which they were finished, whatever run they are of.
-
-    Raises InputError, with the line, for what is none. Taught in notebook 23_signature_agent.
-
-    >>> [trace.stopped for trace in read("build/agent.jsonl")]                               # doctest: +SKIP
-    ['answer', 'steps']
-    """
-    return records.read(path, _trace, of=OF, form=FORMAT)[1]
+    updates = Meter(llm, budget)
+    writes = updates if generator is None else Meter(generator, budget)
+    writes.steps = updates.steps  # one budget for both
+    traces: list[Trace] = []
+    for start in range(0, len(asked), batch):
+        some = asked[start : start + batch]
+        traces += _together(updates, writes, shelf, some, settings or Settings(), template)
+    return traces
 
 
 # Algorithm 1
@@ -242,8 +195,7 @@ def _together(
     shelf: Shelf,
     some: Sequence[Posed],
     settings: Settings,
-    meter: Meter,
-    template: str = "",
+    template: str,
 ) -> list[Trace]:
     """The loop for several questions at a time, and their answers."""
     states = []
@@ -264,7 +216,7 @@ def _together(
             text, kept = fitted(llm, prompt, [shelf.memory.texts[i] for i in chunks], settings.tokens)
             prompts.append(text)
             shown.append(kept)
-        heard = hear(llm, UPDATE, prompts, settings.tokens, retries=settings.retries, meter=meter)  # 6
+        heard = ask(llm, UPDATE, prompts, tokens=settings.tokens, tries=1 + settings.retries)  # 6
         for state, chunks, kept, it in zip(going, found, shown, heard, strict=True):
             said: Update | None = it.value
             step = Step(
@@ -277,8 +229,8 @@ def _together(
                 confidence=said.confidence if said else "",
                 thought=said.thought if said else "",
                 evidence=tuple(said.evidence_memory) if said else state.evidence,
-                invalid=it.invalid,
-                tries=it.tries,
+                invalid=it.unread,
+                tries=it.calls,
                 prompt_tokens=it.prompt_tokens,
                 completion_tokens=it.completion_tokens,
             )
@@ -302,14 +254,12 @@ def _together(
             [state.steps[-1].chunks for state in states],
             [state.signature or () for state in states] if with_signature else None,
             [state.evidence for state in states] if with_evidence else None,
-            retries=settings.retries,
-            meter=meter,
+            tries=1 + settings.retries,
             template=template,
         )
     return [
         Trace(
             id=state.one.id,
-            asked=_hash(state.one),
             items=state.items,
             steps=tuple(state.steps),
             signature=state.signature,
@@ -347,49 +297,6 @@ def _update_prompt(
     )
 
 
-def _affordable(meter: Meter, settings: Settings, done: Sequence[Trace]) -> int:
-    """How many questions can be begun so that, as far as one knows, all can be finished; at least one.
-
-    Of calls the most that a question can take is known; of tokens, the most that one took.
-    """
-    rooms = [10**9]
-    if meter.most_calls is not None:
-        rooms.append((meter.most_calls - meter.calls) // settings.calls)
-    if meter.most_tokens is not None:
-        rooms.append((meter.most_tokens - meter.tokens) // max([1, *(it.tokens for it in done)] if done else [10**9]))
-    return max(1, min(rooms))
-
-
-# The file
-
-
-def _hash(one: Posed) -> str:
-    return digest(one.text, one.kind, list(one.options))
-
-
-def _about(llm: LLM, generator: LLM, shelf: Shelf, settings: Settings) -> dict[str, Any]:
-    """What decides a run's traces; as JSON gives it back."""
-    language = shelf.memory.language
-    told = asdict(settings) | {"inputs": list(settings.inputs)}
-    prompts = digest(
-        UPDATE.prompts.get(language), SAY.get(language), [it.prompts.get(language) for it in KINDS.values()]
-    )
-    models = {"llm": llm.fingerprint, "generator": generator.fingerprint}
-    return {"format": FORMAT, **models, "memory": shelf.fingerprint, "prompts": prompts, "longest": LONGEST, **told}
-
-
-def _trace(row: Mapping[str, Any]) -> Trace:
-    """A trace out of JSON, whose lists were tuples."""
-    steps = [Step(**{name: _tuple(value) for name, value in step.items()}) for step in row["steps"]]
-    said = {name: Answer(**answer | {"invalid": tuple(answer["invalid"])}) for name, answer in row["answers"].items()}
-    flat = {name: _tuple(value) for name, value in row.items() if name not in ("steps", "answers")}
-    return Trace(**flat, steps=tuple(steps), answers=said)
-
-
-def _tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
-
-
 # What a trace shows
 
 
@@ -401,7 +308,7 @@ def first_seen(trace: Trace, chunks: Collection[int]) -> int | None:
     >>> from dataclasses import replace
     >>> step = Step("Who?", None, (4, 7), 2, (0,), "REFINE", "LOW", "", (), (), 1, 90, 9)
     >>> steps = step, replace(step, chunks=(7, 9))
-    >>> trace = Trace("q", "", (), steps, None, (), "steps")
+    >>> trace = Trace("q", (), steps, None, (), "steps")
     >>> first_seen(trace, [9, 8]), first_seen(trace, [7]), first_seen(trace, [5])
     (2, 1, None)
     """
@@ -419,7 +326,7 @@ def table(trace: Trace, one: Posed) -> list[dict[str, Any]]:
     >>> one = Posed("q", "note", "Who?", "qa", (), "Ann", (), (7, 9), ((4, 5),))
     >>> step = Step("Who?", None, (4, 7), 2, (0,), "REFINE", "LOW", "Who is she?", ("Ann left",), (), 1, 90, 9)
     >>> last = replace(step, query="Who is she?", chunks=(9,), evidence=("Ann left", "she is Ann"), action="ANSWER")
-    >>> rows = table(Trace("q", "", (), (step, last), None, last.evidence, "answer"), one)
+    >>> rows = table(Trace("q", (), (step, last), None, last.evidence, "answer"), one)
     >>> [(row["new query"], row["notes added"], row["evidence now"], row["evidence so far"]) for row in rows]
     [(True, ['Ann left'], [7], '1 of 2'), (True, ['she is Ann'], [9], '2 of 2')]
     """
@@ -457,7 +364,7 @@ def counts(traces: Iterable[Trace]) -> dict[str, int]:
     Taught in notebook 23_signature_agent.
 
     >>> step = Step("Who?", None, (4,), 1, (0,), "", "", "", (), ("no tags", "no tags"), 2, 90, 9)
-    >>> counts([Trace("q", "", (), (step,), None, (), "unreadable")])["unreadable replies"]
+    >>> counts([Trace("q", (), (step,), None, (), "unreadable")])["unreadable replies"]
     2
     """
     traces = list(traces)
@@ -469,8 +376,8 @@ def counts(traces: Iterable[Trace]) -> dict[str, int]:
         "steps": len(steps),
         **{f"stopped: {why}": stopped[why] for why in ("answer", "steps", "unreadable")},
         "passages left out": sum(len(step.chunks) - step.shown for step in steps),
-        "replies": sum(one.tries for one in (*steps, *said)),
-        "unreadable replies": sum(len(one.invalid) for one in (*steps, *said)),
+        "replies": sum(trace.calls for trace in traces),
+        "unreadable replies": sum(len(step.invalid) for step in steps) + sum(len(answer.unread) for answer in said),
         "answers": len(said),
         "unreadable answers": sum(not answer.value for answer in said),
         "tokens": sum(trace.tokens for trace in traces),

@@ -142,7 +142,7 @@ class Memory:
         places = {document.id: i for i, document in enumerate(self.documents)}
         return np.array([places[chunk.doc_id] for chunk in self.chunks])
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """A hash of everything that is in it."""
         items = [[item.kind, item.text, list(item.chunks)] for item in self.items]

@@ -17,7 +17,7 @@ Where the paper is silent: a prompt that is too long for its model loses passage
 Taught in notebook 22_signature_rag. The picking itself is in `mindscape.signature.selection`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -25,14 +25,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from mindscape import paths
-from mindscape.cache import Cache, digest
+from mindscape import store
+from mindscape.ask import ask
+from mindscape.cache import digest
 from mindscape.corpora.benchmarks.asking import fill
 from mindscape.corpora.storyworld.chance import Chance
-from mindscape.errors import BudgetReached, InputError
+from mindscape.errors import InputError
 from mindscape.llm import LLM
-from mindscape.metrics import Accuracy, NoAnswer, pair_accuracy, recall_fraction_at_k, token_f1
+from mindscape.metrics import recall_fraction_at_k, token_f1
 from mindscape.metrics.words import Language
+from mindscape.question import Answer
 from mindscape.roles import Role
 from mindscape.roles.answers import CHOICE, CLAIM, QA, letters
 from mindscape.signature.memory import Memory, Posed, ranked
@@ -46,14 +48,17 @@ from mindscape.signature.objectives import (
     signature_objective,
 )
 from mindscape.signature.selection import Selection, greedy
+from mindscape.store import Maker
 
 if TYPE_CHECKING:  # whoever has an encoder has torch already; nobody else needs it here
     from mindscape.encoders import Encoder
 
 K0, K, ALPHA = 50, 5, 0.5  # section 4.2
 WAYS = ("first_k", "relevance", "coverage", "random", "gold")
+DEPTH = 10  # ranks of a second pass
 LONGEST = {"choice": 200, "qa": 48, "claim": 200}  # tokens of an answer, by its kind
-WARMER = 0.7  # temperature of a second try: at 0 a model would say the same again
+TOGETHER = 16  # questions that are read before the first of their rankings is kept
+QUERY, FEEDBACK = "query", "feedback"  # no signature; the best passages of the first pass in a signature's place
 FRAME = {
     "en": {"signature": "Storyline:\n{}", "evidence": "Notes:\n{}", "passages": "Passages:\n{}"},
     "zh": {"signature": "主线：\n{}", "evidence": "笔记：\n{}", "passages": "段落：\n{}"},
@@ -67,10 +72,10 @@ Way = str | Callable[[Objective, int], Selection]
 
 
 class Retriever(Protocol):
-    """What the two passes ask of a retriever: vectors whose inner products are scores. `fingerprint` says which it is."""
+    """What the two passes ask of a retriever: vectors whose inner products are scores. `maker` says which it is."""
 
     @property
-    def fingerprint(self) -> str: ...
+    def maker(self) -> Maker: ...
 
     def chunks(self, texts: Sequence[str]) -> np.ndarray:
         """(texts, dim)."""
@@ -96,8 +101,9 @@ class Geometry:
         self.encoder = encoder
 
     @property
-    def fingerprint(self) -> str:
-        return digest("geometry", self.encoder.fingerprint)
+    def maker(self) -> Maker:
+        of = self.encoder.maker
+        return Maker(of.name, {**of.about, "signature": "mean"}, of.dtype)
 
     def chunks(self, texts: Sequence[str]) -> np.ndarray:
         return self.encoder.encode(texts)
@@ -121,55 +127,35 @@ class Situated:
     behind both, each of length 1 (appendix B, Figure 2).
 
     `embedder` has `units` and `queries`, as `mindscape.mia.embedding` has them; its own share of the question, `delta`, is set
-    aside, since alpha is that share here. Vectors of questions are kept in `store` as they come, so that a run which was
-    killed reads only the rest. Taught in notebook 22_signature_rag.
+    aside, since alpha is that share here. Taught in notebook 22_signature_rag.
 
     >>> from mindscape.mia import embedding
     >>> found = Situated(embedding.load(adapter="data/adapters/mia_emb"))                    # doctest: +SKIP
     """
 
-    def __init__(self, embedder: Any, store: Cache | None = None):
-        self.embedder, self.store = embedder, store
-        self._alone, self._told = _at_delta(embedder, 1.0), _at_delta(embedder, 0.0)
+    def __init__(self, embedder: Any):
+        self.embedder = embedder
 
     @property
-    def fingerprint(self) -> str:
-        """Changes with the embedder's weights, form and language."""
-        if hasattr(self.embedder, "fingerprint"):
-            told = self.embedder.fingerprint
-        elif hasattr(self.embedder, "encoder"):
-            told = self.embedder.encoder.fingerprint
-        else:
-            from mindscape import weights  # brings torch, which an embedder has brought already
-
-            told = weights.fingerprint(self.embedder.model, self.embedder.model.config)
-        form = [repr(self._told.form) if hasattr(self._told, "form") else ""]
-        more = [getattr(self.embedder, name, None) for name in ("language", "summaries")]
-        return digest("situated", told, *form, *more)
+    def maker(self) -> Maker:
+        of = _at_delta(self.embedder, 0.0).maker
+        return Maker(of.name, {**of.about, "signature": "read"}, of.dtype)
 
     def chunks(self, texts: Sequence[str]) -> np.ndarray:
         return self.embedder.units(texts)
 
     def asked(self, questions: Sequence[str]) -> np.ndarray:
-        return self._kept([("", question) for question in questions])
+        return self._read(1.0, questions, [()] * len(questions))
 
     def steered(self, questions: Sequence[str], signatures: Sequence[Signature]) -> np.ndarray:
-        pairs = zip(questions, signatures, strict=True)
-        return self._kept([("told", question, *signature) for question, signature in pairs])
+        return self._read(0.0, questions, signatures)
 
-    def _kept(self, asked: Sequence[tuple[str, ...]]) -> np.ndarray:
-        """A vector each, out of the store or read now, one by one: signatures are long and have little in common."""
-        fingerprint = self.fingerprint
-        keys = [digest(fingerprint, list(one)) for one in asked]
-        found = {} if self.store is None else self.store.get(keys)
-        for key, (how, question, *signature) in zip(keys, asked, strict=True):
-            if key not in found:
-                embedder = self._told if how else self._alone
-                vector = embedder.queries([question], "\n".join(signature) or None)[0]
-                found[key] = vector.astype("<f4").tobytes()
-                if self.store is not None:
-                    self.store.put({key: found[key]})
-        return np.array([np.frombuffer(found[key], dtype="<f4") for key in keys])
+    def _read(self, delta: float, questions: Sequence[str], signatures: Sequence[Signature]) -> np.ndarray:
+        """One by one: signatures are long and have little in common."""
+        getattr(self.embedder, "model", None)  # loaded now, once for all copies
+        reader = _at_delta(self.embedder, delta)
+        pairs = zip(questions, signatures, strict=True)
+        return np.array([reader.queries([question], "\n".join(told) or None)[0] for question, told in pairs])
 
 
 def _at_delta(embedder: Any, delta: float) -> Any:
@@ -183,7 +169,7 @@ def _at_delta(embedder: Any, delta: float) -> Any:
 
 
 def retriever(model: Any) -> Retriever:
-    """An encoder as `Geometry`, an embedder that reads a question with a text as `Situated` with a cache on disk.
+    """An encoder as `Geometry`, an embedder that reads a question with a text as `Situated`.
 
     A retriever is given back as it is. Raises InputError for anything else. Taught in notebook 22_signature_rag.
 
@@ -195,7 +181,7 @@ def retriever(model: Any) -> Retriever:
     if hasattr(model, "steered"):
         return model
     if hasattr(model, "queries") and hasattr(model, "units"):
-        return Situated(model, Cache(paths.cache() / "vectors.sqlite"))
+        return Situated(model)
     if hasattr(model, "encode") and not isinstance(model, str):
         return Geometry(model)
     raise InputError(f"{model!r:.60} is no retriever: expected an encoder (encode) or an embedder (units, queries)")
@@ -218,6 +204,7 @@ class Shelf:
 
     `first` is E_1, which knows no signature, `second` E_2, by default the same; each a retriever, or a model as `retriever`
     takes it. `weigher` is the encoder of Eq. 7 to 9, in the paper BGE-M3; by default the first retriever's, if it has one.
+    Rankings and choices come out of the store where they are there (`mindscape.store`); a `live` shelf asks no store.
     Taught in notebook 22_signature_rag.
 
     >>> shelf = Shelf(memory, encoders.load("minilm"), embedder)                             # doctest: +SKIP
@@ -225,12 +212,19 @@ class Shelf:
     [(17, 4, 60)]
     """
 
-    def __init__(self, memory: Memory, first: Any, second: Any = None, weigher: "Encoder | None" = None):
-        self.memory = memory
+    def __init__(
+        self, memory: Memory, first: Any, second: Any = None, weigher: "Encoder | None" = None, live: bool = False
+    ):
+        self.memory, self.live = memory, live
         self.first = retriever(first)
         self.second = self.first if second is None else retriever(second)
         self.weigher = getattr(self.first, "encoder", None) if weigher is None else weigher
         self._asked: dict[str, np.ndarray] = {}
+        self._makers: dict[Any, Maker] = {}
+
+    @cached_property
+    def _texts(self) -> str:
+        return digest(self.memory.texts)
 
     @cached_property
     def _first(self) -> np.ndarray:
@@ -261,21 +255,27 @@ class Shelf:
             self._asked[question] = self._encoder().encode([question], "query")[0]
         return self._asked[question]
 
-    @property
-    def fingerprint(self) -> str:
-        """A hash of the memory and of everything that embeds it."""
-        weigher = self.weigher.fingerprint if self.weigher is not None else ""
-        return digest(self.memory.fingerprint, self.first.fingerprint, self.second.fingerprint, weigher)
+    def _kept(self, kind: str, of: Any, asked: Sequence[dict[str, Any]], compute: store.Compute) -> list[list[int]]:
+        """Places for each question: out of the store, or computed."""
+        if self.live:
+            found = dict(compute(range(len(asked))))
+            return [found[i]["ids"] for i in range(len(asked))]
+        if of not in self._makers:
+            self._makers[of] = of.maker  # once: all weights are looked at
+        return [value["ids"] for value in store.current().fetch(kind, self._makers[of], asked, compute)]
 
     def wake(self, questions: Sequence[str], k0: int = K0) -> list[Woken]:
         """Step 0: the `k0` chunks nearest to each question by E_1, and their items."""
-        found: list[Woken] = []
-        if not questions:
-            return found
-        for question, row in zip(questions, _products(self.first.asked(questions), self._first), strict=True):
-            chunks = tuple(ranked(row, k0).tolist())
-            found.append(Woken(question, chunks, self.memory.of(chunks)))
-        return found
+
+        def compute(places: Sequence[int]) -> Iterator[tuple[int, Any]]:
+            for start in range(0, len(places), TOGETHER):
+                asked = self.first.asked([questions[i] for i in places[start : start + TOGETHER]])
+                for position, row in enumerate(_products(asked, self._first), start):
+                    yield position, {"ids": ranked(row, k0).tolist()}
+
+        asked = [{"texts": self._texts, "query": question, "k": k0} for question in questions]
+        found = map(tuple, self._kept("ranking", self.first, asked, compute))
+        return [Woken(question, ids, self.memory.of(ids)) for question, ids in zip(questions, found, strict=True)]
 
     def objective(self, woken: Woken, weights: Sequence[float] = WEIGHTS, marked: bool = False) -> Mixture:
         """Eq. 10 over what a question woke, for any optimiser of `selection`: its picks are places in `woken.items`.
@@ -317,16 +317,21 @@ class Shelf:
             return tuple(Chance("signature", seed, woken.question).some(woken.items, k))
         if way == "first_k":
             return woken.items[:k]
-        if way == "relevance":
-            of_query = relevance(self._query(woken.question), self._weighed[0][list(woken.items)])
-            picks = greedy(Modular(of_query), k).picks
-        elif way == "coverage":
-            picks = greedy(self.objective(woken, weights), k).picks
-        elif callable(way):
-            picks = way(self.objective(woken, weights), k).picks
-        else:
+        if callable(way):
+            return tuple(woken.items[pick] for pick in way(self.objective(woken, weights), k).picks)
+        if way not in ("relevance", "coverage"):
             raise InputError(f"way={way!r}: expected {', '.join(WAYS)}, or an optimiser")
-        return tuple(woken.items[pick] for pick in picks)
+
+        def compute(places: Sequence[int]) -> Iterator[tuple[int, Any]]:
+            if way == "coverage":
+                objective: Objective = self.objective(woken, weights)
+            else:
+                objective = Modular(relevance(self._query(woken.question), self._weighed[0][list(woken.items)]))
+            yield 0, {"ids": [woken.items[pick] for pick in greedy(objective, k).picks]}
+
+        asked = {"memory": self.memory.fingerprint, "query": woken.question, "woken": list(woken.chunks)}
+        asked |= {"way": way, "k": k, "weights": list(map(float, weights))}
+        return tuple(self._kept("choice", self._encoder(), [asked], compute)[0])
 
     def signature(self, items: Sequence[int]) -> Signature:
         """The texts of items."""
@@ -341,17 +346,38 @@ class Shelf:
         self,
         questions: Sequence[str],
         signatures: Sequence[Signature] | None = None,
-        k: int = 10,
+        k: int = DEPTH,
         alpha: float = ALPHA,
     ) -> list[tuple[int, ...]]:
         """The `k` best chunks for each question by Eq. 4, best first; without signatures by s_qry alone."""
-        if not questions:
-            return []
-        if signatures is None:
-            scores = _products(self.second.asked(questions), self._second)
-        else:
-            scores = blend(*self.scores(questions, signatures), alpha)
-        return [tuple(ranked(row, k).tolist()) for row in scores]
+        return [rows[0] for rows in self.sweep(questions, signatures, [alpha], k)]
+
+    def sweep(
+        self, questions: Sequence[str], signatures: Sequence[Signature] | None, alphas: Sequence[float], k: int = DEPTH
+    ) -> list[list[tuple[int, ...]]]:
+        """The same for each of some alphas; the model reads every question once."""
+        k = min(k, len(self.memory.chunks))
+
+        def compute(places: Sequence[int]) -> Iterator[tuple[int, Any]]:
+            for start in range(0, len(places), TOGETHER):
+                some = places[start : start + TOGETHER]
+                texts = [questions[i] for i in some]
+                if signatures is None:
+                    of_both = [_products(self.second.asked(texts), self._second)] * 2
+                else:
+                    of_both = self.scores(texts, [signatures[i] for i in some])
+                for position, pair in enumerate(zip(*of_both, strict=True), start):
+                    yield position, {"ids": [i for a in alphas for i in ranked(blend(*pair, a), k).tolist()]}
+
+        alphas = [0.0] if signatures is None else [float(alpha) for alpha in alphas]
+        for alpha in alphas:
+            blend(0.0, 0.0, alpha)  # refuses what is no share, whatever is in the store
+        asked = [{"texts": self._texts, "query": question, "k": k} for question in questions]
+        if signatures is not None:
+            steer = {"alphas": alphas}
+            asked = [of | steer | {"signature": list(told)} for of, told in zip(asked, signatures, strict=True)]
+        found = self._kept("ranking", self.second, asked, compute)
+        return [[tuple(ids[start : start + k]) for start in range(0, len(ids), k)] for ids in found]
 
 
 def _products(queries: np.ndarray, units: np.ndarray) -> np.ndarray:
@@ -359,7 +385,7 @@ def _products(queries: np.ndarray, units: np.ndarray) -> np.ndarray:
     return np.einsum("qd,md->qm", queries.astype(np.float64), units)
 
 
-def blend(of_query: np.ndarray, of_signature: np.ndarray, alpha: float) -> np.ndarray:
+def blend(of_query: Any, of_signature: Any, alpha: float) -> Any:
     """Eq. 4. Raises InputError for an alpha that is not from 0 to 1. Taught in notebook 22_signature_rag.
 
     >>> blend(np.array([1.0, 0.0]), np.array([0.0, 0.5]), 0.75).tolist()
@@ -371,171 +397,67 @@ def blend(of_query: np.ndarray, of_signature: np.ndarray, alpha: float) -> np.nd
 
 
 @dataclass(frozen=True)
-class Retrieved:
-    """What was found for a question: what it woke, the items of its signature (None without one), the chunks, best first."""
+class Ranked:
+    """Both passes of a question: the chunks that it wakes; by way its signature's items; by system the `DEPTH` best chunks.
+
+    Systems are `QUERY`, without a signature, and "way@alpha". The items of `FEEDBACK` are chunks.
+    """
 
     id: str
-    woken: Woken
-    items: tuple[int, ...] | None
-    chunks: tuple[int, ...]
+    woken: tuple[int, ...]
+    items: Mapping[str, tuple[int, ...]]
+    found: Mapping[str, tuple[int, ...]]
+
+    def recall(self, one: Posed, system: str = QUERY, k: int = DEPTH) -> float:
+        """The share of a question's evidence among the first k, at most `DEPTH`. Raises InputError for another system."""
+        if system not in self.found:
+            raise InputError(f"{self.id} is not ranked by {system!r}: expected one of {', '.join(self.found)}")
+        return recall_fraction_at_k(self.found[system], one.evidence, k)
 
 
-def retrieve(
+def at(way: str, alpha: float = ALPHA) -> str:
+    """The name of a system. Taught in notebook 22_signature_rag.
+
+    >>> at("coverage"), at("first_k", 0.25)
+    ('coverage@0.5', 'first_k@0.25')
+    """
+    return f"{way}@{alpha:g}"
+
+
+def rank(
     shelf: Shelf,
     asked: Sequence[Posed],
-    way: Way | None = "coverage",
+    ways: Sequence[str],
+    alphas: Sequence[float] = (ALPHA,),
     *,
     k: int = K,
     k0: int = K0,
-    alpha: float = ALPHA,
-    top: int = 10,
-    weights: Sequence[float] = WEIGHTS,
     seed: int = 0,
-) -> list[Retrieved]:
-    """Both passes for each question: `top` chunks; with `way=None` by the second retriever and the question alone.
+) -> list[Ranked]:
+    """Both passes with several signatures: each way at alpha 0.5, "coverage" at all `alphas`, and the question alone.
 
-    `way` and the rest are those of `Shelf.choose` and `Shelf.search`; the evidence is looked at by "gold" and by no other.
-    Taught in notebook 22_signature_rag.
+    Of a question's evidence only "gold" knows. Taught in notebook 22_signature_rag.
 
-    >>> found = retrieve(shelf, asked, "coverage")                                           # doctest: +SKIP
-    >>> [recall_fraction_at_k(it.chunks, one.evidence, 10) for it, one in zip(found, asked)]  # doctest: +SKIP
+    >>> rank(shelf, asked, ["coverage"])[0].found["coverage@0.5"]                            # doctest: +SKIP
+    (17, 4, 60, 9, 2, 31, 8, 77, 5, 40)
     """
-    questions = [one.text for one in asked]
-    woken = shelf.wake(questions, k0)
-    chosen: list[tuple[int, ...] | None] = [None] * len(asked)
-    if way is not None:
-        chosen = [
-            shelf.choose(it, way, k, weights=weights, seed=seed, evidence=one.evidence if way == "gold" else ())
-            for it, one in zip(woken, asked, strict=True)
-        ]
-    signatures = None if way is None else [shelf.signature(items or ()) for items in chosen]
-    chunks = shelf.search(questions, signatures, top, alpha)
-    return [Retrieved(one.id, *found) for one, *found in zip(asked, woken, chosen, chunks, strict=True)]
-
-
-def by_alpha(
-    shelf: Shelf, asked: Sequence[Posed], signatures: Sequence[Signature], alphas: Sequence[float], k: int = 10
-) -> dict[float, list[float]]:
-    """Recall@k of each question's evidence for each alpha of Eq. 4; the model reads every question once.
-
-    Taught in notebook 22_signature_rag.
-
-    >>> swept = by_alpha(shelf, asked, signatures, [0, 0.25, 0.5, 0.75, 1])                  # doctest: +SKIP
-    """
-    of_query, of_signature = shelf.scores([one.text for one in asked], signatures)
-    return {
-        alpha: [
-            recall_fraction_at_k(ranked(row, k).tolist(), one.evidence, k)
-            for one, row in zip(asked, blend(of_query, of_signature, alpha), strict=True)
-        ]
-        for alpha in alphas
-    }
+    texts = [one.text for one in asked]
+    woken = shelf.wake(texts, k0)
+    items: list[dict[str, tuple[int, ...]]] = [{} for _ in asked]
+    found = [{QUERY: chunks} for chunks in shelf.search(texts)]
+    for way in ways:
+        for one, it, row in zip(asked, woken, items, strict=True):
+            evidence = one.evidence if way == "gold" else ()
+            row[way] = it.chunks[:k] if way == FEEDBACK else shelf.choose(it, way, k, seed=seed, evidence=evidence)
+        told = shelf.memory.texts if way == FEEDBACK else shelf.memory.summaries
+        some = alphas if way == "coverage" else (ALPHA,)
+        swept = shelf.sweep(texts, [tuple(told[i] for i in row[way]) for row in items], some)
+        for row, rankings in zip(found, swept, strict=True):
+            row |= {at(way, alpha): chunks for alpha, chunks in zip(some, rankings, strict=True)}
+    return [Ranked(one.id, *more) for one, *more in zip(asked, (it.chunks for it in woken), items, found, strict=True)]
 
 
 # Asking a model
-
-
-@dataclass
-class Meter:
-    """Calls and tokens of a run, read and written, and its caps; cached replies count like others, so that a run stops where
-    it stopped before.
-
-    No calls are begun that could cross a cap. (`mindscape.llm.Ledger` has caps on what is paid, across runs and models.)
-
-    >>> Meter(most_calls=3, calls=2).ready([100, 100])
-    Traceback (most recent call last):
-    ...
-    mindscape.errors.BudgetReached: the budget of 3 calls is spent: 2 are made, and the next step takes 2
-    """
-
-    most_calls: int | None = None
-    most_tokens: int | None = None
-    calls: int = 0
-    tokens: int = 0
-
-    def __post_init__(self):
-        for name, cap in (("calls", self.most_calls), ("tokens", self.most_tokens)):
-            if cap is not None and cap < 1:
-                raise InputError(f"{name}={cap}: expected at least 1, or None for no cap")
-
-    def ready(self, needs: Sequence[int]) -> None:
-        """Raises BudgetReached where so many calls, or their tokens at most, would cross a cap."""
-        for name, cap, used, more in (
-            ("calls", self.most_calls, self.calls, len(needs)),
-            ("tokens", self.most_tokens, self.tokens, sum(needs)),
-        ):
-            if cap is not None and used + more > cap:
-                made = "made" if name == "calls" else "used"
-                takes = f"{more:,}" if name == "calls" else f"up to {more:,}"
-                raise BudgetReached(
-                    f"the budget of {cap:,} {name} is spent: {used:,} are {made}, and the next step takes {takes}"
-                )
-
-    def add(self, tokens: int) -> None:
-        """Count a call."""
-        self.calls += 1
-        self.tokens += tokens
-
-
-@dataclass(frozen=True)
-class Heard:
-    """What a model replied in a role: the last reply's text, its value or None, and of every reply that could not be read why.
-
-    `tries` counts the replies, tokens are those of all of them.
-    """
-
-    text: str
-    value: Any
-    invalid: tuple[str, ...]
-    tries: int
-    prompt_tokens: int
-    completion_tokens: int
-
-
-def hear(
-    llm: LLM, role: Role, prompts: Sequence[str], tokens: int, *, retries: int = 1, meter: Meter | None = None
-) -> list[Heard]:
-    """Replies to prompts of a role, at most `tokens` long, all asked at once; those that cannot be read are asked for again.
-
-    First try greedy, further ones at temperature `WARMER`, each with a seed of its own. A reply that was cut off counts as
-    unreadable. Raises BudgetReached before a call that could cross the meter's cap, LLMError if the model fails.
-    Taught in notebook 23_signature_agent.
-
-    >>> hear(model, ROLES["qa"], [prompt], 48)[0].value                                      # doctest: +SKIP
-    'the smith'
-    """
-    talks = [[{"role": "user", "content": prompt}] for prompt in prompts]
-    meter = Meter() if meter is None else meter
-    heard = [Heard("", None, (), 0, 0, 0)] * len(prompts)
-    waiting = list(range(len(prompts)))
-    for trial in range(retries + 1):
-        if not waiting:
-            break
-        counted = meter.most_tokens is not None
-        meter.ready([llm.count_tokens(talks[i]) + tokens if counted else 0 for i in waiting])
-        how = {"temperature": WARMER, "seed": trial} if trial else {}
-        replies = llm.chat([talks[i] for i in waiting], schema=role.form, max_new_tokens=tokens, **how)
-        for i, reply in zip(waiting, replies, strict=True):
-            meter.add(reply.prompt_tokens + reply.completion_tokens)
-            before, value, why = heard[i], None, ()
-            try:
-                if reply.finish == "length":
-                    raise ValueError(f"cut off after {reply.completion_tokens} tokens")
-                if reply.invalid and role.form is None:
-                    raise ValueError(reply.invalid)
-                value = role.parse(reply.text)[0]
-            except ValueError as error:
-                why = (str(error),)
-            heard[i] = Heard(
-                reply.text,
-                value,
-                (*before.invalid, *why),
-                before.tries + 1,
-                before.prompt_tokens + reply.prompt_tokens,
-                before.completion_tokens + reply.completion_tokens,
-            )
-        waiting = [i for i in waiting if heard[i].value is None]
-    return heard
 
 
 def fitted(llm: LLM, prompt: Callable[[Sequence[str]], str], passages: Sequence[str], tokens: int) -> tuple[str, int]:
@@ -557,27 +479,6 @@ def fitted(llm: LLM, prompt: Callable[[Sequence[str]], str], passages: Sequence[
 
 
 # Answers
-
-
-@dataclass(frozen=True)
-class Answer:
-    """An answer as it came, what it says (a letter, a phrase, TRUE or FALSE; empty where it cannot be read), and what it took.
-
-    `shown`: passages in the prompt. `invalid`: why replies could not be read, one each; `tries`: all replies.
-    """
-
-    text: str
-    value: str
-    shown: int
-    invalid: tuple[str, ...]
-    tries: int
-    prompt_tokens: int
-    completion_tokens: int
-
-    @property
-    def said(self) -> str:
-        """The value, or `NoAnswer.UNPARSABLE`, as `mindscape.metrics` counts it."""
-        return self.value or NoAnswer.UNPARSABLE
 
 
 def context(
@@ -616,34 +517,30 @@ def answers(
     signatures: Sequence[Signature] | None = None,
     evidence: Sequence[Sequence[str]] | None = None,
     *,
-    retries: int = 1,
+    tries: int = 2,
     longest: Mapping[str, int] = LONGEST,
-    meter: Meter | None = None,
     template: str = "",
 ) -> list[Answer]:
     """An answer to each question from its chunks, and from its signature and its notes where they are given.
 
-    A model with a cache keeps each reply as it comes. `longest`: tokens of a reply by kind. `template`: a prompt that takes the
-    role's place, see `corpora.benchmarks.asking`. Errors: as `hear` and `fitted`.
-    Taught in notebook 22_signature_rag.
+    `value` is what it says: a letter, a phrase, TRUE or FALSE; None where no reply can be read. `longest`: tokens of a reply by
+    kind. `template`: a prompt that takes the role's place, see `corpora.benchmarks.asking`. `tries` and errors as in
+    `mindscape.ask.ask`; InputError where not even one passage fits. Taught in notebook 22_signature_rag.
 
     >>> said = answers(model, shelf.memory, asked, [it.chunks for it in found])              # doctest: +SKIP
     """
     nothing: list[Any] = [()] * len(asked)
     signatures, evidence = signatures or nothing, evidence or nothing
-    prompts, shown = [], []
+    prompts = []
     for one, some, signature, notes in zip(asked, chunks, signatures, evidence, strict=True):
         prompt = partial(_prompt, one, signature, notes, memory.language, template)
-        text, kept = fitted(llm, prompt, [memory.texts[i] for i in some], longest[one.kind])
-        prompts.append(text)
-        shown.append(kept)
+        prompts.append(fitted(llm, prompt, [memory.texts[i] for i in some], longest[one.kind])[0])
     said: dict[int, Answer] = {}
     for kind, role in KINDS.items():
         places = [i for i, one in enumerate(asked) if one.kind == kind]
-        heard = hear(llm, role, [prompts[i] for i in places], longest[kind], retries=retries, meter=meter)
-        for i, it in zip(places, heard, strict=True):
-            value = "" if it.value is None else getattr(it.value, "answer", it.value)
-            said[i] = Answer(it.text, value, shown[i], it.invalid, it.tries, it.prompt_tokens, it.completion_tokens)
+        replies = ask(llm, role, [prompts[i] for i in places], tokens=longest[kind], tries=tries)
+        for i, it in zip(places, replies, strict=True):
+            said[i] = replace(it, value=getattr(it.value, "answer", it.value))
     return [said[i] for i in range(len(asked))]
 
 
@@ -674,26 +571,9 @@ def score(one: Posed, answer: Answer, language: Language = "en") -> float:
     Taught in notebook 22_signature_rag.
 
     >>> one = Posed("q", "note", "Who left?", "qa", (), "Ann the smith", ("Ann",), (0,))
-    >>> score(one, Answer("Ann", "Ann", 1, (), 1, 90, 2)), score(one, Answer("", "", 1, ("empty",), 1, 90, 0))
+    >>> score(one, Answer("Ann", "Ann")), score(one, Answer(""))
     (1.0, 0.0)
     """
     if one.kind == "qa":
         return token_f1(answer.value, [one.right, *one.accepted], language) if answer.value else 0.0
     return float(answer.value == one.right)
-
-
-def judged_pairs(asked: Sequence[Posed], said: Sequence[Answer]) -> Accuracy:
-    """How many pairs of claims were judged rightly on both sides; what is not a claim is passed over.
-
-    Raises InputError for half a pair. Taught in notebook 22_signature_rag.
-
-    >>> claims = [Posed(right, "note", "...", "claim", (), right, (), (0,), pair="p") for right in ("TRUE", "FALSE")]
-    >>> judged_pairs(claims, [Answer("", "TRUE", 1, (), 1, 9, 9)] * 2).value
-    0.0
-    """
-    verdicts = {"TRUE": True, "FALSE": False}
-    return pair_accuracy(
-        {"pair": one.pair, "answer": verdicts[one.right], "prediction": verdicts.get(it.value, NoAnswer.UNPARSABLE)}
-        for one, it in zip(asked, said, strict=True)
-        if one.kind == "claim"
-    )
