@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from stubs import Stub
 
 from mindscape.budget import Budget, BudgetSpent, Meter
-from mindscape.cache import Cache
 from mindscape.errors import BudgetReached, InputError
 from mindscape.llm import LanguageModel, Ledger
 from mindscape.mindgraph.communities import REPORT, SIZE, Reports, communities, part_state, partition
 from mindscape.mindgraph.graph import Edge, Graph, Node
+from mindscape.store import Store
 
 
 def graph_of(names, pairs, shuffle=None):
@@ -140,30 +140,35 @@ GOOD = {"title": "Four friends", "summary": "They know each other.", "impact_rat
 
 def reporter(graph=GRAPH, store=None, say=None, **options):
     stub = Stub(say or (lambda *_: GOOD))
-    meter = Meter(LanguageModel(stub, ledger=Ledger(cap_tokens=options.pop("cap", None))), options.pop("budget", None))
-    return Reports(graph, meter, store=store, **options), stub, meter
+    ledger = Ledger(cap_tokens=options.pop("cap", None))
+    meter = Meter(LanguageModel(stub, ledger=ledger, store=store), options.pop("budget", None))
+    return Reports(graph, meter, **options), stub, meter
 
 
 def test_a_report_is_written_when_it_is_asked_for_and_once(tmp_path):
-    reports, stub, meter = reporter(store=Cache(tmp_path / "reports.sqlite"))
+    reports, stub, meter = reporter(store=Store(tmp_path / "reports.sqlite", tmp_path))
     assert len(reports.communities) == 2 and not stub.asked
     meter.stage = "answer"
     assert reports.read([1])[0].title == "Four friends" and len(stub.asked) == 1
     assert "about e" in stub.asked[0][0][0]["content"] and "about a" not in stub.asked[0][0][0]["content"]
     assert [one.impact_rating for one in reports.read([0, 1, 0])] == [6, 6, 6] and len(stub.asked) == 2
     assert meter.stage == "answer" and {step.stage for step in meter.steps} == {REPORT}
-    again, idle, counted = reporter(store=Cache(tmp_path / "reports.sqlite"))
+    again, idle, counted = reporter(store=Store(tmp_path / "reports.sqlite", tmp_path))
     again.read([0, 1])
     assert not idle.asked and (counted.calls, counted.tokens) == (meter.calls, meter.tokens) == (2, meter.tokens)
 
 
-def test_another_graph_gets_other_reports(tmp_path):
-    store = Cache(tmp_path / "reports.sqlite")
+def test_a_part_that_changed_gets_another_report(tmp_path):
+    store = Store(tmp_path / "reports.sqlite", tmp_path)
     reporter(store=store)[0].read([0, 1])
     changed = graph_of("abcdefgh", [(a, b, "hates") for a, b, _ in [*clique("abcd"), *clique("efgh")]])
+    half = graph_of(
+        "abcdefgh", [(a, b, "hates") for a, b, _ in clique("abcd")] + [(a, b, "r") for a, b, _ in clique("efgh")]
+    )
     for graph, options, calls in [
         (GRAPH, {}, 0),
-        (changed, {}, 2),
+        (half, {}, 1),
+        (changed, {}, 1),
         (GRAPH, {"tokens": 50}, 2),
         (GRAPH, {"language": "zh"}, 2),
     ]:
@@ -179,11 +184,11 @@ def test_what_is_no_report_is_kept_nowhere(tmp_path, bad):
     def say(messages, *_):
         return bad if "about a" in messages[0]["content"] else GOOD
 
-    store = Cache(tmp_path / "reports.sqlite")
+    store = Store(tmp_path / "reports.sqlite", tmp_path)
     reports, stub, _ = reporter(store=store, say=say)
     assert [one is None for one in reports.read([0, 1])] == [True, False] == [i in reports.unreadable for i in (0, 1)]
     reports.read([0, 1])
-    assert len(stub.asked) == 2 and len(store) == 1
+    assert len(stub.asked) == 2 and len(store.cache) == 1
     again, stub, _ = reporter(store=store)
     assert None not in again.read([0, 1]) and len(stub.asked) == 1
 

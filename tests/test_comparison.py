@@ -1,21 +1,22 @@
-"""Six methods on the same questions: what the file holds, a run that was killed."""
+"""Six methods on the same questions: what the store keeps, a run that was cut short, labels."""
 
 import json
 import math
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from stubs import Stub
 
+from mindscape import store
 from mindscape.budget import Budget
 from mindscape.corpora import storyworld
 from mindscape.corpora.benchmarks import Item
 from mindscape.errors import InputError, LLMError
 from mindscape.llm import LanguageModel
 from mindscape.llm.base import estimated_tokens
-from mindscape.mindgraph import comparison, long_reason, novels
+from mindscape.mindgraph import comparison, long_reason
+from mindscape.mindgraph.answer import limits
 from mindscape.mindgraph.answering import length
 from mindscape.mindgraph.baselines import rlm
 from mindscape.mindgraph.baselines.asking import BRIEF
@@ -23,23 +24,21 @@ from mindscape.mindgraph.comparison import (
     NAMES,
     Settings,
     Task,
+    answered,
     estimated,
     estimated_judge,
     estimated_labels,
-    kept,
-    kept_labels,
-    label,
+    labels,
     of_benchmarks,
     of_book,
     quarter,
-    run,
     scored,
     settings_for,
     unusable,
 )
 from mindscape.mindgraph.long_reason import Judged
-from mindscape.mindgraph.scoring import JUDGE_TOKENS
 from mindscape.question import ANSWER, BUILD, Answer, Step
+from mindscape.store import Store
 from mindscape.text import Document
 
 NOTE = Document("note", "Ivo the miller sold the brass lamp to Ann. Ann keeps it at the inn. " * 4)
@@ -70,35 +69,34 @@ def say(prompt, tools, schema):
 
 
 @pytest.fixture
-def asked(tmp_path, monkeypatch):
-    """A run over the two questions, with what MindGraph keeps in a folder of its own."""
-    monkeypatch.setenv("MINDSCAPE_CACHE", str(tmp_path / "cache"))
-    path = tmp_path / "answers.jsonl"
+def asked(tmp_path):
+    """Answers to the two questions, with a store of its own."""
+    store.use(Store(tmp_path / "cache.sqlite", tmp_path / "travels", fill=True))
 
     def go(stub, **options):
-        model = LanguageModel(stub)
-        told = {"judge": model, "settings": Settings(times=500, turns=2), **options}
-        return run(TASKS, model, path, **told)
+        return answered(TASKS, LanguageModel(stub), **{"settings": Settings(times=500, turns=2), **options})
 
-    go.path = path
-    return go
+    yield go
+    store.use(None)
 
 
 def test_six_methods_answer_and_say_what_it_took(asked):
-    found = asked(Stub(say))
-    assert [(one.method, one.task) for one in found] == [(name, task.id) for name in NAMES for task in TASKS]
-    by = {(one.method, one.task): one for one in found}
-    for name in NAMES:
-        lamp, inn = by[name, "lamp"], by[name, "inn"]
-        assert (lamp.text, lamp.correct, lamp.stage) == ("Ivo", True, "exact"), name
-        assert (inn.correct, inn.stage, inn.reason) == (False, "judge", "so")
+    stub = Stub(say)
+    found = asked(stub)
+    assert list(found) == list(NAMES)
+    for name, (lamp, inn) in found.items():
+        right, wrong = scored(TASKS, [lamp, inn], LanguageModel(Stub(say)))
+        assert (lamp.text, right.correct, right.stage) == ("Ivo", True, "exact"), name
+        assert (wrong.correct, wrong.stage, wrong.reason) == (False, "judge", "so")
         assert lamp.calls == sum(of[0] for of in lamp.spent.values()) and lamp.unusable == 0
         assert lamp.tokens_total == sum(sum(of[1:]) for of in lamp.spent.values()) <= 500 * lamp.length
         assert 0 < lamp.compaction < 20 and bool(lamp.build) == (name not in ("Direct", "RLM"))
-        assert lamp.trace and not inn.trace
-    rows = asked.path.read_text().splitlines()
-    assert len(rows) == 13 and json.loads(rows[0])["times"] == 500
-    assert kept(asked.path) == [comparison.Answered(**json.loads(row)) for row in rows[1:]]
+        assert 0 < len(lamp.trace) <= 4 and lamp.trace[0][0] == 1
+    kept, calls = store.current(), len(stub.asked)
+    assert [path.name.split(".")[0] for path in kept.shipped.glob("*.jsonl")] == ["answer"]  # no reply travels
+    store.use(Store(kept.cache.path.with_name("empty.sqlite"), kept.shipped))
+    assert asked(stub) == found and len(stub.asked) == calls
+    assert asked(stub, settings=Settings(times=500, turns=3), names=["RLM"])["RLM"] and len(stub.asked) > calls
 
 
 @pytest.mark.parametrize("dies", [1, 2, 9, 20])
@@ -113,43 +111,19 @@ def test_a_run_that_was_cut_short_goes_on(asked, dies):
 
     with pytest.raises(LLMError, match="gone"):
         asked(Stub(failing))
-    with asked.path.open("ab") as file:
-        file.write(b'{"method": "Dir')
-    again = asked(Stub(say))
-    asked.path.unlink()
-    assert again == asked(Stub(say))
-    stub = Stub(say)
-    assert asked(stub) == again and not stub.asked
+    again, whole = Stub(say), Stub(say)
+    found = asked(again)
+    store.use(Store(store.current().cache.path.with_name("empty.sqlite"), store.current().shipped.with_name("none")))
+    assert found == asked(whole) and len(again.asked) + dies - 1 <= len(whole.asked) + 1
 
 
-def test_files_of_others_are_refused(asked, tmp_path):
-    asked(Stub(say), names=["Direct"])
-    others = (
-        ({"settings": Settings(turns=3)}, Stub(say)),
-        ({"dtype": "bfloat16"}, Stub(say)),
-        ({}, Stub(say, name="another")),
-    )
-    for options, stub in others:
-        with pytest.raises(InputError, match="name another file"):
-            asked(stub, **options)
+def test_what_is_no_method_is_refused(asked):
     with pytest.raises(InputError, match="no method 'RAG'"):
         asked(Stub(say), names=["RAG"])
-    with pytest.raises(InputError, match="expected labels"):
-        kept_labels(asked.path)
-    lines = asked.path.read_text().splitlines(keepends=True)
-    for content in ("", "[]\n", lines[0] + "7\n", lines[0] + "{}\n", lines[0] + "{\n"):
-        asked.path.write_text(content)
-        with pytest.raises(InputError):
-            kept(asked.path)
-    (tmp_path / "adapter").mkdir()
-    (tmp_path / "adapter" / "adapter_model.safetensors").write_bytes(b"weights")
-    asked.path.write_text("".join(lines))
-    with pytest.raises(InputError, match="another adapter"):
-        kept(asked.path, tmp_path / "adapter")
 
 
 def test_a_method_without_an_answer_stage_has_no_compaction(asked):
-    (one, _) = asked(Stub(say), names=["Direct"])
+    one, _ = asked(Stub(say), names=["Direct"])["Direct"]
     assert math.isnan(replace(one, tokens_first_call=0).compaction) and one.compaction > 0
 
 
@@ -185,7 +159,7 @@ def test_the_embedded_reader_reads_its_graph_as_it_was_trained_to():
     reader = settings_for(model)
     assert (reader.rounds, reader.graph_tokens, reader.times) == (
         0,
-        novels.limits(model).graph,
+        limits(model).graph,
         Settings().times,
     )
 
@@ -193,21 +167,21 @@ def test_the_embedded_reader_reads_its_graph_as_it_was_trained_to():
 def test_choices_are_scored_by_letter():
     choice = Task("c", NOTE, "Where?", ("at the inn",), "local", "lookup", ("at the mill", "at the inn"), "B")
     assert "B. at the inn" in choice.asked
-    said = [Answer(text, 1, 1, 1) for text in ("The answer is B.", "A", "")]
+    said = [Answer(text) for text in ("The answer is B.", "A", "")]
     assert [(one.correct, one.reason) for one in scored([choice] * 3, said, None)] == [
         (True, "B"),
         (False, "A"),
         (False, "no answer"),
     ]
-    mixed = scored([choice, TASKS[0]], [Answer("B", 1, 1, 1), Answer("Ivo", 1, 1, 1)], None)
+    mixed = scored([choice, TASKS[0]], [Answer("B"), Answer("Ivo")], None)
     assert [one.stage for one in mixed] == ["choice", "exact"]
 
 
 def test_replies_of_no_use_are_counted():
     built = [Step(BUILD, reply, 1, 1, True) for reply in ('{"operations": []}', "I see a lamp.", "{")]
-    assert unusable("MindGraph", Answer("", 3, 0, 6, tuple(built)), "en") == 2
+    assert unusable("MindGraph", Answer("", trace=tuple(built)), "en") == 2
     turns = [Step(ANSWER, "hm", 1, 1, True), Step(ANSWER, rlm.TOLD["zh"]["neither"])]
-    assert unusable("RLM", Answer("", 1, 1, 2, tuple(turns)), "zh") == 1
+    assert unusable("RLM", Answer("", trace=tuple(turns)), "zh") == 1
 
 
 def test_questions_come_from_all_quarters_and_are_the_same_each_time():
@@ -230,41 +204,14 @@ def test_benchmarks_items_become_tasks(monkeypatch):
     assert (two.letter, two.options, two.document.id) == ("B", ("Ann", "Ivo"), "note")
 
 
-def test_labels_are_kept_with_evidence_and_without(tmp_path):
-    novel, path, stub = storyworld.book(storyworld.DEVELOP[0], tokens=15_000), tmp_path / "labels.jsonl", Stub(say)
-    found = label([novel], LanguageModel(stub), path, share=3)
+def test_labels_with_evidence_and_without(asked):
+    novel, stub = storyworld.book(storyworld.DEVELOP[0], tokens=15_000), Stub(say)
+    found = labels([novel], LanguageModel(stub), share=3)
     assert len(found) == 6 and len(stub.asked) == 12 and all(one.labelled.stable for one in found)
     assert {one.evidence for one in found} == {True, False} and found[0].labelled.label.breadth == "global"
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[:4]) + lines[4][:9])
-    second = Stub(say)
-    assert label([novel], LanguageModel(second), path, share=3) == found == kept_labels(path)
-    assert len(second.asked) == 6
-    junk = label([novel], LanguageModel(Stub(lambda *_: "hm")), tmp_path / "junk.jsonl", share=1)
-    assert (
-        [one.labelled.passes for one in junk]
-        == [(None, None)] * 2
-        == [one.labelled.passes for one in kept_labels(tmp_path / "junk.jsonl")]
-    )
-
-
-def test_the_command(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("MINDSCAPE_CACHE", str(tmp_path / "cache"))
-    stub = Stub(say)
-    stub.model = SimpleNamespace(dtype="torch.float32")
-    monkeypatch.setattr(comparison.models, "load", lambda *_, **__: LanguageModel(stub))
-    out = tmp_path / "answers.jsonl"
-    words = ["comparison", "answers", "--out", str(out), "--books", "1", "--share", "2", "--llm", "hf:stub"]
-    monkeypatch.setattr("sys.argv", [*words, "--methods", "Direct,RLM", "--turns", "2"])
-    comparison.main()
-    told = capsys.readouterr().out
-    assert "Direct: 2 calls" in told and "RLM: 0 of 2 right" in told and len(kept(out)) == 4
-    assert json.loads(out.read_text().splitlines()[0])["dtype"] == "float32"
-    for wrong in ("books", "turns"):
-        told = ["labels", "--out", str(tmp_path / "labels.jsonl"), f"--{wrong}", "0"]
-        monkeypatch.setattr("sys.argv", [*words[:1], *told])
-        with pytest.raises(SystemExit, match=f"--{wrong} 0"):
-            comparison.main()
+    assert labels([novel], LanguageModel(stub), share=3) == found and len(stub.asked) == 12
+    junk = labels([novel], LanguageModel(Stub(lambda *_: "hm", name="junk")), share=1)
+    assert [one.labelled.passes for one in junk] == [(None, None)] * 2
 
 
 def test_the_budget_is_a_multiple_of_the_text(asked, monkeypatch):
@@ -272,11 +219,11 @@ def test_the_budget_is_a_multiple_of_the_text(asked, monkeypatch):
 
     def spy(question, document, llm, budget):
         budgets.append(budget)
-        return Answer("Ivo", 0, 0, 0)
+        return Answer("Ivo")
 
     monkeypatch.setattr(comparison, "methods", lambda settings: dict.fromkeys(NAMES, spy))
-    found = asked(Stub(say), names=["Direct"])
-    assert budgets == [Budget(tokens=500 * found[0].length)] * 2 and Path(asked.path).exists()
+    found = asked(Stub(say), names=["Direct"])["Direct"]
+    assert budgets == [Budget(tokens=500 * found[0].length)] * 2
 
 
 def test_a_reply_is_as_long_as_the_settings_allow(asked):
@@ -289,30 +236,9 @@ def test_a_reply_is_as_long_as_the_settings_allow(asked):
 
     names = ["GraphRAG", "CoA", "GAM", "RLM"]
     asked(Counting(say), settings=Settings(times=500, turns=2, reply=64, block=50), names=names)
-    assert set(longest) - {BRIEF, JUDGE_TOKENS} == {64}
+    assert set(longest) - {BRIEF} == {64}
     model, told = LanguageModel(Stub(say)), {"turns": 2, "times": 500}
     short, long = (estimated(TASKS, model, ["GAM"], Settings(reply=it, **told))["GAM"] for it in (64, None))
     assert short.completion_tokens < long.completion_tokens
     blocks = [estimated(TASKS, model, ["CoA"], Settings(block=it))["CoA"].calls for it in (20, None)]
     assert blocks[0] > blocks[1]
-
-
-def test_answers_of_kept_graphs_are_taken(tmp_path, monkeypatch):
-    monkeypatch.setenv("MINDSCAPE_CACHE", str(tmp_path / "cache"))
-    novel, stub = storyworld.book(storyworld.DEVELOP[0], tokens=15_000), Stub(say)
-    question = novels.asked(novel, "people")
-    (task,) = (one for one in of_book(novel, 1000) if one.id == question.id)
-    (made,) = novels.runs(LanguageModel(stub), novel, tmp_path / "runs", [(question, "built")])
-    told = {"names": ["MindGraph"], "runs": tmp_path / "runs"}
-
-    def again(path, name="stub", **settings):
-        stub = Stub(say, name=name)
-        (one,) = run([task], LanguageModel(stub), tmp_path / path, settings=Settings(times=500, **settings), **told)
-        return one, len(stub.asked)
-
-    novels_settings = {"answer_tokens": novels.limits(LanguageModel(stub)).answer}
-    one, calls = again("same", rounds=0, **novels_settings)
-    assert calls == 0 and (one.text, one.tokens_total) == (made.answered.text, made.answered.tokens_total)
-    for i, other in enumerate(({"rounds": 2}, {"rounds": 0, "edit_tokens": 64})):
-        assert again(f"other{i}", **{**novels_settings, **other})[1] > 0
-    assert again("another", name="another", rounds=0, **novels_settings)[1] > 0

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -16,9 +17,10 @@ from mindscape.llm import LanguageModel, Ledger, Reply, ToolCall
 from mindscape.llm.base import estimated_tokens
 from mindscape.llm.local import Local
 from mindscape.llm.schema import validate
-from mindscape.mindgraph.answer import DROPPED, GraphAnswered, answer, answer_from, estimate, tool_use
+from mindscape.llm.together import side_by_side
+from mindscape.mindgraph.answer import DROPPED, GraphAnswered, answer, answer_from, estimate, limits, tool_use
 from mindscape.mindgraph.answering import amortised, block_size, compaction, cut, posed
-from mindscape.mindgraph.build import build
+from mindscape.mindgraph.build import build, noted
 from mindscape.mindgraph.communities import REPORT, Reports
 from mindscape.mindgraph.graph import Edge, Graph, Node, apply
 from mindscape.mindgraph.tools import AROUND, Refused, Tools, answer_schema, checked, step_schema
@@ -135,7 +137,8 @@ def test_a_budget_stops_before_it_is_crossed():
 
 def test_a_meter_is_a_model():
     meter = Meter(LanguageModel(Stub(lambda *_: "x", context=300)))
-    assert (meter.name, meter.fingerprint, meter.context, meter.count_tokens("abc")) == ("stub", "stub", 300, 1)
+    assert (meter.name, meter.fingerprint) == ("stub", meter.llm.fingerprint)
+    assert (meter.context, meter.count_tokens("abc")) == (300, 1)
     assert [reply.text for reply in meter.complete(["a", "b"])] == ["x", "x"] and meter.complete("a").text == "x"
     assert meter.calls == 3
 
@@ -411,43 +414,39 @@ def builder(prompt, tools, schema):
     return {**FINAL, "cited_nodes": ["n1"]}
 
 
-def whole(stub, folder, **options):
-    return answer(ASKED, DOCUMENT, LanguageModel(stub), folder=folder, size=100, **options)
+def whole(stub, cache=None, **options):
+    store = cache and Store(cache, cache.with_name("travels"))
+    return answer(ASKED, DOCUMENT, LanguageModel(stub, store=store), size=100, **options)
 
 
 @pytest.mark.parametrize("dies", [1, 2, 5])
 def test_a_run_that_was_killed_repeats_no_call_and_counts_them_all(tmp_path, dies):
-    once = whole(Stub(builder), tmp_path / "once")
+    once, cache = whole(Stub(builder)), tmp_path / "killed.sqlite"
     first, second = Stub(builder, dies=dies), Stub(builder)
     with pytest.raises(KeyboardInterrupt):
-        whole(first, tmp_path / "killed")
-    again = whole(second, tmp_path / "killed")
+        whole(first, cache)
+    again = whole(second, cache)
     blocks = len(cut(DOCUMENT, LanguageModel(second), 100))
     assert again == once and again.cited == ("n1",) and again.nodes == blocks > 5
     assert (dies - 1) + len(second.asked) == blocks + 1 == again.calls
     third = Stub(builder)
-    assert whole(third, tmp_path / "killed") == once and len(third.asked) == 1  # the graph is there
+    assert whole(third, cache) == once and not third.asked
 
 
-def test_a_call_whose_block_a_kill_lost_is_counted_once(tmp_path):
-    once = whole(Stub(builder), tmp_path)
-    (journal,) = [path for path in tmp_path.glob("*.jsonl") if not path.name.endswith("calls.jsonl")]
-    (calls,) = tmp_path.glob("*.calls.jsonl")
-    lines = journal.read_bytes().splitlines(keepends=True)
-    journal.write_bytes(b"".join(lines[:-1]) + lines[-1][:20])
-    calls.write_bytes(calls.read_bytes() + b'{"asked": "cut o')
-    assert whole(Stub(builder), tmp_path) == once
-    calls.unlink()
-    told = whole(Stub(builder), tmp_path)
-    assert told.text == once.text and told.tokens_total < once.tokens_total
-    assert "is not known" in told.trace[0].what
-    calls.write_text("[]\n")
-    with pytest.raises(InputError, match="expected a line a call of a build"):
-        whole(Stub(builder), tmp_path)
+def test_several_builds_side_by_side_are_those_one_by_one():
+    stub = Stub(builder)
+    model, told = LanguageModel(stub), {"blocks": cut(DOCUMENT, LanguageModel(stub), 100), "budget": 300}
+    jobs = [partial(_noted, question, told) for question in (ASKED, "Who sold the lamp?")]
+    assert side_by_side(model, jobs) == [job(model) for job in jobs]
+
+
+def _noted(question, told, llm):
+    assert llm.maker == LanguageModel(Stub(builder)).maker
+    return noted(DOCUMENT, question, llm, **told)
 
 
 def test_the_build_is_the_build_and_its_tokens_are_its_own(tmp_path):
-    told = whole(Stub(builder), tmp_path / "a")
+    told = whole(Stub(builder))
     model = LanguageModel(Stub(builder))
     graph = build(DOCUMENT, ASKED, model, tmp_path / "b.jsonl", blocks=cut(DOCUMENT, model, 100))
     assert len(graph.nodes) == told.nodes and model.ledger.tokens == told.spent(BUILD)
@@ -455,14 +454,20 @@ def test_the_build_is_the_build_and_its_tokens_are_its_own(tmp_path):
 
 
 def test_a_budget_that_ends_in_the_build(tmp_path):
-    told = whole(Stub(builder), tmp_path, budget=Budget(calls=4))
+    cache = tmp_path / "replies.sqlite"
+    told = whole(Stub(builder), cache, budget=Budget(calls=4))
     assert (told.text, told.calls, told.tokens_first_call) == ("", 4, 0) and told.ended == told.trace[-1].what
     second = Stub(builder)
-    assert whole(second, tmp_path, budget=Budget(calls=4)).calls == 4 and not second.asked
-    assert whole(second, tmp_path).text == "Tom"
+    assert whole(second, cache, budget=Budget(calls=4)).calls == 4 and not second.asked
+    assert whole(second, cache).text == "Tom"
 
 
-def test_chinese(tmp_path):
+def test_what_a_model_may_read_and_write():
+    assert limits(LanguageModel(Stub(builder, name="embedded"))).edits == 300
+    assert limits(LanguageModel(Stub(builder))).graph is None
+
+
+def test_chinese():
     document = Document("灯", "安娜把灯卖给了伊沃。伊沃付了三百元。汤姆起誓说伊沃偷了灯。" * 20, "zh")
 
     def say(prompt, tools, schema):
@@ -475,12 +480,12 @@ def test_chinese(tmp_path):
         return {"answer": "安娜", "cited_nodes": ["安娜"], "confidence": "medium"}
 
     stub = Stub(say)
-    told = answer("谁卖了灯？", document, LanguageModel(stub), folder=tmp_path, size=200)
+    told = answer("谁卖了灯？", document, LanguageModel(stub), size=200)
     assert (told.text, told.cited, told.confidence) == ("安娜", ("安娜",), "medium") and told.nodes == 1
     assert "规模：1个节点" in stub.asked[-1][0][0]["content"] and "passage" in stub.asked[-1][0][2]["content"]
 
 
-def test_bad_input(tmp_path):
+def test_bad_input():
     model = LanguageModel(Stub(builder))
     for options, told in [({"rounds": -1}, "0 rounds or more"), ({"calling": "json"}, 'expected "tools" or "grammar"')]:
         with pytest.raises(InputError, match=told):
@@ -491,7 +496,7 @@ def test_bad_input(tmp_path):
         answer_from(GRAPH, replace(DOCUMENT, text=TEXT.upper()), ASKED, model, chunks=1)
     for document, question in [(DOCUMENT, " "), (Document("e", ""), ASKED), (replace(DOCUMENT, language="fr"), ASKED)]:
         with pytest.raises(InputError):
-            answer(question, document, model, folder=tmp_path)
+            answer(question, document, model)
     assert not model.backend.asked
 
 

@@ -206,6 +206,16 @@ def figure(fig, name: str, alt: str, caption: str = ""):
     return Captioned(file.read_bytes(), alt, int(fig.get_figwidth() * 100), caption)
 
 
+def page(name: str, html: str) -> None:
+    """Keep an HTML page beside the figures, as `<name>.html`.
+
+    >>> page("macbeth", as_html(graph, play))                                  # doctest: +SKIP
+    """
+    if _run is None:
+        raise InputError("results.page before results.begin: run the notebook's second cell first")
+    (_run.folder / f"{name}.html").write_text(html, encoding="utf-8")
+
+
 @dataclass(frozen=True)
 class Captioned:
     """A figure as a notebook shows it: the image, and below it the caption, an output of its own in Markdown."""
@@ -240,9 +250,10 @@ def _publish(run: Run) -> None:
     if not told and old is not None and not differing(old, new) and _whole(run.published, old):
         return
     run.published.mkdir(parents=True, exist_ok=True)
-    for stale in run.published.glob("*.png"):
+    for stale in (path for kind in ("png", "html") for path in run.published.glob(f"*.{kind}")):
         stale.unlink()
     names = ["results.json", *(["run.json"] if told else []), *(figure["file"] for figure in new["figures"].values())]
+    names += [path.name for path in run.folder.glob("*.html")]
     for name in names:
         shutil.copyfile(run.folder / name, run.published / name)
 

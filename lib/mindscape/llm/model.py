@@ -279,6 +279,7 @@ class LanguageModel:
     def _progress(self, kind: str, needs: Sequence[tuple[int, int]]) -> Progress:
         """What is said before many are asked: as long as each may be, at a laptop's speed; of a server it is a guess."""
         seconds = sum(read / READS + written / WRITES for read, written in needs)
+        seconds = 0.0 if getattr(self.backend, "quick", False) else seconds  # a script in a model's place
         return Progress(f"{'replies' if kind == 'reply' else 'scores'} by {self.name}", len(needs), seconds)
 
     def _known(

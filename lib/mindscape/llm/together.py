@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mindscape.llm.base import LLM, Message, Prompt, Reply, for_each
+from mindscape.store import Maker
 
 
 class Together:
@@ -28,6 +29,11 @@ class Together:
     def fingerprint(self) -> str:
         with self._turn:
             return self.llm.fingerprint
+
+    @property
+    def maker(self) -> Maker:
+        with self._turn:
+            return self.llm.maker
 
     @property
     def context(self) -> int | None:

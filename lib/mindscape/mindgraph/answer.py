@@ -11,7 +11,7 @@ is neither a call nor an answer costs a round and is answered with what was expe
 graph are reported, and change nothing in the answer.
 
 The compaction ratio (section 4.2) is that of the first call of the answer stage. It leaves out the build, the reports and the
-later calls: `tokens_total` and `spent` have them, however much of the build was done in an earlier, killed run.
+later calls: `tokens_total` and `spent` have them, however much of it was asked in an earlier, killed run.
 
 Taught in notebook 31_mindgraph_answer. Nothing here says whether an answer is right: `mindscape.mindgraph.scoring` does.
 """
@@ -21,28 +21,25 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
-from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
-from mindscape import paths, records
 from mindscape.budget import Budget, BudgetSpent, Meter
-from mindscape.cache import Cache, digest
 from mindscape.errors import InputError
 from mindscape.llm.base import LLM, Reply, ToolCall
 from mindscape.llm.ledger import Estimate, Ledger
 from mindscape.llm.tools import in_words
 from mindscape.mindgraph.answering import block_size, cut
-from mindscape.mindgraph.build import TOKENS, build, shown_state
+from mindscape.mindgraph.build import TOKENS, noted, shown_state
 from mindscape.mindgraph.communities import TOKENS as REPORT_TOKENS
 from mindscape.mindgraph.communities import Reports
 from mindscape.mindgraph.graph import Graph, verify
-from mindscape.mindgraph.journal import read as read_journal
+from mindscape.mindgraph.journal import rebuild
 from mindscape.mindgraph.tools import PARAMETERS, Refused, Tools, answer_schema, step_schema
-from mindscape.question import ANSWER, BUILD, Answer
+from mindscape.question import ANSWER, Answer
 from mindscape.roles.edits import EDITS
 from mindscape.roles.graph_answer import GRAPH_ANSWER, TOOLS, GraphAnswer, graph_stats
-from mindscape.text import Chunk, Document
+from mindscape.text import Document
 
 ROUNDS = 40  # with tools, at most (section 4.2)
 ANSWER_TOKENS = 512  # of a reply in the answer stage, at most
@@ -65,6 +62,27 @@ SMALL = ("embedded", "smollm2")  # models whose decoding is held to a grammar un
 RESULT = {"en": "Result: {result}", "zh": "结果：{result}"}
 LAST = {"en": "Answer now, without tools, with JSON alone: {form}", "zh": "现在不再使用工具，只用JSON作答：{form}"}
 DROPPED = {"en": "(this result is no longer shown)", "zh": "（此结果不再显示）"}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much at most: tokens of the graph in a prompt (None: what the window leaves), of a reply with edits, of an answer;
+    rounds with tools."""
+
+    graph: int | None = None
+    edits: int = TOKENS
+    answer: int = ANSWER_TOKENS
+    rounds: int = ROUNDS
+
+
+def limits(model: LLM) -> Limits:
+    """What a model may read and write: the embedded reader was trained on prompts of 900 tokens at most.
+
+    >>> from types import SimpleNamespace
+    >>> limits(SimpleNamespace(name="embedded"))
+    Limits(graph=300, edits=300, answer=96, rounds=4)
+    """
+    return Limits(300, 300, 96, 4) if model.name == "embedded" else Limits()
 
 
 @dataclass(frozen=True)
@@ -95,7 +113,6 @@ def answer(
     budget: Budget | None = None,
     *,
     size: int | None = None,
-    folder: str | Path | None = None,
     rounds: int = ROUNDS,
     calling: Calling | None = None,
     graph_tokens: int | None = None,
@@ -105,32 +122,28 @@ def answer(
 ) -> GraphAnswered:
     """Build the graph of a document for a question, and answer from it; the whole method (a `Method`).
 
-    `size`: tokens of a block, by default `block_size(llm)`. `folder` keeps the journals of the builds and the reports, by
-    default in the cache: what was built there is gone on with, and counted as if it were built now. `graph_tokens` bounds the
-    graph in a prompt, `edit_tokens` and `answer_tokens` a reply, with what a reasoning model thinks: such a model needs some
-    thousand. `rounds` and `calling`: see `answer_from`. What is `held`: see `build`; by default "embedded" and "smollm2" are.
+    `size`: tokens of a block, by default `block_size(llm)`. `graph_tokens` bounds the graph in a prompt, `edit_tokens` and
+    `answer_tokens` a reply, with what a reasoning model thinks: such a model needs some thousand. `rounds` and `calling`: see
+    `answer_from`. What is `held`: see `build`; by default "embedded" and "smollm2" are.
 
-    A budget that is spent ends the method without an answer; what was built is kept. Raises InputError for a blank question
-    or text and for blocks that leave no room for a graph, LLMError if the model fails, after which the same call goes on.
+    A budget that is spent ends the method without an answer. Raises InputError for a blank question or text and for blocks
+    that leave no room for a graph, LLMError if the model fails; what was asked until then is in its store, where the same
+    call finds it and counts it as if it were asked now.
 
     >>> told = answer("Who sent the letter?", play, llm.load("openai:gpt-4o"), Budget(tokens=500_000))  # doctest: +SKIP
     >>> told.text, told.cited, told.spent(BUILD)                                            # doctest: +SKIP
     ('Horatio', ('letter', 'horatio'), 141800)
     """
     meter = Meter(llm, budget)
-    folder = Path(folder) if folder is not None else paths.cache() / "mindgraph"
-    size = block_size(llm) if size is None else size
-    blocks = cut(document, llm, size)
-    told = [document.id, digest(document.text, document.language), question, llm.fingerprint, size]
+    blocks = cut(document, llm, block_size(llm) if size is None else size)
     held = llm.name in SMALL if held is None else held
-    path = folder / f"{digest(*told, graph_tokens, edit_tokens, held, EDITS.prompts.get(document.language))}.jsonl"
     try:
-        graph = _built(document, question, meter, path, blocks, graph_tokens, edit_tokens, held)
+        journal = noted(document, question, meter, blocks=blocks, budget=graph_tokens, tokens=edit_tokens, held=held)
     except BudgetSpent as error:
         meter.note(str(error))
         return GraphAnswered(**vars(meter.answer("")), ended=str(error))
     return answer_from(
-        graph,
+        rebuild(journal),
         document,
         question,
         meter,
@@ -139,7 +152,6 @@ def answer(
         calling=calling,
         graph_tokens=graph_tokens,
         tokens=answer_tokens,
-        store=Cache(folder / "reports.sqlite"),
     )
 
 
@@ -155,7 +167,6 @@ def answer_from(
     graph_tokens: int | None = None,
     tokens: int = ANSWER_TOKENS,
     report_tokens: int = REPORT_TOKENS,
-    store: Cache | None = None,
 ) -> GraphAnswered:
     """Answer a question from a graph of the document that was built from so many `chunks`.
 
@@ -179,7 +190,7 @@ def answer_from(
     calling = calling or ("grammar" if meter.name in SMALL else "tools")
     if calling not in ("tools", "grammar"):
         raise InputError(f'calling={calling!r}: expected "tools" or "grammar"')
-    reports = Reports(graph, meter, tokens=report_tokens, language=document.language, store=store)
+    reports = Reports(graph, meter, tokens=report_tokens, language=document.language)
     reading = _Reading(Tools(graph, document, reports), meter, calling, tokens, document.language)
     meter.stage = ANSWER
     shown = reading.begin(question, chunks, rounds, graph_tokens)
@@ -327,51 +338,6 @@ def _held(reply: Reply) -> tuple[GraphAnswer | None, Sequence[ToolCall]]:
     return None, [ToolCall(value["name"], value["arguments"])]
 
 
-class _Kept(Meter):
-    """A meter that also writes what each call of a build took into a file, for a journal that is gone on with has no counts.
-
-    Its steps are those of `meter`. A line has the hash of what was asked: one that a kill left without its block in the
-    journal is asked again, and counted once.
-    """
-
-    def __init__(self, meter: Meter, path: Path, made: int):
-        super().__init__(meter.llm, meter.budget, BUILD)
-        self.steps, self.path = meter.steps, path
-        rows: dict[str, tuple[str, int, int]] = {}
-        try:
-            for row in map(json.loads, records.whole_lines(path) if path.exists() else ()):
-                rows.setdefault(row["asked"], (row["reply"], row["read"], row["written"]))
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{path}: expected a line a call of a build: {error!r:.80}; delete it") from error
-        for reply, read, written in list(rows.values())[:made]:
-            self.add(reply, read, written)
-        if len(rows) < made:
-            self.note(f"what {made - len(rows)} of the blocks before took is not known: {path} lacks them")
-
-    def chat(self, messages: Any, **options: Any) -> Reply:
-        reply = super().chat(messages, **options)
-        row = {"asked": digest(messages), "reply": reply.text, "read": reply.prompt_tokens}
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("ab") as file:
-            file.write(json.dumps(row | {"written": reply.completion_tokens}).encode() + b"\n")
-        return reply
-
-
-def _built(
-    document: Document,
-    question: str,
-    meter: Meter,
-    path: Path,
-    blocks: Sequence[Chunk],
-    graph_tokens: int | None,
-    edit_tokens: int,
-    held: bool,
-) -> Graph:
-    made = len(read_journal(path).entries) if path.exists() and b"\n" in path.read_bytes() else 0
-    kept = _Kept(meter, path.with_suffix(".calls.jsonl"), made)
-    return build(document, question, kept, path, blocks=blocks, budget=graph_tokens, tokens=edit_tokens, held=held)
-
-
 def estimate(
     document: Document,
     llm: LLM,
@@ -427,8 +393,8 @@ class ToolUse:
 def tool_use(answers: Sequence[GraphAnswered]) -> list[ToolUse]:
     """Tool use by the size of the graph: under 50 nodes, 50 to 149, 150 and more; a group without items is left out.
 
-    >>> told = [GraphAnswered("x", 5, 1, 1, nodes=20, uses={"lookup_source": n}) for n in (3, 4)]
-    >>> tool_use([*told, GraphAnswered("x", 9, 1, 1, nodes=170, uses={"index": 1, "detail": 3})])[1]
+    >>> told = [GraphAnswered("x", nodes=20, uses={"lookup_source": n}) for n in (3, 4)]
+    >>> tool_use([*told, GraphAnswered("x", nodes=170, uses={"index": 1, "detail": 3})])[1]
     ToolUse(least=150, items=1, nodes=170, summarised=1.0, lookups=0, indexes=1, details=3)
     """
     rows, borders = [], (0, *SIZES, float("inf"))

@@ -35,7 +35,9 @@ def compaction(answer: Answer, length: int) -> float:
 
     `length` must be counted as the model counts; see `length`.
 
-    >>> compaction(Answer("the miller", 2, 300, 1200), 30_000)
+    >>> from mindscape.question import ANSWER, Step
+    >>> first = Step(ANSWER, "the miller", read=300, written=4, asked=True)
+    >>> compaction(Answer("the miller", trace=(first,)), 30_000)
     0.01
     """
     if length < 1:

@@ -14,7 +14,7 @@ Taught in notebook 30_mindgraph_build. Nothing here splits the text (`mindscape.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from mindscape.errors import InputError
 from mindscape.llm import LLM
 from mindscape.llm.schema import parse
 from mindscape.mindgraph.graph import Graph, apply, check_place
-from mindscape.mindgraph.journal import Entry, append, opened, rebuild
+from mindscape.mindgraph.journal import Entry, Journal, append, opened, rebuild
 from mindscape.roles.edits import EDITS, graph_state, quoting
 from mindscape.text import Chunk, Document
 
@@ -58,44 +58,74 @@ def build(
 
     >>> build(play, "Who sent the letter?", llm.load("openai:gpt-4o"), "build/hamlet.jsonl", blocks=blocks)  # doctest: +SKIP
     """
-    _check(document, question, blocks, budget, tokens)
     about = {"document": document.id, "text": digest(document.text, document.language), "question": question}
     about |= {"blocks": digest([[block.start, block.end] for block in blocks]), "llm": llm.fingerprint}
     about |= {"prompt": digest(EDITS.prompts.get(document.language)), "budget": budget, "tokens": tokens, "held": held}
-
-    def asked(block: Chunk, state: str) -> list[dict[str, str]]:
-        slots = {"question": question, "graph_state": state, "block_text": document[block].strip()}
-        slots |= {"block_idx": str(block.index + 1), "total_blocks": str(len(blocks))}
-        return [{"role": "user", "content": EDITS.prompt(document.language, **slots)}]
-
-    def fits(block: Chunk, state: str) -> bool:
-        if budget is not None and llm.count_tokens(state) > budget:
-            return False
-        return llm.context is None or llm.count_tokens(asked(block, state)) + tokens <= llm.context
-
-    for block in blocks:  # before anything is paid for
-        if not fits(block, _rendered(Graph(document.id), set(), 9999, document.language)):
-            window = f"the model's window is {llm.context}, budget={budget}, tokens={tokens}"
-            raise InputError(
-                f"block {block.index} leaves no room for a graph: {window}: expected shorter blocks or more room"
-            )
+    askings = _askings(document, question, llm, blocks, budget, tokens)  # refused before anything is paid for
     journal = opened(path, about)
     if len(journal.entries) > len(blocks):
         raise InputError(f"{path} is on {len(journal.entries)} blocks: expected at most {len(blocks)}")
     for edit in (edit for entry in journal.entries for edit in entry.edits if edit.span):
         check_place(f"{path}, block {edit.block}", edit.span, edit.src, document)  # those since deleted, too
-    graph = rebuild(journal)
-    for block in blocks[len(journal.entries) :]:
-        state, shown = shown_state(graph, lambda text, block=block: fits(block, text), document.language)
-        form = quoting(document[block]) if held else EDITS.form
-        reply = llm.chat(asked(block, state), schema=form, max_new_tokens=tokens)
+    built = rebuild(journal)
+    for entry, after in _steps(askings[len(journal.entries) :], built, held):
+        append(path, entry)
+        built = after
+    return built
+
+
+def noted(
+    document: Document,
+    question: str,
+    llm: LLM,
+    *,
+    blocks: Sequence[Chunk],
+    budget: int | None = None,
+    tokens: int = TOKENS,
+    held: bool = False,
+) -> Journal:
+    """The journal of a build, without a file: what the model was asked before is found in its store. Otherwise as `build`.
+
+    >>> rebuild(noted(play, "Who sent the letter?", llm.load("openai:gpt-4o"), blocks=blocks)).nodes    # doctest: +SKIP
+    """
+    askings = _askings(document, question, llm, blocks, budget, tokens)
+    entries = [entry for entry, _ in _steps(askings, Graph(document.id), held)]
+    return Journal({"document": document.id, "question": question}, tuple(entries))
+
+
+def _steps(askings: Sequence["_Asking"], graph: Graph, held: bool) -> Iterator[tuple[Entry, Graph]]:
+    """What becomes of each block, and the graph after it; `graph` is that before the first."""
+    for it in askings:
+        state, shown = shown_state(graph, it.fits, it.document.language)
+        form = quoting(it.document[it.block]) if held else EDITS.form
+        reply = it.llm.chat(it.talk(state), schema=form, max_new_tokens=it.tokens)
         operations, invalid = read_operations(reply.text)
         edits = []
         for operation in operations:
-            graph, edit = apply(graph, operation, document, block)
+            graph, edit = apply(graph, operation, it.document, it.block)
             edits.append(edit)
-        append(path, Entry(block.index, reply.text, tuple(edits), invalid, shown, reply.finish))
-    return graph
+        yield Entry(it.block.index, reply.text, tuple(edits), invalid, shown, reply.finish), graph
+
+
+class _Asking:
+    """What the model is asked on a block, and how much of a graph has room there."""
+
+    def __init__(
+        self, document: Document, block: Chunk, slots: dict[str, str], llm: LLM, budget: int | None, tokens: int
+    ):
+        self.document, self.block, self.llm, self.budget, self.tokens = document, block, llm, budget, tokens
+        self.slots = slots | {"block_text": document[block].strip(), "block_idx": str(block.index + 1)}
+        self.frame = llm.context and llm.count_tokens(self.talk(""))
+
+    def talk(self, state: str) -> list[dict[str, str]]:
+        return [{"role": "user", "content": EDITS.prompt(self.document.language, graph_state=state, **self.slots)}]
+
+    def fits(self, state: str) -> bool:
+        if self.budget is not None and self.llm.count_tokens(state) > self.budget:
+            return False
+        if self.llm.context is None or self.frame + len(state.encode()) + self.tokens <= self.llm.context:
+            return True  # a token has a byte at least
+        return self.llm.count_tokens(self.talk(state)) + self.tokens <= self.llm.context
 
 
 def read_operations(reply: str) -> tuple[list[Any], str]:
@@ -181,7 +211,10 @@ def _rendered(graph: Graph, kept: set[str], left_out: int, language: str) -> str
     return f"{state}\n{LEFT_OUT[language].format(n=left_out)}" if left_out else state
 
 
-def _check(document: Document, question: str, blocks: Sequence[Chunk], budget: int | None, tokens: int) -> None:
+def _askings(
+    document: Document, question: str, llm: LLM, blocks: Sequence[Chunk], budget: int | None, tokens: int
+) -> list[_Asking]:
+    """What is asked, a block each; raises InputError for what cannot be."""
     if document.language not in LEFT_OUT:
         raise InputError(f"{document.id} is in {document.language!r}: expected one of {', '.join(LEFT_OUT)}")
     if not question.strip():
@@ -195,3 +228,13 @@ def _check(document: Document, question: str, blocks: Sequence[Chunk], budget: i
     for name, value in (("budget", budget), ("tokens", tokens)):
         if value is not None and value < 1:
             raise InputError(f"{name}={value}: expected at least 1")
+    slots = {"question": question, "total_blocks": str(len(blocks))}
+    askings = [_Asking(document, block, slots, llm, budget, tokens) for block in blocks]
+    least = _rendered(Graph(document.id), set(), 9999, document.language)
+    for it in askings:
+        if not it.fits(least):
+            window = f"the model's window is {llm.context}, budget={budget}, tokens={tokens}"
+            raise InputError(
+                f"block {it.block.index} leaves no room for a graph: {window}: expected shorter blocks or more room"
+            )
+    return askings

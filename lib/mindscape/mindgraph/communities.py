@@ -7,12 +7,11 @@ text: every node is in one part, and can be found.
 
 The same graph gives the same parts with the same numbers, whatever the order in which it was made, since nodes and edges are
 handed over sorted, under one seed. Another version of the library may cut otherwise. A partition takes a millisecond and is
-not kept; a report costs a call, is written when it is first asked for, and is kept under the hash of the graph.
+not kept; a report costs a call, and is written when it is first asked for.
 
 Taught in notebook 31_mindgraph_answer. Nothing here ranks parts for a question.
 """
 
-import json
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,10 +22,9 @@ from graspologic_native import hierarchical_leiden
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from mindscape.budget import Meter
-from mindscape.cache import Cache, digest
 from mindscape.errors import InputError
 from mindscape.llm.base import LLM
-from mindscape.mindgraph.graph import Graph, content_hash
+from mindscape.mindgraph.graph import Graph
 from mindscape.roles.base import Role
 from mindscape.roles.edits import graph_state
 
@@ -149,29 +147,25 @@ def part_state(graph: Graph, part: Collection[str]) -> str:
 class Reports:
     """The reports on the parts of one graph, each written by the model when it is first asked for.
 
-    With a `store` a report outlives the process. Its key is the hash of the graph with the part, the model and the prompt, so
-    a graph that changed gets new reports; what one took is kept with it and counted again by the `meter`, at the stage
-    REPORT, so that an answer's tokens do not hang on who asked before. A reply that is no report is not kept on disk, stands
-    in `unreadable` with its reason, and is not asked for again by this object.
+    The model's store keeps what it was asked (`mindscape.store`), so a part that is as it was, with its edges, costs no call
+    in the next process; the `meter` counts it again, at the stage REPORT, so that an answer's tokens do not hang on who asked
+    before. A reply that is no report stands in `unreadable` with its reason, and is not asked for again by this object.
 
     Raises InputError for a language without a prompt; what the model raises, BudgetSpent among it, passes through.
 
-    >>> reports = Reports(graph, Meter(model), store=Cache("build/reports.sqlite"))            # doctest: +SKIP
+    >>> reports = Reports(graph, Meter(model))                                              # doctest: +SKIP
     >>> reports.read([0])[0].title                                                          # doctest: +SKIP
     'The lamp'
     """
 
-    def __init__(
-        self, graph: Graph, llm: LLM | Meter, *, language: str = "en", store: Cache | None = None, tokens: int = TOKENS
-    ):
+    def __init__(self, graph: Graph, llm: LLM | Meter, *, language: str = "en", tokens: int = TOKENS):
         if language not in PROMPTS:
             raise InputError(f"language={language!r}: expected one of {', '.join(PROMPTS)}")
-        self.graph, self.language, self.store, self.tokens = graph, language, store, tokens
+        self.graph, self.language, self.tokens = graph, language, tokens
         self.meter = llm if isinstance(llm, Meter) else Meter(llm)
         self.communities = communities(graph)
         self.unreadable: dict[int, str] = {}
         self._read: dict[int, Report] = {}
-        self._hash = content_hash(graph)
 
     def read(self, ids: Iterable[int]) -> list[Report | None]:
         """The reports on some parts, in that order; None for one that could not be read. Raises InputError for no part."""
@@ -183,46 +177,23 @@ class Reports:
         if new:
             before, self.meter.stage = self.meter.stage, REPORT
             try:
-                self._write(self._kept(new))
+                self._write(new)
             finally:
                 self.meter.stage = before
         return [self._read.get(i) for i in wanted]
 
-    def _kept(self, ids: Sequence[int]) -> list[int]:
-        """Take from the store what it has; the parts that are still to be reported on."""
-        held = self.store.get([self._key(i) for i in ids]) if self.store is not None else {}
-        for i in ids:
-            if (value := held.get(self._key(i))) is not None:
-                kept = json.loads(value)
-                self._read[i] = Report.model_validate(kept["report"])
-                self.meter.add(self._read[i].title, kept["read"], kept["written"])
-        return [i for i in ids if i not in self._read]
-
     def _write(self, ids: Sequence[int]) -> None:
         asked = [[{"role": "user", "content": self._prompt(i)}] for i in ids]
-        replies = self.meter.chat(asked, schema=Report, max_new_tokens=self.tokens) if asked else []
+        replies = self.meter.chat(asked, schema=Report, max_new_tokens=self.tokens)
         for i, reply in zip(ids, replies, strict=True):
             if reply.invalid:
                 self.unreadable[i] = reply.invalid
                 continue
             self._read[i] = reply.parsed
-            if self.store is not None:
-                kept = {
-                    "report": reply.parsed.model_dump(),
-                    "read": reply.prompt_tokens,
-                    "written": reply.completion_tokens,
-                }
-                self.store.put({self._key(i): json.dumps(kept).encode()})
 
     def _prompt(self, i: int) -> str:
         return COMMUNITY_REPORT.prompt(
             self.language, graph_state=part_state(self.graph, set(self.communities[i].nodes))
-        )
-
-    def _key(self, i: int) -> str:
-        nodes = list(self.communities[i].nodes)
-        return digest(
-            "community report", self._hash, nodes, self.meter.fingerprint, PROMPTS[self.language], self.tokens
         )
 
 

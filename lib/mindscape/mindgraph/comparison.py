@@ -1,11 +1,8 @@
-"""MindGraph and the five baselines on the same questions, by the same model, within the same budget; kept in a file.
+"""MindGraph and the five baselines on the same questions, by the same model, within the same budget.
 
-    python -m mindscape.mindgraph.comparison answers --split test --out data/mindgraph/answers.jsonl
-    python -m mindscape.mindgraph.comparison labels --split test --out data/mindgraph/labels.jsonl
-
-A line an answer, with what it took and whether it is right; or a line a question, with the annotator's two labels. The same
-call goes on after a kill. Most methods ask one thing after the other, so several questions are answered side by side, and what
-they ask at a time goes to the model in one batch: replies are those of questions one by one, up to the model's rounding.
+What a method answered, and what that took, is in the store (`mindscape.store`, kind "answer"), and so are an annotator's labels
+(kind "label"). Most methods ask one thing after the other, so several questions are answered side by side, and what they ask at
+a time goes to the model in one batch: replies are those of questions one by one, up to the model's rounding.
 
 Questions of the storyworld come from all four quarters of Figure 2's plane; those of benchmarks are what
 `mindscape.mindgraph.long_reason` kept. Where the paper is silent: the budget is twenty times the tokens of the text.
@@ -13,43 +10,37 @@ Questions of the storyworld come from all four quarters of Figure 2's plane; tho
 Taught in notebook 32_long_reason. Nothing here knows how a method answers.
 """
 
-import argparse
 import math
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from mindscape import llm as models
-from mindscape import records
+from mindscape import store
 from mindscape.budget import Budget
 from mindscape.cache import digest
-from mindscape.corpora.books import SPLITS, books
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
-from mindscape.errors import InputError, MindscapeError
-from mindscape.llm import LLM, Estimate, Ledger
+from mindscape.errors import InputError
+from mindscape.llm import LLM, Estimate, LanguageModel, Ledger
 from mindscape.llm.together import side_by_side
 from mindscape.mindgraph import answer as mindgraph
-from mindscape.mindgraph import novels, rubric
+from mindscape.mindgraph import gold, rubric
 from mindscape.mindgraph.answering import Method, length, posed
 from mindscape.mindgraph.baselines import METHODS, rlm
 from mindscape.mindgraph.baselines.estimates import estimate
 from mindscape.mindgraph.build import TOKENS as EDITS
 from mindscape.mindgraph.build import read_operations
 from mindscape.mindgraph.long_reason import Judged, items
-from mindscape.mindgraph.rubric import Label, Labelled, annotate, of_question
+from mindscape.mindgraph.rubric import Asked, Label, Labelled, annotate, of_question
 from mindscape.mindgraph.scoring import JUDGE_TOKENS, NO_ANSWER, Row, Scored, cascade, chosen
 from mindscape.question import BUILD, Answer, Question
 from mindscape.roles.judges import GRADE
 from mindscape.text import Document
-from mindscape.weights import adapter_hash
 
-OF = "an answer, or a question's labels"  # a line of the file, in messages
 OURS = "MindGraph"
 NAMES = (*METHODS, OURS)
 BROAD, DEEP = ("partial", "global"), ("set-aggregation", "global-synthesis")
@@ -82,7 +73,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the methods are given, and the file says: tokens allowed, in `times` those of the text; of the baselines the tokens
+    """What the methods are given: tokens allowed, in `times` those of the text; of the baselines the tokens
     of a block (None: those of `block_size`) and of a reply (None: what each method has), and the turns of RLM; of MindGraph
     the tokens of the graph in a prompt (None: what the window holds), of a block's edits and of an answer, and the rounds with
     tools. The defaults are the paper's, as far as it tells.
@@ -100,16 +91,14 @@ class Settings:
 
 @dataclass(frozen=True)
 class Answered:
-    """A line of the file: what a method answered, what it took (as `Answer` has it), how it was scored.
+    """What a method answered, and what it took (as `Answer` has it), without all that the model said on the way.
 
-    `spent` has for each stage its calls and the tokens read and written. `unusable` counts replies that were of no use, see
-    `unusable`; `notes` are what the method did without the model, the last ones; `trace` is there for the first question, a
-    step as its stage, what was said or done, and the tokens read and written.
+    `length` are the tokens of the text. `spent` has for each stage its calls and the tokens read and written. `unusable`
+    counts replies that were of no use, see `unusable`; `notes` are what the method did without the model, the last ones;
+    `trace` has the first two steps and the last two: number, of how many, stage, what was said or done, tokens read and
+    written. (Of what was answered before there was a store the trace is known for one question alone.)
     """
 
-    method: str
-    task: str
-    book: str
     text: str
     calls: int
     tokens_first_call: int
@@ -118,9 +107,6 @@ class Answered:
     spent: Mapping[str, Sequence[int]]
     unusable: int
     notes: Sequence[str]
-    correct: bool
-    stage: str
-    reason: str
     nodes: int = 0
     trace: Sequence[Sequence[Any]] = ()
 
@@ -164,8 +150,8 @@ def of_book(book: Book, share: int = 4, first: Sequence[str] = ()) -> list[Task]
 
 
 def built(book: Book) -> list[str]:
-    """The ids of the questions that `mindscape.mindgraph.novels` builds a graph for: three of the quarters have one."""
-    return [novels.asked(book, kind).id for kind in novels.KINDS]
+    """The ids of the questions that notebook 30 builds a graph for: three of the quarters have one."""
+    return [gold.asked(book, kind).id for kind in gold.KINDS]
 
 
 def of_benchmarks(kept: Sequence[Judged], folder: str | Path | None = None) -> list[Task]:
@@ -197,7 +183,7 @@ def settings_for(llm: LLM) -> Settings:
     """
     if llm.name != "embedded":
         return Settings()
-    most = novels.limits(llm)
+    most = mindgraph.limits(llm)
     ours = {"graph_tokens": most.graph, "edit_tokens": most.edits, "answer_tokens": most.answer, "rounds": 0}
     return Settings(block=SMALL_BLOCK, reply=most.edits, turns=SMALL_TURNS, **ours)
 
@@ -258,73 +244,50 @@ def _ours(document: Document, llm: LLM, settings: Settings) -> Estimate:
     return mindgraph.estimate(document, llm, nodes=nodes, rounds=min(rounds, settings.rounds), **told)
 
 
-def run(
-    tasks: Sequence[Task],
-    llm: LLM,
-    path: str | Path,
-    *,
-    judge: LLM | None = None,
-    names: Sequence[str] = NAMES,
-    settings: Settings | None = None,
-    adapter: str | Path | None = None,
-    dtype: str = "",
-    width: int = WIDTH,
-    runs: str | Path | None = None,
-) -> list[Answered]:
-    """Answer each task by each method, but those that the file `path` has; the file is begun, or gone on with.
+def answered(
+    tasks: Sequence[Task], llm: LanguageModel, names: Sequence[str] = NAMES, settings: Settings | None = None
+) -> dict[str, list[Answered]]:
+    """Each method's answers to all tasks, in their order: out of the store, or asked for now, `WIDTH` tasks side by side.
 
-    `judge` grades what the rules of the cascade leave; the file keeps the hash of the model's `adapter`, a folder, and the
-    `dtype` of its numbers. `width` tasks are answered side by side, and are written together. Where the folder `runs`, of
-    `mindscape.mindgraph.novels`, has MindGraph's answer to a question, by the same model or adapter and within the same limits,
-    it is taken from there. Raises InputError for an unknown method and a file of another model or other settings; LLMError if
-    the model fails, after which the same call goes on.
+    What the methods ask on their way is kept in the user's cache alone, where a run that was killed finds it. Raises
+    InputError for an unknown method, LLMError if the model fails.
 
-    >>> run(tasks, llm.load("openai:gpt-4o"), "build/answers.jsonl", judge=llm.load("openai:gpt-4o-mini"))  # doctest: +SKIP
+    >>> answered(tasks, llm.load("openai:gpt-4o"))["CoA"][0].text                           # doctest: +SKIP
+    'Ivo'
     """
-    settings, path = settings or settings_for(llm), Path(path)
+    settings = settings or settings_for(llm)
     if unknown := set(names) - set(NAMES):
         raise InputError(f"no method {sorted(unknown)[0]!r}: expected some of {', '.join(NAMES)}")
-    about = {"what": "answers", "llm": llm.name, "judge": judge.name if judge else ""}
-    about |= {"adapter_sha256": adapter_hash(adapter) if adapter else "", "dtype": dtype, **asdict(settings)}
-    rows = records.opened(path, about, of=OF)
-    found = {(row["method"], row["task"]) for row in rows}
-    lengths = {task.document.id: 0 for task in tasks}
-    for task in tasks:
-        lengths[task.document.id] = lengths[task.document.id] or length(task.document, llm)
-    made_before = _made_before(runs, tasks, llm, settings, adapter) if runs and OURS in names else {}
+    lengths = {key: length(of, llm) for key, of in {task.document.id: task.document for task in tasks}.items()}
+    budgets = [Budget(None, settings.times * lengths[task.document.id], settings.reply) for task in tasks]
+    found = {}
     for name in names:
         method = methods(settings)[name]
-        new = [task for task in tasks if (name, task.id) not in found]
-        for some in (new[i : i + width] for i in range(0, len(new), width)):
-            asked = [task for task in some if name != OURS or task.id not in made_before]
-            jobs = [
-                partial(_answer, method, task, Budget(None, settings.times * lengths[task.document.id], settings.reply))
-                for task in asked
-            ]
-            answered = dict(zip((task.id for task in asked), side_by_side(llm, jobs), strict=True))
-            answers = [answered[task.id] if task in asked else made_before[task.id] for task in some]
-            scores = scored(some, answers, judge)
-            made = []
-            for task, answer, score in zip(some, answers, scores, strict=True):
-                told = {"length": lengths[task.document.id], "traced": task is tasks[0]}
-                made.append(asdict(_row(name, task, answer, score, **told)))
-            records.append(path, made)
-            rows += made
-    at = {task.id: i for i, task in enumerate(tasks)}
-    wanted = [Answered(**row) for row in rows if row["task"] in at and row["method"] in names]
-    return sorted(wanted, key=lambda one: (names.index(one.method), at[one.task]))
+
+        def compute(places: Sequence[int], name: str = name, method: Method = method) -> Iterator[tuple[int, Any]]:
+            for start in range(0, len(places), WIDTH):
+                some = places[start : start + WIDTH]
+                jobs = [partial(_answer, method, tasks[i], budgets[i]) for i in some]
+                for k, (i, one) in enumerate(zip(some, side_by_side(_apart(llm), jobs), strict=True)):
+                    yield start + k, _row(name, one, tasks[i].document.language)
+
+        questions = [
+            {"method": name, "question": task.asked, "text": digest(task.document.text, task.document.language)}
+            | asdict(settings)
+            for task in tasks
+        ]
+        rows = store.current().fetch("answer", llm.maker, questions, compute)
+        found[name] = [Answered(**row, length=lengths[task.document.id]) for task, row in zip(tasks, rows, strict=True)]
+    return found
 
 
-def kept(path: str | Path, adapter: str | Path | None = None) -> list[Answered]:
-    """The answers in a file. Raises InputError where there are none, a line is none, or they are of another adapter.
-
-    >>> kept("data/mindgraph/answers.jsonl")[0].method                                      # doctest: +SKIP
-    'Direct'
-    """
-    return _rows(path, lambda row: Answered(**row), "answers", adapter)
+def _apart(llm: LanguageModel) -> LanguageModel:
+    """The model, with what it is asked on the way to an entry in the user's cache alone: no notebook asks for that."""
+    here = store.current()
+    return LanguageModel(llm.backend, ledger=llm.ledger, store=store.Store(here.cache, here.shipped, fresh=True))
 
 
-def scored(tasks: Sequence[Task], answers: Sequence[Answer], judge: LLM | None) -> list[Scored]:
+def scored(tasks: Sequence[Task], answers: Sequence[Answer | Answered], judge: LLM | None) -> list[Scored]:
     """Whether answers are right: choices by their letter, others by the cascade (section 4.2)."""
     free = [i for i, task in enumerate(tasks) if not task.letter]
     rows = [Row(tasks[i].question, tasks[i].gold, answers[i].text, tasks[i].document.language) for i in free]
@@ -340,7 +303,7 @@ def unusable(name: str, answer: Answer, language: str) -> int:
     """How many replies a method could do nothing with, in the end: no JSON where it was asked for, a turn without code.
 
     >>> from mindscape.question import Step
-    >>> unusable("CoA", Answer("", 2, 9, 99, (Step("build", "no reply that can be used: the reply has no words"),)), "en")
+    >>> unusable("CoA", Answer("", trace=(Step("build", "no reply that can be used: the reply has no words"),)), "en")
     1
     """
     if name == OURS:
@@ -355,28 +318,6 @@ def _answer(method: Method, task: Task, budget: Budget, llm: LLM) -> Answer:
     return method(task.asked, task.document, llm, budget)
 
 
-def _made_before(
-    folder: str | Path, tasks: Sequence[Task], llm: LLM, settings: Settings, adapter: str | Path | None
-) -> dict[str, Answer]:
-    """MindGraph's answers in a folder of `novels`, by task; those of another text or model or of other limits are not taken.
-
-    The embedded model is another in another precision: there the adapter says whose they are.
-    """
-    found: dict[str, Answer] = {}
-    limits = {"graph": settings.graph_tokens, "edits": settings.edit_tokens, "answer": settings.answer_tokens}
-    for document in {task.document.id: task.document for task in tasks}.values():
-        path = novels.path_of(folder, document)
-        about, kept_runs = novels.kept(path) if path.exists() else ({}, [])
-        same = about.get("text") == digest(document.text) and limits.items() <= about["limits"].items()
-        if same and adapter:
-            same = about["adapter_sha256"] == adapter_hash(adapter)
-        elif same:
-            same = about["llm"] == llm.fingerprint
-        if same and not settings.rounds:
-            found |= {run.question: run.answered for run in kept_runs if run.graph == "built"}
-    return found
-
-
 # -- labels ------------------------------------------------------------------------------------------------------------
 
 
@@ -389,44 +330,34 @@ class Labels:
     labelled: Labelled
 
 
-def label(
-    of: Iterable[Book],
-    llm: LLM,
-    path: str | Path,
-    *,
-    share: int = 12,
-    adapter: str | Path | None = None,
-    dtype: str = "",
-) -> list[Labels]:
-    """Label `share` questions of each book twice, with their evidence and without it; those that the file has are not asked.
+def labels(of: Iterable[Book], llm: LanguageModel, *, share: int = 12) -> list[Labels]:
+    """`share` questions of each book labelled twice, with their evidence and without it: out of the store, or asked for now.
 
-    The questions are `of_book`'s first ones. Errors as in `run`.
+    The questions are `of_book`'s first ones. Raises LLMError if the model fails.
+
+    >>> labels(books("test"), llm.load("openai:gpt-4o"))[0].labelled.stable                 # doctest: +SKIP
+    True
     """
-    path, of = Path(path), list(of)
-    about = {
-        "what": "labels",
-        "llm": llm.name,
-        "adapter_sha256": adapter_hash(adapter) if adapter else "",
-        "dtype": dtype,
-    }
-    rows = records.opened(path, about, of=OF)
-    known = {(row["question"], row["evidence"]) for row in rows}
-    for book in of:
-        for evidence in (True, False):
-            new = [one for one in _labelled(book, share) if (one.id, evidence) not in known]
-            found = annotate([of_question(book.document, one, evidence) for one in new], llm)
-            passes = [[it and (it.breadth, it.depth) for it in one.passes] for one in found]
-            made = [
-                {"question": one.id, "evidence": evidence, "passes": said}
-                for one, said in zip(new, passes, strict=True)
-            ]
-            records.append(path, made)
-            rows += made
-    return [_labels(row) for row in rows]
+    wanted = [(book, one, evidence) for book in of for evidence in (True, False) for one in _labelled(book, share)]
+    asked = [of_question(book.document, one, evidence) for book, one, evidence in wanted]
+
+    def compute(places: Sequence[int]) -> Iterator[tuple[int, Any]]:
+        for k, one in enumerate(annotate([asked[i] for i in places], _apart(llm))):
+            yield k, [it and [it.breadth, it.depth] for it in one.passes]
+
+    found = store.current().fetch("label", llm.maker, [_asking(it) for it in asked], compute)
+    passes = [[said and Label(reason="", breadth=said[0], depth=said[1]) for said in of] for of in found]
+    return [
+        Labels(one.id, evidence, Labelled(tuple(said))) for (_, one, evidence), said in zip(wanted, passes, strict=True)
+    ]
+
+
+def _asking(it: Asked) -> dict[str, Any]:
+    return {"prompts": rubric.prompts(it), "tokens": rubric.TOKENS}
 
 
 def estimated_labels(of: Iterable[Book], llm: LLM, share: int = 12) -> Estimate:
-    """What `label` takes at most, before the first call.
+    """What `labels` takes at most, before the first call.
 
     >>> print(estimated_labels(books("test"), llm.load("openai:gpt-4o")))                   # doctest: +SKIP
     480 calls (0 more are cached), 250,000 tokens to read, at most 96,000 to write, at most 1.6000 USD
@@ -445,122 +376,26 @@ def _labelled(book: Book, share: int) -> list[Question]:
     return [by_id[task.id] for task in of_book(book, share)]
 
 
-def kept_labels(path: str | Path, adapter: str | Path | None = None) -> list[Labels]:
-    """The labels in a file. Errors as in `kept`."""
-    return _rows(path, _labels, "labels", adapter)
-
-
-def _labels(row: Mapping[str, Any]) -> Labels:
-    passes = [said and Label(reason="", breadth=said[0], depth=said[1]) for said in row["passes"]]
-    return Labels(row["question"], row["evidence"], Labelled(tuple(passes)))
-
-
-# -- the file ----------------------------------------------------------------------------------------------------------
-
-
-def _row(name: str, task: Task, answer: Answer, score: Scored, length: int, traced: bool) -> Answered:
+def _row(name: str, answer: Answer, language: str) -> dict[str, Any]:
+    """What the store keeps of an answer."""
     spent: dict[str, list[int]] = {}
     for step in answer.trace:
         if step.asked:
             of = spent.setdefault(step.stage, [0, 0, 0])
             for i, n in enumerate((1, step.read, step.written)):
                 of[i] += n
-    done = [step.what[:NOTED] for step in answer.trace if not step.asked][-NOTES:]
-    steps = [[step.stage, step.what[:SHOWN], step.read, step.written] for step in answer.trace if traced]
-    return Answered(
-        method=name,
-        task=task.id,
-        book=task.document.id,
-        text=answer.text,
-        calls=answer.calls,
-        tokens_first_call=answer.tokens_first_call,
-        tokens_total=answer.tokens_total,
-        length=length,
-        spent=spent,
-        unusable=unusable(name, answer, task.document.language),
-        notes=done,
-        correct=score.correct,
-        stage=score.stage,
-        reason=score.reason,
-        nodes=getattr(answer, "nodes", 0),
-        trace=steps,
-    )
-
-
-def _rows(path: str | Path, make: Callable[..., Any], what: str, adapter: str | Path | None) -> list[Any]:
-    first, _ = records.read(path)
-    if first.get("what") != what:
-        raise InputError(f"{path} holds {first.get('what')!r:.40}: expected {what}")
-    if adapter is not None and first.get("adapter_sha256") != adapter_hash(adapter):
-        raise InputError(
-            f"{path} is of another adapter than {adapter}: make it anew with mindscape.mindgraph.comparison"
-        )
-    return records.read(path, make, of=OF)[1]
-
-
-# -- the command -------------------------------------------------------------------------------------------------------
-
-
-def main() -> None:
-    """Ask for what the file lacks, and print what came of it. Goes on after a kill."""
-    told = argparse.ArgumentParser(prog="python -m mindscape.mindgraph.comparison", description=main.__doc__)
-    told.add_argument("what", choices=["answers", "labels"])
-    told.add_argument("--out", required=True, help="the file, begun or gone on with")
-    told.add_argument("--split", default="develop", choices=list(SPLITS))
-    told.add_argument("--books", type=int, default=10, help="the first so many of the split")
-    told.add_argument("--share", type=int, default=0, help="questions a book; 4 to answer and 12 to label by default")
-    told.add_argument("--llm", default="embedded", help="the model, as mindscape.llm.load has it")
-    told.add_argument("--judge", default="", help="who grades what rules leave; the model itself by default")
-    told.add_argument("--adapter", default="", help="folder of the embedded model's; the reader's by default")
-    told.add_argument("--dtype", default="auto", help="precision of a model of this machine")
-    told.add_argument("--batch", type=int, default=16, help="rows that a model of this machine reads at once")
-    told.add_argument("--batch-tokens", type=int, default=16_384, help="and tokens of them that it keeps at a time")
-    told.add_argument("--methods", default=",".join(NAMES), help="with commas")
-    told.add_argument("--times", type=int, default=TIMES, help="tokens of a method, in those of the text")
-    told.add_argument("--turns", type=int, help="of RLM; as `settings_for` the model has it by default")
-    told.add_argument(
-        "--runs", default="", help="folder of mindscape.mindgraph.novels, for answers that are there already"
-    )
-    told.add_argument("--width", type=int, default=WIDTH, help="questions side by side")
-    try:
-        _command(told.parse_args())
-    except MindscapeError as error:
-        sys.exit(f"error: {error}")
-
-
-def _command(given: argparse.Namespace) -> None:
-    for name in ("books", "times", "turns", "width", "batch"):
-        if getattr(given, name) is not None and getattr(given, name) < 1:
-            raise InputError(f"--{name} {getattr(given, name)}: expected at least 1")
-    of_split = books(given.split)[: given.books]
-    options: dict[str, Any] = {"adapter": given.adapter} if given.adapter else {}
-    if given.llm == "embedded":
-        options = {"adapter": str(models.READER), **options}
-    local = {"dtype": given.dtype, "batch_size": given.batch, "batch_tokens": given.batch_tokens}
-    local = {} if given.llm.startswith(("openai:", "replay:")) else local
-    model, adapter = models.load(given.llm, **options, **local), options.get("adapter")
-    dtype = str(model.backend.model.dtype).removeprefix("torch.") if local else ""
-    if given.what == "labels":
-        share = given.share or 12
-        print(f"at most {estimated_labels(of_split, model, share)}", flush=True)
-        found = label(of_split, model, given.out, share=share, adapter=adapter, dtype=dtype)
-        steady = sum(one.labelled.stable for one in found)
-        print(f"{len(found)} labels, {steady} of them stable")
-        return
-    judge = models.load(given.judge) if given.judge else model
-    tasks = [task for book in of_split for task in of_book(book, given.share or 4, built(book))]
-    names = given.methods.split(",")
-    settings = settings_for(model)
-    settings = replace(settings, times=given.times, turns=given.turns or settings.turns)
-    for name, one in estimated(tasks, model, [name for name in names if name in NAMES], settings).items():
-        print(f"{name}: {one}", flush=True)
-    print(f"judge: {estimated_judge(tasks, judge, names)}", flush=True)
-    for name in names:
-        told = {"judge": judge, "names": [name], "settings": settings, "width": given.width, "runs": given.runs or None}
-        found = run(tasks, model, given.out, adapter=adapter, dtype=dtype, **told)
-        right, tokens = sum(one.correct for one in found), sum(one.tokens_total for one in found)
-        print(f"{name}: {right} of {len(found)} right, {tokens:,} tokens", flush=True)
-
-
-if __name__ == "__main__":
-    main()
+    steps = [
+        [i, len(answer.trace), step.stage, step.what[:SHOWN], step.read, step.written]
+        for i, step in enumerate(answer.trace, start=1)
+    ]
+    return {
+        "text": answer.text,
+        "calls": answer.calls,
+        "tokens_first_call": answer.tokens_first_call,
+        "tokens_total": answer.tokens_total,
+        "spent": spent,
+        "unusable": unusable(name, answer, language),
+        "notes": [step.what[:NOTED] for step in answer.trace if not step.asked][-NOTES:],
+        "nodes": getattr(answer, "nodes", 0),
+        "trace": steps[:2] + steps[2:][-2:],
+    }

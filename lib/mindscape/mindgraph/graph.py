@@ -20,7 +20,6 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from mindscape.cache import digest
 from mindscape.errors import InputError
 from mindscape.roles.edits import AddEdge, AddNode, DeleteNode, EditNode
 from mindscape.text import Chunk, Document, Span, locate
@@ -227,18 +226,6 @@ def check_place(name: str, it: Place, src: str, document: Document) -> None:
     found = document[it]
     if found != src or not found:
         raise InputError(f"{name}: the text at {it.start}:{it.end} is {found!r:.60}, expected {src!r:.60}")
-
-
-def content_hash(graph: Graph) -> str:
-    """A hash (32 hex digits) of all that a graph holds, whatever the order in which it was made.
-
-    Equal graphs have equal hashes, on every platform: a key for what is derived from a graph (section 3.3).
-
-    >>> content_hash(Graph("note")) == content_hash(Graph("note", {}, {})) != content_hash(Graph("another"))
-    True
-    """
-    nodes = [asdict(graph.nodes[key]) for key in sorted(graph.nodes)]
-    return digest(graph.doc_id, nodes, [asdict(graph.edges[key]) for key in sorted(graph.edges)])
 
 
 def around(document: Document, place: Place, size: int = 1000) -> Span:

@@ -206,10 +206,14 @@ def estimate(questions: Sequence[Asked], llm: LLM) -> Estimate:
     return Estimate(calls, 0, read, calls * TOKENS, Ledger().cost(llm.name, read, calls * TOKENS))
 
 
+def prompts(it: Asked) -> list[str]:
+    """What is asked on a question, a prompt each pass: the levels upwards, then downwards."""
+    return [RUBRIC.prompt(it.language, **slots(it, reverse=bool(i % 2))) for i in range(PASSES)]
+
+
 def _talks(questions: Sequence[Asked], i: int) -> list[list[dict[str, str]]]:
     """What is asked in a pass."""
-    prompts = [RUBRIC.prompt(it.language, **slots(it, reverse=bool(i % 2))) for it in questions]
-    return [[{"role": "user", "content": prompt}] for prompt in prompts]
+    return [[{"role": "user", "content": prompts(it)[i]}] for it in questions]
 
 
 @dataclass(frozen=True)

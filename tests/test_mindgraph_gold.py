@@ -1,0 +1,129 @@
+"""The graphs that should come out of novels: questions, the perfect builder, agreement of graphs."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from mindscape.corpora import storyworld
+from mindscape.errors import InputError
+from mindscape.llm.base import estimated_tokens
+from mindscape.mindgraph import gold as golds
+from mindscape.mindgraph.answering import cut
+from mindscape.mindgraph.gold import Counts
+from mindscape.mindgraph.graph import Edge, Graph, Node, verify
+from mindscape.mindgraph.journal import counts, rebuild
+from mindscape.roles.edits import Builder, Edits
+from mindscape.roles.scores import node_and_edge_f1
+
+COUNTING = SimpleNamespace(count_tokens=estimated_tokens)
+
+
+@pytest.fixture(scope="module", params=["en", "zh"])
+def book(request):
+    return storyworld.book(1000, tokens=15_000, language=request.param)
+
+
+@pytest.fixture(scope="module")
+def blocks(book):
+    return cut(book.document, COUNTING, 280)
+
+
+# ---------------------------------------------------------------- gold
+
+
+def test_the_questions(book):
+    bound, liar, people = (golds.asked(book, kind) for kind in golds.KINDS)
+    assert bound.needs_binding and liar.kind == "liar" and people.kind == "people"
+    rest = golds.more(book)
+    assert len({it.id for it in (bound, liar, people, *rest)}) == 7
+    builder = Builder(book)
+    for question in (bound, liar, *rest):
+        assert 1 <= len(builder.events(question)) <= 2 and question.depth != "set-aggregation"
+    with pytest.raises(InputError, match="kind='who': expected bound, liar, people"):
+        golds.asked(book, "who")
+    with pytest.raises(InputError, match="split='hard': expected develop, test"):
+        golds.shelf("hard")
+
+
+def test_a_perfect_builder_notes_each_event_where_it_is_told(book, blocks):
+    builder, lost = Builder(book), 0
+    for question in book.questions[::3]:
+        journal = golds.perfect(book, question, blocks)
+        graph, told = rebuild(journal), counts(journal)
+        verify(graph, book.document)
+        assert len(journal.entries) == len(blocks)
+        assert told["verbatim"] == told["quoted"]  # its quotes are copied
+        assert not any(told[reason] for reason in ("malformed", "empty field", "bad type", "duplicate id"))
+        lost += told["quote not in the block"]
+        for event in builder.events(question):
+            span = book.told.events[event.id][0]
+            if any(block.start <= span.start and span.end <= block.end for block in blocks):
+                kind = builder.nodes[builder.key(event)].type
+                assert any(node.type == kind and span.start <= node.start < span.end for node in graph.nodes.values())
+    assert lost < len(book.questions)
+
+
+def test_the_gold_at_a_step_has_read_no_further(book, blocks):
+    journal = golds.perfect(book, golds.asked(book, "people"), blocks)
+    for t in (0, 10, len(blocks)):
+        nodes = rebuild(journal, blocks=t).nodes.values()
+        assert all(node.end <= blocks[t - 1].end for node in nodes) if t else not nodes
+
+
+# ---------------------------------------------------------------- agreement
+
+
+def graph_of(nodes, edges=()):
+    made = {name: Node(name, kind, content, "x", 0, 1, 0, 0) for name, kind, content in nodes}
+    return Graph("note", made, {key: Edge(*key, "x", 0, 1, 0) for key in edges})
+
+
+GOLD = graph_of(
+    [("sale", "event", "Ivo sold the lamp to Ann"), ("ivo", "entity", "Ivo"), ("ann", "entity", "Ann")],
+    [("sale", "ivo", "is done by"), ("sale", "ann", "involves")],
+)
+
+
+def test_agreement_by_hand():
+    found = graph_of(
+        [
+            ("s", "event", "Ivo sold a lamp to Ann"),
+            ("i", "entity", "Ivo"),
+            ("i2", "entity", "Ivo"),
+            ("ann", "claim", "Ann"),
+        ],
+        [("s", "i", "Is done by"), ("i2", "s", "knows"), ("s", "ann", "involves")],
+    )
+    assert golds.same(GOLD, found) == {"s": "sale", "i": "ivo"}
+    told = golds.agreement(GOLD, found)
+    assert (told["event"], told["entity"], told["claim"]) == (Counts(1, 1, 1), Counts(2, 2, 1), Counts(0, 1, 0))
+    assert (told["node"], told["edge"], told["tie"]) == (Counts(3, 4, 2), Counts(2, 3, 1), Counts(2, 3, 1))
+    assert (told["node"].precision, told["node"].recall) == (2 / 4, 2 / 3)
+    assert told["node"].f1 == pytest.approx(2 * 2 / 7)
+    nothing = golds.agreement(GOLD, Graph("note"))["node"]
+    assert nothing.f1 == nothing.recall == 0 and nothing.precision != nothing.precision
+    backwards = graph_of([("s", "event", "Ivo sold a lamp to Ann"), ("i", "entity", "Ivo")], [("i", "s", "does")])
+    assert golds.agreement(GOLD, backwards)["tie"] == Counts(2, 1, 1)
+
+
+def test_agreement_is_that_of_the_reader_s_card(book, blocks):
+    """Where every id of gold is in use, F1 of nodes and edges are those of `node_and_edge_f1`."""
+    language = book.document.language
+    for question in book.questions[:20]:
+        journal = golds.perfect(book, question, blocks)
+        gold = rebuild(journal)
+        adds = [op for entry in journal.entries for op in Edits.model_validate_json(entry.reply).operations]
+        if not gold.edges or any(op.op == "edit_node" for op in adds) or counts(journal)["rejected"]:
+            continue
+        part = Graph(gold.doc_id, dict(list(gold.nodes.items())[::2]))
+        part = Graph(
+            part.doc_id, part.nodes, {key: it for key, it in gold.edges.items() if {*key[:2]} <= {*part.nodes}}
+        )
+        kept = [
+            op
+            for op in adds
+            if (op.id in part.nodes if op.op == "add_node" else (op.source, op.target, op.relation) in part.edges)
+        ]
+        nodes, edges = node_and_edge_f1(Edits(operations=adds), Edits(operations=kept), language)
+        told = golds.agreement(gold, part, language)
+        assert (told["node"].f1, told["edge"].f1) == pytest.approx((nodes, edges))
