@@ -24,7 +24,7 @@ from mindscape.mindgraph.build import build, noted
 from mindscape.mindgraph.communities import REPORT, Reports
 from mindscape.mindgraph.graph import Edge, Graph, Node, apply
 from mindscape.mindgraph.tools import AROUND, Refused, Tools, answer_schema, checked, step_schema
-from mindscape.question import ANSWER, BUILD
+from mindscape.question import ANSWER, BUILD, Step
 from mindscape.roles.edits import Edits
 from mindscape.roles.graph_answer import TOOLS, GraphAnswer
 from mindscape.store import Store
@@ -167,7 +167,7 @@ def test_sizes_questions_and_ratios():
     for options, language in [(["a"], "en"), (list("abcde"), "en"), ([], "fr")]:
         with pytest.raises(InputError):
             posed("Who?", options, language)
-    told = GraphAnswered("Tom", 1, 70, 100)
+    told = GraphAnswered("Tom", trace=(Step(ANSWER, "Tom", 70, 3, True),))
     assert compaction(told, 1000) == 0.07 and amortised(100, [10, 30]) == 70
     for wrong in (lambda: compaction(told, 0), lambda: amortised(10, []), lambda: cut(DOCUMENT, None, 0)):
         with pytest.raises(InputError):
