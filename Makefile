@@ -5,6 +5,17 @@
 #   make lab                                                 JupyterLab on the notebooks
 #   make clean                                               remove what was generated (not .venv)
 #
+# Long computations are found in data/store, see README.md. To make them anew, with ONLY, SCALE and JOBS as above:
+#
+#   make data [SHARD=3/8] [DTYPE=auto]   compute what data/store lacks, and add it; with SHARD, begin with that part; with
+#                                        DTYPE=auto in bfloat16 where the processor multiplies that, float32 is the default
+#   make data TINY=1                     ... and compute the smallest entry of each kind and model anew, and compare
+#   make remeasure SHARE=0.02 SEED=7     compute a random share of all entries anew; a report of what agrees
+#   make figures FRESH=1                 compute everything, as if data/store were empty
+#   make train NAME=reader               train an adapter again; without NAME, list what can be trained
+#   make benchmark                       how fast this processor fills the store, as ratios
+#
+# A notebook may take LIMIT minutes (60) and each of its cells CELL_LIMIT (30), 0 is no limit; those that compute have none.
 # PIP_ARGS is handed to every `pip install`, LAB_ARGS to JupyterLab. Where the package index would bring a GPU build of PyTorch that you do not
 # want, TORCH_ARGS="--index-url URL" (an index of CPU builds) or TORCH_ARGS="--find-links FOLDER" (wheels) chooses another.
 
@@ -15,6 +26,13 @@ JOBS ?= 2
 PIP_ARGS ?=
 TORCH_ARGS ?=
 LAB_ARGS ?=
+FRESH ?=
+TINY ?=
+DTYPE ?=
+SHARD ?=
+SHARE ?= 0.02
+SEED ?= 0
+NAME ?=
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
@@ -23,18 +41,54 @@ export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM := false
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: figures plan test lab clean lock stored
+.PHONY: figures data remeasure plan train benchmark test lab clean lock stored
 .DEFAULT_GOAL := figures
 
-figures: plan .venv/core
+# MODE names the marks that notebooks leave when they are done; what they are run for they read from the environment.
+KIND := figures
+export SCALE ONLY JOBS
+figures: export MODE = $(KIND)
+figures: KIND := $(if $(FRESH),fresh,figures)
+figures: export MINDSCAPE_FRESH := $(if $(FRESH),1)
+data: KIND := $(if $(TINY),tiny,data)
+data: export MODE = $(KIND)$(if $(SHARD),-$(subst /,of,$(SHARD)))
+data: export MINDSCAPE_FILL := 1
+data: export MINDSCAPE_TINY := $(if $(TINY),1)
+data: export MINDSCAPE_SHARD := $(SHARD)
+data remeasure: export MINDSCAPE_DTYPE := $(DTYPE)
+remeasure: KIND := remeasure
+remeasure: export MODE = remeasure-$(SHARE)-$(SEED)
+remeasure: export MINDSCAPE_REMEASURE := $(SHARE):$(SEED)
+figures data remeasure: export LIMIT := $(or $(LIMIT),$(if $(filter figures,$(KIND)),60,0))
+figures data remeasure: export CELL_LIMIT := $(or $(CELL_LIMIT),$(if $(filter figures,$(KIND)),30,0))
+
+define run
 	@mkdir -p build && touch build/begun
-	@SCALE="$(SCALE)" ONLY="$(ONLY)" $(BIN)/snakemake --cores $(JOBS) --rerun-incomplete --keep-going --nolock --quiet all
-	@[ -n "$$(find build/done/$(SCALE) -newer build/begun)" ] || echo "nothing to do: nothing has changed"
+	@$(BIN)/snakemake --cores $(JOBS) --rerun-incomplete --keep-going --nolock --quiet all
+	@[ -n "$$(find build/done/$(MODE)/$(SCALE) -newer build/begun)" ] || echo "nothing to do: nothing has changed"
+endef
+
+figures: plan .venv/core
+	$(run)
 	@$(BIN)/python tools/report.py
+
+data: plan .venv/core
+	$(run)
+	@$(if $(TINY),$(BIN)/python -m mindscape.remeasure)
+
+remeasure: plan .venv/core
+	$(run)
+	@$(BIN)/python -m mindscape.remeasure
 
 plan:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "error: Python 3.11 or newer is needed: make PYTHON=...")'
-	@$(PYTHON) tools/plan.py "$(SCALE)" "$(ONLY)"
+	@$(PYTHON) tools/plan.py "$(SCALE)" "$(ONLY)" "$(KIND)"
+
+train: .venv/core
+	$(BIN)/python -m mindscape.training $(NAME)
+
+benchmark: .venv/core
+	$(BIN)/python -m mindscape.benchmark
 
 test: .venv/core .venv/extras
 	$(BIN)/ruff check .

@@ -189,6 +189,18 @@ def test_the_stored_results_are_finished_and_whole(path):
         assert (folder / figure["file"]).is_file() and len(figure["alt"].split()) >= 5
 
 
+def test_the_readme_is_short():
+    lines = (ROOT / "README.md").read_text().splitlines()
+    assert len(lines) <= 150 and max(map(len, lines)) < 500
+
+
+def test_the_package_is_imported_in_a_moment_without_torch():
+    code = "import sys, time; t = time.perf_counter(); import mindscape; print(time.perf_counter() - t, 'torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT / "lib", capture_output=True, text=True, check=True)
+    seconds, torch = done.stdout.split()
+    assert float(seconds) < 1 and torch == "False"
+
+
 def test_library_modules_say_where_they_are_taught():
     """Every module of the library with public functions names a notebook."""
     for path in (ROOT / "lib" / "mindscape").rglob("*.py"):

@@ -51,6 +51,13 @@ def test_a_name_injected_by_papermill_is_checked(defaults):
         ({"seed": -1}, "seed=-1 must be 0 or more"),
         ({"scale": "large"}, "scale='large' must be one of small, full, gpu"),
         ({"scale": 3}, "scale=3 must be of type str"),
+        ({"llm": "gpt-4o"}, 'llm=\'gpt-4o\': expected "embedded", "smollm2"'),
+        ({"llm": "hf:"}, "llm='hf:': expected"),
+        ({"llm": ""}, "llm='': expected"),
+        ({"llm": "smollm2:x"}, "llm='smollm2:x': expected"),
+        ({"encoder": "glove"}, 'encoder=\'glove\': expected "embedded", "minilm"'),
+        ({"encoder": "hf: "}, "encoder='hf: ': expected"),
+        ({"encoder": "minilm:x"}, "encoder='minilm:x': expected"),
     ],
 )
 def test_a_wrong_value_is_named_in_one_line(folder, defaults, changes, message):
@@ -58,6 +65,20 @@ def test_a_wrong_value_is_named_in_one_line(folder, defaults, changes, message):
         results.begin(NOTEBOOK, **{**defaults, **changes})
     assert "\n" not in str(caught.value)
     assert not folder.exists()  # nothing was begun
+
+
+def test_a_whole_number_may_stand_for_a_float():
+    results._check({"alpha": 1}, {"alpha": 0.5}, [])
+    for value in (True, "1"):
+        with pytest.raises(InputError, match="must be of type float"):
+            results._check({"alpha": value}, {"alpha": 0.5}, [])
+
+
+@pytest.mark.parametrize("shard", ["3", "0/8", "9/8", "a/b", "1/2/3", "-1/3", "3/"])
+def test_a_shard_that_is_none_is_refused(folder, defaults, monkeypatch, shard):
+    monkeypatch.setenv("MINDSCAPE_SHARD", shard)
+    with pytest.raises(InputError, match=f"shard='{shard}': expected one of so many parts, such as '3/8'"):
+        results.begin(NOTEBOOK, **defaults)
 
 
 def test_numbers_figures_and_provenance_are_kept(folder, defaults):
@@ -166,11 +187,16 @@ def test_the_end_of_a_notebook_computes_anew_what_the_environment_asks_for(
         results.begin(NOTEBOOK, **defaults)
         store.current().fetch("any", maker, questions, compute)
         results.finish()
-    lines = [json.loads(line) for line in paths.build("remeasured", f"{NOTEBOOK}.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line)
+        for line in (remeasure.folder_of(value if name == "REMEASURE" else "") / f"{NOTEBOOK}.jsonl")
+        .read_text()
+        .splitlines()
+    ]
     assert len(lines) in count and {line["notebook"] for line in lines} == {NOTEBOOK}
     remeasure.main()
     assert f"{len(lines)} entries, {sum(line['agrees'] for line in lines)} agree." in capsys.readouterr().out
-    page = paths.build("remeasured", "REPORT.md").read_text()
+    (page,) = (path.read_text() for path in paths.build("remeasured").glob("*/REPORT.md"))
     assert f"| {NOTEBOOK} | {len(lines)} | " in page and "| any |" in page and f"| {maker.label} |" in page
 
 

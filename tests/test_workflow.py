@@ -1,8 +1,12 @@
 """The front doors: papermill with parameters, the workflow's plan, a notebook that fails."""
 
+import importlib.util
 import os
+import re
+import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import nbformat
@@ -12,11 +16,11 @@ ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
 
 
-def run(*command, **environment):
+def run(*command, cwd=ROOT, **environment):
     """A command of the environment, in the checkout, as a newcomer would run it."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    variables = {**os.environ, "PATH": path, **environment}
-    return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=300)
+    variables = {**os.environ, "PATH": path, "PYTHONPATH": str(cwd / "lib"), **environment}
+    return subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True, timeout=600)
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
@@ -34,6 +38,23 @@ def test_a_misspelt_parameter_fails_in_the_second_cell(notebook, tmp_path):
     assert len(ran) == 3  # the parameters, what papermill injected, the check
     assert ran[-1].outputs[-1].output_type == "error" and len(ran[-1].outputs[-1].traceback) == 1
     assert not (tmp_path / "figures").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "value", "said"),
+    [
+        ("10", "llm", "gpt-4o", 'InputError: llm=\'gpt-4o\': expected "embedded", "smollm2", "hf:NAME_OR_FOLDER"'),
+        ("21", "encoder", "glove", 'InputError: encoder=\'glove\': expected "embedded", "minilm", "smollm2"'),
+    ],
+)
+def test_a_model_that_there_is_not_fails_in_the_second_cell(name, parameter, value, said, tmp_path):
+    (notebook,) = (path for path in NOTEBOOKS if path.stem.startswith(name))
+    out = tmp_path / "out.ipynb"
+    command = ["papermill", "--cwd", "notebooks", str(notebook), str(out), "--no-progress-bar", "-p", parameter, value]
+    done = run(*command, MINDSCAPE_FIGURES=str(tmp_path / "figures"), MINDSCAPE_BUILD=str(tmp_path / "build"))
+    assert done.returncode != 0 and said in done.stderr
+    ran = [cell for cell in nbformat.read(out, as_version=4).cells if cell.get("execution_count")]
+    assert max(cell.execution_count for cell in ran) == 3 and not (tmp_path / "figures").exists()
 
 
 @pytest.mark.parametrize(
@@ -55,18 +76,53 @@ def test_only_some_notebooks():
     assert "notebooks/10_hierarchical_summaries.ipynb" in said and "notebooks/00_start_here.ipynb" not in said
 
 
-def test_a_failing_notebook_says_why_and_where(tmp_path):
+def execute(folder, *sources, **environment):
+    """What the workflow says of a notebook with these cells, and where what ran of it is kept."""
     notebook = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell("scale = 'small'", metadata={"tags": ["parameters"]})]
     )
-    notebook.cells.append(nbformat.v4.new_code_cell("1 / 0"))
+    notebook.cells += [nbformat.v4.new_code_cell(source) for source in sources]
     notebook.metadata.language_info = {"name": "python"}
-    nbformat.write(notebook, tmp_path / "failing.ipynb")
-    paths = [str(tmp_path / name) for name in ("failing.ipynb", "executed.ipynb", "log.txt")]
-    done = run(sys.executable, "tools/execute.py", *paths, "small")
+    nbformat.write(notebook, folder / "some.ipynb")
+    paths = [str(folder / name) for name in ("some.ipynb", "executed.ipynb", "log.txt")]
+    return run(sys.executable, "tools/execute.py", *paths, "small", **environment), Path(paths[1])
+
+
+def test_a_failing_notebook_says_why_and_where(tmp_path):
+    done, executed = execute(tmp_path, "1 / 0")
     assert done.returncode != 0
-    assert "failing: FAILED" in done.stdout and "ZeroDivisionError: division by zero" in done.stdout
-    assert paths[1] in done.stdout and Path(paths[1]).is_file()  # what ran until then is kept
+    assert "some: FAILED" in done.stdout and "ZeroDivisionError: division by zero" in done.stdout
+    assert str(executed) in done.stdout and executed.is_file()  # what ran until then is kept
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ({"LIMIT": "0.2"}, "it took more than 0.2 minutes (LIMIT), in code cell 4: # waits"),
+        ({"CELL_LIMIT": "0.1"}, "a cell took more than 0.1 minutes (CELL_LIMIT), code cell 4: # waits"),
+    ],
+)
+def test_a_notebook_that_waits_for_ever_is_ended(tmp_path, limits, said):
+    begun = time.monotonic()
+    done, _ = execute(tmp_path, "import time", "\n# waits\ntime.sleep(3000)", "1", **limits)
+    assert done.returncode != 0 and "some: FAILED after" in done.stdout and said in done.stdout, done.stdout
+    assert time.monotonic() - begun < 120
+
+
+def test_a_limit_that_is_none_is_refused(tmp_path):
+    done, _ = execute(tmp_path, LIMIT="soon")
+    assert done.returncode != 0 and "error: LIMIT=soon: expected minutes, 0 for no limit" in done.stderr
+
+
+def test_a_start_says_how_many_are_done_and_what_is_left(tmp_path):
+    (tmp_path / "51_paper_audit").touch()
+    todo = "43_hmv_theorem 50_side_by_side 51_paper_audit 52_your_own_book"
+    begun = ROOT / "build" / "begun"
+    done, _ = execute(tmp_path, TODO=todo, MARKS=str(tmp_path), JOBS="2")
+    assert done.returncode == 0
+    count = 1 if not begun.is_file() or begun.stat().st_mtime < (tmp_path / "51_paper_audit").stat().st_mtime else 0
+    assert re.search(rf"some: started \({count} of 4 done, about (a|\d+) minutes? left\)", done.stdout), done.stdout
+    assert "some: started\n" in execute(tmp_path, TODO="43_hmv_theorem", MARKS=str(tmp_path))[0].stdout
 
 
 def test_the_plan_is_said_with_the_system_s_python_alone():
@@ -79,9 +135,59 @@ def test_the_plan_is_said_with_the_system_s_python_alone():
     assert " on disk" in done.stdout and " minutes on 2 cores" in done.stdout
 
 
+@pytest.fixture
+def plan():
+    spec = importlib.util.spec_from_file_location("plan", ROOT / "tools" / "plan.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("mode", "told"),
+    [
+        ("fresh", ["40 of kind ranking by m: about a minute", "100 of kind reply by m: about 5 minutes"]),
+        ("data", ["40 of kind ranking by m: about a minute", "90 of kind reply by m: about 4 minutes"]),
+        ("tiny", ["1 of kind reply by m: about a minute"]),
+        ("remeasure", ["20 of kind ranking by m: about a minute", "50 of kind reply by m: about 2 minutes"]),
+    ],
+)
+def test_the_plan_says_what_would_be_computed(plan, tmp_path, monkeypatch, mode, told):
+    lines = ['{"format": "..."}', *(f'{{"key": "{n}", "value": {{}}, "seconds":{2 + n % 2 * 2}}}' for n in range(10))]
+    (tmp_path / "reply.m.jsonl").write_text("\n".join(lines) + "\n")
+    runs = [
+        {"store": {"reply m": {"shipped": 80, "computed": 20}, "ranking m": {"cached": 40}, "pass m": {"computed": 9}}}
+    ]
+    monkeypatch.setenv("MINDSCAPE_REMEASURE", "0.5:7")
+    said = plan.computed([*runs, {"store": {"reply m": {"shipped": 7}}}, {}], mode, tmp_path)
+    assert [line.strip() for line in said[:-1]] == told and "of one core for what is computed" in said[-1]
+    assert "nothing has to be computed" in plan.computed([], mode, tmp_path)[0]
+
+
 @pytest.mark.parametrize(("scale", "only"), [("huge", ""), ("small", "99")])
 def test_the_plan_refuses_what_it_does_not_know_before_anything_is_installed(scale, only):
     done = subprocess.run(
         [sys.executable, "-I", "-S", "tools/plan.py", scale, only], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode != 0 and not done.stdout and done.stderr.startswith("error: ")
+
+
+def test_a_checkout_stays_clean(tmp_path):
+    """Two notebooks are run in a copy, and the reports written: nothing that is tracked has changed, nothing new lies there."""
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if tracked.returncode:
+        pytest.skip("not a git checkout")
+    copy = tmp_path / "kit"
+    for name in filter(None, tracked.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, copy / name)
+    git = ["git", "-c", "user.name=n", "-c", "user.email=e"]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"]):
+        assert run(*git, *words, cwd=copy).returncode == 0
+    cache = os.environ.get("MINDSCAPE_CACHE") or str(ROOT / "build" / "cache")
+    done = run("snakemake", "--cores", "1", "--nolock", "--quiet", "all", cwd=copy, ONLY="21 51", MINDSCAPE_CACHE=cache)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "51_paper_audit: done in" in done.stdout and "of 2 done" in done.stdout
+    assert run(sys.executable, "tools/report.py", cwd=copy).returncode == 0
+    assert run("git", "status", "--porcelain", cwd=copy).stdout == ""

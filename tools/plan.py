@@ -1,46 +1,112 @@
-"""Say what `make figures` will do before it does anything: python tools/plan.py SCALE ONLY.
+"""Say what the workflow will do before it does anything: python tools/plan.py SCALE ONLY [MODE].
 
-It needs nothing but Python, since it runs before anything is installed. Times are those of the stored results.
+MODE is figures, fresh, data, tiny or remeasure, see the Makefile. It needs nothing but Python, since it runs before anything is
+installed. Times are those of the stored results; what would be computed is what those asked of the store (`run.json`) and
+`data/store` does not hold.
 """
 
 import json
+import os
+import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SCALES = ("small", "full", "gpu")
+SECONDS = {"reply": 2.0, "score": 0.5, "ranking": 0.02}  # of an entry that does not say what it took
+TAKEN = re.compile(rb'"seconds":([0-9.]+)\}$')
+WHAT = {
+    "figures": "what is up to date is skipped",
+    "fresh": "what travels in data/store is not used, all is computed",
+    "data": "what data/store lacks is computed and added to it",
+    "tiny": "the smallest entry of each kind and model is computed anew and compared",
+    "remeasure": "a random share of all entries is computed anew and compared",
+}
 
 
-def main(scale: str, only: str) -> None:
+def main(scale: str, only: str, mode: str = "figures") -> None:
     names = sorted(path.stem for path in (ROOT / "notebooks").glob("[0-9]*.ipynb"))
     chosen = [name for name in names if not only or name.startswith(tuple(only.replace(",", " ").split()))]
     if scale not in SCALES:
         sys.exit(f"error: SCALE={scale} is unknown; expected {', '.join(SCALES)}")
     if not chosen:
         sys.exit(f"error: ONLY={only} fits no notebook; there are {', '.join(names)}")
-    installed = (ROOT / ".venv" / "core").is_file()
-    print(
-        f"make figures, scale {scale}: {len(chosen)} notebook{'s' * (len(chosen) != 1)}; what is up to date is skipped"
-    )
-    if not installed:
+    command = {"fresh": "figures", "tiny": "data"}.get(mode, mode)
+    print(f"make {command}, scale {scale}: {len(chosen)} notebook{'s' * (len(chosen) != 1)}; {WHAT[mode]}")
+    if not (ROOT / ".venv" / "core").is_file():
         print(
             "  first, an environment in .venv: about 2 minutes; 2.1 GB with a CPU build of PyTorch, several GB more without"
         )
     print("  models and texts under build/, once: 0.2 GB to fetch, 0.7 GB on disk, half a minute")
-    seconds = [_stored(name, scale) for name in chosen]
-    for name, stored in zip(chosen, seconds, strict=True):
+    runs = {name: stored(name, scale) for name in chosen}
+    for name, run in runs.items():
         cost = "not measured yet"
-        if stored:
-            cost = f"{stored['seconds']:.0f} s, {stored['peak_mb'] / 1000:.1f} GB of memory"
-            cost += ", measured with a warm cache" * stored.get("warm_cache", False)
+        if run:
+            cost = f"{run['seconds']:.0f} s, {run['peak_mb'] / 1000:.1f} GB of memory"
+            cost += ", measured with a warm cache" * run.get("warm_cache", False)
         print(f"  {name}: {cost}")
-    known = [stored["seconds"] for stored in seconds if stored]
+    known = [run["seconds"] for run in runs.values() if run]
     if known:
         total = max(sum(known) / 2, max(known)) / 60
         print(f"  about {total:.0f} to {total + 1:.0f} minutes on 2 cores, notebooks side by side", flush=True)
+    if mode != "figures":
+        print(*computed(list(filter(None, runs.values())), mode), sep="\n", flush=True)
 
 
-def _stored(name: str, scale: str) -> dict | None:
+def computed(runs: list[dict], mode: str, store: Path = ROOT / "data" / "store") -> list[str]:
+    """A line for each kind and maker of entries that are to be computed, with about how long it takes, and one for all."""
+    asked: dict[str, int] = {}
+    for run in runs:
+        for name, counts in run.get("store", {}).items():
+            if name.partition(" ")[0] not in ("vector", "pass", "file"):
+                asked[name] = max(asked.get(name, 0), sum(counts.values()))
+    lines, total = [], 0.0
+    for name, count in sorted(asked.items()):
+        kind, _, maker = name.partition(" ")
+        held, seconds = contents(store / f"{kind}.{maker}.jsonl")
+        count = {"data": max(0, count - held), "tiny": min(1, held), "remeasure": round(share() * count)}.get(
+            mode, count
+        )
+        if count:
+            takes = count * (SECONDS.get(kind, 1.0) if seconds is None else seconds)
+            total += takes
+            lines.append(f"  {count:,} of kind {kind} by {maker}: about {words(takes)}")
+    if not lines:
+        return ["  nothing has to be computed for it: data/store holds what these notebooks are known to ask for"]
+    return [*lines, f"  about {words(total)} of one core for what is computed, besides"]
+
+
+def share() -> float:
+    """The share that `make remeasure` was asked for, 1 where that is no number: the notebooks refuse it."""
+    try:
+        return float(os.environ.get("MINDSCAPE_REMEASURE", "1").partition(":")[0])
+    except ValueError:
+        return 1.0
+
+
+def contents(path: Path) -> tuple[int, float | None]:
+    """How many entries a file of the store holds, and the mean of the seconds that those took which say so."""
+    try:
+        lines = path.read_bytes().splitlines()[1:]
+    except OSError:
+        return 0, None
+    taken = [float(match[1]) for line in lines if (match := TAKEN.search(line[-40:]))]
+    return len(lines), sum(taken) / len(taken) if taken else None
+
+
+def words(seconds: float) -> str:
+    """A time in words.
+
+    >>> words(40), words(300), words(20000)
+    ('a minute', '5 minutes', '5.6 hours')
+    """
+    if seconds >= 5400:
+        return f"{seconds / 3600:.1f} hours"
+    return "a minute" if seconds < 90 else f"{seconds / 60:.0f} minutes"
+
+
+def stored(name: str, scale: str) -> dict | None:
+    """Time, memory and what was asked of the store, of the run whose results are stored."""
     folder = name if scale == "small" else f"{name}@scale={scale}"
     try:
         return json.loads((ROOT / "figures" / folder / "run.json").read_text(encoding="utf-8"))
@@ -49,4 +115,4 @@ def _stored(name: str, scale: str) -> dict | None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    main(*sys.argv[1:4])

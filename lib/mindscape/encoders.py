@@ -61,6 +61,20 @@ class Counts:
     tokens: int  # that the model read, now or earlier, equal texts counted once each
 
 
+def known(encoder: str) -> str:
+    """The folder or the name on the hub that a short string says, empty for the kit's own encoders. Raises InputError for a
+    string of another form.
+
+    >>> known("minilm"), known("hf:BAAI/bge-m3")
+    ('', 'BAAI/bge-m3')
+    """
+    kind, _, source = str(encoder).partition(":")
+    source = source.strip()
+    if (kind in ("embedded", "minilm", "smollm2")) != (not source) or (source and kind != "hf"):
+        raise InputError(f"encoder={encoder!r}: expected {FORMS}")
+    return source
+
+
 def load(encoder: str = "embedded", *, cache: bool = True, **options: Any) -> "LocalEncoder":
     """The encoder that a short string names.
 
@@ -76,15 +90,12 @@ def load(encoder: str = "embedded", *, cache: bool = True, **options: Any) -> "L
     ...
     mindscape.errors.InputError: encoder='glove': expected "embedded", "minilm", "smollm2" or "hf:NAME_OR_FOLDER"
     """
+    source = known(encoder)
     options["store"] = Cache(paths.cache() / "vectors.sqlite") if cache else None
     if encoder in ("embedded", "minilm"):
         return _sentence_encoder(assets.fetch("minilm"), "minilm", options)._called("minilm")
     if encoder == "smollm2":
         return _last_token_encoder(assets.language_model(), encoder, options)._called("smollm2")
-    kind, _, source = str(encoder).partition(":")
-    source = source.strip()
-    if kind != "hf" or not source:
-        raise InputError(f"encoder={encoder!r}: expected {FORMS}")
     try:
         if cached_file(source, "modules.json", _raise_exceptions_for_missing_entries=False):
             return _sentence_encoder(source, encoder, options)

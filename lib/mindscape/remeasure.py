@@ -1,9 +1,10 @@
 """How much of what travels with the kit comes out again: some of a notebook's entries computed anew at its end, and a report.
 
-    make remeasure SHARE=0.02 SEED=7        # runs the notebooks with MINDSCAPE_REMEASURE=0.02:7, then `python -m
-    mindscape.remeasure` make data ONLY=31 TINY=1                # the smallest entry of each kind and maker, MINDSCAPE_TINY=1
+    make remeasure SHARE=0.02 SEED=7        # a random share of all entries: MINDSCAPE_REMEASURE=0.02:7
+    make data ONLY=31 TINY=1                # the smallest entry of each kind and maker: MINDSCAPE_TINY=1
 
-What was computed anew is compared and not kept. Taught in notebook 00_start_here.
+Both run the notebooks with the variable set, and then `python -m mindscape.remeasure`, which writes the report. What was
+computed anew is compared and not kept. Taught in notebook 00_start_here.
 """
 
 import json
@@ -38,10 +39,19 @@ def at_the_end(notebook: str, name: str) -> None:
         remade = store.current().remake(smallest=True)
     else:
         return
-    folder = paths.build("remeasured")
+    folder = folder_of(told)
     folder.mkdir(parents=True, exist_ok=True)
     lines = [json.dumps({"notebook": notebook, **asdict(one)}) for one in remade]
     (folder / f"{name}.jsonl").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+
+
+def folder_of(told: str | None) -> Path:
+    """Where notebooks leave what they computed anew, for each share and seed, or for the smallest entries, one folder.
+
+    >>> folder_of("0.02:7").name, folder_of("").name
+    ('0.02-7', 'tiny')
+    """
+    return paths.build("remeasured", told.replace(":", "-") if told else "tiny")
 
 
 def _share(text: str) -> float:
@@ -90,7 +100,8 @@ def report(folder: Path) -> str:
 
 def main() -> None:
     """Write the page and print its path and its first lines."""
-    page = paths.build("remeasured", "REPORT.md")
+    page = folder_of(os.environ.get("MINDSCAPE_REMEASURE")) / "REPORT.md"
+    page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(report(page.parent), encoding="utf-8")
     print(*page.read_text(encoding="utf-8").split("\n")[2:12], sep="\n")
     print(f"the whole report: {page}")

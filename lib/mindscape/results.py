@@ -34,7 +34,7 @@ from matplotlib import pyplot
 from matplotlib.ticker import ScalarFormatter
 from transformers.utils.logging import disable_progress_bar
 
-from mindscape import paths, plots, remeasure, store, trail
+from mindscape import encoders, llm, paths, plots, remeasure, store, trail
 from mindscape.cache import Cache, digest
 from mindscape.environment import peak_bytes
 from mindscape.errors import InputError
@@ -376,6 +376,9 @@ def _check(parameters: dict, defaults: dict, handed_over: list[str]) -> None:
         raise InputError(
             f"parameter scale={parameters['scale']!r} must be one of {', '.join(SCALES)}; valid are {valid}"
         )
+    for name, known in (("llm", llm.parts), ("encoder", encoders.known)):
+        if name in parameters:
+            known(parameters[name])
     if parameters.get("seed", 0) < 0:
         raise InputError(f"parameter seed={parameters['seed']} must be 0 or more; valid are {valid}")
 

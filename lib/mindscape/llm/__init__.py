@@ -12,6 +12,7 @@ them, or stream.
 """
 
 import inspect
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,8 @@ def _ours(name: str, options: dict[str, Any]) -> Backend:
 
     _known(options, local.load, name)
     # fp32 unless asked otherwise: the notebooks' stored outputs must not depend on the reader's CPU.
-    return local.load(assets.language_model(), name, **{"dtype": "float32", **options})
+    options = {"dtype": os.environ.get("MINDSCAPE_DTYPE") or "float32", **options}
+    return local.load(assets.language_model(), name, **options)
 
 
 def _hf(source: str, /, **options: Any) -> Backend:
@@ -89,6 +91,19 @@ BACKENDS: dict[str, Callable[..., Backend]] = {
 }  # fmt: skip
 
 
+def parts(model: str) -> tuple[str, str]:
+    """What a short string says: the kind of model, and which one. Raises InputError for a string of another form.
+
+    >>> parts("hf:Qwen/Qwen2.5-7B-Instruct"), parts("embedded")
+    (('hf', 'Qwen/Qwen2.5-7B-Instruct'), ('embedded', ''))
+    """
+    kind, _, source = str(model).partition(":")
+    source = source.strip()
+    if kind not in BACKENDS or (kind in ("embedded", "smollm2")) != (not source):
+        raise InputError(f"llm={model!r}: expected {FORMS}")
+    return kind, source
+
+
 def load(
     model: str = "embedded",
     *,
@@ -104,7 +119,7 @@ def load(
     `adapter` (a LoRA adapter's folder), `dtype`, `device`, `batch_size`, `batch_tokens` to a local model
     (`mindscape.llm.local.load`), `base_url`, `concurrency`, `timeout`, `total_timeout`, `retries` to a server
     (`mindscape.llm.endpoint.Endpoint`). `dtype` is "float32" for "embedded" and "smollm2", so that they write the same
-    on every machine, and "auto" for "hf:...".
+    on every machine (MINDSCAPE_DTYPE=auto: what is quick here, to fill the store), and "auto" for "hf:...".
 
     Raises InputError for a string of another form and for an option that the backend does not have, LLMError if the
     model cannot be had.
@@ -114,10 +129,7 @@ def load(
     ...
     mindscape.errors.InputError: llm='gpt-4o': expected "embedded", "smollm2", "hf:NAME_OR_FOLDER", ...
     """
-    kind, _, source = str(model).partition(":")
-    source = source.strip()
-    if kind not in BACKENDS or (kind in ("embedded", "smollm2")) != (not source):
-        raise InputError(f"llm={model!r}: expected {FORMS}")
+    kind, source = parts(model)
     backend = BACKENDS[kind](source, **options)
     of_process = store.current() if cache and kind != "replay" else None
     return LanguageModel(backend, ledger=ledger, store=of_process, record=record)

@@ -63,7 +63,7 @@ def load(
 
     `adapter`: the folder of a LoRA adapter, which is added to the weights.
 
-    `dtype`: "float32", "bfloat16", "float16", or "auto": bfloat16 on a GPU or a CPU with AMX, else float32. `device`
+    `dtype`: "float32", "bfloat16", "float16", or "auto": see `mindscape.weights.placed`. `device`
     defaults to the GPU if there is one. Raises LLMError if the model cannot be loaded, InputError for an unknown dtype
     and for a folder that holds no adapter of this model.
     """

@@ -34,7 +34,7 @@ SHORT = 512  # tokens of a row; see `attend`
 @dataclass(frozen=True)
 class Settings:
     """How to train. `tokens` a batch with padding; `minutes` between checkpoints; `dtype` of the base model and of the
-    products is "float32", "bfloat16" or "auto" (bfloat16 on a GPU or a CPU with AMX); the adapter is kept in float32.
+    products is "float32", "bfloat16" or "auto" (see `mindscape.weights.placed`); the adapter is kept in float32.
     `compile`: layers run as torch.compile makes them, which takes a C++ compiler and a minute or two at the start. `until`:
     stop after so many of the steps; 0 for all.
 
