@@ -230,6 +230,15 @@ def test_what_is_not_a_number_is_refused(folder, defaults, value):
         results.record("x", value)
 
 
+def test_a_page_lies_beside_the_numbers_of_its_own_run(folder, defaults):
+    for name, changes in ((NOTEBOOK, {}), (f"{NOTEBOOK}@seed=3", {"seed": 3})):
+        results.begin(NOTEBOOK, **{**defaults, **changes})
+        results.page("macbeth", f"<p>{name}</p>")
+        results.finish()
+        assert (paths.figures() / name / "macbeth.html").read_text() == f"<p>{name}</p>"
+    assert (paths.figures() / NOTEBOOK / "macbeth.html").read_text() == f"<p>{NOTEBOOK}</p>"
+
+
 def test_a_figure_without_words_is_refused(folder, defaults):
     results.begin(NOTEBOOK, **defaults)
     with pytest.raises(InputError, match="does not say what the figure shows"):
