@@ -64,7 +64,7 @@ def imported() -> dict[str, set[str]]:
         "tests",
         "tools",
         *sys.stdlib_module_names,
-        *(path.stem for path in (ROOT / "tests").glob("*.py")),
+        *(path.stem for folder in ("tests", "tools") for path in (ROOT / folder).glob("*.py")),
     }
     return {module: files for module, files in found.items() if module not in own}
 

@@ -78,6 +78,8 @@ def report(folder: Path) -> str:
         json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in path.read_text("utf-8").splitlines()
     ]
     lines = ["# Entries computed anew", "", f"{len(found)} entries, {sum(of['agrees'] for of in found)} agree.", ""]
+    if not found:
+        return "\n".join([*lines, "No notebook of this run found any entry, or none was drawn.", ""])
     for title, key in (("kind", "kind"), ("made by", "maker"), ("notebook", "notebook")):
         groups = defaultdict(list)
         for of in found:
