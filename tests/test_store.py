@@ -401,6 +401,7 @@ def test_a_share_is_computed_anew_and_compared(tmp_path):
     assert {one.key for one in some} <= {one.key for one in remade(store, share=0.2, seed=7)}
     assert len(remade(store, share=1.0)) == 400 and len(remade(store, count=5)) == 5
     assert len({tuple(one.key for one in remade(store, count=5, seed=seed)) for seed in range(3)}) == 3
+    assert remade(store, count=3, kinds=("reply",)) == [] and len(remade(store, count=3, kinds=("square",))) == 3
 
 
 def test_what_does_not_come_out_again_is_told_and_not_kept(tmp_path):
