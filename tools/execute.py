@@ -98,13 +98,13 @@ def cells(executed: Path) -> list[dict]:
 
 
 def running(executed: Path) -> str:
-    """The cell that was being run when it was stopped, by its number and its first line."""
+    """The cell that was begun last, by its number and its first line."""
     code = [cell for cell in cells(executed) if cell["cell_type"] == "code"]
-    for number, cell in enumerate(code, start=1):
-        if cell["metadata"].get("papermill", {}).get("status") in ("running", "failed"):
-            line = next((line.strip() for line in "".join(cell["source"]).splitlines() if line.strip()), "")
-            return f"code cell {number}: {line}"
-    return "no cell: before the first or after the last"
+    begun = [n for n, cell in enumerate(code) if cell["metadata"].get("papermill", {}).get("start_time")]
+    if not begun:
+        return "before its first cell"
+    lines = "".join(code[begun[-1]]["source"]).split("\n")
+    return f"code cell {begun[-1] + 1}: {next((line.strip() for line in lines if line.strip()), '')}"
 
 
 def cause(executed: Path, log: Path, cell_limit: float) -> str:
