@@ -10,6 +10,7 @@ import sys
 import textwrap
 import time
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -514,3 +515,32 @@ def test_a_look_up_takes_little_beside_what_it_saves(tmp_path):
     parsed = min(seconds(lambda: [json.loads(line) for line in lines]) for _ in range(5))
     looked_up = min(seconds(lambda: store.fetch("square", ANN, questions, Squares(questions))) for _ in range(5))
     assert looked_up < 12 * parsed, f"{looked_up / len(questions) * 1e6:.0f} µs an entry"
+
+
+def test_arrays_of_any_shape_are_kept_and_compared():
+    vectors, places = np.random.default_rng(0).normal(size=(3, 4)), np.arange(24).reshape(2, 3, 4)
+    value = json.loads(json.dumps({"vectors": stores.packed(vectors, 1e-5), "places": stores.packed(places)}))
+    np.testing.assert_allclose(stores.unpacked(value["vectors"]), vectors, atol=6e-6)
+    assert stores.unpacked(value["places"]).tolist() == places.tolist() and stores.unpacked(stores.packed([])).size == 0
+    close = value | {"vectors": stores.packed(vectors + 5e-4, 1e-5)}
+    assert agreement(value, close) == (True, 0.0005)
+    assert agreement(value, value | {"vectors": stores.packed(vectors + 0.01, 1e-5)}) == (False, 0.01)
+    places[0, 0, 0] = 7
+    assert agreement(value, value | {"places": stores.packed(places)}) == (False, round(1 / 24, 6))
+    assert agreement(value, value | {"places": stores.packed(places[0])}) == (False, None)
+
+
+def test_what_an_entry_is_made_of_does_not_travel(tmp_path):
+    store = opened(tmp_path, fill=True)
+
+    def whole(places):
+        for i, place in enumerate(places):
+            yield (
+                i,
+                sum(store.fetch("part", ANN, [{"of": place}, {"of": -1}], lambda of: ((k, k) for k in range(len(of))))),
+            )
+
+    store.fetch("whole", ANN, [{"of": 1}, {"of": 2}], whole)
+    assert [path.name.partition(".")[0] for path in (tmp_path / "store").glob("*.jsonl")] == ["whole"]
+    store.fetch("part", ANN, [{"of": 0}], lambda of: ((k, k) for k in range(len(of))))  # asked for by itself
+    assert len(list((tmp_path / "store").glob("*.jsonl"))) == 2

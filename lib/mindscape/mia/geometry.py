@@ -19,14 +19,13 @@ Taught in notebook 13_mia_emb_geometry. Nothing here trains or ranks for use; th
 """
 
 import html
-import os
 import unicodedata
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from textwrap import wrap
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import torch
@@ -39,7 +38,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from mindscape import plots
+from mindscape import plots, store
 from mindscape.attention import Segment, segment_mass_batch, segment_mass_behind
 from mindscape.cache import digest
 from mindscape.errors import InputError
@@ -60,7 +59,6 @@ from mindscape.mia.embedding import (
     write,
 )
 from mindscape.packing import Packed
-from mindscape.weights import adapter_hash
 
 PARTS = ("summary", "query", "first", "rest")  # where attention goes; "first" is the first token alone
 MARK: Mapping[Task, str] = {"node": "n", "chunk": "c"}
@@ -273,52 +271,42 @@ FIRST = 10  # units of each ranking that are kept
 Told = tuple[Sequence[str], Sequence[str], Mapping[str, str | None]]  # a text's units, questions, and summaries by name
 
 
-def seen(
-    embedder: MiaEmbedder, texts: Sequence[Told], path: str | Path | None = None, adapter: str | Path | None = None
-) -> dict[str, list[Seen]]:
+def seen(embedder: MiaEmbedder, texts: Sequence[Told]) -> dict[str, list[Seen]]:
     """What an embedder makes of queries with each kind of summary: by its name, one `Seen` a text.
 
-    With a `path` it is kept there, and read from there if there is such a file: the states of all layers take minutes, and what
-    is asked of them a megabyte. Raises InputError for a file of another `adapter`, or of other texts.
+    In the store, a text each (kind "layers"): the states of all layers take minutes, and what is asked of them is small.
+    Vectors and shares are in millionths.
     """
-    about = {"adapter_sha256": adapter_hash(adapter) if adapter else "", "texts": digest([list(map(_plain, texts))])}
-    names = list(texts[0][2])
-    if path and Path(path).is_file():
-        with np.load(path, allow_pickle=False) as file:
-            for key, expected in about.items():
-                if str(file[key]) != expected:
-                    raise InputError(f"{path} has another {key}: name another file, or remove it and run again")
-            parts = {key: file[key] for key in file.files if key not in about}
-        return {
-            name: [
-                Seen(parts["units"][i], *(parts[f"{name}.{field}"][i] for field in _FIELDS)) for i in range(len(texts))
-            ]
-            for name in names
-        }
-    found: dict[str, list[Seen]] = {name: [] for name in names}
-    for units, questions, summaries in texts:
-        states = unit_layers(embedder, units)
-        for name, summary in summaries.items():
-            inside = query_layers(embedder, questions, summary)
-            orders = (_nearest(inside.vectors, of)[..., :FIRST].astype(np.uint16) for of in (states, states[-1]))
-            found[name].append(Seen(states[-1], inside.vectors[-1], inside.shares, *orders))
-    if path:
-        parts = {"units": np.stack([of.units for of in found[names[0]]])}
-        for name, some in found.items():
-            parts |= {f"{name}.{field}": np.stack([getattr(of, field) for of in some]) for field in _FIELDS}
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(path).with_name(f"{Path(path).stem}.new.npz")
-        np.savez_compressed(scratch, **about, **parts)
-        os.replace(scratch, path)
+    asked = [
+        {"units": digest(list(units)), "questions": list(questions), "summaries": dict(summaries)}
+        for units, questions, summaries in texts
+    ]
+
+    def compute(places: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+        for position, place in enumerate(places):
+            yield position, _look(embedder, *texts[place])
+
+    found: dict[str, list[Seen]] = {name: [] for name in texts[0][2]}
+    for value in store.current().fetch("layers", embedder.maker, asked, compute, seconds=40):
+        units = store.unpacked(value["units"]).astype(np.float32)
+        for name, of in found.items():
+            parts = {part: store.unpacked(array) for part, array in value[name].items()}
+            of.append(Seen(units, parts["vectors"].astype(np.float32), parts["shares"], parts["same"], parts["last"]))
     return found
 
 
-_FIELDS = ("vectors", "shares", "same", "last")
-
-
-def _plain(told: Told) -> list:
-    units, questions, summaries = told
-    return [list(units), list(questions), dict(summaries)]
+def _look(
+    embedder: MiaEmbedder, units: Sequence[str], questions: Sequence[str], summaries: Mapping[str, str | None]
+) -> dict[str, Any]:
+    """One text's entry of the store."""
+    states = unit_layers(embedder, units)
+    value: dict[str, Any] = {"units": store.packed(states[-1], 1e-6)}
+    for name, summary in summaries.items():
+        inside = query_layers(embedder, questions, summary)
+        same, last = (_nearest(inside.vectors, of)[..., :FIRST] for of in (states, states[-1]))
+        value[name] = {"vectors": store.packed(inside.vectors[-1], 1e-6), "shares": store.packed(inside.shares, 1e-6)}
+        value[name] |= {"same": store.packed(same), "last": store.packed(last)}
+    return value
 
 
 def attended(embedder: MiaEmbedder, question: str, summary: str, task: Task = "chunk") -> tuple[list[str], np.ndarray]:
