@@ -385,6 +385,21 @@ def test_a_name_becomes_a_trade(tokenizer, language):
     assert not {question.id for question, other in called if other} & {one.id for one in every}
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_what_is_to_be_found(language, tokenizer):
+    book = storyworld.book(1000, tokens=15_000, language=language)
+    chunks = passages.cut(book, tokenizer)
+    units, asked = supervision.to_find(book, tokenizer, "chunk")
+    assert len(units) == len(chunks)
+    by_id = {question.id: right for question, right in asked}
+    for question in book.questions:
+        right = supervision.evidence(book, question, chunks)
+        assert by_id.get(question.id) == (set(right) if 0 < len(right) <= supervision.MOST else None)
+    units, asked = supervision.to_find(book, tokenizer, "node")
+    assert len(units) == len(book.entities)
+    assert all(right == set(supervision.bearing(book, question)) and right for question, right in asked)
+
+
 def test_what_algorithm_1_teaches():
     found = Silver("q1", {}, (3, 1), (1,), (3,), (0, 2))
     none = Silver("q2", {}, (3, 1), (), (3, 1), (0, 2))

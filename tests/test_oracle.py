@@ -1,18 +1,14 @@
-"""Silver passages against gold ones and half a book: what is compared, what is shown, a run that breaks off."""
-
-import sys
+"""Silver passages against gold ones and half a book: what is compared, what is shown."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindscape import llm
 from mindscape.corpora import storyworld
 from mindscape.errors import InputError
-from mindscape.llm.base import Reply
-from mindscape.mia import annotation, oracle, silver
+from mindscape.mia import oracle
 from mindscape.mia.silver import Silver
-from mindscape.reader.evaluation import Answer
+from mindscape.question import Answer
 from mindscape.roles import passages
 
 
@@ -63,39 +59,6 @@ def test_nothing_chosen_is_nothing_shown(book, tokenizer):
 
 def test_scores(book, tokenizer):
     case = oracle.cases(book, tokenizer, annotated(book))[0]
-    assert oracle.scored(case, Answer(case.question.answer, False)) == (1.0, 1.0)
-    assert oracle.scored(case, Answer(case.question.answer, True)) == (0.0, 0.0)  # cut off
-    assert oracle.scored(case, Answer("", False)) == (0.0, 0.0)
-
-
-def test_the_command_goes_on(tmp_path, monkeypatch, capsys):
-    book, calls = storyworld.book(1000, tokens=15_000), []
-
-    class Reader:
-        class backend:
-            class model:
-                dtype = "torch.float32"
-
-        def chat(self, talks, **_):
-            calls.append(len(talks))
-            if len(calls) == 3:
-                raise KeyboardInterrupt
-            return [Reply("Ann", 0, 0) for _ in talks]
-
-    monkeypatch.setattr(llm, "load", lambda *_, **__: Reader())
-    path = annotation.path_of(tmp_path, book, "chunk")
-    about = {"llm": "x"}
-    monkeypatch.setattr(silver, "kept", lambda of: (about, annotated(book)) if of == path else 1 / 0)
-    words = ["oracle", "--silver", str(tmp_path), "--books", "1", "--out", str(tmp_path / "answers.jsonl")]
-    monkeypatch.setattr(sys, "argv", words)
-    with pytest.raises(KeyboardInterrupt):
-        oracle.main()
-    oracle.main()
-    told = capsys.readouterr().out.splitlines()
-    assert [line.split()[1] for line in told] == ["silver:", "gold:", "silver:", "gold:", "half:"]
-    n = len(calls)
-    oracle.main()  # everything is in the file
-    assert len(calls) == n and capsys.readouterr().out.splitlines() == told[2:]
-    monkeypatch.setattr(sys, "argv", [*words[:-3], "0", *words[-2:]])
-    with pytest.raises(SystemExit, match="--books 0"):
-        oracle.main()
+    right = case.question.answer
+    assert oracle.scored(case, Answer(right, right)) == (1.0, 1.0)
+    assert oracle.scored(case, Answer(right, None, cut=True)) == (0.0, 0.0)

@@ -1,15 +1,15 @@
 """Silver evidence: votes, negatives, replies, and a run that was killed and goes on."""
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mindscape import store
 from mindscape.errors import InputError
 from mindscape.llm.base import Reply
 from mindscape.mia.silver import HARD, SIMPLE, annotate, augmented, chosen, negatives, vote
+from mindscape.store import Maker
 
 units = st.integers(0, 20)
 ranked = st.lists(units, unique=True, max_size=8)
@@ -48,7 +48,7 @@ def test_what_a_reply_chooses(reply, found):
 class Model:
     """Picks the first passage that it is shown, and dies at the call that it is told to."""
 
-    fingerprint = "first"
+    name, maker = "first", Maker("first", {})
 
     def __init__(self, dies=99):
         self.calls, self.dies = 0, dies
@@ -60,52 +60,57 @@ class Model:
         return [Reply("[0]", (), 1, 1, "stop", 0.0) for _ in talks]
 
 
+class Places:
+    """A retriever: passages stand around a circle, a query at the number that it holds, or ends with."""
+
+    maker = Maker("places", {})
+
+    def units(self, texts):
+        return self.queries(texts)
+
+    def queries(self, questions, summary=None, task="chunk"):
+        at = np.array([int("".join(filter(str.isdigit, text)) or 0) % 12 for text in questions])
+        angle = at * np.pi / 6
+        return np.stack([np.cos(angle + 0.01), np.sin(angle + 0.01)], 1).astype(np.float32)
+
+
 UNITS = [f"passage {i}" for i in range(12)]
 ASKED = [(f"q{i}", f"What is in passage {i % 12}?", f"thing {i}") for i in range(20)]
 
 
-def search(texts, k):
-    """Starts at the number that the text ends with, or holds."""
-    first = [int("".join(filter(str.isdigit, text)) or 0) % 12 for text in texts]
-    return np.array([[(i + j) % 12 for j in range(k)] for i in first])
+@pytest.fixture(autouse=True)
+def own_store(tmp_path):
+    store.use(store.Store(tmp_path / "entries.sqlite", tmp_path / "store"))
+    yield store.current()
+    store.use(None)
 
 
-def test_a_killed_run_asks_for_the_rest_alone(tmp_path):
-    whole = annotate(Model(), search, UNITS, ASKED, tmp_path / "whole.jsonl")
-    with pytest.raises(KeyboardInterrupt):
-        annotate(Model(dies=3), search, UNITS, ASKED, tmp_path / "killed.jsonl")
-    with (tmp_path / "killed.jsonl").open("a") as file:
-        file.write('{"question": "q16", "lis')  # the line that was being written
+def test_what_is_in_the_store_is_not_asked_again():
     model = Model()
-    again = annotate(model, search, UNITS, ASKED, tmp_path / "killed.jsonl")
-    assert model.calls == 1  # the last four of twenty
-    assert again == whole
-    assert (tmp_path / "killed.jsonl").read_text() == (tmp_path / "whole.jsonl").read_text()
+    some = annotate(model, Places(), UNITS, ASKED[:8])
+    whole = annotate(model, Places(), UNITS, ASKED)
+    assert model.calls == 2 and whole[:8] == some and [one.question for one in whole] == [name for name, *_ in ASKED]
+    with pytest.raises(KeyboardInterrupt):
+        annotate(Model(dies=1), Places(), UNITS, [("new", "What is new?", "3")])
+    assert annotate(Model(dies=1), Places(), UNITS, ASKED) == whole
 
 
-def test_one_question_by_hand(tmp_path):
-    (one,) = annotate(Model(), search, UNITS, [("x", "Who is in passage 3?", "7")], tmp_path / "a.jsonl", k=3)
-    assert one.lists == {"q": (3, 4, 5), "q+a": (1, 2, 3), "a": (7, 8, 9)}
-    assert one.candidates == (3, 1, 7)  # two votes; then the best rank, then the index
-    assert (one.silver, one.hard) == ((3,), (1, 7))
-    assert len(one.simple) == 5 and not set(one.simple) & {1, 3, 7}
+def test_one_question_by_hand():
+    (one,) = annotate(Model(), Places(), UNITS, [("x", "Who is in passage 3?", "7")], k=3)
+    near = {at: [at, (at + 1) % 12, (at - 1) % 12] for at in (3, 1, 7)}
+    assert {name: set(found) for name, found in one.lists.items()} == {
+        "q": set(near[3]),
+        "q+a": set(near[1]),  # 37 mod 12
+        "a": set(near[7]),
+    }
+    assert one.candidates == tuple(vote(list(one.lists.values()), 3))
+    assert one.silver == one.candidates[:1] and one.hard == one.candidates[1:]
+    assert len(one.simple) == 5 and not set(one.simple) & set(one.candidates)
 
 
-def test_bad_input(tmp_path):
-    path = tmp_path / "a.jsonl"
-    annotate(Model(), search, UNITS, ASKED[:1], path)
-    with pytest.raises(InputError, match="k is 5, expected 4"):
-        annotate(Model(), search, UNITS, ASKED[:1], path, k=4)
-    for other in ({"language": "zh"}, {"retriever": "bm25"}, {"units": [*UNITS[1:], "another"]}):
-        with pytest.raises(InputError, match="holds another run: .*, expected"):
-            annotate(Model(), search, **{"units": UNITS, "questions": ASKED[:1], "path": path, **other})
-    with pytest.raises(InputError, match="has question 'q0' in other words: expected 'What else"):
-        annotate(Model(), search, UNITS, [("q0", "What else?", "thing 0")], path)
+def test_bad_input():
     with pytest.raises(InputError, match="same id"):
-        annotate(Model(), search, UNITS, ASKED[:1] * 2, path)
-    path.write_text(path.read_text() + json.dumps({"question": "q"}) + "\n")
-    with pytest.raises(InputError, match="line 3: expected a question's annotation"):
-        annotate(Model(), search, UNITS, ASKED[:1], path)
+        annotate(Model(), Places(), UNITS, ASKED[:1] * 2)
     with pytest.raises(InputError, match="expected text in both"):
         augmented("Who?", " ")
     with pytest.raises(InputError, match="k=0"):

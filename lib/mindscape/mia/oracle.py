@@ -1,28 +1,20 @@
 """What silver passages are worth to a reader: its answers from them, from gold ones, from half the book (MiA-RAG, Table 1).
 
-    python -m mindscape.mia.oracle --split test --silver data/silver --out data/silver/answers.jsonl
-
 The paper gives its reader the whole book. The window of the kit's reader holds half a novel, so it gets the half that has all
-that a question needs: the evidence, and who is meant. Questions for which no half has it are left out. Replies are kept in a
-file that the same call goes on with. Taught in notebook 11_silver_evidence.
+that a question needs: the evidence, and who is meant. Questions for which no half has it are left out. Taught in
+notebook 11_silver_evidence.
 """
 
-import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from transformers import AutoTokenizer, PreTrainedTokenizerBase
+from transformers import PreTrainedTokenizerBase
 
-from mindscape import assets, llm
-from mindscape.corpora.books import SPLITS, books
 from mindscape.corpora.storyworld import Book
-from mindscape.errors import InputError, MindscapeError
+from mindscape.errors import InputError
 from mindscape.metrics import exact_match, token_f1
-from mindscape.mia import annotation, silver
 from mindscape.mia.silver import Silver
-from mindscape.question import Question
-from mindscape.reader.evaluation import Answer, Kept, replies, value
+from mindscape.question import Answer, Question
 from mindscape.roles import ROLES, passages
 
 HALF = 7_000  # tokens of passages in a prompt
@@ -87,38 +79,6 @@ def prompt(case: Case, condition: str, tokenizer: PreTrainedTokenizerBase) -> st
 
 def scored(case: Case, answer: Answer) -> tuple[float, float]:
     """F1 of words and exact match; a reply that cannot be read scores 0."""
-    said, language = value("qa", answer.free, answer.cut), case.book.document.language
+    said, language = answer.value, case.book.document.language
     right = [case.question.answer, *case.question.accepted]
     return (token_f1(said, right, language), exact_match(said, right, language)) if said is not None else (0.0, 0.0)
-
-
-def main() -> None:
-    """Let the reader answer from silver passages, gold ones and half a book."""
-    told = argparse.ArgumentParser(prog="python -m mindscape.mia.oracle", description=main.__doc__)
-    told.add_argument("--silver", required=True, help="folder of annotations, as mindscape.mia.annotation writes it")
-    told.add_argument("--out", required=True, help="the file of replies; one that is there is gone on with")
-    told.add_argument("--split", default="develop", choices=list(SPLITS))
-    told.add_argument("--books", type=int, default=10, help="the first so many of the split")
-    told.add_argument("--dtype", default="auto", help="precision of the reader")
-    given = told.parse_args()
-    try:
-        if given.books < 1:
-            raise InputError(f"--books {given.books}: expected at least 1")
-        reader = llm.load("embedded", dtype=given.dtype, batch_size=16)
-        dtype = str(reader.backend.model.dtype).removeprefix("torch.")
-        kept = Kept.of(given.out, "embedded", llm.READER, dtype)
-        tokenizer = AutoTokenizer.from_pretrained(assets.language_model())
-        for book in books(given.split)[: given.books]:
-            _, annotated = silver.kept(annotation.path_of(given.silver, book, "chunk"))
-            some = cases(book, tokenizer, annotated)
-            for condition in CONDITIONS:
-                answers = replies(reader, kept, "qa", [prompt(case, condition, tokenizer) for case in some])
-                f1 = [scored(case, answer)[0] for case, answer in zip(some, answers, strict=True)]
-                mean = f"{sum(f1) / len(f1):.3f}" if f1 else "none"
-                print(f"{book.document.id} {condition}: {len(f1)} questions, F1 {mean}", flush=True)
-    except MindscapeError as error:
-        sys.exit(f"error: {error}")
-
-
-if __name__ == "__main__":
-    main()

@@ -8,30 +8,28 @@ Where the paper is silent: a unit has a vote from each list that holds it, equal
 list, then by the sum of the ranks, then by index. A reply that cannot be read chooses nothing, and a number that was not shown
 is dropped; both are said.
 
-Nothing here embeds texts or asks a model by itself: both are handed in, as `mindscape.mia.annotation` does for novels of the
-storyworld. Taught in notebook 11_silver_evidence.
+Taught in notebook 11_silver_evidence.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from mindscape import records
-from mindscape.cache import digest
+from mindscape import records, store
+from mindscape.ask import ask
 from mindscape.errors import InputError
 from mindscape.llm import LLM
-from mindscape.roles import ROLES
+from mindscape.roles import ROLES, Role
 from mindscape.roles.silver import numbered
+from mindscape.search import DEPTH, Retriever, search
 
 Task = Literal["chunk", "node"]
 OF = "a question's annotation"  # a line of the file, in messages
 HARD, SIMPLE = 5, 5  # negatives of each sort, at most (appendix B.2)
 SLOT = {"chunk": "chunks", "node": "entities"}
-LONGEST = 40  # tokens of a reply
-Search = Callable[[Sequence[str], int], np.ndarray]  # texts and k to indices, (texts, k), best first
 
 
 @dataclass(frozen=True)
@@ -94,66 +92,52 @@ def negatives(
 
 def annotate(
     llm: LLM,
-    search: Search,
+    retriever: Retriever,
     units: Sequence[str],
     questions: Sequence[tuple[str, str, str]],
-    path: str | Path,
     *,
-    retriever: str = "",
-    model: str = "",
     k: int = 5,
     task: Task = "chunk",
     language: str = "en",
     seed: int = 0,
 ) -> list[Silver]:
-    """Algorithm 1 for each (id, question, answer): a JSON line each in the file `path`, which a later call goes on with.
+    """Algorithm 1 for each (id, question, answer). Rankings are in the store, and so are the model's choices (kind "choice").
 
-    `units` are the texts of chunks, or "name: description" of entities; `retriever` is a name for what `search` does,
-    `model` one for the model; without, the file names its fingerprint, which changes with the precision. Raises
-    InputError for a file of another run (model, retriever, units, language, k, seed), for a question that the file has in
-    other words and for questions with equal ids; LLMError if the model fails: what was annotated before is in the file.
+    `units` are the texts of chunks, or "name: description" of entities. Raises InputError for questions with equal ids,
+    LLMError if the model fails: what was annotated before is in the store.
 
-    >>> annotate(llm.load("embedded"), search, passages, asked, "build/silver.jsonl")    # doctest: +SKIP
+    >>> annotate(llm.load("embedded"), PlainEmbedder(encoder, 1.0), passages, asked)       # doctest: +SKIP
     """
     if len({name for name, *_ in questions}) < len(questions):
         raise InputError("two questions have the same id: expected each once")
-    path = Path(path)
-    about = {"llm": model or llm.fingerprint, "retriever": retriever, "task": task, "units": digest(list(units))}
-    about |= {"language": language, "k": k, "seed": seed}
-    done = {one.question: one for one in records.opened(path, about, _silver, of=OF)}
-    for name, question, answer in questions:
-        if name in done and done[name].asked != digest(question, answer):
-            raise InputError(f"{path} has question {name!r} in other words: expected {question!r}; name another file")
-    new = [asked for asked in questions if asked[0] not in done]
-    for one in _annotated(llm, search, units, new, k, task, language, seed):
-        records.append(path, [asdict(one)])
-        done[one.question] = one
-    return [done[name] for name, *_ in questions]
+    queries = [augmented(question, answer) for _, question, answer in questions]
+    rows = iter(search(retriever, units, [text for some in queries for text in some.values()], max(k, DEPTH)))
+    lists = [{name: next(rows).first(k) for name in some} for some in queries]
+    won = [vote(list(some.values()), k) for some in lists]
+    role, prompts = ROLES[f"silver_{task}s"], []
+    for (_, question, answer), candidates in zip(questions, won, strict=True):
+        shown = numbered([" ".join(units[i].split()) for i in candidates])
+        prompts.append(role.prompt(language, question=question, answer=answer, **{SLOT[task]: shown}))
+    found = []
+    choices = _choices(llm, role, prompts, list(map(len, won)))
+    for (name, *_), some, candidates, choice in zip(questions, lists, won, choices, strict=True):
+        silver = [candidates[i] for i in choice["chosen"]]
+        rng = np.random.default_rng([seed, int.from_bytes(name.encode()[-8:], "big")])
+        hard, simple = negatives(candidates, silver, len(units), rng)
+        parts = map(tuple, (candidates, silver, hard, simple))
+        found.append(Silver(name, some, *parts, choice["invalid"]))
+    return found
 
 
-def _annotated(llm, search, units, questions, k, task, language, seed) -> Iterator[Silver]:
-    """In batches, so that a local model reads several prompts at once."""
-    role = ROLES[f"silver_{task}s"]
-    for start in range(0, len(questions), 8):
-        batch = questions[start : start + 8]
-        queries = [augmented(question, answer) for _, question, answer in batch]
-        found = iter(search([text for some in queries for text in some.values()], k))
-        lists = [{name: tuple(int(i) for i in next(found)) for name in some} for some in queries]
-        won = [vote(list(some.values()), k) for some in lists]
-        prompts = []
-        for (_, question, answer), candidates in zip(batch, won, strict=True):
-            shown = numbered([" ".join(units[i].split()) for i in candidates])
-            prompts.append(role.prompt(language, question=question, answer=answer, **{SLOT[task]: shown}))
-        talks = [[{"role": "user", "content": prompt}] for prompt in prompts]
-        replies = llm.chat(talks, schema=role.form, max_new_tokens=LONGEST)
-        for (name, *asked), some, candidates, reply in zip(batch, lists, won, replies, strict=True):
-            picked, invalid = chosen(reply.text, len(candidates))
-            silver = [candidates[i] for i in picked]
-            rng = np.random.default_rng([seed, int.from_bytes(name.encode()[-8:], "big")])
-            hard, simple = negatives(candidates, silver, len(units), rng)
-            yield Silver(
-                name, some, tuple(candidates), tuple(silver), tuple(hard), tuple(simple), invalid, digest(*asked)
-            )
+def _choices(llm: LLM, role: Role, prompts: Sequence[str], shown: Sequence[int]) -> list[dict[str, Any]]:
+    def compute(places: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+        answers = ask(llm, role, [prompts[i] for i in places])
+        for position, (place, answer) in enumerate(zip(places, answers, strict=True)):
+            numbers, invalid = chosen(answer.text, shown[place])
+            yield position, {"chosen": numbers, "invalid": invalid}
+
+    asked = [{"role": role.name, "prompt": prompt, "shown": n} for prompt, n in zip(prompts, shown, strict=True)]
+    return store.current().fetch("choice", llm.maker, asked, compute, {"role": role.name}, seconds=2)
 
 
 def chosen(reply: str, shown: int) -> tuple[list[int], str]:
