@@ -11,7 +11,7 @@ from mindscape.corpora import benchmarks
 from mindscape.corpora.benchmarks import Item, Loaded, asking
 from mindscape.errors import InputError
 from mindscape.mia import retrieval as mia
-from mindscape.mia.gen_evaluation import benchmark_answers
+from mindscape.mia.grid import benchmark_answers
 from mindscape.search import DEPTH
 from mindscape.signature import agent
 from mindscape.signature.agent import Settings

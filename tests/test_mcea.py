@@ -1,7 +1,7 @@
 """MCEA: equal to sums over eager attentions, and what follows from its definition for few passages, order and labels."""
 
-import json
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import LlamaConfig, LlamaForCausalLM, Qwen3Config, Qwen3ForCausalLM
 
-from mindscape import attention
+from mindscape import attention, store
 from mindscape.errors import InputError
+from mindscape.llm import LanguageModel
 from mindscape.metrics import bootstrap
 from mindscape.mia import mcea as module
 from mindscape.mia.generation import write
@@ -302,56 +303,21 @@ def test_layouts_that_cannot_be(parts, said):
         Layout(tuple(Part(kind, (1,) * n) for kind, n in parts))
 
 
-# -- kept factors ------------------------------------------------------------------------------------------------------
+# -- in the store ------------------------------------------------------------------------------------------------------
 
 
-def test_a_killed_run_measures_the_rest_alone(model, tmp_path, monkeypatch):
-    layouts = {f"q{i}": layout_of(seed=i) for i in range(6)}
-    whole = measured(tmp_path / "whole.jsonl", model, layouts)
-    np.testing.assert_allclose(whole["q3"].to_summary, factors(model, layouts["q3"]).to_summary, rtol=1e-5)
-    path, calls = tmp_path / "killed.jsonl", []
-
-    def counted(dies):
-        def one(model, layout):
-            calls.append(layout)
-            if len(calls) == dies:
-                raise KeyboardInterrupt
-            return factors(model, layout)
-
-        return one
-
-    monkeypatch.setattr(module, "factors", counted(4))
-    with pytest.raises(KeyboardInterrupt):
-        measured(path, model, layouts)
-    with path.open("a") as file:
-        file.write('{"name": "q3", "to_s')  # the line that was being written
-    calls.clear()
-    monkeypatch.setattr(module, "factors", counted(99))
-    again = measured(path, model, layouts)
-    assert calls == [layouts[f"q{i}"] for i in (3, 4, 5)]
-    assert path.read_text() == (tmp_path / "whole.jsonl").read_text()
-    assert all((again[name].from_question == whole[name].from_question).all() for name in layouts)
-    with pytest.raises(InputError, match="has another prompt by the name 'q1'"):
-        measured(path, model, {"q1": layouts["q2"]})
-    path.write_text(path.read_text() + json.dumps({"name": "q9"}) + "\n")
-    with pytest.raises(InputError, match="line 8: expected a prompt's factors"):
-        measured(path, model, layouts)
-    torch.manual_seed(1)
-    other = type(model)(model.config).eval()
-    with pytest.raises(InputError, match="name another file, or remove it"):
-        measured(tmp_path / "whole.jsonl", other, layouts)
-
-
-def test_kept_factors_are_read_without_a_model(model, tmp_path):
-    layouts = {f"q{i}": layout_of(seed=i) for i in range(2)}
-    whole = measured(tmp_path / "kept.jsonl", model, layouts)
-    read = measured(tmp_path / "kept.jsonl", None, layouts)
-    assert all((read[name].to_summary == whole[name].to_summary).all() for name in layouts)
-    with pytest.raises(InputError, match="has no factors of 'q2', and no model was given"):
-        measured(tmp_path / "kept.jsonl", None, layouts | {"q2": layout_of(seed=2)})
-    with pytest.raises(InputError, match="cannot read .*none.jsonl"):
-        measured(tmp_path / "none.jsonl", None, layouts)
-    assert not (tmp_path / "none.jsonl").exists()
+def test_a_prompt_is_measured_once(model, tmp_path, monkeypatch):
+    own = store.Store(tmp_path / "cache.sqlite", tmp_path / "store")
+    monkeypatch.setattr(store, "current", lambda: own)
+    asked = LanguageModel(SimpleNamespace(model=model, name="toy", fingerprint="toy"))
+    layouts, calls = [layout_of(seed=i) for i in range(3)], []
+    monkeypatch.setattr(module, "factors", lambda *it: calls.append(it) or factors(*it))
+    found = measured(asked, layouts[:2])
+    again = measured(asked, [*layouts, layouts[0]])
+    assert calls == [(model, layout) for layout in layouts]
+    for of, other, layout in zip(found, again, layouts, strict=False):
+        np.testing.assert_allclose(of.to_summary, factors(model, layout).to_summary, atol=1e-9)
+        np.testing.assert_array_equal(of.from_question, other.from_question)
 
 
 @settings(max_examples=10)

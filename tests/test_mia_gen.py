@@ -1,42 +1,23 @@
-"""MiA-Gen: prompts with a summary before the passages, what the variants are taught, the grid of replies and its scores."""
+"""MiA-Gen: prompts with a summary before the passages, what variants are taught, the questions of the grid and their scores."""
 
-import json
 import math
-import sys
-from functools import partial
+from dataclasses import replace
 from os.path import commonprefix
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import rankdata
-from stubs import Model
 
+from mindscape.ask import read
 from mindscape.corpora import storyworld
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError
-from mindscape.metrics import bootstrap
-from mindscape.mia import gen_evaluation
-from mindscape.mia.gen_evaluation import (
-    MAIN,
-    Cell,
-    average_ranks,
-    grid,
-    items,
-    prompts,
-    ranked,
-    replies,
-    result,
-    scores,
-    searching,
-    tokens_once,
-)
 from mindscape.mia.generation import JOIN, TASKS, VARIANTS, answerable, examples, mixed, write
+from mindscape.mia.grid import MAIN, asked, average_ranks, scores, tokens_once
 from mindscape.mia.supervision import MOST, evidence, same_kind
-from mindscape.reader.evaluation import Answer, Kept
+from mindscape.question import Answer
 from mindscape.roles import ROLES, passages
 
 SLOTS = {
@@ -189,138 +170,42 @@ def test_claims_are_true_as_often_as_false(tokenizer):
 # -- the grid ----------------------------------------------------------------------------------------------------------
 
 
-def ann(prompt):
-    return "Ann"
-
-
-class Embedder:
-    """Finds passages by a hash of query and summary."""
-
-    def units(self, texts):
-        return np.eye(len(texts))
-
-    def queries(self, questions, summary=None, task="chunk"):
-        return np.array([np.random.default_rng(len(q) + len(summary or "")).random(self.n) for q in questions])
-
-
-def search_of(calls):
-    def search(i, queries):
-        calls.append((i, list(queries)))
-        return [[(len(query) + j) % 90 for j in range(10)] for query in queries]
-
-    return search
-
-
 def test_the_same_questions_in_each_task(two_books, tokenizer):
-    asked = items(two_books, tokenizer, 4)
-    assert {task: len(some) for task, some in asked.items()} == {"qa": 8, "choice": 8, "claim": 16}
-    assert asked == items(two_books, tokenizer, 4)
-    assert [item.id for item in asked["qa"]] == [item.id for item in asked["choice"]]
-    for item, true, false in zip(asked["qa"], asked["claim"][::2], asked["claim"][1::2], strict=True):
-        assert (true.id, false.id) == (f"{item.id}:true", f"{item.id}:false")
-        assert (true.row.gold.answer, false.row.gold.answer) == ("TRUE", "FALSE")
-        assert item.query != true.query != false.query and item.right == true.right
-    more = items(two_books, tokenizer, 6)["qa"]
-    assert [item.id for item in more[:4]] == [item.id for item in asked["qa"][:4]]
+    some = asked(two_books, tokenizer, 4)
+    assert {task: len(of) for task, of in some.items()} == {"qa": 8, "choice": 8, "claim": 16}
+    assert some == asked(two_books, tokenizer, 4) != asked(two_books, tokenizer, 4, seed=1)
+    assert [one.question for one in some["qa"]] == [one.question for one in some["choice"]]
+    for one, true, false in zip(some["qa"], some["claim"][::2], some["claim"][1::2], strict=True):
+        assert one.question == true.question == false.question
+        assert (true.gold.answer, false.gold.answer) == ("TRUE", "FALSE")
+        assert one.query != true.query != false.query and one.right == true.right
+    more = asked(two_books, tokenizer, 6)["qa"]
+    assert [one.question for one in more[:4]] == [one.question for one in some["qa"][:4]]
 
 
-def test_rankings_are_asked_for_once(two_books, tokenizer, tmp_path):
-    asked = [item for some in items(two_books, tokenizer, 3).values() for item in some]
-    path, about, calls = tmp_path / "ranks.jsonl", {"retriever": "toy"}, []
-    whole = ranked(path, about, asked, two_books, search_of(calls))
-    assert len(whole) == 2 * 3 * 3 and [i for i, _ in calls] == [0, 1]  # a question once, though two tasks ask it
-    lines = path.read_text().splitlines()
-    path.write_text("\n".join(lines[:13]) + "\n" + lines[13][:20])  # killed in the middle of a line
-    calls.clear()
-    assert ranked(path, about, asked, two_books, search_of(calls)) == whole
-    assert [(i, len(some)) for i, some in calls] == [(1, 18 - 12)]
-    with pytest.raises(InputError, match="holds another run: retriever is .toy., expected .other."):
-        ranked(path, {"retriever": "other"}, asked, two_books, search_of(calls))
-    path.write_text(json.dumps(about) + '\n{"book": "x"}\n')
-    with pytest.raises(InputError, match="line 2: expected a query's passages"):
-        ranked(path, about, asked, two_books, search_of(calls))
-
-
-def test_a_search_by_vectors(two_books, tokenizer):
-    embedder = Embedder()
-    embedder.n = len(passages.cut(two_books[0], tokenizer))
-    found = searching(embedder, two_books, tokenizer)(0, ["Who?", "Why not?"])
-    near = embedder.queries(["Who?", "Why not?"], two_books[0].summary)
-    assert [row[0] for row in found] == near.argmax(1).tolist() and len(found[0]) == 10
-
-
-def test_what_each_cell_reads(two_books, tokenizer):
-    asked = items(two_books, tokenizer, 2)
-    rankings = {"toy": {(i.row.book.document.id, i.query): tuple(range(7, 17)) for s in asked.values() for i in s}}
-    for task, some in asked.items():
-        item, book = some[0], some[0].row.book
-        chunks = passages.cut(book, tokenizer)
-
-        def shown(*cell, some=some):
-            return prompts(Cell(*cell), some, two_books, tokenizer, rankings)
-
-        texts = [book.document[chunk] for chunk in chunks]
-        assert shown("toy", "gold", "x", 3)[0] == write(task, item.row.slots, texts[7:10], book.summary).text
-        assert shown("toy", "none", "x", 3)[0] == write(task, item.row.slots, texts[7:10]).text
-        assert shown("none", "gold", "x", 0)[0] == write(task, item.row.slots, [], book.summary).text
-        right = [texts[i] for i in item.right]
-        assert shown("oracle", "none", "x", 0)[0] == write(task, item.row.slots, right).text
-        by_reader = {one.document.id: f"It is about {one.document.id}." for one in two_books}
-        (first, *_) = prompts(Cell("none", "reader", "x", 0), some, two_books, tokenizer, {}, by_reader)
-        assert by_reader[book.document.id] in first
-        other = two_books[1].summary
-        assert shown("toy", "other", "x", 1)[0] == write(task, item.row.slots, texts[7:8], other).text
-        with pytest.raises(InputError, match="retriever='bm25': expected one of none, oracle, toy"):
-            shown("bm25", "none", "x", 3)
-        with pytest.raises(InputError, match="ranks 10 passages for .*: expected 11"):
-            shown("toy", "none", "x", 11)
-
-
-def test_a_killed_run_asks_for_the_rest_alone(tmp_path):
-    wanted = [f"Who is number {i}?" for i in range(10)]
-    kept = Kept.of(tmp_path / "replies.jsonl", "toy", dtype="float32")
-    first = Model(ann, dies=3)
-    with pytest.raises(KeyboardInterrupt):
-        replies(first, kept, "qa", [*wanted, wanted[0]], batch=3)
-    with kept.path.open("a") as file:
-        file.write('{"role": "qa", "key')  # the line that was being written
-    again = Model(ann)
-    found = replies(again, Kept.of(kept.path, "toy"), "qa", [*wanted, wanted[0]], batch=3)
-    assert first.asked == wanted[:6] and again.asked == wanted[6:]
-    assert found == [Answer("Ann")] * 11
-    none = Model(ann)
-    assert replies(none, kept, "qa", wanted) == found[:10] and not none.asked
+def said(task, texts):
+    """Answers as `ask` makes them of replies that needed no second try."""
+    values = [read(ROLES[task], text) for text in texts]
+    unread = [() if value is not None else ("why",) for value in values]
+    return [Answer(*of, free=of[0]) for of in zip(texts, values, unread, strict=True)]
 
 
 def test_scores_and_what_cannot_be_read(two_books, tokenizer):
-    asked = items(two_books, tokenizer, 3)
-    right = {task: [ROLES[task].render(item.row.gold) for item in some] for task, some in asked.items()}
-    for task, some in asked.items():
-        form = None if task == "qa" else True
-        given = [Answer(text, False, text if form else None, False) for text in right[task]]
-        found = scores(some, given)
+    for task, some in asked(two_books, tokenizer, 3).items():
+        right = [ROLES[task].render(one.gold) for one in some]
+        found = scores(some, said(task, right))
         numbers = [number for number in found[MAIN[task]] if not math.isnan(number)]
-        assert numbers == [1.0] * 6 and found["valid"] == [1.0] * len(some)
-        given[1] = Answer("", False, "" if form else None, False)
-        worse = scores(some, given)
-        assert sum(worse["valid"]) == len(some) - 1
+        assert numbers == [1.0] * 6 and found["valid"] == found["valid_free"] == [1.0] * len(some)
+        worse = scores(some, said(task, [right[0], "", *right[2:]]))
+        assert sum(worse["valid"]) == sum(worse["valid_free"]) == len(some) - 1
         assert sum(number for number in worse[MAIN[task]] if not math.isnan(number)) == 5
-    assert scores(asked["qa"], [Answer(text) for text in right["qa"]])["em"] == [1.0] * 6
-    half = [Answer(text + " and nobody else at all") for text in right["qa"]]
-    assert set(scores(asked["qa"], half)["em"]) == {0.0} and 0 < sum(scores(asked["qa"], half)["f1"]) < 6
-    held = [Answer("no idea", False, text, False) for text in right["choice"]]
-    assert sum(scores(asked["choice"], held)["accuracy"]) == 6
-
-
-def test_results(two_books, tokenizer):
-    asked = items(two_books, tokenizer, 4)["claim"]
-    shown = [f"{item.row.slots['claim']} Is it so?" for item in asked]
-    yes, no = (f"<explanation>So.</explanation>\n<answer>{word}</answer>" for word in ("TRUE", "FALSE"))
-    good, poor = ([Answer(text, False, text) for text in some] for some in ([yes, no] * 8, [yes, yes] * 8))
-    cells = Cell("mia", "gold", "x", 3), Cell("mia", "none", "x", 3)
-    a, b = (result(cell, asked, shown, of, tokenizer) for cell, of in zip(cells, (good, poor), strict=True))
-    assert a.task == "claim" and a.main.value == 1.0 and b.main.value == 0.0 and a.unparsable == 0
-    assert a.tokens == tuple(len(tokenizer(text)["input_ids"]) for text in shown) and a.once <= sum(a.tokens)
+        if task == "qa":
+            assert found["em"] == [1.0] * 6
+            half = scores(some, said(task, [text + " and nobody else at all" for text in right]))
+            assert set(half["em"]) == {0.0} and 0 < sum(half["f1"]) < 6
+        else:
+            held = [replace(one, free="no idea", calls=2, unread=("why",)) for one in said(task, right)]
+            assert sum(scores(some, held)["valid"]) == len(some) and not sum(scores(some, held)["valid_free"])
 
 
 @given(st.lists(st.lists(st.integers(0, 2), max_size=6), max_size=6))
@@ -341,41 +226,3 @@ def test_ranks_that_cannot_be():
         average_ranks({"a": {"qa@3": 1.0, "qa@5": 1.0}, "b": {"qa@3": 1.0}})
     with pytest.raises(InputError, match="no scores"):
         average_ranks({})
-
-
-def test_the_cells_of_the_grid():
-    cells = grid(["vanilla", "mia"], ["none", "gold"], ["untuned", "reader", "mia_gen"], [3, 5, 10])
-    keys = [cell.key("qa") for cell in cells]
-    assert len(set(keys)) == len(keys) == 2 * 2 * 3 * 3 + 3 + 2 * 3
-    assert {"grid.mia.gold.mia_gen.qa@10", "grid.none.gold.reader.qa", "grid.oracle.none.untuned.qa"} <= set(keys)
-
-
-def test_the_evaluation_command(two_books, tokenizer, tmp_path, monkeypatch, capsys):
-    model = Model(lambda prompt: "<explanation>So.</explanation>\n<answer>A</answer>")
-    model.model = SimpleNamespace(dtype=torch.float32)
-    embedder, loaded = Embedder(), []
-    embedder.n = max(len(passages.cut(book, tokenizer)) for book in two_books)
-    embedder.units = lambda texts: np.eye(embedder.n)[: len(texts)]
-    monkeypatch.setattr("mindscape.reader.scoring.bootstrap", partial(bootstrap, resamples=20))  # quick
-    monkeypatch.setattr(gen_evaluation, "books", lambda split: two_books)
-    monkeypatch.setattr(gen_evaluation.llm, "load", lambda *a, **k: model)
-    monkeypatch.setattr(gen_evaluation.embedding, "load", lambda **k: loaded.append(k) or embedder)
-    told = ["gen", "--out", str(tmp_path), "--generator", "toy", "--llm", "smollm2", "--k", "2,3", "--share", "2"]
-    monkeypatch.setattr(sys, "argv", told)
-    gen_evaluation.main()
-    said = capsys.readouterr().out
-    assert "grid.vanilla.gold.toy.claim@3: " in said and "grid.none.gold.toy.qa: " in said
-    assert "0 of 4 unparsable" in said and "8 of 8 unparsable" in said  # a letter is no verdict
-    asked, files = len(model.asked), sorted(path.name for path in tmp_path.iterdir())
-    assert files == ["ranks_vanilla.jsonl", "toy.jsonl"] and len(loaded) == 1
-    gen_evaluation.main()  # nothing is asked or loaded again
-    assert len(model.asked) == asked and len(loaded) == 1 and capsys.readouterr().out == said
-    encoder = SimpleNamespace(encode=lambda texts, kind="passage": np.eye(embedder.n)[: len(texts)])
-    monkeypatch.setattr(gen_evaluation.encoders, "load", lambda name, **k: loaded.append(name) or encoder)
-    monkeypatch.setattr(sys, "argv", [*told, "--retrievers", "mini=encoder:minilm", "--summaries", "none"])
-    gen_evaluation.main()
-    assert loaded[-1] == "minilm" and "grid.mini.none.toy.qa@3" in capsys.readouterr().out
-    for more, wrong in ((["--k", "11"], "--k 11: expected 1 to 10"), (["--summaries", "long"], "--summaries long")):
-        monkeypatch.setattr(sys, "argv", told + more)
-        with pytest.raises(SystemExit, match=f"error: {wrong}"):
-            gen_evaluation.main()

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from mindscape import paths, results
+from mindscape.training import recipes
 from mindscape.weights import adapter_hash
 
 START, SUMMARIES, TRAINING = "00_start_here", "10_hierarchical_summaries", "12_mia_emb_training"
@@ -84,14 +85,9 @@ def test_a_judge_is_measured_beside_what_it_says():
     assert found["judge.agreement"]["n"] >= 100
 
 
-ABLATED = {"no_summary", "no_claims", "no_qa", "layers_10", "layers_20"}  # trained to be weighed, not shipped
-
-
-@pytest.mark.parametrize("room", ["grid", "graphrag"])
-def test_what_is_kept_comes_from_the_shipped_adapters(room):
-    shipped = {adapter_hash(folder) for folder in paths.data("adapters").iterdir()}
-    kept = [path for path in paths.data(room).glob("*.jsonl") if path.stem not in ABLATED]
-    for path in kept:
-        about = json.loads(path.open(encoding="utf-8").readline())
-        assert about.get("adapter_sha256") in {None, "", *shipped}, path.name
-    assert len(kept) > 1
+def test_what_travels_was_made_by_adapters_of_the_recipes():
+    known = {adapter_hash(path.parent) for path in paths.data("adapters").glob("*/adapter_model.safetensors")}
+    known |= {recipe.sha256 for recipe in recipes.every().values()}
+    for path in paths.data("store").glob("*.jsonl"):
+        maker = json.loads(path.open(encoding="utf-8").readline())["maker"]
+        assert {of["adapter"] for of in (maker, *maker.values()) if isinstance(of, dict) and "adapter" in of} <= known

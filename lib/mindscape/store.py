@@ -60,6 +60,9 @@ class Maker:
     name: str
     about: Mapping[str, Any]
     dtype: str = ""
+    here: bool = field(
+        default=True, compare=False
+    )  # whether it can be asked: an adapter may be known by its hash alone
 
     @cached_property
     def fingerprint(self) -> str:
@@ -73,7 +76,8 @@ class Maker:
     def __and__(self, other: "Maker") -> "Maker":
         """Two that make something together."""
         dtypes = dict.fromkeys(dtype for dtype in (self.dtype, other.dtype) if dtype)
-        return Maker(f"{self.name}+{other.name}", {"first": self.about, "second": other.about}, "+".join(dtypes))
+        about = {"first": self.about, "second": other.about}
+        return Maker(f"{self.name}+{other.name}", about, "+".join(dtypes), self.here and other.here)
 
 
 @dataclass
@@ -222,7 +226,7 @@ class Store:
             self._ship_cached(kind, maker, [key for key in found if key not in shipped])
         if found:
             self.note(kind, maker.label, shipped=len(shipped), cached=len(found) - len(shipped))
-            if compute is not None and not self._inside:
+            if compute is not None and maker.here and not self._inside:
                 first = {key: i for i, key in reversed(list(enumerate(keys)))}
                 self._askings.append((kind, maker, list(found), [first[key] for key in found], compute))
         return found

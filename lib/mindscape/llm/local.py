@@ -12,7 +12,7 @@ Taught in notebook 00. Not here: training, quantised weights, several devices, s
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os.path import commonprefix
 from pathlib import Path
 from time import perf_counter
@@ -166,9 +166,7 @@ class Local:
         if named is None or (self._loaded and self._loaded != weights.fingerprint(self.model, self.model.config)):
             dtype = str(self.model.dtype).removeprefix("torch.")
             return Maker(named.name if named else self.name, {"weights": self.fingerprint}, dtype)
-        return Maker(
-            named.name, {**named.about, "template": digest(str(self.tokenizer.chat_template))[:8]}, named.dtype
-        )
+        return replace(named, about={**named.about, "template": digest(str(self.tokenizer.chat_template))[:8]})
 
     @property
     def fingerprint(self) -> str:

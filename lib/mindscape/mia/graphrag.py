@@ -1,8 +1,7 @@
 """MiA-RAG over a graph: entities and relations of a text, answers to questions on the whole, judged in pairs (appendix D.2).
 
     build        what the role `entities` says of each passage, merged by name; `of_story` takes the book's gold
-    nearest      the entities nearest to a question, 20 in the paper, by any embedder of `mindscape.mia.embedding`
-    assembled    the context that GraphRAG's local mode makes of them: entities, relations, source passages, within a budget
+    assembled    the context that GraphRAG's local mode makes of retrieved entities, with relations and passages, in a budget
     sense_questions, sense_answers      questions on the whole that a segment raises, and answers (Figures 13 and 17)
     judged, win_rates                   two answers compared in both orders, ties and position bias (Figure 14, Table 9)
     gold_preferences, agreement         does the judge see a fact removed, and is it taken in by a fact said twice?
@@ -20,17 +19,15 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, Literal
 
-import numpy as np
 from pydantic import BaseModel
 
+from mindscape.ask import ask
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.errors import InputError
-from mindscape.llm import LanguageModel
+from mindscape.llm.base import LLM
 from mindscape.metrics import Interval, bootstrap
-from mindscape.mia.embedding import MiaEmbedder, PlainEmbedder
-from mindscape.reader.evaluation import Kept, replies, value
 from mindscape.roles import ROLES, Role, judges
 from mindscape.text import Chunk, Document, sentences
 
@@ -150,20 +147,19 @@ class Told:
     relations: tuple[tuple[str, str, str], ...] = ()
 
 
-def build(model: LanguageModel, kept: Kept, document: Document, chunks: Sequence[Chunk], batch: int = 16) -> Graph:
+def build(model: LLM, document: Document, chunks: Sequence[Chunk]) -> Graph:
     """The graph that a model makes of a document: the entities that it finds in each passage, tied as `read_off` says.
 
-    The replies are kept in a file and asked for once. A reply that cannot be read adds nothing and is counted. Raises
-    InputError for a document without passages or in a language without prompts, LLMError if the model fails, after which the
-    same call goes on where it was.
+    A reply that cannot be read adds nothing and is counted. Raises InputError for a document without passages or in a language
+    without prompts, LLMError if the model fails, after which the same call goes on where it was.
 
-    >>> build(llm.load("embedded"), kept, play, split_sentences(play, tokenizer, 150))   # doctest: +SKIP
+    >>> build(llm.load("embedded"), play, split_sentences(play, tokenizer, 150))         # doctest: +SKIP
     """
     if not chunks:
         raise InputError(f"{document.id} has no passages to build a graph from")
-    language = document.language
-    prompts = [ROLES["entities"].prompt(language, text=document[chunk].strip()) for chunk in chunks]
-    named = [value("entities", *answer.best) for answer in replies(model, kept, "entities", prompts, batch)]
+    role, language = ROLES["entities"], document.language
+    prompts = [role.prompt(language, text=document[chunk].strip()) for chunk in chunks]
+    named = [answer.value for answer in ask(model, role, prompts, free_first=True)]
     told = [read_off(i, names or [], language) for i, names in enumerate(named)]
     return merged(document.id, told, language, {"entities": sum(names is None for names in named)})
 
@@ -279,24 +275,6 @@ def of_story(book: Book, chunks: Sequence[Chunk]) -> Graph:
 # -- retrieval and context ---------------------------------------------------------------------------------------------
 
 
-def nearest(
-    embedder: MiaEmbedder | PlainEmbedder,
-    graph: Graph,
-    questions: Sequence[str],
-    summary: str | None = None,
-    k: int = TOP,
-) -> list[list[int]]:
-    """The k entities nearest to each question, best first, equal ones by index.
-
-    The three retrievers of Table 9 are three embedders: MiA-Emb is given the summary, SFT-Emb leaves it out by itself, the
-    vanilla model is given none. Raises InputError for a graph without entities.
-    """
-    if not graph.entities:
-        raise InputError(f"the graph of {graph.document} has no entities: expected at least one")
-    near = embedder.queries(questions, summary, "node") @ embedder.units(graph.texts).T
-    return np.argsort(-near, axis=1, kind="stable")[:, :k].tolist()
-
-
 @dataclass(frozen=True)
 class Context:
     """What a question is answered from; the entities, relations and passages in it, by index; its length in tokens."""
@@ -398,10 +376,8 @@ class Posed:
     invalid: str = ""
 
 
-def sense_questions(
-    model: LanguageModel, document: Document, segments: Sequence[Chunk], tokens: int = 320
-) -> list[Posed]:
-    """Questions on the whole text that each segment raises, three to five, or none (Figure 13). Replies are cached.
+def sense_questions(model: LLM, document: Document, segments: Sequence[Chunk], tokens: int = 320) -> list[Posed]:
+    """Questions on the whole text that each segment raises, three to five, or none (Figure 13).
 
     Raises InputError for a language without a prompt, LLMError if the model fails.
     """
@@ -425,10 +401,8 @@ def story_questions(book: Book, most: int = 10, seed: int = 0) -> list[str]:
     return [sentence(chance.pick(asked).format(name=name)) for name in chance.some(rich, most)]
 
 
-def sense_answers(
-    model: LanguageModel, asked: Sequence[tuple[str, str]], language: str = "en", tokens: int = 240
-) -> list[str]:
-    """Answers to (question, context) pairs (Figure 17); an empty text where the model said nothing. Replies are cached.
+def sense_answers(model: LLM, asked: Sequence[tuple[str, str]], language: str = "en", tokens: int = 240) -> list[str]:
+    """Answers to (question, context) pairs (Figure 17); an empty text where the model said nothing.
 
     Raises InputError for a language without a prompt, LLMError if the model fails.
     """
@@ -488,10 +462,8 @@ class WinRate:
     first: Interval | None
 
 
-def judged(
-    model: LanguageModel, kept: Kept, comparisons: Sequence[Comparison], language: str = "en", batch: int = 32
-) -> list[Verdict]:
-    """A judge's verdicts, each comparison shown in both orders; replies are kept in a file and asked for once.
+def judged(model: LLM, comparisons: Sequence[Comparison], language: str = "en") -> list[Verdict]:
+    """A judge's verdicts, each comparison shown in both orders.
 
     Raises InputError for a blank question, LLMError if the model fails, after which the same call goes on where it was.
     """
@@ -501,7 +473,7 @@ def judged(
             raise InputError(f"comparison {i} has a blank question: expected some text")
         for x, y in ((one.a, one.b), (one.b, one.a)):
             prompts.append(ROLES["pairwise"].prompt(language, question=one.question, answer1=x, answer2=y))
-    found = [value("pairwise", *answer.best) for answer in replies(model, kept, "pairwise", prompts, batch)]
+    found = [answer.value for answer in ask(model, ROLES["pairwise"], prompts, free_first=True)]
     return [Verdict(_won(x, "ab"), _won(y, "ba")) for x, y in zip(found[::2], found[1::2], strict=True)]
 
 
@@ -512,7 +484,7 @@ def _won(said: judges.Pairwise | None, shown: str) -> dict[str, str] | None:
     return {name: shown[int(getattr(said, name).Winner.removeprefix("Answer ")) - 1] for name in CRITERIA}
 
 
-def win_rates(comparisons: Sequence[Comparison], verdicts: Sequence[Verdict]) -> dict[str, WinRate]:
+def win_rates(comparisons: Sequence[Comparison], verdicts: Sequence[Verdict], seed: int = 0) -> dict[str, WinRate]:
     """By criterion, how the first system compares with the second (Table 9), with 95 % intervals over groups.
 
     Raises InputError for no comparison, or not a verdict each.
@@ -537,15 +509,15 @@ def win_rates(comparisons: Sequence[Comparison], verdicts: Sequence[Verdict]) ->
             for won, name in ((verdict.a_first, "a"), (verdict.b_first, "b"))
             if won is not None
         ]
-        of_first = _interval([number for number, _ in first], [group for _, group in first])
-        found[criterion] = WinRate(len(outcomes), *shares, _interval(scores, groups), of_first)
+        of_first = _interval([number for number, _ in first], [group for _, group in first], seed)
+        found[criterion] = WinRate(len(outcomes), *shares, _interval(scores, groups, seed), of_first)
     return found
 
 
-def _interval(numbers: Sequence[float], groups: Sequence[str]) -> Interval | None:
+def _interval(numbers: Sequence[float], groups: Sequence[str], seed: int) -> Interval | None:
     if len(numbers) < 2:
         return None
-    return bootstrap(numbers, groups=groups if len(set(groups)) > 1 else None)
+    return bootstrap(numbers, groups=groups if len(set(groups)) > 1 else None, seed=seed)
 
 
 @dataclass(frozen=True)
@@ -585,7 +557,7 @@ def _facts(book: Book) -> dict[str, list[str]]:
 
 
 def agreement(
-    preferences: Sequence[Preference], verdicts: Sequence[Verdict], criterion: str = "Overall"
+    preferences: Sequence[Preference], verdicts: Sequence[Verdict], criterion: str = "Overall", seed: int = 0
 ) -> dict[str, Interval | None]:
     """How well a judge agrees with gold preferences, by kind and over all: 1 for the better answer in both orders, a half for a
     tie, 0 for the worse one and for a reply that cannot be read. A judge that tosses a coin has 0.5.
@@ -606,5 +578,5 @@ def agreement(
     for kind in (*dict.fromkeys(one.kind for one in preferences), "all"):
         mine = [i for i, one in enumerate(preferences) if kind in ("all", one.kind)]
         groups = [preferences[i].comparison.group for i in mine]
-        found[kind] = _interval([numbers[i] for i in mine], groups)
+        found[kind] = _interval([numbers[i] for i in mine], groups, seed)
     return found

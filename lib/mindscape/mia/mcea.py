@@ -18,25 +18,24 @@ whatever the model does; C is never above n - 1; without a summary before the pa
 
 import math
 from bisect import bisect_left
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from mindscape import records
+from mindscape import store
 from mindscape.attention import Segment, mean_segment_mass
 from mindscape.cache import digest
 from mindscape.errors import InputError
+from mindscape.llm.base import LLM
 from mindscape.metrics import bootstrap
 from mindscape.mia.generation import Written
-from mindscape.weights import fingerprint
 
 Kind = Literal["", "summary", "chunk", "question"]
-OF = "a prompt's factors"  # a line of the file, in messages
+UNIT = 1e-9  # of a factor that is kept: six digits of most
 ROUNDING = 1e-6  # of the mean: passages that differ by less are taken for equal
 
 
@@ -312,7 +311,9 @@ def permuted(
     return Null(observed, low, high, p, p_any)
 
 
-def bands(curves: np.ndarray, groups: Sequence[Hashable] | None = None, resamples: int = 2000) -> np.ndarray:
+def bands(
+    curves: np.ndarray, groups: Sequence[Hashable] | None = None, resamples: int = 2000, seed: int = 0
+) -> np.ndarray:
     """Mean, low and high end of the 95 % interval for each layer, shape (3, layers), by `metrics.bootstrap` over questions.
 
     `curves`: (questions, layers); with `groups` whole groups are drawn, as books. Raises InputError as `bootstrap` does.
@@ -323,47 +324,24 @@ def bands(curves: np.ndarray, groups: Sequence[Hashable] | None = None, resample
     curves = np.asarray(curves, dtype=float)
     if curves.ndim != 2:
         raise InputError(f"curves have shape {curves.shape}: expected (questions, layers)")
-    found = [bootstrap(column, groups=groups, resamples=resamples) for column in curves.T]
+    found = [bootstrap(column, groups=groups, resamples=resamples, seed=seed) for column in curves.T]
     return np.array([[it.value for it in found], [it.low for it in found], [it.high for it in found]])
 
 
-def measured(path: str | Path, model: PreTrainedModel | None, layouts: Mapping[str, Layout]) -> dict[str, Factors]:
-    """The factors of layouts by name: a JSON line each in the file `path`, which a later call goes on with.
+def measured(model: LLM, layouts: Sequence[Layout]) -> list[Factors]:
+    """The factors of each layout, out of the store or by a pass each, in units of `UNIT`.
 
-    Six digits of each number are kept. Without a model nothing is measured, and the file may be any model's. Raises InputError
-    for a file of another model or of no factors, for a name that the file has for another layout, and for one that it lacks
-    where there is no model.
+    `model` is one on this machine. Raises InputError as `attention.mean_segment_mass` does.
 
-    >>> measured("build/mcea/mia_gen.jsonl", model, layouts)                             # doctest: +SKIP
+    >>> measured(llm.load("smollm2"), [layout])[0].to_summary.shape                      # doctest: +SKIP
+    (30, 8)
     """
-    if model:
-        rows = records.opened(path, {"model": fingerprint(model, model.config)}, _kept, of=OF)
-    else:
-        rows = records.read(path, _kept, of=OF)[1]
-    done = {name: more for name, *more in rows}
-    found = {}
-    for name, layout in layouts.items():
-        key = digest([[part.kind, part.ids] for part in layout.parts])
-        if name not in done:
-            if model is None:
-                raise InputError(f"{path} has no factors of {name!r}, and no model was given to measure them")
-            of = factors(model, layout)
-            row = {"name": name, "layout": key, "to_summary": _short(of.to_summary)}
-            row |= {"from_question": _short(of.from_question)}
-            records.append(path, [row])
-            done[name] = _kept(row)[1:]
-        if done[name][0] != key:
-            raise InputError(f"{path} has another prompt by the name {name!r}: name another file, or remove it")
-        found[name] = done[name][1]
-    return found
 
+    def compute(places: Sequence[int]) -> Iterator[tuple[int, dict[str, list[list[int]]]]]:
+        for position, place in enumerate(places):
+            of = factors(model.backend.model, layouts[place])
+            yield position, {name: np.rint(values / UNIT).astype(int).tolist() for name, values in vars(of).items()}
 
-def _short(values: np.ndarray) -> list[list[float]]:
-    return [[float(f"{value:.6g}") for value in row] for row in values.tolist()]
-
-
-def _kept(row: Mapping) -> tuple[str, str, Factors]:
-    of = Factors(np.array(row["to_summary"], dtype=float), np.array(row["from_question"], dtype=float))
-    if of.to_summary.ndim != 2 or of.to_summary.shape != of.from_question.shape:
-        raise ValueError(f"{row['name']!r} has factors of shapes {of.to_summary.shape} and {of.from_question.shape}")
-    return row["name"], row["layout"], of
+    asked = [{"layout": digest([[part.kind, part.ids] for part in layout.parts])} for layout in layouts]
+    found = store.current().fetch("mcea", model.maker, asked, compute)
+    return [Factors(**{name: UNIT * np.array(values, dtype=float) for name, values in of.items()}) for of in found]

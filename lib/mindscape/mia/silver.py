@@ -13,12 +13,11 @@ Taught in notebook 11_silver_evidence.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from mindscape import records, store
+from mindscape import store
 from mindscape.ask import ask
 from mindscape.errors import InputError
 from mindscape.llm import LLM
@@ -27,7 +26,6 @@ from mindscape.roles.silver import numbered
 from mindscape.search import DEPTH, Retriever, search
 
 Task = Literal["chunk", "node"]
-OF = "a question's annotation"  # a line of the file, in messages
 HARD, SIMPLE = 5, 5  # negatives of each sort, at most (appendix B.2)
 SLOT = {"chunk": "chunks", "node": "entities"}
 
@@ -152,22 +150,3 @@ def chosen(reply: str, shown: int) -> tuple[list[int], str]:
         return [], str(error)
     wrong = sorted({i for i in numbers if i >= shown})
     return sorted({i for i in numbers if 0 <= i < shown}), f"there is no {wrong[0]}" if wrong else ""
-
-
-def kept(path: str | Path) -> tuple[dict[str, object], list[Silver]]:
-    """What a file says of its run, and the annotations in it. Raises InputError for what is no such file.
-
-    >>> about, found = kept("build/silver.jsonl")                                        # doctest: +SKIP
-    """
-    return records.read(path, _silver, of=OF)
-
-
-def _silver(row: dict[str, Any]) -> Silver:
-    return Silver(**{key: _tuples(value) for key, value in row.items()})
-
-
-def _tuples(value):
-    """JSON's lists as the tuples that they were."""
-    if isinstance(value, dict):
-        return {name: _tuples(some) for name, some in value.items()}
-    return tuple(value) if isinstance(value, list) else value

@@ -368,13 +368,14 @@ def load(name: str, dtype: str = "float32", **options: Any) -> LanguageModel:
     known, (precision, device) = recipe.sha256, weights.placed(dtype, None)
     if not known or store.current().fresh:
         known = adapter_hash(_there(name, FILE))
+    here = (recipe.adapter / bases.WEIGHTS).is_file() and adapter_hash(recipe.adapter) == known
     about = {"base": assets.ASSETS["smollm2"].sha256, "adapter": known, "scale": SCALE}
     about |= {"layers": recipe.layers} if recipe.layers else {}
     config = AutoConfig.from_pretrained(assets.language_model())
     config.num_hidden_layers = recipe.layers or config.num_hidden_layers
 
     def network() -> PreTrainedModel:
-        if not (recipe.adapter / bases.WEIGHTS).is_file() or adapter_hash(recipe.adapter) != known:
+        if not here:
             raise InputError(
                 f"the adapter of {name} that made what the store holds does not travel: python -m mindscape.training {name} "
                 "trains one anew, and fresh=True takes that"
@@ -382,7 +383,7 @@ def load(name: str, dtype: str = "float32", **options: Any) -> LanguageModel:
         made = _base(recipe, recipe.built.parent, FILE)
         return local.load(made, name, adapter=recipe.adapter, dtype=dtype, device=device).model
 
-    maker = Maker(name, about, str(precision).removeprefix("torch."))
+    maker = Maker(name, about, str(precision).removeprefix("torch."), here)
     tokenizer = AutoTokenizer.from_pretrained(assets.language_model())
     backend = local.Local(local.Weights(network, config, maker), tokenizer, name, maker=maker, **options)
     return LanguageModel(backend, store=store.current())

@@ -1,0 +1,164 @@
+"""The grid of MiA-RAG's Table 2: questions that are asked in three ways, what their answers score, what is read for them.
+
+A question is asked as an open question, with four options, and as a true and a false claim. Which passages are shown, and
+whether a summary is, an experiment says (`mindscape.mia.generation.write`). A reply that cannot be read is wrong, and is
+counted. Taught in notebook 14_mia_gen.
+"""
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from os.path import commonprefix
+from typing import Any
+
+from transformers import PreTrainedTokenizerBase
+
+from mindscape.ask import ask
+from mindscape.corpora.benchmarks import Loaded, asking
+from mindscape.corpora.storyworld import Book
+from mindscape.corpora.storyworld.chance import Chance
+from mindscape.errors import InputError
+from mindscape.llm.base import LLM
+from mindscape.metrics import exact_match
+from mindscape.mia.generation import JOIN, SUMMARY, TASKS, answerable, posed, write
+from mindscape.question import Answer, Question
+from mindscape.roles import ROLES
+from mindscape.roles.answers import letters
+from mindscape.roles.scores import score
+
+MAIN = {"qa": "f1", "choice": "accuracy", "claim": "pair_accuracy"}  # the score of a task in Table 2
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question as a task asks it: the slots of its prompt but for the context, the gold value of the reply, the query for a
+    retriever, and the passages that answer, by their numbers in `passages.cut`."""
+
+    task: str
+    book: Book
+    question: Question
+    slots: Mapping[str, str]
+    gold: Any
+    query: str
+    right: tuple[int, ...]
+
+
+def asked(
+    books: Iterable[Book], tokenizer: PreTrainedTokenizerBase, share: int = 10, seed: int = 0
+) -> dict[str, list[Asked]]:
+    """By task, the same `share` questions on each book; two claims on each, the true one first. Another `seed` draws others.
+
+    >>> {task: len(some) for task, some in asked(books("test"), tokenizer, 2).items()}   # doctest: +SKIP
+    {'qa': 20, 'choice': 20, 'claim': 40}
+    """
+    found: dict[str, list[Asked]] = {task: [] for task in TASKS}
+    for book in books:
+        chance = Chance("grid", book.document.id, *([seed] if seed else []))
+        ways = (
+            [(task, posed(book, question, pair, task, chance, tokenizer), question, right) for task in TASKS]
+            for question, pair, right in answerable(book, tokenizer, chance)
+        )
+        for tasks in islice((some for some in ways if all(made for _, made, *_ in some)), share):
+            for task, made, question, right in tasks:
+                for slots, gold in made:
+                    query = slots.get("claim", question.question)
+                    found[task].append(Asked(task, book, question, slots, gold, query, tuple(right)))
+    return found
+
+
+def scores(asked: Sequence[Asked], given: Sequence[Answer]) -> dict[str, list[float]]:
+    """By name of a score, its value for each question of one task; a reply that cannot be read scores 0.
+
+    `valid` and `valid_free` tell what could be read, `valid_free` before decoding was constrained. Open answers have `f1` and
+    `em`, choices and claims `accuracy`; `pair_accuracy` of two claims stands at the second, and is NaN at the first.
+    """
+    found: dict[str, list[float]] = {"valid": [], "valid_free": []}
+    for one, answer in zip(asked, given, strict=True):
+        found["valid"].append(float(answer.value is not None))
+        found["valid_free"].append(float(answer.free_read))
+        for name, number in score(one.task, one.book, one.slots, one.gold, answer.value).items():
+            found.setdefault(name, []).append(number)
+        if one.task == "qa":
+            found.setdefault("em", []).append(_em(one, answer.value))
+    if asked and asked[0].task == "claim":
+        right = found["accuracy"]
+        twins = zip(right[::2], right[1::2], strict=True)
+        found["pair_accuracy"] = [number for a, b in twins for number in (math.nan, min(a, b))]
+    return found
+
+
+def _em(one: Asked, said: str | None) -> float:
+    accepted = [one.gold, *one.question.accepted]
+    return exact_match(said, accepted, one.book.document.language) if said is not None else 0.0
+
+
+def tokens_once(rows: Iterable[Sequence[int]]) -> int:
+    """How many tokens are read of some prompts if each common beginning is read once.
+
+    >>> tokens_once([[1, 2, 3], [1, 2, 4, 5], [9]])
+    6
+    """
+    read, before = 0, []
+    for row in sorted(map(list, rows)):
+        read += len(row) - len(commonprefix([before, row]))
+        before = row
+    return read
+
+
+def average_ranks(scores: Mapping[str, Mapping[Hashable, float]]) -> dict[str, float]:
+    """Each system's rank, 1 for the highest score, averaged over the settings (Figure 1); equal scores share their ranks.
+
+    `scores`: by system and setting (a task at a k, say). Raises InputError where a system lacks a setting of another.
+
+    >>> average_ranks({"mia": {"qa@3": 0.5, "claim@3": 0.3}, "vanilla": {"qa@3": 0.4, "claim@3": 0.3}})
+    {'mia': 1.25, 'vanilla': 1.75}
+    """
+    settings = list(dict.fromkeys(setting for of in scores.values() for setting in of))
+    for system, of in scores.items():
+        if lacking := [setting for setting in settings if setting not in of]:
+            raise InputError(f"{system!r} has no score for {lacking[0]!r}: expected one for every setting")
+    if not settings:
+        raise InputError("there are no scores: expected at least one system and one setting")
+    ranks: dict[str, list[float]] = {system: [] for system in scores}
+    for setting in settings:
+        column = [of[setting] for of in scores.values()]
+        for system, of in scores.items():
+            better = sum(other > of[setting] for other in column)
+            ranks[system].append(1 + better + (column.count(of[setting]) - 1) / 2)
+    return {system: sum(some) / len(some) for system, some in ranks.items()}
+
+
+def benchmark_answers(
+    model: LLM,
+    loaded: Loaded,
+    shown: Sequence[Sequence[str]],
+    told: Mapping[str, str] | None = None,
+    template: str = "",
+) -> list[str]:
+    """What a generator says to a benchmark's items from passages, best first, and from the text's summary, if `told` has it.
+
+    A letter, a verdict or a phrase; empty where the reply cannot be read, as `benchmarks.asking.scores` takes it. `template` is
+    the owners' prompt, if it is there; the summary then stands before the passages in what it shows. Raises LLMError if the
+    model fails.
+
+    >>> said = benchmark_answers(model, asking.few("nocha"), [["Tilde lit the lamp."]] * 4)  # doctest: +SKIP
+    """
+    found = [""] * len(loaded.items)
+    by_kind: dict[str, list[int]] = {}
+    for i, item in enumerate(loaded.items):
+        by_kind.setdefault(asking.kind(item), []).append(i)
+    for kind, places in by_kind.items():
+        prompted = []
+        for i in places:
+            item, summary_of = loaded.items[i], (told or {}).get(loaded.items[i].doc_id)
+            if template:
+                head = SUMMARY[item.language].format(summary=summary_of) if summary_of else ""
+                prompted.append(asking.fill(template, head + JOIN.join(shown[i]), item.question))
+            else:
+                slots = {"claim" if kind == "claim" else "question": item.question}
+                slots |= {"options_str": letters(list(item.options))} if kind == "choice" else {}
+                prompted.append(write(kind, slots, shown[i], summary_of, item.language).text)
+        for i, answer in zip(places, ask(model, ROLES[kind], prompted, free_first=True), strict=True):
+            found[i] = "" if answer.value is None else getattr(answer.value, "answer", answer.value)
+    return found

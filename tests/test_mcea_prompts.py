@@ -1,0 +1,71 @@
+"""Prompts for MCEA and their controls."""
+
+import pytest
+
+from mindscape.corpora import storyworld
+from mindscape.errors import InputError
+from mindscape.mia.mcea_prompts import CONDITIONS, NOISE, SHOWN, cases
+from mindscape.mia.supervision import to_find
+from mindscape.roles import passages
+
+
+@pytest.fixture(scope="module", params=["en", "zh"])
+def two_books(request):
+    return [storyworld.book(seed, tokens=15_000, language=request.param) for seed in (1000, 1001)]
+
+
+def shown(layout, tokenizer):
+    """The passages of a prompt as texts, without blanks."""
+    return ["".join(tokenizer.decode(part.ids).split()) for part in layout.parts if part.kind == "chunk"]
+
+
+def test_prompts_and_their_controls(two_books, tokenizer):
+    found = cases(two_books, tokenizer, share=3)
+    assert [case.book for case in found] == [book.document.id for book in two_books for _ in range(3)]
+    assert found == cases(two_books, tokenizer, share=3) != cases(two_books, tokenizer, share=3, seed=1)
+    for case in found:
+        book = next(book for book in two_books if book.document.id == case.book)
+        question = next(one for one in book.questions if one.id == case.id)
+        assert tuple(case.layouts) == CONDITIONS and case.binding == question.needs_binding and case.silver == ()
+        true = case.layouts["true"]
+        assert len(true.relevant) == SHOWN and 0 < sum(true.relevant) <= SHOWN - NOISE
+        texts = shown(true, tokenizer)
+        assert len(set(texts)) == SHOWN
+        of = {"".join(book.document[chunk].split()): chunk for chunk in passages.cut(book, tokenizer)}
+        assert [passages.relevant(book, question, of[text]) for text in texts] == list(true.relevant)
+        ((start, end),) = true.places("summary")
+        assert tokenizer.decode(true.ids[start:end]).strip() == book.summary.strip()
+        for name in ("unrelated", "other"):
+            layout = case.layouts[name]
+            assert layout.ids[:start] + layout.ids[end:] == true.ids[:start] + true.ids[end:]
+            assert layout.ids[start:end] != true.ids[start:end]
+        assert sorted(shown(case.layouts["shuffled"], tokenizer)) == sorted(texts)
+        assert len({end - start for start, end in case.layouts["equal"].places("chunk")}) == 1
+    assert any(sum(case.layouts["true"].relevant) > 1 for case in cases(two_books, tokenizer, share=12))
+
+
+def test_silver_labels(two_books, tokenizer):
+    """Of one book, where Algorithm 1 has taken the evidence of every other question, and two passages that are none."""
+    book = two_books[0]
+    _, questions = to_find(book, tokenizer, "chunk")
+    chunks, taken = passages.cut(book, tokenizer), {}
+    for n, (question, right) in enumerate(questions):
+        far = [i for i, chunk in enumerate(chunks) if not passages.relevant(book, question, chunk)][:2]
+        taken[question.id] = [*sorted(right)[: n % 2], *far]
+    found = cases(two_books, tokenizer, share=6, silver=taken)
+    assert [len(case.silver) for case in found] == [SHOWN] * 6 + [0] * 6
+    of = {"".join(book.document[chunk].split()): i for i, chunk in enumerate(chunks)}
+    for case in found[:6]:
+        numbers = [of[text] for text in shown(case.layouts["true"], tokenizer)]
+        assert len(set(numbers)) == SHOWN
+        assert [i in taken[case.id] for i in numbers] == list(case.silver)
+        assert set(taken[case.id][-2:]) <= set(numbers)
+        both = zip(case.silver, case.layouts["true"].relevant, strict=True)
+        assert sum(flag and not gold for flag, gold in both) == 2
+
+
+def test_prompts_that_cannot_be(two_books, tokenizer):
+    with pytest.raises(InputError, match="1 books: expected at least two"):
+        cases(two_books[:1], tokenizer)
+    with pytest.raises(InputError, match="shown=5: expected at least 6 passages"):
+        cases(two_books, tokenizer, shown=5)
