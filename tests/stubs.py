@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from mindscape.llm.base import Reply, ToolCall, estimated_tokens
+from mindscape.store import Maker
 
 
 class Stub:
@@ -67,7 +68,7 @@ class Model:
 class Letters:
     """An encoder: counts of letters, length 1."""
 
-    name, dim, fingerprint = "letters", 27, "letters"
+    name, dim, fingerprint, maker = "letters", 27, "letters", Maker("letters", {})
 
     def encode(self, texts, kind="passage"):
         letters = "abcdefghijklmnopqrstuvwxyz"

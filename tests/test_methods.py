@@ -1,4 +1,4 @@
-"""All methods on the same questions: one budget, what is needed, files that go on after a kill; bad input."""
+"""All methods on the same questions: one budget, what is needed, rankings out of the store; bad input."""
 
 from dataclasses import replace
 
@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from stubs import Letters
 
-from mindscape import methods, paths
+from mindscape import methods, store
 from mindscape.corpora import storyworld
 from mindscape.errors import InputError
-from mindscape.methods.__main__ import main
 from mindscape.mia.embedding import PlainEmbedder
 from mindscape.question import Question
 from mindscape.signature.memory import build, given
@@ -47,15 +46,16 @@ def novels(tokenizer):
 
 
 @pytest.fixture(scope="module")
-def ranks(novels):
-    """By stand-ins for all three models."""
-    found = {"minilm": methods.by_minilm(novels, load("minilm")), "sft": methods.by_sft(novels, load("sft"))}
-    woken = found["sft"].found["sft_emb"]
-    return found | {"mia": methods.by_mia(novels, load("mia"), load("minilm"), woken)}
+def by():
+    """Stand-ins for all three models."""
+    return methods.Encoders(Letters(), PlainEmbedder(Letters(), 0.4), PlainEmbedder(Letters(), 0.5))
 
 
-def load(family):
-    return Letters() if family == "minilm" else PlainEmbedder(Letters(), 0.5)
+@pytest.fixture(autouse=True)
+def own_store(tmp_path):
+    store.use(store.Store(tmp_path / "cache.sqlite", tmp_path / "store"))
+    yield
+    store.use(None)
 
 
 def test_a_budget_is_kept_and_the_piece_that_does_not_fit_is_cut(toy):
@@ -123,40 +123,38 @@ def test_statements_have_the_places_of_evidence_and_of_bindings(novels):
     assert novels.statements.about.shape[0] == len(novels.statements.texts)
 
 
-def test_all_methods_fill_the_budget_and_the_evidence_suffices(novels, ranks):
+def test_all_methods_fill_the_budget_and_the_evidence_suffices(novels, by):
     for name in methods.methods_of(novels):
-        found = methods.shown(novels, name, ranks, 300)
+        found = [methods.filled(novels, some, 300) for some in methods.pieces(novels, name, by)]
         assert len(found) == len(novels.questions)
         assert all(0 < one.tokens <= 300 for one in found)
         assert all(bool(one.notes) <= methods.METHODS[name].notes for one in found)
-        assert methods.index_bytes(novels, name, ranks) >= 0 and methods.written(novels, name) >= 0
-    best = methods.shown(novels, "evidence", budget=10_000)
+    best = [methods.filled(novels, some, 10_000) for some in methods.pieces(novels, "evidence")]
     assert all(methods.needed(novels, one, it).all for one, it in zip(novels.questions, best, strict=True))
 
 
-def test_the_mindscape_and_the_signature_come_before_the_passages(novels, ranks):
-    first = methods.shown(novels, "mia_rag", ranks, 10_000)[0]
-    best = ranks["mia"].found["mia_emb"][0][0]
-    assert first.notes == [novels.summaries[novels.memory.books[best]]]
-    assert first.places[0] == novels.memory.chunks[best]
-    items = ranks["mia"].found["items"][0]
-    assert methods.shown(novels, "signature_shown", ranks, 10_000)[0].notes == [
-        novels.memory.items[i].text for i in items
-    ]
-    assert len(items) == 5
+def test_the_mindscape_and_the_signature_come_before_the_passages(novels, by):
+    first = methods.pieces(novels, "mia_rag", by)[0]
+    best = methods.rankings(novels, "mia_emb", by)[0].ids[0]
+    assert first[:2] == [novels.summaries[novels.memory.books[best]], novels.memory.chunks[best]]
+    first, plain = (methods.pieces(novels, name, by)[0] for name in ("signature_shown", "signature"))
+    assert first[:5] == [novels.memory.items[i].text for i in methods.search.items(novels, by)[0].ids]
+    assert first[5:] == plain
 
 
-def test_a_passage_is_read_once_by_each_adapter(novels, ranks):
-    """And nothing by the other one's."""
-    read = []
+def test_rankings_are_found_again_question_by_question(novels, by):
+    asked = [name for name in methods.methods_of(novels) if methods.METHODS[name].family]
+    made = {name: methods.rankings(novels, name, by) for name in asked}
+    before = sum(access.computed for access in store.current().trail)
+    fewer = replace(novels, questions=novels.questions[2:5])
+    assert all(methods.rankings(fewer, name, by) == made[name][2:5] for name in asked)
+    assert sum(access.computed for access in store.current().trail) == before
 
-    class Counted(PlainEmbedder):
-        def units(self, texts):
-            read.extend(texts)
-            return super().units(texts)
 
-    found = methods.by_mia(novels, Counted(Letters(), 0.5), load("minilm"), ranks["sft"].found["sft_emb"])
-    assert read == novels.memory.texts and found.found == ranks["mia"].found
+def test_another_seed_asks_other_questions_and_draws_other_lots(novels):
+    asked = storyworld.book(1000, tokens=15_000).questions
+    assert methods.picked(asked, 4) != methods.picked(asked, 4, seed=1)
+    assert methods.pieces(novels, "lot") != methods.pieces(novels, "lot", seed=1)
 
 
 def test_the_graph_of_several_books_keeps_their_passages_and_ties(novels):
@@ -170,37 +168,6 @@ def test_the_graph_of_several_books_keeps_their_passages_and_ties(novels):
         assert {novels.memory.books[i] for i in chunks} <= {int(source >= split)}
 
 
-def test_rankings_are_kept_and_a_kill_loses_none(novels, ranks, tmp_path):
-    about, loaded = {"split": "develop"}, []
-
-    def dies(family):
-        loaded.append(family)
-        if family == "mia":
-            raise KeyboardInterrupt
-        return load(family)
-
-    with pytest.raises(KeyboardInterrupt):
-        methods.add_ranks(tmp_path, about, [novels], dies, lambda text: None)
-    assert loaded == ["minilm", "sft", "mia"]
-    with pytest.raises(InputError, match="no line 'mia"):
-        methods.kept_ranks(tmp_path, [novels])
-    assert set(methods.kept_ranks(tmp_path, [novels], ["sft"])[novels.name]) == {"sft"}
-    again = []
-    methods.add_ranks(tmp_path, about, [novels], lambda it: again.append(it) or load(it), lambda text: None)
-    assert again == ["mia", "minilm"]
-    found = methods.kept_ranks(tmp_path, [novels])[novels.name]
-    assert all(found[family].found == ranks[family].found for family in methods.FAMILIES)
-    assert len(methods.prompts(novels, "mindgraph", found, 200, 1)) == 2
-    with pytest.raises(InputError, match="another run"):
-        methods.add_ranks(tmp_path, {"split": "test"}, [novels], load)
-
-
-def test_rankings_by_other_adapters_are_refused(novels, tmp_path):
-    methods.add_ranks(tmp_path, {"sft": "0" * 64}, [novels], load, lambda text: None)
-    with pytest.raises(InputError, match="family 'sft' are not by"):
-        methods.kept_ranks(tmp_path, [novels], sft=paths.data("adapters", "sft_emb"))
-
-
 def test_a_play_has_a_memory_of_scenes_and_no_graph(tokenizer):
     case = methods.plays("macbeth", tokenizer, 2)
     (document,), (memory,) = case.memory.documents, case.memories
@@ -212,47 +179,18 @@ def test_a_play_has_a_memory_of_scenes_and_no_graph(tokenizer):
             methods.pieces(case, name)
 
 
-def test_what_cannot_be(novels, tokenizer, tmp_path):
+def test_what_cannot_be(novels, tokenizer):
     for call, said in (
         (lambda: methods.pieces(novels, "tarot"), "method='tarot'"),
         (lambda: methods.methods_of(novels, ["tarot"]), "method='tarot'"),
-        (lambda: methods.written(novels, "tarot"), "method='tarot'"),
-        (lambda: methods.index_bytes(novels, "tarot"), "method='tarot'"),
-        (lambda: methods.index_bytes(novels, "mom"), "rankings of family 'minilm'"),
-        (lambda: methods.pieces(novels, "sft_emb", {}), "rankings of family 'sft'"),
+        (lambda: methods.pieces(novels, "sft_emb"), "expected encoders"),
+        (lambda: methods.rankings(novels, "lead", None), "ranks nothing"),
         (lambda: methods.filled(novels, [], 0), "budget=0"),
-        (lambda: methods.cases(tokenizer, 1, (), split="dev"), "split='dev'"),
         (lambda: methods.cases(tokenizer, 11, ()), "series=11: expected 0 to 10"),
         (lambda: methods.cases(tokenizer, 0, [""]), "no plays"),
         (lambda: methods.cases(tokenizer, 1, (), 0), "share=0"),
-        (lambda: methods.plays("hamlett", tokenizer), "did you mean 'hamlet'"),
-        (lambda: methods.kept_ranks(tmp_path, [novels]), "cannot read"),
+        (lambda: methods.cases(tokenizer, 1, ["hamlett"]), "plays='hamlett': expected some of falstaff, rome, antony"),
+        (lambda: methods.plays("histories", tokenizer), "plays='histories': expected some of falstaff"),
     ):
         with pytest.raises(InputError, match=said):
             call()
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--methods", "lead,tarot"], "--methods tarot: expected some of lot"),
-        (["--only", "all"], "--only all: expected some of ranks, answers"),
-        (["--batch", "0"], "--batch 0: expected at least 1"),
-        (["--answered", "-1"], "--answered -1: expected at least 0"),
-        (["--series", "0", "--plays", ""], "no plays"),
-        (["--sft", "nowhere", "--series", "0", "--plays", "macbeth"], "expected a folder with adapter_model"),
-    ],
-)
-def test_the_command_tells_what_it_cannot_do(words, said, monkeypatch, tmp_path):
-    monkeypatch.setattr("sys.argv", ["methods", "--out", str(tmp_path), *words])
-    with pytest.raises(SystemExit, match=said):
-        main()
-
-
-def test_the_command_tells_what_it_would_read(monkeypatch, capsys, tmp_path):
-    words = ["--series", "0", "--plays", "macbeth", "--methods", "lead,mindgraph", "--asked", "3", "--estimate"]
-    monkeypatch.setattr("sys.argv", ["methods", "--out", str(tmp_path / "new"), *words])
-    main()
-    said = capsys.readouterr().out
-    assert "answers: 3 prompts, at most about 3,360 tokens" in said  # a play has no graph
-    assert not (tmp_path / "new").exists()

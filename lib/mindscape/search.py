@@ -4,7 +4,7 @@ A ranking is in the store under the retriever, the texts, the query and what it 
 not, texts and queries are embedded, searched exactly (`mindscape.index`), and kept. Taught in notebook 12_mia_emb_training.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -58,16 +58,38 @@ def search(
     >>> search(embedder, ["Ann is the smith.", "It rained."], ["Who is the smith?"], k=1)     # doctest: +SKIP
     [Ranking(ids=(0,), scores=(0.61,))]
     """
-    of = {"texts": _of_texts(tuple(texts)), "summary": summary, "task": task, "k": k}
+    rule = {"texts": _of_texts(tuple(texts)), "summary": summary, "task": task, "k": k}
+
+    def rank(some: Sequence[str]) -> Iterator[Ranking]:
+        ids, scores = nearest(retriever.queries(some, summary, task), retriever.units(texts), k)
+        return (Ranking(tuple(row), tuple(of)) for row, of in zip(ids.tolist(), scores.tolist(), strict=True))
+
+    return by_rule(retriever.maker, rule, queries, rank, {"k": k, "task": task})
+
+
+def by_rule(
+    maker: Maker,
+    rule: Mapping[str, Any],
+    queries: Sequence[str],
+    rank: Callable[[Sequence[str]], Iterable[Ranking]],
+    how: Mapping[str, Any] | None = None,
+    seconds: float = 0.0,
+) -> list[Ranking]:
+    """A ranking for each query by any rule: found in the store under maker, rule and query, or made by `rank` of those that
+    are not there.
+
+    `rule` holds all that decides a ranking beside its query, as JSON; `how` and `seconds` as in `Store.fetch`.
+
+    >>> by_rule(Maker("by place", {}), {"of": 3}, ["Who left?"], lambda some: [Ranking((0, 1, 2)) for _ in some])
+    [Ranking(ids=(0, 1, 2), scores=())]
+    """
 
     def compute(places: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
-        vectors = retriever.queries([queries[i] for i in places], summary, task)
-        ids, scores = nearest(vectors, retriever.units(texts), k)
-        for position in range(len(places)):
-            yield position, {"ids": ids[position].tolist(), "scores": [round(float(x), 5) for x in scores[position]]}
+        for position, of in enumerate(rank([queries[i] for i in places])):
+            yield position, {"ids": list(of.ids)} | ({"scores": [round(x, 5) for x in of.scores]} if of.scores else {})
 
-    asked = [of | {"query": query} for query in queries]
-    found = store.current().fetch("ranking", retriever.maker, asked, compute, {"k": k, "task": task})
+    asked = [{**rule, "query": query} for query in queries]
+    found = store.current().fetch("ranking", maker, asked, compute, how, seconds)
     return [Ranking(tuple(row["ids"]), tuple(row.get("scores", ()))) for row in found]
 
 

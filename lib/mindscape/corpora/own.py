@@ -4,7 +4,7 @@ A text or Markdown file is taken as it is, marks and line breaks included, so of
 text of its pages in reading order, with a blank line between paragraphs; pictures, scripts, styles and ruby notes are
 left out. A file is data: nothing in it is run, unpacked to disk, or fetched.
 
-This reads no PDF, no Word file and no book under digital rights management. Taught in notebook 00_start_here.
+This reads no PDF, no Word file and no book under digital rights management. Taught in notebook 52_your_own_book.
 """
 
 import codecs
@@ -13,6 +13,7 @@ import re
 import struct
 import zipfile
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element, ParseError
@@ -24,6 +25,7 @@ from defusedxml.ElementTree import fromstring
 from mindscape.errors import InputError
 from mindscape.text import Document
 
+LANGUAGES = ("en", "zh")  # that the kit has prompts in
 SUFFIXES = (".txt", ".md", ".epub")
 LARGEST_MEMBER = 8_000_000  # bytes of one file in an EPUB, unpacked; a parse tree takes up to 250 times that at worst
 LARGEST_BOOK = 128_000_000  # bytes of all its pages
@@ -92,6 +94,42 @@ def load_folder(path: str | Path, language: str | None = None, encoding: str | N
         if by_id.setdefault(file.stem, file) is not file:
             raise InputError(f"{folder}: {by_id[file.stem].name} and {file.name} have the same id: rename one")
     return [load(file, language, encoding) for file in files]
+
+
+def joined(documents: Sequence[Document], name: str) -> Document:
+    """Several texts as one, a blank line between two; `parts` in its meta says where each begins.
+
+    Raises InputError for texts in several languages. Taught in notebook 52_your_own_book.
+
+    >>> joined([Document("a", "One."), Document("b", "Two.")], "both").meta
+    {'parts': {'a': 0, 'b': 6}}
+    """
+    languages = sorted({one.language for one in documents})
+    if len(languages) > 1:
+        raise InputError(f"{name} holds {' and '.join(languages)}: expected one language")
+    text, parts = "", {}
+    for one in documents:
+        parts[one.id] = len(text)
+        text += one.text.rstrip() + "\n\n"
+    return Document(name, text, languages[0], {"parts": parts})
+
+
+def read(path: str | Path, language: str = "", encoding: str = "") -> Document:
+    """A file, or the files of a folder in a row, in a language that the kit has prompts in.
+
+    Raises InputError for another language, and as `load`, `load_folder` and `joined` do. Taught in notebook 52_your_own_book.
+
+    >>> read("novels").meta                                                                  # doctest: +SKIP
+    {'parts': {'moby-dick': 0, 'walden': 1215236}}
+    """
+    path = Path(path).expanduser().resolve()
+    if path.is_dir():
+        found = joined(load_folder(path, language or None, encoding or None), path.name)
+    else:
+        found = load(path, language or None, encoding or None)
+    if found.language not in LANGUAGES:
+        raise InputError(f'{path.name} is in {found.language!r}: expected en or zh (language="en")')
+    return found
 
 
 def _decode(data: bytes, where: str, encoding: str | None = None, advice: str = OTHER_ENCODING) -> str:

@@ -11,7 +11,6 @@ from itertools import zip_longest
 
 from transformers import PreTrainedTokenizerBase
 
-from mindscape.cache import digest
 from mindscape.corpora import shakespeare, storyworld
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
@@ -23,7 +22,6 @@ from mindscape.signature.memory import Memory, build, gold, merged, of_series, s
 from mindscape.signature.series import BOOKS, SEEDS, SIZE, TOKENS
 from mindscape.text import Chunk, Document, split_sentences
 
-SERIES = 5  # series of the storyworld that are searched
 SHARE = 16  # questions of a book that are searched for
 UNIT = 4  # passages of a unit of a play's document memory
 
@@ -53,17 +51,14 @@ class Case:
         return {name: starts(document.text, self.tokenizer) for name, document in self.documents.items()}
 
     @property
+    def asked(self) -> list[str]:
+        """The questions' words."""
+        return [one.question for one in self.questions]
+
+    @property
     def tokens(self) -> int:
         """Of all books."""
         return sum(map(len, self.starts.values()))
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Changes with the questions and with everything that is searched for them: 12 hex digits."""
-        asked = [[one.id, one.question] for one in self.questions]
-        units = [[*memory.outline, *memory.core, *memory.borders] for memory in self.memories]
-        of_log = [list(self.statements.texts), self.graph.graph.texts] if self.books else []
-        return digest(self.memory.fingerprint, list(self.summaries), asked, units, of_log)[:12]
 
     @cached_property
     def memories(self) -> tuple[DocumentMemory, ...]:
@@ -121,9 +116,9 @@ def starts(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
     return [end - len(text[start:end].lstrip()) for start, end in told["offset_mapping"]]
 
 
-def picked(questions: Sequence[Question], share: int = SHARE) -> list[Question]:
-    """At most `share` questions of each book, always the same: of three one that needs a binding, if there are such; among
-    those and among the others each kind (breadth, depth) in turn. Fewer are the first of more.
+def picked(questions: Sequence[Question], share: int = SHARE, seed: int = 0) -> list[Question]:
+    """At most `share` questions of each book, always the same of a seed: of three one that needs a binding, if there are such;
+    among those and among the others each kind (breadth, depth) in turn. Fewer are the first of more.
 
     Taught in notebook 50_side_by_side.
 
@@ -134,7 +129,7 @@ def picked(questions: Sequence[Question], share: int = SHARE) -> list[Question]:
     """
     found: list[Question] = []
     for book in dict.fromkeys(one.doc_id for one in questions):
-        mine = Chance("methods", book).shuffled([one for one in questions if one.doc_id == book])
+        mine = Chance("methods", book, *[seed] * bool(seed)).shuffled([one for one in questions if one.doc_id == book])
         bound, plain = (_in_turn([one for one in mine if one.needs_binding == it]) for it in (True, False))
         some: list[Question] = []
         while len(some) < share and (bound or plain):
@@ -151,59 +146,68 @@ def _in_turn(questions: Sequence[Question]) -> list[Question]:
     return [one for some in zip_longest(*kinds.values()) for one in some if one is not None]
 
 
-def novels(seed: int, tokenizer: PreTrainedTokenizerBase, share: int = SHARE) -> Case:
-    """A series of the storyworld. Taught in notebook 50_side_by_side.
+def novels(of: int, tokenizer: PreTrainedTokenizerBase, share: int = SHARE, seed: int = 0) -> Case:
+    """The series of the storyworld whose seed is `of`; `seed` draws the questions. Taught in notebook 50_side_by_side.
 
     >>> novels(2010, tokenizer).name                                                         # doctest: +SKIP
     'series-2010-1'
     """
-    series = storyworld.series(seed, n=BOOKS, tokens=TOKENS)
+    series = storyworld.series(of, n=BOOKS, tokens=TOKENS)
     memory = merged(
         [build(book.document, split_sentences(book.document, tokenizer, SIZE), gold(book)) for book in series.books]
     )
-    asked = tuple(picked(of_series(series)[0], share))
+    asked = tuple(picked(of_series(series)[0], share, seed))
     told = tuple(book.summary for book in series.books)
     return Case(memory.documents[0].id, "storyworld", memory, asked, tokenizer, told, series.books)
 
 
-def plays(name: str, tokenizer: PreTrainedTokenizerBase, share: int = SHARE) -> Case:
+def plays(name: str, tokenizer: PreTrainedTokenizerBase, share: int = SHARE, seed: int = 0) -> Case:
     """A series of `shakespeare.SERIES`, plays that share characters, or one play.
 
-    Raises InputError for another name, and for a play that the kit has not summed up. Taught in notebook 50_side_by_side.
+    Raises InputError for another name, and for a play that the kit has not summed up, and says which there are. Taught in
+    notebook 50_side_by_side.
 
     >>> plays("rome", tokenizer).name                                                        # doctest: +SKIP
     'rome'
     """
+    check_plays([name])
     names = shakespeare.SERIES.get(name, (name,))
     told = tuple(shakespeare.summary(play) for play in names)
     built = [scenes(play, split_sentences(shakespeare.play(play), tokenizer, SIZE)) for play in names]
-    asked = picked([one for play in names for one in shakespeare.questions(play)], share)
+    asked = picked([one for play in names for one in shakespeare.questions(play)], share, seed)
     return Case(name, "shakespeare", merged(built), tuple(asked), tokenizer, told)
+
+
+def check_plays(names: Sequence[str]) -> None:
+    """Raises InputError for what is neither a play with questions and summaries nor a series of such."""
+    single = sorted({one.doc_id for one in shakespeare.questions()})
+    known = [name for name, of in shakespeare.SERIES.items() if set(of) <= set(single)] + single
+    if unknown := [name for name in names if name not in known]:
+        raise InputError(f"plays={unknown[0]!r}: expected some of {', '.join(known)}, with commas")
 
 
 def cases(
     tokenizer: PreTrainedTokenizerBase,
-    series: int = SERIES,
+    series: int = 5,
     of_plays: Sequence[str] = ("rome",),
     share: int = SHARE,
-    split: str = "test",
+    seed: int = 0,
 ) -> list[Case]:
-    """The first `series` series of a split, and plays; a name that is "" is passed over.
+    """The first `series` series of the test novels, and plays; a name that is "" is passed over.
 
-    Raises InputError for an unknown split, more series than it has, no books at all, and a share below 1; and as `plays` does.
-    Taught in notebook 50_side_by_side.
+    Raises InputError for more series than there are, no books at all, and a share below 1; and as `plays` does. Taught in
+    notebook 50_side_by_side.
 
     >>> [case.name for case in cases(tokenizer, 1)]                                          # doctest: +SKIP
     ['series-2010-1', 'rome']
     """
-    if split not in SEEDS:
-        raise InputError(f"split={split!r}: expected {', '.join(SEEDS)}")
-    if not 0 <= series <= len(SEEDS[split]):
-        raise InputError(f"series={series}: expected 0 to {len(SEEDS[split])}")
+    if not 0 <= series <= len(SEEDS["test"]):
+        raise InputError(f"series={series}: expected 0 to {len(SEEDS["test"])}")
     if share < 1:
         raise InputError(f"share={share}: expected at least 1 question of a book")
     names = [name for name in of_plays if name]
     if not series and not names:
         raise InputError("series=0 and no plays: expected some books to search")
-    found = [novels(seed, tokenizer, share) for seed in SEEDS[split][:series]]
-    return found + [plays(name, tokenizer, share) for name in names]
+    check_plays(names)
+    found = [novels(of, tokenizer, share, seed) for of in SEEDS["test"][:series]]
+    return found + [plays(name, tokenizer, share, seed) for name in names]

@@ -4,17 +4,15 @@ Whether a reader can make use of it is not asked here. Taught in notebook 50_sid
 """
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mindscape.errors import InputError
 from mindscape.methods.books import Case, starts
-from mindscape.methods.search import BUDGET, Piece, Ranks, pieces
+from mindscape.methods.search import Piece
 from mindscape.mom.retrieval import context, covered
 from mindscape.question import Question
 from mindscape.text import Chunk
-
-WINDOW = 7000  # what the embedded reader's 8,192 positions leave for a text
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class Shown:
         return "\n\n".join(part for part in ("\n".join(self.notes), context(case.documents, self.places)) if part)
 
 
-def filled(case: Case, found: Sequence[Piece], budget: int = BUDGET) -> Shown:
+def filled(case: Case, found: Sequence[Piece], budget: int = 1000) -> Shown:
     """As many pieces as the budget holds, in their order; a place that stands in those before it is passed over, the piece that
     does not fit is cut, and nothing follows it.
 
@@ -69,15 +67,6 @@ def filled(case: Case, found: Sequence[Piece], budget: int = BUDGET) -> Shown:
     return Shown(tuple(taken), budget - left)
 
 
-def shown(case: Case, method: str, ranks: Mapping[str, Ranks] | None = None, budget: int = BUDGET) -> list[Shown]:
-    """What a method shows for each question of a case. Errors as in `pieces` and `filled`. Taught in notebook 50_side_by_side.
-
-    >>> shown(case, "lead", budget=300)[0].tokens                                            # doctest: +SKIP
-    300
-    """
-    return [filled(case, found, budget) for found in pieces(case, method, ranks, budget)]
-
-
 @dataclass(frozen=True)
 class Needed:
     """What a question needs and was shown: the share of its evidence; of its bindings; of both, each span and each binding
@@ -98,7 +87,7 @@ class Needed:
 def needed(case: Case, question: Question, what: Shown) -> Needed:
     """Whether what is shown holds what a question needs. Taught in notebook 50_side_by_side.
 
-    >>> needed(case, question, shown(case, "evidence")[0]).all                               # doctest: +SKIP
+    >>> needed(case, question, filled(case, pieces(case, "evidence")[0])).all               # doctest: +SKIP
     1.0
     """
     document, places = case.documents[question.doc_id], what.places
@@ -110,15 +99,3 @@ def needed(case: Case, question: Question, what: Shown) -> Needed:
         bindings = [there or gloss in notes for there, gloss in zip(bindings, glosses, strict=True)]
     both = [*evidence, *bindings]
     return Needed(*(sum(some) / len(some) if some else 1.0 for some in (evidence, bindings, both)))
-
-
-def window(case: Case, tokens: int = WINDOW) -> list[Needed]:
-    """What a reader of the first `tokens` of the books would have been shown: outside the budget, for comparison.
-
-    Errors as in `filled`. Taught in notebook 50_side_by_side.
-
-    >>> np.mean([one.all for one in window(case)])                                           # doctest: +SKIP
-    0.2
-    """
-    first = filled(case, case.memory.chunks, tokens)
-    return [needed(case, one, first) for one in case.questions]
