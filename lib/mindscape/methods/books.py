@@ -202,7 +202,7 @@ def cases(
     ['series-2010-1', 'rome']
     """
     if not 0 <= series <= len(SEEDS["test"]):
-        raise InputError(f"series={series}: expected 0 to {len(SEEDS["test"])}")
+        raise InputError(f"series={series}: expected 0 to {len(SEEDS['test'])}")
     if share < 1:
         raise InputError(f"share={share}: expected at least 1 question of a book")
     names = [name for name in of_plays if name]
