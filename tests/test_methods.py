@@ -179,12 +179,12 @@ def test_a_play_has_a_memory_of_scenes_and_no_graph(tokenizer):
             methods.pieces(case, name)
 
 
-def test_what_cannot_be(novels, tokenizer):
+def test_what_cannot_be(novels, tokenizer, by):
     for call, said in (
         (lambda: methods.pieces(novels, "tarot"), "method='tarot'"),
         (lambda: methods.methods_of(novels, ["tarot"]), "method='tarot'"),
         (lambda: methods.pieces(novels, "sft_emb"), "expected encoders"),
-        (lambda: methods.rankings(novels, "lead", None), "ranks nothing"),
+        (lambda: methods.rankings(novels, "lead", by), "ranks nothing"),
         (lambda: methods.filled(novels, [], 0), "budget=0"),
         (lambda: methods.cases(tokenizer, 11, ()), "series=11: expected 0 to 10"),
         (lambda: methods.cases(tokenizer, 0, [""]), "no plays"),
