@@ -15,24 +15,27 @@ meet it by their own knob. Models cut as they see fit (`size=None`); for a given
 Taught in notebook 40_memory_extraction, used in 42_three_layer_retrieval. Overlaps, headings and tables are not known here.
 """
 
+import json
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from importlib import import_module
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from transformers import PreTrainedTokenizerBase
 
-from mindscape import llm
+from mindscape import llm, store
+from mindscape.cache import digest
 from mindscape.errors import InputError
 from mindscape.llm import LLM
 from mindscape.llm.schema import read
 from mindscape.mom.extraction import windows
 from mindscape.mom.memory import DocumentMemory, ends_of, tile
+from mindscape.store import Maker
 from mindscape.text import Chunk, Document, Span, sentences, split_sentences, split_tokens
 from mindscape.text.documents import Place
 
@@ -433,3 +436,62 @@ class Remembered:
     def cut(self, document: Document, size: int | None = SIZE) -> Cut:
         chunks = at_borders(document, self.read(document).borders)
         return _finished(document, Cut(chunks), size, self.tokenizer)
+
+
+# All of them ------------------------------------------------------------------------------------------------------
+
+
+def rivals(
+    tokenizer: PreTrainedTokenizerBase,
+    encoder: "Encoder",
+    judge: LLM,
+    read: Callable[[Document], DocumentMemory],
+    gold: Callable[[Document], DocumentMemory],
+) -> dict[str, Chunker]:
+    """The ways to cut that notebooks 40 and 42 compare, by name.
+
+    `judge` says where the subject changes and lists chunks, `read` makes a memory of a document, and `gold` knows the true one:
+    "scenes".
+    """
+    return {
+        "fixed": Fixed(tokenizer),
+        "llama_index": LlamaIndex(tokenizer),
+        "semantic": Semantic(encoder, tokenizer),
+        "lumber": Lumber(judge, tokenizer, by="score"),
+        "llm": Listing(judge, tokenizer, max_new_tokens=256),  # a model that keeps to the form needs fewer
+        "mom": Remembered(read, tokenizer),
+        "scenes": Remembered(gold, tokenizer, "scenes"),
+    }
+
+
+def cuts(chunker: Chunker, documents: Sequence[Document], size: int | None = SIZE) -> list[Cut]:
+    """What a chunker makes of each document. What a model, an encoder or another package is needed for is in the store.
+
+    >>> cuts(Lumber(model, tokenizer, by="score"), [book])                                       # doctest: +SKIP
+    [Cut(chunks=(Chunk(doc_id='book', index=0, start=0, end=811), ...
+    """
+    if isinstance(chunker, Fixed | Sentences | Remembered):
+        return [chunker.cut(document, size) for document in documents]
+    of = {"size": size} | _settings(chunker)
+    asked = [of | {"language": document.language, "text": digest(document.text)} for document in documents]
+
+    def compute(places: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+        for position, place in enumerate(places):
+            cut = chunker.cut(documents[place], size)
+            yield position, {"starts": [chunk.start for chunk in cut.chunks], "counts": dict(cut.counts)}
+
+    by = getattr(chunker, "model", None) or getattr(chunker, "encoder", None)
+    maker = by.maker if by else Maker(chunker.name, {"chunker": chunker.name})
+    rows = store.current().fetch("cut", maker, asked, compute)
+    return [
+        Cut(at_borders(document, row["starts"][1:]), Counter(row["counts"]))
+        for document, row in zip(documents, rows, strict=True)
+    ]
+
+
+def _settings(chunker: Any) -> dict[str, Any]:
+    """What decides a cut beside the document, its size and the model."""
+    given = {of.name: getattr(chunker, of.name) for of in fields(chunker)}
+    rules = json.loads(chunker.tokenizer.backend_tokenizer.to_str()) | {"padding": None, "truncation": None}
+    told = {name: value for name, value in given.items() if isinstance(value, str | int | Mapping | None)}
+    return told | {"chunker": chunker.name, "tokenizer": digest(rules)}

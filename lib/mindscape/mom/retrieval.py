@@ -13,18 +13,22 @@ Taught in notebook 42_three_layer_retrieval; the argument behind it in 43_hmv_th
 is written: the roles in `mindscape.roles.answers` do that.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mindscape import store
+from mindscape.cache import digest
 from mindscape.errors import InputError
 from mindscape.index import FaissIndex, Index, MilvusIndex
 from mindscape.llm import LLM
 from mindscape.mom.extraction import K, rrf
 from mindscape.mom.memory import DocumentMemory
+from mindscape.question import BREADTHS, Question
 from mindscape.text import Chunk, Document, Span
 from mindscape.text.documents import Place
 
@@ -79,8 +83,8 @@ class Layers:
     """Units in an index for each layer, and in one for the fused vectors where there are several layers.
 
     `chunks[i]` is the i-th unit, `texts[layer][i]` what the layer says of it. Vectors are the encoder's, which keeps them on
-    disk. `weights` (of the layers, in order) and `normalised` as in `fuse`. Raises InputError for no units, blank texts, and
-    layers of other numbers.
+    disk, and are asked for at the first search. `weights` (of the layers, in order) and `normalised` as in `fuse`. Raises
+    InputError for no units and layers of other numbers; and, when it comes to a search, for blank texts.
 
     >>> found, _ = Layers.of_memories([(book, memory)], encoder).search(["Who lit the lamp?"])      # doctest: +SKIP
     """
@@ -101,14 +105,20 @@ class Layers:
                 f"layer {odd[0]!r} has {len(texts[odd[0]])} texts: expected {len(chunks)}, and another name"
             )
         self.chunks, self.encoder = tuple(chunks), encoder
-        vectors = {layer: encoder.encode(list(some)) for layer, some in texts.items()}
-        self.layers = tuple(vectors)
+        self.layers, self.texts = tuple(texts), {layer: list(some) for layer, some in texts.items()}
+        self._index, self._mix = index, (weights, normalised)
+
+    @cached_property
+    def indexes(self) -> dict[str, Index]:
+        """An index for each layer, and one for the fused vectors."""
+        vectors = {layer: self.encoder.encode(some) for layer, some in self.texts.items()}
         if len(vectors) > 1:
-            vectors[FUSED] = fuse([vectors[layer] for layer in self.layers], weights, normalised)
-        self.indexes: dict[str, Index] = {}
+            vectors[FUSED] = fuse([vectors[layer] for layer in self.layers], *self._mix)
+        made: dict[str, Index] = {}
         for layer, rows in vectors.items():
-            self.indexes[layer] = index(layer, rows.shape[1])
-            self.indexes[layer].add(rows)
+            made[layer] = self._index(layer, rows.shape[1])
+            made[layer].add(rows)
+        return made
 
     @classmethod
     def of_memories(cls, items: Sequence[tuple[Document, DocumentMemory]], encoder: "Encoder", **options) -> Self:
@@ -146,12 +156,11 @@ class Layers:
         all by default; a unit that a layer did not bring up has no rank there, and counts as much as the last one that it did.
         `smoothing` is the k of reciprocal rank fusion. Raises InputError for another way, and for k or depth below 1.
         """
-        if way not in self.ways:
-            raise InputError(f"way={way!r}: expected one of {', '.join(self.ways)}")
+        self._known(way)
         if k < 1 or (depth is not None and depth < 1):
             raise InputError(f"k={k}, depth={depth}: expected at least 1")
         vectors = queries if isinstance(queries, np.ndarray) else self.encoder.encode(list(queries), "query")
-        if way in self.indexes:
+        if way in (*self.layers, FUSED):
             return self.indexes[way].search(vectors, k)
         found = [self.indexes[layer].search(vectors, depth or len(self.chunks)) for layer in self.layers]
         fused = (
@@ -160,9 +169,26 @@ class Layers:
         ids = np.argsort(-fused, axis=1, kind="stable")[:, :k]
         return ids, np.take_along_axis(fused, ids, 1)
 
+    def ranked(self, queries: Sequence[str], k: int = TOP, way: str = "rrf") -> np.ndarray:
+        """The ids that `search` gives, (queries, k), out of the store where they are there: one entry for all the queries."""
+        self._known(way)
+        weights, normalised = self._mix
+        asked = {"texts": digest(self.texts), "queries": digest(list(queries)), "way": way, "k": k}
+        asked |= {} if way != FUSED else {"weights": weights and list(weights), "normalised": normalised}
+
+        def compute(_: Sequence[int]) -> Iterator[tuple[int, list[list[int]]]]:
+            yield 0, self.search(queries, k, way)[0].tolist()
+
+        (ids,) = store.current().fetch("rankings", self.encoder.maker, [asked], compute, {"k": k, "way": way})
+        return np.array(ids)
+
+    def _known(self, way: str) -> None:
+        if way not in self.ways:
+            raise InputError(f"way={way!r}: expected one of {', '.join(self.ways)}")
+
     def close(self) -> None:
         """Let go of indexes on disk."""
-        for index in self.indexes.values():
+        for index in vars(self).get("indexes", {}).values():
             getattr(index, "close", lambda: None)()
 
 
@@ -180,6 +206,18 @@ def _by_score(found: Sequence[tuple[np.ndarray, np.ndarray]], units: int, way: s
         layer[:] = values[:, -1:]
         np.put_along_axis(layer, ids, values.astype(float), 1)
     return scores.max(0) if way == "max" else scores.sum(0)
+
+
+# What is asked -----------------------------------------------------------------------------------------------------
+
+
+def scope(question: Question) -> str:
+    """Whether a question is "global" or "local" (section 3.2), read off MindGraph's breadths: partial and global, or not.
+
+    >>> scope(Question("1", "note", "Who left?", "Ivo", (), (), (), "partial", "lookup"))
+    'global'
+    """
+    return "global" if question.breadth in BREADTHS[3:] else "local"
 
 
 # What was found ----------------------------------------------------------------------------------------------------
