@@ -135,8 +135,8 @@ class Score:
     cached: bool = False
 
     def stored(self) -> dict[str, Any]:
-        """What the cache and a recording keep."""
-        return {name: value for name, value in asdict(self).items() if name != "cached"}
+        """What the cache and a recording keep; an entry of the store has the seconds beside it."""
+        return {"logprob": round(self.logprob, 5), "tokens": self.tokens, "prompt_tokens": self.prompt_tokens}
 
     @staticmethod
     def restored(stored: Mapping[str, Any]) -> "Score":
