@@ -11,7 +11,7 @@ from extras import required
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mindscape import llm
+from mindscape import llm, store
 from mindscape.corpora import storyworld
 from mindscape.errors import InputError
 from mindscape.mom import chunkers
@@ -26,10 +26,12 @@ from mindscape.mom.chunkers import (
     Semantic,
     Sentences,
     at_borders,
+    cuts,
     evened,
     mean_length,
     meta_chunker,
     paragraphs,
+    rivals,
     wanted,
 )
 from mindscape.mom.memory import DocumentMemory, tiles, whole
@@ -360,3 +362,37 @@ def test_the_meta_chunker_by_name(tokenizer, tmp_path):
     assert meta_chunker(f"hf:{tmp_path}", max_new_tokens=32, **options).max_new_tokens == 32
     with pytest.raises(InputError, match='expected "embedded"'):
         meta_chunker("Qwen/MetaChunker")
+
+
+def test_rivals_by_name_and_cuts_that_are_found_again(tokenizer, tmp_path):
+    """What a model is asked for a cut is a part of it: the cut alone travels."""
+
+    class Backend:
+        name = fingerprint = "stub"
+        context, weighed = None, 0
+
+        def score(self, pairs):
+            for i, (_, text) in enumerate(pairs):
+                self.weighed += 1
+                yield i, llm.Score(-float(int(text[-1]) % 3), 1)
+
+        def count_tokens(self, prompt, tools=()):
+            return 1
+
+    backend, kept = Backend(), Store(tmp_path / "cache.sqlite", tmp_path / "store", fill=True)
+    store.use(kept)
+    try:
+        judge = llm.LanguageModel(backend, store=kept)
+        found = rivals(tokenizer, Bag(), judge, whole, whole)
+        assert list(found) == ["fixed", "llama_index", "semantic", "lumber", "llm", "mom", "scenes"]
+        assert all(chunker.name == name for name, chunker in found.items())
+        (first,) = cuts(found["lumber"], [NOTE], 40)
+        assert [path.name.split(".")[0] for path in (tmp_path / "store").glob("*.jsonl")] == ["cut"]
+        asked = backend.weighed
+        assert first == found["lumber"].cut(NOTE, 40) and asked > 0
+        other = Store(tmp_path / "other.sqlite", tmp_path / "store")
+        store.use(other)
+        assert cuts(found["lumber"], [NOTE], 40) == [first] and backend.weighed == asked and len(other.keys) == 1
+        assert other.remake(count=1)[0].agrees and len(other.keys) == 1
+    finally:
+        store.use(None)

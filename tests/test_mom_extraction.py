@@ -10,10 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindscape import llm
+from mindscape.corpora import storyworld
 from mindscape.errors import InputError
 from mindscape.mom import extraction
 from mindscape.mom.extraction import (
     ANSWERS,
+    PLACES,
+    REACH,
     READINGS,
     around,
     choose,
@@ -23,9 +26,11 @@ from mindscape.mom.extraction import (
     extract,
     paths,
     penalty,
+    places,
     ranks,
     readings,
     rrf,
+    sides,
     windows,
 )
 from mindscape.mom.memory import DocumentMemory, tiles
@@ -352,3 +357,35 @@ def test_a_model_is_held_to_the_form(tiny, tokenizer):
     assert all(path.read or "cut off" in path.invalid for path in some)
     for path in some:
         assert path.read is None or tiles(NOTE, path.read.memory.chunks)
+
+
+@pytest.fixture(scope="module", params=["en", "zh"])
+def book(request):
+    return storyworld.book(1000, tokens=15_000, language=request.param)
+
+
+def test_places_are_of_their_kind(book):
+    found = places(book, share=5)
+    assert found == places(book, share=5) != places(book, share=5, seed=1) and found == sorted(found)
+    assert {kind: sum(k == kind for _, k in found) for kind in PLACES} == dict.fromkeys(PLACES, 5)
+    text, starts = book.document.text, {scene.start for scene in book.told.scenes}
+    for at, kind in found:
+        assert REACH <= at <= len(text) - REACH
+        assert (at in starts) == (kind == "scene")
+        if kind in ("scene", "paragraph"):
+            assert text[at - 1] == "\n" and not text[at].isspace()
+        else:
+            assert "\n" not in text[at - 1 : at + 1] and not text[at].isspace()
+        if kind == "sentence":
+            assert text[:at].rstrip()[-1] in ".!?'…。！？”’」』" + '"' or book.document.language == "zh"
+        if kind == "middle":
+            assert text[at].isalnum() and text[:at].rstrip(" ,")[-1].isalnum()
+        before, after = sides(book.document, at)
+        assert before and after and len(before) <= REACH and text[at:].startswith(after)
+
+
+def test_no_heading_stands_at_a_scene_s_place(book):
+    headings = [chapter.start for chapter in book.told.chapters]
+    ends = {scene.start: before.end for before, scene in zip(book.told.scenes, book.told.scenes[1:], strict=False)}
+    for at, kind in places(book, share=100):
+        assert kind != "scene" or not any(ends[at] <= heading <= at for heading in headings)

@@ -8,12 +8,25 @@ from extras import required
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mindscape import llm
+from mindscape import llm, store
+from mindscape.corpora import storyworld
 from mindscape.errors import InputError
 from mindscape.mom import retrieval
 from mindscape.mom.memory import DocumentMemory
-from mindscape.mom.retrieval import FUSED, FUSIONS, LAYERS, Layers, context, covered, fuse, recall, support, supports
-from mindscape.store import Store
+from mindscape.mom.retrieval import (
+    FUSED,
+    FUSIONS,
+    LAYERS,
+    Layers,
+    context,
+    covered,
+    fuse,
+    recall,
+    scope,
+    support,
+    supports,
+)
+from mindscape.store import Maker, Store
 from mindscape.text import Chunk, Document, Span
 
 PARTS = ["It rained all day. ", "Ivo lit the copper lamp. ", "安娜去了学校。", "Nobody paid the debt."]
@@ -31,7 +44,7 @@ ITEMS = [(BOOK, MEMORY), (OTHER, OTHERS)]
 class Letters:
     """An encoder: counts of letters and of a few Chinese characters, length 1; another constant for queries."""
 
-    name, dim, fingerprint = "letters", 30, "letters"
+    name, dim, fingerprint, maker = "letters", 30, "letters", Maker("letters", {})
 
     def encode(self, texts, kind="passage"):
         alphabet = "abcdefghijklmnopqrstuvwxyz学校安"
@@ -233,9 +246,37 @@ def test_a_killed_run_goes_on(tmp_path):
     assert len(support(again, contexts, answers)) == 6 and len(again.backend.asked) == 2
 
 
+def test_rankings_are_found_again(tmp_path):
+    kept = Store(tmp_path / "cache.sqlite", tmp_path / "store", fill=True)
+    store.use(kept)
+    try:
+        first = Layers.of_memories(ITEMS, Letters())
+        for way in first.ways:
+            assert (
+                first.ranked(["Who lit the lamp?", "学校"], 3, way)
+                == first.search(["Who lit the lamp?", "学校"], 3, way)[0]
+            ).all()
+        again = Layers.of_memories(ITEMS, None)
+        again.encoder = type("Silent", (), {"maker": Letters.maker})()  # encodes nothing
+        assert (again.ranked(["Who lit the lamp?", "学校"], 3) == first.ranked(["Who lit the lamp?", "学校"], 3)).all()
+        assert len(kept.keys) == len(first.ways)
+        again._mix = ([1.0, 0.0, 0.0], True)  # other weights are other fused vectors, and the same ranks
+        again.ranked(["Who lit the lamp?", "学校"], 3)
+        with pytest.raises(AttributeError):
+            again.ranked(["Who lit the lamp?", "学校"], 3, FUSED)
+    finally:
+        store.use(None)
+
+
+def test_scopes_of_questions():
+    questions = storyworld.book(1000, tokens=15_000).questions
+    assert {one.breadth for one in questions if scope(one) == "global"} == {"partial", "global"}
+
+
 @pytest.mark.parametrize(
     "call, message",
     [
+        (lambda layers: layers.ranked(["a"], way="mean"), "way='mean': expected one of outline"),
         (lambda layers: layers.search(QUERIES, way="mean"), "way='mean': expected one of outline"),
         (lambda layers: layers.search(QUERIES, k=0), "expected at least 1"),
         (lambda layers: layers.search(QUERIES, depth=0), "expected at least 1"),

@@ -12,20 +12,24 @@ Everything that a model is asked goes through `LanguageModel`, which keeps each 
 goes on where a killed one was. Taught in notebook 40_memory_extraction. This module trains nothing.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
 from transformers import PreTrainedTokenizerBase
 
+from mindscape.corpora.storyworld import Book
+from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError
 from mindscape.llm import LLM, Reply
 from mindscape.mom.memory import DocumentMemory, Resolved, join, resolve, whole
 from mindscape.roles import Role
 from mindscape.roles.memory import MEMORY
-from mindscape.text import Document, Span, split_sentences
+from mindscape.text import Document, Span, sentences, split_sentences
 from mindscape.text.documents import Place
 
 TEMPERATURE, TOP_P = 0.7, 0.8  # section 4.1
@@ -55,6 +59,14 @@ ASKED = {
     ),
 }
 ANSWERS = {"en": ("Yes", "No"), "zh": ("是", "否")}
+PLACES = {
+    "scene": "where a scene begins; a heading of a chapter does not stand there",
+    "paragraph": "between two paragraphs of a scene",
+    "sentence": "between two sentences of a paragraph",
+    "middle": "between two words of a sentence, where windows of fixed length cut",
+}
+WORDS = {"en": r"(?<=[a-z,] )[a-z]", "zh": r"(?<=[\u4e00-\u9fff])[\u4e00-\u9fff]"}  # where one begins inside a sentence
+REACH = 600  # characters that are shown on both sides of a place
 
 
 @dataclass(frozen=True)
@@ -257,6 +269,45 @@ def clarity(
     values = readings(model, [pair for some in pairs for pair in some], document.language, [reading])[reading]
     cuts = np.cumsum([len(some) for some in pairs])[:-1]
     return np.array([some.mean() if len(some) else np.nan for some in np.split(values, cuts)])
+
+
+# Places of which all is known --------------------------------------------------------------------------------------
+
+
+def places(book: Book, share: int = 8, reach: int = REACH, seed: int = 0) -> list[tuple[int, str]]:
+    """Places of a book and the kind of each, `share` of every kind in `PLACES`, in the order of the text.
+
+    Each has `reach` characters on both sides. The same arguments give the same places. Taught in notebook 40.
+    """
+    document, language = book.document, book.document.language
+    text, scenes = document.text, book.told.scenes
+    found: dict[str, list[int]] = {kind: [] for kind in PLACES}
+    for before, after in pairwise(scenes):
+        if not text[before.end : after.start].strip():
+            found["scene"].append(after.start)
+    for scene in scenes:
+        inside = text[scene.start : scene.end]
+        breaks = [match.end() for match in re.finditer(r"\n\s*\n", inside)]
+        found["paragraph"] += [scene.start + at for at in breaks]
+        ends = [span.end for span in sentences(inside, language)[:-1]]
+        ends = [at for at in ends if "\n" not in inside[max(0, at - 2) : at + 1]]
+        found["sentence"] += [scene.start + at for at in ends]
+        found["middle"] += [scene.start + match.start() for match in re.finditer(WORDS[language], inside)]
+    drawn = []
+    for kind, some in found.items():
+        some = [at for at in some if reach <= at <= len(text) - reach]
+        chance = Chance("trials", kind, document.id, *([seed] if seed else []))
+        drawn += [(at, kind) for at in chance.some(some, share)]
+    return sorted(drawn)
+
+
+def sides(document: Document, at: int, reach: int = REACH) -> tuple[str, str]:
+    """What stands before a place and behind it, `reach` characters of each.
+
+    >>> sides(Document("note", "It rained. Ivo left."), 11, reach=7)
+    ('rained.', 'Ivo lef')
+    """
+    return around(document, Span(0, at), Span(at, len(document.text)), reach)
 
 
 # Completeness ------------------------------------------------------------------------------------------------------

@@ -9,8 +9,7 @@ A *unit* is a chunk with its topic and its core content; whatever layer finds it
 `recall` says how much of a question's evidence the chunks hold, `support` how likely they make its answer: S_support of
 section 4.4, the mean negative log-probability of the answer's tokens, less is better.
 
-Taught in notebook 42_three_layer_retrieval; the argument behind it in 43_hmv_theorem. Nothing is reranked here, and no answer
-is written: the roles in `mindscape.roles.answers` do that.
+Taught in notebook 42_three_layer_retrieval; the argument behind it in 43_hmv_theorem. Nothing is reranked here.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,13 +21,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mindscape import store
+from mindscape.ask import ask
 from mindscape.cache import digest
 from mindscape.errors import InputError
 from mindscape.index import FaissIndex, Index, MilvusIndex
 from mindscape.llm import LLM
 from mindscape.mom.extraction import K, rrf
 from mindscape.mom.memory import DocumentMemory
-from mindscape.question import BREADTHS, Question
+from mindscape.question import BREADTHS, Answer, Question
+from mindscape.roles.answers import QA
 from mindscape.text import Chunk, Document, Span
 from mindscape.text.documents import Place
 
@@ -303,3 +304,13 @@ def supports(models: Mapping[str, LLM], *args, **options) -> dict[str, np.ndarra
     if len({model.fingerprint for model in models.values()}) < 2:
         raise InputError(f"{len(models)} models, or twice the same: expected two different ones to weigh answers")
     return {name: support(model, *args, **options) for name, model in models.items()}
+
+
+def answers(model: LLM, contexts: Sequence[str], questions: Sequence[str], language: str = "en") -> list[Answer]:
+    """What a model answers in a phrase with each context before it. Errors as in `ask`.
+
+    >>> answers(model, ["Ivo lit the lamp."], ["Who lit the lamp?"])[0].value                        # doctest: +SKIP
+    'Ivo'
+    """
+    pairs = zip(contexts, questions, strict=True)
+    return ask(model, QA, [QA.prompt(language, context=shown, question=question) for shown, question in pairs])
