@@ -55,6 +55,15 @@ def use() -> None:
     )
 
 
+def look(colour: str, **more) -> dict:
+    """A colour and its marker, as a line of matplotlib takes them.
+
+    >>> look("blue", markersize=3)
+    {'color': '#0072B2', 'marker': 'o', 'markersize': 3}
+    """
+    return {"color": PALETTE[colour], "marker": MARKERS[colour], **more}
+
+
 def subplots(rows: int = 1, columns: int = 1, height: float = 3.6, **options):
     """`pyplot.subplots` at the column's width; `height` in inches for the whole figure.
 

@@ -7,35 +7,31 @@ P‖M; the ablation that the paper leaves out has M alone, with a prompt that as
     python -m mindscape.training memreader
     python -m mindscape.training memreader_without_path
 
-Evaluation is on what was not trained on: other storyworld books, scenes of plays without their headings, the manuals and news
-pieces of the kit. Replies are kept in a file, a batch at a time, and scored again without the model:
-
-    python -m mindscape.mom.memreader --adapter build/memreader/adapter --out replies.jsonl
+It is asked (`ask`) and scored (`scored`) on what was not trained on: other storyworld books, scenes of plays without their
+headings, the manuals and news pieces of the kit.
 
 Taught in notebook 41_memreader. The training itself is `mindscape.training`'s.
 """
 
-import argparse
 import math
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from transformers import AutoTokenizer, PreTrainedTokenizerBase
+from transformers import PreTrainedTokenizerBase
 
-from mindscape import assets, llm
+from mindscape import ask as asking
 from mindscape.corpora import shakespeare
-from mindscape.corpora.books import SPLITS, books, training_book
+from mindscape.corpora.books import books, training_book
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
-from mindscape.errors import InputError, MindscapeError
+from mindscape.errors import InputError
 from mindscape.llm import LLM, Tags
-from mindscape.metrics import Interval, bootstrap, token_f1, words
+from mindscape.metrics import token_f1, words
 from mindscape.mom import memory as mom
 from mindscape.mom.chunkers import length
 from mindscape.mom.extraction import LONGEST
 from mindscape.mom.memory import DocumentMemory, Resolved, resolve
-from mindscape.reader.evaluation import Answer, Kept
+from mindscape.question import Answer
 from mindscape.roles import Example, Role
 from mindscape.roles import memory as role
 from mindscape.roles.memory import MEMORY, REVERSE, Extracted
@@ -235,57 +231,31 @@ def _runs(kind: str, document: Document, memory: DocumentMemory, tokenizer: PreT
 # Asking ------------------------------------------------------------------------------------------------------------
 
 
-def prompts(cases: Sequence[Case], with_path: bool = True) -> list[str]:
-    """What is asked about each case."""
-    asked = role_of(with_path)
-    return [asked.prompt(case.document.language, document=case.document.text.strip()) for case in cases]
-
-
 def ask(model: LLM, cases: Sequence[Case], with_path: bool = True) -> list[Answer]:
-    """The model's replies, free; and held to the form, which is another one only where the free one cannot be read."""
-    asked = role_of(with_path)
-    said: dict[int, Answer] = {}
+    """The model's replies, free; and held to the form, which is another one only where the free one cannot be read.
+
+    >>> ask(model, cases)[0].free[:7]                                                            # doctest: +SKIP
+    '<think>'
+    """
+    asked, said = role_of(with_path), {}
     for language in dict.fromkeys(case.document.language for case in cases):
         mine = [i for i, case in enumerate(cases) if case.document.language == language]
-        talks = {i: [{"role": "user", "content": prompts([cases[i]], with_path)[0]}] for i in mine}
-        how = {"max_new_tokens": LONGEST[language]}
-        for i, reply in zip(mine, model.chat([talks[i] for i in mine], **how), strict=True):
-            said[i] = Answer(*(reply.text, reply.finish == "length") * 2)
-        again = [i for i in mine if _parsed(said[i].free, said[i].cut, asked) is None]
-        held = model.chat([talks[i] for i in again], schema=asked.form, **how) if again else []
-        for i, reply in zip(again, held, strict=True):
-            said[i] = Answer(said[i].free, said[i].cut, reply.text, reply.finish == "length")
+        prompts = {i: asked.prompt(language, document=cases[i].document.text.strip()) for i in mine}
+        free = asking.ask(model, asked, list(prompts.values()), tokens=LONGEST[language], constrained=False)
+        said |= {i: replace(answer, free=answer.text) for i, answer in zip(mine, free, strict=True)}
+        again = [i for i in mine if said[i].value is None]
+        held = asking.ask(model, asked, [prompts[i] for i in again], tokens=LONGEST[language])
+        for i, answer in zip(again, held, strict=True):
+            said[i] = replace(answer, free=said[i].free, unread=(*said[i].unread, *answer.unread), calls=2)
     return [said[i] for i in range(len(cases))]
-
-
-def keep(model: LLM, kept: Kept, cases: Sequence[Case], with_path: bool = True, batch: int = 16) -> None:
-    """Ask for the replies that a file lacks, and append them a batch at a time."""
-    lacking = set(kept.lacks("memory", prompts(cases, with_path)))
-    new = [case for case, prompt in zip(cases, prompts(cases, with_path), strict=True) if prompt in lacking]
-    for start in range(0, len(new), batch):
-        some = new[start : start + batch]
-        kept.add("memory", prompts(some, with_path), ask(model, some, with_path))
-
-
-def replies(kept: Kept, cases: Sequence[Case], with_path: bool = True) -> list[Answer]:
-    """The kept replies on the cases. Raises InputError where there is none to one."""
-    return kept.answers("memory", prompts(cases, with_path))
 
 
 # Scoring -----------------------------------------------------------------------------------------------------------
 
 
-def _parsed(text: str, cut: bool, asked: Role) -> role.DocumentMemory | Extracted | None:
-    try:
-        return None if cut else asked.parse(text)[0]
-    except ValueError:
-        return None
-
-
-def read(case: Case, answer: Answer, with_path: bool = True) -> Resolved | None:
+def read(case: Case, answer: Answer) -> Resolved | None:
     """The memory that a reply means, in places of the case's document; None where it cannot be read or was cut off."""
-    said = _parsed(*answer.best, role_of(with_path))
-    return None if said is None else resolve(case.document, said)
+    return None if answer.value is None else resolve(case.document, answer.value)
 
 
 def outline_recall(gold: Sequence[str], found: Sequence[str], language: str = "en") -> float:
@@ -330,7 +300,7 @@ def _marks(text: str, language: str) -> set[str]:
     return {word for word in words(text, "en") if len(word) >= 4}
 
 
-def scored(cases: Sequence[Case], answers: Sequence[Answer], with_path: bool = True) -> dict[str, list[float]]:
+def scored(cases: Sequence[Case], answers: Sequence[Answer]) -> dict[str, list[float]]:
     """By name of a score, its value for each case.
 
     `valid` and `valid_free`: the reply can be read, held to the form or free; `boundary_f1`: borders within
@@ -340,25 +310,15 @@ def scored(cases: Sequence[Case], answers: Sequence[Answer], with_path: bool = T
     names = ("valid", "valid_free", "boundary_f1", "outline_recall", "core_support", "unrepaired")
     found: dict[str, list[float]] = {name: [] for name in names}
     for case, answer in zip(cases, answers, strict=True):
-        it = read(case, answer, with_path)
-        free = _parsed(answer.free, answer.cut, role_of(with_path)) is not None
+        it = read(case, answer)
         row = (0.0, 0.0, 0.0, 0.0, math.nan, 0.0)
         if it:
             borders = border_f1(case.memory.borders, it.memory.borders)
             topics = outline_recall(case.memory.outline, it.memory.outline, case.document.language)
-            row = (1.0, free, borders, topics, core_support(case.document, it.memory), not it.repairs)
+            row = (1.0, answer.calls == 1, borders, topics, core_support(case.document, it.memory), not it.repairs)
         for name, number in zip(names, row, strict=True):
             found[name].append(float(number))
     return found
-
-
-def interval(cases: Sequence[Case], numbers: Sequence[float]) -> Interval | None:
-    """The mean of a score over the cases that have one, with a 95 % interval over whole groups; None for fewer than two."""
-    kept = [(case.group, number) for case, number in zip(cases, numbers, strict=True) if not math.isnan(number)]
-    if len(kept) < 2:
-        return None
-    groups = [group for group, _ in kept]
-    return bootstrap([number for _, number in kept], groups=groups if len(set(groups)) > 1 else None)
 
 
 def cases_of(kind: str, split: str, count: int, tokenizer: PreTrainedTokenizerBase, share: int = SHARE) -> list[Case]:
@@ -376,44 +336,3 @@ def cases_of(kind: str, split: str, count: int, tokenizer: PreTrainedTokenizerBa
     if kind == "storyworld":
         return story_cases(books(split)[:count], tokenizer, share)
     return play_cases(tokenizer, share=share) if kind == "play" else sample_cases(tokenizer)
-
-
-def main() -> None:
-    """Ask a model for the memories that a file of replies lacks, kind by kind, and print the scores. Goes on after a kill."""
-    told = argparse.ArgumentParser(prog="python -m mindscape.mom.memreader", description=main.__doc__)
-    told.add_argument("--out", required=True, help="the file of replies; others of the same model are kept")
-    told.add_argument("--adapter", default="", help="folder of an adapter; the base as it comes by default")
-    told.add_argument("--base", default="", help="folder or name of a causal model; the embedded one by default")
-    told.add_argument("--without-path", action="store_true", help="ask for the memory alone")
-    told.add_argument("--kinds", default=",".join(KINDS), help="some of the kinds of document, with commas")
-    told.add_argument("--split", default="develop", choices=list(SPLITS), help="of storyworld books")
-    told.add_argument("--books", type=int, default=10, help="the first so many of the split")
-    told.add_argument("--share", type=int, default=SHARE, help="excerpts of each book and play")
-    told.add_argument("--dtype", default="auto", help="precision of the model")
-    told.add_argument("--batch", type=int, default=16, help="rows that the model reads at once, and are kept together")
-    try:
-        _run(told.parse_args())
-    except MindscapeError as error:
-        sys.exit(f"error: {error}")
-
-
-def _run(given: argparse.Namespace) -> None:
-    with_path = not given.without_path
-    source = given.base or assets.language_model()
-    tokenizer = AutoTokenizer.from_pretrained(source)
-    cases: Mapping[str, list[Case]] = {
-        kind: cases_of(kind, given.split, given.books, tokenizer, given.share) for kind in given.kinds.split(",")
-    }
-    options = {"adapter": given.adapter} if given.adapter else {}
-    model = llm.load(f"hf:{source}", dtype=given.dtype, batch_size=given.batch, **options)
-    dtype = str(model.backend.model.dtype).removeprefix("torch.")
-    kept = Kept.of(given.out, given.base or "SmolLM2-135M-Instruct", given.adapter or None, dtype)
-    for kind, some in cases.items():
-        keep(model, kept, some, with_path, given.batch)
-        for name, numbers in scored(some, replies(kept, some, with_path), with_path).items():
-            if of := interval(some, numbers):
-                print(f"{kind} {name}: {of.value:.2f} [{of.low:.2f}, {of.high:.2f}] of {of.n}", flush=True)
-
-
-if __name__ == "__main__":
-    main()
