@@ -393,6 +393,6 @@ def test_rivals_by_name_and_cuts_that_are_found_again(tokenizer, tmp_path):
         other = Store(tmp_path / "other.sqlite", tmp_path / "store")
         store.use(other)
         assert cuts(found["lumber"], [NOTE], 40) == [first] and backend.weighed == asked and len(other.keys) == 1
-        assert other.remake(count=1)[0].agrees and len(other.keys) == 1
+        assert other.remake(count=1)[0].agrees
     finally:
         store.use(None)
