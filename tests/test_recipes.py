@@ -19,7 +19,7 @@ MEASURED = [
     pytest.param(recipe, i, id=f"{name}-{i}")
     for name, recipe in RECIPES.items()
     for i, stage in enumerate(recipe.stages)
-    if stage.log.parent.parent == paths.data("adapters")
+    if stage.log.name.endswith("log.jsonl") and stage.log.parent.parent == paths.data("adapters")
 ]
 
 

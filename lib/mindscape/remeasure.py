@@ -21,7 +21,7 @@ from mindscape.store import Remade
 KINDS = {  # what agrees means, for a reader of the report
     "reply": "the same text",
     "score": f"log-probabilities within {store.NEAR} nats a token",
-    "ranking": "the same order",
+    "ranking": "the same first one, and four in five in common",
 }
 OTHER = f"numbers within {store.CLOSE:.1%}"
 

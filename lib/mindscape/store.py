@@ -41,6 +41,8 @@ FORMAT = "mindscape store 1"
 BATCH = 64  # of what is missing, between two looks at what others have computed meanwhile
 CLOSE = 1e-3  # numbers agree that differ by so much of their size
 LONG = 180  # seconds that are worth a word before and while they pass
+ALIKE = 0.8  # of a ranking's ids
+ROUGHER = 30  # times as far apart may be what was computed in different precisions
 NEAR = 0.02  # nats a token by which two log-probabilities of one text may differ
 LINE = re.compile(rb'\{"key": "([0-9a-f]{32})", "sum": "([0-9a-f]{8})", (.*)\}\Z', re.DOTALL)
 Compute = Callable[[Sequence[int]], Iterable[tuple[int, Any]]]  # places of questions to (position among them, value)
@@ -102,6 +104,7 @@ class Remade:
     agrees: bool
     off: float | None
     seconds: float
+    precision: str = ""
 
 
 @dataclass
@@ -382,9 +385,18 @@ class Store:
             for position, value in self._on_the_way(compute([places[i] for i in some])):
                 key, value = keys[some[position]], json.loads(json.dumps(value))
                 now = time.perf_counter()
-                remade.append(Remade(key, kind, maker.label, *agreement(old[key], value), round(now - begun, 3)))
+                then = self._dtype(kind, maker, key)
+                agrees, off = agreement(old[key], value, 1 if then == maker.dtype else ROUGHER)
+                told = then if then == maker.dtype else f"{then}, now {maker.dtype}"
+                remade.append(Remade(key, kind, maker.label, agrees, off, round(now - begun, 3), told))
                 begun = now
         return remade
+
+    def _dtype(self, kind: str, maker: Maker, key: str) -> str:
+        """The precision in which an entry was made."""
+        cached = self.cache.get([key]).get(key)
+        body = cached[8:] if cached else self._entries(self.path(kind, maker), kind, maker)[key]
+        return json.loads(body).get("dtype", "")
 
     @staticmethod
     def _drawn(keys: Sequence[str], share: float, count: int, seed: int) -> list[str]:
@@ -429,11 +441,12 @@ def unpacked(value: Mapping[str, Any]) -> Any:
 # -- agreement ------------------------------------------------------------------------------------------------------------
 
 
-def agreement(old: Any, new: Any) -> tuple[bool, float | None]:
+def agreement(old: Any, new: Any, rougher: float = 1) -> tuple[bool, float | None]:
     """Whether a value that was computed anew is the one that was found, and by how much it is off where that is a number.
 
-    Replies agree if their texts do, log-probabilities within `NEAR` nats a token, rankings if their ids do, other numbers
-    within one part in a thousand.
+    Replies agree if their texts do, log-probabilities within `NEAR` nats a token, rankings if they begin alike and have four
+    ids in five in common, other numbers within one part in a thousand; numbers `rougher` times as far apart where one of them
+    was computed in bfloat16, which has three digits.
 
     >>> agreement({"text": "Ann", "seconds": 2}, {"text": "Ann", "seconds": 1}), agreement({"ids": [3, 1]}, {"ids": [3, 2]})
     ((True, None), (False, 0.5))
@@ -447,12 +460,13 @@ def agreement(old: Any, new: Any) -> tuple[bool, float | None]:
             ), None
         if "logprob" in old:
             off = abs(old["logprob"] - new["logprob"]) / max(1, old["tokens"])
-            return off <= NEAR and old["tokens"] == new["tokens"], round(off, 6)
+            return off <= NEAR * rougher and old["tokens"] == new["tokens"], round(off, 6)
         if "ids" in old:
-            both = len(set(old["ids"]) & set(new["ids"]))
-            return old["ids"] == new["ids"], 1 - both / len(old["ids"]) if old["ids"] else 0.0
+            both = len(set(old["ids"]) & set(new["ids"])) / max(1, len(old["ids"])) if old["ids"] else 1.0
+            alike = len(old["ids"]) == len(new["ids"]) and old["ids"][:1] == new["ids"][:1] and both >= ALIKE
+            return alike, round(1 - both, 6)
     off = _apart(old, new)
-    return off <= CLOSE, None if off == float("inf") else round(off, 6)
+    return off <= CLOSE * rougher, None if off == float("inf") else round(off, 6)
 
 
 def _apart(old: Any, new: Any) -> float:
