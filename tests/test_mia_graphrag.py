@@ -36,7 +36,6 @@ from mindscape.mia.graphrag import (
     sense_answers,
     sense_questions,
     sources,
-    story_questions,
     ties,
     win_rates,
 )
@@ -271,12 +270,6 @@ def test_questions_on_the_whole(language):
     said = sense_answers(Asked(lambda prompt: f" {len(prompt)} "), [("Why?", "Ann {left}."), ("How?", "")], language)
     assert all(text.isdigit() for text in said) and said[0] != said[1]
     assert sense_answers(model, [], language) == []
-
-
-def test_questions_without_a_strong_model(book):
-    asked = story_questions(book, 6)
-    assert asked == story_questions(book, 6) != story_questions(book, 6, seed=1) and len(set(asked)) == 6
-    assert all(any(mentions(entity.name, one) for entity in book.entities) for one in asked)
 
 
 # -- judging -----------------------------------------------------------------------------------------------------------

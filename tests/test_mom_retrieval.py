@@ -24,7 +24,6 @@ from mindscape.mom.retrieval import (
     recall,
     scope,
     support,
-    supports,
 )
 from mindscape.store import Maker, Store
 from mindscape.text import Chunk, Document, Span
@@ -227,15 +226,6 @@ def test_a_context_is_data():
     model = model_of()
     support(model, ["{question} {0} {context}"], ["Ivo"], ["{context}?"])
     assert model.backend.asked[0][0].startswith("{question} {0} {context}\n\nQuestion: {context}?")
-
-
-def test_two_models_at_least():
-    args = (["Ivo."], ["Ivo"])
-    both = supports({"small": model_of("one"), "large": model_of("two")}, *args)
-    assert {name: values.tolist() for name, values in both.items()} == {"small": [1.0], "large": [1.0]}
-    for models in ({"small": model_of("one")}, {"small": model_of("one"), "same": model_of("one")}):
-        with pytest.raises(InputError, match="expected two different ones"):
-            supports(models, *args)
 
 
 def test_a_killed_run_goes_on(tmp_path):

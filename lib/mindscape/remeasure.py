@@ -68,8 +68,9 @@ def table(remade: Sequence[Remade]):
     """A row for each entry that was computed anew, as a notebook shows it."""
     import pandas as pd
 
-    rows = [(one.kind, one.maker.rpartition("-")[0], "yes" if one.agrees else "no") for one in remade]
-    return pd.DataFrame(rows, columns=["kind", "made by", "the same again"])
+    said = {True: "yes", False: "no"}
+    rows = [(one.kind, one.maker.rpartition("-")[0], one.precision, said[one.agrees]) for one in remade]
+    return pd.DataFrame(rows, columns=["kind", "made by", "precision", "the same again"])
 
 
 def report(folder: Path) -> str:

@@ -393,14 +393,6 @@ def sense_questions(model: LLM, document: Document, segments: Sequence[Chunk], t
     return found
 
 
-def story_questions(book: Book, most: int = 10, seed: int = 0) -> list[str]:
-    """Questions on somebody or something of whom a book tells much, from all over it: what to ask without a strong model."""
-    chance = Chance("sense", book.document.id, seed)
-    rich = [name for name, facts in _facts(book).items() if len(facts) > 2]
-    asked = judges.ASKED[book.document.language]
-    return [sentence(chance.pick(asked).format(name=name)) for name in chance.some(rich, most)]
-
-
 def sense_answers(model: LLM, asked: Sequence[tuple[str, str]], language: str = "en", tokens: int = 240) -> list[str]:
     """Answers to (question, context) pairs (Figure 17); an empty text where the model said nothing.
 

@@ -296,16 +296,6 @@ def support(
     return np.array([-score.logprob / score.tokens for (score,) in scores])
 
 
-def supports(models: Mapping[str, LLM], *args, **options) -> dict[str, np.ndarray]:
-    """`support` by each of several models, which must be two at least: one model's surprise is also its own taste.
-
-    Raises InputError for fewer than two different models.
-    """
-    if len({model.fingerprint for model in models.values()}) < 2:
-        raise InputError(f"{len(models)} models, or twice the same: expected two different ones to weigh answers")
-    return {name: support(model, *args, **options) for name, model in models.items()}
-
-
 def answers(model: LLM, contexts: Sequence[str], questions: Sequence[str], language: str = "en") -> list[Answer]:
     """What a model answers in a phrase with each context before it. Errors as in `ask`.
 
