@@ -527,13 +527,14 @@ def _body(kind: str, maker: Maker, value: Any, seconds: float, how: Mapping[str,
     try:
         told = {"value": value} | ({"dtype": maker.dtype} if maker.dtype else {}) | ({"how": dict(how)} if how else {})
         told |= {"seconds": round(seconds, 2)} if seconds >= 0.01 else {}
-        return json.dumps(told, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
+        text = json.dumps(told, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode("utf-8", "backslashreplace")  # half of a surrogate pair goes back into its escape
     except (TypeError, ValueError) as error:
         raise InputError(f"an entry of kind {kind!r} is not what JSON holds: {error}") from error
 
 
 def _sum(body: bytes) -> bytes:
-    return digest(body.decode("ascii", "replace"))[:8].encode()
+    return digest(body.decode("utf-8", "replace"))[:8].encode()
 
 
 def _line(key: str, body: bytes) -> bytes:
