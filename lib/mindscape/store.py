@@ -462,7 +462,7 @@ def agreement(old: Any, new: Any, rougher: float = 1) -> tuple[bool, float | Non
             off = abs(old["logprob"] - new["logprob"]) / max(1, old["tokens"])
             return off <= NEAR * rougher and old["tokens"] == new["tokens"], round(off, 6)
         if "ids" in old:
-            both = len(set(old["ids"]) & set(new["ids"])) / max(1, len(old["ids"])) if old["ids"] else 1.0
+            both = len(set(old["ids"]) & set(new["ids"])) / len(old["ids"]) if old["ids"] else 1.0
             alike = len(old["ids"]) == len(new["ids"]) and old["ids"][:1] == new["ids"][:1] and both >= ALIKE
             return alike, round(1 - both, 6)
     off = _apart(old, new)
