@@ -82,9 +82,10 @@ def test_a_shard_that_is_none_is_refused(folder, defaults, monkeypatch, shard):
 
 
 def test_numbers_figures_and_provenance_are_kept(folder, defaults):
-    results.begin(NOTEBOOK, **defaults)
+    results.begin(NOTEBOOK, defaults | {"a variable": "that is no parameter"})
     assert results.record("a.b", 0.123456789, ci=(0.1, 0.2), n=12, rows=["q1", "q2"]) == 0.123457
     assert results.record("c", Interval(0.5, 0.25, 0.75, n=8), varies="a model decides") == 0.5
+    results.records("d", {"e": 1, "f": 2}, n=3)
     fig, ax = pyplot.subplots()
     ax.plot([1, 2])
     ax.set(xlabel="day", ylabel="value")
@@ -96,6 +97,8 @@ def test_numbers_figures_and_provenance_are_kept(folder, defaults):
     assert {"fill", "fresh", "shard"}.isdisjoint(stored["parameters"])
     of = stored["metrics"]["a.b"]
     assert of == {"value": 0.123457, "ci": [0.1, 0.2], "n": 12, "rows": of["rows"], "from": "no model"}
+    both = [stored["metrics"][key] for key in ("d.e", "d.f")]
+    assert [(one["value"], one["n"]) for one in both] == [(1, 3), (2, 3)]
     assert stored["metrics"]["c"] == {
         "value": 0.5,
         "ci": [0.25, 0.75],

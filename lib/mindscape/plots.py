@@ -88,3 +88,8 @@ def dots(ax, labels, values, lows, highs, colors=None, zero: bool = False):
     if zero:
         ax.axvline(0, color=GREY, linewidth=1)
     return ax
+
+
+def intervals(ax, labels, found, colors=None, zero: bool = False):
+    """`dots` for intervals as `mindscape.results.interval` gives them, one a label."""
+    return dots(ax, labels, *([getattr(it, end) for it in found] for end in ("value", "low", "high")), colors, zero)

@@ -22,7 +22,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -90,10 +90,11 @@ def _write(path: Path, content: dict) -> None:
 _run: Run | None = None
 
 
-def begin(notebook: str, **parameters) -> None:
+def begin(notebook: str, variables: Mapping | None = None, **parameters) -> None:
     """Check the notebook's parameters, seed everything, and open its results.
 
-    The valid names, and the type of each, are those of the cell tagged `parameters` in `notebooks/<notebook>.ipynb`.
+    The valid names, and the type of each, are those of the cell tagged `parameters` in `notebooks/<notebook>.ipynb`. With
+    `variables`, the notebook's `globals()`, all of them are taken from there.
     Raises InputError, one line that names the parameter and lists the valid ones, for an unknown name handed over by
     papermill, a value of another type, or an unknown scale.
 
@@ -102,6 +103,7 @@ def begin(notebook: str, **parameters) -> None:
     """
     global _run
     defaults = declared(paths.root() / "notebooks" / f"{notebook}.ipynb")
+    parameters |= {name: variables[name] for name in defaults if variables is not None}
     _check(parameters, defaults, _handed_over())
     differing = {k: v for k, v in parameters.items() if v != defaults[k] and k not in ("fill", "shard")}
     name = notebook + ("@" + _variant(differing) if differing else "")
@@ -145,6 +147,15 @@ def record(key: str, value, ci: tuple | None = None, n: int | None = None, rows=
     _run.metrics[key] = entry
     _run.write()
     return entry["value"]
+
+
+def records(prefix: str, values: Mapping, **about) -> None:
+    """Keep several numbers, each under `prefix` and its own name; `about` is what `record` takes beside a value.
+
+    >>> records("memory", {"chunks": 580, "sessions": 30}, n=6)                # doctest: +SKIP
+    """
+    for name, value in values.items():
+        record(f"{prefix}.{name}", value, **about)
 
 
 def interval(key: str, values, other=None, some=None, *, groups, varies: str | None = None) -> Interval:
