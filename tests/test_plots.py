@@ -8,6 +8,7 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from mindscape import plots
+from mindscape.metrics import Interval
 
 # Machado, Oliveira and Fernandes (2009), severity 1, for linear RGB.
 VISION = {
@@ -49,4 +50,17 @@ def test_dots_are_drawn_where_they_belong():
     bars = [line.get_xydata().tolist() for line in ax.lines]
     assert [[0.5, 1.0], [1.5, 1.0]] in bars and [[2.0, 0.0]] in bars  # the first label is on top
     assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
+    matplotlib.pyplot.close(fig)
+
+
+def test_intervals_are_drawn_as_dots_and_as_a_band():
+    fig, ax = plots.subplots(height=2)
+    found = {"a": Interval(1.0, 0.5, 1.5, 8), "b": Interval(2.0, 1.5, 2.5, 8)}
+    plots.intervals(ax, list(found), list(found.values()))
+    plots.band(ax, [3, 5], list(found.values()), "red")
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
+    assert ax.lines[0].get_xydata().tolist() == [[0.5, 1.0], [1.5, 1.0]]
+    assert ax.lines[-1].get_xydata().tolist() == [[3.0, 1.0], [5.0, 2.0]]
+    ends = ax.collections[0].get_paths()[0].get_extents()
+    assert (ends.ymin, ends.ymax) == (0.5, 2.5)
     matplotlib.pyplot.close(fig)

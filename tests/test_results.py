@@ -291,6 +291,7 @@ def test_an_interval_of_some_questions_is_the_one_that_the_metrics_give(folder, 
     of = results.interval("gain", a, b, some, groups=books)
     expected = paired_bootstrap([1.0, 0, 1, 0], [0.0, 0, 1, 1], groups=list("aabc"), seed=3)
     assert of == expected and results.interval("mean", a, groups=books) == bootstrap(a, groups=books, seed=3)
+    assert results.interval("alone", a) == bootstrap(a, seed=3)
     stored = json.loads(next(folder.rglob("results.json")).read_text())
     assert stored["metrics"]["gain"]["ci"] == [pytest.approx(of.low), pytest.approx(of.high)]
     with pytest.raises(InputError, match=r"short: 5 groups, and \[1\] values: expected one of each"):

@@ -2,11 +2,12 @@
 
 Colours are Okabe and Ito's, which readers with any colour vision can tell apart; each also has a marker of its own, so
 that no figure rests on colour alone. Figures are drawn at the width of a page's column. Taught in notebook 00; saving a
-figure with its alt text is `mindscape.results.figure`.
+figure with its alt text is `mindscape.results.figure`. An *interval* has a `value`, a `low` and a `high` (`mindscape.metrics`).
 """
 
 import matplotlib
 import numpy as np
+import pandas as pd
 from matplotlib import pyplot
 
 INK, GREY, PALE = "#222222", "#8a8a8a", "#d9d9d9"
@@ -93,3 +94,23 @@ def dots(ax, labels, values, lows, highs, colors=None, zero: bool = False):
 def intervals(ax, labels, found, colors=None, zero: bool = False):
     """`dots` for intervals as `mindscape.results.interval` gives them, one a label."""
     return dots(ax, labels, *([getattr(it, end) for it in found] for end in ("value", "low", "high")), colors, zero)
+
+
+def band(ax, x, found, colour: str, **line):
+    """A curve of intervals over x, (n,) each, with a band from their low to their high ends."""
+    ax.plot(x, [of.value for of in found], **look(colour, **line))
+    ax.fill_between(
+        x, [of.low for of in found], [of.high for of in found], color=PALETTE[colour], alpha=0.18, linewidth=0
+    )
+    return ax
+
+
+def table(rows, *columns, name: str | None = None) -> pd.DataFrame:
+    """Rows by their labels, a list of cells each, as a table; `name` stands above the labels.
+
+    >>> print(table({"SFT-Emb": [0.5, 8], "MiA-Emb": [0.75, 8]}, "recall@3", "n"))
+             recall@3  n
+    SFT-Emb      0.50  8
+    MiA-Emb      0.75  8
+    """
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis(name)

@@ -158,22 +158,23 @@ def records(prefix: str, values: Mapping, **about) -> None:
         record(f"{prefix}.{name}", value, **about)
 
 
-def interval(key: str, values, other=None, some=None, *, groups, varies: str | None = None) -> Interval:
+def interval(key: str, values, other=None, some=None, *, groups=None, varies: str | None = None) -> Interval:
     """Keep a mean over questions with its interval, or the mean of what `values` have above `other`; returns it.
 
-    One value a question, and its group in `groups`: whole groups are drawn, with the run's seed. `some`, a mask, leaves out
-    the other questions. Raises InputError where there is not one of each a question, and as the bootstrap does.
+    One value a question, and in `groups`, where there are any, its group: whole groups are drawn, with the run's seed. `some`,
+    a mask, leaves out the other questions. Raises InputError where there is not one of each a question, as the bootstrap does.
 
     >>> interval("recall@3.gain", [1, 0, 1], [0, 0, 1], groups=["a", "a", "b"])    # doctest: +SKIP
     """
-    some = np.full(len(groups), True) if some is None else np.asarray(some)
     sides = [np.asarray(side, dtype=float) for side in (values, other) if side is not None]
-    if lengths := {len(side) for side in (*sides, some)} - {len(groups)}:
-        raise InputError(f"{key}: {len(groups)} groups, and {sorted(lengths)} values: expected one of each a question")
-    drawn = {"groups": [group for group, it in zip(groups, some, strict=True) if it], "seed": 0}
-    if _run is not None:
-        drawn["seed"] = _run.parameters.get("seed", 0)
-    of = (bootstrap if other is None else paired_bootstrap)(*(side[some] for side in sides), **drawn)
+    count = len(sides[0]) if groups is None else len(groups)
+    some = np.full(count, True) if some is None else np.asarray(some)
+    if lengths := {len(side) for side in (*sides, some)} - {count}:
+        raise InputError(f"{key}: {count} groups, and {sorted(lengths)} values: expected one of each a question")
+    drawn = None if groups is None else [group for group, it in zip(groups, some, strict=True) if it]
+    seed = 0 if _run is None else _run.parameters.get("seed", 0)
+    sides = [side[some] for side in sides]
+    of = (bootstrap if other is None else paired_bootstrap)(*sides, groups=drawn, seed=seed)
     record(key, of, varies=varies)
     return of
 
