@@ -20,7 +20,7 @@ from mindscape.mindgraph.baselines.estimates import RUNS, estimate
 from mindscape.mindgraph.communities import PROMPTS as REPORT_PROMPTS
 from mindscape.mindgraph.communities import Report
 from mindscape.question import ANSWER, BUILD
-from mindscape.roles.answers import QA_PROMPT
+from mindscape.roles.answers import QA
 from mindscape.store import Store
 from mindscape.text import Document
 
@@ -50,7 +50,7 @@ def tokens_of(text):
 PROMPTS = {
     "worker": chain_of_agents.WORKER, "extract": graphrag.EXTRACT, "report": REPORT_PROMPTS, "map": graphrag.MAP,
     "memorise": gam.MEMORISE, "plan": gam.PLAN, "integrate": gam.INTEGRATE, "reflect": gam.REFLECT,
-    "task": rlm.TASK, "last": QA_PROMPT,
+    "task": rlm.TASK, "last": QA.prompts,
 }  # fmt: skip
 
 

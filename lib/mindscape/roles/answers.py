@@ -19,6 +19,7 @@ from mindscape.corpora.storyworld.voice import sentence
 from mindscape.llm import Tags
 from mindscape.llm.schema import read
 from mindscape.llm.tags import THINKING
+from mindscape.prompts import languages
 from mindscape.question import ClaimPair, Question
 from mindscape.roles import passages
 from mindscape.roles.base import Role, mended
@@ -27,42 +28,6 @@ QUESTIONS, CLAIMS = 12, 12  # asked of one book, at most
 LETTERS = "ABCD"
 LONGEST = 180  # tokens of a reply
 
-QA_PROMPT = {
-    "en": (
-        "Answer the question from the passages of a story below. Reply with one short phrase and nothing else.\n\n"
-        "<context>\n{context}\n</context>\n\nQuestion: {question}"
-    ),
-    "zh": (
-        "根据下面的故事段落回答问题。只回复一个简短的词语，不作解释。\n\n"
-        "<context>\n{context}\n</context>\n\n问题：{question}"
-    ),
-}
-CHOICE_PROMPT = {
-    "en": (
-        "Answer the question from the passages of a story below. One option is right. "
-        "First say in one sentence what the passages tell, then its letter:\n"
-        "<explanation>one sentence</explanation>\n<answer>A, B, C or D</answer>\n\n"
-        "<context>\n{context}\n</context>\n\nQuestion: {question}\n{options_str}"
-    ),
-    "zh": (
-        "根据下面的故事段落回答问题。只有一个选项正确。先用一句话说明段落讲了什么，再写它的字母：\n"
-        "<explanation>一句话</explanation>\n<answer>A、B、C或D</answer>\n\n"
-        "<context>\n{context}\n</context>\n\n问题：{question}\n{options_str}"
-    ),
-}
-CLAIM_PROMPT = {
-    "en": (
-        "Check a claim against passages of a story. It is TRUE if all of it is so, FALSE if any part is not. "
-        "First say in one sentence what the passages tell, then the verdict:\n"
-        "<explanation>one sentence</explanation>\n<answer>TRUE or FALSE</answer>\n\n"
-        "<context>\n{context}\n</context>\n\nClaim: {claim}"
-    ),
-    "zh": (
-        "根据故事段落核对一个说法。全部属实为TRUE，有任何一处不符为FALSE。先用一句话说明段落讲了什么，再下结论：\n"
-        "<explanation>一句话</explanation>\n<answer>TRUE或FALSE</answer>\n\n"
-        "<context>\n{context}\n</context>\n\n说法：{claim}"
-    ),
-}
 CONTRARY = {"en": "not {wrong} but {right}", "zh": "不是{wrong}，而是{right}"}
 PHRASE_REPAIRS = (
     ("thinking dropped", THINKING, ""),
@@ -220,6 +185,6 @@ def _explained(book: Book, facts: Sequence[str]) -> str:
     return sentence(book.voice.say.FACT_JOIN.join(facts)) + book.voice.say.STOP
 
 
-QA = Role("qa", QA_PROMPT, None, qa, phrase)
-CHOICE = Role("choice", CHOICE_PROMPT, Tags(Choice), choice, chosen)
-CLAIM = Role("claim", CLAIM_PROMPT, Tags(Verdict), _claim)
+QA = Role("qa", languages("roles", "qa"), None, qa, phrase)
+CHOICE = Role("choice", languages("roles", "choice"), Tags(Choice), choice, chosen)
+CLAIM = Role("claim", languages("roles", "claim"), Tags(Verdict), _claim)

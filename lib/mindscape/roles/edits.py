@@ -21,6 +21,7 @@ from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.gold import Edge, Node
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.corpora.storyworld.world import Binding, Event
+from mindscape.prompts import languages
 from mindscape.question import Question
 from mindscape.roles.base import Role
 from mindscape.roles.passages import cut
@@ -35,39 +36,6 @@ OPENING = '{"operations": ['  # of a reply
 QUOTE = {"en": 8, "zh": 12}  # words or characters of a sentence that a quote has at least
 OATH = {"en": "{c} says on oath: {fact}", "zh": "{c}起誓说：{fact}"}
 WHO = {"en": "Who {predicate}?", "zh": "谁{predicate}？"}
-
-PROMPTS = {
-    "en": (
-        "You build a concept graph from a text that you read block by block, to answer one question in the end. Say how "
-        "the new block changes the graph.\n"
-        '- Reply with a JSON object alone: {{"operations": [...]}}. An operation is one of\n'
-        '  {{"op": "add_node", "id": "...", "type": "entity|event|claim|concept|stat", "content": "...", "src": "..."}}\n'
-        '  {{"op": "add_edge", "source": "id", "target": "id", "relation": "...", "src": "..."}}\n'
-        '  {{"op": "edit_node", "id": "...", "content": "..."}}\n'
-        '  {{"op": "delete_node", "id": "..."}}\n'
-        "- Note only what bears on the question; where nothing does, the list is empty.\n"
-        "- Ids are readable, in snake_case. What the graph has already keeps its id: edit the node when the block says "
-        "more of it, delete it when the block shows that it is wrong.\n"
-        "- `src` is copied from the block letter by letter.\n\n"
-        "Question: {question}\n\n"
-        "Graph so far:\n{graph_state}\n\n"
-        "Block {block_idx} of {total_blocks}:\n{block_text}"
-    ),
-    "zh": (
-        "你逐块阅读文本，建一张概念图，最后用来回答一个问题。请说明新的一块给图带来哪些改动。\n"
-        '- 只回复JSON：{{"operations": [...]}}，操作有四种：\n'
-        '  {{"op": "add_node", "id": "...", "type": "entity|event|claim|concept|stat", "content": "...", "src": "..."}}\n'
-        '  {{"op": "add_edge", "source": "id", "target": "id", "relation": "...", "src": "..."}}\n'
-        '  {{"op": "edit_node", "id": "...", "content": "..."}}\n'
-        '  {{"op": "delete_node", "id": "..."}}\n'
-        "- 只记与问题有关的；没有就给空列表。\n"
-        "- id用下划线连接，易读。图中已有的沿用原id：有补充就修改，被推翻就删除。\n"
-        "- src须从文中逐字抄录。\n\n"
-        "问题：{question}\n\n"
-        "现有的图：\n{graph_state}\n\n"
-        "第{block_idx}块，共{total_blocks}块：\n{block_text}"
-    ),
-}
 
 
 class _Operation(BaseModel):
@@ -457,4 +425,4 @@ def _refuted(builder: Builder, lie: Event, blocks: Sequence[_Block]) -> Iterator
     yield _slots(question, told[0], blocks, builder, before), Edits(operations=operations)
 
 
-EDITS = Role("edits", PROMPTS, Edits, _gold)
+EDITS = Role("edits", languages("roles", "edits"), Edits, _gold)

@@ -14,6 +14,7 @@ from transformers import PreTrainedTokenizerBase
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
+from mindscape.prompts import languages
 from mindscape.roles import passages
 from mindscape.roles.base import Role
 from mindscape.text import mentions
@@ -32,19 +33,6 @@ SCHEMA = {
         "required": ["name", "description"],
         "additionalProperties": False,
     },
-}
-PROMPT = {
-    "en": (
-        "List the people, places and things that the passage tells something of, each with what it tells. Call them what "
-        "the passage calls them. Leave out those who are only mentioned.\n"
-        'Reply with a JSON array alone: [{{"name": "...", "description": "..."}}]; if there are none, [].\n\n'
-        "<text>\n{text}\n</text>"
-    ),
-    "zh": (
-        "列出段落里有所讲述的人物、地点和物品，并写明讲了什么。名称照段落里的叫法；只是提到的不列。\n"
-        '只回复JSON数组：[{{"name": "...", "description": "..."}}]；没有则回复[]。\n\n'
-        "<text>\n{text}\n</text>"
-    ),
 }
 
 
@@ -76,4 +64,4 @@ def _entities(
         yield {"text": book.document[chunk].strip()}, value
 
 
-ENTITIES = Role("entities", PROMPT, SCHEMA, _entities)
+ENTITIES = Role("entities", languages("roles", "entities"), SCHEMA, _entities)

@@ -14,6 +14,7 @@ from transformers import PreTrainedTokenizerBase
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.world import Binding, Event
+from mindscape.prompts import languages, table
 from mindscape.question import Question
 from mindscape.roles.base import Role
 from mindscape.roles.edits import Builder, Reading, alike, split_blocks
@@ -27,69 +28,8 @@ STATS = {
 }
 UNKNOWN = {"en": "unknown", "zh": "不知道"}
 
-PROMPTS = {
-    "en": (
-        "Answer a question from a concept graph that was built from a long text.\n"
-        "Tools: `lookup_source(node_id)` shows the passage that a node comes from; "
-        "`subgraph_summary(mode, subgraph_id)` shows what the parts of the graph are about (mode `index`) or one part in "
-        "full (mode `detail`).\n"
-        "- Below 50 nodes read the graph itself. From 50 to 150 take the index where the question spans several parts. "
-        "Above 150 begin with the index, then the detail of one to three parts.\n"
-        "- First see what the graph is about, then find the nodes that bear on the question and look up their passages, "
-        "then answer, then check that no node says otherwise.\n"
-        '- End with JSON alone: {{"answer": "...", "cited_nodes": ["id"], "confidence": "high|medium|low"}}. Be brief. '
-        "Confidence is medium where it is not said who is meant, and low, with the answer `unknown`, where the graph has "
-        "no answer.\n\n"
-        "Graph:\n{graph_state}\n\n"
-        "Size: {graph_stats}\n\n"
-        "Question: {question}"
-    ),
-    "zh": (
-        "请根据由长文建成的概念图回答问题。\n"
-        "工具：lookup_source(node_id)显示节点的原文；subgraph_summary(mode, subgraph_id)显示各子图概况（mode为index）"
-        "或某一子图详情（detail）。\n"
-        "- 不足50个节点直接读图；50到150个，问题跨多处时先看index；超过150个先看index，再看一至三个子图。\n"
-        "- 先通览全图，再找相关节点并查原文，然后作答，最后核对有无相反的节点。\n"
-        '- 最后只回复JSON：{{"answer": "...", "cited_nodes": ["id"], "confidence": "high|medium|low"}}。答案要简短；'
-        "所指是谁没有交代时用medium；图中无答案时用low，答“不知道”。\n\n"
-        "图：\n{graph_state}\n\n"
-        "规模：{graph_stats}\n\n"
-        "问题：{question}"
-    ),
-}
 
-TOOLS: list[dict[str, Any]] = [
-    {
-        "type": "function",
-        "function": {
-            "name": "lookup_source",
-            "description": "Show the text around the quote that a node of the graph was made from, about 1000 characters.",
-            "parameters": {
-                "type": "object",
-                "properties": {"node_id": {"type": "string", "description": "The node's id."}},
-                "required": ["node_id"],
-                "additionalProperties": False,
-            },
-        },
-    },
-    {
-        "type": "function",
-        "function": {
-            "name": "subgraph_summary",
-            "description": "Show what the parts of the graph (its Leiden communities) are about. Mode 'index' lists every "
-            "part with id, title, rating and number of nodes; mode 'detail' gives one part's summary and findings.",
-            "parameters": {
-                "type": "object",
-                "properties": {
-                    "mode": {"type": "string", "enum": ["index", "detail"], "description": "All parts, or one."},
-                    "subgraph_id": {"type": "integer", "description": "The part's id in the index; for 'detail' only."},
-                },
-                "required": ["mode"],
-                "additionalProperties": False,
-            },
-        },
-    },
-]
+TOOLS: list[dict[str, Any]] = table("roles", "graph_answer")["tools"]
 
 
 class GraphAnswer(BaseModel):
@@ -184,4 +124,4 @@ def _example(
     return slots, GraphAnswer(answer=question.answer, cited_nodes=list(dict.fromkeys(cited)), confidence=sure)
 
 
-GRAPH_ANSWER = Role("graph_answer", PROMPTS, GraphAnswer, _gold)
+GRAPH_ANSWER = Role("graph_answer", languages("roles", "graph_answer"), GraphAnswer, _gold)

@@ -18,6 +18,7 @@ from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.llm import Tags
 from mindscape.llm.tags import Text
+from mindscape.prompts import languages, table
 from mindscape.roles.base import Role, mended
 from mindscape.roles.edits import shown_fact
 from mindscape.text import Span
@@ -30,68 +31,8 @@ MOST = {"en": 14, "zh": 8}
 LONGEST_REPLY = {"en": 400, "zh": 600}  # tokens
 ENDS = {"en": 5, "zh": 8}  # words or characters at each end of a chunk
 
-PROMPTS = {
-    "en": (
-        "Extract the memory of a document, as an expert of its field would who has read it whole.\n"
-        "First think: what holds the document together, and where does one part end and the next begin? Then write an "
-        "outline, a line for each part, and for each line a scenario: the chunk of the document, and what it comes to. "
-        "A chunk is complete in its sense and not too short; the chunks follow each other without a gap. Of a chunk "
-        f"give only its first words, {MASK} and its last words, letter by letter.\n"
-        "Reply in this form and add nothing:\n"
-        "<think>your reasoning</think>\n"
-        "<outline>\n- part 1\n- part 2\n</outline>\n"
-        f"<scenario>\n<chunk>first words {MASK} last words</chunk>\nwhat part 1 comes to\n</scenario>\n"
-        "<scenario>\n...\n</scenario>\n\n"
-        "Document:\n{document}"
-    ),
-    "zh": (
-        "请像通读全文的领域专家那样，提取文档的记忆。\n"
-        "先思考：全文靠什么贯穿，各部分在哪里分界。再写大纲，每部分一行；然后每行对应一个场景：文档中的一块及其要点。"
-        f"每块意思完整，不可过短，前后相接。块只写开头几个字、{MASK}和结尾几个字，逐字照抄。\n"
-        "按此格式回复，不加别的：\n"
-        "<think>思考过程</think>\n"
-        "<outline>\n- 部分一\n- 部分二\n</outline>\n"
-        f"<scenario>\n<chunk>开头{MASK}结尾</chunk>\n部分一的要点\n</scenario>\n"
-        "<scenario>\n……\n</scenario>\n\n"
-        "文档：\n{document}"
-    ),
-}
-REVERSE_PROMPTS = {
-    "en": (
-        "Below are a document and the memory that an expert took from it: an outline, and chunks with what they come to. "
-        "Set down in a few sentences the thoughts that lead from the document to this memory: how many parts there are, "
-        "by what they are told apart, and what was kept or passed over. Reply with the thoughts alone.\n\n"
-        "Document:\n{document}\n\n"
-        "Memory:\n{memory}"
-    ),
-    "zh": (
-        "下面是一份文档，以及专家从中提取的记忆：大纲、各块及其要点。请用几句话写出从文档到这份记忆的思路：分几部分，"
-        "凭什么划分，留下什么、略过什么。只回复思路。\n\n"
-        "文档：\n{document}\n\n"
-        "记忆：\n{memory}"
-    ),
-}
 
-THOUGHTS = {
-    "en": {
-        "numbers": ("two", "three", "four"),
-        "parts": "There are {n} parts, told apart by their time: {times}.",
-        "aside": "An aside says who is who: {list}.",
-        "same": "Nothing else binds them but the town and its people.",
-        "shared": "{list} comes up in more than one part.",
-        "shared_many": "{list} come up in more than one part.",
-        "kept": "I keep what somebody did or is, and pass over the weather and the talk.",
-    },
-    "zh": {
-        "numbers": ("两", "三", "四"),
-        "parts": "全文分{n}部分，以时间划分：{times}。",
-        "aside": "有一处旁白交代身份：{list}。",
-        "same": "各部分之间只有同一个镇和镇上的人相连。",
-        "shared": "{list}在不止一个部分出现。",
-        "shared_many": "{list}在不止一个部分出现。",
-        "kept": "留下各人做了什么、是什么人，略过天气和闲谈。",
-    },
-}
+THOUGHTS = table("roles", "memory")
 
 
 class Scenario(BaseModel):
@@ -244,5 +185,5 @@ def _reverse_gold(
             yield slots, _thoughts(book, run)
 
 
-MEMORY = Role("memory", PROMPTS, Tags(DocumentMemory), _gold)
-REVERSE = Role("reverse_reasoning", REVERSE_PROMPTS, None, _reverse_gold, plain)
+MEMORY = Role("memory", languages("roles", "memory"), Tags(DocumentMemory), _gold)
+REVERSE = Role("reverse_reasoning", languages("roles", "reverse_reasoning"), None, _reverse_gold, plain)

@@ -12,6 +12,7 @@ from transformers import PreTrainedTokenizerBase
 
 from mindscape.corpora.storyworld import Book, Entity
 from mindscape.corpora.storyworld.chance import Chance
+from mindscape.prompts import languages
 from mindscape.question import Question
 from mindscape.roles import passages
 from mindscape.roles.base import Role
@@ -26,32 +27,6 @@ INDICES = {
     "type": "array",
     "items": {"type": "integer", "minimum": -1, "maximum": 999},
     "minItems": 1,
-}
-CHUNKS_PROMPT = {
-    "en": (
-        "Which passages of a story bear on a question? Pick those that state the answer or part of it, that say who or "
-        "what is meant, and that give background needed to understand it. Leave out the rest.\n"
-        "Reply with a JSON array of their numbers alone, as in [0, 2]; if none fits, [-1].\n\n"
-        "Question: {question}\nAnswer: {answer}\n\nPassages:\n{chunks}"
-    ),
-    "zh": (
-        "故事的哪些段落与问题有关？选出直接说出答案或其中一部分的、说明所指是谁或什么的，以及理解答案所需的背景。其余不选。\n"
-        "只回复由段落编号组成的JSON数组，例如[0, 2]；都无关则回复[-1]。\n\n"
-        "问题：{question}\n答案：{answer}\n\n段落：\n{chunks}"
-    ),
-}
-NODES_PROMPT = {
-    "en": (
-        "Which entities of a story help to answer a question? Pick those that the question or its answer names, those "
-        "whose description bears the answer out, and those that link them. Leave out the rest.\n"
-        "Reply with a JSON array of their numbers alone, as in [0, 2]; if none fits, [-1].\n\n"
-        "Question: {question}\nAnswer: {answer}\n\nEntities:\n{entities}"
-    ),
-    "zh": (
-        "故事中的哪些实体有助于回答问题？选出问题或答案提到的、描述能证实答案的，以及把它们联系起来的实体。其余不选。\n"
-        "只回复由实体编号组成的JSON数组，例如[0, 2]；都无关则回复[-1]。\n\n"
-        "问题：{question}\n答案：{answer}\n\n实体：\n{entities}"
-    ),
 }
 
 
@@ -110,5 +85,5 @@ def _nodes(
         yield {"question": question.question, "answer": question.answer, "entities": entities}, value
 
 
-SILVER_CHUNKS = Role("silver_chunks", CHUNKS_PROMPT, INDICES, _chunks)
-SILVER_NODES = Role("silver_nodes", NODES_PROMPT, INDICES, _nodes)
+SILVER_CHUNKS = Role("silver_chunks", languages("roles", "silver_chunks"), INDICES, _chunks)
+SILVER_NODES = Role("silver_nodes", languages("roles", "silver_nodes"), INDICES, _nodes)

@@ -13,6 +13,7 @@ from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.llm.tags import THINKING
+from mindscape.prompts import languages
 from mindscape.roles import passages
 from mindscape.roles.base import Role, mended
 from mindscape.text import Chunk
@@ -31,58 +32,8 @@ QUIET = {  # a passage of talk and weather
 
 # [INST]_sum_c of Eq. 3 and [INST]_sum_g of Eq. 4. The instructions come first, so that one reading of this common head
 # serves every chunk.
-CHUNK_PROMPT = {
-    "en": (
-        "Below is one passage of a longer story or play. Write a short, readable summary of it.\n"
-        "- It was cut out of a larger work. Leave out prefaces, afterwords and whatever is not part of the story.\n"
-        "- Write connected prose, and keep the events that a reader needs to follow the plot.\n"
-        "- Stay under 500 characters.\n"
-        "- Reply with the summary alone.\n\n"
-        "<chunk>\n{chunk_content}\n</chunk>"
-    ),
-    "zh": (
-        "下面是一部较长的小说或剧本中的一段。请为它写一份简短易读的摘要。\n"
-        "- 这一段是从原作中截取的，前言、后记以及与故事无关的内容不要写进摘要。\n"
-        "- 语句连贯，保留读者理解情节所需的事件。\n"
-        "- 不超过500个字符。\n"
-        "- 只回复摘要本身。\n\n"
-        "<chunk>\n{chunk_content}\n</chunk>"
-    ),
-}
-GLOBAL_PROMPT = {
-    "en": (
-        "Below are the summaries of all parts of one story, in order. Merge them into one readable summary.\n"
-        "- It must hang together and read as the outline of a whole story.\n"
-        "- Keep what matters most for the plot, so that a reader quickly knows what happens.\n"
-        "- Reply with the summary alone.\n\n"
-        "<text>\n{concatenated_summaries}\n</text>"
-    ),
-    "zh": (
-        "下面按顺序给出同一个故事各部分的摘要。请把它们合并成一份易读的总摘要。\n"
-        "- 前后连贯，读起来像整个故事的梗概。\n"
-        "- 保留对情节最重要的内容，让读者很快知道发生了什么。\n"
-        "- 只回复摘要本身。\n\n"
-        "<text>\n{concatenated_summaries}\n</text>"
-    ),
-}
-SESSION_PROMPT = {
-    "en": (
-        "Below is part {idx} of {total} of a book. Retell it in 50 to 100 words.\n"
-        "- Tell it as a story, in the third person and the past tense, without remarks on the text.\n"
-        "- Keep the names, who is what to whom, the places, and the words that matter to the plot.\n"
-        "- Pass over notices, page numbers and sentences that are cut off.\n"
-        "- Reply with the retelling alone.\n\n"
-        "<text>\n{raw_text}\n</text>"
-    ),
-    "zh": (
-        "下面是一本书的第{idx}部分，共{total}部分。请用50到100个词复述。\n"
-        "- 用第三人称讲成故事，不要评论文本。\n"
-        "- 保留人名、人物关系、地点和推动情节的话。\n"
-        "- 略过声明、页码和残缺的句子。\n"
-        "- 只回复复述本身。\n\n"
-        "<text>\n{raw_text}\n</text>"
-    ),
-}
+CHUNK_PROMPT = languages("roles", "chunk_summary")
+GLOBAL_PROMPT = languages("roles", "global_summary")
 
 
 PROSE_REPAIRS = (
@@ -193,4 +144,4 @@ def _short(reply: str, tokenizer: PreTrainedTokenizerBase) -> bool:
 
 CHUNK_SUMMARY = Role("chunk_summary", CHUNK_PROMPT, None, _chunk, prose)
 GLOBAL_SUMMARY = Role("global_summary", GLOBAL_PROMPT, None, _global, prose)
-SESSION_SUMMARY = Role("session_summary", SESSION_PROMPT, None, _session, prose)
+SESSION_SUMMARY = Role("session_summary", languages("roles", "session_summary"), None, _session, prose)

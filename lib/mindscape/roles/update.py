@@ -18,6 +18,7 @@ from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.corpora.storyworld.world import Binding, Event
 from mindscape.llm import Needs, Tags
+from mindscape.prompts import languages, table
 from mindscape.question import Question
 from mindscape.roles.answers import letters
 from mindscape.roles.base import Role
@@ -31,91 +32,8 @@ LONGEST = {"en": 900, "zh": 1300}  # tokens of a prompt; the Chinese frame alone
 MOST = 24  # examples from a book
 NONE = {"en": "(none)", "zh": "（无）"}
 
-PROMPTS = {
-    "en": (
-        "You plan the search for a question on a long story. Decide whether what was retrieved is enough to answer it; if "
-        "not, say what to search for next. The search is steered by a signature (a short account of the storyline that "
-        "matters) and a query (what exactly is missing). Session summaries give only the lie of the land; the retrieved "
-        "passages are the evidence, and the evidence memory keeps what earlier steps found.\n"
-        "- ANSWER when most of the evidence is there, or at the last step.\n"
-        "- REFINE when something that matters is missing or confidence is LOW, and steps remain.\n"
-        "Reply in this form; leave out the last two tags when you ANSWER:\n"
-        "<evidence_memory>\n- a finding a line, the old ones kept\n</evidence_memory>\n"
-        "<confidence>HIGH, MEDIUM or LOW</confidence>\n"
-        "<thought>what is found, what is missing, what to do</thought>\n"
-        "<action>ANSWER or REFINE</action>\n"
-        "<refined_signature>the storyline of what is missing</refined_signature>\n"
-        "<rewritten_query>what is missing</rewritten_query>\n\n"
-        "Question: {question}\nOptions:\n{options_str}\n\n"
-        "Step {step} of {max_steps}: {remaining_steps_hint}\n"
-        "Signature: {signature}\n"
-        "Query: {current_query}\n\n"
-        "Session summaries:\n{summaries_text}\n\n"
-        "Evidence memory:\n{evidence_memory}\n\n"
-        "Retrieved passages:\n{chunks_text}\n\n"
-        "{history_section}"
-    ),
-    "zh": (
-        "你为长篇故事上的问题规划检索：判断检索结果够不够作答；不够就说明下一步找什么。"
-        "检索由主线（相关情节简述）和查询（具体缺什么）引导。分段摘要只供定位，段落才是证据，证据记录保存以往所得。\n"
-        "- 证据大体齐全或已到最后一步：ANSWER。\n"
-        "- 缺少关键内容或信心为LOW，且还有步数：REFINE。\n"
-        "按此格式回复；ANSWER时省去最后两个标签：\n"
-        "<evidence_memory>\n- 每行一条，保留旧的\n</evidence_memory>\n"
-        "<confidence>HIGH、MEDIUM或LOW</confidence>\n"
-        "<thought>找到什么，缺什么，怎么办</thought>\n"
-        "<action>ANSWER或REFINE</action>\n"
-        "<refined_signature>所缺内容的主线</refined_signature>\n"
-        "<rewritten_query>所缺内容</rewritten_query>\n\n"
-        "问题：{question}\n选项：\n{options_str}\n\n"
-        "第{step}步，共{max_steps}步：{remaining_steps_hint}\n"
-        "主线：{signature}\n"
-        "查询：{current_query}\n\n"
-        "分段摘要：\n{summaries_text}\n\n"
-        "证据记录：\n{evidence_memory}\n\n"
-        "段落：\n{chunks_text}\n\n"
-        "{history_section}"
-    ),
-}
 
-SAY = {
-    "en": {
-        "more": "{n} more after this one",
-        "last": "this is the last one",
-        "passage": "[{i}] {text}",
-        "history": "Earlier queries:\n- {query}",
-        "where": "{fact} ({answers})",
-        "found": "Found: {facts}.",
-        "nothing": "Nothing that bears on the question is found yet.",
-        "enough": "Nothing is missing, so I answer.",
-        "missing": "Missing: {what} I search on.",
-        "late": "Missing: {what} No step is left, so I answer with what there is.",
-        "trade": "Who is {trade}?",
-        "kin": "Who is {b}'s {relation}?",
-        "guise": "Who is {guise} really?",
-        "again": "The passage that tells this: {question}",
-        "signature": "{facts}. The search goes on: {what}",
-        "signature_new": "The search goes on: {what}",
-    },
-    "zh": {
-        "more": "之后还有{n}步",
-        "last": "这是最后一步",
-        "passage": "[{i}] {text}",
-        "history": "以往的查询：\n- {query}",
-        "where": "{fact}（{answers}）",
-        "found": "已找到：{facts}。",
-        "nothing": "还没有找到与问题有关的内容。",
-        "enough": "什么也不缺，可以作答。",
-        "missing": "还缺：{what}继续检索。",
-        "late": "还缺：{what}没有步数了，只能就现有的作答。",
-        "trade": "谁是{trade}？",
-        "kin": "谁是{b}的{relation}？",
-        "guise": "{guise}究竟是谁？",
-        "again": "讲到此事的段落：{question}",
-        "signature": "{facts}。继续寻找：{what}",
-        "signature_new": "继续寻找：{what}",
-    },
-}
+SAY = table("roles", "update")
 
 
 class Update(BaseModel):
@@ -319,4 +237,4 @@ def _missing(shelf: _Shelf, question: Question, needs: Sequence[_Need], found: S
     return asked
 
 
-UPDATE = Role("update", PROMPTS, Tags(Update), _gold)
+UPDATE = Role("update", languages("roles", "update"), Tags(Update), _gold)
