@@ -36,6 +36,7 @@ from mindscape.mindgraph.communities import Reports
 from mindscape.mindgraph.graph import Graph, verify
 from mindscape.mindgraph.journal import rebuild
 from mindscape.mindgraph.tools import PARAMETERS, Refused, Tools, answer_schema, step_schema
+from mindscape.prompts import table
 from mindscape.question import ANSWER, Answer
 from mindscape.roles.edits import EDITS
 from mindscape.roles.graph_answer import GRAPH_ANSWER, TOOLS, GraphAnswer, graph_stats
@@ -52,16 +53,10 @@ LINES = (  # a node and two edges as prompts show them: about what the paper's e
 FORM = '{"answer": "...", "cited_nodes": ["id"], "confidence": "high|medium|low"}'
 Calling = Literal["tools", "grammar"]
 
-HOW = {  # added to the prompt of a model that has no tools of its own
-    "en": 'To use a tool, reply with JSON alone, such as {"name": "lookup_source", "arguments": {"node_id": "id"}} or '
-    '{"name": "subgraph_summary", "arguments": {"mode": "detail", "subgraph_id": 0}}.',
-    "zh": '使用工具时只回复JSON，例如{"name": "lookup_source", "arguments": {"node_id": "id"}}或'
-    '{"name": "subgraph_summary", "arguments": {"mode": "detail", "subgraph_id": 0}}。',
-}
+WORDS = table("mindgraph", "answer")
+HOW = WORDS["how"]  # added to the prompt of a model that has no tools of its own
 SMALL = ("embedded", "smollm2")  # models whose decoding is held to a grammar unless a call says otherwise
-RESULT = {"en": "Result: {result}", "zh": "结果：{result}"}
-LAST = {"en": "Answer now, without tools, with JSON alone: {form}", "zh": "现在不再使用工具，只用JSON作答：{form}"}
-DROPPED = {"en": "(this result is no longer shown)", "zh": "（此结果不再显示）"}
+RESULT, LAST, DROPPED = WORDS["result"], WORDS["last"], WORDS["dropped"]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Protocol
 from mindscape.budget import Budget
 from mindscape.errors import InputError
 from mindscape.llm.base import LLM
+from mindscape.prompts import languages
 from mindscape.question import Answer
 from mindscape.roles.answers import LETTERS, letters
 from mindscape.roles.edits import BLOCK
@@ -18,10 +19,7 @@ from mindscape.text import Chunk, Document, Span, sentences
 
 PAPER_BLOCK = 8192  # tokens
 SAMPLE = 8000  # characters of a text by which an endpoint's count of its tokens is scaled
-CHOICES = {
-    "en": "{question}\n\nOptions:\n{options}\n\nAnswer with the letter of the right option.",
-    "zh": "{question}\n\n选项：\n{options}\n\n请回答正确选项的字母。",
-}
+CHOICES = languages("mindgraph", "choices")
 
 
 class Method(Protocol):

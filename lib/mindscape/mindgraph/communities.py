@@ -25,6 +25,7 @@ from mindscape.budget import Meter
 from mindscape.errors import InputError
 from mindscape.llm.base import LLM
 from mindscape.mindgraph.graph import Graph
+from mindscape.prompts import languages
 from mindscape.roles.base import Role
 from mindscape.roles.edits import graph_state
 
@@ -32,26 +33,7 @@ SIZE, SEED = 10, 0
 TOKENS = 700  # of a report, at most
 REPORT = "report"  # the stage under which a meter counts its calls
 
-PROMPTS = {
-    "en": (
-        "Below is one part of a concept graph that was built from a long text: nodes that hang together, and their edges, some "
-        "of which lead out of the part. Write a report on it for somebody who looks for the right part to read.\n"
-        '- Reply with JSON alone: {{"title": "...", "summary": "...", "impact_rating": 0, "findings": ["..."]}}.\n'
-        "- title: a few words that name who or what it is about. summary: what happens in it and how it hangs together.\n"
-        "- impact_rating: from 0, aside from the story, to 10, all turns on it.\n"
-        "- findings: five to ten where there is so much to say, one sentence each, with the ids of the nodes it rests on in "
-        "brackets. Say nothing that the nodes and edges do not.\n\n"
-        "{graph_state}"
-    ),
-    "zh": (
-        "下面是由长文建成的概念图的一部分：一组相互关联的节点和它们的边，有些边通向别的部分。请为它写一份报告，供人判断该读哪一部分。\n"
-        '- 只回复JSON：{{"title": "...", "summary": "...", "impact_rating": 0, "findings": ["..."]}}。\n'
-        "- title：几个字，点明是谁或何事。summary：讲了什么，怎样相互关联。\n"
-        "- impact_rating：0表示无关紧要，10表示全局系于此。\n"
-        "- findings：内容够多时写五到十条，每条一句话，并在括号里注明所依据的节点id。只说节点和边里有的。\n\n"
-        "{graph_state}"
-    ),
-}
+PROMPTS = languages("mindgraph", "community_report")
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError
 from mindscape.llm import LLM, Estimate, Ledger
+from mindscape.prompts import languages, table
 from mindscape.question import BREADTHS, DEPTHS, Question
 from mindscape.roles.base import Role
 from mindscape.text import Document
@@ -42,53 +43,9 @@ REASON = {
     "zh": "答案依据文中{evidence}处，另有{bindings}处说明所指何人。",
 }
 
-BREADTH_LEVELS = {
-    "en": {
-        "local": "one place in the text is enough, wherever it stands",
-        "sparse-local": "a few places that stand close together, in one scene or section",
-        "multi-sparse": "several places far apart from each other; the rest does not matter",
-        "partial": "a long stretch or one thread of the text has to be read through, but not the whole",
-        "global": "the text has to be taken as a whole; no part of it would do",
-    },
-    "zh": {
-        "local": "文中一处即可，无论在哪里",
-        "sparse-local": "少数几处，相距很近，同在一个场景或一节之内",
-        "multi-sparse": "好几处，彼此相隔很远，其余部分无关",
-        "partial": "须通读较长的一段或一条线索，但不是全文",
-        "global": "须把全文作为整体来读，任何一部分都不够",
-    },
-}
-DEPTH_LEVELS = {
-    "en": {
-        "lookup": "the answer stands there nearly word for word",
-        "multi-hop": "two or three facts have to be joined in a chain",
-        "set-aggregation": "like things have to be found and then counted, summed or compared",
-        "global-synthesis": "claims of different sorts have to be weighed against each other, contradictions resolved",
-    },
-    "zh": {
-        "lookup": "答案几乎逐字写在文中",
-        "multi-hop": "须把两三个事实连成一串",
-        "set-aggregation": "须找出同类的事物，再计数、求和或比较",
-        "global-synthesis": "须权衡性质不同的各种说法，化解矛盾",
-    },
-}
-PROMPTS = {
-    "en": (
-        "Say how hard a question about a long text is, in two respects that have nothing to do with each other.\n\n"
-        "Breadth: how much of the text must be read for the answer.\n{breadths}\n\n"
-        "Depth: what leads from the places that were read to the answer.\n{depths}\n\n"
-        'Reply with JSON alone: {{"reason": "one short sentence", "breadth": "...", "depth": "..."}}\n\n'
-        "Length of the text: {length}\nQuestion: {question}\nAnswer: {answer}\n"
-        "Where the text bears it out (place in percent of the text, and words):\n{evidence}"
-    ),
-    "zh": (
-        "请从互不相关的两方面判断一个关于长文的问题有多难。\n\n"
-        "Breadth：回答它须读多少原文。\n{breadths}\n\n"
-        "Depth：从读到的内容怎样得出答案。\n{depths}\n\n"
-        '只回复JSON：{{"reason": "一句短话", "breadth": "...", "depth": "..."}}\n\n'
-        "原文长度：{length}\n问题：{question}\n答案：{answer}\n文中依据（在全文的百分比位置，以及原句）：\n{evidence}"
-    ),
-}
+BREADTH_LEVELS = table("mindgraph", "rubric")["breadth"]
+DEPTH_LEVELS = table("mindgraph", "rubric")["depth"]
+PROMPTS = languages("mindgraph", "rubric")
 
 
 class Label(BaseModel):

@@ -28,6 +28,7 @@ from mindscape.errors import InputError
 from mindscape.llm.base import LLM
 from mindscape.metrics import NoAnswer, exact_match, normalise, words
 from mindscape.metrics.words import check_language, check_texts, fold
+from mindscape.prompts import table
 from mindscape.roles.answers import LETTERS, letter
 from mindscape.roles.graph_answer import UNKNOWN
 from mindscape.roles.judges import GRADE
@@ -42,18 +43,7 @@ NO_ANSWER, NO_JUDGE, UNREADABLE = (
 )  # stages at which an answer counts as wrong
 
 OR = {"en": "{first} (or: {others})", "zh": "{first}（或：{others}）"}
-FOOLED = {
-    "en": {
-        "denied": "It was not {gold} but {other}.",
-        "listed": "It was {gold}, or {other}, or {third}.",
-        "doubted": "I cannot say whether it was {gold}.",
-    },
-    "zh": {
-        "denied": "不是{gold}，而是{other}。",
-        "listed": "是{gold}，或者{other}，或者{third}。",
-        "doubted": "说不准是不是{gold}。",
-    },
-}
+FOOLED = table("mindgraph", "scoring")
 # What a key phrase can do without, one space between two words.
 FUNCTION_WORDS = {
     "en": "a an the and or but of to in on at by for from with as is are was were be been being it its this that these those "

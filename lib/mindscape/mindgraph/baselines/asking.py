@@ -18,15 +18,13 @@ from mindscape.llm import Message
 from mindscape.llm.schema import read
 from mindscape.llm.tags import THINKING
 from mindscape.mindgraph.answering import cut
+from mindscape.prompts import languages
 from mindscape.roles.answers import QA
 from mindscape.text import Chunk, Document
 
 BRIEF = 512  # tokens of an answer, at most
 TRIES = 2  # calls for one reply, at most
-AGAIN = {
-    "en": "{prompt}\n\nYour last reply could not be used: {why}. Reply again, in the form asked for and with nothing else.",
-    "zh": "{prompt}\n\n你上次的回复无法使用：{why}。请严格按要求的格式重新回复，不要写其他内容。",
-}
+AGAIN = languages("mindgraph", "again")
 WHY = 60  # characters of what was wrong
 SPARE = 256  # tokens of a window that are kept free: for asking again, and for what texts grow by where they are joined
 GAP = {"en": "\n[... {n} characters are left out here ...]\n", "zh": "\n[……此处略去{n}个字符……]\n"}

@@ -11,32 +11,13 @@ from mindscape.budget import Budget, BudgetSpent, Meter
 from mindscape.llm import LLM
 from mindscape.mindgraph.answering import block_size
 from mindscape.mindgraph.baselines.asking import alone, ask, blocks, checked, last, reply_tokens
+from mindscape.prompts import languages
 from mindscape.question import ANSWER, Answer
 from mindscape.text import Document
 
 SUMMARY = 1024  # tokens of a summary, at most
 NOTHING = {"en": "(nothing yet)", "zh": "（尚无）"}
-WORKER = {
-    "en": (
-        "You are one of several readers who read a long text in turn, a block each. The last of you hands on a summary, from "
-        "which somebody who has not seen the text will answer the question. Bring the summary up to date with your block.\n"
-        "- Keep all of it that may bear on the question, names and numbers above all, and add what your block tells.\n"
-        "- Where your block contradicts it, say both, and where each is from.\n"
-        "- Do not answer the question. Reply with the new summary alone.\n\n"
-        "Question: {question}\n\n"
-        "Summary so far:\n{summary}\n\n"
-        "Block {index} of {total}:\n{block}"
-    ),
-    "zh": (
-        "你是轮流阅读一篇长文的读者之一，每人读一块。最后一人交出摘要，由没有读过原文的人据此回答问题。请根据你这一块更新摘要。\n"
-        "- 凡可能与问题有关的都要保留，尤其是人名和数字，并补充这一块讲到的。\n"
-        "- 这一块与摘要矛盾时，两种说法都写，并注明出处。\n"
-        "- 不要回答问题，只回复新的摘要。\n\n"
-        "问题：{question}\n\n"
-        "目前的摘要：\n{summary}\n\n"
-        "第{index}块，共{total}块：\n{block}"
-    ),
-}
+WORKER = languages("mindgraph", "coa_worker")
 
 
 def answer(

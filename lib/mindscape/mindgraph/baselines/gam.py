@@ -34,6 +34,7 @@ from mindscape.mindgraph.baselines.asking import (
     reply_tokens,
     room,
 )
+from mindscape.prompts import languages
 from mindscape.question import ANSWER, Answer
 from mindscape.text import Document
 
@@ -41,76 +42,10 @@ ROUNDS, PAGES = 3, 5  # of a researcher; new pages a round
 NOTE, PLANNED, FINDINGS = 256, 256, 1024  # tokens of a reply, at most
 NOTES = 4096  # tokens of the notes that the memoriser sees
 NOTHING = {"en": "(nothing yet)", "zh": "（尚无）"}
-MEMORISE = {
-    "en": (
-        "You keep the memory of a long text that is read page by page. Give the new page a header and a note.\n"
-        '- Reply with JSON alone: {{"header": "...", "note": "..."}}.\n'
-        "- header: who and what the page is about, and where and when it is, in one line.\n"
-        "- note: two or three sentences on what is new in it. Whoever the notes so far name already is called the same.\n\n"
-        "Notes so far:\n{notes}\n\n"
-        "New page:\n{page}"
-    ),
-    "zh": (
-        "你负责为逐页阅读的长文做记忆。请给新的一页写标题和笔记。\n"
-        '- 只回复JSON：{{"header": "...", "note": "..."}}。\n'
-        "- header：一行，说明这一页讲谁、何事、何时何地。\n"
-        "- note：两三句话，写这一页的新内容。已有笔记中出现过的人，称呼保持一致。\n\n"
-        "已有笔记：\n{notes}\n\n"
-        "新的一页：\n{page}"
-    ),
-}
-PLAN = {
-    "en": (
-        "You research a question in a long text of which you have notes, page by page. What do you look up next?\n"
-        '- Reply with JSON alone: {{"keywords": ["..."], "pages": [1]}}.\n'
-        "- keywords: words that stand in the passages you need. pages: numbers of pages that you want to open.\n\n"
-        "Question: {question}\n\n"
-        "Found so far:\n{findings}\n\n"
-        "Still needed: {request}\n\n"
-        "Notes:\n{notes}"
-    ),
-    "zh": (
-        "你要在一篇长文中查证一个问题，手头有逐页的笔记。下一步查什么？\n"
-        '- 只回复JSON：{{"keywords": ["..."], "pages": [1]}}。\n'
-        "- keywords：所需段落里会出现的词。pages：想打开的页码。\n\n"
-        "问题：{question}\n\n"
-        "目前所得：\n{findings}\n\n"
-        "尚需：{request}\n\n"
-        "笔记：\n{notes}"
-    ),
-}
-INTEGRATE = {
-    "en": (
-        "You research a question. Bring what you have found up to date with the pages below.\n"
-        "- Keep what bears on the question, add what the pages tell about it, and give the number of the page with each fact.\n"
-        "- Where pages contradict each other, say both. Reply with the findings alone.\n\n"
-        "Question: {question}\n\n"
-        "Found so far:\n{findings}\n\n"
-        "Pages:\n{pages}"
-    ),
-    "zh": (
-        "你在查证一个问题。请根据下面的页面更新已有的发现。\n"
-        "- 保留与问题有关的，补充页面中的相关内容，每条事实注明页码。\n"
-        "- 页面相互矛盾时，两种说法都写。只回复更新后的发现。\n\n"
-        "问题：{question}\n\n"
-        "目前所得：\n{findings}\n\n"
-        "页面：\n{pages}"
-    ),
-}
-REFLECT = {
-    "en": (
-        "Do the findings suffice to answer the question?\n"
-        '- Reply with JSON alone: {{"enough": true, "request": ""}}, or false and in request what is still to be found out.\n\n'
-        "Question: {question}\n\n"
-        "Findings:\n{findings}"
-    ),
-    "zh": (
-        "这些发现足以回答问题吗？\n"
-        '- 只回复JSON：{{"enough": true, "request": ""}}；若不足则为false，并在request中写明还要查什么。\n\n'
-        "问题：{question}\n\n"
-        "发现：\n{findings}"
-    ),
-}
+MEMORISE = languages("mindgraph", "gam_memorise")
+PLAN = languages("mindgraph", "gam_plan")
+INTEGRATE = languages("mindgraph", "gam_integrate")
+REFLECT = languages("mindgraph", "gam_reflect")
 LABEL = {"en": "Page {i}: {header}", "zh": "第{i}页：{header}"}
 
 

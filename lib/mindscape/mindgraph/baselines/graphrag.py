@@ -42,6 +42,7 @@ from mindscape.mindgraph.baselines.asking import (
     room,
 )
 from mindscape.mindgraph.communities import COMMUNITY_REPORT, TOKENS, Report, partition
+from mindscape.prompts import languages
 from mindscape.question import ANSWER, Answer
 from mindscape.roles.answers import QA
 from mindscape.roles.edits import graph_state
@@ -50,47 +51,9 @@ from mindscape.text import Document
 GLEANINGS, TOP = 1, 8  # section 4.2
 EXTRACTED, POINTS = 2048, 1024  # tokens of a reply, at most
 SHORTEST = 40  # characters that a description is not cut below
-EXTRACT = {
-    "en": (
-        "Make an index of a part of a long text. List every person, place, organisation, thing and event that it names, with "
-        "what it tells of them, and every relation between two of them that it states.\n"
-        '- Reply with JSON alone: {{"entities": [{{"name": "...", "description": "..."}}], '
-        '"relations": [{{"source": "name", "target": "name", "description": "..."}}]}}.\n'
-        "- A name is always written in the same way. Descriptions are one sentence, and say only what the text says.\n\n"
-        "Text:\n{text}"
-    ),
-    "zh": (
-        "为长文的一部分编索引。列出其中提到的每个人物、地点、组织、物品和事件及其所述内容，并列出其中说明的两者之间的每种关系。\n"
-        '- 只回复JSON：{{"entities": [{{"name": "...", "description": "..."}}], '
-        '"relations": [{{"source": "名称", "target": "名称", "description": "..."}}]}}。\n'
-        "- 同一名称写法始终一致。描述用一句话，只写文中所说。\n\n"
-        "文本：\n{text}"
-    ),
-}
-GLEAN = {
-    "en": (
-        "Some of what the text names and relates is still missing from your list. Reply with what is missing, in the same "
-        "form; both lists are empty if nothing is."
-    ),
-    "zh": "你的列表还有遗漏。请用同样的格式只回复遗漏的内容；若无遗漏，两个列表都为空。",
-}
-MAP = {
-    "en": (
-        "Below are reports on parts of a long text. Which points in them help to answer the question?\n"
-        '- Reply with JSON alone: {{"points": [{{"description": "...", "score": 0}}]}}.\n'
-        "- A description can be understood without the reports. A score is from 0, of no help, to 100, decides the answer. "
-        "Where nothing helps, the list is empty.\n\n"
-        "Question: {question}\n\n"
-        "Reports:\n{reports}"
-    ),
-    "zh": (
-        "下面是关于长文各部分的报告。其中哪些要点有助于回答问题？\n"
-        '- 只回复JSON：{{"points": [{{"description": "...", "score": 0}}]}}。\n'
-        "- 要点不看报告也能读懂。score从0（无用）到100（足以决定答案）。都无用则列表为空。\n\n"
-        "问题：{question}\n\n"
-        "报告：\n{reports}"
-    ),
-}
+EXTRACT = languages("mindgraph", "graphrag_extract")
+GLEAN = languages("mindgraph", "graphrag_glean")
+MAP = languages("mindgraph", "graphrag_map")
 
 
 class Entity(Form):

@@ -28,6 +28,7 @@ from mindscape.mindgraph.baselines.asking import (
     said,
 )
 from mindscape.mindgraph.baselines.sandbox import Limits, Ran, Sandbox
+from mindscape.prompts import languages, table
 from mindscape.question import ANSWER, Answer
 from mindscape.text import Document
 
@@ -37,54 +38,8 @@ TURN, QUERIED, SHOWN = 2048, 1024, 2048  # tokens of a turn, of a query's reply,
 LONGEST = 65_536  # tokens of a query, where the model's window is not known
 FENCED = re.compile(r"```[ \t]*(?:python|py|repl)?[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
 FINAL = re.compile(r"^[ \t]*FINAL\((.*)\)\s*$", re.DOTALL | re.MULTILINE)
-TASK = {
-    "en": (
-        "Answer a question about a text that is too long to be read at once. It is in the variable `context`, a str of "
-        "{length} characters, at a Python prompt. In each turn write one piece of code:\n"
-        "```python\n...\n```\n"
-        "You are then shown what it printed. Variables stay from turn to turn; you have at most {turns} turns.\n"
-        "- Look at pieces of `context` with slices and regular expressions, and print little.\n"
-        "- `llm_query(prompt)` gives the reply of a language model that sees the prompt and nothing else; "
-        "`llm_query_batched(prompts)` gives a list of replies. Put the passage into the prompt, at most {longest} tokens. "
-        "Use it where a passage has to be understood.\n"
-        "- The standard library is there (re, json, collections, ...), no files, no network; a run may take {seconds:g} "
-        "seconds.\n"
-        "- When you know the answer, call FINAL(answer) in the code, or write FINAL(answer) instead of code. Be brief: a few "
-        "words, or the letter where there are options.\n\n"
-        "Question: {question}"
-    ),
-    "zh": (
-        "请回答关于一篇长文的问题。文本太长，不能一次读完；它在Python提示符下的变量context中，是{length}个字符的str。每一轮写一段代码：\n"
-        "```python\n...\n```\n"
-        "随后会显示它打印的内容。变量在各轮之间保留，最多{turns}轮。\n"
-        "- 用切片和正则表达式查看context的片段，少打印。\n"
-        "- llm_query(prompt)返回一个语言模型的回复，它只看得到这个prompt；llm_query_batched(prompts)返回一组回复。"
-        "把段落写进prompt，每个最多{longest}个token。需要读懂段落时使用。\n"
-        "- 可用标准库（re、json、collections等），没有文件和网络；每次运行最多{seconds:g}秒。\n"
-        "- 知道答案后，在代码中调用FINAL(答案)，或不写代码而写FINAL(答案)。要简短：几个字，有选项时写字母。\n\n"
-        "问题：{question}"
-    ),
-}
-TOLD = {
-    "en": {
-        "output": "It printed {n} characters:\n{output}",
-        "nothing": "It printed nothing.",
-        "error": "It ended with an error: {error}",
-        "stopped": "It was stopped ({why}), and all variables but `context` are lost.",
-        "neither": "There is neither code nor FINAL(answer) in your reply. Write one piece of code between ```python and ```.",
-        "long": "(not asked: the prompt has {n} tokens, at most {most} are possible)",
-        "end": "No more code is run. Reply with the answer alone, in a few words.",
-    },
-    "zh": {
-        "output": "打印了{n}个字符：\n{output}",
-        "nothing": "没有打印任何内容。",
-        "error": "运行出错：{error}",
-        "stopped": "运行被中止（{why}），除context外的变量都已丢失。",
-        "neither": "回复里既没有代码也没有FINAL(答案)。请在```python和```之间写一段代码。",
-        "long": "（未提问：prompt有{n}个token，最多{most}个）",
-        "end": "不再运行代码。请只回复答案，几个字即可。",
-    },
-}
+TASK = languages("mindgraph", "rlm_task")
+TOLD = table("mindgraph", "rlm")
 
 
 def code_in(reply: str) -> str:
