@@ -33,7 +33,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
 from mindscape.environment import forget_peak, peak_bytes
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.packing import Packed
 from mindscape.timing import least
 
@@ -73,8 +73,7 @@ def segment_mass(
     ids = torch.as_tensor(input_ids)
     if ids.ndim == 2 and ids.shape[0] == 1:
         ids = ids[0]
-    if ids.ndim != 1:
-        raise InputError(f"input_ids has shape {tuple(ids.shape)}: expected n ids; segment_mass_batch takes a batch")
+    require(ids.ndim == 1, f"input_ids has shape {tuple(ids.shape)}: expected n ids; segment_mass_batch takes a batch")
     ones = torch.ones_like(ids)[None]
     return segment_mass_batch(model, ids[None], ones, [rows], [segments], average_heads=average_heads)[0]
 
@@ -284,8 +283,7 @@ def _texts(input_ids: torch.Tensor, attention_mask: torch.Tensor, rows: Sequence
     texts = []
     for i, mask in enumerate(attention_mask):
         columns = mask.nonzero()[:, 0]
-        if not len(columns):
-            raise InputError(f"text {i} has no token")
+        require(len(columns), f"text {i} has no token")
         start, end = int(columns[0]), int(columns[-1]) + 1
         if len(columns) != end - start:
             raise InputError(f"attention_mask of text {i} has a hole: expected padding on the left or the right only")
@@ -296,16 +294,14 @@ def _texts(input_ids: torch.Tensor, attention_mask: torch.Tensor, rows: Sequence
 
 
 def _checked_segments(segments: Sequence[Segment], n: int) -> list[Segment]:
-    if not len(segments):
-        raise InputError("no segment was given: expected at least one (start, end) range of tokens")
+    require(len(segments), "no segment was given: expected at least one (start, end) range of tokens")
     checked = []
     for i, segment in enumerate(segments):
         try:
             start, end = map(int, segment)
         except (TypeError, ValueError):
             raise InputError(f"segment {i} is {segment!r}: expected (start, end), two token positions") from None
-        if start == end:
-            raise InputError(f"segment {i} ({start}, {end}) is empty: expected start < end")
+        require(start != end, f"segment {i} ({start}, {end}) is empty: expected start < end")
         if not 0 <= start < end <= n:
             raise InputError(f"segment {i} ({start}, {end}) is out of range: expected 0 <= start < end <= {n} tokens")
         checked.append((start, end))

@@ -3,6 +3,8 @@
 Taught in notebook 00. Anything else that is raised is a bug in the kit and keeps its full traceback.
 """
 
+from collections.abc import Collection
+
 
 class MindscapeError(Exception):
     """Something that the reader can mend. A notebook shows its one line instead of a traceback.
@@ -32,3 +34,24 @@ class LLMError(MindscapeError):
 
 class BudgetReached(MindscapeError):
     """A ledger's cap was reached; everything answered until then is cached."""
+
+
+def require(holds: object, otherwise: str) -> None:
+    """Raises InputError with the words of `otherwise`, unless something holds.
+
+    >>> require(0 < 2, "size=2: expected at least 1")
+    """
+    if not holds:
+        raise InputError(otherwise)
+
+
+def one_of(known: Collection[str], **given: object) -> None:
+    """Raises InputError unless each argument, which is handed over by its name, is one of those that are known.
+
+    >>> one_of(("chunk", "node"), task="page")
+    Traceback (most recent call last):
+    ...
+    mindscape.errors.InputError: task='page': expected one of chunk, node
+    """
+    for name, value in given.items():
+        require(value in known, f"{name}={value!r}: expected one of {', '.join(known)}")

@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from sumy.summarizers.text_rank import TextRankSummarizer
 from sumy.utils import get_stop_words
 
-from mindscape.errors import InputError
+from mindscape.errors import require
 from mindscape.metrics import words
 from mindscape.metrics.words import Language, check_language
 from mindscape.text import Span, sentences
@@ -63,10 +63,8 @@ def select(
     """
     check_language(language)
     for name, limit in (("max_characters", max_characters), ("max_sentences", max_sentences)):
-        if limit is not None and limit < 1:
-            raise InputError(f"{name} is {limit}: expected 1 or more, or None")
-    if not text.strip():
-        raise InputError("the text to summarise is empty: expected at least one sentence")
+        require(limit is None or limit >= 1, f"{name} is {limit}: expected 1 or more, or None")
+    require(text.strip(), "the text to summarise is empty: expected at least one sentence")
     stripped = [_stripped(text, span) for span in sentences(text, language)]
     candidates = [
         _Sentence(span, text[span.start : span.end], words(text[span.start : span.end], language, unit="words"))

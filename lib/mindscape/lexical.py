@@ -15,7 +15,7 @@ import bm25s
 import numpy as np
 from bm25s.stopwords import STOPWORDS_EN_PLUS
 
-from mindscape.errors import InputError
+from mindscape.errors import require
 from mindscape.metrics.words import Language, words
 
 STOP = frozenset(STOPWORDS_EN_PLUS)
@@ -43,8 +43,7 @@ class BM25:
     """
 
     def __init__(self, passages: Sequence[str], language: Language = "en"):
-        if not passages:
-            raise InputError("no passages: expected at least one")
+        require(passages, "no passages: expected at least one")
         self.language, self._n = language, len(passages)
         bags = [terms(passage, language) for passage in passages]
         self._index = bm25s.BM25() if any(bags) else None  # the library cannot index passages without words
@@ -60,8 +59,7 @@ class BM25:
         Equal scores stand in the order of their ids; a word that no passage holds counts nothing. `k` is cut to the
         number of passages. Raises InputError for k < 1.
         """
-        if k < 1:
-            raise InputError(f"k={k}: expected at least 1")
+        require(k >= 1, f"k={k}: expected at least 1")
         scores = (
             np.stack([self._scores(question) for question in questions]) if len(questions) else np.zeros((0, self._n))
         )

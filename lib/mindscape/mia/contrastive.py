@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 
 
 def info_nce(queries: Tensor, candidates: Tensor, positive: Tensor, mine: Tensor, temperature: float) -> Tensor:
@@ -44,10 +44,8 @@ def info_nce(queries: Tensor, candidates: Tensor, positive: Tensor, mine: Tensor
             f"{len(queries)} queries, {len(candidates)} candidates: got mine {tuple(mine.shape)} and positive "
             f"{tuple(positive.shape)}, expected {(len(queries), len(candidates))} and {(len(queries),)}"
         )
-    if not mine[rows, positive].all():
-        raise InputError("positive: expected each query's to be among its own candidates")
-    if not temperature > 0:
-        raise InputError(f"temperature={temperature!r}: expected more than 0")
+    require(mine[rows, positive].all(), "positive: expected each query's to be among its own candidates")
+    require(temperature > 0, f"temperature={temperature!r}: expected more than 0")
     similar = functional.normalize(queries, dim=-1) @ functional.normalize(candidates, dim=-1).T / temperature
     return functional.cross_entropy(similar.masked_fill(~mine, float("-inf")), positive)
 

@@ -19,7 +19,7 @@ from accelerate.utils import gather_object
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.mia.contrastive import cached_backward, info_nce
 from mindscape.mia.embedding import TOKENS, Form, Reading, Task, enriched, loaded, query_readings, unit_readings
 from mindscape.mia.supervision import Asked
@@ -50,10 +50,8 @@ class Recipe:
     def __post_init__(self):
         if self.questions < 1 or min(self.hard, self.exchanged, self.simple) < 0:
             raise InputError("questions, hard, exchanged, simple: expected at least 1 question, no number below 0")
-        if not 0 <= self.beta <= 1:
-            raise InputError(f"beta={self.beta!r}: expected 0 to 1")
-        if not self.temperature > 0:
-            raise InputError(f"temperature={self.temperature!r}: expected more than 0")
+        require(0 <= self.beta <= 1, f"beta={self.beta!r}: expected 0 to 1")
+        require(self.temperature > 0, f"temperature={self.temperature!r}: expected more than 0")
 
     def weighed(self, losses: Mapping[Task, Tensor]) -> Tensor:
         """Eq. 12; the loss of the only task where a batch has one."""
@@ -153,10 +151,7 @@ def prepare(
             most = recipe.hard + recipe.exchanged + recipe.simple - len(wrong)  # simple ones for those that are missing
             wrong += [unit(task, units.simple[i]) for i in rng.permutation(len(units.simple))[:most]]
             own.setdefault(task, []).append((row, right, wrong))
-    if not own:
-        raise InputError(
-            f"questions {', '.join(one.id for one in mine)}: no units to find for a task that has a weight"
-        )
+    require(own, f"questions {', '.join(one.id for one in mine)}: no units to find for a task that has a weight")
     positive, compared, rows = {}, {}, {}
     for task, some in own.items():
         found = torch.zeros(len(some), len(texts), dtype=torch.bool)
@@ -195,8 +190,7 @@ def train(
     PosixPath('build/mia/adapter')
     """
     recipe, settings, accelerator = recipe or Recipe(), settings or Settings(), Accelerator()
-    if not asked:
-        raise InputError("no questions: expected at least one")
+    require(asked, "no questions: expected at least one")
     bare, tokenizer = loaded(base, recipe.form, settings.precision)
     marks = tokenizer.convert_tokens_to_ids(list(TOKENS.values())) if recipe.form.marks == "tokens" else ()
     data = [asdict(one) for one in asked], asdict(recipe), language, adapter_hash(start) if start else ""

@@ -35,7 +35,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTra
 from mindscape import assets, paths, weights
 from mindscape.cache import Cache
 from mindscape.encoders import Encoder, LastTokenEncoder
-from mindscape.errors import InputError
+from mindscape.errors import InputError, one_of, require
 from mindscape.packing import Packed
 from mindscape.store import Maker, watch
 
@@ -72,14 +72,10 @@ class Form:
     layers: int = 0
 
     def __post_init__(self):
-        if self.order not in ("paper", "summary_first"):
-            raise InputError(f"order={self.order!r}: expected paper or summary_first")
-        if self.marks not in ("words", "tokens"):
-            raise InputError(f"marks={self.marks!r}: expected words or tokens")
-        if self.layers < 0:
-            raise InputError(f"layers={self.layers!r}: expected 0 for all of them, or so many")
-        if not 0 <= self.delta <= 1:
-            raise InputError(f"delta={self.delta!r}: expected 0 to 1")
+        require(self.order in ("paper", "summary_first"), f"order={self.order!r}: expected paper or summary_first")
+        require(self.marks in ("words", "tokens"), f"marks={self.marks!r}: expected words or tokens")
+        require(self.layers >= 0, f"layers={self.layers!r}: expected 0 for all of them, or so many")
+        require(0 <= self.delta <= 1, f"delta={self.delta!r}: expected 0 to 1")
 
 
 @dataclass(frozen=True)
@@ -105,8 +101,7 @@ def write(
     >>> tokenizer.decode(written.tail[: written.marks["q"] + 1])                         # doctest: +SKIP
     'Find what a reader of the story needs to answer the question.\\nQuestion: Who has the lamp?\\nWhat is asked for is'
     """
-    if language not in INSTRUCTION:
-        raise InputError(f"no instruction in {language!r}: expected one of {', '.join(INSTRUCTION)}")
+    require(language in INSTRUCTION, f"no instruction in {language!r}: expected one of {', '.join(INSTRUCTION)}")
     mark = WORDS[language] if form.marks == "words" else TOKENS
     asked = ("", QUESTION[language].format(question)), ("q", mark["q"])
     told = [("", SUMMARY[language].format(summary))] if summary is not None else []
@@ -257,8 +252,7 @@ def loaded(base: str | Path, form: Form, dtype: torch.dtype) -> tuple[PreTrained
     """
     tokenizer = AutoTokenizer.from_pretrained(base)
     config = AutoConfig.from_pretrained(base)
-    if form.layers > config.num_hidden_layers:
-        raise InputError(f"layers={form.layers}: {base} has {config.num_hidden_layers}")
+    require(form.layers <= config.num_hidden_layers, f"layers={form.layers}: {base} has {config.num_hidden_layers}")
     cut = {"num_hidden_layers": form.layers} if form.layers else {}
     with weights.quiet(warnings=not cut):
         model = AutoModelForCausalLM.from_pretrained(base, dtype=dtype, **cut)
@@ -292,8 +286,7 @@ class MiaEmbedder:
         store: Cache | None = None,
         maker: Maker | None = None,
     ):
-        if language not in INSTRUCTION:
-            raise InputError(f"language={language!r}: expected one of {', '.join(INSTRUCTION)}")
+        one_of(INSTRUCTION, language=language)
         self.form, self.summaries, self.language, self.batch_tokens = form or Form(), summaries, language, batch_tokens
         self.tokenizer, self.name, self._load, self._maker, self._store = tokenizer, name, model, maker, store
         self._loaded = ""  # the fingerprint of a named model's weights as they were loaded
@@ -353,8 +346,7 @@ class PlainEmbedder:
     """
 
     def __init__(self, encoder: Encoder, delta: float = 0.5):
-        if not 0 <= delta <= 1:
-            raise InputError(f"delta={delta!r}: expected 0 to 1")
+        require(0 <= delta <= 1, f"delta={delta!r}: expected 0 to 1")
         self.encoder, self.delta = encoder, delta
 
     @property

@@ -22,7 +22,7 @@ from transformers import PreTrainedTokenizerBase
 
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
-from mindscape.errors import InputError
+from mindscape.errors import InputError, one_of, require
 from mindscape.mia.supervision import MOST, evidence, same_kind
 from mindscape.question import ClaimPair, Question
 from mindscape.roles import ROLES, Example, answers, passages
@@ -78,13 +78,11 @@ def write(
     >>> [written.text[it.start : it.end] for it in (written.summary, *written.chunks, written.question)]
     ['Ann is the smith.', "Tom took Ann's lamp.", "Who has the smith's lamp?"]
     """
-    if task not in TASKS:
-        raise InputError(f"task={task!r}: expected one of {', '.join(TASKS)}")
+    one_of(TASKS, task=task)
     ROLES[task].prompt(language, context="", **slots)  # says what is wrong with the language or the slots
     if blank := [i for i, chunk in enumerate(chunks) if not chunk.strip()]:
         raise InputError(f"passage {blank[0]} is blank: expected some text")
-    if summary is not None and not summary.strip():
-        raise InputError("the summary is blank: expected some text, or None")
+    require(summary is None or summary.strip(), "the summary is blank: expected some text, or None")
     before, after = ROLES[task].prompts[language].split(CONTEXT)
     text, place, places = before.format(), None, []
     if summary is not None:
@@ -191,8 +189,7 @@ def examples(
     >>> len(examples(training_book(0), tokenizer))                                       # doctest: +SKIP
     24
     """
-    if variant not in VARIANTS:
-        raise InputError(f"variant={variant!r}: expected one of {', '.join(VARIANTS)}")
+    one_of(VARIANTS, variant=variant)
     told, found = VARIANTS[variant], []
     summary, language = book.summary if told.summary else None, book.document.language
     for task, share in told.shares.items():

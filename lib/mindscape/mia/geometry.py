@@ -41,7 +41,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from mindscape import plots, store
 from mindscape.attention import Segment, segment_mass_batch, segment_mass_behind
 from mindscape.cache import digest
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.metrics import recall_fraction_at_k
 from mindscape.mia.embedding import (
     INSTRUCTION,
@@ -80,8 +80,7 @@ class Subspace:
 
     def rank(self, share: float) -> int:
         """The least rank that holds a share of the variance. Raises InputError for a share outside (0, 1]."""
-        if not 0 < share <= 1:
-            raise InputError(f"share={share!r}: expected more than 0 and at most 1")
+        require(0 < share <= 1, f"share={share!r}: expected more than 0 and at most 1")
         return min(int(np.searchsorted(self.explained, share - 1e-12)) + 1, len(self.explained))
 
 
@@ -139,8 +138,7 @@ def _matrix(name: str, values: ArrayLike) -> np.ndarray:
     values = np.asarray(values, dtype=float)
     if values.ndim != 2 or not values.size:
         raise InputError(f"{name} has shape {values.shape}: expected (n, dim), at least one of each")
-    if not np.isfinite(values).all():
-        raise InputError(f"{name} holds something that is not a finite number")
+    require(np.isfinite(values).all(), f"{name} holds something that is not a finite number")
     return values
 
 
@@ -187,8 +185,7 @@ def query_layers(
     >>> inside.vectors.shape, inside.shares.shape                                        # doctest: +SKIP
     ((30, 1, 576), (30, 1, 4))
     """
-    if not questions:
-        raise InputError("no question was given: expected at least one")
+    require(questions, "no question was given: expected at least one")
     form, tokenizer, language = embedder.form, embedder.tokenizer, embedder.language
     told = summary if embedder.summaries else None
     written = [write(question, told, form, tokenizer, language) for question in questions]
@@ -330,10 +327,8 @@ def attended_together(
 
     Raises InputError for an empty summary, or without questions.
     """
-    if not summary.strip():
-        raise InputError("the summary is empty: expected some text")
-    if not questions:
-        raise InputError("no question was given: expected at least one")
+    require(summary.strip(), "the summary is empty: expected some text")
+    require(questions, "no question was given: expected at least one")
     form, tokenizer, language = embedder.form, embedder.tokenizer, embedder.language
     tokens, segments = _tokens(summary, tokenizer, language)
     written, masses = [write(question, summary, form, tokenizer, language) for question in questions], []
@@ -508,10 +503,8 @@ def pairing_test(
     """
     a, b = _curves(a, b, 2)
     groups = [0] * len(a) if groups is None else list(groups)
-    if len(groups) != len(a):
-        raise InputError(f"{len(groups)} groups for {len(a)} questions: expected one each")
-    if resamples < 1:
-        raise InputError(f"resamples is {resamples}: expected 1 or more")
+    require(len(groups) == len(a), f"{len(groups)} groups for {len(a)} questions: expected one each")
+    require(resamples >= 1, f"resamples is {resamples}: expected 1 or more")
     members = [np.array([i for i, one in enumerate(groups) if one == group]) for group in dict.fromkeys(groups)]
     left = []
     for curves in (a, b):
@@ -534,15 +527,13 @@ def _curves(a: ArrayLike, b: ArrayLike, dimensions: int) -> tuple[np.ndarray, np
     if a.shape != b.shape or a.ndim != dimensions or a.shape[-1] < 3:
         shape = "(layers,)" if dimensions == 1 else "(questions, layers)"
         raise InputError(f"curves of shape {a.shape} and {b.shape}: expected {shape} in both, with at least 3 layers")
-    if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise InputError("a curve holds something that is not a finite number")
+    require(np.isfinite(a).all() and np.isfinite(b).all(), "a curve holds something that is not a finite number")
     return a, b
 
 
 def _standard(curves: np.ndarray) -> np.ndarray:
     length = np.linalg.norm(curves)
-    if not length > 1e-12:
-        raise InputError("a curve is constant: its correlation is not defined")
+    require(length > 1e-12, "a curve is constant: its correlation is not defined")
     return curves / length
 
 
@@ -600,8 +591,7 @@ def _opacities(tokens: Sequence[str], weights: ArrayLike) -> list[float]:
     weights = np.asarray(weights, dtype=float)
     if not len(tokens) or weights.shape != (len(tokens),):
         raise InputError(f"{len(tokens)} tokens, weights of shape {weights.shape}: expected one weight a token")
-    if not (np.isfinite(weights).all() and (weights >= 0).all()):
-        raise InputError("weights: expected finite numbers, none below 0")
+    require(np.isfinite(weights).all() and (weights >= 0).all(), "weights: expected finite numbers, none below 0")
     return (DEEPEST * weights / max(weights.max(), 1e-12)).tolist()
 
 

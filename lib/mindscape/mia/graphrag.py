@@ -25,7 +25,7 @@ from mindscape.ask import ask
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
-from mindscape.errors import InputError
+from mindscape.errors import InputError, one_of, require
 from mindscape.llm.base import LLM
 from mindscape.metrics import Interval, bootstrap
 from mindscape.roles import ROLES, Role, judges
@@ -155,8 +155,7 @@ def build(model: LLM, document: Document, chunks: Sequence[Chunk]) -> Graph:
 
     >>> build(llm.load("embedded"), play, split_sentences(play, tokenizer, 150))         # doctest: +SKIP
     """
-    if not chunks:
-        raise InputError(f"{document.id} has no passages to build a graph from")
+    require(chunks, f"{document.id} has no passages to build a graph from")
     role, language = ROLES["entities"], document.language
     prompts = [role.prompt(language, text=document[chunk].strip()) for chunk in chunks]
     named = [answer.value for answer in ask(model, role, prompts, free_first=True)]
@@ -300,8 +299,7 @@ def assembled(
     budget and what those before it left, and none after the first that does not fit. Raises InputError for a budget below 1
     and for an entity that there is not.
     """
-    if budget < 1:
-        raise InputError(f"budget={budget}: expected at least 1 token")
+    require(budget >= 1, f"budget={budget}: expected at least 1 token")
     if wrong := [i for i in picked if not 0 <= i < len(graph.entities)]:
         raise InputError(f"there is no entity {wrong[0]}: the graph of {graph.document} has {len(graph.entities)}")
     tied, found = ties(graph, picked), sources(graph, picked)
@@ -461,8 +459,7 @@ def judged(model: LLM, comparisons: Sequence[Comparison], language: str = "en") 
     """
     prompts = []
     for i, one in enumerate(comparisons):
-        if not one.question.strip():
-            raise InputError(f"comparison {i} has a blank question: expected some text")
+        require(one.question.strip(), f"comparison {i} has a blank question: expected some text")
         for x, y in ((one.a, one.b), (one.b, one.a)):
             prompts.append(ROLES["pairwise"].prompt(language, question=one.question, answer1=x, answer2=y))
     found = [answer.value for answer in ask(model, ROLES["pairwise"], prompts, free_first=True)]
@@ -561,8 +558,7 @@ def agreement(
     >>> agreement(asked, [right, Verdict({"Overall": "a"}, None)])["removed"].value
     0.5
     """
-    if criterion not in CRITERIA:
-        raise InputError(f"criterion={criterion!r}: expected one of {', '.join(CRITERIA)}")
+    one_of(CRITERIA, criterion=criterion)
     if len(preferences) != len(verdicts):
         raise InputError(f"{len(verdicts)} verdicts on {len(preferences)} preferences: expected one each")
     numbers = [{"a": 1.0, "tie": 0.5}.get(verdict.outcome(criterion), 0.0) for verdict in verdicts]

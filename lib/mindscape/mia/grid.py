@@ -18,7 +18,7 @@ from mindscape.ask import ask
 from mindscape.corpora.benchmarks import Loaded, asking
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.llm.base import LLM
 from mindscape.metrics import exact_match
 from mindscape.mia.generation import JOIN, SUMMARY, TASKS, answerable, posed, write
@@ -118,8 +118,7 @@ def average_ranks(scores: Mapping[str, Mapping[Hashable, float]]) -> dict[str, f
     for system, of in scores.items():
         if lacking := [setting for setting in settings if setting not in of]:
             raise InputError(f"{system!r} has no score for {lacking[0]!r}: expected one for every setting")
-    if not settings:
-        raise InputError("there are no scores: expected at least one system and one setting")
+    require(settings, "there are no scores: expected at least one system and one setting")
     ranks: dict[str, list[float]] = {system: [] for system in scores}
     for setting in settings:
         column = [of[setting] for of in scores.values()]

@@ -29,7 +29,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from mindscape import store
 from mindscape.attention import Segment, mean_segment_mass
 from mindscape.cache import digest
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.llm.base import LLM
 from mindscape.metrics import bootstrap
 from mindscape.mia.generation import Written
@@ -65,8 +65,7 @@ class Layout:
             if not least <= len(of) <= most:
                 expected = "at least two" if least == 2 else "one"
                 raise InputError(f"a layout with {len(of)} parts of kind {kind!r}: expected {expected}")
-            if not all(part.ids for part in of):
-                raise InputError(f"a {kind} of the layout has no token: expected at least one")
+            require(all(part.ids for part in of), f"a {kind} of the layout has no token: expected at least one")
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -93,8 +92,7 @@ def lay_out(written: Written, relevant: Sequence[bool], tokenizer: PreTrainedTok
 
     >>> lay_out(write("qa", slots, ["Tom left.", "It rained."], summary), [True, False], tokenizer)  # doctest: +SKIP
     """
-    if written.summary is None:
-        raise InputError("the prompt has no summary: expected one")
+    require(written.summary is not None, "the prompt has no summary: expected one")
     if len(relevant) != len(written.chunks):
         raise InputError(f"{len(relevant)} flags for {len(written.chunks)} passages: expected one each")
     asked = [{"role": "user", "content": written.text}]
@@ -227,8 +225,7 @@ def mcea(scores: np.ndarray, relevant: Sequence[bool]) -> np.ndarray:
 def _weights(relevant: Sequence[bool], passages: int) -> np.ndarray:
     """1 / |R| for the relevant, -1 / |N| for the others: with these the sum of C is Eq. 18."""
     flags = np.asarray(relevant, dtype=bool)
-    if flags.shape != (passages,):
-        raise InputError(f"{flags.size} flags for {passages} passages: expected one each")
+    require(flags.shape == (passages,), f"{flags.size} flags for {passages} passages: expected one each")
     if flags.all() or not flags.any():
         which = "relevant" if flags.all() else "noise"
         raise InputError(f"all {passages} passages are {which}: expected relevant ones and others")
@@ -293,8 +290,7 @@ def permuted(
     """
     if not len(scores) or len(scores) != len(relevant):
         raise InputError(f"{len(scores)} questions and {len(relevant)} lists of flags: expected one each, at least one")
-    if draws < 1:
-        raise InputError(f"draws={draws}: expected at least 1")
+    require(draws >= 1, f"draws={draws}: expected at least 1")
     rng = np.random.default_rng(seed)
     observed, chance = 0.0, 0.0
     for of, flags in zip(scores, relevant, strict=True):
@@ -322,8 +318,7 @@ def bands(
     [2.0, 1.0, 3.0]
     """
     curves = np.asarray(curves, dtype=float)
-    if curves.ndim != 2:
-        raise InputError(f"curves have shape {curves.shape}: expected (questions, layers)")
+    require(curves.ndim == 2, f"curves have shape {curves.shape}: expected (questions, layers)")
     found = [bootstrap(column, groups=groups, resamples=resamples, seed=seed) for column in curves.T]
     return np.array([[it.value for it in found], [it.low for it in found], [it.high for it in found]])
 

@@ -15,7 +15,7 @@ from mindscape import paths
 from mindscape.cache import digest
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
-from mindscape.errors import InputError
+from mindscape.errors import require
 from mindscape.mia.generation import answerable, write
 from mindscape.mia.mcea import Layout, equal_lengths, lay_out, shuffled, with_summary
 from mindscape.mia.supervision import MOST
@@ -66,10 +66,8 @@ def cases(
     >>> len(found), found[0].layouts["true"].relevant                                    # doctest: +SKIP
     (8, (False, True, False, False, False, False, False, False))
     """
-    if shown < MOST + NOISE:
-        raise InputError(f"shown={shown!r}: expected at least {MOST + NOISE} passages, evidence and noise")
-    if len(books) < 2:
-        raise InputError(f"{len(books)} books: expected at least two, one has the summary of another as a control")
+    require(shown >= MOST + NOISE, f"shown={shown!r}: expected at least {MOST + NOISE} passages, evidence and noise")
+    require(len(books) >= 2, f"{len(books)} books: expected at least two, one has the summary of another as a control")
     reader, found = reader or tokenizer, []
     for i, book in enumerate(books):
         language, chance = book.document.language, Chance("mcea", book.document.id, *([seed] if seed else []))

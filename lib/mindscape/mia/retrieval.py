@@ -15,7 +15,7 @@ from mindscape.corpora import shakespeare
 from mindscape.corpora.benchmarks import Item, Loaded
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
-from mindscape.errors import InputError
+from mindscape.errors import InputError, one_of, require
 from mindscape.extractive import summarise
 from mindscape.llm import LLM
 from mindscape.metrics import normalise
@@ -60,10 +60,8 @@ def summary(books: Sequence[Book | Play], i: int, kind: str, by_reader: Mapping[
         return summarise(book.document.text, language, len(book.summary))
     if kind == "reader" and by_reader and book.document.id in by_reader:
         return by_reader[book.document.id]
-    if kind == "reader":
-        raise InputError(f"{book.document.id}: no summary by a reader: expected one for each book")
-    if kind != "shuffled":
-        raise InputError(f"summary={kind!r}: expected one of {', '.join(KINDS)}")
+    require(kind != "reader", f"{book.document.id}: no summary by a reader: expected one for each book")
+    require(kind == "shuffled", f"summary={kind!r}: expected one of {', '.join(KINDS)}")
     parts = [book.summary[span.start : span.end].strip() for span in sentences(book.summary, language)]
     return ("" if language == "zh" else " ").join(Chance("shuffled", book.document.id).shuffled(parts))
 
@@ -87,8 +85,7 @@ def sought(book: Book | Play, task: str, tokenizer: PreTrainedTokenizerBase) -> 
 
     >>> units, asked = sought(books("test")[0], "chunk", tokenizer)                       # doctest: +SKIP
     """
-    if task not in TASKS:
-        raise InputError(f"task={task!r}: expected one of {', '.join(TASKS)}")
+    one_of(TASKS, task=task)
     if task != "chunk" and not isinstance(book, Book):
         raise InputError(f"{book.document.id}: expected a book of the storyworld, whose entities are known")
     of = book.document.id

@@ -15,7 +15,7 @@ from transformers import PreTrainedTokenizerBase
 from mindscape import store
 from mindscape.cache import digest
 from mindscape.corpora.storyworld import Book
-from mindscape.errors import InputError, LLMError
+from mindscape.errors import InputError, LLMError, require
 from mindscape.llm import LLM
 from mindscape.roles import passages
 from mindscape.roles.summaries import CHUNK_PROMPT, GLOBAL_PROMPT
@@ -58,8 +58,7 @@ def build(
 
     >>> build(llm.load("embedded"), play, split_tokens(play, tokenizer)).text            # doctest: +SKIP
     """
-    if not chunks:
-        raise InputError(f"{document.id} has no chunks to summarise")
+    require(chunks, f"{document.id} has no chunks to summarise")
     prompts = [_prompt(CHUNK_PROMPT, document.language, chunk_content=document[chunk]) for chunk in chunks]
     levels = [_replies(llm, prompts, chunk_tokens)]
     while len(levels[-1]) > 1 or len(levels) == 1:
@@ -75,8 +74,7 @@ def build_with(summarise: Callable[[str], str], source: str, document: Document,
 
     >>> build_with(lambda text: text[:20], "first 20 characters", play, chunks).text     # doctest: +SKIP
     """
-    if not chunks:
-        raise InputError(f"{document.id} has no chunks to summarise")
+    require(chunks, f"{document.id} has no chunks to summarise")
     first = tuple(summarise(document[chunk]) for chunk in chunks)
     return Mindscape(document.id, source, (first, (summarise("\n".join(first)),)))
 
@@ -122,8 +120,7 @@ def kept(summary: str, facts: Mapping[str, Iterable[str]]) -> dict[str, bool]:
 
 
 def _prompt(prompts: Mapping[str, str], language: str, **slots: str) -> str:
-    if language not in prompts:
-        raise InputError(f"no summary prompt for language {language!r}: expected one of {', '.join(prompts)}")
+    require(language in prompts, f"no summary prompt for language {language!r}: expected one of {', '.join(prompts)}")
     return prompts[language].format(**slots)
 
 

@@ -30,7 +30,7 @@ from transformers import PreTrainedTokenizerBase
 
 from mindscape import llm, store
 from mindscape.cache import digest
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.llm import LLM
 from mindscape.llm.schema import read
 from mindscape.mom.extraction import windows
@@ -101,8 +101,7 @@ def mean_length(document: Document, chunks: Sequence[Place], tokenizer: PreTrain
 
 def wanted(document: Document, size: int, tokenizer: PreTrainedTokenizerBase) -> int:
     """How many chunks have a mean length of `size` tokens: at least one. Raises InputError for a size below 1."""
-    if size < 1:
-        raise InputError(f"size={size}: expected at least one token a chunk")
+    require(size >= 1, f"size={size}: expected at least one token a chunk")
     return max(1, round(length(document.text, tokenizer) / size))
 
 
@@ -115,8 +114,7 @@ def at_borders(document: Document, borders: Sequence[int]) -> tuple[Chunk, ...]:
     >>> [note[chunk] for chunk in at_borders(note, [11, 10])]
     ['It rained.', ' Ivo left.']
     """
-    if not document.text.strip():
-        raise InputError(f"document {document.id!r} has no text: expected some to be cut into chunks")
+    require(document.text.strip(), f"document {document.id!r} has no text: expected some to be cut into chunks")
     kept = [0]
     for border in sorted(set(borders)):
         if document.text[kept[-1] : border].strip() and document.text[border:].strip():
@@ -177,8 +175,7 @@ def _fitted(document: Document, limits: Callable[[int], Sequence[int]], size: in
 
 
 def _sized(size: int | None, name: str) -> int:
-    if size is None:
-        raise InputError(f"size=None: {name} has no length of its own; expected tokens a chunk")
+    require(size is not None, f"size=None: {name} has no length of its own; expected tokens a chunk")
     return size
 
 
@@ -329,8 +326,7 @@ class Lumber:
     name: str = "lumber"
 
     def __post_init__(self):
-        if self.by not in ("reply", "score"):
-            raise InputError(f"by={self.by!r}: expected reply or score")
+        require(self.by in ("reply", "score"), f"by={self.by!r}: expected reply or score")
 
     def cut(self, document: Document, size: int | None = SIZE) -> Cut:
         theta = self.theta or 2 * (size or SIZE)
@@ -420,8 +416,7 @@ def meta_chunker(
     """
     model = llm.load(source, **options)
     tokenizer = getattr(model.backend, "tokenizer", None)
-    if tokenizer is None:
-        raise InputError(f"{source!r} is not on this machine: take Listing with a tokenizer of your own")
+    require(tokenizer is not None, f"{source!r} is not on this machine: take Listing with a tokenizer of your own")
     return Listing(model, tokenizer, prompts or LISTED, window, max_new_tokens, held=False, name="moc")
 
 

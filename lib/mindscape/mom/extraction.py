@@ -24,7 +24,7 @@ from transformers import PreTrainedTokenizerBase
 
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
-from mindscape.errors import InputError
+from mindscape.errors import InputError, one_of, require
 from mindscape.llm import LLM, Reply
 from mindscape.mom.memory import DocumentMemory, Resolved, join, resolve, whole
 from mindscape.roles import Role
@@ -112,8 +112,7 @@ def windows(document: Document, tokenizer: PreTrainedTokenizerBase, size: int | 
 
     Raises InputError for a document without text.
     """
-    if not document.text.strip():
-        raise InputError(f"document {document.id!r} has no text: expected some to be read")
+    require(document.text.strip(), f"document {document.id!r} has no text: expected some to be read")
     chunks = split_sentences(document, tokenizer, size or WINDOWS.get(document.language, WINDOWS["en"]))
     starts = [chunk.start for chunk in chunks if document[chunk].strip()]
     return [Span(*ends) for ends in zip([0, *starts[1:]], [*starts[1:], len(document.text)], strict=True)]
@@ -137,8 +136,7 @@ def paths(
     than Table 4's, such as `memreader.BARE`. A document is read in one piece: `windows` cuts a long one. Raises
     InputError for n < 1 and for a language without a prompt, LLMError if the model fails.
     """
-    if n < 1:
-        raise InputError(f"n={n}: expected at least one path")
+    require(n >= 1, f"n={n}: expected at least one path")
     found: list[list[Path]] = [[] for _ in documents]
     for language in dict.fromkeys(document.language for document in documents):
         mine = [i for i, document in enumerate(documents) if document.language == language]
@@ -231,8 +229,7 @@ def readings(
     """
     if unknown := [name for name in names if name not in READINGS]:
         raise InputError(f"reading={unknown[0]!r}: expected some of {', '.join(READINGS)}")
-    if language not in ASKED:
-        raise InputError(f"language={language!r}: expected one of {', '.join(ASKED)}")
+    one_of(ASKED, language=language)
     if any(not text.strip() for pair in pairs for text in pair):
         raise InputError("a passage beside a border is blank: expected some text")
     found = {}
@@ -319,8 +316,7 @@ def penalty(tokens: ArrayLike, short: str = "raw") -> np.ndarray:
     >>> penalty([1, 2, 40]).round(2).tolist(), penalty([1, 2, 40], "shifted").round(2).tolist()
     ([0.0, 0.69, 3.69], [0.69, 1.1, 3.71])
     """
-    if short not in SHORT:
-        raise InputError(f"short={short!r}: expected one of {', '.join(SHORT)}")
+    one_of(SHORT, short=short)
     tokens = np.asarray(tokens, dtype=float)
     if (tokens < 1).any():
         raise InputError(f"tokens={tokens.min():g}: expected at least 1 in a core content")
@@ -387,8 +383,7 @@ def rrf(ranks: ArrayLike, k: float = K) -> np.ndarray:
     >>> rrf([[1, 2, 3], [3, 1, np.inf]], k=1).round(3).tolist()
     [0.75, 0.833, 0.25]
     """
-    if not k >= 0:
-        raise InputError(f"k={k!r}: expected 0 or more")
+    require(k >= 0, f"k={k!r}: expected 0 or more")
     return (1 / (k + np.asarray(ranks, dtype=float))).sum(0)
 
 

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln, hyp1f1, ndtr
 from scipy.stats import ncx2
 
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 
 LEAST = 1e-3  # the smallest noise, other than none, of which `product_tail` gives the law
 UNITS = ("means", "vectors", "index")  # what has length 1, see `simulate`
@@ -179,8 +179,7 @@ def cumulants(dim: int, dot: float, lengths: tuple, noises: tuple) -> tuple:
     a, b, s, t = _checked(length_q=a, length_v=b, sigma_q=s, sigma_v=t)
     both, cross = (s * t) ** 2, (t * a) ** 2 + (s * b) ** 2
     variance = dim * both + cross
-    if np.any(variance == 0):
-        raise InputError("no noise: q · V is a number and has no spread")
+    require(not np.any(variance == 0), "no noise: q · V is a number and has no spread")
     return dot, variance, 6 * dot * both / variance**1.5, (6 * dim * both**2 + 12 * both * cross) / variance**2
 
 
@@ -211,8 +210,7 @@ def query_share(dim: ArrayLike, sigma_q: ArrayLike, sigma_v: ArrayLike) -> Array
     """
     dim, sigma_q, sigma_v = _checked(dim=dim, sigma_q=sigma_q, sigma_v=sigma_v)
     total = sigma_q**2 + sigma_v**2 * (1 + dim * sigma_q**2)
-    if np.any(total == 0):
-        raise InputError("sigma_q = sigma_v = 0: there is no variance to share out")
+    require(not np.any(total == 0), "sigma_q = sigma_v = 0: there is no variance to share out")
     return sigma_q**2 / total
 
 
@@ -303,8 +301,7 @@ def critical_epsilon(
     0.1707
     """
     hmv, svf = spreads(w, theta, dim, sigma_q, sigma_v, shared)
-    if np.any(hmv == 0):
-        raise InputError("sigma_q = sigma_v = 0: without noise there are no tails")
+    require(not np.any(hmv == 0), "sigma_q = sigma_v = 0: without noise there are no tails")
     less = 1 - svf / hmv
     with np.errstate(divide="ignore"):
         return np.where(less > 0, shortfall(w, theta) / np.where(less > 0, less, 1), np.inf)[()]
@@ -367,8 +364,7 @@ def simulate(
     """
     _whole("n", n, 1)
     w, theta, sigma_q, sigma_v, shared = _checked(w=w, theta=theta, sigma_q=sigma_q, sigma_v=sigma_v, shared=shared)
-    if unit not in UNITS:
-        raise InputError(f"unit is {unit!r}: expected one of {', '.join(UNITS)}")
+    require(unit in UNITS, f"unit is {unit!r}: expected one of {', '.join(UNITS)}")
     first, second = centres(dim, theta)
     found, most = [], max(1, _BLOCK // dim)
     for start in range(0, n, most):

@@ -18,7 +18,7 @@ from typing import Any
 
 from mindscape import paths
 from mindscape.corpora import own
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.question import Question
 from mindscape.roles import memory as role
 from mindscape.text import Document, Span, locate, sentences
@@ -141,8 +141,7 @@ def tile(document: Document, ends: Sequence[tuple[str, str]]) -> Tiling:
     (['It rained all day. The mill stood still. ', 'Then Ivo went home.'], {'gap': 1})
     """
     text, repairs = document.text, Counter()
-    if not text.strip():
-        raise InputError(f"document {document.id!r} has no text: expected some to be cut into chunks")
+    require(text.strip(), f"document {document.id!r} has no text: expected some to be cut into chunks")
     ends = [(_known(head), _known(tail)) for head, tail in ends]
     heads = _heads(text, [head for head, _ in ends])
     starts, stops = _places(text, ends, heads, repairs)
@@ -207,8 +206,7 @@ def said(document: Document, memory: DocumentMemory) -> role.Extracted:
     >>> said(note, memory).scenario[1].chunk
     'Then Ivo and Ann went [MASK] Ivo and Ann went home.'
     """
-    if not tiles(document, memory.chunks):
-        raise InputError(f"the chunks of the memory do not tile document {document.id!r}")
+    require(tiles(document, memory.chunks), f"the chunks of the memory do not tile document {document.id!r}")
     if blank := [i for i, chunk in enumerate(memory.chunks) if not document[chunk].strip()]:
         raise InputError(f"chunk {blank[0]} of document {document.id!r} is blank: expected some words in each")
     language = "zh" if document.language == "zh" else "en"
@@ -258,8 +256,7 @@ def excerpt(document: Document, memory: DocumentMemory, first: int, last: int) -
     ('note:1-3', 'Ivo left. Ann stayed.', (10,))
     """
     chunks = memory.chunks[first:last]
-    if not chunks:
-        raise InputError(f"chunks {first} to {last} of {len(memory)}: expected at least one")
+    require(chunks, f"chunks {first} to {last} of {len(memory)}: expected at least one")
     start = chunks[0].start
     text = document.text[start : chunks[-1].end].rstrip()
     spans = [Span(chunk.start - start, min(chunk.end - start, len(text))) for chunk in chunks]

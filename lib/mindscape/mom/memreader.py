@@ -24,7 +24,7 @@ from mindscape.corpora import shakespeare
 from mindscape.corpora.books import books, training_book
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
-from mindscape.errors import InputError
+from mindscape.errors import require
 from mindscape.llm import LLM, Tags
 from mindscape.metrics import token_f1, words
 from mindscape.mom import memory as mom
@@ -147,8 +147,7 @@ def examples(
     With and without path they are of the same documents in the same order. Raises InputError for a seed that is not for
     training, and for more Chinese books than there are seeds.
     """
-    if not 0 <= chinese <= len(seeds):
-        raise InputError(f"chinese={chinese}: expected 0 to {len(seeds)}, as many as there are books")
+    require(0 <= chinese <= len(seeds), f"chinese={chinese}: expected 0 to {len(seeds)}, as many as there are books")
     languages = ["en"] * (len(seeds) - chinese) + ["zh"] * chinese
     told = (training_book(seed, language) for seed, language in zip(seeds, languages, strict=True))
     return [example(triple, with_path) for book in told for triple in of_book(book, tokenizer, share)]
@@ -331,8 +330,7 @@ def cases_of(kind: str, split: str, count: int, tokenizer: PreTrainedTokenizerBa
     ...
     mindscape.errors.InputError: kind='letter': expected storyworld, play, sample
     """
-    if kind not in KINDS:
-        raise InputError(f"kind={kind!r}: expected {', '.join(KINDS)}")
+    require(kind in KINDS, f"kind={kind!r}: expected {', '.join(KINDS)}")
     if kind == "storyworld":
         return story_cases(books(split)[:count], tokenizer, share)
     return play_cases(tokenizer, share=share) if kind == "play" else sample_cases(tokenizer)

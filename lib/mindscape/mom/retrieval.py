@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from mindscape import store
 from mindscape.ask import ask
 from mindscape.cache import digest
-from mindscape.errors import InputError
+from mindscape.errors import InputError, one_of, require
 from mindscape.index import FaissIndex, Index, MilvusIndex
 from mindscape.llm import LLM
 from mindscape.mom.extraction import K, rrf
@@ -99,8 +99,7 @@ class Layers:
         weights: Sequence[float] | None = None,
         normalised: bool = True,
     ):
-        if not chunks or not texts:
-            raise InputError("no units: expected at least one chunk and one layer")
+        require(chunks and texts, "no units: expected at least one chunk and one layer")
         if odd := [layer for layer, some in texts.items() if len(some) != len(chunks) or layer in (*FUSIONS, FUSED)]:
             raise InputError(
                 f"layer {odd[0]!r} has {len(texts[odd[0]])} texts: expected {len(chunks)}, and another name"
@@ -158,8 +157,7 @@ class Layers:
         `smoothing` is the k of reciprocal rank fusion. Raises InputError for another way, and for k or depth below 1.
         """
         self._known(way)
-        if k < 1 or (depth is not None and depth < 1):
-            raise InputError(f"k={k}, depth={depth}: expected at least 1")
+        require(k >= 1 and (depth is None or depth >= 1), f"k={k}, depth={depth}: expected at least 1")
         vectors = queries if isinstance(queries, np.ndarray) else self.encoder.encode(list(queries), "query")
         if way in (*self.layers, FUSED):
             return self.indexes[way].search(vectors, k)
@@ -184,8 +182,7 @@ class Layers:
         return np.array(ids)
 
     def _known(self, way: str) -> None:
-        if way not in self.ways:
-            raise InputError(f"way={way!r}: expected one of {', '.join(self.ways)}")
+        one_of(self.ways, way=way)
 
     def close(self) -> None:
         """Let go of indexes on disk."""
@@ -245,8 +242,7 @@ def recall(document: Document, evidence: Sequence[Span], chunks: Sequence[Place]
 
     A cut through a span takes both sides to be found: that is how a way to cut can lose.
     """
-    if not evidence:
-        raise InputError("no evidence: recall needs at least one span a question")
+    require(evidence, "no evidence: recall needs at least one span a question")
     return sum(covered(document, span, chunks) for span in evidence) / len(evidence)
 
 
@@ -278,8 +274,7 @@ def support(
     >>> support(model, ["Ivo lit the lamp."], ["Ivo"], ["Who lit the lamp?"])                       # doctest: +SKIP
     array([0.9])
     """
-    if language not in FRAMES:
-        raise InputError(f"language={language!r}: expected one of {', '.join(FRAMES)}")
+    one_of(FRAMES, language=language)
     asked = [None] * len(answers) if questions is None else list(questions)
     if not len(contexts) == len(answers) == len(asked):
         raise InputError(f"{len(contexts)} contexts, {len(answers)} answers, {len(asked)} questions: expected one each")

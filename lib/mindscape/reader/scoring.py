@@ -19,7 +19,7 @@ from transformers import PreTrainedTokenizerBase
 
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
-from mindscape.errors import InputError
+from mindscape.errors import require
 from mindscape.metrics import Interval, bootstrap
 from mindscape.question import Answer
 from mindscape.roles import ROLES, answers, edits
@@ -81,10 +81,8 @@ def rows(
     ...
     mindscape.errors.InputError: no role 'judge': expected some of chunk_summary, ...
     """
-    if role not in ROLES:
-        raise InputError(f"no role {role!r}: expected some of {', '.join(ROLES)}")
-    if alone and role not in ANSWERS:
-        raise InputError(f"alone=True with role {role!r}: expected one of {', '.join(ANSWERS)}")
+    require(role in ROLES, f"no role {role!r}: expected some of {', '.join(ROLES)}")
+    require(not alone or role in ANSWERS, f"alone=True with role {role!r}: expected one of {', '.join(ANSWERS)}")
     share, found = ROWS[role] if share is None else share, []
     gold = partial(ANSWERS[role], alone=alone) if role in ANSWERS else ROLES[role].gold
     for book in books:
@@ -136,8 +134,7 @@ def play_prompts(role: str, play: Document, tokenizer: PreTrainedTokenizerBase) 
     There is no gold, but what a reply quotes is in the block or not. Raises InputError for a role that is not in
     `OF_PLAY`.
     """
-    if role not in OF_PLAY:
-        raise InputError(f"role {role!r} is not asked of a play: expected one of {', '.join(OF_PLAY)}")
+    require(role in OF_PLAY, f"role {role!r} is not asked of a play: expected one of {', '.join(OF_PLAY)}")
     blocks = _blocks(play, tokenizer)
     picked = [blocks[round(i)] for i in np.linspace(0, len(blocks) - 1, PLAY)]
     graph = {"graph_state": edits.EMPTY, "total_blocks": str(len(blocks))}
