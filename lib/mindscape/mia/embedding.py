@@ -32,7 +32,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
-from mindscape import assets, paths, weights
+from mindscape import assets, paths, prompts, weights
 from mindscape.cache import Cache
 from mindscape.encoders import Encoder, LastTokenEncoder
 from mindscape.errors import InputError, one_of, require
@@ -40,21 +40,7 @@ from mindscape.packing import Packed
 from mindscape.store import Maker, watch
 
 Task = Literal["node", "chunk"]
-INSTRUCTION = {
-    "en": "Find what a reader of the story needs to answer the question.\n",
-    "zh": "找出读者回答问题所需的内容。\n",
-}
-QUESTION = {"en": "Question: {}", "zh": "问题：{}"}
-SUMMARY = {"en": "\nThe story in short: {}", "zh": "\n故事梗概：{}"}
-WORDS = {
-    "en": {
-        "q": "\nWhat is asked for is",
-        "n": "\nTo answer it one must know who",
-        "c": "\nThe passage that answers it tells how",
-        "unit": "\nThis tells how",
-    },
-    "zh": {"q": "\n所问的是", "n": "\n要回答须知道谁", "c": "\n能回答的段落讲的是", "unit": "\n这里讲的是"},
-}
+INSTRUCTION, QUESTION, SUMMARY, WORDS = prompts.table("mia", "embedding").values()  # each by language
 TOKENS = {"q": "<|query|>", "n": "<|nodes|>", "c": "<|chunks|>"}
 
 

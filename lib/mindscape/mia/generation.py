@@ -20,6 +20,7 @@ from typing import Any
 
 from transformers import PreTrainedTokenizerBase
 
+from mindscape import prompts
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError, one_of, require
@@ -31,10 +32,7 @@ from mindscape.text import Chunk, Span
 TASKS = ("qa", "choice", "claim")
 SHOWN = 10  # passages of an example, at most: the largest k of Table 2
 BOUND = 0.3  # how often a passage that says who is meant is among them
-SUMMARY = {
-    "en": "The whole story in short:\n<summary>\n{summary}\n</summary>\n\n",
-    "zh": "全书梗概：\n<summary>\n{summary}\n</summary>\n\n",
-}
+SUMMARY = prompts.languages("mia", "with_summary")
 CONTEXT = "<context>\n{context}\n</context>\n\n"  # as the roles' prompts have it
 JOIN = "\n\n"  # between passages, as `passages.shown` has it
 

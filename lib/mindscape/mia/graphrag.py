@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from mindscape import prompts
 from mindscape.ask import ask
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
@@ -36,52 +37,9 @@ SAID = 6  # statements of a description, at most
 TIES = 10  # of the ties that lead out of the retrieved entities, so many for each of those, at most
 SHARES = (0.25, 0.25, 0.5)  # of the budget: entities, ties, passages
 JOIN = {"en": " ", "zh": ""}
-HEADINGS = {
-    "en": ("People, places and things:", "How they are tied:", "Passages:"),
-    "zh": ("人物、地点和物品：", "相互关系：", "原文段落："),
-}
+HEADINGS = prompts.table("mia", "graphrag")["headings"]
 CRITERIA = ("Comprehensiveness", "Diversity", "Empowerment", "Overall")
 FEWEST, MOST = 3, 5  # questions of a segment: fewer count as none (Figure 13)
-
-QUESTIONS_PROMPT = {
-    "en": (
-        "Here is a segment of a long text. Write up to five questions on the whole text that it raises, for someone who wants "
-        "to understand it and not to look something up.\n"
-        "- To answer one, several things have to be brought together; one fact is not enough.\n"
-        "- Ask for reasons, for what was given up for what, for doubts, for what follows from it.\n"
-        "- Keep them short. Give names, so that a question makes sense to somebody who has not seen the segment.\n"
-        "- Let each look from another side.\n"
-        'Reply with JSON alone: {{"questions": ["...", "..."]}}; with an empty list if there are not three good ones.\n\n'
-        "<segment>\n{paragraph}\n</segment>"
-    ),
-    "zh": (
-        "下面是一部长文的一个片段。请就它引出的、关乎全文的问题写出至多五个，供想理解全文而不是查找细节的人思考。\n"
-        "- 回答须把几处内容合起来看，只凭一个事实不够。\n"
-        "- 问原因、取舍、疑点和后果。\n"
-        "- 简短；写出名字，使没见过片段的人也看得懂。\n"
-        "- 角度各不相同。\n"
-        '只回复JSON：{{"questions": ["……", "……"]}}；好问题不足三个则给空列表。\n\n'
-        "<segment>\n{paragraph}\n</segment>"
-    ),
-}
-ANSWER_PROMPT = {
-    "en": (
-        "Answer a question on a whole text from the notes and passages below and from nothing else.\n"
-        "- Leave out nothing that they say on it.\n"
-        "- Show its several sides and how one thing hangs together with another.\n"
-        "- Help the reader to judge: a sentence to begin with, the points in order, a sentence to end with.\n"
-        "Where they do not say enough, say what is missing; add nothing of your own.\n\n"
-        "<context>\n{context}\n</context>\n\nQuestion: {question}"
-    ),
-    "zh": (
-        "只根据下面的笔记和段落，回答一个关于全文的问题。\n"
-        "- 其中与问题有关的都要说到。\n"
-        "- 说明问题的不同方面，以及各点之间的联系。\n"
-        "- 帮助读者判断：先用一句话概括，再依次说明，最后一句作结。\n"
-        "内容不够时，说明缺什么；不要添加自己的东西。\n\n"
-        "<context>\n{context}\n</context>\n\n问题：{question}"
-    ),
-}
 
 
 class SenseQuestions(BaseModel):
@@ -91,8 +49,12 @@ class SenseQuestions(BaseModel):
 
 
 # Roles that the reader is not taught: there is no gold for them.
-SENSE_QUESTIONS = Role("sense_questions", QUESTIONS_PROMPT, SenseQuestions, lambda *_: iter(()))
-SENSE_ANSWER = Role("sense_answer", ANSWER_PROMPT, None, lambda *_: iter(()), lambda text: (text.strip(), []))
+SENSE_QUESTIONS = Role(
+    "sense_questions", prompts.languages("mia", "sense_questions"), SenseQuestions, lambda *_: iter(())
+)
+SENSE_ANSWER = Role(
+    "sense_answer", prompts.languages("mia", "sense_answer"), None, lambda *_: iter(()), lambda text: (text.strip(), [])
+)
 
 
 # -- the graph ---------------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 from transformers import PreTrainedTokenizerBase
 
-from mindscape import llm, store
+from mindscape import llm, prompts, store
 from mindscape.cache import digest
 from mindscape.errors import InputError, require
 from mindscape.llm import LLM
@@ -44,32 +44,7 @@ if TYPE_CHECKING:  # PyTorch comes with it, and the rules do without
 
 SIZE = 200  # tokens of a chunk, on average
 LIST = {"title": "a list of chunks", "type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1}
-LISTED = {
-    "en": (
-        "Cut the document below into chunks. A chunk is a run of sentences that belong together and is complete in its "
-        "sense; it is not too short, and a new one begins where the content turns. The chunks follow each other without a "
-        "gap. Reply with a JSON list and nothing else, a string for each chunk: its first words, [MASK] and its last "
-        'words, letter by letter, as in\n["first words[MASK]last words", "first words[MASK]last words"]\n\n'
-        "Document:\n{document}"
-    ),
-    "zh": (
-        "请把下面的文档切分成块。每块由前后相关的句子组成，意思完整，不可过短；内容转换处另起一块，前后相接，不留空隙。"
-        "只回复一个JSON列表，每块一项：开头几个字、[MASK]和结尾几个字，逐字照抄，例如\n"
-        '["开头[MASK]结尾", "开头[MASK]结尾"]\n\n'
-        "文档：\n{document}"
-    ),
-}
-SHIFT = {
-    "en": (
-        "Here is a stretch of a document, each paragraph after its number. Which paragraph is the first, {first} aside, that "
-        "turns to something else than what came before it? The group that it ends should be neither very long nor very "
-        "short. Reply in the form\nAnswer: ID XXXX\n\nDocument:\n{paragraphs}"
-    ),
-    "zh": (
-        "以下是一份文档中的若干段落，每段前有编号。请找出内容与前文相比明显转换的第一个段落（编号{first}除外），"
-        "使它之前的一组段落长短适中。按此格式回复：\nAnswer: ID XXXX\n\n文档：\n{paragraphs}"
-    ),
-}
+LISTED, SHIFT = prompts.languages("mom", "listing"), prompts.languages("mom", "lumber")
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from transformers import PreTrainedTokenizerBase
 
+from mindscape import prompts
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError, one_of, require
@@ -36,35 +37,9 @@ TEMPERATURE, TOP_P = 0.7, 0.8  # section 4.1
 K = 60  # of reciprocal rank fusion
 WINDOWS = {"en": 600, "zh": 1000}  # tokens of a document that are read at once: as long as the role's examples
 LONGEST = {"en": 532, "zh": 800}  # tokens of a reply: what gold takes at most, and a third more
-READINGS = {
-    "yes": "P(yes) / (P(yes) + P(no)) as the answer to whether a new part begins: in (0, 1)",
-    "log_odds": "log P(yes) - log P(no): any number, 0 where the model does not know",
-    "margin": "P(yes) - P(no): in (-1, 1), and 0 also where the model would say neither",
-    "nats": "log PPL(a'|a) - log PPL(a'): 0 where a does not help to predict what follows, negative where it does",
-    "perplexity": "PPL(a'|a) - PPL(a'): as `nats`, but ruled by what is hard to predict in the first place",
-}
-SHORT = {
-    "raw": "log n, as printed: infinite reward for one token",
-    "shifted": "log(n + 1)",
-    "floored": "log(max(n, 3)): up to three tokens count as three",
-}
-ASKED = {
-    "en": (
-        "Two passages follow each other in a text.\n\nFirst passage:\n{a}\n\nSecond passage:\n{b}\n\n"
-        "Is the second one the beginning of a new part, with a subject, time or place of its own? Answer Yes or No."
-    ),
-    "zh": (
-        "以下两段文字在文中前后相接。\n\n前一段：\n{a}\n\n后一段：\n{b}\n\n"
-        "后一段是否另起一个部分，主题、时间或地点与前一段不同？回答是或否。"
-    ),
-}
+READINGS, SHORT, PLACES = map(prompts.table("mom", "terms").get, ("readings", "short", "places"))
+ASKED = prompts.languages("mom", "border")
 ANSWERS = {"en": ("Yes", "No"), "zh": ("是", "否")}
-PLACES = {
-    "scene": "where a scene begins; a heading of a chapter does not stand there",
-    "paragraph": "between two paragraphs of a scene",
-    "sentence": "between two sentences of a paragraph",
-    "middle": "between two words of a sentence, where windows of fixed length cut",
-}
 WORDS = {"en": r"(?<=[a-z,] )[a-z]", "zh": r"(?<=[\u4e00-\u9fff])[\u4e00-\u9fff]"}  # where one begins inside a sentence
 REACH = 600  # characters that are shown on both sides of a place
 

@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from mindscape import paths
+from mindscape import paths, prompts
 from mindscape.corpora import own
 from mindscape.errors import InputError, require
 from mindscape.question import Question
@@ -25,21 +25,7 @@ from mindscape.text import Document, Span, locate, sentences
 from mindscape.text.documents import Place
 
 CLOSING = ".,;:!?…)]。，；：！？）】”’」』"
-RULES = {
-    "head not found": "the chunk begins where the last words of the one before end; the first one at the beginning",
-    "tail not found": "only a head is needed: the chunk lasts until the next one begins",
-    "ends reversed": "last words that stand only before the first ones are passed over",
-    "out of order": "chunks are put in the order of the text",
-    "same place": "chunks that begin at one place become one, with the topics and cores of all",
-    "unplaced": "a chunk of which nobody can tell where it begins joins the one said before it, or else the one after",
-    "gap": "what stands between two chunks goes to the first of them",
-    "overlap": "what two chunks have in common goes to the second of them",
-    "begins late": "what stands before the first chunk goes to it",
-    "ends early": "what stands behind the last chunk goes to it",
-    "topic missing": "a chunk without a topic gets the first sentence of its core, or else of its text",
-    "topic left over": "topics beyond the last chunk are dropped",
-    "core missing": "a chunk without a core content gets its topic",
-}
+RULES = prompts.table("mom", "terms")["rules"]
 
 
 @dataclass(frozen=True)

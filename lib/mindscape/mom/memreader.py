@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from transformers import PreTrainedTokenizerBase
 
 from mindscape import ask as asking
+from mindscape import prompts
 from mindscape.corpora import shakespeare
 from mindscape.corpora.books import books, training_book
 from mindscape.corpora.storyworld import Book
@@ -44,16 +45,7 @@ LARGEST = {"en": 1200, "zh": 2000}  # tokens of an excerpt of a play or a sample
 MOST = 4  # parts of an excerpt
 PATH_TOKENS = 200  # of a path of thought
 # What the prompt says of thoughts, and what stands there without them.
-UNSAID = {
-    "en": (
-        (
-            "First think: what holds the document together, and where does one part end and the next begin? Then write",
-            "Write",
-        ),
-        ("<think>your reasoning</think>\n", ""),
-    ),
-    "zh": (("先思考：全文靠什么贯穿，各部分在哪里分界。再写大纲", "先写大纲"), ("<think>思考过程</think>\n", "")),
-}
+UNSAID = prompts.table("mom", "unsaid")
 
 
 def _without_thoughts(language: str) -> str:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mindscape import store
+from mindscape import prompts, store
 from mindscape.ask import ask
 from mindscape.cache import digest
 from mindscape.errors import InputError, one_of, require
@@ -40,10 +40,7 @@ TOP = 8  # section 4.1
 LAYERS = ("outline", "core", "chunk")
 FUSIONS = ("rrf", "max", "sum")
 FUSED = "fused"
-FRAMES = {
-    "en": "{context}\n\nQuestion: {question}\nAnswer:",
-    "zh": "{context}\n\n问题：{question}\n回答：",
-}
+FRAMES = prompts.languages("mom", "support")
 OPEN = {"en": "{context}\n\nAnswer:", "zh": "{context}\n\n回答："}
 MakeIndex = Callable[[str, int], Index]  # of a layer's name and the length of its vectors
 
