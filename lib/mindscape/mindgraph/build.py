@@ -23,7 +23,7 @@ from mindscape.cache import digest
 from mindscape.errors import InputError
 from mindscape.llm import LLM
 from mindscape.llm.schema import parse
-from mindscape.mindgraph.graph import Graph, apply, check_place
+from mindscape.mindgraph.graph import Graph, apply_all, check_place
 from mindscape.mindgraph.journal import Entry, Journal, append, opened, rebuild
 from mindscape.roles.edits import EDITS, graph_state, quoting
 from mindscape.text import Chunk, Document
@@ -100,11 +100,8 @@ def _steps(askings: Sequence["_Asking"], graph: Graph, held: bool) -> Iterator[t
         form = quoting(it.document[it.block]) if held else EDITS.form
         reply = it.llm.chat(it.talk(state), schema=form, max_new_tokens=it.tokens)
         operations, invalid = read_operations(reply.text)
-        edits = []
-        for operation in operations:
-            graph, edit = apply(graph, operation, it.document, it.block)
-            edits.append(edit)
-        yield Entry(it.block.index, reply.text, tuple(edits), invalid, shown, reply.finish), graph
+        graph, edits = apply_all(graph, operations, it.document, it.block)
+        yield Entry(it.block.index, reply.text, edits, invalid, shown, reply.finish), graph
 
 
 class _Asking:

@@ -1,24 +1,28 @@
-"""The graph that should come out of a novel of the storyworld for a question, and how far another agrees with it.
+"""The graph that should come out of a novel of the storyworld for a question, and how far another agrees with it; and what
+was noted on *Macbeth* for this kit.
 
 Two notes count as the same if their types are and their contents share half of their words, as on the reader's card. Taught in
 notebooks 30_mindgraph_build and 31_mindgraph_answer. Nothing here knows whether a note is true of the text.
 """
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from mindscape.corpora import storyworld
+from mindscape import paths
+from mindscape.corpora import shakespeare, storyworld
 from mindscape.corpora.books import books
 from mindscape.corpora.storyworld import Book
 from mindscape.errors import InputError
 from mindscape.metrics import token_f1
-from mindscape.mindgraph.graph import TYPES, Graph, apply
+from mindscape.mindgraph.graph import TYPES, Graph, apply_all
 from mindscape.mindgraph.journal import Entry, Journal
 from mindscape.question import Question
 from mindscape.roles.edits import Builder, Edits, Reading
 from mindscape.roles.scores import ALIKE
-from mindscape.text import Chunk, Span
+from mindscape.text import Chunk, Document, Span
 
 SHORT = 6  # novels of the split that three graphs are built of
 LONGER = {"develop": storyworld.DEVELOP[20:34], "test": storyworld.TEST[20:34]}  # the seeds of longer novels, by split
@@ -108,12 +112,20 @@ def perfect(book: Book, question: Question, blocks: Sequence[Chunk]) -> Journal:
             if block.start <= span.start < block.end:
                 operations += builder.binding(binding, span, within, reading)
         reading.apply(operations)
-        edits = []
-        for operation in operations:
-            graph, edit = apply(graph, operation, book.document, block)
-            edits.append(edit)
-        entries.append(Entry(block.index, Edits(operations=operations).model_dump_json(), tuple(edits)))
+        graph, edits = apply_all(graph, operations, book.document, block)
+        entries.append(Entry(block.index, Edits(operations=operations).model_dump_json(), edits))
     return Journal({"document": book.document.id, "question": question.question}, tuple(entries))
+
+
+def macbeth() -> tuple[Document, list[Chunk], list[dict[str, Any]]]:
+    """The play, its blocks, and what was noted on each: the `operations`, for a `question`, and the `scenes` it is of.
+
+    >>> len(macbeth()[1])                                                                   # doctest: +SKIP
+    24
+    """
+    play, path = shakespeare.play("macbeth"), paths.data("shakespeare", "mindgraph_macbeth.jsonl")
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return play, [Chunk(play.id, i, row["start"], row["end"]) for i, row in enumerate(rows)], rows
 
 
 def same(gold: Graph, found: Graph, language: str = "en") -> dict[str, str]:

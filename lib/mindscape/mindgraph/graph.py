@@ -14,7 +14,7 @@ every edit. Taught in notebook 30_mindgraph_build. Nothing here asks a model or 
 import json
 import reprlib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, get_args
 
@@ -117,6 +117,21 @@ def apply(graph: Graph, operation: Any, document: Document, block: Chunk) -> tup
     """
     edit = judge(graph, operation, document, block)
     return replay(graph, edit), edit
+
+
+def apply_all(
+    graph: Graph, operations: Iterable[Any], document: Document, block: Chunk
+) -> tuple[Graph, tuple[Edit, ...]]:
+    """The graph after the operations on a block, in their order, and an edit each. See `apply`.
+
+    >>> apply_all(Graph("note"), [], Document("note", "Ivo sold the lamp."), Chunk("note", 0, 0, 18))[1]
+    ()
+    """
+    edits = []
+    for operation in operations:
+        graph, edit = apply(graph, operation, document, block)
+        edits.append(edit)
+    return graph, tuple(edits)
 
 
 def judge(graph: Graph, operation: Any, document: Document, block: Chunk) -> Edit:
