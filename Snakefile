@@ -21,7 +21,7 @@ FIGURES = Path(os.environ.get("MINDSCAPE_FIGURES") or "figures")
 
 NAMES = sorted(path.stem for path in Path("notebooks").glob("[0-9]*.ipynb"))
 CHOSEN = [name for name in NAMES if not ONLY or name.startswith(tuple(ONLY))]
-LIBRARY = sorted(str(path) for path in Path("lib").rglob("*.py"))
+LIBRARY = sorted(str(path) for path in Path("lib").rglob("*.*") if path.suffix in (".py", ".md", ".toml", ".html"))
 DATA = sorted(str(path) for path in Path("data").rglob("*") if path.is_file() and path.name[0] != ".")
 
 if SCALE not in ("small", "full", "gpu"):

@@ -10,7 +10,8 @@ import pytest
 from mindscape.corpora import storyworld
 from mindscape.corpora.storyworld import kinds
 from mindscape.corpora.storyworld.gold import session_map
-from mindscape.corpora.storyworld.voice import LANGUAGES, sentence
+from mindscape.corpora.storyworld.voice import sentence
+from mindscape.corpora.storyworld.words import LANGUAGES, wording
 from mindscape.text import Chunk, sentences, windows
 
 SAMPLE = {
@@ -21,7 +22,7 @@ SAMPLE = {
     "zh": (3, 15_000, 0.8, 0.6, 0.3, "zh"),
     "zh, plain": (4, 30_000, 0, 1, 1, "zh"),
 }
-LANGUAGE = pytest.mark.parametrize("language", list(LANGUAGES))
+LANGUAGE = pytest.mark.parametrize("language", LANGUAGES)
 NODES = {"entity", "event", "claim", "concept", "stat"}
 
 
@@ -215,8 +216,8 @@ def shape(value):
 
 @LANGUAGE
 def test_languages_have_the_same_names_and_keys(language):
-    ours, theirs = LANGUAGES["en"], LANGUAGES[language]
-    for module in ours.__all__:
+    ours, theirs = wording("en"), wording(language)
+    for module in vars(ours):
         names = {name for name in vars(getattr(ours, module)) if name.isupper()}
         assert names == {name for name in vars(getattr(theirs, module)) if name.isupper()}
         for name in names:
@@ -237,7 +238,7 @@ def lengths(value):
 
 @LANGUAGE
 def test_given_names_can_be_told_apart(language):
-    names = LANGUAGES[language].names
+    names = wording(language).names
     given = [*names.WOMEN, *names.MEN]
     assert len(set(given)) == len(given) == 120
     if language == "zh":
@@ -246,7 +247,7 @@ def test_given_names_can_be_told_apart(language):
 
 @LANGUAGE
 def test_there_are_sixty_kinds_in_several_wordings(language):
-    events, least = LANGUAGES[language].events, 4 if language == "en" else 2
+    events, least = wording(language).events, 4 if language == "en" else 2
     wordings = [entry["tell"] for entry in (*events.EVENTS.values(), *events.CRIMES.values())]
     wordings += [clue[sort] for clue in events.CLUES.values() for sort in ("trace", "tie")]
     assert len(wordings) >= 60 and all(len(set(tells)) == len(tells) >= least for tells in wordings)
@@ -263,7 +264,7 @@ IN_PARTS = ("gathering", "bill", "dispute", "contest", "relay")
 
 @LANGUAGE
 def test_what_is_asked_is_told(language):
-    for kind, entry in LANGUAGES[language].events.EVENTS.items():
+    for kind, entry in wording(language).events.EVENTS.items():
         told_of = set.intersection(*map(slots, entry["tell"]))
         assert slots(entry["fact"]) <= {*kinds.SLOTS.get(kind, "abopqnw")}
         assert slots(entry["ask"][next(iter(entry["ask"]))]) | {*entry["ask"]} <= {*kinds.SLOTS.get(kind, "abopqnw")}
@@ -271,7 +272,7 @@ def test_what_is_asked_is_told(language):
             for slot, ask in entry["ask"].items():
                 assert slot in told_of and slots(ask) <= told_of and slot not in slots(ask), (kind, slot)
             assert slots(entry["fact"]) <= told_of, kind
-    for clue in LANGUAGES[language].events.CLUES.values():
+    for clue in wording(language).events.CLUES.values():
         assert all("a" in slots(tie) for tie in clue["tie"])
 
 
@@ -289,9 +290,9 @@ def stems(texts):
     return {re.sub(r"(ing|ed|es|s|e)$", "", word) for word in words if word not in {*STOP.split(), *ALLOWED}}
 
 
-@pytest.mark.parametrize("kind", list(LANGUAGES["en"].events.EVENTS))
+@pytest.mark.parametrize("kind", list(wording("en").events.EVENTS))
 def test_questions_avoid_the_words_of_the_telling(kind):
-    entry = LANGUAGES["en"].events.EVENTS[kind]
+    entry = wording("en").events.EVENTS[kind]
     tells = [*entry["tell"], *entry.get("second", ()), *entry.get("mark", ()), *entry.get("arrive", ())]
     shared = stems(tells) & stems([entry["fact"], entry["inf"], *entry["ask"].values()])
     assert not shared
@@ -299,23 +300,23 @@ def test_questions_avoid_the_words_of_the_telling(kind):
 
 @pytest.mark.parametrize("clue", kinds.CLUES)
 def test_what_is_said_of_a_clue_avoids_the_words_of_its_telling(clue):
-    entry = LANGUAGES["en"].events.CLUES[clue]
+    entry = wording("en").events.CLUES[clue]
     shared = stems([*entry["trace"], *entry["tie"]]) & stems([entry["fact"], entry["about"]])
     assert not shared
 
 
 def test_no_event_looks_like_a_tie():
     """What ties a person to a trace is told of that person by a tie only."""
-    told_of = " ".join(tell for entry in LANGUAGES["en"].events.EVENTS.values() for tell in entry["tell"])
+    told_of = " ".join(tell for entry in wording("en").events.EVENTS.values() for tell in entry["tell"])
     signs = "limp|lame|left hand|cloves|blue paper|green wool|brick pits|iron key|yard dog"
     assert not re.findall(signs, told_of)
-    assert not {"ankle", "knee", "hip", "leg", "foot"} & {*LANGUAGES["en"].names.WORDS["fall"]}
+    assert not {"ankle", "knee", "hip", "leg", "foot"} & {*wording("en").names.WORDS["fall"]}
 
 
 def test_chinese_questions_avoid_the_verbs_of_the_telling():
     """No run of two characters of a `fact` or `inf` stands in a telling of its kind."""
     found = {}
-    for kind, entry in LANGUAGES["zh"].events.EVENTS.items():
+    for kind, entry in wording("zh").events.EVENTS.items():
         tells = re.sub(r"{\w+}", " ", " ".join(entry["tell"]))
         asks = re.sub(r"{\w+}", " ", " ".join([entry["fact"], entry["inf"]]))
         pairs = {asks[i : i + 2] for i in range(len(asks) - 1) if re.fullmatch(r"[\u4e00-\u9fff]{2}", asks[i : i + 2])}

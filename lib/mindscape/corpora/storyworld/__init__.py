@@ -13,7 +13,7 @@ Seeds 0-999 are for training, 1000-1099 for developing, 2000-2099 for testing; n
 last. The same seed and knobs give the same text on every platform. The prose is the kit's own, and repeats its turns
 in a long book; it is a laboratory, not literature. Taught in notebook 00_start_here.
 
-    en, zh    the wording of each language, and nothing else
+    words     the wording of each language, in data files
     kinds     the kinds of events, without words
     world     what a world is made of: people, places, things, events
     novelist  a world imagined from a seed
@@ -34,7 +34,8 @@ from mindscape.corpora.storyworld.asking import ask
 from mindscape.corpora.storyworld.gold import Edge, Entity, Memory, Node
 from mindscape.corpora.storyworld.novelist import MOST_BOOKS, imagine, setting
 from mindscape.corpora.storyworld.telling import Telling, tell
-from mindscape.corpora.storyworld.voice import Voice, wording
+from mindscape.corpora.storyworld.voice import Voice
+from mindscape.corpora.storyworld.words import wording
 from mindscape.corpora.storyworld.world import Knobs, World
 from mindscape.errors import InputError
 from mindscape.question import ClaimPair, Question

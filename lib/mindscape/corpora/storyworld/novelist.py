@@ -12,19 +12,8 @@ from typing import Any
 
 from mindscape.corpora.storyworld import kinds
 from mindscape.corpora.storyworld.chance import Chance
-from mindscape.corpora.storyworld.en import names
-from mindscape.corpora.storyworld.world import (
-    Binding,
-    Crime,
-    Event,
-    Knobs,
-    Person,
-    Place,
-    Scene,
-    Setting,
-    Thing,
-    World,
-)
+from mindscape.corpora.storyworld.words import wording
+from mindscape.corpora.storyworld.world import Binding, Crime, Event, Knobs, Person, Place, Scene, Setting, Thing, World
 from mindscape.errors import InputError
 
 SCENE = 195  # tokens that a scene takes, about
@@ -34,7 +23,7 @@ MOST_BOOKS = 4  # of a series
 
 def setting(seed: int, knobs: Knobs) -> Setting:
     """The town with its places, things, families, and names enough for a series."""
-    chance = Chance("setting", seed, knobs)
+    chance, names = Chance("setting", seed, knobs), wording("en").names
     places = chance.some(list(names.PLACES), round(20 - 12 * knobs.sharing))
     things = chance.some(list(names.OBJECTS), round(40 - 22 * knobs.sharing))
     qualifiers, adjectives = range(len(names.QUALIFIERS)), range(len(names.ADJECTIVES))
@@ -70,6 +59,7 @@ class _Novelist:
 
     def __init__(self, seed: int, knobs: Knobs, town: Setting, book: int, books: int):
         self.seed, self.knobs, self.town, self.book = seed, knobs, town, book
+        self.names = wording("en").names
         self.chance = Chance("world", seed, knobs, book, books)
         self.people = self._cast(book, books)
         self.places = town.places
@@ -81,7 +71,7 @@ class _Novelist:
         self.events: list[Event] = []
         self.scenes: list[Scene | None] = [None] * max(72, round(knobs.tokens / SCENE))
         self.plans: dict[int, Callable[[int], None]] = {}  # scenes of the plot that are filled when their time comes
-        self.days = -(-len(self.scenes) // len(names.HOURS))  # so that no two scenes fall into the same hour
+        self.days = -(-len(self.scenes) // len(self.names.HOURS))  # so that no two scenes fall into the same hour
         n = round(len(kinds.EVERYDAY) - 26 * knobs.sharing)
         always = list(kinds.PASSES)
         others = [kind for kind in kinds.EVERYDAY if kind not in always]
@@ -112,7 +102,7 @@ class _Novelist:
             treasure=self.treasure,
             heirloom=self.heirloom,
             token=self.token,
-            refrain=self.chance.below(len(names.REFRAINS)),
+            refrain=self.chance.below(len(self.names.REFRAINS)),
             events=tuple(self.events),
             bindings=tuple(bindings),
             scenes=tuple(self.scenes),
@@ -133,7 +123,7 @@ class _Novelist:
         men = list(self.town.men[book * half : (book + 1) * half])
         trades = self.town.trades[book * n : (book + 1) * n]
         sexes = self.chance.shuffled((["f", "m"] * half)[:n])
-        share = len(names.GUISES["f"]) // max(books, 2)
+        share = len(self.names.GUISES["f"]) // max(books, 2)
         guises = {sex: list(self.town.guises[sex][book * share : (book + 1) * share]) for sex in "fm"}
         disguised = set(self.chance.some(range(n), round(GUISED * n)))
         people = []
@@ -141,8 +131,8 @@ class _Novelist:
             guise = guises[sex].pop() if i in disguised and guises[sex] else None
             name = (women if sex == "f" else men).pop()
             family = self.town.families[i // 3 % len(self.town.families)]
-            habit = self.chance.below(len(names.HABITS))
-            look = self.chance.below(len(names.LOOKS))
+            habit = self.chance.below(len(self.names.HABITS))
+            look = self.chance.below(len(self.names.LOOKS))
             people.append(Person(i, sex, name, family, trades[i], habit, look, guise))
         return tuple(people)
 
@@ -228,7 +218,7 @@ class _Novelist:
         writer, *keepers = self.chance.some(self._alive(len(self.scenes)), 6)
         at = self._put(0.63, "journal", people=(writer, keepers[0]), fixed=True)
         self.scenes[at].c = writer
-        meals = self.chance.some(range(len(names.WORDS["cook"])), 5)
+        meals = self.chance.some(range(len(self.names.WORDS["cook"])), 5)
         for a, b, x in zip(keepers, [*keepers[1:], None], meals, strict=True):
             if b is not None:
                 self._add(at, self.chance.deal("pass", kinds.PASSES), a=a, b=b, o=self.token, **self._number())
@@ -261,7 +251,7 @@ class _Novelist:
 
     def _initial(self, person: int) -> str:
         who = self.people[person]
-        return (names.WOMEN if who.sex == "f" else names.MEN)[who.name][0]
+        return (self.names.WOMEN if who.sex == "f" else self.names.MEN)[who.name][0]
 
     def _talk(self, at: int, c: int, d: int) -> None:
         self.scenes[at].c, self.scenes[at].d = c, d
@@ -292,7 +282,7 @@ class _Novelist:
 
     def _bill(self, at: int) -> None:
         a, b = self._two(at, "bill")
-        goods = tuple((self.chance.between(2, 9), x) for x in self.chance.some(range(len(names.WORDS["bill"])), 3))
+        goods = tuple((self.chance.between(2, 9), x) for x in self.chance.some(range(len(self.names.WORDS["bill"])), 3))
         self._talk(at, a, b)
         self._add(at, "bill", a=a, p=self.scenes[at].place, goods=goods, n=sum(n for n, _ in goods))
 
@@ -382,7 +372,7 @@ class _Novelist:
                 return None
             bound["o"] = self.chance.pick(fit)
         if "x" in slots:
-            bound["x"] = self.chance.deal(("word", kind), range(len(names.WORDS[kind])))
+            bound["x"] = self.chance.deal(("word", kind), range(len(self.names.WORDS[kind])))
         if "n" in slots:
             bound |= self._number()
         return bound
@@ -427,7 +417,7 @@ class _Novelist:
         free = [i for i, scene in enumerate(self.scenes) if scene is None]
         at = self.chance.pick(free) if where is None else min(free, key=lambda i: (abs(i - where * (n - 1)), i))
         day, rest = divmod(at * self.days, n)
-        hour = rest * len(names.HOURS) // n
+        hour = rest * len(self.names.HOURS) // n
         c, d = (*people, *self.chance.some(self._alive(at, *people), 2))[:2]
         if place is None:
             place = self.chance.below(len(self.places))

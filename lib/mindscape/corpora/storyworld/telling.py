@@ -234,8 +234,8 @@ class _Narrator:
 
     def _aside(self, binding: int) -> Paragraph:
         it, bindings = self.world.bindings[binding], self.voice.words.bindings
-        wordings = {"trade": bindings.TRADE, "kin": bindings.KIN, "guise": bindings.GUISE}[it.kind]
-        text = self.chance.deal(("binding", binding), wordings).format(**self.voice.binding_fields(it))
+        wording = self.chance.deal(("binding", binding), getattr(bindings, it.kind.upper()))
+        text = wording.format(**self.voice.binding_fields(it))
         template = self.chance.deal("aside", self.voice.say.ASIDES)
         return self._around(template, (sentence(text), ("binding", binding)), {}, "{binding}")
 

@@ -1,27 +1,16 @@
 """A world's people, places and things put into the words of a language.
 
-`en` and `zh` are the languages: modules with the same names and keys, and no logic. Taught in notebook 00_start_here.
+Taught in notebook 00_start_here.
 """
 
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cached_property
-from types import ModuleType
 from typing import Any
 
-from mindscape.corpora.storyworld import en, zh
+from mindscape.corpora.storyworld.words import wording
 from mindscape.corpora.storyworld.world import Binding, Event, Scene, World
-from mindscape.errors import InputError
-
-LANGUAGES = {"en": en, "zh": zh}
-
-
-def wording(language: str) -> ModuleType:
-    """The module that holds a language's words. Raises InputError for a language that has none."""
-    if not isinstance(language, str) or language not in LANGUAGES:
-        raise InputError(f"language {language!r}: expected one of {', '.join(LANGUAGES)}")
-    return LANGUAGES[language]
 
 
 class Voice:
