@@ -219,9 +219,10 @@ class Ledger:
         self.add(key, what, f"100 * {round(outcome.value * n / 100)} / {n}", outcome)
 
     def says(self, key: str, what: str, where: str, left: ArrayLike, right: ArrayLike) -> None:
-        """Enter `exceeds(...)`: a sentence, and the table that it is about. A lone number stands for a row of itself."""
-        left, right = np.broadcast_arrays(*(np.asarray(side, dtype=float).ravel() for side in (left, right)))
-        self.add(key, what, where, exceeds(left, right, self.decimals))
+        """Enter `exceeds(...)`: a sentence, and the table that it is about. A lone number, or a row, is held to every other
+        number, or row, of a table."""
+        left, right = np.broadcast_arrays(*(np.asarray(side, dtype=float) for side in (left, right)))
+        self.add(key, what, where, exceeds(left.ravel(), right.ravel(), self.decimals))
 
     def tally(self, *starts: str) -> dict[str, int]:
         """How many checks have each verdict, of those whose keys begin with one of `starts` (all, if none is given)."""
