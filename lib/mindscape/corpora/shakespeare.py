@@ -14,7 +14,8 @@ The source is the asset "plays": one Markdown file a play, made from an old web 
 
 Markdown's marks are gone, stage directions stand in square brackets, the speaker on a line before the speech. What the
 Markdown file has lost or misread is repaired first (`REPAIRS`), and misprints in speakers' names are set right
-(`SPEAKERS`); the words that are spoken stay as they are. All offsets are characters of `Document.text`.
+(`SPEAKERS`), as shakespeare.toml lists them; the words that are spoken stay as they are. All offsets are characters of
+`Document.text`.
 
 This does not know line numbers, does not tell verse from prose, and does not decide that GLOUCESTER and KING RICHARD
 III are one man: a name is the one that stands before the speech. Taught in notebook 00_start_here.
@@ -22,6 +23,7 @@ III are one man: a name is the one that stands before the speech. Taught in note
 
 import json
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -54,84 +56,8 @@ SERIES = {  # plays that share characters, in the order of what happens
     "rome": ("julius-caesar", "antony-and-cleopatra"),
 }
 
-REPAIRS = {  # play: (what its Markdown has, what it should have), as regular expressions on lines
-    "as-you-like-it": [(r"^SONG\. *$", "\n_Song_\n")],
-    "measure-for-measure": [
-        (r"\A", "# Measure for Measure\n\n"),
-        (r"\n\n\*\*(As long as you or I)\*\*  \n", r"  \n\1: "),
-        (r"^_Boy sings_\n\n", "**Boy**  \n_Sings_  \n"),
-    ],
-    "love-s-labours-lost": [
-        (r"\n\n\*\*(Here stand I)\*\*  \n", r"  \n\1: "),
-        (r"^(DON ADRIANO DE)\n\n\*\*(ARMADO)", r"\n**\1 \2"),
-    ],
-    "the-comedy-of-errors": [
-        (r"^\*\*ANTIPHOLUS(\*\*  \nDo you hear.*)  \nOF EPHESUS$", r"**ANTIPHOLUS OF EPHESUS\1"),
-        (r"^\*\*ANTIPHOLUS(?=\*\*  \nWhat woman)", "**ANTIPHOLUS OF SYRACUSE"),
-        (r"^\*\*ANTIPHOLUS(?=\*\*  \n(?:Thou art sensible|I never saw you))", "**ANTIPHOLUS OF EPHESUS"),
-    ],
-    "edward-iii": [(r"^# INTERMISSION *$", "_Intermission_"), (r"(?<=^### SCENE )IV(?=. The same. A part)", "VI")],
-    "henry-iv-part-1": [(r"^\*\*Scene III\*\*  \n", "### SCENE III. ")],
-    "henry-iv-part-2": [
-        (r"^## (?=PROLOGUE)", "## INDUCTION\n\n### "),
-        (r"^Lord Chief-Justice (?=\S)", "\n**Lord Chief-Justice**  \n"),
-        (r"^LADY\n\n\*\*NORTHUMBERLAND", "\n**LADY NORTHUMBERLAND"),
-        (r"^EPILOGUE\n\n(_Spoken by a (Dancer)_)\n\n", r"# EPILOGUE\n\n\1\n\n**\2**  \n"),
-        (r"^\*\*KING HENRY IV(?=\*\*  \n(?:My lord chief-justice, speak|I know thee not))", "**KING HENRY V"),
-    ],
-    "henry-v": [(r"^EPILOGUE$", "# EPILOGUE")],
-    "henry-vi-part-1": [
-        (r"^(BISHOP|CARDINAL|COUNTESS|RICHARD)\n\n\*\*", r"\n**\1 "),
-        (r"^(Master-Gunner|Serving-Men) (?=\S)", r"\n**\1**  \n"),
-    ],
-    "henry-viii": [
-        (r"^### Prologue\n\n", "### PROLOGUE\n\n**Prologue**  \n"),
-        (r"^(?=_Enter NORFOLK at one door; at the other, BUCK)", "### SCENE I. London. The palace.\n\n"),
-        (r"^EPILOGUE  \n", "# EPILOGUE\n\n**Epilogue**  \n"),
-    ],
-    "richard-iii": [(r"^(Ghosts?)\n\n\*\*of", r"\n**\1 of")],
-    "the-merchant-of-venice": [(r"^SCENE II: ", "### SCENE II. ")],
-    "the-taming-of-the-shrew": [(r"^## PROLOGUE$", "## INDUCTION")],
-    "julius-caesar": [
-        (r"\n\n\*\*(This way will I)\*\*  \n", r"  \n\1: "),
-        (r"^\*\*CASSIUS(?=\*\*  \nI could be well moved)", "**CAESAR"),
-    ],
-    "cymbeline": [(r"^\*\*Scene III\*\*  \n", "### SCENE III. "), (r"^CYMBELINE\n\n", "")],
-    "pericles": [(r"^(_Enter GOWER_)\n\n(### PROLOGUE)\n", r"\2\n\n\1\n"), (r"^SCENE I:$", "### SCENE I")],
-    "the-tempest": [
-        (r"^(?=_Enter PROSPERO and MIRANDA_$)", "### SCENE II. The island. Before PROSPERO'S cell.\n\n"),
-        (r"^EPILOGUE  \nSPOKEN BY (PROSPERO)  \n", r"# EPILOGUE\n\n_Spoken by \1_\n\n**\1**  \n"),
-    ],
-    "timon-of-athens": [
-        (r"^Both  \nVarro's Servants (?=\S)", "\n**Both Varro's Servants**  \n"),
-        (r"^((?:Varro|Isidore)'s Servant|Lucilius' Servant):? (?=\S)", r"\n**\1**  \n"),
-        (r"^(Varro's)\n\n\*\*", r"\n**\1 "),
-        (r"^(_Enter TIMON, from the cave_)\n\n", r"\1\n\n**TIMON**  \n"),
-    ],
-}
-
-SPEAKERS = {  # play: {the name in the file: the one that the other speeches of the same character have}
-    "a-midsummer-night-s-dream": {"HERNIA": "HERMIA"},
-    "the-merry-wives-of-windsor": {"SHALLOW & PAGE & & C": "SHALLOW & PAGE & others"},
-    "henry-iv-part-1": {"WORCESTER": "EARL OF WORCESTER"},
-    "henry-v": {"FRENCH KING": "KING OF FRANCE"},
-    "henry-vi-part-1": {"SU FFOLK": "SUFFOLK", "CARDINAL OF WINCHESTER": "BISHOP OF WINCHESTER"},
-    "henry-vi-part-2": {"First Murder": "First Murderer", "CLERK": "Clerk"},
-    "king-john": {"ELINOR": "QUEEN ELINOR"},
-    "richard-ii": {"GARDENER": "Gardener"},
-    "richard-iii": {"Second murderer": "Second Murderer"},
-    "all-s-well-that-ends-well": {"BOTH": "Both"},
-    "measure-for-measure": {"POMPHEY": "POMPEY", "DUKE": "DUKE VINCENTIO"},
-    "the-taming-of-the-shrew": {"KATARINA": "KATHARINA"},
-    "titus-andronicus": {"MARCUS": "MARCUS ANDRONICUS"},
-    "a-winter-s-tale": {"Shepard": "Shepherd"},
-    "cymbeline": {"Posthumus Leonatus": "POSTHUMUS LEONATUS"},
-    "pericles": {"KNIGHTS": "Knights"},
-    "hamlet": {"ROSENCRANTZ: & GUILDENSTERN:": "ROSENCRANTZ & GUILDENSTERN"},
-    "king-lear": {"LEAR": "KING LEAR"},
-    "othello": {"Second Gentlemen": "Second Gentleman"},
-    "romeo-and-juliet": {"NURSE": "Nurse"},
-}
+_MENDED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+REPAIRS, SPEAKERS = _MENDED["repairs"], _MENDED["speakers"]
 
 
 @dataclass(frozen=True)
