@@ -105,12 +105,16 @@ def band(ax, x, found, colour: str, **line):
     return ax
 
 
-def table(rows, *columns, name: str | None = None) -> pd.DataFrame:
-    """Rows by their labels, a list of cells each, as a table; `name` stands above the labels.
+def table(rows, *columns, name: str | tuple[str, ...] | None = None) -> pd.DataFrame:
+    """Rows by their labels, a list or a dict of cells each, as a table; `name` stands above the labels, one for each part of
+    labels that have several.
 
     >>> print(table({"SFT-Emb": [0.5, 8], "MiA-Emb": [0.75, 8]}, "recall@3", "n"))
              recall@3  n
     SFT-Emb      0.50  8
     MiA-Emb      0.75  8
     """
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis(name)
+    frame = pd.DataFrame.from_dict(rows, orient="index", columns=columns or None)
+    if isinstance(name, tuple):
+        frame.index = pd.MultiIndex.from_tuples(list(rows), names=name)
+    return frame.rename_axis(name) if isinstance(name, str) else frame
