@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -389,20 +390,31 @@ def remade(store, **how):
 
 
 def test_a_share_is_computed_anew_and_compared(tmp_path):
-    questions = [{"of": n} for n in range(400)]
+    questions = [{"of": n} for n in range(4000)]
     squares(opened(tmp_path), questions)
     store = opened(tmp_path)
     compute = Squares(questions)
     store.fetch("square", ANN, questions, compute)
     some = remade(store, share=0.1, seed=7)
-    assert 20 < len(some) < 60 and all(one.agrees and one.off == 0 and one.kind == "square" for one in some)
-    assert len(compute.asked) == len(some)
+    assert 200 < len(some) < 600 and all(one.agrees and one.off == 0 and one.kind == "square" for one in some)
+    assert len(compute.asked) == len(some) == stores.BLOCK * len({one.block for one in some})
     assert [one.key for one in remade(store, share=0.1, seed=7)] == [one.key for one in some]
     assert {one.key for one in remade(store, share=0.1, seed=8)} != {one.key for one in some}
     assert {one.key for one in some} <= {one.key for one in remade(store, share=0.2, seed=7)}
-    assert len(remade(store, share=1.0)) == 400 and len(remade(store, count=5)) == 5
+    assert len(remade(store, share=1.0)) == 4000 and len(remade(store, count=5)) == 5
     assert len({tuple(one.key for one in remade(store, count=5, seed=seed)) for seed in range(3)}) == 3
     assert remade(store, count=3, kinds=("reply",)) == [] and len(remade(store, count=3, kinds=("square",))) == 3
+
+
+def test_entries_about_the_same_texts_are_drawn_together(tmp_path):
+    """Their dear part is reading the texts: all of a text's or none, in whichever call they were asked for."""
+    calls = [[{"of": n, "texts": f"book {book}"} for n in range(5 * k, 5 * k + 5)] for book in range(40) for k in (0, 1)]
+    store = opened(tmp_path)
+    for questions in 2 * calls:
+        store.fetch("square", ANN, questions, Squares(questions))
+    assert len(remade(store, share=1.0)) == 400
+    drawn = Counter(one.block for one in remade(store, share=0.2, seed=3))
+    assert set(drawn.values()) == {10} and 2 <= len(drawn) <= 16
 
 
 def test_what_does_not_come_out_again_is_told_and_not_kept(tmp_path):

@@ -26,6 +26,11 @@ KINDS = {  # what agrees means, for a reader of the report
 OTHER = f"numbers within {store.CLOSE:.1%}"
 
 
+def asked() -> bool:
+    """Whether the environment asks for entries to be computed anew."""
+    return any(os.environ.get(f"MINDSCAPE_{name}") for name in ("REMEASURE", "TINY"))
+
+
 def at_the_end(notebook: str, name: str) -> None:
     """What the environment asks for when a notebook is done; and the keys that it asked for, for those who look for dead
     entries."""
@@ -78,7 +83,10 @@ def report(folder: Path) -> str:
     found = [
         json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in path.read_text("utf-8").splitlines()
     ]
-    lines = ["# Entries computed anew", "", f"{len(found)} entries, {sum(of['agrees'] for of in found)} agree.", ""]
+    said = f"{len(found)} entries, {sum(of['agrees'] for of in found)} agree."
+    if blocks := {(of["notebook"], of["block"]) for of in found} - {(of["notebook"], "") for of in found}:
+        said += f" They were drawn in {len(blocks)} blocks: what one call asked for together, or about the same texts."
+    lines = ["# Entries computed anew", "", said, ""]
     if not found:
         return "\n".join([*lines, "No notebook of this run found any entry, or none was drawn.", ""])
     for title, key in (("kind", "kind"), ("made by", "maker"), ("notebook", "notebook")):

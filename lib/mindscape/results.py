@@ -247,12 +247,13 @@ def finish() -> None:
     """Mark the results as complete, and publish them where a number is another than what is there.
 
     With MINDSCAPE_STORED=1 they are published in any case, time and memory too (`make stored`). With MINDSCAPE_REMEASURE or
-    MINDSCAPE_TINY some of what was found in the store is computed anew, see `spot_check`.
+    MINDSCAPE_TINY nothing is published: some of what was found in the store is computed anew, in place of spot checks.
     """
     if _run is None:
         raise InputError("results.finish before results.begin: run the notebook's second cell first")
     _run.write(finished=True)
-    _publish(_run)
+    if not remeasure.asked():  # whose spot checks are those of the environment
+        _publish(_run)
     remeasure.at_the_end(_run.notebook, _run.folder.name)
 
 
@@ -329,6 +330,7 @@ def spot_check(count: int = 3, seed: int | None = None, kinds: Sequence[str] = (
     if _run is None:
         raise InputError("results.spot_check before results.begin: run the notebook's second cell first")
     seed = _run.parameters.get("seed", 0) if seed is None else seed
+    count = 0 if remeasure.asked() else count
     remade = store.current().remake(count=count, seed=seed, kinds=kinds)
     record(
         "store.agree", sum(one.agrees for one in remade), n=len(remade), varies="processor, precision, what is found"

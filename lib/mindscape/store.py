@@ -29,7 +29,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from filelock import FileLock
 
@@ -39,6 +39,7 @@ from mindscape.errors import InputError, MindscapeError
 
 FORMAT = "mindscape store 1"
 BATCH = 64  # of what is missing, between two looks at what others have computed meanwhile
+BLOCK = 16  # entries that were asked for one after the other, and are drawn together to be computed anew
 CLOSE = 1e-3  # numbers agree that differ by so much of their size
 LONG = 180  # seconds that are worth a word before and while they pass
 ALIKE = 0.8  # of a ranking's ids
@@ -94,6 +95,17 @@ class Access:
     computed: int = 0
 
 
+class Asking(NamedTuple):
+    """What one call found: keys, their places among its questions, how to compute them, and the texts that each is about."""
+
+    kind: str
+    maker: Maker
+    keys: list[str]
+    places: list[int]
+    compute: Compute
+    texts: list[str]
+
+
 @dataclass(frozen=True)
 class Remade:
     """An entry that was computed anew: whether both agree, and how far they are apart where that is a number."""
@@ -105,6 +117,7 @@ class Remade:
     off: float | None
     seconds: float
     precision: str = ""
+    block: str = ""  # entries that were drawn together have the same
 
 
 @dataclass
@@ -135,7 +148,7 @@ class Store:
     keys: set[str] = field(default_factory=set)  # all that were asked for
     _files: dict[Path, dict[str, bytes]] = field(default_factory=dict, repr=False)
     _waiting: dict[Path, tuple[str, Maker, dict[str, bytes]]] = field(default_factory=dict, repr=False)
-    _askings: list[tuple[str, Maker, list[str], list[int], Compute]] = field(default_factory=list, repr=False)
+    _askings: list[Asking] = field(default_factory=list, repr=False)
     _inside: int = field(default=0, repr=False)  # of so many entries that are being computed
 
     def __post_init__(self):
@@ -159,11 +172,13 @@ class Store:
         """A value for each question, in order: found, or computed and kept as it arrives; equal questions once.
 
         `questions` and values are what JSON holds. `compute` gets places of questions and yields (position among them, value)
-        in any order. `how`: parameters that an entry is to say, all of which are in the questions, too. `seconds`: what
-        an entry takes, about, to be said before many are computed.
+        in any order; questions with the same `texts` share what is dear about them, the reading of those. `how`: parameters
+        that an entry is to say, all of which are in the questions, too. `seconds`: what an entry takes, about, to be said
+        before many are computed.
         """
         keys = [self.key(kind, maker, question) for question in questions]
-        values = self.get(kind, maker, keys, compute)
+        texts = [str(of.get("texts", "")) if isinstance(of, Mapping) else "" for of in questions]
+        values = self.get(kind, maker, keys, compute, texts)
         first = {key: i for i, key in reversed(list(enumerate(keys)))}
         new = [first[key] for key in dict.fromkeys(keys) if key not in values]
         progress = Progress(f"entries of kind {kind} by {maker.name}", len(new), seconds * len(new))
@@ -221,8 +236,16 @@ class Store:
         finally:
             self.flush()
 
-    def get(self, kind: str, maker: Maker, keys: Sequence[str], compute: Compute | None = None) -> dict[str, Any]:
-        """Those of the keys that are there, with their values. With `compute` they can be computed anew, see `remake`."""
+    def get(
+        self,
+        kind: str,
+        maker: Maker,
+        keys: Sequence[str],
+        compute: Compute | None = None,
+        texts: Sequence[str] | None = None,
+    ) -> dict[str, Any]:
+        """Those of the keys that are there, with their values. With `compute` they can be computed anew, see `remake`, those
+        about the same of `texts` together."""
         found, shipped = self._found(kind, maker, list(dict.fromkeys(keys)))
         self.keys.update(keys)
         if self.fill and not self._inside and len(shipped) < len(found):
@@ -231,7 +254,9 @@ class Store:
             self.note(kind, maker.label, shipped=len(shipped), cached=len(found) - len(shipped))
             if compute is not None and maker.here and not self._inside:
                 first = {key: i for i, key in reversed(list(enumerate(keys)))}
-                self._askings.append((kind, maker, list(found), [first[key] for key in found], compute))
+                places = [first[key] for key in found]
+                about = [texts[place] if texts else "" for place in places]
+                self._askings.append(Asking(kind, maker, list(found), places, compute, about))
         return found
 
     def put(
@@ -367,30 +392,48 @@ class Store:
         """Compute some of the entries that were found anew, and compare: a random `share` of all, or `count` of them, or, with
         `smallest`, the shortest of each kind and maker; of all kinds or of some. Nothing is filed.
 
+        A share is drawn in blocks, since neighbours cost little more than one alone: all rankings of the same texts by one
+        maker, whose vectors are computed once; of other kinds `BLOCK` that were asked for one after the other.
+
         >>> Store().remake(count=3)
         []
         """
-        askings = [(n, it) for n, it in enumerate(self._askings) if not kinds or it[0] in kinds]
-        where = {key: (n, i) for n, (_, _, keys, _, _) in askings for i, key in enumerate(keys)}
-        chosen = self._drawn(sorted(where), share, count, seed) if not smallest else self._smallest(where)
+        where = {key: (n, i) for n, of in enumerate(self._askings) for i, key in enumerate(of.keys)}
+        where = {key: at for key, at in where.items() if not kinds or self._askings[at[0]].kind in kinds}
+        if share:
+            blocks = self._blocks(where)
+            chosen = {key: block for block in _of_share(sorted(blocks), share, seed) for key in blocks[block]}
+        else:
+            some = self._smallest(where) if smallest else random.Random(seed).sample(sorted(where), min(count, len(where)))
+            chosen = dict.fromkeys(some, "")
         calls: dict[int, list[int]] = defaultdict(list)
-        for key in chosen:
-            n, i = where[key]
+        for n, i in sorted(where[key] for key in chosen):
             calls[n].append(i)
-        remade = []
-        for n, some in sorted(calls.items()):
-            kind, maker, keys, places, compute = self._askings[n]
-            old, _ = self._found(kind, maker, [keys[i] for i in some])
-            begun = time.perf_counter()
-            for position, value in self._on_the_way(compute([places[i] for i in some])):
-                key, value = keys[some[position]], json.loads(json.dumps(value))
-                now = time.perf_counter()
-                then = self._dtype(kind, maker, key)
-                agrees, off = agreement(old[key], value, 1 if then == maker.dtype else ROUGHER)
-                told = then if then == maker.dtype else f"{then}, now {maker.dtype}"
-                remade.append(Remade(key, kind, maker.label, agrees, off, round(now - begun, 3), told))
-                begun = now
-        return remade
+        return [one for n, some in calls.items() for one in self._remade(self._askings[n], some, chosen)]
+
+    def _remade(self, of: Asking, some: Sequence[int], blocks: Mapping[str, str]) -> Iterator[Remade]:
+        """Those places among an asking's keys, computed anew."""
+        old, _ = self._found(of.kind, of.maker, [of.keys[i] for i in some])
+        begun = time.perf_counter()
+        for position, value in self._on_the_way(of.compute([of.places[i] for i in some])):
+            key, value = of.keys[some[position]], json.loads(json.dumps(value))
+            now = time.perf_counter()
+            then = self._dtype(of.kind, of.maker, key)
+            agrees, off = agreement(old[key], value, 1 if then == of.maker.dtype else ROUGHER)
+            told = then if then == of.maker.dtype else f"{then}, now {of.maker.dtype}"
+            yield Remade(key, of.kind, of.maker.label, agrees, off, round(now - begun, 3), told, blocks[key])
+            begun = now
+
+    def _blocks(self, where: Mapping[str, tuple[int, int]]) -> dict[str, list[str]]:
+        """Keys by the block that they are drawn in."""
+        blocks: dict[str, list[str]] = defaultdict(list)
+        for n, of in enumerate(self._askings):
+            alone = []
+            for i, (key, texts) in enumerate(zip(of.keys, of.texts, strict=True)):
+                if where.get(key) == (n, i):
+                    (blocks[digest(of.kind, of.maker.fingerprint, texts)] if texts else alone).append(key)
+            blocks |= {alone[start]: alone[start : start + BLOCK] for start in range(0, len(alone), BLOCK)}
+        return blocks
 
     def _dtype(self, kind: str, maker: Maker, key: str) -> str:
         """The precision in which an entry was made."""
@@ -398,19 +441,18 @@ class Store:
         body = cached[8:] if cached else self._entries(self.path(kind, maker), kind, maker)[key]
         return json.loads(body).get("dtype", "")
 
-    @staticmethod
-    def _drawn(keys: Sequence[str], share: float, count: int, seed: int) -> list[str]:
-        if share:
-            return [key for key in keys if int(digest(seed, key)[:8], 16) / 2**32 < share]
-        return random.Random(seed).sample(keys, min(count, len(keys)))
-
     def _smallest(self, where: Mapping[str, tuple[int, int]]) -> list[str]:
         best: dict[tuple[str, str], tuple[int, str]] = {}
         for key, (n, _) in where.items():
-            kind, maker = self._askings[n][:2]
+            kind, maker = self._askings[n].kind, self._askings[n].maker
             size = len(self._entries(self.path(kind, maker), kind, maker).get(key, b""))
             best[kind, maker.label] = min(best.get((kind, maker.label), (sys.maxsize, "")), (size, key))
         return sorted(key for _, key in best.values())
+
+
+def _of_share(names: Sequence[str], share: float, seed: int) -> list[str]:
+    """Each with the same chance, whatever the others are: the same in every notebook, and of a larger share all of a smaller."""
+    return [name for name in names if int(digest(seed, name)[:8], 16) / 2**32 < share]
 
 
 # -- arrays ---------------------------------------------------------------------------------------------------------------
