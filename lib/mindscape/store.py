@@ -451,7 +451,7 @@ class Store:
 
 
 def _of_share(names: Sequence[str], share: float, seed: int) -> list[str]:
-    """Each with the same chance, whatever the others are: the same in every notebook, and of a larger share all of a smaller."""
+    """Each with the same chance, whatever the others are: the same in every notebook; a larger share has all of a smaller."""
     return [name for name in names if int(digest(seed, name)[:8], 16) / 2**32 < share]
 
 
