@@ -408,7 +408,9 @@ def test_a_share_is_computed_anew_and_compared(tmp_path):
 
 def test_entries_about_the_same_texts_are_drawn_together(tmp_path):
     """Their dear part is reading the texts: all of a text's or none, in whichever call they were asked for."""
-    calls = [[{"of": n, "texts": f"book {book}"} for n in range(5 * k, 5 * k + 5)] for book in range(40) for k in (0, 1)]
+    calls = [
+        [{"of": n, "texts": f"book {book}"} for n in range(5 * k, 5 * k + 5)] for book in range(40) for k in (0, 1)
+    ]
     store = opened(tmp_path)
     for questions in 2 * calls:
         store.fetch("square", ANN, questions, Squares(questions))

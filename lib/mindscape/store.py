@@ -403,9 +403,10 @@ class Store:
         if share:
             blocks = self._blocks(where)
             chosen = {key: block for block in _of_share(sorted(blocks), share, seed) for key in blocks[block]}
+        elif smallest:
+            chosen = dict.fromkeys(self._smallest(where), "")
         else:
-            some = self._smallest(where) if smallest else random.Random(seed).sample(sorted(where), min(count, len(where)))
-            chosen = dict.fromkeys(some, "")
+            chosen = dict.fromkeys(random.Random(seed).sample(sorted(where), min(count, len(where))), "")
         calls: dict[int, list[int]] = defaultdict(list)
         for n, i in sorted(where[key] for key in chosen):
             calls[n].append(i)
