@@ -31,7 +31,6 @@ from mindscape.llm.ledger import Estimate, Ledger
 from mindscape.llm.tools import in_words
 from mindscape.mindgraph.answering import block_size, cut
 from mindscape.mindgraph.build import TOKENS, noted, shown_state
-from mindscape.mindgraph.communities import TOKENS as REPORT_TOKENS
 from mindscape.mindgraph.communities import Reports
 from mindscape.mindgraph.graph import Graph, verify
 from mindscape.mindgraph.journal import rebuild
@@ -161,7 +160,6 @@ def answer_from(
     calling: Calling | None = None,
     graph_tokens: int | None = None,
     tokens: int = ANSWER_TOKENS,
-    report_tokens: int = REPORT_TOKENS,
 ) -> GraphAnswered:
     """Answer a question from a graph of the document that was built from so many `chunks`.
 
@@ -170,7 +168,7 @@ def answer_from(
     the embedded reader was trained on. `calling` is "tools" for a model that has tools, or whose template is given them in
     words, and "grammar" for one that is held to `step_schema`; the default is "grammar" for "embedded" and "smollm2".
 
-    The reports that a summary needs, of `report_tokens` at most, are asked for at the stage "report". Given a meter, its
+    The reports that a summary needs are asked for at the stage "report". Given a meter, its
     budget holds, and what it has counted before is part of the answer's tokens. Raises InputError for a graph that is not of
     the document, a blank question, and a number of rounds below 0.
 
@@ -185,7 +183,7 @@ def answer_from(
     calling = calling or ("grammar" if meter.name in SMALL else "tools")
     if calling not in ("tools", "grammar"):
         raise InputError(f'calling={calling!r}: expected "tools" or "grammar"')
-    reports = Reports(graph, meter, tokens=report_tokens, language=document.language)
+    reports = Reports(graph, meter, language=document.language)
     reading = _Reading(Tools(graph, document, reports), meter, calling, tokens, document.language)
     meter.stage = ANSWER
     shown = reading.begin(question, chunks, rounds, graph_tokens)
@@ -223,8 +221,7 @@ class _Reading:
         self.tools, self.meter, self.calling, self.tokens, self.language = tools, meter, calling, tokens, language
         self.messages: list[dict[str, Any]] = []
         self.results: list[int] = []  # where in the messages results stand that may be dropped
-        parts = len(tools.reports.communities)
-        self.step = step_schema(tools.graph, parts)
+        self.step = step_schema(tools.graph, len(tools.reports.communities))
         self.frame = 0  # tokens of the tools' schemas, which stand beside the messages
 
     def begin(self, question: str, chunks: int, rounds: int, graph_tokens: int | None) -> int:
@@ -262,12 +259,12 @@ class _Reading:
         try:
             final, calls = (_native if self.calling == "tools" else _held)(reply)
         except Refused as error:
-            self._say({"role": "assistant", "content": reply.text})
+            self.messages.append({"role": "assistant", "content": reply.text})
             self._result("user", self.tools.refuse(error))
             return None
         if final is not None:
             return final
-        self._say(reply.message if reply.tool_calls else {"role": "assistant", "content": reply.text})
+        self.messages.append(reply.message if reply.tool_calls else {"role": "assistant", "content": reply.text})
         for call in calls:
             try:
                 result = self.tools.call(call)
@@ -288,16 +285,13 @@ class _Reading:
             return None, reply.invalid
         return GraphAnswer.model_validate(reply.parsed), ""
 
-    def _say(self, message: dict[str, Any]) -> None:
-        self.messages.append(message)
-
     def _result(self, role: str, result: str, call_id: str = "") -> None:
         self.meter.note(result)
         self.results.append(len(self.messages))
         if role == "tool":
-            self._say({"role": "tool", "tool_call_id": call_id, "content": result})
+            self.messages.append({"role": "tool", "tool_call_id": call_id, "content": result})
         else:
-            self._say({"role": "user", "content": RESULT[self.language].format(result=result)})
+            self.messages.append({"role": "user", "content": RESULT[self.language].format(result=result)})
 
     def _room(self, messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """The messages, the oldest results taken out for good until the rest and a reply fit into the window."""

@@ -198,12 +198,8 @@ def ranked(graph: Graph) -> list[str]:
 
 
 def _rendered(graph: Graph, kept: set[str], left_out: int, language: str) -> str:
-    nodes = [{"id": it.id, "type": it.type, "content": it.content} for it in graph.nodes.values() if it.id in kept]
-    edges = [
-        {"source": it.source, "target": it.target, "relation": it.relation}
-        for it in graph.edges.values()
-        if it.source in kept and it.target in kept
-    ]
+    nodes = [vars(it) for it in graph.nodes.values() if it.id in kept]
+    edges = [vars(it) for it in graph.edges.values() if it.source in kept and it.target in kept]
     state = graph_state(nodes, edges)
     return f"{state}\n{LEFT_OUT[language].format(n=left_out)}" if left_out else state
 

@@ -117,12 +117,8 @@ def part_state(graph: Graph, part: Collection[str]) -> str:
     {"id": "ivo", "type": "entity", "content": "Ivo, a seller"}
     ], "edges": []}
     """
-    nodes = [{"id": it.id, "type": it.type, "content": it.content} for it in graph.nodes.values() if it.id in part]
-    edges = [
-        {"source": it.source, "target": it.target, "relation": it.relation}
-        for it in graph.edges.values()
-        if it.source in part or it.target in part
-    ]
+    nodes = [vars(it) for it in graph.nodes.values() if it.id in part]
+    edges = [vars(it) for it in graph.edges.values() if it.source in part or it.target in part]
     return graph_state(nodes, edges)
 
 

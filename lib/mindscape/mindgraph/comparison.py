@@ -37,7 +37,7 @@ from mindscape.mindgraph.build import read_operations
 from mindscape.mindgraph.long_reason import Judged, items
 from mindscape.mindgraph.rubric import Asked, Label, Labelled, annotate, of_question
 from mindscape.mindgraph.scoring import JUDGE_TOKENS, NO_ANSWER, Row, Scored, cascade, chosen
-from mindscape.question import BUILD, Answer, Question
+from mindscape.question import BUILD, Answer
 from mindscape.roles.judges import GRADE
 from mindscape.text import Document
 
@@ -338,22 +338,18 @@ def labels(of: Iterable[Book], llm: LanguageModel, *, share: int = 12) -> list[L
     >>> labels(books("test"), llm.load("openai:gpt-4o"))[0].labelled.stable                 # doctest: +SKIP
     True
     """
-    wanted = [(book, one, evidence) for book in of for evidence in (True, False) for one in _labelled(book, share)]
-    asked = [of_question(book.document, one, evidence) for book, one, evidence in wanted]
+    wanted = list(_to_label(of, share))
 
     def compute(places: Sequence[int]) -> Iterator[tuple[int, Any]]:
-        for k, one in enumerate(annotate([asked[i] for i in places], _apart(llm))):
+        for k, one in enumerate(annotate([wanted[i][2] for i in places], _apart(llm))):
             yield k, [it and [it.breadth, it.depth] for it in one.passes]
 
-    found = store.current().fetch("label", llm.maker, [_asking(it) for it in asked], compute)
-    passes = [[said and Label(reason="", breadth=said[0], depth=said[1]) for said in of] for of in found]
-    return [
-        Labels(one.id, evidence, Labelled(tuple(said))) for (_, one, evidence), said in zip(wanted, passes, strict=True)
-    ]
-
-
-def _asking(it: Asked) -> dict[str, Any]:
-    return {"prompts": rubric.prompts(it), "tokens": rubric.TOKENS}
+    asking = [{"prompts": rubric.prompts(asked), "tokens": rubric.TOKENS} for *_, asked in wanted]
+    rows, found = store.current().fetch("label", llm.maker, asking, compute), []
+    for (name, evidence, _), passes in zip(wanted, rows, strict=True):
+        said = tuple(one and Label(reason="", breadth=one[0], depth=one[1]) for one in passes)
+        found.append(Labels(name, evidence, Labelled(said)))
+    return found
 
 
 def estimated_labels(of: Iterable[Book], llm: LLM, share: int = 12) -> Estimate:
@@ -362,18 +358,16 @@ def estimated_labels(of: Iterable[Book], llm: LLM, share: int = 12) -> Estimate:
     >>> print(estimated_labels(books("test"), llm.load("openai:gpt-4o")))                   # doctest: +SKIP
     480 calls (0 more are cached), 250,000 tokens to read, at most 96,000 to write, at most 1.6000 USD
     """
-    asked = [
-        of_question(book.document, one, evidence)
-        for book in of
-        for one in _labelled(book, share)
-        for evidence in (True, False)
-    ]
-    return rubric.estimate(asked, llm)
+    return rubric.estimate([asked for *_, asked in _to_label(of, share)], llm)
 
 
-def _labelled(book: Book, share: int) -> list[Question]:
-    by_id = {one.id: one for one in book.questions}
-    return [by_id[task.id] for task in of_book(book, share)]
+def _to_label(of: Iterable[Book], share: int) -> Iterator[tuple[str, bool, Asked]]:
+    """Questions by their id, whether they are shown with their evidence, and as the annotator sees them."""
+    for book in of:
+        by_id = {one.id: one for one in book.questions}
+        for evidence in (True, False):
+            for task in of_book(book, share):
+                yield task.id, evidence, of_question(book.document, by_id[task.id], evidence)
 
 
 def _row(name: str, answer: Answer, language: str) -> dict[str, Any]:
@@ -381,9 +375,8 @@ def _row(name: str, answer: Answer, language: str) -> dict[str, Any]:
     spent: dict[str, list[int]] = {}
     for step in answer.trace:
         if step.asked:
-            of = spent.setdefault(step.stage, [0, 0, 0])
-            for i, n in enumerate((1, step.read, step.written)):
-                of[i] += n
+            calls, read, written = spent.get(step.stage, (0, 0, 0))
+            spent[step.stage] = [calls + 1, read + step.read, written + step.written]
     steps = [
         [i, len(answer.trace), step.stage, step.what[:SHOWN], step.read, step.written]
         for i, step in enumerate(answer.trace, start=1)

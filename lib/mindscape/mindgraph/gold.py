@@ -21,7 +21,7 @@ from mindscape.mindgraph.graph import TYPES, Graph, apply_all
 from mindscape.mindgraph.journal import Entry, Journal
 from mindscape.question import Question
 from mindscape.roles.edits import Builder, Edits, Reading
-from mindscape.roles.scores import ALIKE
+from mindscape.roles.scores import matched
 from mindscape.text import Chunk, Document, Span
 
 SHORT = 6  # novels of the split that three graphs are built of
@@ -142,11 +142,7 @@ def same(gold: Graph, found: Graph, language: str = "en") -> dict[str, str]:
         for mine in gold.nodes.values()
         if its.type == mine.type
     }
-    pairs: dict[str, str] = {}
-    for mine, its in sorted(alike, key=lambda pair: -alike[pair]):
-        if alike[mine, its] >= ALIKE and its not in pairs and mine not in pairs.values():
-            pairs[its] = mine
-    return pairs
+    return {its: mine for mine, its in matched(alike).items()}
 
 
 def agreement(gold: Graph, found: Graph, language: str = "en") -> dict[str, Counts]:

@@ -171,12 +171,7 @@ def candidates(source: Source, folder: str | Path | None = None) -> Iterator[Can
 
 
 def construct(
-    llm: LLM,
-    path: str | Path,
-    folder: str | Path | None = None,
-    *,
-    sources: Sequence[Source] = SOURCES,
-    seed: int = 0,
+    llm: LLM, path: str | Path, folder: str | Path | None = None, *, sources: Sequence[Source] = SOURCES, seed: int = 0
 ) -> LongReason:
     """Run the recipe: read the sources, judge what is long enough until each has its number, keep what is demanding.
 

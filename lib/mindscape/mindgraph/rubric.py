@@ -12,7 +12,7 @@ Taught in notebook 32_long_reason. The embedded reader was not trained for this 
 `mindscape.mindgraph.long_reason` does.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,7 +26,7 @@ from mindscape.errors import InputError
 from mindscape.llm import LLM, Estimate, Ledger
 from mindscape.prompts import languages, table
 from mindscape.question import BREADTHS, DEPTHS, Question
-from mindscape.roles.base import Role
+from mindscape.roles.base import Gold, Role
 from mindscape.text import Document
 from mindscape.text.documents import Place
 
@@ -305,7 +305,7 @@ def of_question(document: Document, question: Question, evidence: bool = True) -
     return asked(document, question.question, question.answer, question.support if evidence else ())
 
 
-def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], Label]]:
+def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
     """Questions of a book with their labels, one of each cell first."""
     shuffled = chance.shuffled(book.questions)
     cells = {(one.breadth, one.depth): one for one in reversed(shuffled)}

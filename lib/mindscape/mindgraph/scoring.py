@@ -53,26 +53,11 @@ FUNCTION_WORDS = {
 MEASURES = "个次封人位年月日天岁只张件块名条本样种"  # behind a number of Chinese things
 
 _ONES = (
-    *(
-        "zero",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-        "thirteen",
-    ),
-    *("fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
 )
-_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_WORDS = {word: i for i, word in enumerate(_ONES)} | {word: 10 * i for i, word in enumerate(_TENS, start=2)}
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_WORDS = {word: i for i, word in enumerate(_ONES.split())} | {word: 10 * i for i, word in enumerate(_TENS.split(), 2)}
 _SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9}
 _FIGURES = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
 _WORD = re.compile(rf"{_FIGURES}|[a-z]+")
@@ -198,14 +183,10 @@ def by_rules(row: Row) -> str:
     """
     check_language(row.language)
     listed = check_texts(row.predicted, list(row.gold))
-    return next(
-        (
-            name
-            for name, rule in RULES.items()
-            if row.predicted.strip() and any(rule(gold, row.predicted, row.language) for gold in listed)
-        ),
-        "",
-    )
+    for name, rule in RULES.items():
+        if row.predicted.strip() and any(rule(gold, row.predicted, row.language) for gold in listed):
+            return name
+    return ""
 
 
 def cascade(rows: Sequence[Row], judge: LLM | None = None) -> list[Scored]:
@@ -362,11 +343,8 @@ def _judged(row: Row) -> str:
 def _numbers(text: str, language: str) -> list[tuple[Fraction, int, int]]:
     """The numbers of a folded text, each with its place."""
     if language == "zh":
-        found = []
-        for match in _HAN_NUMBER.finditer(text):
-            if (value := _han(match[0])) is not None:
-                found.append((value, match.start(), match.end()))
-        return found
+        found = [(_han(match[0]), *match.span()) for match in _HAN_NUMBER.finditer(text)]
+        return [one for one in found if one[0] is not None]
     return _english(text)
 
 
@@ -394,7 +372,9 @@ def _english(text: str) -> list[tuple[Fraction, int, int]]:
 
 def _goes_on(last: str, word: str) -> bool:
     """Whether a word belongs to the number that ends with `last`: six behind twenty or a hundred, sixty behind a hundred."""
-    return word in _SCALES or (word in _WORDS and (last in _SCALES or (last in _TENS and 0 < _WORDS[word] < 10)))
+    return word in _SCALES or (
+        word in _WORDS and (last in _SCALES or (last in _TENS.split() and 0 < _WORDS[word] < 10))
+    )
 
 
 def _value(held: Sequence[str]) -> Fraction:

@@ -25,11 +25,11 @@ AROUND = 1000  # characters of a passage
 PARAMETERS: dict[str, Mapping[str, Any]] = {
     tool["function"]["name"]: tool["function"]["parameters"] for tool in TOOLS
 }  # by tool
-MALFORMED = ("unreadable", "unknown tool", "bad arguments", "unknown node", "unknown part")
 
 
 class Refused(Exception):
-    """Why a call is not run: `kind` is one of `MALFORMED`, `expected` what would do."""
+    """Why a call is not run: `kind` is "unreadable", "unknown tool", "bad arguments", "unknown node" or "unknown part",
+    `expected` what would do."""
 
     def __init__(self, kind: str, told: str, expected: str):
         super().__init__(told)
@@ -99,9 +99,8 @@ class Tools:
             listed = []
             for part, report in zip(parts, self.reports.read(range(len(parts))), strict=True):
                 title, rating = (report.title, report.impact_rating) if report else (self._told(part.nodes), None)
-                listed.append(
-                    {"subgraph_id": part.id, "title": title, "impact_rating": rating, "n_nodes": len(part.nodes)}
-                )
+                about = {"title": title, "impact_rating": rating, "n_nodes": len(part.nodes)}
+                listed.append({"subgraph_id": part.id, **about})
             return {"subgraphs": listed}
         if subgraph_id is None or not 0 <= subgraph_id < len(parts):
             expected = f"a subgraph_id from 0 to {len(parts) - 1}" if parts else "no call: the graph has no parts"
@@ -160,12 +159,8 @@ def step_schema(graph: Graph, parts: int) -> dict[str, Any]:
         ways.append(_call("lookup_source", {"node_id": {"type": "string", "enum": ids}}))
     if parts:
         ways.append(_call("subgraph_summary", {"mode": {"const": "index"}}))
-        ways.append(
-            _call(
-                "subgraph_summary",
-                {"mode": {"const": "detail"}, "subgraph_id": {"type": "integer", "enum": list(range(parts))}},
-            )
-        )
+        which = {"type": "integer", "enum": list(range(parts))}
+        ways.append(_call("subgraph_summary", {"mode": {"const": "detail"}, "subgraph_id": which}))
     return {"title": "a tool call or the answer", "anyOf": [*ways, answer_schema(graph)]}
 
 
@@ -176,12 +171,8 @@ def answer_schema(graph: Graph) -> dict[str, Any]:
     {'type': 'array', 'maxItems': 0}
     """
     schema = GraphAnswer.model_json_schema()
-    cited = (
-        {"type": "array", "items": {"type": "string", "enum": list(graph.nodes)}}
-        if graph.nodes
-        else {"type": "array", "maxItems": 0}
-    )
-    return {**schema, "properties": {**schema["properties"], "cited_nodes": cited}}
+    cited = {"items": {"type": "string", "enum": list(graph.nodes)}} if graph.nodes else {"maxItems": 0}
+    return {**schema, "properties": {**schema["properties"], "cited_nodes": {"type": "array", **cited}}}
 
 
 def _call(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,12 +180,8 @@ def _call(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    told = {"type": "object", "properties": dict(properties), "required": list(properties)}
+    return told | {"additionalProperties": False}
 
 
 def _json(value: Mapping[str, Any]) -> str:

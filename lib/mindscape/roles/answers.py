@@ -22,7 +22,7 @@ from mindscape.llm.tags import THINKING
 from mindscape.prompts import languages
 from mindscape.question import ClaimPair, Question
 from mindscape.roles import passages
-from mindscape.roles.base import Role, mended
+from mindscape.roles.base import Gold, Role, mended
 
 QUESTIONS, CLAIMS = 12, 12  # asked of one book, at most
 LETTERS = "ABCD"
@@ -130,17 +130,13 @@ def _contexts(
         yield question, pair, passages.shown(book, passages.mixed(book, question, keep, chunks, count, chance))
 
 
-def qa(
-    book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase, alone: bool = False
-) -> Iterator[tuple[dict[str, str], str]]:
+def qa(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase, alone: bool = False) -> Gold:
     """Questions with passages that answer them, and the answers."""
     for question, _, context in _contexts(book, chance, tokenizer, QUESTIONS, alone):
         yield {"context": context, "question": question.question}, question.answer
 
 
-def choice(
-    book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase, alone: bool = False
-) -> Iterator[tuple[dict[str, str], Choice]]:
+def choice(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase, alone: bool = False) -> Gold:
     """The same with four options, the reason for one and its letter."""
     for question, _, context in _contexts(book, chance, tokenizer, QUESTIONS, alone):
         options = chance.shuffled(question.options)
@@ -160,7 +156,7 @@ def claim_pairs(
             yield {"context": context}, pair.true, true, pair.false, false
 
 
-def _claim(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], Verdict]]:
+def _claim(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
     for context, true, yes, false, no in claim_pairs(book, chance, tokenizer):
         claim, verdict = chance.pick([(true, yes), (false, no)])
         yield {**context, "claim": claim}, verdict

@@ -10,6 +10,7 @@ import re
 import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from pydantic import BaseModel
@@ -20,6 +21,8 @@ from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError
 from mindscape.llm import Schema, Tags
 from mindscape.llm.schema import read
+
+Gold = Iterator[tuple[dict[str, str], Any]]  # what fills a prompt, and the value of the reply
 
 
 def mended(text: str, repairs: Sequence[tuple[str, str, str]]) -> tuple[str, list[str]]:
@@ -39,6 +42,11 @@ def mended(text: str, repairs: Sequence[tuple[str, str, str]]) -> tuple[str, lis
     if not text:
         raise ValueError("the reply has no words")
     return text, taken
+
+
+def first(n: int | Mapping[str, int], gold: Callable[..., Gold]) -> Callable[..., Gold]:
+    """The gold of a role, at most its first n examples of a book; `n` may be by language."""
+    return lambda book, *how: islice(gold(book, *how), n if isinstance(n, int) else n[book.document.language])
 
 
 @dataclass(frozen=True)
@@ -68,7 +76,7 @@ class Role:
     name: str
     prompts: Mapping[str, str]
     form: Schema | None
-    gold: Callable[[Book, Chance, PreTrainedTokenizerBase], Iterator[tuple[dict[str, str], Any]]]
+    gold: Callable[[Book, Chance, PreTrainedTokenizerBase], Gold]
     plain: Callable[[str], tuple[Any, list[str]]] | None = None
 
     def prompt(self, language: str = "en", **slots: str) -> str:

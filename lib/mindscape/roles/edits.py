@@ -9,7 +9,7 @@ graph.
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, get_args
 
@@ -23,7 +23,7 @@ from mindscape.corpora.storyworld.voice import sentence
 from mindscape.corpora.storyworld.world import Binding, Event
 from mindscape.prompts import languages
 from mindscape.question import Question
-from mindscape.roles.base import Role
+from mindscape.roles.base import Gold, Role
 from mindscape.roles.passages import cut
 from mindscape.text import Chunk, Span
 
@@ -335,7 +335,7 @@ def alike(event: Event) -> set[str]:
     return {kind, kinds.FROM_B.get(kind, kind), *(("trace",) if kind == "tie" else ())}
 
 
-def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], Edits]]:
+def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
     builder = Builder(book)
     blocks = _blocks(builder, split_blocks(book, tokenizer))
 
@@ -375,7 +375,7 @@ def _slots(question: str, block: _Block, blocks: Sequence[_Block], builder: Buil
     }
 
 
-def _read(builder: Builder, question: Question, blocks: Sequence[_Block]) -> Iterator[tuple[dict[str, str], Edits]]:
+def _read(builder: Builder, question: Question, blocks: Sequence[_Block]) -> Gold:
     """What each block does to the graph of a question. Blocks are left out where a reader could be in two minds."""
     wanted, bindings = builder.events(question), builder.bindings(question)
     if not wanted:
@@ -408,7 +408,7 @@ def _read(builder: Builder, question: Question, blocks: Sequence[_Block]) -> Ite
             yield _slots(question.question, block, blocks, builder, before), Edits(operations=operations)
 
 
-def _refuted(builder: Builder, lie: Event, blocks: Sequence[_Block]) -> Iterator[tuple[dict[str, str], Edits]]:
+def _refuted(builder: Builder, lie: Event, blocks: Sequence[_Block]) -> Gold:
     """Somebody has sworn that another did it, and the block tells who did: the oath goes, the deed comes."""
     true = builder.book.world.events[lie.slots["of"]]
     fact = builder.voice.words.events.EVENTS[true.kind]["fact"]

@@ -7,7 +7,7 @@ notebook 01_the_reader.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from transformers import PreTrainedTokenizerBase
 
@@ -16,7 +16,7 @@ from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.prompts import languages
 from mindscape.roles import passages
-from mindscape.roles.base import Role
+from mindscape.roles.base import Gold, Role
 from mindscape.text import mentions
 
 PASSAGES = 15  # of one book
@@ -47,9 +47,7 @@ def described(book: Book, statements: list[str], places: Mapping[str, str]) -> l
     return [{"name": name, "description": sentence(join.join(says)) + stop} for name, says in found.items()]
 
 
-def _entities(
-    book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase
-) -> Iterator[tuple[dict[str, str], list[dict[str, str]]]]:
+def _entities(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
     places, full, empty = passages.settings(book), [], []
     for size in sorted({SIZES[0], chance.pick(SIZES)}):
         for chunk in passages.cut(book, tokenizer, size):

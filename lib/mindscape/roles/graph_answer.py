@@ -5,7 +5,7 @@ for which the paper skips the overview. Taught in notebook 01_the_reader. This m
 answer (D.4).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -16,7 +16,7 @@ from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.world import Binding, Event
 from mindscape.prompts import languages, table
 from mindscape.question import Question
-from mindscape.roles.base import Role
+from mindscape.roles.base import Gold, Role, first
 from mindscape.roles.edits import Builder, Reading, alike, split_blocks
 from mindscape.text import Span
 
@@ -54,31 +54,22 @@ def graph_stats(nodes: int, edges: int, chunks: int, language: str = "en") -> st
     return STATS[language].format(nodes=nodes, edges=edges, chunks=chunks)
 
 
-def _gold(
-    book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase
-) -> Iterator[tuple[dict[str, str], GraphAnswer]]:
+def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
     builder = Builder(book)
     chunks = len(split_blocks(book, tokenizer))
-    made = 0
     for question in chance.shuffled(book.questions):
-        if made == MOST:
-            return
         events, bindings = builder.events(question), builder.bindings(question)
         if not events or len(events) > 3 or not _readable(builder, question, events):
             continue
         fate = chance.pick(["all", "all", "all", "bindings", "events"])
         noise = [event for event in book.world.events if event.kind != "false" and not alike(event) & _kinds(events)]
         noise = chance.some(noise, chance.between(1, 4))
-        while True:
-            example = _example(builder, question, events, bindings, noise, fate, chunks)
+        for i in range(len(noise) + 1):
+            example = _example(builder, question, events, bindings, noise[i:], fate, chunks)
             prompt = GRAPH_ANSWER.prompt(book.document.language, **example[0])
             if len(tokenizer(prompt)["input_ids"]) <= LONGEST:
-                made += 1
                 yield example
                 break
-            if not noise:
-                break
-            noise = noise[1:]
 
 
 def _kinds(events: Sequence[Event]) -> set[str]:
@@ -124,4 +115,4 @@ def _example(
     return slots, GraphAnswer(answer=question.answer, cited_nodes=list(dict.fromkeys(cited)), confidence=sure)
 
 
-GRAPH_ANSWER = Role("graph_answer", languages("roles", "graph_answer"), GraphAnswer, _gold)
+GRAPH_ANSWER = Role("graph_answer", languages("roles", "graph_answer"), GraphAnswer, first(MOST, _gold))

@@ -6,7 +6,6 @@ learn taste, and "diversity" and "empowerment" are no more than that facts are t
 reason comes before the verdict, which can then rest on it. Taught in notebook 01_the_reader.
 """
 
-from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import BaseModel
@@ -18,7 +17,7 @@ from mindscape.corpora.storyworld.voice import sentence
 from mindscape.prompts import languages, table
 from mindscape.question import Question
 from mindscape.roles import passages
-from mindscape.roles.base import Role
+from mindscape.roles.base import Gold, Role
 
 GRADES, PAIRS = 16, 8  # of one book
 FACTS = {"en": 6, "zh": 4}  # of the longer answer, at most
@@ -54,7 +53,7 @@ class Pairwise(BaseModel):
     Overall: Judgement
 
 
-def _grade(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], Grade]]:
+def _grade(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
     language = book.document.language
     said, conjunction = SAID[language], book.voice.say.AND
     asked = [one for one in passages.asked(book, chance) if one[0].kind != "meals"]  # whose answer is a sequence
@@ -86,9 +85,7 @@ def _same(question: Question) -> list[str]:
     return [right, *seen]
 
 
-def _pairwise(
-    book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase
-) -> Iterator[tuple[dict[str, str], Pairwise]]:
+def _pairwise(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
     language = book.document.language
     said, voice = SAID[language], book.voice
     join = voice.words.scenes.JOIN

@@ -8,7 +8,6 @@ not find the chunks in the document, score memories or choose among them.
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import Any
 
 from pydantic import BaseModel, Field
 from transformers import PreTrainedTokenizerBase
@@ -19,7 +18,7 @@ from mindscape.corpora.storyworld.voice import sentence
 from mindscape.llm import Tags
 from mindscape.llm.tags import Text
 from mindscape.prompts import languages, table
-from mindscape.roles.base import Role, mended
+from mindscape.roles.base import Gold, Role, first, mended
 from mindscape.roles.edits import shown_fact
 from mindscape.text import Span
 
@@ -159,31 +158,23 @@ def _fits(prompt: str, language: str, tokenizer: PreTrainedTokenizerBase) -> boo
     return len(tokenizer(prompt)["input_ids"]) <= LONGEST[language]
 
 
-def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], Any]]:
-    made, language = 0, book.document.language
+def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
+    language = book.document.language
     for run, excerpt in _runs(book, chance, tokenizer):
-        if made == MOST[language]:
-            return
         slots, it = {"document": excerpt}, _extract(book, run)
         value = DocumentMemory(think=_thoughts(book, run), outline=it.outline, scenario=it.scenario)
         short = len(tokenizer(MEMORY.render(value))["input_ids"]) <= LONGEST_REPLY[language]
         if short and _fits(MEMORY.prompt(language, **slots), language, tokenizer):
-            made += 1
             yield slots, value
 
 
-def _reverse_gold(
-    book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase
-) -> Iterator[tuple[dict[str, str], str]]:
-    made, language = 0, book.document.language
+def _reverse_gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
+    language = book.document.language
     for run, excerpt in _runs(book, chance, tokenizer):
-        if made == MOST[language]:
-            return
         slots = {"document": excerpt, "memory": Tags(Extracted).render(_extract(book, run))}
         if _fits(REVERSE.prompt(language, **slots), language, tokenizer):
-            made += 1
             yield slots, _thoughts(book, run)
 
 
-MEMORY = Role("memory", languages("roles", "memory"), Tags(DocumentMemory), _gold)
-REVERSE = Role("reverse_reasoning", languages("roles", "reverse_reasoning"), None, _reverse_gold, plain)
+MEMORY = Role("memory", languages("roles", "memory"), Tags(DocumentMemory), first(MOST, _gold))
+REVERSE = Role("reverse_reasoning", languages("roles", "reverse_reasoning"), None, first(MOST, _reverse_gold), plain)

@@ -7,7 +7,7 @@ block without edges), and the scores of quotes where a reply quotes nothing. Tau
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from mindscape.corpora.storyworld import Book, weighing
 from mindscape.metrics import exact_match, rouge_l, token_f1
@@ -15,6 +15,7 @@ from mindscape.roles.edits import AddEdge, AddNode, EditNode, Edits, Operation
 from mindscape.roles.memory import DocumentMemory, Extracted
 from mindscape.text import Document, locate
 
+T = TypeVar("T")
 ALIKE = 0.5  # token F1 from which the contents of two nodes are taken for the same
 NEAR = 20  # characters by which a border may miss
 Score = Callable[[Book, Mapping[str, str], Any, Any], dict[str, float]]
@@ -54,8 +55,9 @@ def node_and_edge_f1(gold: Edits, found: Edits, language: str = "en") -> tuple[f
     """
     nodes = [[op for op in edits.operations if not isinstance(op, AddEdge)] for edits in (gold, found)]
     edges = [[op for op in edits.operations if isinstance(op, AddEdge)] for edits in (gold, found)]
-    pairs = _matched(*nodes, language)
-    same = {nodes[1][j].id: nodes[0][i].id for i, j in pairs if isinstance(nodes[1][j], AddNode)}
+    alike = {(i, j): _likeness(a, b, language) for i, a in enumerate(nodes[0]) for j, b in enumerate(nodes[1])}
+    pairs = matched(alike)
+    same = {nodes[1][j].id: nodes[0][i].id for i, j in pairs.items() if isinstance(nodes[1][j], AddNode)}
     ends = [
         Counter((names.get(e.source, e.source), names.get(e.target, e.target), e.relation.lower()) for e in some)
         for names, some in zip(({}, same), edges, strict=True)
@@ -66,14 +68,16 @@ def node_and_edge_f1(gold: Edits, found: Edits, language: str = "en") -> tuple[f
     return 2 * len(pairs) / sizes if sizes else 1.0, of_edges
 
 
-def _matched(gold: Sequence[Operation], found: Sequence[Operation], language: str) -> list[tuple[int, int]]:
-    """The likest pairs first, each operation in one of them."""
-    likeness = {(i, j): _likeness(a, b, language) for i, a in enumerate(gold) for j, b in enumerate(found)}
-    pairs: list[tuple[int, int]] = []
-    for i, j in sorted(likeness, key=lambda pair: -likeness[pair]):
-        free = all(i != a and j != b for a, b in pairs)
-        if free and likeness[i, j] >= ALIKE:
-            pairs.append((i, j))
+def matched(likeness: Mapping[tuple[T, T], float]) -> dict[T, T]:
+    """Pairs that are at least `ALIKE`, the likest first, each side in one of them.
+
+    >>> matched({("ivo", "i"): 0.9, ("ivo", "a"): 1.0, ("ann", "i"): 0.6})
+    {'ivo': 'a', 'ann': 'i'}
+    """
+    pairs: dict[T, T] = {}
+    for one, other in sorted(likeness, key=lambda pair: -likeness[pair]):
+        if likeness[one, other] >= ALIKE and one not in pairs and other not in pairs.values():
+            pairs[one] = other
     return pairs
 
 
@@ -94,9 +98,7 @@ def located(quotes: Sequence[str], text: str) -> float:
     0.5
     """
     document = Document("shown", text)
-    return (
-        sum(bool(q.strip()) and locate(q, document) is not None for q in quotes) / len(quotes) if quotes else math.nan
-    )
+    return _share(quotes, lambda quote: locate(quote, document) is not None)
 
 
 def verbatim(quotes: Sequence[str], text: str) -> float:
@@ -106,7 +108,11 @@ def verbatim(quotes: Sequence[str], text: str) -> float:
     0.5
     """
     shown = " ".join(text.split())
-    return sum(bool(q.strip()) and " ".join(q.split()) in shown for q in quotes) / len(quotes) if quotes else math.nan
+    return _share(quotes, lambda quote: " ".join(quote.split()) in shown)
+
+
+def _share(quotes: Sequence[str], right: Callable[[str], bool]) -> float:
+    return sum(bool(one.strip()) and right(one) for one in quotes) / len(quotes) if quotes else math.nan
 
 
 def borders(memory: DocumentMemory | Extracted, text: str) -> list[int]:
@@ -160,10 +166,6 @@ def _summary(book: Book, slots: Mapping[str, str], gold: str, found: str) -> dic
     }
 
 
-def _indices(book: Book, slots: Mapping[str, str], gold: list[int], found: list[int]) -> dict[str, float]:
-    return {"f1": indices_f1(gold, found)}
-
-
 def _entities(book: Book, slots: Mapping[str, str], gold: list[dict], found: list[dict]) -> dict[str, float]:
     return {"f1": f1(*({one["name"].lower() for one in some} for some in (gold, found)))}
 
@@ -190,14 +192,6 @@ def _memory(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -> dict
     }
 
 
-def _words(book: Book, slots: Mapping[str, str], gold: str, found: str) -> dict[str, float]:
-    return {"rouge_l": rouge_l(found, gold, book.document.language)}
-
-
-def _phrase(book: Book, slots: Mapping[str, str], gold: str, found: str) -> dict[str, float]:
-    return {"f1": token_f1(found, _accepted(book, slots, gold), book.document.language)}
-
-
 def _agrees(score: str, get: Callable[[Any], Any]) -> Score:
     """Whether gold and reply say the same in one respect."""
     return lambda book, slots, gold, found: {score: float(get(gold) == get(found))}
@@ -208,15 +202,17 @@ SCORES: dict[str, Score] = {
     "chunk_summary": _summary,
     "global_summary": _summary,
     "session_summary": _summary,
-    "silver_chunks": _indices,
-    "silver_nodes": _indices,
+    "silver_chunks": lambda book, slots, gold, found: {"f1": indices_f1(gold, found)},
+    "silver_nodes": lambda book, slots, gold, found: {"f1": indices_f1(gold, found)},
     "entities": _entities,
     "edits": _edits,
     "graph_answer": _graph_answer,
     "update": _agrees("action_accuracy", lambda it: it.action),
     "memory": _memory,
-    "reverse_reasoning": _words,
-    "qa": _phrase,
+    "reverse_reasoning": lambda book, _, gold, found: {"rouge_l": rouge_l(found, gold, book.document.language)},
+    "qa": lambda book, slots, gold, found: {
+        "f1": token_f1(found, _accepted(book, slots, gold), book.document.language)
+    },
     "choice": _agrees("accuracy", lambda it: it.answer),
     "claim": _agrees("accuracy", lambda it: it.answer),
     "grade": _agrees("accuracy", lambda it: it.correct),

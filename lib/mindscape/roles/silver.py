@@ -5,7 +5,7 @@ A reply is a JSON array of indices, [-1] for none. Whether an index is among tho
 knows how many there were. Taught in notebook 01_the_reader.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 
 from transformers import PreTrainedTokenizerBase
@@ -15,7 +15,7 @@ from mindscape.corpora.storyworld.chance import Chance
 from mindscape.prompts import languages
 from mindscape.question import Question
 from mindscape.roles import passages
-from mindscape.roles.base import Role
+from mindscape.roles.base import Gold, Role
 from mindscape.text import mentions
 
 QUESTIONS = 12  # asked of one book
@@ -50,9 +50,7 @@ def _picked(flags: Sequence[bool]) -> list[int]:
     return [i for i, flag in enumerate(flags) if flag] or [-1]
 
 
-def _chunks(
-    book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase
-) -> Iterator[tuple[dict[str, str], list[int]]]:
+def _chunks(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
     chunks = passages.cut(book, tokenizer)
     for question, _, keep in islice(passages.answerable(book, chance, chunks), QUESTIONS):
         keep = [] if chance.hit(NONE) else chance.some(keep, chance.between(1, len(keep)))
@@ -62,9 +60,7 @@ def _chunks(
         yield {"question": question.question, "answer": question.answer, "chunks": numbered(texts)}, value
 
 
-def _nodes(
-    book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase
-) -> Iterator[tuple[dict[str, str], list[int]]]:
+def _nodes(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
     narrow = (one for one, _ in passages.asked(book, chance) if one.kind not in passages.WHOLE)
     for question in islice(narrow, QUESTIONS):
         supporting = passages.supporting(book, question)

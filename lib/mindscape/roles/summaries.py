@@ -5,8 +5,6 @@ book bears out is in none of them. A reply is text as it comes; the length that 
 in notebook 01_the_reader.
 """
 
-from collections.abc import Iterator
-
 from transformers import PreTrainedTokenizerBase
 
 from mindscape.corpora.storyworld import Book
@@ -15,7 +13,7 @@ from mindscape.corpora.storyworld.voice import sentence
 from mindscape.llm.tags import THINKING
 from mindscape.prompts import languages
 from mindscape.roles import passages
-from mindscape.roles.base import Role, mended
+from mindscape.roles.base import Gold, Role, first, mended
 from mindscape.text import Chunk
 
 CHUNKS, SESSIONS, WHOLES = 12, 6, 6  # of one book
@@ -92,38 +90,29 @@ def _texts(book: Book, chunks: list[Chunk]) -> list[tuple[Chunk, list[str]]]:
     return [(chunk, statements) for chunk, statements in found if statements is not None]
 
 
-def _chunk(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], str]]:
-    size, made, quiet = chance.pick(SIZES), 0, 0
-    for chunk, statements in chance.shuffled(_texts(book, passages.cut(book, tokenizer, size))):
-        if made == CHUNKS:
-            return
+def _chunk(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
+    quiet, chunks = 0, passages.cut(book, tokenizer, chance.pick(SIZES))
+    for chunk, statements in chance.shuffled(_texts(book, chunks)):
         value = told(book, statements)
         quiet += not statements
         if (statements or quiet == 1) and _short(value, tokenizer) and len(value) < CHARACTERS:
-            made += 1
             yield {"chunk_content": book.document[chunk].strip()}, value
 
 
-def _session(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], str]]:
-    chunks, made = passages.cut(book, tokenizer, SESSION[book.document.language]), 0
+def _session(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
+    chunks = passages.cut(book, tokenizer, SESSION[book.document.language])
     for chunk, statements in chance.shuffled(_texts(book, chunks)):
-        if made == SESSIONS:
-            return
         value = told(book, statements)
         if _short(value, tokenizer):
-            made += 1
             part = {"idx": str(chunk.index + 1), "total": str(len(chunks))}
             yield {**part, "raw_text": book.document[chunk].strip()}, value
 
 
-def _global(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], str]]:
+def _global(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
     """Runs of neighbouring summaries, as a fold reads them, and summaries from all over the book, by turns."""
     texts = [text for text in _texts(book, passages.cut(book, tokenizer, SIZES[-1])) if text[1]]
-    made = 0
-    for i, first in enumerate(chance.shuffled(range(max(1, len(texts) - 5)))):
-        if made == WHOLES:
-            break
-        order = range(first, len(texts)) if i % 2 else chance.shuffled(range(len(texts)))
+    for i, start in enumerate(chance.shuffled(range(max(1, len(texts) - 5)))):
+        order = range(start, len(texts)) if i % 2 else chance.shuffled(range(len(texts)))
         picked: list[int] = []
         used = 0
         for at in order:
@@ -134,7 +123,6 @@ def _global(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> I
         picked.sort()
         value = merged(book, [says for at in picked for says in texts[at][1]], tokenizer)
         if _short(value, tokenizer):
-            made += 1
             yield {"concatenated_summaries": "\n".join(told(book, texts[at][1]) for at in picked)}, value
 
 
@@ -142,6 +130,6 @@ def _short(reply: str, tokenizer: PreTrainedTokenizerBase) -> bool:
     return len(tokenizer.encode(reply)) <= LONGEST
 
 
-CHUNK_SUMMARY = Role("chunk_summary", CHUNK_PROMPT, None, _chunk, prose)
-GLOBAL_SUMMARY = Role("global_summary", GLOBAL_PROMPT, None, _global, prose)
-SESSION_SUMMARY = Role("session_summary", languages("roles", "session_summary"), None, _session, prose)
+CHUNK_SUMMARY = Role("chunk_summary", CHUNK_PROMPT, None, first(CHUNKS, _chunk), prose)
+GLOBAL_SUMMARY = Role("global_summary", GLOBAL_PROMPT, None, first(WHOLES, _global), prose)
+SESSION_SUMMARY = Role("session_summary", languages("roles", "session_summary"), None, first(SESSIONS, _session), prose)

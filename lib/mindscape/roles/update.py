@@ -6,7 +6,7 @@ retrieve, keep the memory or answer.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -21,7 +21,7 @@ from mindscape.llm import Needs, Tags
 from mindscape.prompts import languages, table
 from mindscape.question import Question
 from mindscape.roles.answers import letters
-from mindscape.roles.base import Role
+from mindscape.roles.base import Gold, Role, first
 from mindscape.roles.edits import Builder, alike, shown_fact
 from mindscape.roles.passages import cut
 from mindscape.text import Chunk, Span, windows
@@ -101,17 +101,13 @@ class _Shelf:
         return found if all(need.holding for need in found) else []
 
 
-def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[dict[str, str], Update]]:
-    shelf, made = _Shelf(book, tokenizer), 0
+def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
+    shelf = _Shelf(book, tokenizer)
     asked = [(question, needs) for question in book.questions if (needs := shelf.needs(question))]
     for question, needs in chance.shuffled(asked):
         for _ in range(1 + (len(question.bindings) > 0)):
             example = _example(shelf, question, needs, chance)
-            fits = len(tokenizer(UPDATE.prompt(shelf.language, **example[0]))["input_ids"]) <= LONGEST[shelf.language]
-            if made == MOST:
-                return
-            if fits:
-                made += 1
+            if len(tokenizer(UPDATE.prompt(shelf.language, **example[0]))["input_ids"]) <= LONGEST[shelf.language]:
                 yield example
 
 
@@ -237,4 +233,4 @@ def _missing(shelf: _Shelf, question: Question, needs: Sequence[_Need], found: S
     return asked
 
 
-UPDATE = Role("update", languages("roles", "update"), Tags(Update), _gold)
+UPDATE = Role("update", languages("roles", "update"), Tags(Update), first(MOST, _gold))

@@ -17,16 +17,7 @@ from collections.abc import Collection, Sequence
 
 from mindscape.budget import Budget, BudgetSpent, Meter
 from mindscape.llm import LLM, Message
-from mindscape.mindgraph.baselines.asking import (
-    BRIEF,
-    SPARE,
-    alone,
-    checked,
-    clipped,
-    reply_tokens,
-    room,
-    said,
-)
+from mindscape.mindgraph.baselines.asking import BRIEF, SPARE, alone, checked, clipped, reply_tokens, room, said
 from mindscape.mindgraph.baselines.sandbox import Limits, Ran, Sandbox
 from mindscape.prompts import languages, table
 from mindscape.question import ANSWER, Answer
