@@ -70,7 +70,7 @@ endef
 
 figures: plan .venv/core
 	$(run)
-	@$(BIN)/python tools/report.py
+	@$(BIN)/python -m mindscape.workflow.report
 
 data: plan .venv/core
 	$(run)
@@ -82,7 +82,7 @@ remeasure: plan .venv/core
 
 plan:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "error: Python 3.11 or newer is needed: make PYTHON=...")'
-	@$(PYTHON) tools/plan.py "$(SCALE)" "$(ONLY)" "$(KIND)"
+	@$(PYTHON) lib/mindscape/workflow/plan.py "$(SCALE)" "$(ONLY)" "$(KIND)"
 
 train: .venv/core
 	$(BIN)/python -m mindscape.training $(NAME)
@@ -96,9 +96,9 @@ test: .venv/core .venv/extras
 	$(BIN)/python -m mindscape.assets
 	MINDSCAPE_NO_SKIPS=1 $(BIN)/python -m pytest tests lib --doctest-modules -n 2 --dist loadfile
 	rm -rf build/nbval
-	MINDSCAPE_BUILD="$(CURDIR)/build/nbval" MINDSCAPE_FIGURES="$(CURDIR)/build/nbval/published" $(BIN)/python -m pytest --nbval notebooks -n 2 --dist loadscope \
+	MINDSCAPE_BUILD="$(CURDIR)/build/nbval" MINDSCAPE_FIGURES="$(CURDIR)/build/nbval/published" $(BIN)/python -m pytest --nbval notebooks -p tests.as_jupyter -n 2 --dist loadscope \
 	    --nbval-sanitize-with tests/nbval.cfg --nbval-cell-timeout 600
-	$(BIN)/python tools/compare.py build/nbval
+	$(BIN)/python -m mindscape.workflow.compare build/nbval
 
 lab: .venv/core
 	$(BIN)/jupyter lab --ServerApp.root_dir=notebooks --LabApp.default_url=/lab/tree/00_start_here.ipynb $(LAB_ARGS)
@@ -112,31 +112,30 @@ clean:
 
 # Run the notebooks and store their outputs in place; `make stored ONLY=10` for some.
 stored: .venv/core
-	$(BIN)/python tools/stored.py "$(ONLY)"
-	@$(BIN)/python tools/report.py
+	$(BIN)/python -m mindscape.workflow.stored "$(ONLY)"
+	@$(BIN)/python -m mindscape.workflow.report
 
-# Compile the locks anew after a change of requirements*.txt (needs uv; UV_ARGS="--find-links FOLDER" for a CPU PyTorch).
+# Compile the locks anew after a change of pyproject.toml (needs uv; UV_ARGS="--find-links FOLDER" for a CPU PyTorch).
 # PyTorch and what its GPU builds bring are left out: which build it is, is the user's choice.
 LOCK := uv pip compile $(UV_ARGS) --generate-hashes --universal --python-version 3.11 --no-header --no-annotate \
     --no-emit-find-links --no-emit-package torch --quiet
 WITHOUT_GPU := awk '/^[a-z]/ {drop = /^(nvidia|cuda|triton)-?/} !drop'
 lock:
-	$(LOCK) requirements.txt -o build/lock && $(WITHOUT_GPU) build/lock > requirements.lock
-	$(LOCK) requirements-milvus.txt requirements-serve.txt requirements-peers.txt -c requirements.lock -o build/lock \
-	    && $(WITHOUT_GPU) build/lock > requirements-extras.lock
+	$(LOCK) pyproject.toml -o build/lock && $(WITHOUT_GPU) build/lock > requirements/core.lock
+	$(LOCK) pyproject.toml --all-extras -o build/lock && $(WITHOUT_GPU) build/lock > requirements/extras.lock
 	rm build/lock
 
 # Environment ------------------------------------------------------------------------------------------------------
 
-.venv/core: requirements.lock requirements.txt pyproject.toml
+.venv/core: requirements/core.lock pyproject.toml
 	@echo "installing the environment into .venv"
 	@$(PYTHON) -m venv .venv
-	@$(PIP) install --quiet $(PIP_ARGS) --no-deps --require-hashes -r requirements.lock
-	@$(PIP) install --quiet $(PIP_ARGS) $(TORCH_ARGS) "$$(grep '^torch==' requirements.txt)"
+	@$(PIP) install --quiet $(PIP_ARGS) --no-deps --require-hashes -r requirements/core.lock
+	@$(PIP) install --quiet $(PIP_ARGS) $(TORCH_ARGS) "$$(grep -o 'torch==[0-9.]*' pyproject.toml)"
 	@$(PIP) install --quiet $(PIP_ARGS) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-.venv/extras: requirements-extras.lock .venv/core
+.venv/extras: requirements/extras.lock .venv/core
 	@echo "installing what only the tests need: Milvus Lite, a loopback model server, two libraries of submodular choice, LlamaIndex's core (650 MB)"
-	@$(PIP) install --quiet $(PIP_ARGS) --no-deps --require-hashes -r requirements-extras.lock
+	@$(PIP) install --quiet $(PIP_ARGS) --no-deps --require-hashes -r requirements/extras.lock
 	@touch $@

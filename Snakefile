@@ -50,7 +50,7 @@ def due(name):
     return any(Path(file).stat().st_mtime > made for file in [f"notebooks/{name}.ipynb", *LIBRARY, *DATA])
 
 
-os.environ.update(TODO=" ".join(name for name in CHOSEN if due(name)), MARKS=str(MARKS))  # for tools/execute.py
+os.environ.update(TODO=" ".join(name for name in CHOSEN if due(name)), MARKS=str(MARKS))  # for mindscape.workflow.execute
 
 
 rule all:
@@ -77,4 +77,4 @@ rule notebook:
         notebook="build/executed/{mode}/{scale}/{name}.ipynb",
         text="build/executed/{mode}/{scale}/{name}.log",
     shell:
-        "python tools/execute.py {input.notebook} {log.notebook} {log.text} {wildcards.scale}"
+        "python -m mindscape.workflow.execute {input.notebook} {log.notebook} {log.text} {wildcards.scale}"

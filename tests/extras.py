@@ -1,4 +1,4 @@
-"""What the tests need beyond requirements.txt."""
+"""What the tests need beyond the dependencies of the kit."""
 
 import importlib
 import os

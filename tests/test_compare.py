@@ -1,30 +1,20 @@
 """A fresh run is held to the stored numbers, the store to what was asked for, and the comparison can fail."""
 
-import importlib.util
 import json
-from pathlib import Path
 
 import pytest
 
 from mindscape.store import Maker, Store
+from mindscape.workflow import compare as tool
 
-ROOT = Path(__file__).resolve().parents[1]
 STORED = {
     "a": {"value": 0.5, "ci": [0.4, 0.6], "n": 12, "rows": "x1", "from": "s1"},
     "speed": {"value": 900.0, "varies": "wall time", "from": "no model"},
 }
 
 
-@pytest.fixture(scope="module")
-def tool():
-    spec = importlib.util.spec_from_file_location("compare", ROOT / "tools" / "compare.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture
-def compare(tool, tmp_path, capsys):
+def compare(tmp_path, capsys):
     """The status and what is said of a run in the folder `fresh`, which is as `build` is."""
 
     def compare(fresh, stored=STORED, finished=True):

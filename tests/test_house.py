@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 from importlib.metadata import packages_distributions
 from io import BytesIO
 from pathlib import Path
@@ -15,30 +16,29 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-REQUIREMENTS = sorted(ROOT.glob("requirements*.txt"))
-PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^\s;]+)\s*(#\s*(?P<comment>.*))?$")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+PIN = re.compile(r"(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^\s;]+)")
 
 
 def canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def declared(files: list[Path] = REQUIREMENTS) -> dict[str, tuple[str, str]]:
-    """Package -> (version, comment), over requirements files; a line that is no pin fails."""
+def declared(*groups: list[str]) -> dict[str, str]:
+    """Package -> version, over lists of dependencies, by default all; one that is no pin fails."""
     found = {}
-    for file in files:
-        for line in file.read_text().splitlines():
-            if line.strip() and not line.startswith("#"):
-                match = PIN.match(line)
-                assert match, f"{file.name}: {line!r} is not pinned as name==version"
-                found[canonical(match["name"])] = (match["version"], match["comment"] or "")
+    for line in sum(groups or (PROJECT["dependencies"], *EXTRAS.values()), []):
+        match = PIN.fullmatch(line)
+        assert match, f"{line!r} is not pinned as name==version"
+        found[canonical(match["name"])] = match["version"]
     return found
 
 
 def sources() -> dict[str, str]:
-    """The code of the library, the tools, the tests and every notebook, by file name."""
+    """The code of the library, the tests and every notebook, by file name."""
     found = {}
-    for folder in ("lib", "tools", "tests"):
+    for folder in ("lib", "tests"):
         found |= {str(path.relative_to(ROOT)): path.read_text() for path in (ROOT / folder).rglob("*.py")}
     for path in NOTEBOOKS:
         cells = json.loads(path.read_text())["cells"]
@@ -62,58 +62,58 @@ def imported() -> dict[str, set[str]]:
     own = {
         "mindscape",
         "tests",
-        "tools",
         *sys.stdlib_module_names,
-        *(path.stem for folder in ("tests", "tools") for path in (ROOT / folder).glob("*.py")),
+        *(path.stem for path in (ROOT / "tests").glob("*.py")),
     }
     return {module: files for module, files in found.items() if module not in own}
 
 
 def test_every_import_is_declared():
-    distributions, core = packages_distributions(), declared([ROOT / "requirements.txt"])
+    distributions, core = packages_distributions(), declared(PROJECT["dependencies"])
     for module, files in imported().items():
         names = {canonical(name) for name in distributions.get(module, [module])}
         if module == "pymilvus":  # an extra: the one module that offers it imports it when asked for it
             assert files <= {"lib/mindscape/index.py", "tests/test_index.py"}
-            assert names & set(declared([ROOT / "requirements-milvus.txt"]))
+            assert names & set(declared(EXTRAS["milvus"]))
             continue
-        assert names & set(core), f"{module} is imported in {', '.join(sorted(files))} and requirements.txt lacks it"
+        assert names & set(core), f"{module} is imported in {', '.join(sorted(files))} and pyproject.toml lacks it"
 
 
 def test_every_declared_package_is_imported_or_called():
-    """Called: by its command in the Makefile, the workflow or a tool. Else its line must say who imports it."""
+    """Called: by its command in the Makefile or the workflow. Else its line must say who imports it."""
     distributions, used = packages_distributions(), imported()
     by_import = {canonical(name) for module in used for name in distributions.get(module, [])}
-    texts = [ROOT / "Makefile", ROOT / "Snakefile", *(ROOT / "tools").glob("*.py")]
+    texts = [ROOT / "Makefile", ROOT / "Snakefile", *(ROOT / "lib" / "mindscape" / "workflow").glob("*.py")]
     called = " ".join(path.read_text() for path in texts)
+    text = (ROOT / "pyproject.toml").read_text()
     commands = {"jupyterlab": "jupyter lab", "ipykernel": "--kernel", "pytest-xdist": "--dist", "nbval": "--nbval"}
     unused = [
         name
-        for name, (_, comment) in declared().items()
+        for name in declared()
         if name not in by_import
         and not re.search(rf"(?<!\w){re.escape(commands.get(name, name))}\b", called)
-        and not comment.startswith(("not imported", "likewise"))
+        and not re.search(rf'^ +"{re.escape(name)}==.*#  ?not imported', text, re.MULTILINE)
     ]
     assert not unused, f"declared and used by nothing: {', '.join(unused)}"
 
 
 def test_the_locks_hold_the_declared_versions():
-    locked = dict(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE))
-    locked |= dict(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "requirements-extras.lock").read_text(), re.MULTILINE))
-    for name, (version, _) in declared().items():
+    locks = [(ROOT / "requirements" / name).read_text() for name in ("core.lock", "extras.lock")]
+    locked = dict(re.findall(r"^([\w.-]+)==(\S+)", "\n".join(locks), re.MULTILINE))
+    for name, version in declared().items():
         if name != "torch":  # its build is the user's choice, see the Makefile
             assert locked.get(name) == version, (
                 f"{name}: declared {version}, locked {locked.get(name)}; run `make lock`"
             )
-    for file in ("requirements.lock", "requirements-extras.lock"):
-        pins = re.split(r"\n(?=\w)", (ROOT / file).read_text().strip())
-        assert all("--hash=sha256:" in pin for pin in pins), f"{file}: a package has no hash"
+    for lock in locks:
+        for pin in re.split(r"\n(?=\w)", lock.strip()):
+            assert "--hash=sha256:" in pin, f"no hash: {pin:.60}"
 
 
 def test_conda_reads_the_same_versions():
     dependencies = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
     pip = next(entry["pip"] for entry in dependencies if isinstance(entry, dict))
-    assert "-r requirements.txt" in pip
+    assert pip == ["-e ."]
     assert not [
         entry for entry in dependencies if isinstance(entry, str) and "=" in entry and not entry.startswith("python=")
     ]
@@ -162,7 +162,9 @@ def test_the_workflow_knows_every_notebook():
 
 
 def test_reports_are_what_the_results_say():
-    done = subprocess.run([sys.executable, "tools/report.py", "--check"], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "mindscape.workflow.report", "--check"], cwd=ROOT, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -175,7 +177,10 @@ def test_the_committed_reports_are_what_the_committed_results_say(tmp_path):
     with tarfile.open(fileobj=BytesIO(archive.stdout)) as tar:
         tar.extractall(tmp_path, filter="data")
     done = subprocess.run(
-        [sys.executable, "tools/report.py", "--check", str(tmp_path)], cwd=ROOT, capture_output=True, text=True
+        [sys.executable, "-m", "mindscape.workflow.report", "--check", str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

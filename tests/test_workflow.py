@@ -1,6 +1,5 @@
 """The front doors: papermill with parameters, the workflow's plan, a notebook that fails."""
 
-import importlib.util
 import os
 import re
 import shutil
@@ -11,6 +10,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
+
+from mindscape.workflow import plan
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
@@ -85,7 +86,7 @@ def execute(folder, *sources, **environment):
     notebook.metadata.language_info = {"name": "python"}
     nbformat.write(notebook, folder / "some.ipynb")
     paths = [str(folder / name) for name in ("some.ipynb", "executed.ipynb", "log.txt")]
-    return run(sys.executable, "tools/execute.py", *paths, "small", **environment), Path(paths[1])
+    return run(sys.executable, "-m", "mindscape.workflow.execute", *paths, "small", **environment), Path(paths[1])
 
 
 def test_a_failing_notebook_says_why_and_where(tmp_path):
@@ -126,21 +127,16 @@ def test_a_start_says_how_many_are_done_and_what_is_left(tmp_path):
 
 
 def test_the_plan_is_said_with_the_system_s_python_alone():
-    """`tools/plan.py` imports nothing that has to be installed."""
+    """The plan imports nothing that has to be installed."""
     done = subprocess.run(
-        [sys.executable, "-I", "-S", "tools/plan.py", "small", "10"], cwd=ROOT, capture_output=True, text=True
+        [sys.executable, "-I", "-S", "lib/mindscape/workflow/plan.py", "small", "10"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     assert "1 notebook;" in done.stdout and "10_hierarchical_summaries: " in done.stdout
     assert " on disk" in done.stdout and " minutes on 2 cores" in done.stdout
-
-
-@pytest.fixture
-def plan():
-    spec = importlib.util.spec_from_file_location("plan", ROOT / "tools" / "plan.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.parametrize(
@@ -152,7 +148,7 @@ def plan():
         ("remeasure", ["20 of kind ranking by m: about a minute", "50 of kind reply by m: about 2 minutes"]),
     ],
 )
-def test_the_plan_says_what_would_be_computed(plan, tmp_path, monkeypatch, mode, told):
+def test_the_plan_says_what_would_be_computed(tmp_path, monkeypatch, mode, told):
     lines = ['{"format": "..."}', *(f'{{"key": "{n}", "value": {{}}, "seconds":{2 + n % 2 * 2}}}' for n in range(10))]
     (tmp_path / "reply.m.jsonl").write_text("\n".join(lines) + "\n")
     runs = [
@@ -167,7 +163,10 @@ def test_the_plan_says_what_would_be_computed(plan, tmp_path, monkeypatch, mode,
 @pytest.mark.parametrize(("scale", "only"), [("huge", ""), ("small", "99")])
 def test_the_plan_refuses_what_it_does_not_know_before_anything_is_installed(scale, only):
     done = subprocess.run(
-        [sys.executable, "-I", "-S", "tools/plan.py", scale, only], cwd=ROOT, capture_output=True, text=True
+        [sys.executable, "-I", "-S", "lib/mindscape/workflow/plan.py", scale, only],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode != 0 and not done.stdout and done.stderr.startswith("error: ")
 
@@ -189,5 +188,5 @@ def test_a_checkout_stays_clean(tmp_path):
     done = run("snakemake", "--cores", "1", "--nolock", "--quiet", "all", cwd=copy, ONLY="21 51", MINDSCAPE_CACHE=cache)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "51_paper_audit: done in" in done.stdout and "of 2 done" in done.stdout
-    assert run(sys.executable, "tools/report.py", cwd=copy).returncode == 0
+    assert run(sys.executable, "-m", "mindscape.workflow.report", cwd=copy).returncode == 0
     assert run("git", "status", "--porcelain", cwd=copy).stdout == ""

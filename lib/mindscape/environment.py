@@ -6,6 +6,7 @@ Taught in notebook 00. It installs nothing and fetches nothing. `python -m minds
 import shutil
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -78,11 +79,9 @@ def forget_peak() -> None:
 
 
 def _differing() -> Iterator[str]:
-    """Packages whose version is not the one in requirements.txt."""
-    for line in (paths.root() / "requirements.txt").read_text(encoding="utf-8").splitlines():
-        name, _, pinned = line.split("#")[0].strip().partition("==")
-        if not pinned:
-            continue
+    """Packages whose version is not the one in pyproject.toml."""
+    project = tomllib.loads((paths.root() / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for name, _, pinned in (line.partition("==") for line in project["dependencies"]):
         try:
             found = version(name).partition("+")[0]  # a build of PyTorch carries its kind after a plus
         except PackageNotFoundError:

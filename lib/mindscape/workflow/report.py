@@ -1,5 +1,5 @@
 """Write the pages CLAIMS, GALLERY and TIMES under figures/, and the generated parts of README.md and of the adapters' cards:
-python tools/report.py.
+python -m mindscape.workflow.report.
 
 They come from what is tracked: the stored results, the notebooks' first cells, the logs of training.
 
@@ -211,7 +211,7 @@ def main(words: list[str]) -> int:
     ]
     for path, text in stale:
         if check:
-            print(f"{path.name} is not what tools/report.py would write; run `make figures`")
+            print(f"{path.name} is not what mindscape.workflow.report would write; run `make figures`")
         else:
             path.write_text(text, encoding="utf-8")
     if not check:

@@ -1,4 +1,4 @@
-"""Say what the workflow will do before it does anything: python tools/plan.py SCALE ONLY [MODE].
+"""Say what the workflow will do before it does anything: python plan.py SCALE ONLY [MODE].
 
 MODE is figures, fresh, data, tiny or remeasure, see the Makefile. It needs nothing but Python, since it runs before anything is
 installed. Times are those of the stored results; what would be computed is what those asked of the store (`run.json`) and
@@ -11,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[3]
 SCALES = ("small", "full", "gpu")
 SECONDS = {"reply": 2.0, "score": 0.5, "ranking": 0.02}  # of an entry that does not say what it took
 TAKEN = re.compile(rb'"seconds":([0-9.]+)\}$')

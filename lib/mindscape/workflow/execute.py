@@ -1,4 +1,4 @@
-"""Run one notebook for the workflow: python tools/execute.py NOTEBOOK EXECUTED LOG SCALE.
+"""Run one notebook for the workflow: python -m mindscape.workflow.execute NOTEBOOK EXECUTED LOG SCALE.
 
 Papermill runs it in `notebooks/`; one line is printed when it starts, with how many are done and how long the others take, and
 one when it ends; on failure also where to look. No cell may take longer than CELL_LIMIT minutes, no notebook longer than LIMIT;
@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-import plan
+from mindscape.workflow import plan
 
 LIMITS = {"CELL_LIMIT": 30.0, "LIMIT": 60.0}  # minutes
 
@@ -23,17 +23,8 @@ LIMITS = {"CELL_LIMIT": 30.0, "LIMIT": 60.0}  # minutes
 def main(notebook: Path, executed: Path, log: Path, scale: str) -> int:
     print(f"  {notebook.stem}: started{progress(scale)}", flush=True)
     cell_limit, limit = (minutes(name) for name in LIMITS)
-    command = [
-        "papermill",
-        "--cwd",
-        "notebooks",
-        "--kernel",
-        "python3",
-        "--no-progress-bar",
-        str(notebook),
-        str(executed),
-    ]
-    command += ["-p", "scale", scale]
+    command = ["papermill", "--cwd", "notebooks", "--kernel", "python3", "--no-progress-bar"]
+    command += [str(notebook), str(executed), "-p", "scale", scale]
     command += ["--execution-timeout", str(max(1, round(60 * cell_limit)))] if cell_limit else []
     start = time.monotonic()
     with log.open("w", encoding="utf-8") as out:

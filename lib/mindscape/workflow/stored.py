@@ -1,4 +1,4 @@
-"""Run the notebooks and store their outputs in place: python tools/stored.py [ONLY].
+"""Run the notebooks and store their outputs in place: python -m mindscape.workflow.stored [ONLY].
 
 What is stored is a contract that `make test` compares: cells in order, no error, no stderr, no trace of the machine.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def main(only: str = "") -> None:

@@ -1,4 +1,5 @@
-"""Hold the numbers of a fresh run to the stored ones, and the store to what was asked for: python tools/compare.py FRESH.
+"""Hold the numbers of a fresh run to the stored ones, and the store to what was asked for: python -m mindscape.workflow.compare
+FRESH.
 
 FRESH is a folder as `build` is: `figures/NOTEBOOK/results.json` and `asked/NOTEBOOK.txt`. Values, intervals, counts and the
 hash of the rows must agree, to one part in a thousand; only what was recorded with `varies` (speeds, memory, what a model
@@ -9,13 +10,11 @@ import json
 import sys
 from pathlib import Path
 
-from mindscape import results
-
-ROOT = Path(__file__).resolve().parents[1]
+from mindscape import paths, results
 
 
-def main(fresh: Path, root: Path = ROOT) -> int:
-    wrong, compared, varying = [], 0, 0
+def main(fresh: Path, root: Path | None = None) -> int:
+    root, wrong, compared, varying = root or paths.root(), [], 0, 0
     for file in sorted((root / "figures").glob("*/results.json")):
         name = file.parent.name
         if "@" in name:
