@@ -37,6 +37,7 @@ from mindscape.mindgraph.build import read_operations
 from mindscape.mindgraph.long_reason import Judged, items
 from mindscape.mindgraph.rubric import Asked, Label, Labelled, annotate, of_question
 from mindscape.mindgraph.scoring import JUDGE_TOKENS, NO_ANSWER, Row, Scored, cascade, chosen
+from mindscape.prompts import languages
 from mindscape.question import BUILD, Answer
 from mindscape.roles.judges import GRADE
 from mindscape.text import Document
@@ -48,8 +49,21 @@ CHOICE = "choice"  # the stage of an answer that is a letter
 TIMES = 20  # tokens that a method may read and write, in those of the text
 WIDTH = 16  # questions side by side
 SMALL_BLOCK, SMALL_TURNS = 1024, 8  # of the baselines with the embedded reader
+SECONDS = 300.0  # that an answer of the embedded reader takes, about
 MEDIANS = 45, 4  # nodes of a graph, and passages looked up where it is small (sections 5.3 and 5.4)
 NOTES, NOTED, SHOWN = 12, 160, 300  # notes of an answer; characters of one, and of a step of a trace
+_LAST = ("roles", "qa"), ("mindgraph", "again")
+PROMPTS = {  # the files that a method asks in: another word is another question to the store
+    "Direct": _LAST,
+    "GraphRAG": (
+        *(("mindgraph", f"graphrag_{name}") for name in ("extract", "glean", "map")),
+        *(("mindgraph", "community_report"), *_LAST),
+    ),
+    "CoA": (("mindgraph", "coa_worker"), *_LAST),
+    "GAM": (*(("mindgraph", f"gam_{name}") for name in ("memorise", "plan", "integrate", "reflect")), *_LAST),
+    "RLM": (("mindgraph", "rlm_task"), *_LAST),
+    OURS: (("roles", "edits"), ("roles", "graph_answer")),
+}
 
 
 @dataclass(frozen=True)
@@ -130,15 +144,15 @@ def quarter(breadth: str, depth: str) -> tuple[str, str]:
     return "broad" if breadth in BROAD else "narrow", "deep" if depth in DEEP else "shallow"
 
 
-def of_book(book: Book, share: int = 4, first: Sequence[str] = ()) -> list[Task]:
-    """Questions on a book, the quarters of the plane in turn, broad and deep first; always the same.
+def of_book(book: Book, share: int = 4, first: Sequence[str] = (), seed: int = 0) -> list[Task]:
+    """Questions on a book, the quarters of the plane in turn, broad and deep first; the same for a seed.
 
     Those whose ids are among `first` come before the others of their quarter.
 
     >>> [quarter(task.breadth, task.depth)[0] for task in of_book(book)]                    # doctest: +SKIP
     ['broad', 'broad', 'narrow', 'narrow']
     """
-    chance = Chance("comparison", book.document.id)
+    chance = Chance("comparison", book.document.id, *([seed] if seed else []))
     corners: dict[tuple[str, str], list[Task]] = {(b, d): [] for b in ("broad", "narrow") for d in ("deep", "shallow")}
     for one in sorted(chance.shuffled(book.questions), key=lambda one: one.id not in first):
         gold = (one.answer, *one.accepted)
@@ -271,14 +285,19 @@ def answered(
                 for k, (i, one) in enumerate(zip(some, side_by_side(_apart(llm), jobs), strict=True)):
                     yield start + k, _row(name, one, tasks[i].document.language)
 
-        questions = [
-            {"method": name, "question": task.asked, "text": digest(task.document.text, task.document.language)}
-            | asdict(settings)
-            for task in tasks
-        ]
-        rows = store.current().fetch("answer", llm.maker, questions, compute)
+        questions = [_question(name, task, settings) for task in tasks]
+        seconds = 0.0 if getattr(llm.backend, "quick", False) else SECONDS
+        rows = store.current().fetch("answer", llm.maker, questions, compute, seconds=seconds)
         found[name] = [Answered(**row, length=lengths[task.document.id]) for task, row in zip(tasks, rows, strict=True)]
     return found
+
+
+def _question(name: str, task: Task, settings: Settings) -> dict[str, Any]:
+    """All that decides an answer, but for the model."""
+    language = task.document.language
+    words = digest([languages(room, prompt)[language] for room, prompt in PROMPTS[name]])
+    asked = {"method": name, "question": task.asked, "text": digest(task.document.text, language), "prompts": words}
+    return asked | asdict(settings)
 
 
 def _apart(llm: LanguageModel) -> LanguageModel:
@@ -330,15 +349,15 @@ class Labels:
     labelled: Labelled
 
 
-def labels(of: Iterable[Book], llm: LanguageModel, *, share: int = 12) -> list[Labels]:
+def labels(of: Iterable[Book], llm: LanguageModel, *, share: int = 12, seed: int = 0) -> list[Labels]:
     """`share` questions of each book labelled twice, with their evidence and without it: out of the store, or asked for now.
 
-    The questions are `of_book`'s first ones. Raises LLMError if the model fails.
+    The questions are `of_book`'s first ones for the seed. Raises LLMError if the model fails.
 
     >>> labels(books("test"), llm.load("openai:gpt-4o"))[0].labelled.stable                 # doctest: +SKIP
     True
     """
-    wanted = list(_to_label(of, share))
+    wanted = list(_to_label(of, share, seed))
 
     def compute(places: Sequence[int]) -> Iterator[tuple[int, Any]]:
         for k, one in enumerate(annotate([wanted[i][2] for i in places], _apart(llm))):
@@ -361,12 +380,12 @@ def estimated_labels(of: Iterable[Book], llm: LLM, share: int = 12) -> Estimate:
     return rubric.estimate([asked for *_, asked in _to_label(of, share)], llm)
 
 
-def _to_label(of: Iterable[Book], share: int) -> Iterator[tuple[str, bool, Asked]]:
+def _to_label(of: Iterable[Book], share: int, seed: int = 0) -> Iterator[tuple[str, bool, Asked]]:
     """Questions by their id, whether they are shown with their evidence, and as the annotator sees them."""
     for book in of:
         by_id = {one.id: one for one in book.questions}
         for evidence in (True, False):
-            for task in of_book(book, share):
+            for task in of_book(book, share, seed=seed):
                 yield task.id, evidence, of_question(book.document, by_id[task.id], evidence)
 
 
