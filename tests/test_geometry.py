@@ -29,7 +29,6 @@ from mindscape.mia.geometry import (
     recall_in,
     seen,
     shift_test,
-    spans,
     subspace,
     unit_layers,
 )
@@ -213,7 +212,7 @@ def test_a_summary_that_the_embedder_leaves_out(model, tokenizer):
 def test_where_the_parts_stand(tokenizer, form, language):
     for summary in (TOLD[language], None):
         written = write(QUESTIONS[0], summary, form, tokenizer, language)
-        ids, found = [*written.head, *written.tail], spans(written, form, tokenizer, language)
+        ids, found = [*written.head, *written.tail], written.spans
         query, told = (tokenizer.decode(ids[slice(*found[name])]) for name in ("query", "summary"))
         assert query.endswith(QUESTIONS[0]) and INSTRUCTION[language].strip() not in query
         assert told == ("" if summary is None else SUMMARY[language].format(summary))
@@ -231,7 +230,7 @@ def test_shares_are_those_of_eager_attention(model, tokenizer, form, language, t
         for i, question in enumerate(QUESTIONS):
             written = write(question, summary, form, tokenizer, language)
             weights = eager(model, [*written.head, *written.tail], written.marks["c" if task == "chunk" else "n"])
-            at = spans(written, form, tokenizer, language)
+            at = written.spans
             for part, (start, end) in {**at, "first": (0, 1)}.items():
                 found = shares[:, i, geometry.PARTS.index(part)]
                 np.testing.assert_allclose(found, weights[:, start:end].sum(1), atol=1e-5)
@@ -248,7 +247,7 @@ def test_tokens_of_the_summary(model, tokenizer, form, language):
     for question, found in zip(QUESTIONS, weights.swapaxes(0, 1), strict=True):
         written = write(question, TOLD[language], form, tokenizer, language)
         expected = eager(model, [*written.head, *written.tail], written.marks["c"])
-        start, end = spans(written, form, tokenizer, language)["summary"]
+        start, end = written.spans["summary"]
         np.testing.assert_allclose(found.sum(1), expected[:, start + introduced : end].sum(1), atol=1e-5)
         if language == "en":  # there each token is one of the model's
             np.testing.assert_allclose(found, expected[:, start + introduced : end], atol=1e-5)

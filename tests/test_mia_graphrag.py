@@ -11,7 +11,7 @@ from stubs import Model
 from mindscape.corpora import storyworld
 from mindscape.errors import InputError
 from mindscape.llm.base import Reply
-from mindscape.metrics import bootstrap
+from mindscape.metrics import bootstrap, intervals
 from mindscape.mia import graphrag
 from mindscape.mia.graphrag import (
     CRITERIA,
@@ -337,7 +337,7 @@ sides = st.none() | st.fixed_dictionaries({name: st.sampled_from("ab") for name 
 def test_shares_add_up_and_the_interval_is_the_bootstraps(verdicts):
     asked = [Comparison("Who?", "x", "y", f"book {i % 4}") for i in range(len(verdicts))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(graphrag, "bootstrap", lambda x, **of: bootstrap(x, **of, resamples=50))
+        patch.setattr(intervals, "bootstrap", lambda x, **of: bootstrap(x, **of, resamples=50))
         for criterion, of in win_rates(asked, verdicts).items():
             assert of.a + of.b + of.tie + of.unread == pytest.approx(1) and of.n == len(verdicts)
             score = [{"a": 1, "b": 0}.get(one.outcome(criterion), 0.5) for one in verdicts]

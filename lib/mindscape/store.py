@@ -459,6 +459,15 @@ def _of_share(names: Sequence[str], share: float, seed: int) -> list[str]:
 # -- arrays ---------------------------------------------------------------------------------------------------------------
 
 
+def each(make: Callable[[int], Any]) -> Compute:
+    """How `fetch` computes values where each is made by itself, from the place of its question.
+
+    >>> list(each(lambda place: 2 * place)([3, 5]))
+    [(0, 6), (1, 10)]
+    """
+    return lambda places: ((position, make(place)) for position, place in enumerate(places))
+
+
 def packed(array: Any, step: float = 1) -> dict[str, Any]:
     """Numbers of any shape as a value holds them: multiples of `step`, compressed, in text.
 

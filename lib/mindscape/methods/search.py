@@ -25,7 +25,7 @@ from mindscape.mom.retrieval import Layers
 from mindscape.question import Ranking
 from mindscape.search import by_rule, search
 from mindscape.signature.rag import K0, K, Shelf, Woken
-from mindscape.text import Chunk
+from mindscape.text import Chunk, token_ids
 
 DEPTH, STATEMENTS = 50, 150  # units kept of a ranking; of statements, which are shorter
 LEAD = 200  # passages from the beginning
@@ -266,7 +266,7 @@ def _of_graph(case: Case, entities: Sequence[int], budget: int) -> list[Piece]:
     graph = case.graph.graph
 
     def count(text: str) -> int:
-        return len(case.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+        return len(token_ids(text, case.tokenizer))
 
     of = graphrag.assembled(graph, entities, case.graph.document, case.graph.chunks, budget, count)
     notes = [f"- {graph.texts[i]}" for i in of.entities] + [f"- {graph.relations[i].description}" for i in of.relations]

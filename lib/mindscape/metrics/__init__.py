@@ -12,7 +12,7 @@ judge, and knows no benchmark's official script.
 """
 
 from mindscape.metrics.answers import Accuracy, NoAnswer, accuracy, exact_match, normalise, pair_accuracy, token_f1
-from mindscape.metrics.intervals import Difference, Interval, bootstrap, paired_bootstrap
+from mindscape.metrics.intervals import Difference, Interval, bootstrap, grouped, paired_bootstrap
 from mindscape.metrics.overlap import Bleu, Meteor, bleu, meteor, rouge_l
 from mindscape.metrics.retrieval import recall_any_at_k, recall_fraction_at_k
 from mindscape.metrics.words import segment, words
@@ -28,6 +28,7 @@ __all__ = [
     "bleu",
     "bootstrap",
     "exact_match",
+    "grouped",
     "meteor",
     "normalise",
     "pair_accuracy",

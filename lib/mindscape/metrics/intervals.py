@@ -8,8 +8,9 @@ Taught in notebook 00; resamples are scipy's, the method is Efron's percentile b
 not drawn.
 """
 
+import math
 import warnings
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,6 +90,21 @@ def bootstrap(
     draws = _draws(values, statistic, groups, resamples, seed)
     low, high = _ends(draws, level)
     return Interval(float(statistic(values, axis=-1)), low, high, len(values))
+
+
+def grouped(pairs: Iterable[tuple[float, Hashable]], seed: int = 0) -> Interval | None:
+    """The mean of numbers that each come with their group, and its interval; None for fewer than two numbers. NaN is left out.
+
+    Whole groups are drawn where there are more than one.
+
+    >>> grouped([(1.0, "a"), (math.nan, "b"), (0.0, "a")]).value
+    0.5
+    """
+    kept = [(number, group) for number, group in pairs if not math.isnan(number)]
+    if len(kept) < 2:
+        return None
+    groups = [group for _, group in kept]
+    return bootstrap([number for number, _ in kept], groups=groups if len(set(groups)) > 1 else None, seed=seed)
 
 
 def paired_bootstrap(

@@ -17,12 +17,12 @@ import torch
 from accelerate import Accelerator
 from accelerate.utils import gather_object
 from torch import Tensor
-from transformers import PreTrainedTokenizerBase
 
 from mindscape.errors import InputError, require
 from mindscape.mia.contrastive import cached_backward, info_nce
 from mindscape.mia.embedding import TOKENS, Form, Reading, Task, enriched, loaded, query_readings, unit_readings
 from mindscape.mia.supervision import Asked
+from mindscape.text import Tokenizer
 from mindscape.training.loop import Settings, attend, fit, identity, with_lora
 from mindscape.weights import adapter_hash
 
@@ -126,19 +126,18 @@ class Prepared:
 
 
 def prepare(
-    asked: Sequence[Asked], batch: Batch, recipe: Recipe, tokenizer: PreTrainedTokenizerBase, tokens: int, language: str
+    asked: Sequence[Asked], batch: Batch, recipe: Recipe, tokenizer: Tokenizer, tokens: int, language: str
 ) -> Prepared:
     """A batch with its positives and negatives drawn, at most about `tokens` tokens read at once."""
     rng = np.random.default_rng(batch.seed)
     mine = [asked[i] for i in batch.questions]
-    texts: list[str] = []
     place: dict[tuple[Task, str], int] = {}  # a text may be a unit of either task
 
     def unit(task: Task, text: str) -> int:
-        if (task, text) not in place:
-            place[task, text] = len(texts)
-            texts.append(text)
-        return place[task, text]
+        return place.setdefault((task, text), len(place))
+
+    def drawn(task: Task, pool: Sequence[str], most: int) -> list[int]:
+        return [unit(task, pool[i]) for i in rng.permutation(len(pool))[:most]]
 
     own: dict[Task, list[tuple[int, int, list[int]]]] = {}  # question, its positive, its negatives
     for row, one in enumerate(mine):
@@ -146,15 +145,14 @@ def prepare(
             if (units := one.units.get(task)) is None or not (recipe.beta if task == "chunk" else 1 - recipe.beta):
                 continue
             right = unit(task, units.positives[rng.integers(len(units.positives))])
-            wrong = [unit(task, units.hard[i]) for i in rng.permutation(len(units.hard))[: recipe.hard]]
-            wrong += [unit(task, units.exchanged[i]) for i in rng.permutation(len(units.exchanged))[: recipe.exchanged]]
+            wrong = drawn(task, units.hard, recipe.hard) + drawn(task, units.exchanged, recipe.exchanged)
             most = recipe.hard + recipe.exchanged + recipe.simple - len(wrong)  # simple ones for those that are missing
-            wrong += [unit(task, units.simple[i]) for i in rng.permutation(len(units.simple))[:most]]
+            wrong += drawn(task, units.simple, most)
             own.setdefault(task, []).append((row, right, wrong))
     require(own, f"questions {', '.join(one.id for one in mine)}: no units to find for a task that has a weight")
     positive, compared, rows = {}, {}, {}
     for task, some in own.items():
-        found = torch.zeros(len(some), len(texts), dtype=torch.bool)
+        found = torch.zeros(len(some), len(place), dtype=torch.bool)
         for i, (row, right, wrong) in enumerate(some):
             answers = set(mine[row].units[task].positives)
             others = [at for (of, text), at in place.items() if of == task and text not in answers]
@@ -164,7 +162,7 @@ def prepare(
         compared[task] = found
     summaries = [one.summary if recipe.summaries else None for one in mine]
     asking, at = query_readings([one.question for one in mine], summaries, recipe.form, tokenizer, language, tokens)
-    finding, of_units = unit_readings(texts, tokenizer, language, tokens)
+    finding, of_units = unit_readings([text for _, text in place], tokenizer, language, tokens)
     before = sum(len(reading.rows) * len(reading.places[0]) for reading in asking)
     return Prepared([*asking, *finding], at, before + of_units, positive, compared, rows)
 

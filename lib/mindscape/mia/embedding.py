@@ -20,7 +20,7 @@ Taught in notebook 12_mia_emb_training. Training is in `mindscape.mia.emb_traini
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -30,7 +30,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 
 from mindscape import assets, paths, prompts, weights
 from mindscape.cache import Cache
@@ -38,6 +38,7 @@ from mindscape.encoders import Encoder, LastTokenEncoder
 from mindscape.errors import InputError, one_of, require
 from mindscape.packing import Packed
 from mindscape.store import Maker, watch
+from mindscape.text import Tokenizer, token_ids
 
 Task = Literal["node", "chunk"]
 INSTRUCTION, QUESTION, SUMMARY, WORDS = prompts.table("mia", "embedding").values()  # each by language
@@ -66,11 +67,16 @@ class Form:
 
 @dataclass(frozen=True)
 class Written:
-    """A query as token ids: what it shares with others of its text, its own, and the places of its marks in both."""
+    """A query as token ids: what it shares with others of its text, and its own; the places of its marks in both.
+
+    `spans`: where "query" and "summary" stand with the words that introduce them, (start, end) in tokens; without a summary
+    that span is empty.
+    """
 
     head: tuple[int, ...]
     tail: tuple[int, ...]
     marks: Mapping[str, int]
+    spans: Mapping[str, tuple[int, int]]
 
     @property
     def to_q(self) -> tuple[int, ...]:
@@ -78,9 +84,7 @@ class Written:
         return (*self.head, *self.tail)[: self.marks["q"] + 1]
 
 
-def write(
-    question: str, summary: str | None, form: Form, tokenizer: PreTrainedTokenizerBase, language: str = "en"
-) -> Written:
+def write(question: str, summary: str | None, form: Form, tokenizer: Tokenizer, language: str = "en") -> Written:
     """A query in the form's order, without a summary where there is None.
 
     >>> written = write("Who has the lamp?", "Ann is the smith.", Form(), tokenizer)     # doctest: +SKIP
@@ -89,25 +93,21 @@ def write(
     """
     require(language in INSTRUCTION, f"no instruction in {language!r}: expected one of {', '.join(INSTRUCTION)}")
     mark = WORDS[language] if form.marks == "words" else TOKENS
-    asked = ("", QUESTION[language].format(question)), ("q", mark["q"])
-    told = [("", SUMMARY[language].format(summary))] if summary is not None else []
+    begun = ("", INSTRUCTION[language])
+    short = ("summary", "" if summary is None else SUMMARY[language].format(summary))
+    asked = ("query", QUESTION[language].format(question)), ("q", mark["q"])
     ends = ("n", mark["n"]), ("c", mark["c"])
-    if form.order == "paper":
-        head, tail = [], [("", INSTRUCTION[language]), *asked, *told, *ends]
-    else:
-        head, tail = [("", INSTRUCTION[language]), *told], [*asked, *ends]
-    shared = [token for _, text in head for token in _ids(text, tokenizer)]
-    own: list[int] = []
-    places = {}
-    for name, text in tail:
-        own += _ids(text, tokenizer)
-        if name:
-            places[name] = len(shared) + len(own) - 1
-    return Written(tuple(shared), tuple(own), places)
-
-
-def _ids(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
-    return tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+    head, tail = ([], [begun, *asked, short, *ends]) if form.order == "paper" else ([begun, short], [*asked, *ends])
+    ids: list[int] = []
+    spans = {}
+    for name, text in (*head, *tail):
+        own = token_ids(text, tokenizer) if text else []
+        spans[name] = len(ids), len(ids) + len(own)
+        ids += own
+    shared = spans["summary"][1] if head else 0
+    marks = {name: spans[name][1] - 1 for name in "qnc"}
+    told = {name: spans[name] for name in ("query", "summary")}
+    return Written(tuple(ids[:shared]), tuple(ids[shared:]), marks, told)
 
 
 @dataclass(frozen=True)
@@ -122,6 +122,18 @@ class Reading:
     places: tuple[tuple[int, ...], ...]
     head: tuple[int, ...] = ()
 
+    @classmethod
+    def of_ends(cls, rows: Iterable[tuple[int, ...]]) -> "Reading":
+        """Of each row the state at its last token."""
+        rows = tuple(rows)
+        return cls(rows, tuple((len(row) - 1,) for row in rows))
+
+    @classmethod
+    def of_queries(cls, written: Sequence[Written]) -> "Reading":
+        """Of each query the states at its marks; a head is that of all."""
+        marks = (tuple(one.marks[name] for name in "qnc") for one in written)
+        return cls(tuple(one.tail for one in written), tuple(marks), written[0].head)
+
     @property
     def longest(self) -> int:
         """Tokens of the longest sequence that attention sees: behind a head all rows stand in one."""
@@ -132,17 +144,30 @@ class Reading:
         """Tokens read, padding included."""
         return self.longest if self.head else len(self.rows) * self.longest
 
-    def __call__(self, decoder: nn.Module) -> Tensor:
+    def inputs(self, decoder: PreTrainedModel) -> tuple[dict[str, Tensor], Tensor]:
+        """What the decoder is called with, and where the wanted states stand among all, row below row: (rows * places,).
+
+        Without a head padding stands on the right, where causal attention does not look, so no mask is needed.
+        """
         if self.head:
-            return _behind(decoder, self.head, self.rows, self.places).flatten(0, 1)
-        return _apart(decoder, self.rows, self.places).flatten(0, 1)
+            together = Packed(self.head, self.rows)
+            told, place = together.inputs(decoder), together.place
+        else:
+            ids = pad_sequence([torch.tensor(row) for row in self.rows], batch_first=True)
+            told, place = {"input_ids": ids.to(decoder.device)}, lambda row, at: row * ids.shape[1] + at
+        places = [place(row, at) for row, some in enumerate(self.places) for at in some]
+        return told, torch.tensor(places, device=decoder.device)
+
+    def __call__(self, decoder: PreTrainedModel) -> Tensor:
+        told, places = self.inputs(decoder)
+        return decoder(**told, use_cache=False).last_hidden_state.flatten(0, 1)[places]
 
 
 def query_readings(
     questions: Sequence[str],
     summaries: Sequence[str | None],
     form: Form,
-    tokenizer: PreTrainedTokenizerBase,
+    tokenizer: Tokenizer,
     language: str = "en",
     tokens: int = 4096,
 ) -> tuple[list[Reading], Tensor]:
@@ -152,41 +177,27 @@ def query_readings(
     without.
     """
     written = [write(*one, form, tokenizer, language) for one in zip(questions, summaries, strict=True)]
-    readings: list[Reading] = []
-    at = torch.zeros(len(written), 3, dtype=torch.long)
-    done = 0
-    for some in neighbours(written, tokens):
-        marks = [tuple(one.marks[name] for name in "qnc") for one in some]
-        rows = tuple(one.tail for one in some)
-        readings.append(Reading(rows, tuple(marks), some[0].head))
-        at[done : done + len(some)] = 3 * torch.arange(done, done + len(some))[:, None] + torch.arange(3)
-        done += len(some)
-    told = [i for i, one in enumerate(written) if form.order == "summary_first" and summaries[i] is not None]
+    readings = [Reading.of_queries(some) for some in neighbours(written, tokens)]
+    at = torch.arange(3 * len(written)).view(-1, 3)
+    told = [i for i, one in enumerate(summaries) if form.order == "summary_first" and one is not None]
     bare = [write(questions[i], None, form, tokenizer, language) for i in told]
-    done *= 3
-    for some in neighbours(bare, tokens):
-        rows = tuple(one.to_q for one in some)
-        readings.append(Reading(rows, tuple((len(row) - 1,) for row in rows)))
-        at[told[: len(some)], 0] = torch.arange(done, done + len(some))
-        told, done = told[len(some) :], done + len(some)
+    readings += [Reading.of_ends(one.to_q for one in some) for some in neighbours(bare, tokens)]
+    at[told, 0] = 3 * len(written) + torch.arange(len(told))
     return readings, at
 
 
 def unit_readings(
-    units: Sequence[str], tokenizer: PreTrainedTokenizerBase, language: str = "en", tokens: int = 4096
+    units: Sequence[str], tokenizer: Tokenizer, language: str = "en", tokens: int = 4096
 ) -> tuple[list[Reading], Tensor]:
     """How to read units, the longest first, and where each one's state stands in what comes out, (units,)."""
-    rows = [tuple(_ids(unit + WORDS[language]["unit"], tokenizer)) for unit in units]
+    rows = [tuple(token_ids(unit + WORDS[language]["unit"], tokenizer)) for unit in units]
     order = sorted(range(len(rows)), key=lambda i: -len(rows[i]))
     readings, start = [], 0
     while start < len(order):
         longest = len(rows[order[start]])
-        some = [rows[i] for i in order[start : start + max(1, tokens // longest)]]
-        readings.append(Reading(tuple(some), tuple((len(row) - 1,) for row in some)))
-        start += len(some)
-    at = torch.zeros(len(rows), dtype=torch.long)
-    at[order] = torch.arange(len(rows))
-    return readings, at
+        readings.append(Reading.of_ends(rows[i] for i in order[start : start + max(1, tokens // longest)]))
+        start += len(readings[-1].rows)
+    return readings, torch.tensor(order).argsort()
 
 
 def enriched(states: Tensor, delta: float) -> dict[Task, Tensor]:
@@ -210,28 +221,7 @@ def neighbours(written: Sequence[Written], tokens: int) -> Iterator[list[Written
         yield some
 
 
-def _apart(decoder: PreTrainedModel, rows: Sequence[Sequence[int]], places: Sequence[Sequence[int]]) -> Tensor:
-    """States of rows at their places, (rows, places, dim).
-
-    Padding stands on the right, where causal attention does not look, so no mask is needed.
-    """
-    ids = pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
-    hidden = decoder(input_ids=ids.to(decoder.device), use_cache=False).last_hidden_state
-    at = torch.tensor(places, device=hidden.device)
-    return hidden.gather(1, at[..., None].expand(-1, -1, hidden.shape[-1]))
-
-
-def _behind(
-    decoder: PreTrainedModel, head: Sequence[int], tails: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
-) -> Tensor:
-    """The same behind a head, which is read once: (tails, places, dim)."""
-    together = Packed(tuple(head), tuple(map(tuple, tails)))
-    hidden = decoder(**together.inputs(decoder), use_cache=False).last_hidden_state[0]
-    at = torch.tensor([[together.place(i, place) for place in some] for i, some in enumerate(places)])
-    return hidden[at.to(hidden.device)]
-
-
-def loaded(base: str | Path, form: Form, dtype: torch.dtype) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+def loaded(base: str | Path, form: Form, dtype: torch.dtype) -> tuple[PreTrainedModel, Tokenizer]:
     """The model that a form asks for: the base's first layers, and its tokenizer with the marks if those are tokens.
 
     A new token is drawn about the mean of the others. Raises InputError for more layers than there are.
@@ -262,7 +252,7 @@ class MiaEmbedder:
     def __init__(
         self,
         model: PreTrainedModel | Callable[[], PreTrainedModel],
-        tokenizer: PreTrainedTokenizerBase,
+        tokenizer: Tokenizer,
         form: Form | None = None,
         *,
         summaries: bool = True,
@@ -302,10 +292,13 @@ class MiaEmbedder:
         dtype = str(self.model.dtype).removeprefix("torch.")
         return Maker(self.name, {"weights": self._units.fingerprint, "embedder": form}, dtype)
 
+    def written(self, questions: Sequence[str], summary: str | None) -> list[Written]:
+        """Queries on one text as token ids."""
+        return [write(question, summary, self.form, self.tokenizer, self.language) for question in questions]
+
     def units(self, texts: Sequence[str]) -> np.ndarray:
         """(texts, dim). Raises InputError for an empty text."""
-        empty = [i for i, text in enumerate(texts) if not text.strip()]
-        if empty:
+        if empty := [i for i, text in enumerate(texts) if not text.strip()]:
             raise InputError(f"text {empty[0]} is empty: expected some text")
         return self._units.encode([text + WORDS[self.language]["unit"] for text in texts])
 
@@ -379,14 +372,11 @@ def load(
     source, form = base or assets.language_model(), options.get("form") or Form()
     options["store"] = Cache(paths.cache() / "vectors.sqlite") if cache else None
 
-    def model() -> PreTrainedModel:
-        network = loaded(source, form, dtype_of)[0]
-        return (network if adapter is None else weights.merged(network, adapter)).to(device)
+    def read() -> tuple[PreTrainedModel, Tokenizer]:
+        network, tokenizer = loaded(source, form, dtype_of)
+        return (network if adapter is None else weights.merged(network, adapter)).to(device), tokenizer
 
     maker = weights.known_maker(source, adapter, dtype_of, "smollm2")
     if maker is not None and form.marks == "words" and (adapter is None or weights.is_shipped(adapter)):
-        return MiaEmbedder(model, AutoTokenizer.from_pretrained(source), maker=maker, **options)
-    network, tokenizer = loaded(source, form, dtype_of)
-    if adapter is not None:
-        network = weights.merged(network, adapter)
-    return MiaEmbedder(network.to(device), tokenizer, **options)
+        return MiaEmbedder(lambda: read()[0], AutoTokenizer.from_pretrained(source), maker=maker, **options)
+    return MiaEmbedder(*read(), **options)

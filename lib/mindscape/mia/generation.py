@@ -18,22 +18,20 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from transformers import PreTrainedTokenizerBase
-
 from mindscape import prompts
-from mindscape.corpora.storyworld import Book
-from mindscape.corpora.storyworld.chance import Chance
+from mindscape.corpora.storyworld import Book, Chance
 from mindscape.errors import InputError, one_of, require
 from mindscape.mia.supervision import MOST, evidence, same_kind
 from mindscape.question import ClaimPair, Question
 from mindscape.roles import ROLES, Example, answers, passages
-from mindscape.text import Chunk, Span
+from mindscape.text import Chunk, Span, Tokenizer
 
 TASKS = ("qa", "choice", "claim")
 SHOWN = 10  # passages of an example, at most: the largest k of Table 2
 BOUND = 0.3  # how often a passage that says who is meant is among them
 SUMMARY = prompts.languages("mia", "with_summary")
 CONTEXT = "<context>\n{context}\n</context>\n\n"  # as the roles' prompts have it
+Found = Mapping[str, Sequence[int]]  # by question, the passages that Algorithm 1 found
 JOIN = "\n\n"  # between passages, as `passages.shown` has it
 
 
@@ -104,7 +102,7 @@ def _put(text: str, words: str) -> tuple[str, Span]:
 
 
 def answerable(
-    book: Book, tokenizer: PreTrainedTokenizerBase, chance: Chance, silver: Mapping[str, Sequence[int]] | None = None
+    book: Book, tokenizer: Tokenizer, chance: Chance, silver: Found | None = None
 ) -> Iterator[tuple[Question, ClaimPair, list[int]]]:
     """Questions that a few passages and the book's summary answer, their claims and those passages, in an order of chance.
 
@@ -122,11 +120,7 @@ def answerable(
 
 
 def mixed(
-    book: Book,
-    tokenizer: PreTrainedTokenizerBase,
-    chance: Chance,
-    most: int = SHOWN,
-    silver: Mapping[str, Sequence[int]] | None = None,
+    book: Book, tokenizer: Tokenizer, chance: Chance, most: int = SHOWN, silver: Found | None = None
 ) -> Iterator[tuple[Question, ClaimPair, list[Chunk]]]:
     """Answerable questions with passages as a retriever may give them: what answers, and noise, at most `most`, shuffled.
 
@@ -152,7 +146,7 @@ def mixed(
 
 
 def posed(
-    book: Book, question: Question, pair: ClaimPair, task: str, chance: Chance, tokenizer: PreTrainedTokenizerBase
+    book: Book, question: Question, pair: ClaimPair, task: str, chance: Chance, tokenizer: Tokenizer
 ) -> list[tuple[dict[str, str], Any]]:
     """A question as a task asks it: the slots of the prompt and the reply's gold value; of a claim the true and the false one.
 
@@ -172,10 +166,10 @@ def posed(
 
 def examples(
     book: Book,
-    tokenizer: PreTrainedTokenizerBase,
+    tokenizer: Tokenizer,
     variant: str = "full",
     most: int = SHOWN,
-    silver: Mapping[str, Sequence[int]] | None = None,
+    silver: Found | None = None,
     seed: int = 0,
 ) -> list[Example]:
     """What a variant of MiA-Gen is taught of a book: at most so many examples of each task as `VARIANTS` says.
@@ -192,21 +186,12 @@ def examples(
     summary, language = book.summary if told.summary else None, book.document.language
     for task, share in told.shares.items():
         chance = Chance("mia_gen", task, book.document.id, seed)
-        for slots, value, chunks in islice(_of_task(book, tokenizer, task, chance, most, silver), share):
+        ways = (
+            (posed(book, question, pair, task, chance, tokenizer), chunks)
+            for question, pair, chunks in mixed(book, tokenizer, chance, most, silver)
+        )
+        asked = ((*chance.pick(some), chunks) for some, chunks in ways if some)  # of two claims one by chance
+        for slots, value, chunks in islice(asked, share):
             prompt = write(task, slots, [book.document[chunk] for chunk in chunks], summary, language).text
             found.append(Example(task, prompt, ROLES[task].render(value), book.document.id))
     return found
-
-
-def _of_task(
-    book: Book,
-    tokenizer: PreTrainedTokenizerBase,
-    task: str,
-    chance: Chance,
-    most: int,
-    silver: Mapping[str, Sequence[int]] | None,
-) -> Iterator[tuple[dict[str, str], Any, list[Chunk]]]:
-    """One question after the other; of two claims one by chance."""
-    for question, pair, chunks in mixed(book, tokenizer, chance, most, silver):
-        if ways := posed(book, question, pair, task, chance, tokenizer):
-            yield *chance.pick(ways), chunks

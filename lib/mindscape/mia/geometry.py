@@ -19,12 +19,13 @@ Taught in notebook 13_mia_emb_geometry. Nothing here trains or ranks for use; th
 """
 
 import html
+import re
 import unicodedata
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from textwrap import wrap
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -36,29 +37,14 @@ from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from mindscape import plots, store
 from mindscape.attention import Segment, segment_mass_batch, segment_mass_behind
 from mindscape.cache import digest
 from mindscape.errors import InputError, require
 from mindscape.metrics import recall_fraction_at_k
-from mindscape.mia.embedding import (
-    INSTRUCTION,
-    SUMMARY,
-    TOKENS,
-    WORDS,
-    Form,
-    MiaEmbedder,
-    Reading,
-    Task,
-    Written,
-    enriched,
-    neighbours,
-    unit_readings,
-    write,
-)
-from mindscape.packing import Packed
+from mindscape.mia.embedding import SUMMARY, MiaEmbedder, Reading, Task, Written, enriched, neighbours, unit_readings
+from mindscape.text import Tokenizer
 
 PARTS = ("summary", "query", "first", "rest")  # where attention goes; "first" is the first token alone
 MARK: Mapping[Task, str] = {"node": "n", "chunk": "c"}
@@ -186,20 +172,13 @@ def query_layers(
     ((30, 1, 576), (30, 1, 4))
     """
     require(questions, "no question was given: expected at least one")
-    form, tokenizer, language = embedder.form, embedder.tokenizer, embedder.language
-    told = summary if embedder.summaries else None
-    written = [write(question, told, form, tokenizer, language) for question in questions]
-    states, shares = [], []
-    for some in neighbours(written, embedder.batch_tokens):
-        of_some, masses = _read(embedder, some, [_asked(one, form, tokenizer, language) for one in some], task)
-        states.append(of_some)
-        shares.append(masses)
-    h = torch.cat(states, 1).float()
+    form, told = embedder.form, summary if embedder.summaries else None
+    h, mass = _read(embedder, embedder.written(questions, told), _asked, task)
+    h = h.float()
     if form.order == "summary_first" and told is not None:  # then h_q comes from a reading without summary
-        rows = tuple(write(question, None, form, tokenizer, language).to_q for question in questions)
-        h[:, :, 0] = _layers(embedder, [Reading(rows, tuple((len(row) - 1,) for row in rows))])
+        bare = Reading.of_ends(one.to_q for one in embedder.written(questions, None))
+        h[:, :, 0] = _layers(embedder, [bare])
     vectors = [enriched(layer, form.delta)[task] for layer in h]
-    mass = torch.cat(shares, 1)  # query, first and, if there is one, summary
     query, first = mass[..., 0], mass[..., 1]
     of_summary = mass[..., 2] if told is not None else torch.zeros_like(query)
     parts = torch.stack([of_summary, query, first, 1 - of_summary - query - first], -1)
@@ -279,12 +258,9 @@ def seen(embedder: MiaEmbedder, texts: Sequence[Told]) -> dict[str, list[Seen]]:
         for units, questions, summaries in texts
     ]
 
-    def compute(places: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
-        for position, place in enumerate(places):
-            yield position, _look(embedder, *texts[place])
-
+    look = store.each(lambda place: _look(embedder, *texts[place]))
     found: dict[str, list[Seen]] = {name: [] for name in texts[0][2]}
-    for value in store.current().fetch("layers", embedder.maker, asked, compute, seconds=40):
+    for value in store.current().fetch("layers", embedder.maker, asked, look, seconds=40):
         units = store.unpacked(value["units"]).astype(np.float32)
         for name, of in found.items():
             parts = {part: store.unpacked(array) for part, array in value[name].items()}
@@ -329,34 +305,17 @@ def attended_together(
     """
     require(summary.strip(), "the summary is empty: expected some text")
     require(questions, "no question was given: expected at least one")
-    form, tokenizer, language = embedder.form, embedder.tokenizer, embedder.language
-    tokens, segments = _tokens(summary, tokenizer, language)
-    written, masses = [write(question, summary, form, tokenizer, language) for question in questions], []
-    for some in neighbours(written, embedder.batch_tokens):
-        starts = [spans(one, form, tokenizer, language)["summary"][0] for one in some]
-        places = [[(start + first, start + last) for first, last in segments] for start in starts]
-        masses.append(_read(embedder, some, places, task)[1])
-    return tokens, torch.cat(masses, 1).cpu().numpy()
+    tokens, segments = _tokens(summary, embedder.tokenizer, embedder.language)
+
+    def places(one: Written) -> list[Segment]:
+        start = one.spans["summary"][0]
+        return [(start + first, start + last) for first, last in segments]
+
+    masses = _read(embedder, embedder.written(questions, summary), places, task)[1]
+    return tokens, masses.cpu().numpy()
 
 
-def spans(written: Written, form: Form, tokenizer: PreTrainedTokenizerBase, language: str = "en") -> dict[str, Segment]:
-    """Where question and summary stand in a written query, with the words that introduce them: (start, end) in tokens.
-
-    Without a summary that span is empty.
-    """
-    mark = WORDS[language] if form.marks == "words" else TOKENS
-    behind = {name: place + 1 - _length(mark[name], tokenizer) for name, place in written.marks.items()}
-    start = _length(INSTRUCTION[language], tokenizer)
-    if form.order == "paper":
-        return {"query": (start, behind["q"]), "summary": (written.marks["q"] + 1, behind["n"])}
-    return {"summary": (start, len(written.head)), "query": (len(written.head), behind["q"])}
-
-
-def _length(text: str, tokenizer: PreTrainedTokenizerBase) -> int:
-    return len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
-
-
-def _tokens(summary: str, tokenizer: PreTrainedTokenizerBase, language: str) -> tuple[list[str], list[Segment]]:
+def _tokens(summary: str, tokenizer: Tokenizer, language: str) -> tuple[list[str], list[Segment]]:
     """A summary cut into its tokens, and the range of each from the summary's first introducing word on."""
     text = SUMMARY[language].format(summary)
     done = len(text) - len(summary)
@@ -374,54 +333,42 @@ def _tokens(summary: str, tokenizer: PreTrainedTokenizerBase, language: str) -> 
     return tokens, segments
 
 
-def _asked(written: Written, form: Form, tokenizer: PreTrainedTokenizerBase, language: str) -> list[Segment]:
+def _asked(written: Written) -> list[Segment]:
     """The segments whose mass is asked for: query, first token, and the summary where there is one."""
-    found = spans(written, form, tokenizer, language)
-    start, end = found["summary"]
-    return [found["query"], (0, 1), *([(start, end)] if start < end else [])]
+    start, end = written.spans["summary"]
+    return [written.spans["query"], (0, 1), *([(start, end)] if start < end else [])]
 
 
 def _read(
-    embedder: MiaEmbedder, written: Sequence[Written], segments: Sequence[Sequence[Segment]], task: Task
+    embedder: MiaEmbedder, written: Sequence[Written], segments: Callable[[Written], list[Segment]], task: Task
 ) -> tuple[Tensor, Tensor]:
-    """One pass over queries: states at their marks (layers, queries, 3, dim), and the mass of the segments for the task's
-    mark (layers, queries, segments). A head is that of all."""
-    decoder, head, tails = embedder.model.get_decoder(), written[0].head, [one.tail for one in written]
-    asked = [[one.marks[MARK[task]]] for one in written]
-    marks = [(i, one.marks[name]) for i, one in enumerate(written) for name in "qnc"]
-    if head:
-        place = Packed(head, tuple(tails)).place
-        with _kept(decoder, torch.tensor([place(i, mark) for i, mark in marks])) as kept:
-            masses = segment_mass_behind(embedder.model, head, tails, asked, segments, average_heads=True)
-    else:
-        rows = [torch.tensor(tail) for tail in tails]
-        ids = pad_sequence(rows, batch_first=True)
-        mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
-        with _kept(decoder, torch.tensor([i * ids.shape[1] + mark for i, mark in marks])) as kept:
-            masses = segment_mass_batch(embedder.model, ids, mask, asked, segments, average_heads=True)
-    return torch.stack(kept).unflatten(1, (-1, 3)), torch.stack(masses, 1)[:, :, 0]
+    """Queries' states at their marks (layers, queries, 3, dim), and the mass of each one's segments for the task's mark
+    (layers, queries, segments)."""
+    model, decoder, states, shares = embedder.model, embedder.model.get_decoder(), [], []
+    for some in neighbours(written, embedder.batch_tokens):
+        reading = Reading.of_queries(some)
+        asked = [[one.marks[MARK[task]]] for one in some], [segments(one) for one in some]
+        with _kept(decoder, reading.inputs(decoder)[1]) as kept:
+            if reading.head:
+                masses = segment_mass_behind(model, reading.head, reading.rows, *asked, average_heads=True)
+            else:
+                rows = [torch.tensor(row) for row in reading.rows]
+                padded = [pad_sequence(of, batch_first=True) for of in (rows, list(map(torch.ones_like, rows)))]
+                masses = segment_mass_batch(model, *padded, *asked, average_heads=True)
+        states.append(torch.stack(kept).unflatten(1, (-1, 3)))
+        shares.append(torch.stack(masses, 1)[:, :, 0])
+    return torch.cat(states, 1), torch.cat(shares, 1)
 
 
 def _layers(embedder: MiaEmbedder, readings: Sequence[Reading]) -> Tensor:
     """Each layer's states at the places of readings, (layers, places, dim)."""
     decoder, found = embedder.model.get_decoder(), []
     for reading in readings:
-        at = reading(_Numbers(decoder))[:, 0]
-        with torch.no_grad(), _kept(decoder, at) as kept:
-            reading(decoder)
+        told, places = reading.inputs(decoder)
+        with torch.no_grad(), _kept(decoder, places) as kept:
+            decoder(**told, use_cache=False)
         found.append(torch.stack(kept))
     return torch.cat(found, 1)
-
-
-class _Numbers:
-    """Stands in for a decoder and numbers the places of a batch instead: so a reading tells which of them it looks at."""
-
-    def __init__(self, decoder: PreTrainedModel):
-        self.config, self.device, self.dtype = decoder.config, decoder.device, decoder.dtype
-
-    def __call__(self, input_ids: Tensor, **_) -> SimpleNamespace:
-        numbers = torch.arange(input_ids.numel(), device=input_ids.device).view(*input_ids.shape, 1)
-        return SimpleNamespace(last_hidden_state=numbers)
 
 
 @contextmanager
@@ -430,7 +377,6 @@ def _kept(decoder: nn.Module, at: Tensor) -> Iterator[list[Tensor]]:
     layers, norm = getattr(decoder, "layers", None), getattr(decoder, "norm", None)
     if layers is None or norm is None:
         raise InputError(f"{type(decoder).__name__}: expected a decoder with `layers` and a `norm` behind them")
-    at = at.to(next(decoder.parameters()).device)
     kept: list[Tensor] = []
 
     def keep(module: nn.Module, given: tuple, made: Tensor | tuple) -> None:
@@ -482,12 +428,7 @@ def shift_test(a: ArrayLike, b: ArrayLike) -> Tested:
 
 
 def pairing_test(
-    a: ArrayLike,
-    b: ArrayLike,
-    groups: Sequence[Hashable] | None = None,
-    *,
-    resamples: int = 10_000,
-    seed: int = 0,
+    a: ArrayLike, b: ArrayLike, groups: Sequence[Hashable] | None = None, *, resamples: int = 10_000, seed: int = 0
 ) -> Tested:
     """Do the curves of one question go together more than those of two? `a`, `b`: (questions, layers).
 
@@ -597,32 +538,18 @@ def _opacities(tokens: Sequence[str], weights: ArrayLike) -> list[float]:
 
 def _laid_out(tokens: Sequence[str], columns: int) -> tuple[list[tuple[int, int, int, str]], int]:
     """Where tokens stand in lines of so many columns, broken between words: (token, row, column, text); how many lines."""
-    placed: list[tuple[int, int, int, str]] = []
-    row = column = 0
-    words: list[list[tuple[int, str]]] = []
-    for i, token in enumerate(tokens):
-        for n, text in enumerate(token.split("\n")):
-            if n:
-                words.append([])  # a line break
-            text = "".join(" " if not c.isprintable() else c for c in text)
-            if n or not words or not words[-1] or text[:1] == " " or _width(text[:1]) == 2:
-                words.append([(i, text)])
-            else:
-                words[-1].append((i, text))
-    for word in words:
-        if not word or column + sum(_width(text) for _, text in word) > columns and column:
+    text = "".join(c if c.isprintable() or c == "\n" else " " for c in "".join(tokens))
+    owner = [i for i, token in enumerate(tokens) for _ in token]
+    wide = re.escape("".join({c for c in text if _width(c) == 2})) or "\n"
+    placed, row, column = [], 0, 0
+    for word in re.finditer(rf"\n|[{wide}]| ?[^ \n{wide}]{{1,{columns - 1}}}| ", text):
+        if word[0] == "\n" or (column and column + _width(word[0]) > columns):
             row, column = row + 1, 0
-        for i, text in word:
-            text = text.lstrip() if not column else text
-            while text:
-                fits = text
-                while column + _width(fits) > columns:
-                    fits = fits[:-1]
-                if fits:
-                    placed.append((i, row, column, fits))
-                text, column = text[len(fits) :], column + _width(fits)
-                if text:
-                    row, column = row + 1, 0
+        start = word.start() + (not column and word[0][0].isspace())  # no blank begins a line
+        for i, places in groupby(range(start, word.end()), key=owner.__getitem__):
+            piece = "".join(text[place] for place in places)
+            placed.append((i, row, column, piece))
+            column += _width(piece)
     return placed, row + 1
 
 

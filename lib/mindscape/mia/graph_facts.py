@@ -6,21 +6,16 @@ it. Beside a model's answers stand extracts, which leave out nothing that the re
 is worth where the one who answers loses nothing. Taught in notebook 16_mia_graphrag.
 """
 
-import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from transformers import PreTrainedTokenizerBase
-
-from mindscape.corpora.storyworld import Book, kinds, weighing
-from mindscape.corpora.storyworld.chance import Chance
-from mindscape.corpora.storyworld.voice import sentence
-from mindscape.mia.graphrag import JOIN, TOP, Comparison, Context, Graph, assembled
+from mindscape.corpora.storyworld import Book, Chance, kinds, sentence, weighing
+from mindscape.mia.graphrag import JOIN, TOP, Comparison, Context, Count, Graph, assembled, statements
 from mindscape.roles import judges, passages
-from mindscape.text import Chunk, Span, mentions, sentences
+from mindscape.text import Chunk, Span, Tokenizer, mentions, token_ids
 
 Way = Literal["name", "trade"]
 WAYS: tuple[Way, ...] = ("name", "trade")
@@ -30,6 +25,7 @@ SHARE = 8  # people of a book that are asked about
 LEAST = 5  # facts on somebody who is asked about
 SAID = 8  # statements of an extract, at most
 PREFERRED = 6  # entities of a book of which gold preferences are made
+MARKS = ";；\n"  # between statements
 NOTHING = {"en": "Nothing is told.", "zh": "没有提到。"}  # an answer without words, as a judge is shown it
 
 
@@ -90,7 +86,7 @@ class Log:
         """The facts that a text states, in the log's own words or in others that name everybody and what was done."""
         found = {name for tie, name in self._ties.items() if tie in text}
         rest = []
-        for part in _statements(text, self.language):
+        for part in statements(text, self.language, MARKS):
             known = self._known.get(_fold(part))
             found |= known or set()
             rest += [] if known else [part]
@@ -105,11 +101,6 @@ class Log:
 
 def _fold(text: str) -> str:
     return " ".join(text.lower().split()).strip(" .。;；")
-
-
-def _statements(text: str, language: str) -> list[str]:
-    parts = (part for span in sentences(text, language) for part in re.split("[;；\n]", text[span.start : span.end]))
-    return [part.strip() for part in parts if part.strip()]
 
 
 @dataclass(frozen=True)
@@ -173,7 +164,7 @@ def posed(log: Log, share: int = SHARE, seed: int = 0) -> list[Sense]:
     return found
 
 
-def counter(tokenizer: PreTrainedTokenizerBase) -> Callable[[str], int]:
+def counter(tokenizer: Tokenizer) -> Count:
     """Counts tokens line by line and remembers each line, so that a context can grow line by line without being read anew.
 
     >>> counter(tokenizer)("People:\\n- Ann: She is the smith.")                              # doctest: +SKIP
@@ -182,7 +173,7 @@ def counter(tokenizer: PreTrainedTokenizerBase) -> Callable[[str], int]:
 
     @lru_cache(maxsize=1 << 16)
     def of_line(line: str) -> int:
-        return len(tokenizer(line, add_special_tokens=False, verbose=False)["input_ids"])
+        return len(token_ids(line, tokenizer))
 
     return lambda text: sum(of_line(line) + 1 for line in text.split("\n")) - 1
 
@@ -192,7 +183,7 @@ def contexts(
     rankings: Mapping[tuple[str, str], Sequence[int]],
     graphs: Mapping[str, Graph],
     chunks: Mapping[str, Sequence[Chunk]],
-    count: Callable[[str], int],
+    count: Count,
     budget: int = BUDGET,
     k: int = TOP,
 ) -> list[Context]:
@@ -218,7 +209,7 @@ def extract(graph: Graph, context: Context, names: Sequence[str], language: str 
     """
     lines = [graph.entities[i].description for i in context.entities]
     lines += [graph.relations[i].description for i in context.relations]
-    parts = [part.strip(" .。") for line in lines for part in _statements(line, language)]
+    parts = [part.strip(" .。") for line in lines for part in statements(line, language, MARKS)]
     kept = [sentence(part) for part in parts if any(mentions(name, part) for name in names)]
     stop = {"en": ".", "zh": "。"}[language]
     return JOIN[language].join(part + stop for part in list(dict.fromkeys(kept))[:most])

@@ -15,7 +15,7 @@ makes them: replies that cannot be read are counted, not mended. Taught in noteb
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, Literal
 
@@ -23,15 +23,14 @@ from pydantic import BaseModel
 
 from mindscape import prompts
 from mindscape.ask import ask
-from mindscape.corpora.storyworld import Book
-from mindscape.corpora.storyworld.chance import Chance
-from mindscape.corpora.storyworld.voice import sentence
+from mindscape.corpora.storyworld import Book, Chance, sentence
 from mindscape.errors import InputError, one_of, require
 from mindscape.llm.base import LLM
-from mindscape.metrics import Interval, bootstrap
+from mindscape.metrics import Interval, grouped
 from mindscape.roles import ROLES, Role, judges
 from mindscape.text import Chunk, Document, sentences
 
+Count = Callable[[str], int]  # tokens of a text
 TOP = 20  # entities that are retrieved (appendix D.2)
 SAID = 6  # statements of a description, at most
 TIES = 10  # of the ties that lead out of the retrieved entities, so many for each of those, at most
@@ -49,12 +48,8 @@ class SenseQuestions(BaseModel):
 
 
 # Roles that the reader is not taught: there is no gold for them.
-SENSE_QUESTIONS = Role(
-    "sense_questions", prompts.languages("mia", "sense_questions"), SenseQuestions, lambda *_: iter(())
-)
-SENSE_ANSWER = Role(
-    "sense_answer", prompts.languages("mia", "sense_answer"), None, lambda *_: iter(()), lambda text: (text.strip(), [])
-)
+SENSE_QUESTIONS = Role("sense_questions", prompts.languages("mia", "sense_questions"), SenseQuestions)
+SENSE_ANSWER = Role("sense_answer", prompts.languages("mia", "sense_answer"), None)
 
 
 # -- the graph ---------------------------------------------------------------------------------------------------------
@@ -135,16 +130,19 @@ def read_off(chunk: int, names: Sequence[Mapping[str, str]], language: str = "en
     (('Ann', 'Tom', 'Ann sold Tom a lamp.'),)
     """
     entities = [(it["name"].strip(), it["description"].strip()) for it in names if it["name"].strip()]
-    sharing: dict[
-        str, tuple[str, list[str]]
-    ] = {}  # without case and stop, since a statement may begin a sentence or end it
+    sharing: dict[str, tuple[str, list[str]]] = {}  # without case: a statement may begin a sentence or not
     for name, description in entities:
-        for span in sentences(description, language):
-            for says in filter(str.strip, re.split("[;；]", description[span.start : span.end])):
-                says = sentence(_stopped(says, language))
-                sharing.setdefault(says.lower(), (says, []))[1].append(name)
+        for says in statements(description, language):
+            says = sentence(_stopped(says, language))
+            sharing.setdefault(says.lower(), (says, []))[1].append(name)
     relations = [(a, b, says) for says, some in sharing.values() for a, b in combinations(dict.fromkeys(some), 2)]
     return Told(chunk, tuple(entities), tuple(relations))
+
+
+def statements(text: str, language: str, marks: str = ";；") -> list[str]:
+    """The sentences of a text, and the parts of each between marks."""
+    parts = (part for span in sentences(text, language) for part in re.split(f"[{marks}]", text[span.start : span.end]))
+    return [part.strip() for part in parts if part.strip()]
 
 
 def _stopped(text: str, language: str) -> str:
@@ -226,11 +224,8 @@ def of_story(book: Book, chunks: Sequence[Chunk]) -> Graph:
         told.append(Told(at(node[event]), tuple((name, "") for name in part), ties))
     first = Told(-1, tuple((entity.name, entity.description) for entity in book.entities))  # their order
     graph = merged(book.document.id, [first, *told], book.document.language)
-    entities = tuple(
-        Entity(mine.name, mine.description, tuple(i for i in it.chunks if i >= 0))
-        for mine, it in zip(book.entities, graph.entities, strict=True)
-    )
-    return Graph(graph.document, entities, graph.relations)
+    entities = (replace(it, chunks=tuple(i for i in it.chunks if i >= 0)) for it in graph.entities)
+    return replace(graph, entities=tuple(entities))
 
 
 # -- retrieval and context ---------------------------------------------------------------------------------------------
@@ -248,12 +243,7 @@ class Context:
 
 
 def assembled(
-    graph: Graph,
-    picked: Sequence[int],
-    document: Document,
-    chunks: Sequence[Chunk],
-    budget: int,
-    count: Callable[[str], int],
+    graph: Graph, picked: Sequence[int], document: Document, chunks: Sequence[Chunk], budget: int, count: Count
 ) -> Context:
     """The context that GraphRAG's local mode makes of retrieved entities, at most `budget` tokens as `count` has them.
 
@@ -264,11 +254,10 @@ def assembled(
     require(budget >= 1, f"budget={budget}: expected at least 1 token")
     if wrong := [i for i in picked if not 0 <= i < len(graph.entities)]:
         raise InputError(f"there is no entity {wrong[0]}: the graph of {graph.document} has {len(graph.entities)}")
-    tied, found = ties(graph, picked), sources(graph, picked)
     lines = [
         [(i, f"- {graph.texts[i]}") for i in dict.fromkeys(picked)],
-        [(i, f"- {graph.relations[i].description}") for i in tied],
-        [(i, document[chunks[i]].strip()) for i in found],
+        [(i, f"- {graph.relations[i].description}") for i in ties(graph, picked)],
+        [(i, document[chunks[i]].strip()) for i in sources(graph, picked)],
     ]
     text, room, taken = "", 0.0, ([], [], [])
     for heading, share, some, mine in zip(HEADINGS[document.language], SHARES, lines, taken, strict=True):
@@ -346,9 +335,8 @@ def sense_questions(model: LLM, document: Document, segments: Sequence[Chunk], t
     given = model.chat(talks, schema=SENSE_QUESTIONS.form, max_new_tokens=tokens) if talks else []
     found = []
     for i, reply in enumerate(given):
-        asked: tuple[str, ...] = ()
-        if not reply.invalid:
-            asked = tuple(dict.fromkeys(text for one in reply.parsed.questions if (text := one.strip())))[:MOST]
+        said = [] if reply.invalid else filter(None, map(str.strip, reply.parsed.questions))
+        asked = tuple(dict.fromkeys(said))[:MOST]
         found.append(Posed(i, asked if len(asked) >= FEWEST else (), reply.invalid))
     return found
 
@@ -454,21 +442,15 @@ def win_rates(comparisons: Sequence[Comparison], verdicts: Sequence[Verdict], se
         outcomes = [verdict.outcome(criterion) for verdict in verdicts]
         shares = [outcomes.count(name) / len(outcomes) for name in ("a", "b", "tie", "unread")]
         scores = [{"a": 1.0, "b": 0.0}.get(outcome, 0.5) for outcome in outcomes]
+        score = grouped(zip(scores, groups, strict=True), seed)
         first = [
             (float(won[criterion] == name), group)
             for verdict, group in zip(verdicts, groups, strict=True)
             for won, name in ((verdict.a_first, "a"), (verdict.b_first, "b"))
             if won is not None
         ]
-        of_first = _interval([number for number, _ in first], [group for _, group in first], seed)
-        found[criterion] = WinRate(len(outcomes), *shares, _interval(scores, groups, seed), of_first)
+        found[criterion] = WinRate(len(outcomes), *shares, score, grouped(first, seed))
     return found
-
-
-def _interval(numbers: Sequence[float], groups: Sequence[str], seed: int) -> Interval | None:
-    if len(numbers) < 2:
-        return None
-    return bootstrap(numbers, groups=groups if len(set(groups)) > 1 else None, seed=seed)
 
 
 @dataclass(frozen=True)
@@ -486,8 +468,9 @@ def gold_preferences(book: Book, most: int = 8, seed: int = 0) -> list[Preferenc
     entities that have three facts or more.
     """
     chance, language = Chance("preference", book.document.id, seed), book.document.language
-    join, stop = book.voice.words.scenes.JOIN, book.voice.say.STOP
-    rich = {name: facts[: judges.FACTS[language]] for name, facts in _facts(book).items() if len(facts) > 2}
+    join, say = book.voice.words.scenes.JOIN, book.voice.say
+    told = {entity.name: entity.description.removesuffix(say.STOP).split(say.FACT_JOIN) for entity in book.entities}
+    rich = {name: facts[: judges.FACTS[language]] for name, facts in told.items() if len(facts) > 2}
     found = []
     for name in chance.some(list(rich), most):
         facts = rich[name]
@@ -495,16 +478,10 @@ def gold_preferences(book: Book, most: int = 8, seed: int = 0) -> list[Preferenc
         dropped, said_twice = chance.some(range(len(facts)), 2)
         less = [fact for i, fact in enumerate(facts) if i != dropped]
         spoilt = {"removed": less, "doubled": [*facts, facts[said_twice]], "swapped": [*less, facts[said_twice]]}
-        whole, *worse = (join.join(sentence(fact) + stop for fact in some) for some in (facts, *spoilt.values()))
+        whole, *worse = (join.join(sentence(fact) + say.STOP for fact in some) for some in (facts, *spoilt.values()))
         for kind, text in zip(spoilt, worse, strict=True):
             found.append(Preference(kind, Comparison(question, whole, text, book.document.id)))
     return found
-
-
-def _facts(book: Book) -> dict[str, list[str]]:
-    """What the book's gold says of each entity, statement by statement."""
-    say = book.voice.say
-    return {entity.name: entity.description.removesuffix(say.STOP).split(say.FACT_JOIN) for entity in book.entities}
 
 
 def agreement(
@@ -523,10 +500,10 @@ def agreement(
     one_of(CRITERIA, criterion=criterion)
     if len(preferences) != len(verdicts):
         raise InputError(f"{len(verdicts)} verdicts on {len(preferences)} preferences: expected one each")
-    numbers = [{"a": 1.0, "tie": 0.5}.get(verdict.outcome(criterion), 0.0) for verdict in verdicts]
-    found = {}
-    for kind in (*dict.fromkeys(one.kind for one in preferences), "all"):
-        mine = [i for i, one in enumerate(preferences) if kind in ("all", one.kind)]
-        groups = [preferences[i].comparison.group for i in mine]
-        found[kind] = _interval([numbers[i] for i in mine], groups, seed)
-    return found
+    worth = {"a": 1.0, "tie": 0.5}
+    pairs = [
+        (one.kind, (worth.get(verdict.outcome(criterion), 0.0), one.comparison.group))
+        for one, verdict in zip(preferences, verdicts, strict=True)
+    ]
+    found = {kind: grouped((it for of, it in pairs if of == kind), seed) for kind, _ in pairs}
+    return found | {"all": grouped((it for _, it in pairs), seed)}

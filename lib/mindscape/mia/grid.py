@@ -5,48 +5,44 @@ whether a summary is, an experiment says (`mindscape.mia.generation.write`). A r
 counted. Taught in notebook 14_mia_gen.
 """
 
-import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from os.path import commonprefix
-from typing import Any
 
-from transformers import PreTrainedTokenizerBase
+import pandas as pd
 
 from mindscape.ask import ask
 from mindscape.corpora.benchmarks import Loaded, asking
-from mindscape.corpora.storyworld import Book
-from mindscape.corpora.storyworld.chance import Chance
-from mindscape.errors import InputError, require
+from mindscape.corpora.storyworld import Book, Chance
+from mindscape.errors import require
 from mindscape.llm.base import LLM
 from mindscape.metrics import exact_match
 from mindscape.mia.generation import JOIN, SUMMARY, TASKS, answerable, posed, write
 from mindscape.question import Answer, Question
+from mindscape.reader.scoring import Row, scored
 from mindscape.roles import ROLES
 from mindscape.roles.answers import letters
-from mindscape.roles.scores import score
+from mindscape.text import Tokenizer
 
 MAIN = {"qa": "f1", "choice": "accuracy", "claim": "pair_accuracy"}  # the score of a task in Table 2
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question as a task asks it: the slots of its prompt but for the context, the gold value of the reply, the query for a
-    retriever, and the passages that answer, by their numbers in `passages.cut`."""
+class Asked(Row):
+    """A question as a task, which is a role, asks it: `slots` are those of its prompt but for the context, `query` is for a
+    retriever, `right` are the passages that answer, by their numbers in `passages.cut`."""
 
-    task: str
-    book: Book
     question: Question
-    slots: Mapping[str, str]
-    gold: Any
     query: str
     right: tuple[int, ...]
 
+    @property
+    def task(self) -> str:
+        return self.role
 
-def asked(
-    books: Iterable[Book], tokenizer: PreTrainedTokenizerBase, share: int = 10, seed: int = 0
-) -> dict[str, list[Asked]]:
+
+def asked(books: Iterable[Book], tokenizer: Tokenizer, share: int = 10, seed: int = 0) -> dict[str, list[Asked]]:
     """By task, the same `share` questions on each book; two claims on each, the true one first. Another `seed` draws others.
 
     >>> {task: len(some) for task, some in asked(books("test"), tokenizer, 2).items()}   # doctest: +SKIP
@@ -63,7 +59,7 @@ def asked(
             for task, made, question, right in tasks:
                 for slots, gold in made:
                     query = slots.get("claim", question.question)
-                    found[task].append(Asked(task, book, question, slots, gold, query, tuple(right)))
+                    found[task].append(Asked(task, book, slots, gold, question, query, tuple(right)))
     return found
 
 
@@ -73,18 +69,9 @@ def scores(asked: Sequence[Asked], given: Sequence[Answer]) -> dict[str, list[fl
     `valid` and `valid_free` tell what could be read, `valid_free` before decoding was constrained. Open answers have `f1` and
     `em`, choices and claims `accuracy`; `pair_accuracy` of two claims stands at the second, and is NaN at the first.
     """
-    found: dict[str, list[float]] = {"valid": [], "valid_free": []}
-    for one, answer in zip(asked, given, strict=True):
-        found["valid"].append(float(answer.value is not None))
-        found["valid_free"].append(float(answer.free_read))
-        for name, number in score(one.task, one.book, one.slots, one.gold, answer.value).items():
-            found.setdefault(name, []).append(number)
-        if one.task == "qa":
-            found.setdefault("em", []).append(_em(one, answer.value))
-    if asked and asked[0].task == "claim":
-        right = found["accuracy"]
-        twins = zip(right[::2], right[1::2], strict=True)
-        found["pair_accuracy"] = [number for a, b in twins for number in (math.nan, min(a, b))]
+    found = scored(asked, given)
+    if asked and asked[0].task == "qa":
+        found["em"] = [_em(one, answer.value) for one, answer in zip(asked, given, strict=True)]
     return found
 
 
@@ -114,18 +101,12 @@ def average_ranks(scores: Mapping[str, Mapping[Hashable, float]]) -> dict[str, f
     >>> average_ranks({"mia": {"qa@3": 0.5, "claim@3": 0.3}, "vanilla": {"qa@3": 0.4, "claim@3": 0.3}})
     {'mia': 1.25, 'vanilla': 1.75}
     """
-    settings = list(dict.fromkeys(setting for of in scores.values() for setting in of))
-    for system, of in scores.items():
-        if lacking := [setting for setting in settings if setting not in of]:
-            raise InputError(f"{system!r} has no score for {lacking[0]!r}: expected one for every setting")
-    require(settings, "there are no scores: expected at least one system and one setting")
-    ranks: dict[str, list[float]] = {system: [] for system in scores}
-    for setting in settings:
-        column = [of[setting] for of in scores.values()]
-        for system, of in scores.items():
-            better = sum(other > of[setting] for other in column)
-            ranks[system].append(1 + better + (column.count(of[setting]) - 1) / 2)
-    return {system: sum(some) / len(some) for system, some in ranks.items()}
+    table = pd.DataFrame(scores)
+    require(table.size, "there are no scores: expected at least one system and one setting")
+    for system, of in table.items():
+        lacking = of.isna().idxmax()
+        require(of.notna().all(), f"{system!r} has no score for {lacking!r}: expected one for every setting")
+    return table.rank(axis=1, ascending=False).mean().to_dict()
 
 
 def benchmark_answers(

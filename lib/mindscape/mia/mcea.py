@@ -16,15 +16,14 @@ passage low on both factors has as high a C as one high on both; with two passag
 whatever the model does; C is never above n - 1; without a summary before the passages M is 0 in a causal model, and so is C.
 """
 
-import math
 from bisect import bisect_left
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise
 from typing import Literal
 
 import numpy as np
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedModel
 
 from mindscape import store
 from mindscape.attention import Segment, mean_segment_mass
@@ -33,6 +32,7 @@ from mindscape.errors import InputError, require
 from mindscape.llm.base import LLM
 from mindscape.metrics import bootstrap
 from mindscape.mia.generation import Written
+from mindscape.text import Tokenizer
 
 Kind = Literal["", "summary", "chunk", "question"]
 UNIT = 1e-9  # of a factor that is kept: six digits of most
@@ -60,11 +60,10 @@ class Layout:
     parts: tuple[Part, ...]
 
     def __post_init__(self):
-        for kind, least, most in (("summary", 1, 1), ("question", 1, 1), ("chunk", 2, math.inf)):
+        for kind, expected in (("summary", "one"), ("question", "one"), ("chunk", "at least two")):
             of = [part for part in self.parts if part.kind == kind]
-            if not least <= len(of) <= most:
-                expected = "at least two" if least == 2 else "one"
-                raise InputError(f"a layout with {len(of)} parts of kind {kind!r}: expected {expected}")
+            fits = len(of) == 1 if expected == "one" else len(of) >= 2
+            require(fits, f"a layout with {len(of)} parts of kind {kind!r}: expected {expected}")
             require(all(part.ids for part in of), f"a {kind} of the layout has no token: expected at least one")
 
     @property
@@ -82,8 +81,12 @@ class Layout:
         """Of each passage, in order."""
         return tuple(part.relevant for part in self.parts if part.kind == "chunk")
 
+    def changed(self, kind: Kind, change: Callable[[Part], Part]) -> "Layout":
+        """The layout with other parts in place of those of a kind."""
+        return Layout(tuple(change(part) if part.kind == kind else part for part in self.parts))
 
-def lay_out(written: Written, relevant: Sequence[bool], tokenizer: PreTrainedTokenizerBase) -> Layout:
+
+def lay_out(written: Written, relevant: Sequence[bool], tokenizer: Tokenizer) -> Layout:
     """A prompt of `generation.write` in tokens, through the chat template as a model is asked it.
 
     A token belongs to the part that holds its first character that is no blank: tokenizers put the blank before a word, and
@@ -102,9 +105,8 @@ def lay_out(written: Written, relevant: Sequence[bool], tokenizer: PreTrainedTok
     ids, starts = read["input_ids"], [_begins(text, start, end) for start, end in read["offset_mapping"]]
     chunks = [(span, "chunk", bool(flag)) for span, flag in zip(written.chunks, relevant, strict=True)]
     parts, at = [], 0
-    for span, kind, flag in sorted(
-        [(written.summary, "summary", False), *chunks, (written.question, "question", False)]
-    ):
+    marked = [(written.summary, "summary", False), *chunks, (written.question, "question", False)]
+    for span, kind, flag in sorted(marked):
         start, end = (bisect_left(starts, before + place) for place in (span.start, span.end))
         parts += [Part("", tuple(ids[at:start])), Part(kind, tuple(ids[start:end]), flag)]
         at = end
@@ -129,14 +131,14 @@ def with_summary(layout: Layout, ids: Sequence[int]) -> Layout:
     if len(ids) < end - start:
         raise InputError(f"{len(ids)} tokens in place of a summary of {end - start}: expected at least as many")
     other = tuple(int(token) for token in ids[: end - start])
-    return Layout(tuple(replace(part, ids=other) if part.kind == "summary" else part for part in layout.parts))
+    return layout.changed("summary", lambda part: replace(part, ids=other))
 
 
 def shuffled(layout: Layout, seed: int = 0) -> Layout:
     """The layout with its passages in another order: a control for position. What stands between them stays."""
     chunks = [part for part in layout.parts if part.kind == "chunk"]
     order = iter(np.random.default_rng(seed).permutation(len(chunks)).tolist())
-    return Layout(tuple(chunks[next(order)] if part.kind == "chunk" else part for part in layout.parts))
+    return layout.changed("chunk", lambda _: chunks[next(order)])
 
 
 def equal_lengths(layout: Layout) -> Layout:
@@ -147,9 +149,7 @@ def equal_lengths(layout: Layout) -> Layout:
     (1, 2, 4, 5)
     """
     shortest = min(end - start for start, end in layout.places("chunk"))
-    return Layout(
-        tuple(replace(part, ids=part.ids[:shortest]) if part.kind == "chunk" else part for part in layout.parts)
-    )
+    return layout.changed("chunk", lambda part: replace(part, ids=part.ids[:shortest]))
 
 
 def summary_last(layout: Layout) -> Layout:
@@ -332,11 +332,10 @@ def measured(model: LLM, layouts: Sequence[Layout]) -> list[Factors]:
     (30, 8)
     """
 
-    def compute(places: Sequence[int]) -> Iterator[tuple[int, dict[str, list[list[int]]]]]:
-        for position, place in enumerate(places):
-            of = factors(model.backend.model, layouts[place])
-            yield position, {name: np.rint(values / UNIT).astype(int).tolist() for name, values in vars(of).items()}
+    def compute(place: int) -> dict[str, list[list[int]]]:
+        of = factors(model.backend.model, layouts[place])
+        return {name: np.rint(values / UNIT).astype(int).tolist() for name, values in vars(of).items()}
 
     asked = [{"layout": digest([[part.kind, part.ids] for part in layout.parts])} for layout in layouts]
-    found = store.current().fetch("mcea", model.maker, asked, compute)
+    found = store.current().fetch("mcea", model.maker, asked, store.each(compute))
     return [Factors(**{name: UNIT * np.array(values, dtype=float) for name, values in of.items()}) for of in found]

@@ -9,17 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
 
-from transformers import PreTrainedTokenizerBase
-
 from mindscape import paths
 from mindscape.cache import digest
-from mindscape.corpora.storyworld import Book
-from mindscape.corpora.storyworld.chance import Chance
+from mindscape.corpora.storyworld import Book, Chance
 from mindscape.errors import require
 from mindscape.mia.generation import answerable, write
 from mindscape.mia.mcea import Layout, equal_lengths, lay_out, shuffled, with_summary
 from mindscape.mia.supervision import MOST
 from mindscape.roles import passages
+from mindscape.text import Tokenizer, token_ids
 
 CONDITIONS = ("true", "unrelated", "other", "shuffled", "equal")
 SHARE = 4  # questions on a book
@@ -43,11 +41,11 @@ class Case:
 
 def cases(
     books: Sequence[Book],
-    tokenizer: PreTrainedTokenizerBase,
+    tokenizer: Tokenizer,
     share: int = SHARE,
     shown: int = SHOWN,
     silver: Mapping[str, Sequence[int]] | None = None,
-    reader: PreTrainedTokenizerBase | None = None,
+    reader: Tokenizer | None = None,
     seed: int = 0,
 ) -> list[Case]:
     """The same `share` questions on each book, of those that a few passages and the summary answer, always the same prompts;
@@ -75,7 +73,7 @@ def cases(
         number = {chunk: j for j, chunk in enumerate(chunks)}
         others = "\n".join(books[(i + j) % len(books)].summary for j in range(1, len(books)))
         manual = paths.data("texts", f"manual_{language}.md").read_text(encoding="utf-8")
-        instead = {"unrelated": _ids(manual, reader), "other": _ids(others, reader)}
+        instead = {"unrelated": token_ids(manual, reader), "other": token_ids(others, reader)}
         for question, _, right in islice(answerable(book, tokenizer, chance), share):
             wrong = [j for j in taken.get(question.id, ()) if j not in right][: shown - NOISE - len(right)]
             keep = [chunks[j] for j in (*right, *wrong)]
@@ -97,7 +95,3 @@ def _repeated(ids: Sequence[int], layout: Layout) -> list[int]:
     """As many tokens as the summary has, over and over where there are fewer."""
     ((start, end),) = layout.places("summary")
     return list(islice(cycle(ids), end - start))
-
-
-def _ids(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
-    return tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]

@@ -8,7 +8,7 @@ notebook 11_silver_evidence.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from transformers import PreTrainedTokenizerBase
+import numpy as np
 
 from mindscape.corpora.storyworld import Book
 from mindscape.errors import InputError
@@ -16,6 +16,7 @@ from mindscape.metrics import exact_match, token_f1
 from mindscape.mia.silver import Silver
 from mindscape.question import Answer, Question
 from mindscape.roles import ROLES, passages
+from mindscape.text import Tokenizer
 
 HALF = 7_000  # tokens of passages in a prompt
 CONDITIONS = ("silver", "gold", "half")
@@ -36,19 +37,11 @@ def halves(lengths: Sequence[int], most: int = HALF) -> tuple[range, range]:
     >>> halves([3, 4, 5, 2], most=8)
     (range(0, 2), range(2, 4))
     """
-    first = _fitting(lengths, most)
-    return range(first), range(len(lengths) - _fitting(lengths[::-1], most), len(lengths))
+    first, last = (int(np.searchsorted(np.cumsum(of), most, side="right")) for of in (lengths, lengths[::-1]))
+    return range(first), range(len(lengths) - last, len(lengths))
 
 
-def _fitting(lengths: Sequence[int], most: int) -> int:
-    n = total = 0
-    while n < len(lengths) and total + lengths[n] <= most:
-        total += lengths[n]
-        n += 1
-    return n
-
-
-def cases(book: Book, tokenizer: PreTrainedTokenizerBase, annotated: Sequence[Silver]) -> list[Case]:
+def cases(book: Book, tokenizer: Tokenizer, annotated: Sequence[Silver]) -> list[Case]:
     """The annotated questions of a book that one of its halves can answer; those on the same half stand together.
 
     Raises InputError for an annotation of another book's question.
@@ -70,7 +63,7 @@ def cases(book: Book, tokenizer: PreTrainedTokenizerBase, annotated: Sequence[Si
     return found[0] + found[1]
 
 
-def prompt(case: Case, condition: str, tokenizer: PreTrainedTokenizerBase) -> str:
+def prompt(case: Case, condition: str, tokenizer: Tokenizer) -> str:
     """What the reader is asked: passages and question. Without passages the context is a dash."""
     chunks = passages.cut(case.book, tokenizer)
     context = passages.shown(case.book, [chunks[i] for i in case.shown[condition]]) or "-"

@@ -9,12 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from transformers import PreTrainedTokenizerBase
-
 from mindscape.corpora import shakespeare
 from mindscape.corpora.benchmarks import Item, Loaded
-from mindscape.corpora.storyworld import Book
-from mindscape.corpora.storyworld.chance import Chance
+from mindscape.corpora.storyworld import Book, Chance
 from mindscape.errors import InputError, one_of, require
 from mindscape.extractive import summarise
 from mindscape.llm import LLM
@@ -24,7 +21,7 @@ from mindscape.mia.supervision import to_find, who_is_who
 from mindscape.question import Question, Ranking
 from mindscape.roles import passages
 from mindscape.search import Retriever, search
-from mindscape.text import Chunk, Document, sentences, split_sentences, split_tokens
+from mindscape.text import Chunk, Document, Tokenizer, sentences, split_sentences, split_tokens
 
 TASKS = ("chunk", "node", "who")
 KINDS = ("gold", "none", "shuffled", "other", "textrank", "reader")
@@ -39,12 +36,15 @@ class Play:
     questions: tuple[Question, ...]
 
 
+Books = Sequence[Book | Play]
+
+
 def play(name: str) -> Play:
     """Raises InputError for a play on which the kit has no questions."""
     return Play(shakespeare.play(name), shakespeare.summary(name), shakespeare.questions(name))
 
 
-def summary(books: Sequence[Book | Play], i: int, kind: str, by_reader: Mapping[str, str] | None = None) -> str | None:
+def summary(books: Books, i: int, kind: str, by_reader: Mapping[str, str] | None = None) -> str | None:
     """A summary of the i-th book: its gold one, none, the gold one with its sentences shuffled, that of the next book, an
     extract of the same length (TextRank), or, by document in `by_reader`, one that a model wrote. Raises InputError for
     another kind."""
@@ -77,7 +77,7 @@ class Sought:
     binding: bool
 
 
-def sought(book: Book | Play, task: str, tokenizer: PreTrainedTokenizerBase) -> tuple[list[str], list[Sought]]:
+def sought(book: Book | Play, task: str, tokenizer: Tokenizer) -> tuple[list[str], list[Sought]]:
     """A book's units of a task and what is sought among them. Nodes are those of the storyworld's gold, and so are the names of
     task "who".
 
@@ -98,11 +98,7 @@ def sought(book: Book | Play, task: str, tokenizer: PreTrainedTokenizerBase) -> 
 
 
 def found(
-    retriever: Retriever,
-    books: Sequence[Book | Play],
-    tokenizer: PreTrainedTokenizerBase,
-    told: Sequence[str | None] = (),
-    task: str = "chunk",
+    retriever: Retriever, books: Books, tokenizer: Tokenizer, told: Sequence[str | None] = (), task: str = "chunk"
 ) -> dict[str, Ranking]:
     """The first units for each question on the books, by its id, read with a summary of each book in `told`, or without.
     Raises as `sought`.
@@ -121,14 +117,14 @@ def found(
 # Benchmarks
 
 
-def cut_benchmark(loaded: Loaded, tokenizer: PreTrainedTokenizerBase) -> dict[str, list[Chunk]]:
+def cut_benchmark(loaded: Loaded, tokenizer: Tokenizer) -> dict[str, list[Chunk]]:
     """The passages of each text of a benchmark, of the size of those of a novel; blank ones are left out."""
     cut = {name: split_sentences(text, tokenizer, passages.SIZE) for name, text in loaded.documents.items()}
     return {name: [chunk for chunk in chunks if loaded.documents[name][chunk].strip()] for name, chunks in cut.items()}
 
 
 def benchmark_summaries(
-    loaded: Loaded, tokenizer: PreTrainedTokenizerBase, llm: LLM | None = None, size: int = 1200
+    loaded: Loaded, tokenizer: Tokenizer, llm: LLM | None = None, size: int = 1200
 ) -> dict[str, str]:
     """A summary of each text of a benchmark: an extract of extracts (TextRank), or a model's, of chunks of `size` tokens.
 
@@ -143,10 +139,7 @@ def benchmark_summaries(
 
 
 def benchmark_found(
-    retriever: Retriever,
-    loaded: Loaded,
-    chunks: Mapping[str, Sequence[Chunk]],
-    told: Mapping[str, str] | None = None,
+    retriever: Retriever, loaded: Loaded, chunks: Mapping[str, Sequence[Chunk]], told: Mapping[str, str] | None = None
 ) -> list[Ranking]:
     """The first passages of its own text for each item, in the items' order; `told` are summaries by text.
 

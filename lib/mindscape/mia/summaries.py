@@ -6,11 +6,9 @@ Extractive summaries are in `mindscape.extractive`.
 `of_books` sums up novels of the storyworld; what it wrote is in the store.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-from transformers import PreTrainedTokenizerBase
 
 from mindscape import store
 from mindscape.cache import digest
@@ -19,7 +17,7 @@ from mindscape.errors import InputError, LLMError, require
 from mindscape.llm import LLM
 from mindscape.roles import passages
 from mindscape.roles.summaries import CHUNK_PROMPT, GLOBAL_PROMPT
-from mindscape.text import Chunk, Document, mentions
+from mindscape.text import Chunk, Document, Tokenizer, mentions
 
 
 @dataclass(frozen=True)
@@ -80,12 +78,7 @@ def build_with(summarise: Callable[[str], str], source: str, document: Document,
 
 
 def of_books(
-    llm: LLM,
-    books: Sequence[Book],
-    tokenizer: PreTrainedTokenizerBase,
-    size: int = 400,
-    tokens: int = 268,
-    read: int = 550,
+    llm: LLM, books: Sequence[Book], tokenizer: Tokenizer, size: int = 400, tokens: int = 268, read: int = 550
 ) -> dict[str, str]:
     """The global summaries of novels by a model, by document: of passages of at most `size` tokens, merged at most `read`
     tokens at a time, as the kit's reader has learned it. In the store as a whole, without the summaries that it was made of.
@@ -95,13 +88,12 @@ def of_books(
     how = {"size": size, "tokens": tokens, "read": read}
     asked = [{"document": digest(book.document.text), "language": book.document.language, **how} for book in books]
 
-    def compute(places: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
-        for position, place in enumerate(places):
-            book = books[place]
-            of = build(llm, book.document, passages.cut(book, tokenizer, size), tokens=tokens, read=read)
-            yield position, {"text": of.text, "levels": [len(level) for level in of.levels]}
+    def compute(place: int) -> dict[str, Any]:
+        book = books[place]
+        of = build(llm, book.document, passages.cut(book, tokenizer, size), tokens=tokens, read=read)
+        return {"text": of.text, "levels": [len(level) for level in of.levels]}
 
-    found = store.current().fetch("mindscape", llm.maker, asked, compute, how, seconds=120)
+    found = store.current().fetch("mindscape", llm.maker, asked, store.each(compute), how, seconds=120)
     return {book.document.id: of["text"] for book, of in zip(books, found, strict=True)}
 
 

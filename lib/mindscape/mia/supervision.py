@@ -10,23 +10,19 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from transformers import PreTrainedTokenizerBase
-
-from mindscape.corpora.storyworld import Book
-from mindscape.corpora.storyworld.chance import Chance
-from mindscape.corpora.storyworld.voice import sentence
+from mindscape.corpora.storyworld import Book, Chance, sentence
 from mindscape.mia.embedding import Task
 from mindscape.mia.silver import HARD, SIMPLE, Silver
 from mindscape.question import Question
 from mindscape.roles import passages
 from mindscape.roles.silver import bears_on
-from mindscape.text import Chunk, Span, mentions
+from mindscape.text import Chunk, Span, Tokenizer, mentions
 
+Places = Sequence[int]
 TOLD_OF = {"en": "What is told of {}?", "zh": "书中讲了{}的什么事？"}
 EXCHANGED = 4  # copies of a positive with another name, at most
-BEGINS = re.compile(
-    r"(^|[.!?]['\"’”]?\s+|(^|\s)['\"‘“])$"
-)  # what stands before the first word of a sentence or a speech
+# What stands before the first word of a sentence or a speech.
+BEGINS = re.compile(r"(^|[.!?]['\"’”]?\s+|(^|\s)['\"‘“])$")
 MOST = 4  # evidence of a question to learn from, in chunks: a question on the whole book singles out no passage
 
 
@@ -68,9 +64,7 @@ def bearing(book: Book, question: Question) -> list[int]:
     return [i for i, entity in enumerate(book.entities) if bears_on(question, entity, supporting)]
 
 
-def to_find(
-    book: Book, tokenizer: PreTrainedTokenizerBase, task: Task
-) -> tuple[list[str], list[tuple[Question, set[int]]]]:
+def to_find(book: Book, tokenizer: Tokenizer, task: Task) -> tuple[list[str], list[tuple[Question, set[int]]]]:
     """The units of a task, and the book's questions with those that are right.
 
     Left out are questions that too many units answer, and those that none does. Chunks may be those of a play, too.
@@ -121,14 +115,9 @@ def by_trade(book: Book, question: Question) -> Question | None:
         name = book.voice.name(binding.person)
         if binding.kind == "trade" and mentions(name, question.question):
             called = _renamed(question.question, name, book.voice.trade(binding.person), book.document.language)
-            return replace(
-                question,
-                id=f"{question.id}-trade",
-                question=sentence(called),
-                resolved=question.question,
-                gloss=book.voice.binding(binding),
-                bindings=(tuple(book.told.bindings[binding.id]),),
-            )
+            who = {"gloss": book.voice.binding(binding), "bindings": (tuple(book.told.bindings[binding.id]),)}
+            asked = {"id": f"{question.id}-trade", "question": sentence(called), "resolved": question.question}
+            return replace(question, **asked, **who)
     return None
 
 
@@ -149,7 +138,7 @@ def who_is_who(book: Book) -> list[Asked]:
     To be found are the tellings that name the one who is meant, among chunks, and the bare names, among nodes: neither says
     who is the baker, which stands in the summary alone.
     """
-    voice = book.voice
+    voice, of = book.voice, book.document.id
     names = [voice.name(person.id) for person in book.world.people]
     told = [book.document[span].strip() for span in tellings(book)]
     found = []
@@ -163,11 +152,8 @@ def who_is_who(book: Book) -> list[Asked]:
         units: dict[Task, Units] = {"node": Units((name,), simple=tuple(other for other in names if other != name))}
         if right := tuple(text for text in told if mentions(name, text)):
             units["chunk"] = Units(right, simple=tuple(text for text in told if text not in right))
-        for i, who in enumerate(called):
-            question = TOLD_OF[book.document.language].format(who)
-            found.append(
-                Asked(f"{book.document.id}-who{binding.id}-{i}", book.document.id, question, book.summary, units)
-            )
+        asked = [TOLD_OF[book.document.language].format(who) for who in called]
+        found += [Asked(f"{of}-who{binding.id}-{i}", of, it, book.summary, units) for i, it in enumerate(asked)]
     return found
 
 
@@ -178,12 +164,7 @@ def tellings(book: Book) -> list[Span]:
 
 
 def of_story(
-    book: Book,
-    tokenizer: PreTrainedTokenizerBase,
-    seed: int = 0,
-    even: bool = False,
-    traded: float = 0.0,
-    alone: bool = False,
+    book: Book, tokenizer: Tokenizer, seed: int = 0, even: bool = False, traded: float = 0.0, alone: bool = False
 ) -> list[Asked]:
     """The questions of a book whose evidence is in a few chunks, always the same for the same seed.
 
@@ -231,9 +212,8 @@ def same_kind(book: Book, question: Question, chunks: Sequence[Chunk | Span]) ->
     >>> [len(same_kind(book, question, chunks)) for question in book.questions[:3]]      # doctest: +SKIP
     [1, 2, 5]
     """
-    told = {
-        event.kind for event in book.world.events if not set(question.evidence).isdisjoint(book.told.events[event.id])
-    }
+    evidence = set(question.evidence)
+    told = {event.kind for event in book.world.events if not evidence.isdisjoint(book.told.events[event.id])}
     spans = [span for event in book.world.events if event.kind in told for span in book.told.events[event.id]]
     return {i for i, chunk in enumerate(chunks) if any(passages.holds(book, chunk, span) for span in spans)}
 
@@ -253,18 +233,11 @@ def of_silver(
         for one in annotated:
             if one.silver:
                 by_question.setdefault(one.question, {})[task] = _units(texts, one.silver, one.hard, one.simple)
-    return [
-        Asked(name, document, questions[name], summary, found)
-        for name, found in by_question.items()
-        if "chunk" in found
-    ]
+    kept = {name: found for name, found in by_question.items() if "chunk" in found}
+    return [Asked(name, document, questions[name], summary, found) for name, found in kept.items()]
 
 
 def _units(
-    texts: Sequence[str],
-    positives: Sequence[int],
-    hard: Sequence[int],
-    simple: Sequence[int],
-    exchanged: Iterable[str] = (),
+    texts: Sequence[str], positives: Places, hard: Places, simple: Places, exchanged: Iterable[str] = ()
 ) -> Units:
     return Units(*(tuple(texts[i] for i in some) for some in (positives, hard, simple)), tuple(exchanged))

@@ -19,14 +19,14 @@ import json
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import partial
 from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
-from transformers import PreTrainedTokenizerBase
 
 from mindscape import llm, prompts, store
 from mindscape.cache import digest
@@ -36,12 +36,13 @@ from mindscape.llm.schema import read
 from mindscape.mom.extraction import windows
 from mindscape.mom.memory import DocumentMemory, ends_of, tile
 from mindscape.store import Maker
-from mindscape.text import Chunk, Document, Span, sentences, split_sentences, split_tokens
+from mindscape.text import Chunk, Document, Span, Tokenizer, sentences, split_sentences, split_tokens, token_ids
 from mindscape.text.documents import Place
 
 if TYPE_CHECKING:  # PyTorch comes with it, and the rules do without
     from mindscape.encoders import Encoder
 
+Read = Callable[[Document], DocumentMemory]
 SIZE = 200  # tokens of a chunk, on average
 LIST = {"title": "a list of chunks", "type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1}
 LISTED, SHIFT = prompts.languages("mom", "listing"), prompts.languages("mom", "lumber")
@@ -64,18 +65,19 @@ class Chunker(Protocol):
     def cut(self, document: Document, size: int | None = SIZE) -> Cut: ...
 
 
-def length(text: str, tokenizer: PreTrainedTokenizerBase) -> int:
+def length(text: str, tokenizer: Tokenizer) -> int:
     """Tokens of a text by itself."""
-    return len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+    return len(token_ids(text, tokenizer))
 
 
-def mean_length(document: Document, chunks: Sequence[Place], tokenizer: PreTrainedTokenizerBase) -> float:
+def mean_length(document: Document, chunks: Sequence[Place], tokenizer: Tokenizer) -> float:
     """The mean number of tokens of the chunks, each encoded by itself."""
     return float(np.mean([length(document[chunk], tokenizer) for chunk in chunks]))
 
 
-def wanted(document: Document, size: int, tokenizer: PreTrainedTokenizerBase) -> int:
-    """How many chunks have a mean length of `size` tokens: at least one. Raises InputError for a size below 1."""
+def wanted(document: Document, size: int | None, tokenizer: Tokenizer) -> int:
+    """How many chunks have a mean length of `size` tokens: at least one. Raises InputError for a size below 1, and for none."""
+    require(size is not None, "size=None: a rule has no length of its own; expected tokens a chunk")
     require(size >= 1, f"size={size}: expected at least one token a chunk")
     return max(1, round(length(document.text, tokenizer) / size))
 
@@ -94,8 +96,7 @@ def at_borders(document: Document, borders: Sequence[int]) -> tuple[Chunk, ...]:
     for border in sorted(set(borders)):
         if document.text[kept[-1] : border].strip() and document.text[border:].strip():
             kept.append(border)
-    ends = [*kept[1:], len(document.text)]
-    return tuple(Chunk(document.id, i, start, end) for i, (start, end) in enumerate(zip(kept, ends, strict=True)))
+    return tuple(Chunk(document.id, i, *ends) for i, ends in enumerate(pairwise([*kept, len(document.text)])))
 
 
 def evened(document: Document, chunks: Sequence[Place], n: int) -> Cut:
@@ -135,71 +136,64 @@ def _sentence_ends(document: Document) -> list[int]:
 # Rules -------------------------------------------------------------------------------------------------------------
 
 
-def _fitted(document: Document, limits: Callable[[int], Sequence[int]], size: int, n: int) -> Cut:
-    """The cut whose number of chunks is nearest to `n`; `limits` gives the borders for chunks of at most so many tokens."""
-    low, high, best = max(1, size // 2), 4 * size, None
-    while low <= high:
-        limit = (low + high) // 2
-        chunks = at_borders(document, limits(limit))
-        if best is None or abs(len(chunks) - n) < abs(len(best) - n):
-            best = chunks
-        if len(chunks) == n:
-            break
-        low, high = (limit + 1, high) if len(chunks) > n else (low, limit - 1)
-    return Cut(best)
+@dataclass(frozen=True)
+class _Rule:
+    """What a rule has as its only knob is a limit of tokens: the number of chunks that is wanted tells where it stands."""
 
+    tokenizer: Tokenizer
 
-def _sized(size: int | None, name: str) -> int:
-    require(size is not None, f"size=None: {name} has no length of its own; expected tokens a chunk")
-    return size
+    def borders(self, document: Document, limit: int) -> Sequence[int]:
+        """The borders of chunks of at most so many tokens."""
+        raise NotImplementedError
+
+    def cut(self, document: Document, size: int | None = SIZE) -> Cut:
+        """The cut whose number of chunks is nearest to the one that is wanted.
+
+        Raises InputError for a size below 1, none, and a document without text.
+        """
+        n, best = wanted(document, size, self.tokenizer), None
+        low, high = max(1, size // 2), 4 * size
+        while low <= high:
+            limit = (low + high) // 2
+            chunks = at_borders(document, self.borders(document, limit))
+            if best is None or abs(len(chunks) - n) < abs(len(best) - n):
+                best = chunks
+            if len(chunks) == n:
+                break
+            low, high = (limit + 1, high) if len(chunks) > n else (low, limit - 1)
+        return Cut(best)
 
 
 @dataclass(frozen=True)
-class Fixed:
+class Fixed(_Rule):
     """Windows of as many tokens each, wherever they end."""
 
-    tokenizer: PreTrainedTokenizerBase
     name: str = "fixed"
 
-    def cut(self, document: Document, size: int | None = SIZE) -> Cut:
-        """Raises InputError for a size below 1, none, and a document without text."""
-        size = _sized(size, self.name)
-        n = wanted(document, size, self.tokenizer)
-
-        def borders(limit: int) -> list[int]:
-            return [chunk.end for chunk in split_tokens(document, self.tokenizer, limit, 0)]
-
-        return _fitted(document, borders, size, n)
+    def borders(self, document: Document, limit: int) -> Sequence[int]:
+        return [chunk.end for chunk in split_tokens(document, self.tokenizer, limit, 0)]
 
 
 @dataclass(frozen=True)
-class Sentences:
-    """Whole sentences, as many as fit into a limit. Errors as in `Fixed`."""
+class Sentences(_Rule):
+    """Whole sentences, as many as fit into a limit."""
 
-    tokenizer: PreTrainedTokenizerBase
     name: str = "sentences"
 
-    def cut(self, document: Document, size: int | None = SIZE) -> Cut:
-        size = _sized(size, self.name)
-        n = wanted(document, size, self.tokenizer)
-
-        def borders(limit: int) -> list[int]:
-            return [chunk.end for chunk in split_sentences(document, self.tokenizer, limit)]
-
-        return _fitted(document, borders, size, n)
+    def borders(self, document: Document, limit: int) -> Sequence[int]:
+        return [chunk.end for chunk in split_sentences(document, self.tokenizer, limit)]
 
 
 @dataclass(frozen=True)
-class LlamaIndex:
-    """LlamaIndex's SentenceSplitter without overlap, its tokens counted by our tokenizer. Errors as in `Fixed`.
+class LlamaIndex(_Rule):
+    """LlamaIndex's SentenceSplitter without overlap, its tokens counted by our tokenizer.
 
     llama-index-core comes with the extra `peers`; where it is missing, an InputError says so.
     """
 
-    tokenizer: PreTrainedTokenizerBase
     name: str = "llama_index"
 
-    def cut(self, document: Document, size: int | None = SIZE) -> Cut:
+    def borders(self, document: Document, limit: int) -> Sequence[int]:
         try:
             splitter = import_module("llama_index.core.node_parser").SentenceSplitter
         except ImportError as error:
@@ -207,17 +201,9 @@ class LlamaIndex:
                 "LlamaIndex's splitter needs llama-index-core: pip install llama-index-core, or take Sentences, "
                 "which does nearly the same"
             ) from error
-        size = _sized(size, self.name)
-        n = wanted(document, size, self.tokenizer)
-
-        def tokens(text: str) -> list[int]:
-            return self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-
-        def borders(limit: int) -> list[int]:
-            pieces = splitter(chunk_size=limit, chunk_overlap=0, tokenizer=tokens).split_text(document.text)
-            return _starts(document.text, pieces)
-
-        return _fitted(document, borders, size, n)
+        count = partial(token_ids, tokenizer=self.tokenizer)
+        pieces = splitter(chunk_size=limit, chunk_overlap=0, tokenizer=count).split_text(document.text)
+        return _starts(document.text, pieces)
 
 
 def _starts(text: str, pieces: Sequence[str]) -> list[int]:
@@ -235,16 +221,16 @@ def _starts(text: str, pieces: Sequence[str]) -> list[int]:
 class Semantic:
     """Borders where neighbouring sentences are furthest apart; as many borders as the size asks for, and so the threshold.
 
-    A sentence is read with `buffer` sentences on both sides, as LlamaIndex's semantic splitter does. Errors as in `Fixed`.
+    A sentence is read with `buffer` sentences on both sides, as LlamaIndex's semantic splitter does. Raises as the rules do.
     """
 
     encoder: "Encoder"
-    tokenizer: PreTrainedTokenizerBase
+    tokenizer: Tokenizer
     buffer: int = 1
     name: str = "semantic"
 
     def cut(self, document: Document, size: int | None = SIZE) -> Cut:
-        n = wanted(document, _sized(size, self.name), self.tokenizer)
+        n = wanted(document, size, self.tokenizer)
         parts = at_borders(document, _sentence_ends(document))
         apart = self.distances([document[part] for part in parts])
         furthest = np.argsort(-apart, kind="stable")[: n - 1]
@@ -260,7 +246,7 @@ class Semantic:
 # Models ------------------------------------------------------------------------------------------------------------
 
 
-def _finished(document: Document, cut: Cut, size: int | None, tokenizer: PreTrainedTokenizerBase) -> Cut:
+def _finished(document: Document, cut: Cut, size: int | None, tokenizer: Tokenizer) -> Cut:
     """As the model cut it, or evened to a size."""
     if size is None:
         return cut
@@ -295,7 +281,7 @@ class Lumber:
     """
 
     model: LLM
-    tokenizer: PreTrainedTokenizerBase
+    tokenizer: Tokenizer
     theta: int | None = None
     by: Literal["reply", "score"] = "reply"
     name: str = "lumber"
@@ -346,7 +332,7 @@ class Listing:
     """
 
     model: LLM
-    tokenizer: PreTrainedTokenizerBase
+    tokenizer: Tokenizer
     prompts: Mapping[str, str] = field(default_factory=lambda: LISTED)
     window: int | None = None
     max_new_tokens: int = 512
@@ -375,12 +361,7 @@ class Listing:
 
 
 def meta_chunker(
-    source: str,
-    *,
-    prompts: Mapping[str, str] | None = None,
-    window: int | None = None,
-    max_new_tokens: int = 512,
-    **options,
+    source: str, *, prompts: Mapping[str, str] = LISTED, window: int | None = None, max_new_tokens: int = 512, **options
 ) -> Listing:
     """MoC's MetaChunker (Zhao et al., 2025), a small model tuned to list chunks: "hf:NAME_OR_FOLDER", or another model.
 
@@ -392,15 +373,15 @@ def meta_chunker(
     model = llm.load(source, **options)
     tokenizer = getattr(model.backend, "tokenizer", None)
     require(tokenizer is not None, f"{source!r} is not on this machine: take Listing with a tokenizer of your own")
-    return Listing(model, tokenizer, prompts or LISTED, window, max_new_tokens, held=False, name="moc")
+    return Listing(model, tokenizer, prompts, window, max_new_tokens, held=False, name="moc")
 
 
 @dataclass(frozen=True)
 class Remembered:
     """The chunks of a document memory; `read` makes one of a document, as `extraction.extract` does."""
 
-    read: Callable[[Document], DocumentMemory]
-    tokenizer: PreTrainedTokenizerBase
+    read: Read
+    tokenizer: Tokenizer
     name: str = "mom"
 
     def cut(self, document: Document, size: int | None = SIZE) -> Cut:
@@ -411,13 +392,7 @@ class Remembered:
 # All of them ------------------------------------------------------------------------------------------------------
 
 
-def rivals(
-    tokenizer: PreTrainedTokenizerBase,
-    encoder: "Encoder",
-    judge: LLM,
-    read: Callable[[Document], DocumentMemory],
-    gold: Callable[[Document], DocumentMemory],
-) -> dict[str, Chunker]:
+def rivals(tokenizer: Tokenizer, encoder: "Encoder", judge: LLM, read: Read, gold: Read) -> dict[str, Chunker]:
     """The ways to cut that notebooks 40 and 42 compare, by name.
 
     `judge` says where the subject changes and lists chunks, `read` makes a memory of a document, and `gold` knows the true one:
@@ -445,14 +420,13 @@ def cuts(chunker: Chunker, documents: Sequence[Document], size: int | None = SIZ
     of = {"size": size} | _settings(chunker)
     asked = [of | {"language": document.language, "text": digest(document.text)} for document in documents]
 
-    def compute(places: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
-        for position, place in enumerate(places):
-            cut = chunker.cut(documents[place], size)
-            yield position, {"starts": [chunk.start for chunk in cut.chunks], "counts": dict(cut.counts)}
+    def compute(place: int) -> dict[str, Any]:
+        cut = chunker.cut(documents[place], size)
+        return {"starts": [chunk.start for chunk in cut.chunks], "counts": dict(cut.counts)}
 
     by = getattr(chunker, "model", None) or getattr(chunker, "encoder", None)
     maker = by.maker if by else Maker(chunker.name, {"chunker": chunker.name})
-    rows = store.current().fetch("cut", maker, asked, compute)
+    rows = store.current().fetch("cut", maker, asked, store.each(compute))
     return [
         Cut(at_borders(document, row["starts"][1:]), Counter(row["counts"]))
         for document, row in zip(documents, rows, strict=True)

@@ -20,17 +20,15 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
-from transformers import PreTrainedTokenizerBase
 
 from mindscape import prompts
-from mindscape.corpora.storyworld import Book
-from mindscape.corpora.storyworld.chance import Chance
+from mindscape.corpora.storyworld import Book, Chance
 from mindscape.errors import InputError, one_of, require
 from mindscape.llm import LLM, Reply
 from mindscape.mom.memory import DocumentMemory, Resolved, join, resolve, whole
 from mindscape.roles import Role
 from mindscape.roles.memory import MEMORY
-from mindscape.text import Document, Span, sentences, split_sentences
+from mindscape.text import Document, Span, Tokenizer, sentences, split_sentences
 from mindscape.text.documents import Place
 
 TEMPERATURE, TOP_P = 0.7, 0.8  # section 4.1
@@ -82,7 +80,7 @@ class Extraction:
 # Paths -------------------------------------------------------------------------------------------------------------
 
 
-def windows(document: Document, tokenizer: PreTrainedTokenizerBase, size: int | None = None) -> list[Span]:
+def windows(document: Document, tokenizer: Tokenizer, size: int | None = None) -> list[Span]:
     """Whole sentences in parts of at most `size` tokens (`WINDOWS` by default) that tile the document; none is blank.
 
     Raises InputError for a document without text.
@@ -90,7 +88,7 @@ def windows(document: Document, tokenizer: PreTrainedTokenizerBase, size: int | 
     require(document.text.strip(), f"document {document.id!r} has no text: expected some to be read")
     chunks = split_sentences(document, tokenizer, size or WINDOWS.get(document.language, WINDOWS["en"]))
     starts = [chunk.start for chunk in chunks if document[chunk].strip()]
-    return [Span(*ends) for ends in zip([0, *starts[1:]], [*starts[1:], len(document.text)], strict=True)]
+    return [Span(*ends) for ends in pairwise([0, *starts[1:], len(document.text)])]
 
 
 def paths(
@@ -98,18 +96,17 @@ def paths(
     documents: Sequence[Document],
     n: int = 4,
     *,
-    temperature: float = TEMPERATURE,
-    top_p: float = TOP_P,
-    max_new_tokens: int | None = None,
     seed: int = 0,
     held: bool = True,
     role: Role = MEMORY,
+    **sampling,
 ) -> list[list[Path]]:
     """N readings of each document, sampled with the seeds `seed`, `seed` + 1, ...: the first of more are those of fewer.
 
     `held`: decoding is held to the form of the reply, where the model's backend can do that. `role`: another prompt and form
-    than Table 4's, such as `memreader.BARE`. A document is read in one piece: `windows` cuts a long one. Raises
-    InputError for n < 1 and for a language without a prompt, LLMError if the model fails.
+    than Table 4's, such as `memreader.BARE`. `sampling`: another temperature, top_p or max_new_tokens. A document is read in
+    one piece: `windows` cuts a long one. Raises InputError for n < 1 and for a language without a prompt, LLMError if the
+    model fails.
     """
     require(n >= 1, f"n={n}: expected at least one path")
     found: list[list[Path]] = [[] for _ in documents]
@@ -117,7 +114,7 @@ def paths(
         mine = [i for i, document in enumerate(documents) if document.language == language]
         prompts = [role.prompt(language, document=documents[i].text.strip()) for i in mine]
         asked = [[{"role": "user", "content": prompt}] for prompt in prompts]
-        how = {"temperature": temperature, "top_p": top_p, "max_new_tokens": max_new_tokens or LONGEST[language]}
+        how = {"temperature": TEMPERATURE, "top_p": TOP_P, "max_new_tokens": LONGEST[language]} | sampling
         for drawn in range(seed, seed + n):
             replies = model.chat(asked, schema=role.form if held else None, seed=drawn, **how)
             for i, reply in zip(mine, replies, strict=True):
@@ -140,7 +137,7 @@ def _read(document: Document, reply: Reply, seed: int, role: Role) -> Path:
 def extract(
     model: LLM,
     document: Document,
-    tokenizer: PreTrainedTokenizerBase,
+    tokenizer: Tokenizer,
     n: int = 4,
     *,
     judge: LLM | None = None,
@@ -224,11 +221,7 @@ def readings(
 
 
 def clarity(
-    model: LLM,
-    document: Document,
-    chunkings: Sequence[Sequence[Place]],
-    reading: str = "yes",
-    reach: int | None = None,
+    model: LLM, document: Document, chunkings: Sequence[Sequence[Place]], reading: str = "yes", reach: int | None = None
 ) -> np.ndarray:
     """S_clarity of several ways to cut a document, shape (chunkings,): the mean of P(b | a_i, a_{i+1}) over its borders.
 
@@ -318,24 +311,16 @@ def conditionals(
 
 
 def completeness(
-    model: LLM,
-    document: Document,
-    memories: Sequence[DocumentMemory],
-    short: str = "raw",
-    reach: int | None = None,
+    model: LLM, document: Document, memories: Sequence[DocumentMemory], short: str = "raw", reach: int | None = None
 ) -> np.ndarray:
     """S_comp of several memories of a document, shape (memories,): the mean of 1 / (PPL(a_i | c_i) · log|c_i|).
 
     Infinite with `short="raw"` where a core content is one token. Raises InputError for another `short`.
     """
     penalty(1, short)
+    weighed = conditionals(model, document, memories, reach)
     with np.errstate(divide="ignore"):
-        return np.array(
-            [
-                np.mean(1 / (perplexity * penalty(tokens, short)))
-                for perplexity, tokens in conditionals(model, document, memories, reach)
-            ]
-        )
+        return np.array([np.mean(1 / (perplexity * penalty(tokens, short))) for perplexity, tokens in weighed])
 
 
 # The choice --------------------------------------------------------------------------------------------------------

@@ -85,8 +85,7 @@ def fused_length(w: ArrayLike, theta: ArrayLike) -> ArrayLike:
     >>> round(float(fused_length(0.5, np.arccos(0.9)) ** 2), 6)
     0.95
     """
-    w, theta = _checked(w=w, theta=theta)
-    return np.hypot(1 - shortfall(w, theta), w * np.sin(theta))
+    return np.hypot(1 - shortfall(w, theta), np.multiply(w, np.sin(theta)))
 
 
 def fused_cosine(w: ArrayLike, theta: ArrayLike) -> ArrayLike:
@@ -145,10 +144,9 @@ def break_even(w: ArrayLike, theta: ArrayLike, shared: ArrayLike = 0.0) -> Array
     >>> round(float(break_even(0.5, np.arccos(0.9))), 4), float(break_even(0.5, np.arccos(0.4)))
     (0.118, inf)
     """
-    w, theta, shared = _checked(w=w, theta=theta, shared=shared)
     below = np.maximum(1 - shortfall(w, theta), 0) ** 2 - kept_noise(w, shared)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(below > 0, (w * np.sin(theta)) ** 2 / below, np.inf)[()]
+        return np.where(below > 0, np.multiply(w, np.sin(theta)) ** 2 / below, np.inf)[()]
 
 
 # Spreads ----------------------------------------------------------------------------------------------------------
@@ -194,9 +192,7 @@ def spreads(
     >>> [round(float(x), 4) for x in spreads(0.5, np.arccos(0.9), 64, 0.0, 0.2)]
     [0.2, 0.1414]
     """
-    w, theta, dim, sigma_q, sigma_v, shared = _checked(
-        w=w, theta=theta, dim=dim, sigma_q=sigma_q, sigma_v=sigma_v, shared=shared
-    )
+    dim, sigma_q, sigma_v = _checked(dim=dim, sigma_q=sigma_q, sigma_v=sigma_v)
     of_query, of_vector = sigma_q**2, sigma_v**2 * (1 + dim * sigma_q**2)
     fused = fused_length(w, theta) ** 2 * of_query + kept_noise(w, shared) * of_vector
     return np.sqrt(of_query + of_vector), np.sqrt(fused)

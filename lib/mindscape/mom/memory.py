@@ -11,7 +11,7 @@ Taught in notebooks 40_memory_extraction and 41_memreader. This module asks no m
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from mindscape.corpora import own
 from mindscape.errors import InputError, require
 from mindscape.question import Question
 from mindscape.roles import memory as role
+from mindscape.roles.memory import ends_of as ends_of
 from mindscape.text import Document, Span, locate, sentences
 from mindscape.text.documents import Place
 
@@ -49,8 +50,7 @@ class DocumentMemory:
         sizes = [len(self.outline), len(self.core), len(self.chunks)]
         if len(set(sizes)) > 1 or not self.chunks:
             raise InputError(f"{sizes} topics, core contents and chunks: expected one number of each, at least 1")
-        blank = [name for name in ("outline", "core") if not all(text.strip() for text in getattr(self, name))]
-        if blank:
+        if blank := [name for name in ("outline", "core") if not all(text.strip() for text in getattr(self, name))]:
             raise InputError(f"{blank[0]} holds a blank text: expected one for each chunk")
         if not _follow(self.chunks):
             raise InputError(f"chunks {self.chunks}: expected the first from 0 and each from where the one before ends")
@@ -65,8 +65,7 @@ class DocumentMemory:
 
     def stored(self) -> dict[str, Any]:
         """As JSON has it, and as `data/texts/memories.jsonl` does."""
-        chunks = [{"start": chunk.start, "end": chunk.end} for chunk in self.chunks]
-        return {"outline": list(self.outline), "core": list(self.core), "chunks": chunks}
+        return asdict(self)
 
     @classmethod
     def restored(cls, stored: Mapping[str, Any]) -> "DocumentMemory":
@@ -104,16 +103,6 @@ def tiles(document: Document, chunks: Sequence[Place]) -> bool:
     return bool(chunks) and _follow(chunks) and chunks[-1].end == len(document.text)
 
 
-def ends_of(chunk: str) -> tuple[str, str]:
-    """First and last words of a chunk as it was said; the last ones are "" where [MASK] is not there.
-
-    >>> ends_of("It rained [MASK] went home."), ends_of("It rained")
-    (('It rained', 'went home.'), ('It rained', ''))
-    """
-    head, _, tail = chunk.partition(role.MASK)
-    return head.strip(), tail.strip()
-
-
 def tile(document: Document, ends: Sequence[tuple[str, str]]) -> Tiling:
     """Spans that tile the document, from the first and last words of chunks as a model said them. They never fail to tile.
 
@@ -132,14 +121,14 @@ def tile(document: Document, ends: Sequence[tuple[str, str]]) -> Tiling:
     heads = _heads(text, [head for head, _ in ends])
     starts, stops = _places(text, ends, heads, repairs)
     groups = _groups(starts, repairs)
-    for group, after in zip(groups, [*groups[1:], None], strict=True):
-        placed = [stops[i] for i in group.members if stops[i] is not None and starts[i] == group.start]
-        _compare(text, max(placed, default=None), after and after.start, repairs)
-    if ends and _words(text[: groups[0].start]):
+    for (start, members), after in zip(groups, [*groups[1:], None], strict=True):
+        placed = [stops[i] for i in members if stops[i] is not None and starts[i] == start]
+        _compare(text, max(placed, default=None), after and after[0], repairs)
+    if ends and _words(text[: groups[0][0]]):
         repairs["begins late"] += 1
-    borders = [0, *(group.start for group in groups[1:]), len(text)]
+    borders = [0, *(start for start, _ in groups[1:]), len(text)]
     spans = tuple(Span(start, end) for start, end in pairwise(borders))
-    return Tiling(spans, tuple(tuple(sorted(group.members)) for group in groups), repairs)
+    return Tiling(spans, tuple(tuple(sorted(members)) for _, members in groups), repairs)
 
 
 def resolve(document: Document, said: role.DocumentMemory | role.Extracted) -> Resolved:
@@ -153,7 +142,7 @@ def resolve(document: Document, said: role.DocumentMemory | role.Extracted) -> R
     >>> found.memory.outline, found.memory.borders, dict(found.repairs)
     (('The weather', 'The way'), (19,), {'topic left over': 1})
     """
-    made = tile(document, [ends_of(scenario.chunk) for scenario in said.scenario])
+    made = tile(document, [scenario.ends for scenario in said.scenario])
     repairs, outline, core = made.repairs, [], []
     topics = [topic.strip() for topic in said.outline]
     for chunk, group in zip(made.chunks, made.groups, strict=True):
@@ -218,18 +207,14 @@ def join(document: Document, parts: Sequence[Place], memories: Sequence[Document
         raise InputError(
             f"{len(memories)} memories of {len(parts)} parts: expected one each, of parts that tile the text"
         )
+    outline, core, chunks = [], [], []
     for part, memory in zip(parts, memories, strict=True):
-        if memory.chunks[-1].end != part.end - part.start:
-            raise InputError(
-                f"the memory of {part.start}:{part.end} ends at {memory.chunks[-1].end}: expected its part's end"
-            )
-    chunks = (
-        Span(part.start + chunk.start, part.start + chunk.end)
-        for part, memory in zip(parts, memories, strict=True)
-        for chunk in memory.chunks
-    )
-    outline = (topic for memory in memories for topic in memory.outline)
-    return DocumentMemory(tuple(outline), tuple(core for memory in memories for core in memory.core), tuple(chunks))
+        its_end, end = part.start + memory.chunks[-1].end, part.end
+        require(its_end == end, f"the memory of {part.start}:{end} ends at {its_end}: expected its part's end")
+        outline += memory.outline
+        core += memory.core
+        chunks += [Span(part.start + chunk.start, part.start + chunk.end) for chunk in memory.chunks]
+    return DocumentMemory(outline, core, chunks)
 
 
 def excerpt(document: Document, memory: DocumentMemory, first: int, last: int) -> tuple[Document, DocumentMemory]:
@@ -358,35 +343,24 @@ def _after(text: str, stop: int | None) -> int | None:
     return next((i for i in range(stop, len(text)) if not text[i].isspace() and text[i] not in CLOSING), None)
 
 
-@dataclass
-class _Group:
-    """What was said of one chunk: where it begins, and the indices of all that belongs to it."""
-
-    start: int
-    members: list[int]
-
-
-def _groups(starts: Sequence[int | None], repairs: Counter[str]) -> list[_Group]:
-    """The chunks in the order of the text, at least one."""
-    by_start: dict[int, _Group] = {}
-    last: _Group | None = None
-    waiting: list[int] = []
+def _groups(starts: Sequence[int | None], repairs: Counter[str]) -> list[tuple[int, list[int]]]:
+    """The chunks in the order of the text, at least one: where each begins, and the indices of what was said of it."""
+    groups: dict[int, list[int]] = {}
+    last, waiting = None, []  # where the chunk said before begins; what was said before the first that has a place
     for i, start in enumerate(starts):
         if start is None:
             repairs["unplaced"] += 1
-            (last.members if last else waiting).append(i)
+            (waiting if last is None else groups[last]).append(i)
             continue
-        if start in by_start:
+        if start in groups:
             repairs["same place"] += 1
-        elif last and start < last.start:
+        elif last is not None and start < last:
             repairs["out of order"] += 1
-        last = by_start.setdefault(start, _Group(start, []))
-        last.members.append(i)
-    if not by_start:
-        return [_Group(0, list(range(len(starts))))]
-    groups = sorted(by_start.values(), key=lambda group: group.start)
-    groups[0].members += waiting
-    return groups
+        groups.setdefault(start, []).append(i)
+        last = start
+    (_, first), *_ = in_order = sorted(groups.items()) or [(0, [])]
+    first += waiting
+    return in_order
 
 
 def _compare(text: str, stop: int | None, following: int | None, repairs: Counter[str]) -> None:

@@ -16,15 +16,13 @@ Taught in notebook 41_memreader. The training itself is `mindscape.training`'s.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-
-from transformers import PreTrainedTokenizerBase
+from itertools import accumulate, islice, pairwise, product
 
 from mindscape import ask as asking
 from mindscape import prompts
 from mindscape.corpora import shakespeare
 from mindscape.corpora.books import books, training_book
-from mindscape.corpora.storyworld import Book
-from mindscape.corpora.storyworld.chance import Chance
+from mindscape.corpora.storyworld import Book, Chance
 from mindscape.errors import require
 from mindscape.llm import LLM, Tags
 from mindscape.metrics import token_f1, words
@@ -36,8 +34,8 @@ from mindscape.question import Answer
 from mindscape.roles import Example, Role
 from mindscape.roles import memory as role
 from mindscape.roles.memory import MEMORY, REVERSE, Extracted
-from mindscape.roles.scores import ALIKE, border_f1
-from mindscape.text import Document, Span
+from mindscape.roles.scores import border_f1, matched
+from mindscape.text import Document, Span, Tokenizer
 
 KINDS = ("storyworld", "play", "sample")
 SHARE = 3  # cases from each book or play
@@ -55,11 +53,12 @@ def _without_thoughts(language: str) -> str:
     return prompt
 
 
-def _bare_gold(
-    book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase
-) -> Iterator[tuple[dict[str, str], Extracted]]:
-    for slots, value in MEMORY.gold(book, chance, tokenizer):
-        yield slots, Extracted(outline=value.outline, scenario=value.scenario)
+def _bare(value: role.DocumentMemory) -> Extracted:
+    return Extracted(outline=value.outline, scenario=value.scenario)
+
+
+def _bare_gold(book: Book, chance: Chance, tokenizer: Tokenizer) -> Iterator[tuple[dict[str, str], Extracted]]:
+    return ((slots, _bare(value)) for slots, value in MEMORY.gold(book, chance, tokenizer))
 
 
 BARE = Role("memory_bare", {language: _without_thoughts(language) for language in UNSAID}, Tags(Extracted), _bare_gold)
@@ -82,15 +81,18 @@ class Triple:
     memory: Extracted
 
 
-def of_book(book: Book, tokenizer: PreTrainedTokenizerBase, share: int | None = None) -> list[Triple]:
+def of_book(book: Book, tokenizer: Tokenizer, share: int | None = None) -> list[Triple]:
     """Triples from runs of scenes of a storyworld book, at most `share`: what the log knows stands for the guiding model."""
-    found = []
-    for slots, value in MEMORY.gold(book, Chance("memreader", book.document.id), tokenizer):
-        if len(found) == share:
-            break
-        document = Document(f"{book.document.id}:{len(found)}", slots["document"], book.document.language)
-        found.append(Triple(document, value.think, Extracted(outline=value.outline, scenario=value.scenario)))
-    return found
+    told = _told(book, Chance("memreader", book.document.id), tokenizer, share)
+    return [Triple(document, value.think, _bare(value)) for document, value in told]
+
+
+def _told(
+    book: Book, chance: Chance, tokenizer: Tokenizer, share: int | None
+) -> Iterator[tuple[Document, role.DocumentMemory]]:
+    """Runs of scenes, at most `share`, and their memories."""
+    for i, (slots, value) in enumerate(islice(MEMORY.gold(book, chance, tokenizer), share)):
+        yield Document(f"{book.document.id}:{i}", slots["document"], book.document.language), value
 
 
 def reverse(
@@ -128,11 +130,7 @@ def example(triple: Triple, with_path: bool = True) -> Example:
 
 
 def examples(
-    seeds: Sequence[int],
-    tokenizer: PreTrainedTokenizerBase,
-    with_path: bool = True,
-    share: int | None = None,
-    chinese: int = 0,
+    seeds: Sequence[int], tokenizer: Tokenizer, with_path: bool = True, share: int | None = None, chinese: int = 0
 ) -> list[Example]:
     """The examples of the books of training seeds, the last `chinese` of them told in Chinese.
 
@@ -158,20 +156,16 @@ class Case:
     memory: DocumentMemory
 
 
-def story_cases(books: Sequence[Book], tokenizer: PreTrainedTokenizerBase, share: int = SHARE) -> list[Case]:
+def story_cases(books: Sequence[Book], tokenizer: Tokenizer, share: int = SHARE) -> list[Case]:
     """Runs of scenes of storyworld books, the same each time and others than `of_book` gives."""
-    found = []
-    for book in books:
-        some = MEMORY.gold(book, Chance("evaluation", "memory", book.document.id), tokenizer)
-        for i, (slots, value) in zip(range(share), some, strict=False):
-            document = Document(f"{book.document.id}:{i}", slots["document"], book.document.language)
-            found.append(Case("storyworld", book.document.id, document, resolve(document, value).memory))
-    return found
+    return [
+        Case("storyworld", book.document.id, document, resolve(document, value).memory)
+        for book in books
+        for document, value in _told(book, Chance("evaluation", "memory", book.document.id), tokenizer, share)
+    ]
 
 
-def play_cases(
-    tokenizer: PreTrainedTokenizerBase, names: Sequence[str] | None = None, share: int = SHARE
-) -> list[Case]:
+def play_cases(tokenizer: Tokenizer, names: Sequence[str] | None = None, share: int = SHARE) -> list[Case]:
     """Runs of scenes of plays without their headings; topic and core content are the first sentence and the whole of the
     kit's summary of a scene. By default of all plays that have summaries."""
     found = []
@@ -185,27 +179,20 @@ def play_cases(
 
 
 def _put_together(play: Document, bodies: Sequence[tuple[str, str]]) -> tuple[Document, DocumentMemory]:
-    text, starts = "", []
-    for body, _ in bodies:
-        starts.append(len(text))
-        text += body + "\n\n"
-    document = Document(play.id, text.rstrip(), play.language)
-    ends = [*starts[1:], len(document.text)]
-    spans = [Span(*place) for place in zip(starts, ends, strict=True)]
-    summaries = [" ".join(summary.split()) for _, summary in bodies]
+    texts, summaries = [body for body, _ in bodies], [" ".join(summary.split()) for _, summary in bodies]
+    document = Document(play.id, "\n\n".join(texts), play.language)
+    starts = accumulate((len(text) + 2 for text in texts[:-1]), initial=0)
+    spans = [Span(*ends) for ends in pairwise([*starts, len(document.text)])]
     topics = [mom.whole(Document("summary", summary, play.language)).outline[0] for summary in summaries]
     return document, DocumentMemory(topics, summaries, spans)
 
 
-def sample_cases(tokenizer: PreTrainedTokenizerBase) -> list[Case]:
+def sample_cases(tokenizer: Tokenizer) -> list[Case]:
     """Runs of parts of the kit's manuals and news pieces, en and zh."""
-    found = []
-    for sample in mom.samples():
-        found += _runs("sample", sample.document, sample.memory, tokenizer)
-    return found
+    return [case for one in mom.samples() for case in _runs("sample", one.document, one.memory, tokenizer)]
 
 
-def _runs(kind: str, document: Document, memory: DocumentMemory, tokenizer: PreTrainedTokenizerBase) -> list[Case]:
+def _runs(kind: str, document: Document, memory: DocumentMemory, tokenizer: Tokenizer) -> list[Case]:
     """Neighbouring parts that fit into `LARGEST` tokens, two to `MOST` of them, none in two runs."""
     largest = LARGEST.get(document.language, LARGEST["en"])
     sizes, first, found = [length(document[chunk], tokenizer) for chunk in memory.chunks], 0, []
@@ -255,15 +242,9 @@ def outline_recall(gold: Sequence[str], found: Sequence[str], language: str = "e
     >>> outline_recall(["rain at the mill", "Ivo went home"], ["The rain, at a mill", "rain"])
     0.5
     """
-    pairs = [
-        (token_f1(topic, wanted, language), i, j) for i, wanted in enumerate(gold) for j, topic in enumerate(found)
-    ]
-    free_gold, free_found = set(range(len(gold))), set(range(len(found)))
-    for likeness, i, j in sorted(pairs, key=lambda pair: (-pair[0], *pair[1:])):
-        if likeness >= ALIKE and i in free_gold and j in free_found:
-            free_gold.remove(i)
-            free_found.remove(j)
-    return 1 - len(free_gold) / len(gold)
+    pairs = product(enumerate(gold), enumerate(found))
+    likeness = {(i, j): token_f1(topic, wanted, language) for (i, wanted), (j, topic) in pairs}
+    return len(matched(likeness)) / len(gold)
 
 
 def core_support(document: Document, memory: DocumentMemory) -> float:
@@ -312,7 +293,7 @@ def scored(cases: Sequence[Case], answers: Sequence[Answer]) -> dict[str, list[f
     return found
 
 
-def cases_of(kind: str, split: str, count: int, tokenizer: PreTrainedTokenizerBase, share: int = SHARE) -> list[Case]:
+def cases_of(kind: str, split: str, count: int, tokenizer: Tokenizer, share: int = SHARE) -> list[Case]:
     """The cases of a kind, at most `share` from each book or play; storyworld's from the first `count` books of a split.
 
     Raises InputError for another kind.

@@ -12,7 +12,7 @@ section 4.4, the mean negative log-probability of the answer's tokens, less is b
 Taught in notebook 42_three_layer_retrieval; the argument behind it in 43_hmv_theorem. Nothing is reranked here.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -153,33 +153,27 @@ class Layers:
         all by default; a unit that a layer did not bring up has no rank there, and counts as much as the last one that it did.
         `smoothing` is the k of reciprocal rank fusion. Raises InputError for another way, and for k or depth below 1.
         """
-        self._known(way)
+        one_of(self.ways, way=way)
         require(k >= 1 and (depth is None or depth >= 1), f"k={k}, depth={depth}: expected at least 1")
         vectors = queries if isinstance(queries, np.ndarray) else self.encoder.encode(list(queries), "query")
         if way in (*self.layers, FUSED):
             return self.indexes[way].search(vectors, k)
         found = [self.indexes[layer].search(vectors, depth or len(self.chunks)) for layer in self.layers]
-        fused = (
-            _by_rank(found, len(self.chunks), smoothing) if way == "rrf" else _by_score(found, len(self.chunks), way)
-        )
+        n = len(self.chunks)
+        fused = _by_rank(found, n, smoothing) if way == "rrf" else _by_score(found, n, way)
         ids = np.argsort(-fused, axis=1, kind="stable")[:, :k]
         return ids, np.take_along_axis(fused, ids, 1)
 
     def ranked(self, queries: Sequence[str], k: int = TOP, way: str = "rrf") -> np.ndarray:
         """The ids that `search` gives, (queries, k), out of the store where they are there: one entry for all the queries."""
-        self._known(way)
+        one_of(self.ways, way=way)
         weights, normalised = self._mix
         asked = {"texts": digest(self.texts), "queries": digest(list(queries)), "way": way, "k": k}
         asked |= {} if way != FUSED else {"weights": weights and list(weights), "normalised": normalised}
 
-        def compute(_: Sequence[int]) -> Iterator[tuple[int, list[list[int]]]]:
-            yield 0, self.search(queries, k, way)[0].tolist()
-
-        (ids,) = store.current().fetch("rankings", self.encoder.maker, [asked], compute, {"k": k, "way": way})
+        search = store.each(lambda _: self.search(queries, k, way)[0].tolist())
+        (ids,) = store.current().fetch("rankings", self.encoder.maker, [asked], search, {"k": k, "way": way})
         return np.array(ids)
-
-    def _known(self, way: str) -> None:
-        one_of(self.ways, way=way)
 
     def close(self) -> None:
         """Let go of indexes on disk."""

@@ -7,34 +7,17 @@ notebook 01_the_reader.
 from collections.abc import Iterable, Mapping
 from itertools import islice
 
-from transformers import PreTrainedTokenizerBase
-
+from mindscape import prompts
 from mindscape.corpora.books import training_book
 from mindscape.errors import InputError
 from mindscape.roles import ROLES, Example
+from mindscape.text import Tokenizer
 
-SHARES = {  # of each role from each book: more of what asks for close reading
-    "chunk_summary": 1,
-    "global_summary": 5,
-    "session_summary": 1,
-    "silver_chunks": 5,
-    "silver_nodes": 3,
-    "entities": 1,
-    "edits": 2,
-    "graph_answer": 1,
-    "update": 1,
-    "memory": 1,
-    "reverse_reasoning": 1,
-    "qa": 4,
-    "choice": 5,
-    "claim": 5,
-    "grade": 3,
-    "pairwise": 1,
-}
+SHARES = prompts.table("reader", "shares")["taught"]
 
 
 def mixture(
-    seeds: Iterable[int], tokenizer: PreTrainedTokenizerBase, shares: Mapping[str, int] = SHARES, language: str = "en"
+    seeds: Iterable[int], tokenizer: Tokenizer, shares: Mapping[str, int] = SHARES, language: str = "en"
 ) -> list[Example]:
     """The examples of the books of `seeds`: for each book at most `shares[role]` of each role.
 

@@ -15,39 +15,21 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from transformers import PreTrainedTokenizerBase
 
-from mindscape.corpora.storyworld import Book
-from mindscape.corpora.storyworld.chance import Chance
+from mindscape import prompts
+from mindscape.corpora.storyworld import Book, Chance
 from mindscape.errors import require
-from mindscape.metrics import Interval, bootstrap
+from mindscape.metrics import Interval, grouped
 from mindscape.question import Answer
 from mindscape.roles import ROLES, answers, edits
 from mindscape.roles.scores import score
-from mindscape.text import Chunk, Document, split_sentences
+from mindscape.text import Chunk, Document, Tokenizer, split_sentences
 
 PLAY = 24  # blocks of a play
 # Roles asked of a play, and the slot that its text goes into.
 OF_PLAY = {"chunk_summary": "chunk_content", "entities": "text", "edits": "block_text", "memory": "document"}
 ANSWERS = {"qa": answers.qa, "choice": answers.choice, "claim": answers.claim_pairs}  # gold of the roles with passages
-ROWS = {  # of each role from each book; a pair of claims is two
-    "chunk_summary": 5,
-    "global_summary": 3,
-    "session_summary": 3,
-    "silver_chunks": 10,
-    "silver_nodes": 10,
-    "entities": 6,
-    "edits": 6,
-    "graph_answer": 10,
-    "update": 5,
-    "memory": 3,
-    "reverse_reasoning": 3,
-    "qa": 10,
-    "choice": 10,
-    "claim": 20,
-    "grade": 10,
-    "pairwise": 4,
-}
+ROWS = prompts.table("reader", "shares")["asked"]
 
 
 @dataclass(frozen=True)
@@ -65,11 +47,7 @@ class Row:
 
 
 def rows(
-    role: str,
-    books: Iterable[Book],
-    tokenizer: PreTrainedTokenizerBase,
-    share: int | None = None,
-    alone: bool = False,
+    role: str, books: Iterable[Book], tokenizer: Tokenizer, share: int | None = None, alone: bool = False
 ) -> list[Row]:
     """At most `share` gold rows of a role from each book (`ROWS[role]` by default), always the same.
 
@@ -119,16 +97,10 @@ def interval(asked: Sequence[Row], numbers: Sequence[float], seed: int = 0) -> I
 
     Books are drawn whole where there are more than one, since questions on one book stand or fall together.
     """
-    kept = [
-        (row.book.document.id, number) for row, number in zip(asked, numbers, strict=True) if not math.isnan(number)
-    ]
-    if len(kept) < 2:
-        return None
-    groups = [book for book, _ in kept] if len({book for book, _ in kept}) > 1 else None
-    return bootstrap([number for _, number in kept], groups=groups, seed=seed)
+    return grouped(zip(numbers, (row.book.document.id for row in asked), strict=True), seed)
 
 
-def play_prompts(role: str, play: Document, tokenizer: PreTrainedTokenizerBase) -> list[tuple[str, str]]:
+def play_prompts(role: str, play: Document, tokenizer: Tokenizer) -> list[tuple[str, str]]:
     """Blocks from all over a play and the prompts of a role on them: pairs of block and prompt, `PLAY` many.
 
     There is no gold, but what a reply quotes is in the block or not. Raises InputError for a role that is not in
@@ -148,5 +120,5 @@ def play_prompts(role: str, play: Document, tokenizer: PreTrainedTokenizerBase) 
 
 
 @lru_cache(maxsize=2)
-def _blocks(play: Document, tokenizer: PreTrainedTokenizerBase) -> list[Chunk]:
+def _blocks(play: Document, tokenizer: Tokenizer) -> list[Chunk]:
     return split_sentences(play, tokenizer, 300)

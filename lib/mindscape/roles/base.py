@@ -76,7 +76,7 @@ class Role:
     name: str
     prompts: Mapping[str, str]
     form: Schema | None
-    gold: Callable[[Book, Chance, PreTrainedTokenizerBase], Gold]
+    gold: Callable[[Book, Chance, PreTrainedTokenizerBase], Gold] = lambda *_: iter(())
     plain: Callable[[str], tuple[Any, list[str]]] | None = None
 
     def prompt(self, language: str = "en", **slots: str) -> str:

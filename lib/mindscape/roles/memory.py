@@ -34,6 +34,16 @@ ENDS = {"en": 5, "zh": 8}  # words or characters at each end of a chunk
 THOUGHTS = table("roles", "memory")
 
 
+def ends_of(chunk: str) -> tuple[str, str]:
+    """First and last words of a chunk as it was said; the last ones are "" where [MASK] is not there.
+
+    >>> ends_of("It rained [MASK] went home."), ends_of("It rained")
+    (('It rained', 'went home.'), ('It rained', ''))
+    """
+    head, _, tail = chunk.partition(MASK)
+    return head.strip(), tail.strip()
+
+
 class Scenario(BaseModel):
     """A chunk by its first and last words, and its core content."""
 
@@ -42,13 +52,8 @@ class Scenario(BaseModel):
 
     @property
     def ends(self) -> tuple[str, str]:
-        """The chunk's first and last words.
-
-        >>> Scenario(chunk="It rained [MASK] went home.", core="Ivo left.").ends
-        ('It rained', 'went home.')
-        """
-        head, _, tail = self.chunk.partition(MASK)
-        return head.strip(), tail.strip()
+        """The chunk's first and last words."""
+        return ends_of(self.chunk)
 
 
 class Extracted(BaseModel):

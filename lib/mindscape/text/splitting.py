@@ -14,7 +14,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 import sentencex
-from transformers import PreTrainedTokenizerBase
+from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from mindscape.errors import InputError
 from mindscape.text.documents import Chunk, Document, Span
@@ -24,9 +24,7 @@ STRETCH = 3000  # characters that sentencex sees at once: beyond 10 kB it misses
 SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 
 
-def split_tokens(
-    document: Document, tokenizer: PreTrainedTokenizerBase, size: int = 1200, overlap: int = 100
-) -> list[Chunk]:
+def split_tokens(document: Document, tokenizer: Tokenizer, size: int = 1200, overlap: int = 100) -> list[Chunk]:
     """Windows of at most `size` tokens; each begins `overlap` tokens before its predecessor ends.
 
     With `overlap=0` the chunks tile the text exactly. A chunk is longer than `size` only where a single character needs
@@ -45,9 +43,7 @@ def split_tokens(
     return _split(document, tokenizer, size, overlap, borders=None)
 
 
-def split_sentences(
-    document: Document, tokenizer: PreTrainedTokenizerBase, size: int = 1200, overlap: int = 0
-) -> list[Chunk]:
+def split_sentences(document: Document, tokenizer: Tokenizer, size: int = 1200, overlap: int = 0) -> list[Chunk]:
     """Whole sentences, as many as fit into `size` tokens.
 
     A sentence longer than `size` is cut by tokens. With `overlap` a chunk opens with the last sentences of its
@@ -90,6 +86,11 @@ def sentences(text: str, language: str = "en") -> list[Span]:
     return [Span(start, end) for start, end in zip([0, *ends], ends, strict=False)]
 
 
+def token_ids(text: str, tokenizer: Tokenizer) -> list[int]:
+    """A text's tokens by themselves: nothing is put around them, and a text beyond the model's limit is nothing to warn of."""
+    return tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+
+
 def windows(chunks: Sequence[Chunk], size: int) -> list[list[Chunk]]:
     """The chunks in order, `size` at a time; the last window may be shorter (MiA-Signature's windows of W chunks).
 
@@ -102,9 +103,7 @@ def windows(chunks: Sequence[Chunk], size: int) -> list[list[Chunk]]:
     return [list(chunks[i : i + size]) for i in range(0, len(chunks), size)]
 
 
-def _split(
-    document: Document, tokenizer: PreTrainedTokenizerBase, size: int, overlap: int, borders: list[int] | None
-) -> list[Chunk]:
+def _split(document: Document, tokenizer: Tokenizer, size: int, overlap: int, borders: list[int] | None) -> list[Chunk]:
     """Windows of tokens; where `borders` (sorted offsets) are given, they begin and end at borders if they can."""
     if not getattr(tokenizer, "is_fast", False):
         raise InputError(f"{type(tokenizer).__name__} gives no offsets: expected a fast tokenizer of Hugging Face")
@@ -129,9 +128,7 @@ def _split(
     return chunks
 
 
-def _fill(
-    text: str, start: int, guess: int, tokenizer: PreTrainedTokenizerBase, size: int
-) -> tuple[int, list[tuple[int, int]]]:
+def _fill(text: str, start: int, guess: int, tokenizer: Tokenizer, size: int) -> tuple[int, list[tuple[int, int]]]:
     """The end of a chunk of `size` tokens from `start`, and the offsets of its tokens within it."""
     end = min(start + guess, len(text))
     offsets = _offsets(text[start:end], tokenizer)
@@ -153,7 +150,7 @@ def _retreat(
     start: int,
     end: int,
     offsets: list[tuple[int, int]],
-    tokenizer: PreTrainedTokenizerBase,
+    tokenizer: Tokenizer,
     size: int,
     borders: list[int],
 ) -> tuple[int, list[tuple[int, int]]]:
@@ -167,7 +164,7 @@ def _retreat(
     return end, offsets
 
 
-def _offsets(text: str, tokenizer: PreTrainedTokenizerBase) -> list[tuple[int, int]]:
+def _offsets(text: str, tokenizer: Tokenizer) -> list[tuple[int, int]]:
     # verbose=False: a text beyond the model's limit is nothing to warn of here
     return tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)["offset_mapping"]
 

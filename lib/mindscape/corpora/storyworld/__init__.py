@@ -31,10 +31,11 @@ from numbers import Integral
 
 from mindscape.corpora.storyworld import gold
 from mindscape.corpora.storyworld.asking import ask
+from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.gold import Edge, Entity, Memory, Node
 from mindscape.corpora.storyworld.novelist import MOST_BOOKS, imagine, setting
 from mindscape.corpora.storyworld.telling import Telling, tell
-from mindscape.corpora.storyworld.voice import Voice
+from mindscape.corpora.storyworld.voice import Voice, sentence
 from mindscape.corpora.storyworld.words import wording
 from mindscape.corpora.storyworld.world import Knobs, World
 from mindscape.errors import InputError
@@ -51,6 +52,8 @@ OF_ONE_BOOK = (
 __all__ = [
     *("TRAIN", "DEVELOP", "TEST", "Book", "Series", "Knobs", "World", "Telling", "Question", "ClaimPair"),
     *("Entity", "Node", "Edge", "Memory", "book", "series"),
+    "Chance",
+    "sentence",
 ]
 
 
