@@ -577,3 +577,16 @@ def score(one: Posed, answer: Answer, language: Language = "en") -> float:
     if one.kind == "qa":
         return token_f1(answer.value, [one.right, *one.accepted], language) if answer.value else 0.0
     return float(answer.value == one.right)
+
+
+def by_pair(claims: Sequence[Posed], scores: Sequence[float]) -> tuple[list[float], list[str]]:
+    """The score of each pair of claims, 1 where both are judged rightly, and its book. Taught in notebook 22_signature_rag.
+
+    >>> one = Posed("a", "note", "Ann left.", "claim", (), "TRUE", (), (0,), pair="leaving")
+    >>> by_pair([one, replace(one, id="b", text="Tom left.", right="FALSE")], [1.0, 0.0])
+    ([0.0], ['note'])
+    """
+    pairs: dict[tuple, list[float]] = {}
+    for one, value in zip(claims, scores, strict=True):
+        pairs.setdefault((one.doc_id, one.pair), []).append(value)
+    return [min(both) for both in pairs.values()], [book for book, _ in pairs]

@@ -37,6 +37,7 @@ from mindscape.text import split_sentences
 SIZE, MOST = 60, 4  # tokens of a passage; passages of evidence at most
 BOOKS = 2  # of a series
 SEEDS = {split: SPLITS[split][0] for split in ("develop", "test")}
+BENCHMARKS = ("detectiveqa-en", "detectiveqa-zh", "narrativeqa", "narrativeqa-hub", "novelhopqa", "nocha")  # of Table 1
 PLAYS = ("falstaff", "rome")  # series of which every play has questions and summaries
 
 

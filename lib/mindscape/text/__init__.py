@@ -8,9 +8,9 @@ Taught in notebooks 00_start_here and 10_hierarchical_summaries.
 
 from mindscape.text.documents import Chunk, Document, Span
 from mindscape.text.quotes import locate, mentions
-from mindscape.text.splitting import Tokenizer, sentences, split_sentences, split_tokens, token_ids, windows
+from mindscape.text.splitting import Tokenizer, laid_out, sentences, split_sentences, split_tokens, token_ids, windows
 
 __all__ = [
-    "Chunk", "Document", "Span", "Tokenizer", "locate", "mentions", "sentences", "split_sentences", "split_tokens", "token_ids",
-    "windows",
+    "Chunk", "Document", "Span", "Tokenizer", "laid_out", "locate", "mentions", "sentences", "split_sentences", "split_tokens",
+    "token_ids", "windows",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ topics. Taught in notebooks 00_start_here and 10_hierarchical_summaries.
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 
 import sentencex
 from transformers import PreTrainedTokenizerBase as Tokenizer
@@ -101,6 +102,18 @@ def windows(chunks: Sequence[Chunk], size: int) -> list[list[Chunk]]:
     if size < 1:
         raise InputError(f"size={size!r}: expected at least one chunk a window")
     return [list(chunks[i : i + size]) for i in range(0, len(chunks), size)]
+
+
+def laid_out(name: str, lines: Sequence[str]) -> tuple[Document, list[Chunk]]:
+    """A document of some sentences and a chunk for each, with the blank that follows it: the text of a toy.
+
+    >>> document, chunks = laid_out("note", ["Ann left.", "Tom came."])
+    >>> document[chunks[1]]
+    'Tom came. '
+    """
+    ends = [0, *accumulate(len(line) + 1 for line in lines)]
+    chunks = [Chunk(name, i, *ends[i : i + 2]) for i in range(len(lines))]
+    return Document(name, "".join(f"{line} " for line in lines)), chunks
 
 
 def _split(document: Document, tokenizer: Tokenizer, size: int, overlap: int, borders: list[int] | None) -> list[Chunk]:
