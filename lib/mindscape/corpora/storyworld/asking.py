@@ -56,9 +56,10 @@ class _Asker:
         for event in world.events:
             for deed in self._readings(event):
                 self.done[deed.kind, deed.slots.get("a")].append(event)
-        self.trades = {b.person: b for b in world.bindings if b.kind == "trade"}
-        self.guises = {b.person: b for b in world.bindings if b.kind == "guise"}
-        self.kin = {b.person: b for b in world.bindings if b.kind == "kin"}
+        self.trades, self.guises, self.kin = (
+            {binding.person: binding for binding in world.bindings if binding.kind == kind}
+            for kind in ("trade", "guise", "kin")
+        )
 
     def all(self) -> tuple[list[Question], list[ClaimPair]]:
         self._events()
@@ -218,7 +219,7 @@ class _Asker:
 
     def _belongings(self) -> None:
         for scene in self.world.scenes:
-            passes = [self.world.events[i] for i in scene.events if self.world.events[i].kind in kinds.HOLDERS]
+            passes = [event for event in self.world.events_in(scene) if event.kind in kinds.HOLDERS]
             things = [event.slots["o"] for event in passes]
             if scene.form != "narrated" or len(set(things)) != 2 or not self._all_clean(passes):
                 continue
@@ -227,21 +228,14 @@ class _Asker:
             names = [self.voice.thing(o) for o in things]
             others = [self.voice.thing(e.slots["o"]) for e in self.chance.shuffled(self.clean) if "o" in e.slots]
             fields = {"when": self.voice.when(scene), "p": self.voice.place(scene.place)}
-            self._pair("belongings", fields, names, others, passes, "lookup")
+            self._pair("belongings", fields, names, others, passes)
 
-    def _pair(
-        self, kind: str, fields: dict, both: list[str], others: list[str], events: list[Event], depth: str
-    ) -> None:
+    def _pair(self, kind: str, fields: dict, both: list[str], others: list[str], events: list[Event]) -> None:
         """A question whose answer is two things."""
         others = [name for name in dict.fromkeys(others) if name not in both]
-        wrong = [
-            self.voice.list([both[0], others[0]]),
-            self.voice.list([others[1], both[1]]),
-            self.voice.list(others[2:4]),
-        ]
-        spans = self._spans(events)
+        wrong = [self.voice.list(pair) for pair in ([both[0], others[0]], [others[1], both[1]], others[2:4])]
         swapped = (self.voice.list(both[::-1]),)
-        self._form(kind, fields, self.voice.list(both), wrong, spans, depth, accepted=swapped)
+        self._form(kind, fields, self.voice.list(both), wrong, self._spans(events), "lookup", accepted=swapped)
 
     def _spans(self, events: Iterable[Event]) -> list[Span]:
         """Where events are told."""
@@ -255,7 +249,7 @@ class _Asker:
         for scene in self.chance.shuffled(self.world.scenes):
             if sum(question.kind == "same_occasion" for question in self.questions) == 5:
                 break
-            events = [self.world.events[i] for i in scene.events if self.world.events[i].kind in kinds.SLOTS]
+            events = [event for event in self.world.events_in(scene) if event.kind in kinds.SLOTS]
             if scene.form != "narrated" or len(events) < 2 or events[0].slots["a"] != events[1].slots["a"]:
                 continue
             first, second = events[:2]
@@ -304,7 +298,7 @@ class _Asker:
             others = [name for name in self._options(events[0], slot) if name not in both]
             if len(others) < 4:
                 continue
-            self._pair("twice", {"ask": asks[slot].format(a=self.voice.name(a))}, both, others, events, "lookup")
+            self._pair("twice", {"ask": asks[slot].format(a=self.voice.name(a))}, both, others, events)
             done += 1
 
     def _times(self) -> None:
@@ -317,18 +311,7 @@ class _Asker:
             bindings = [self.trades[a]] if done % 2 else []
             who = self.voice.trade(a) if bindings else self.voice.name(a)
             fields = {"a": who, "inf": self.kinds[kind]["inf"], "name": self.voice.name(a)}
-            spans = self._spans(events)
-            n = len(events)
-            self._form(
-                "times",
-                fields,
-                self.voice.number(n),
-                self._near(n),
-                spans,
-                "set-aggregation",
-                bindings=bindings,
-                accepted=(str(n),),
-            )
+            self._count("times", fields, len(events), events, bindings=bindings)
             done += 1
 
     def _repeated(self) -> list[tuple[tuple[str, int], list[Event]]]:
@@ -347,15 +330,8 @@ class _Asker:
             events = list({e.id: e for a in sorted(people) for e in self.done[kind, a]}.values())
             hidden = {a for a in people for e in self.done[kind, a] if a in e.guised}
             bindings = [self.guises[a] for a in sorted(hidden)]
-            spans = self._spans(events)
-            n = self.voice.number(len(people))
             fields = {"inf": self.kinds[kind]["inf"]}
-            accepted = (str(len(people)),)
-            near = self._near(len(people))
-            self._form(
-                "people", fields, n, near, spans, "set-aggregation",
-                bindings=bindings, accepted=accepted, breadth="global",
-            )  # fmt: skip
+            self._count("people", fields, len(people), events, bindings=bindings, breadth="global")
             done += 1
 
     def _liars(self) -> None:
@@ -364,80 +340,56 @@ class _Asker:
             predicate = self._predicate(self.false[lie.id])
             if predicate is None or done == 4:
                 continue
-            spans = self._spans([lie, self.false[lie.id]])
+            told = [lie, self.false[lie.id]]
             others = [e.slots["c"] for e in self.by_kind["false"]] + [p.id for p in self.world.people]
             around = {*self.false[lie.id].slots.values()}
-            wrong = [self.voice.name(c) for c in dict.fromkeys(others) if c not in around]
-            c = lie.slots["c"]
-            self._form(
-                "liar", {"predicate": predicate}, self.voice.name(c), wrong, spans, "global-synthesis",
-                accepted=self._accepted("b", c),
-            )  # fmt: skip
+            wrong = [c for c in dict.fromkeys(others) if c not in around]
+            self._who("liar", {"predicate": predicate}, lie.slots["c"], wrong, told, "global-synthesis")
             done += 1
 
     def _journal(self) -> None:
         (scene,) = [scene for scene in self.world.scenes if scene.form == "journal"]
-        events = [self.world.events[i] for i in scene.events]
+        events = self.world.events_in(scene)
         meals = [event for event in events if event.kind == "meal"]
         dishes = [self.voice.word("cook", event.slots["x"]) for event in meals]
-        spans = self._spans(meals)
         orders = [dishes[::-1], [*dishes[1:], dishes[0]], [dishes[1], dishes[0], *dishes[2:]]]
         wrong = [self.voice.list(order) for order in orders]
-        self._form("meals", {}, self.voice.list(dishes), wrong, spans, "lookup", breadth="partial")
+        self._form("meals", {}, self.voice.list(dishes), wrong, self._spans(meals), "lookup", breadth="partial")
         chain = [event for event in events if event.kind in kinds.PASSES and event.slots["o"] == self.world.token]
         first, last = chain[0].slots["a"], chain[-1].slots["b"]
         fields = {"o": self.voice.thing(self.world.token), "a": self.voice.name(first)}
-        wrong = [self.voice.name(event.slots["b"]) for event in chain[:-1]]
-        spans = self._spans(chain)
-        self._form(
-            "diary_chain", fields, self.voice.name(last), wrong, spans, "multi-hop",
-            accepted=self._accepted("b", last), breadth="partial",
-        )  # fmt: skip
+        wrong = [event.slots["b"] for event in chain[:-1]]
+        self._who("diary_chain", fields, last, wrong, chain, "multi-hop", breadth="partial")
 
     def _hearing(self) -> None:
         said = [*self.by_kind["alibi"], *self.by_kind["alone"]]
-        spans = self._spans(said)
-        n = len(self.by_kind["alone"])
-        number = self.voice.number(n)
-        self._form(
-            "unvouched", {}, number, self._near(n), spans, "set-aggregation", accepted=(str(n),), breadth="partial"
-        )
+        self._count("unvouched", {}, len(self.by_kind["alone"]), said, breadth="partial")
         says = {event.slots["c"]: event for event in self.by_kind["alibi"]}
         (liar,) = [c for c, event in says.items() if says[event.slots["d"]].slots["d"] != c]
         named = says[liar].slots["d"]
         third = says[named].slots["d"]
-        spans = self._spans([says[c] for c in (liar, named, third)])
-        wrong = [self.voice.name(c) for c in (named, third, *self.chance.shuffled(list(says))) if c != liar]
-        self._form(
-            "false_alibi", {}, self.voice.name(liar), wrong, spans, "global-synthesis",
-            accepted=self._accepted("b", liar), breadth="partial",
-        )  # fmt: skip
+        told = [says[c] for c in (liar, named, third)]
+        wrong = [named, third, *self.chance.shuffled(list(says))]
+        self._who("false_alibi", {}, liar, wrong, told, "global-synthesis", breadth="partial")
 
     def _refrain(self) -> None:
         answers = [answer for _, answer in self.voice.words.names.REFRAINS]
-        right = answers[self.world.refrain]
-        wrong = self.chance.shuffled([answer for answer in answers if answer != right])
+        right = answers.pop(self.world.refrain)
+        wrong = self.chance.shuffled(answers)
         self._form("refrain", {}, right, wrong, self.told.refrains, "lookup", breadth="global")
 
     def _heirloom(self) -> None:
         o = self.world.heirloom
         chain = [event for event in self._with("o", o) if event.kind in kinds.PASSES]
         first, last = chain[0].slots["a"], chain[-1].slots["b"]
-        spans = self._spans(chain)
         fields = {"o": self.voice.thing_hint(o), "a": self.voice.trade(first), "name": self.voice.name(first)}
-        wrong = [self.voice.name(event.slots["b"]) for event in chain[:-1]]
-        self._form(
-            "heirloom", fields, self.voice.name(last), wrong, spans, "multi-hop",
-            bindings=[self.trades[first]], accepted=self._accepted("b", last), breadth="global",
-        )  # fmt: skip
+        wrong, bindings = [event.slots["b"] for event in chain[:-1]], [self.trades[first]]
+        self._who("heirloom", fields, last, wrong, chain, "multi-hop", bindings=bindings, breadth="global")
         for first, second in list(pairwise(chain))[:3]:
             a, b, c = first.slots["a"], second.slots["a"], second.slots["b"]
-            wrong = [self.voice.name(x) for e in chain for x in (e.slots["a"], e.slots["b"]) if x not in (a, b, c)]
-            spans = self._spans([first, second])
+            wrong = [x for e in chain for x in (e.slots["a"], e.slots["b"]) if x not in (a, b, c)]
             fields = {"a": self.voice.name(a), "o": self.voice.thing_hint(o)}
-            self._form(
-                "next_keeper", fields, self.voice.name(c), wrong, spans, "multi-hop", accepted=self._accepted("b", c)
-            )
+            self._who("next_keeper", fields, c, wrong, [first, second], "multi-hop")
 
     def _with(self, slot: str, value: int) -> list[Event]:
         return sorted((e for e in self.world.events if e.slots.get(slot) == value), key=lambda e: (e.scene, e.id))
@@ -449,17 +401,32 @@ class _Asker:
         suspects = [crime.culprit, *crime.herrings]
         ties = {person: [event for event in self.by_kind["tie"] if event.slots["a"] == person] for person in suspects}
         for i, person in enumerate(suspects):
-            spans = self._spans([*traces, *ties[person]])
-            wrong = [self.voice.name(other) for other in self.chance.shuffled(suspects) if other != person]
+            told, wrong = [*traces, *ties[person]], self.chance.shuffled(suspects)
             kind, fields = "culprit", {"crime": self.voice.crime}
             if i:
                 kind, fields = "herring", fields | {"about": clues[crime.clues[i - 1]]["about"]}
-            self._form(
-                kind, fields, self.voice.name(person), wrong, spans, "global-synthesis",
-                accepted=self._accepted("b", person), breadth="global",
-            )  # fmt: skip
+            self._who(kind, fields, person, wrong, told, "global-synthesis", breadth="global")
 
     # ---- putting it down ----------------------------------------------------------------------------------------
+
+    def _count(self, kind: str, fields: dict[str, str], n: int, told: Iterable[Event], **more: Any) -> None:
+        """A question whose answer is a number."""
+        number, spans = self.voice.number(n), self._spans(told)
+        self._form(kind, fields, number, self._near(n), spans, "set-aggregation", accepted=(str(n),), **more)
+
+    def _who(
+        self,
+        kind: str,
+        fields: dict[str, str],
+        who: int,
+        others: Iterable[int],
+        told: Iterable[Event],
+        depth: str,
+        **more: Any,
+    ) -> None:
+        """A question whose answer is a person."""
+        wrong, accepted = [self.voice.name(other) for other in others], self._accepted("b", who)
+        self._form(kind, fields, self.voice.name(who), wrong, self._spans(told), depth, accepted=accepted, **more)
 
     def _form(
         self,

@@ -167,7 +167,7 @@ def _find(text: str, name: str, start: int = 0, end: int | None = None) -> int:
 def _present(voice: Voice, told: Telling, passage: Passage) -> str:
     """The people who are named in a scene."""
     scene = voice.world.scenes[passage.id]
-    slots = [voice.world.events[i].slots for i in scene.events]
+    slots = [event.slots for event in voice.world.events_in(scene)]
     people = [scene.c, scene.d, *(it[slot] for it in slots for slot in "abcd" if slot in it)]
     people += [guest for it in slots for guest in it.get("guests", ())]
     names = dict.fromkeys(voice.name(one, scene.guised) for one in people)
@@ -250,7 +250,7 @@ def memory(voice: Voice, told: Telling) -> Memory:
     for passage in told.scenes:
         scene = voice.world.scenes[passage.id]
         outline.append(_headline(voice, told, passage))
-        facts = [voice.fact(voice.world.events[i]) for i in scene.events]
+        facts = [voice.fact(event) for event in voice.world.events_in(scene)]
         facts += [voice.binding(voice.world.bindings[i]) for i in scene.bindings]
         core.append(sentence(voice.say.FACT_JOIN.join(facts)) + voice.say.STOP)
     spans = (Span(start, end) for start, end in zip(starts, ends, strict=True))

@@ -239,9 +239,6 @@ class _Narrator:
         template = self.chance.deal("aside", self.voice.say.ASIDES)
         return self._around(template, (sentence(text), ("binding", binding)), {}, "{binding}")
 
-    def _events(self, scene: Scene) -> list[Event]:
-        return [self.world.events[i] for i in scene.events]
-
     # ---- the forms: each gives what opens the scene, its paragraphs, and what ends it -----------------------------
 
     def _opening(self, scene: Scene) -> list[Paragraph]:
@@ -257,7 +254,7 @@ class _Narrator:
 
     def _narrated(self, scene: Scene):
         body = []
-        for event in self._events(scene):
+        for event in self.world.events_in(scene):
             fields = self._frame(scene) | {"link": self.chance.deal("link", self.words.LINKS)}
             told = self._tell(event)
             body.append(self._around(self.words.LINK, told, fields) if body else [told])
@@ -267,25 +264,25 @@ class _Narrator:
         return self._opening(scene), body, self._closing()
 
     def _crime(self, scene: Scene):
-        crime, *traces = self._events(scene)
+        crime, *traces = self.world.events_in(scene)
         head = [[(self._fill("DISCOVERY", self._frame(scene)), None)]]
         body = [[self._tell(crime)], [(self._fill("TRACE", {}), None)], *([self._tell(trace)] for trace in traces)]
         return head, body, self._closing()
 
     def _search(self, scene: Scene):
         head = self._opening(scene)
-        body = [[(self._fill("TRACE", {}), None)], *([self._tell(trace)] for trace in self._events(scene))]
+        body = [[(self._fill("TRACE", {}), None)], *([self._tell(trace)] for trace in self.world.events_in(scene))]
         return head, body, self._closing()
 
     def _gossip(self, scene: Scene):
-        first, *rest = [self._tell(event) for event in self._events(scene)]
+        first, *rest = [self._tell(event) for event in self.world.events_in(scene)]
         head = [self._around(self.chance.deal("gossip", self.words.GOSSIP), first, self._frame(scene))]
         template = self.words.GOSSIP_MORE
         fields = self._people(scene.c, scene.d, scene)
         return head, [self._around(self.chance.deal("more", template), told, fields) for told in rest], self._closing()
 
     def _letter(self, scene: Scene):
-        first, *rest = [self._tell(event) for event in self._events(scene)]
+        first, *rest = [self._tell(event) for event in self.world.events_in(scene)]
         fields = self._frame(scene)
         head = [[(self._fill("LETTER", fields), None)], [(self._fill("LETTER_OPEN", fields), None)]]
         body = [self._around(self.chance.deal("letter", self.words.LETTER_BODY), first, fields)]
@@ -293,21 +290,21 @@ class _Narrator:
         return head, body, [[(self._fill("LETTER_CLOSE", fields), None)]]
 
     def _testimony(self, scene: Scene):
-        first, *rest = [self._tell(event) for event in self._events(scene)]
+        first, *rest = [self._tell(event) for event in self.world.events_in(scene)]
         fields = self._frame(scene)
         head = [self._around(self.chance.deal("testimony", self.words.TESTIMONY), first, fields)]
         body = [self._around(self.chance.deal("further", self.words.TESTIMONY_MORE), told, fields) for told in rest]
         return head, body, self._closing()
 
     def _false(self, scene: Scene):
-        (event,) = self._events(scene)
+        (event,) = self.world.events_in(scene)
         text, _ = self._tell(self.world.events[event.slots["of"]], a=event.slots["a"])
         template = self.chance.deal("false", self.words.FALSE_TESTIMONY)
         return [], [self._around(template, (text, ("event", event.id)), self._frame(scene))], self._closing()
 
     def _journal(self, scene: Scene):
         """Five leaves, a day each: what was done, and what there was for supper."""
-        events = self._events(scene)
+        events = self.world.events_in(scene)
         body = []
         for k, (event, meal) in enumerate(zip(events[::2], events[1::2], strict=True)):
             day = Scene(scene.id, "journal", scene.day + k, scene.hour, scene.place, scene.c, scene.d)
@@ -322,7 +319,7 @@ class _Narrator:
 
     def _inquest(self, scene: Scene):
         body = []
-        for event in self._events(scene):
+        for event in self.world.events_in(scene):
             wordings = self.words.ALONE if event.kind == "alone" else self.words.ALIBI
             c, d = event.slots["c"], event.slots.get("d", scene.d)
             fields = self._people(c, d, scene) | {"p": self.voice.place(event.slots.get("p", scene.place))}
@@ -331,7 +328,7 @@ class _Narrator:
         return [[(self._fill("INQUEST", self._frame(scene)), None)]], body, self._closing()
 
     def _gathering(self, scene: Scene):
-        (event,) = self._events(scene)
+        (event,) = self.world.events_in(scene)
         body = [[self._tell(event)]]
         for guest in event.slots["guests"]:
             fields = self.voice.fields("gathering", {"b": guest})
@@ -340,7 +337,7 @@ class _Narrator:
         return self._opening(scene), body, self._closing()
 
     def _contest(self, scene: Scene):
-        (event,) = self._events(scene)
+        (event,) = self.world.events_in(scene)
         parts = self.voice.words.events.EVENTS["contest"]
         fields = self.voice.fields("contest", event.slots)
         body = [[self._tell(event)]]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
 
-from mindscape.errors import InputError
+from mindscape.errors import require
 
 TOKENS = (15_000, 150_000)  # the shortest and the longest book
 
@@ -30,13 +30,14 @@ class Knobs:
     contradiction: float = 0.3
 
     def __post_init__(self):
-        if not isinstance(self.tokens, Integral) or not TOKENS[0] <= self.tokens <= TOKENS[1]:
-            raise InputError(f"tokens={self.tokens!r}: expected a whole number from {TOKENS[0]:,} to {TOKENS[1]:,}")
+        low, high = TOKENS
+        whole = isinstance(self.tokens, Integral) and low <= self.tokens <= high
+        require(whole, f"tokens={self.tokens!r}: expected a whole number from {low:,} to {high:,}")
         object.__setattr__(self, "tokens", int(self.tokens))
         for name in ("hiding", "sharing", "contradiction"):
             value = getattr(self, name)
-            if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= value <= 1:
-                raise InputError(f"{name}={value!r}: expected a number from 0 to 1")
+            share = isinstance(value, Real) and not isinstance(value, bool) and 0 <= value <= 1
+            require(share, f"{name}={value!r}: expected a number from 0 to 1")
             # 1, 1.0 and a numpy 1 give the same book, and -0.0 that of 0.
             object.__setattr__(self, name, float(value) + 0.0)
 
@@ -150,3 +151,7 @@ class World:
     bindings: tuple[Binding, ...]
     scenes: tuple[Scene, ...]
     crime: Crime
+
+    def events_in(self, scene: Scene) -> list[Event]:
+        """The events of a scene, in their order."""
+        return [self.events[i] for i in scene.events]
