@@ -6,7 +6,7 @@ Taught in notebook 00_start_here.
 from mindscape.corpora import storyworld
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
-from mindscape.errors import InputError
+from mindscape.errors import require
 
 TOKENS = 15_000  # a book's length: short ones, and more of them
 HARD = {"hiding": 1.0, "sharing": 1.0, "contradiction": 1.0}
@@ -19,8 +19,7 @@ SPLITS = {  # books to evaluate on: seeds and knobs; those of "hard" belong to n
 
 def books(split: str) -> list[Book]:
     """The books of a split. Raises InputError for one that there is not."""
-    if split not in SPLITS:
-        raise InputError(f"split={split!r}: expected {', '.join(SPLITS)}")
+    require(split in SPLITS, f"split={split!r}: expected {', '.join(SPLITS)}")
     seeds, knobs = SPLITS[split]
     return [storyworld.book(seed, TOKENS, **knobs) for seed in seeds]
 
@@ -34,8 +33,7 @@ def training_book(seed: int, language: str = "en") -> Book:
     ...
     mindscape.errors.InputError: seed 2000 is not for training: expected 0 to 999
     """
-    if seed not in storyworld.TRAIN:
-        raise InputError(f"seed {seed} is not for training: expected 0 to {storyworld.TRAIN[-1]}")
+    require(seed in storyworld.TRAIN, f"seed {seed} is not for training: expected 0 to {storyworld.TRAIN[-1]}")
     chance = Chance("mixture", seed)
     knobs = {name: chance.below(11) / 10 for name in ("hiding", "sharing", "contradiction")}
     return storyworld.book(seed, TOKENS, **knobs, language=language)

@@ -16,7 +16,7 @@ from typing import Literal
 
 from mindscape.corpora.benchmarks.loading import Loaded, find, named, root, stream
 from mindscape.corpora.benchmarks.shapes import Benchmark, Item, Report
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.metrics import NoAnswer, accuracy, bleu, exact_match, meteor, pair_accuracy, rouge_l, token_f1
 from mindscape.text import Document
 
@@ -43,9 +43,7 @@ TASKS = {
     "nocha": Task("nocha", (), "NoCha"),
 }
 SLOTS = {"[book_text]": "context", "[claim]": "question"}  # what stands for what in a prompt that is a text file
-FREE: dict[
-    str, Callable[[str, Sequence[str], str], float]
-] = {  # scores of a free answer; the first two are the papers'
+FREE: dict[str, Callable[..., float]] = {  # scores of a reply to answers in a language; the first two are the papers'
     "exact_match": exact_match,
     "token_f1": token_f1,
     "rouge_l": rouge_l,
@@ -60,8 +58,7 @@ def task(name: str) -> Task:
     >>> task("detectiveqa-zh").paper
     'DetectiveQA-ZH'
     """
-    if name not in TASKS:
-        raise InputError(f"no task {name!r}: expected one of {', '.join(TASKS)}")
+    require(name in TASKS, f"no task {name!r}: expected one of {', '.join(TASKS)}")
     return TASKS[name]
 
 
@@ -111,8 +108,7 @@ def sample(
     """
     if corpus == home:
         return None
-    if corpus not in known:
-        raise InputError(f"corpus={corpus!r}: expected {', '.join((home, *known))}")
+    require(corpus in known, f"corpus={corpus!r}: expected {', '.join((home, *known))}")
     return few(corpus, folder, most)
 
 
@@ -125,8 +121,7 @@ def few(name: str, folder: str | Path | None = None, most: int = 4) -> Loaded:
     >>> few("nocha", "benchmarks", 2).items[0].group                                         # doctest: +SKIP
     'Sherlock/1'
     """
-    if most < 1:
-        raise InputError(f"most is {most}: expected 1 or more")
+    require(most >= 1, f"most is {most}: expected 1 or more")
     one = task(name)
     benchmark = named(one.benchmark)
     try:
@@ -146,10 +141,8 @@ def few(name: str, folder: str | Path | None = None, most: int = 4) -> Loaded:
             if len(items) >= most and not half:
                 report.notes[f"stopped after {len(items)} items"] += 1
                 break
-    if not items:
-        raise InputError(
-            f"{report.folder}: no row of {name} among {report.rows:,}: expected one of {', '.join(one.parts)}"
-        )
+    expected = ", ".join(one.parts)
+    require(items, f"{report.folder}: no row of {name} among {report.rows:,}: expected one of {expected}")
     asked = {item.doc_id for item in items}
     return Loaded(benchmark, {name: text for name, text in texts.items() if name in asked}, tuple(items), report)
 
@@ -186,8 +179,8 @@ def template(name: str, folder: str | Path | None = None) -> str:
     if not prompt.where.endswith(".txt") or not set(prompt.placeholders) <= set(SLOTS) or not path.is_file():
         return ""
     text = path.read_text(encoding="utf-8")
-    if lacking := [mark for mark in prompt.placeholders if mark not in text]:
-        raise InputError(f"{path} has no {', '.join(lacking)}: expected the owners' prompt as published")
+    lacking = [mark for mark in prompt.placeholders if mark not in text]
+    require(not lacking, f"{path} has no {', '.join(lacking)}: expected the owners' prompt as published")
     return text
 
 
@@ -213,10 +206,8 @@ def scores(items: Sequence[Item], said: Sequence[str]) -> Mapping[str, tuple[flo
     ((0.0, 0.0), [0.67, 0.0])
     """
     kinds = {kind(item) for item in items}
-    if len(kinds) != 1 or len(said) != len(items):
-        raise InputError(
-            f"{len(said)} replies to {len(items)} items asked as {sorted(kinds)}: expected one each, one form"
-        )
+    given = f"{len(said)} replies to {len(items)} items asked as {sorted(kinds)}"
+    require(len(kinds) == 1 and len(said) == len(items), f"{given}: expected one each, one form")
     (form,) = kinds
     if form == "qa":
         pairs = list(zip(items, said, strict=True))

@@ -5,8 +5,10 @@ known from the owners' code. Meant for notebooks 10 and on, pointed at a real be
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
+
+from pydantic import create_model
 
 from mindscape.corpora.benchmarks.reading import json_file, text_lines
 from mindscape.corpora.benchmarks.shapes import (
@@ -21,40 +23,25 @@ from mindscape.corpora.benchmarks.shapes import (
     document,
     rest,
 )
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.text import Document
 
-ANSWERS = {"questanswer_1doc": 1, "questanswer_2docs": 2, "questanswer_3docs": 3}  # task: articles a question
-PARTS = (*ANSWERS, "event_summary", "continuing_writing", "hallu_modified")
+FORMS = {  # task: the keys of what asks, of what answers, of the articles that the answer is in
+    "questanswer_1doc": (["questions"], "answers", ["news1"]),
+    "questanswer_2docs": (["questions"], "answers", ["news1", "news2"]),
+    "questanswer_3docs": (["questions"], "answers", ["news1", "news2", "news3"]),
+    "event_summary": (["event"], "summary", ["text"]),
+    "continuing_writing": (["beginning"], "continuing", []),
+    "hallu_modified": (["newsBeginning", "hallucinatedContinuation"], "hallucinatedMod", []),
+}
+ROWS = {  # task: its rows
+    task: create_model(task, __base__=Row, ID=(int | str, ...), **dict.fromkeys([*asked, answer, *news], (str, ...)))
+    for task, (asked, answer, news) in FORMS.items()
+}
+PARTS = tuple(FORMS)
 DATE = re.compile(r"^\s*(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*[，,]\s*正文[：:]\s*")
 BREAKS = re.compile(r"(?<![!-~\s])\s+|\s+(?![!-~\s])")  # white space with something beside it that is not ASCII
 FAILED = '","msg":"request openai failed"'  # what the owners' generator left where it got no reply
-
-
-class _Question(Row):
-    ID: int | str
-    questions: str
-    answers: str
-
-
-class _Summary(Row):
-    ID: int | str
-    event: str
-    text: str
-    summary: str
-
-
-class _Continuation(Row):
-    ID: int | str
-    beginning: str
-    continuing: str
-
-
-class _Correction(Row):
-    ID: int | str
-    newsBeginning: str
-    hallucinatedContinuation: str
-    hallucinatedMod: str
 
 
 def read(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
@@ -74,47 +61,28 @@ def read(files: Found, report: Report, part: str | None) -> Iterator[Document | 
     for task in PARTS:
         if part in (None, task):
             rows = tasks.get(task, [])
-            if not isinstance(rows, list):
-                raise InputError(f"{path}: {task} is no list: expected a list of rows")
+            require(isinstance(rows, list), f"{path}: {task} is no list: expected a list of rows")
             for number, row in enumerate(rows, start=1):
                 with report.row(f"{path}, {task}, row {number}", row):
                     yield from _of(task, row)
 
 
 def _of(task: str, row: dict) -> list[Document | Item]:
-    if task in ANSWERS:
-        one = checked(_Question, row)
-        names = [f"news{number}" for number in range(1, ANSWERS[task] + 1)]
-        absent = [name for name in names if not isinstance(row.get(name), str)]
-        if absent:
-            raise Unusable(f"{absent[0]}: Field required")
-        return _put(task, one, one.questions, one.answers, row, names)
-    if task == "event_summary":
-        one = checked(_Summary, row)
-        return _put(task, one, one.event, one.summary, row, ["text"])
-    if task == "continuing_writing":
-        one = checked(_Continuation, row)
-        return _put(task, one, one.beginning, one.continuing, row)
-    one = checked(_Correction, row)
-    if one.hallucinatedMod.strip() == FAILED:
+    """A row's item, after its articles, which are its evidence."""
+    checked(ROWS[task], row)
+    asked, answer, news = FORMS[task]
+    if row[answer].strip() == FAILED:
         raise Unusable("the owners' request for its correction failed")
-    return _put(task, one, f"{one.newsBeginning}\n{one.hallucinatedContinuation}", one.hallucinatedMod, row)
-
-
-def _put(
-    task: str, one: Row, question: str, answer: str, row: dict, names: Sequence[str] = ()
-) -> list[Document | Item]:
-    """A row's item, after the articles under the keys `names`, which are its evidence."""
-    texts = [_article(row[name]) for name in names]
+    texts = [_article(row[name]) for name in news]
     item = Item(
-        id=f"{task}/{one.ID}",
+        id=f"{task}/{row['ID']}",
         doc_id="",
-        question=question,
-        answers=(answer,),
+        question="\n".join(row[key] for key in asked),
+        answers=(row[answer],),
         evidence=tuple(Passage(text.id, 0, len(text.text)) for text in texts),
         language="zh",
         part=task,
-        raw=rest(row, *names),
+        raw=rest(row, *news),
     )
     return [*texts, item]
 
@@ -156,8 +124,7 @@ def checks(path: str | Path, report: Report | None = None) -> dict[str, tuple[tu
     """
     report = report or Report("crud-rag checks")
     entries = json_file(Path(path))
-    if not isinstance(entries, dict):
-        raise InputError(f"{path}: expected an object from row ids to their questions and answers")
+    require(isinstance(entries, dict), f"{path}: expected an object from row ids to their questions and answers")
     found = {}
     for name, entry in entries.items():
         with report.row(f"{path}, entry {name}", entry):

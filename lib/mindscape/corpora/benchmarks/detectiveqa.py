@@ -11,7 +11,18 @@ from pathlib import Path
 
 from mindscape.corpora import own
 from mindscape.corpora.benchmarks.reading import json_file
-from mindscape.corpora.benchmarks.shapes import LETTERS, Found, Item, Passage, Report, Row, Unusable, checked, document
+from mindscape.corpora.benchmarks.shapes import (
+    LETTERS,
+    Found,
+    Item,
+    Passage,
+    Report,
+    Row,
+    Unusable,
+    checked,
+    document,
+    joined,
+)
 from mindscape.text import Document
 
 PARTS = ("en/human_anno", "en/AIsup_anno", "zh/human_anno", "zh/AIsup_anno")
@@ -109,11 +120,8 @@ def numbered(novel: Document, name: str) -> tuple[Document, dict[int, Passage]]:
             chosen.append((number, mark))
     if not chosen:
         raise Unusable("its novel has no paragraphs marked [n]")
-    pieces, paragraphs, at = [], {}, 0
     ends = [mark.start() for _, mark in chosen[1:]] + [len(novel.text)]
-    for (number, mark), end in zip(chosen, ends, strict=True):
-        piece = novel.text[mark.end() : end].strip()
-        paragraphs[number] = Passage(name, at, at + len(piece))
-        pieces.append(piece)
-        at += len(piece) + 2
-    return document("\n\n".join(pieces), novel.language, name=name, title=novel.id.partition("-")[2]), paragraphs
+    pieces = [novel.text[mark.end() : end].strip() for (_, mark), end in zip(chosen, ends, strict=True)]
+    text, places = joined(pieces, "\n\n", name)
+    paragraphs = dict(zip([number for number, _ in chosen], places, strict=True))
+    return document(text, novel.language, name=name, title=novel.id.partition("-")[2]), paragraphs

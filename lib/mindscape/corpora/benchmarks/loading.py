@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mindscape.corpora.benchmarks.shapes import COLLECTION, Benchmark, Files, Found, Item, Report, fault
 from mindscape.corpora.benchmarks.table import TABLE
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.text import Document
 
 VARIABLE = "MINDSCAPE_BENCHMARKS"
@@ -36,20 +36,18 @@ def named(name: str) -> Benchmark:
     by_name = {benchmark.name: benchmark for benchmark in TABLE}
     if name not in by_name:
         close = get_close_matches(name.lower(), by_name, n=1, cutoff=0.4)
-        raise InputError(
-            f"no benchmark {name!r}: {f'did you mean {close[0]!r}? ' if close else ''}expected one of {', '.join(by_name)}"
-        )
+        meant = f"did you mean {close[0]!r}? " if close else ""
+        raise InputError(f"no benchmark {name!r}: {meant}expected one of {', '.join(by_name)}")
     return by_name[name]
 
 
 def root(folder: str | Path | None = None) -> Path:
     """The folder of all benchmarks: `folder`, or what MINDSCAPE_BENCHMARKS says. Raises InputError where there is none."""
     given = folder or os.environ.get(VARIABLE)
-    if not given:
-        raise InputError(f"no folder of benchmarks: set {VARIABLE}, or pass one")
+    require(given, f"no folder of benchmarks: set {VARIABLE}, or pass one")
     path = Path(given).expanduser()
-    if not path.is_dir():
-        raise InputError(f"{path}: expected a folder with a folder a benchmark in it, such as {path / TABLE[0].name}")
+    such = path / TABLE[0].name
+    require(path.is_dir(), f"{path}: expected a folder with a folder a benchmark in it, such as {such}")
     return path
 
 
@@ -58,22 +56,20 @@ def find(benchmark: Benchmark, folder: str | Path | None = None) -> tuple[Found,
     home = root(folder) / benchmark.name
     found: dict[str, list[Path]] = {}
     for files in benchmark.files:
-        matches = (
-            sorted(path for path in home.glob(name) if path.is_file() and path.name != files.but)
-            for name in files.names
-        )
+        matches = (_those(home, name, files.but) for name in files.names)
         found[files.key] = next(filter(None, matches), [])
-    return found, [
-        _missing(benchmark, files, home) for files in benchmark.files if files.needed and not found[files.key]
-    ]
+    lacking = [files for files in benchmark.files if files.needed and not found[files.key]]
+    return found, [_missing(benchmark, files, home) for files in lacking]
+
+
+def _those(home: Path, name: str, but: str) -> list[Path]:
+    return sorted(path for path in home.glob(name) if path.is_file() and path.name != but)
 
 
 def _missing(benchmark: Benchmark, files: Files, home: Path) -> str:
     how = f" ({files.how})" if files.how else ""
-    return (
-        f"{benchmark.name} has no {files.key}: its owners publish it at {files.published}; save it in {home} as "
-        f"{files.save_as}{how}"
-    )
+    where = f"its owners publish it at {files.published}; save it in {home} as {files.save_as}{how}"
+    return f"{benchmark.name} has no {files.key}: {where}"
 
 
 def stream(
@@ -91,13 +87,10 @@ def stream(
     ...         index(piece)
     """
     benchmark = named(name)
-    if part is not None and part not in benchmark.parts:
-        raise InputError(
-            f"{name} has no part {part!r}: expected one of {', '.join(benchmark.parts) or 'none: leave it out'}"
-        )
+    parts = ", ".join(benchmark.parts) or "none: leave it out"
+    require(part in (None, *benchmark.parts), f"{name} has no part {part!r}: expected one of {parts}")
     found, missing = find(benchmark, folder)
-    if missing:
-        raise InputError("; ".join(missing))
+    require(not missing, "; ".join(missing))
     report = Report(name) if report is None else report
     report.folder = root(folder) / name
     about = {"benchmark": name, "licence": benchmark.licence}
@@ -139,8 +132,7 @@ def load(name: str, folder: str | Path | None = None, part: str | None = None, l
     >>> load("loogle", "benchmarks", part="longdep_qa", limit=20).items[0].kind              # doctest: +SKIP
     'comprehension_and_reasoning'
     """
-    if limit is not None and limit < 1:
-        raise InputError(f"limit is {limit}: expected 1 or more, or none")
+    require(limit is None or limit >= 1, f"limit is {limit}: expected 1 or more, or none")
     report, documents, items = Report(name), {}, []
     for piece in stream(name, folder, part, report):
         if isinstance(piece, Document):
@@ -160,10 +152,9 @@ def collection(name: str, folder: str | Path | None = None) -> Iterator[Document
     whose questions have a text each, and where the collection's files are missing.
     """
     benchmark = named(name)
-    if benchmark.collection is None:
-        raise InputError(f"{name} has no collection to search: each of its questions is on one text, see `stream`")
+    alone = f"{name} has no collection to search: each of its questions is on one text, see `stream`"
+    require(benchmark.collection is not None, alone)
     found, _ = find(benchmark, folder)
     files = next(files for files in benchmark.files if files.key == COLLECTION)
-    if not found[files.key]:
-        raise InputError(_missing(benchmark, files, root(folder) / name))
+    require(found[files.key], _missing(benchmark, files, root(folder) / name))
     return benchmark.collection(found)

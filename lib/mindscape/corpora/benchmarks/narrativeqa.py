@@ -122,20 +122,15 @@ def read_hub(files: Found, report: Report, part: str | None) -> Iterator[Documen
         for where, row in json_lines(path):
             with report.row(where, row):
                 one = checked(_Asked, row)
-                name = one.document.id
+                name, kind = one.document.id, one.document.kind
                 if name not in seen:
                     text = unmarked(one.document.text, where)
                     text = trimmed(text, one.document.start, one.document.end, report)
                     about = one.document.summary
-                    meta = {
-                        "title": about.get("title", ""),
-                        "kind": one.document.kind,
-                        "summary": about.get("text", ""),
-                    }
+                    meta = {"title": about.get("title", ""), "kind": kind, "summary": about.get("text", "")}
                     yield document(text, "en", name=name, **meta)
                     seen.add(name)
                 asked[name] += 1
                 answers = tuple(dict.fromkeys(each.text for each in one.answers))
                 raw = row | {"document": rest(row["document"], "text")}
-                kind = one.document.kind
                 yield Item(f"{name}/{asked[name]}", name, one.question.text, answers, part=split, kind=kind, raw=raw)

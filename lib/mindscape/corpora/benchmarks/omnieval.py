@@ -20,6 +20,7 @@ from mindscape.corpora.benchmarks.shapes import (
     Unusable,
     checked,
     document,
+    rest,
 )
 from mindscape.text import Document
 
@@ -93,7 +94,7 @@ def _asked(one: _Row, task: str, name: str, turn: int, row: dict) -> list[Docume
         part=task,
         kind=one.topic_name,
         group=name if turn else "",
-        raw={key: value for key, value in row.items() if key != "relevant_passage"},
+        raw=rest(row, "relevant_passage"),
     )
     return [*texts, item]
 

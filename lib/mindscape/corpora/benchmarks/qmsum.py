@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 
 from mindscape.corpora.benchmarks.reading import json_file, json_lines
-from mindscape.corpora.benchmarks.shapes import Found, Item, Passage, Report, Row, Unusable, checked, document
+from mindscape.corpora.benchmarks.shapes import Found, Item, Passage, Report, Row, Unusable, checked, document, joined
 from mindscape.text import Document
 
 PARTS = ("train", "val", "test")
@@ -76,15 +76,10 @@ def _meeting(meeting: _Meeting, name: str, split: str, where: str, report: Repor
 
 def transcript(meeting: _Meeting, name: str) -> tuple[Document, list[Passage]]:
     """A meeting's text, and where each turn stands in it."""
-    pieces, turns, at = [], [], 0
-    for turn in meeting.meeting_transcripts:
-        piece = f"{turn.speaker}: {turn.content}"
-        turns.append(Passage(name, at, at + len(piece)))
-        pieces.append(piece)
-        at += len(piece) + 1
-    if not turns:
+    if not meeting.meeting_transcripts:
         raise Unusable("the meeting has no turns")
-    return document("\n".join(pieces), "en", name=name, topics=meeting.topic_list), turns
+    text, turns = joined([f"{turn.speaker}: {turn.content}" for turn in meeting.meeting_transcripts], "\n", name)
+    return document(text, "en", name=name, topics=meeting.topic_list), turns
 
 
 def _spans(spans: list[list[str | int]], turns: list[Passage]) -> tuple[tuple[Passage, ...], tuple[str, ...]]:

@@ -28,6 +28,8 @@ LARGEST_ROW = 128_000_000  # characters of one element of a list that is read pi
 LARGEST_LITERAL = 5_000_000  # characters; a parse tree takes a hundred times that
 STEP = 1 << 20  # characters read at a time
 BROKEN = (ValueError, RecursionError)  # what json raises; JSONDecodeError and a bad encoding are ValueErrors
+# What pickle raises for a file that is none.
+UNFIT = (pickle.UnpicklingError, ValueError, TypeError, EOFError, LookupError, AttributeError, OverflowError)
 BLANKS = re.compile(r"[ \t\r\n]*")
 MARKUP = re.compile(r"<(!doctype|html|head|body|pre|p|br|b|title)\b", re.IGNORECASE)
 
@@ -222,15 +224,7 @@ def pickled_texts(path: Path) -> dict[str, str]:
             if code.name in ("PUT", "BINPUT", "LONG_BINPUT") and int(argument) > len(data):
                 raise pickle.UnpicklingError(f"it stores under the number {argument}")
         value = _TextsOnly(io.BytesIO(data)).load()
-    except (
-        pickle.UnpicklingError,
-        ValueError,
-        TypeError,
-        EOFError,
-        LookupError,
-        AttributeError,
-        OverflowError,
-    ) as error:
+    except UNFIT as error:
         raise InputError(
             f"{path}: refused, {error}: expected a pickled dict from names to texts, and no code"
         ) from None

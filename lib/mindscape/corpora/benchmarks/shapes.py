@@ -7,7 +7,7 @@ benchmark.
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -281,6 +281,19 @@ def place(quotes: list[str], within: Document) -> tuple[tuple[Passage, ...], tup
         else:
             found.append(Passage(within.id, span.start, span.end))
     return tuple(sorted(found)), tuple(lost)
+
+
+def joined(pieces: Sequence[str], between: str, name: str) -> tuple[str, list[Passage]]:
+    """Pieces as one text, and where each stands in the document that it will be.
+
+    >>> joined(["Rain.", "The end."], "\\n\\n", "tale")[1]
+    [Passage(doc_id='tale', start=0, end=5), Passage(doc_id='tale', start=7, end=15)]
+    """
+    places, at = [], 0
+    for piece in pieces:
+        places.append(Passage(name, at, at + len(piece)))
+        at += len(piece) + len(between)
+    return between.join(pieces), places
 
 
 def fault(item: Item) -> str:

@@ -38,7 +38,7 @@ from mindscape.corpora.storyworld.telling import Telling, tell
 from mindscape.corpora.storyworld.voice import Voice, sentence
 from mindscape.corpora.storyworld.words import wording
 from mindscape.corpora.storyworld.world import Knobs, World
-from mindscape.errors import InputError
+from mindscape.errors import require
 from mindscape.question import ClaimPair, Question
 from mindscape.text import Chunk, Document, Span
 
@@ -149,8 +149,7 @@ def series(
     A question that would hold in every book says which one it means. Raises InputError as `book` does, and where the
     books would need more trades than there are.
     """
-    if not isinstance(n, int) or not 2 <= n <= MOST_BOOKS:
-        raise InputError(f"n={n!r}: expected 2 to {MOST_BOOKS} books")
+    require(isinstance(n, int) and 2 <= n <= MOST_BOOKS, f"n={n!r}: expected 2 to {MOST_BOOKS} books")
     seed, knobs = _checked(seed, tokens, hiding, sharing, contradiction, language)
     town, name, say = setting(seed, knobs), _id(seed, language, "series"), wording(language).questions
     books = tuple(_book(imagine(seed, knobs, town, i, n), language, f"{name}-{i + 1}") for i in range(n))
@@ -176,8 +175,8 @@ def series(
 def _checked(
     seed: int, tokens: int, hiding: float, sharing: float, contradiction: float, language: str
 ) -> tuple[int, Knobs]:
-    if not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0:
-        raise InputError(f"seed={seed!r}: expected a whole number, 0 or above")
+    whole = isinstance(seed, Integral) and not isinstance(seed, bool) and seed >= 0
+    require(whole, f"seed={seed!r}: expected a whole number, 0 or above")
     wording(language)
     return int(seed), Knobs(tokens, hiding, sharing, contradiction)
 

@@ -198,7 +198,7 @@ class _Narrator:
         return {
             "c": self.voice.name(c, scene.guised),
             "d": self.voice.name(d, scene.guised),
-            **{"c" + form: word for form, word in pronouns.items()},
+            **self.voice.pronouns(c, "c"),
             "habit": names.HABITS[self.world.people[c].habit].format(**pronouns),
             "look": names.LOOKS[self.world.people[c].look].format(**pronouns),
         }

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
-from mindscape.errors import InputError
+from mindscape.errors import require
 
 LANGUAGES = ("en", "zh")
 
@@ -25,8 +25,7 @@ def wording(language: str) -> SimpleNamespace:
     >>> wording("zh").names.TRADES["baker"], wording("en").questions.KIN_OF
     ('面包师', "{b}'s {relation}")
     """
-    if language not in LANGUAGES:
-        raise InputError(f"language {language!r}: expected one of {', '.join(LANGUAGES)}")
+    require(language in LANGUAGES, f"language {language!r}: expected one of {', '.join(LANGUAGES)}")
     return _read(language)
 
 
