@@ -25,7 +25,7 @@ from statistics import median
 from typing import Any, Literal
 
 from mindscape.budget import Budget, BudgetSpent, Meter
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.llm.base import LLM, Reply, ToolCall
 from mindscape.llm.ledger import Estimate, Ledger
 from mindscape.llm.tools import in_words
@@ -136,17 +136,8 @@ def answer(
     except BudgetSpent as error:
         meter.note(str(error))
         return GraphAnswered(**vars(meter.answer("")), ended=str(error))
-    return answer_from(
-        rebuild(journal),
-        document,
-        question,
-        meter,
-        chunks=len(blocks),
-        rounds=rounds,
-        calling=calling,
-        graph_tokens=graph_tokens,
-        tokens=answer_tokens,
-    )
+    told = {"rounds": rounds, "calling": calling, "graph_tokens": graph_tokens, "tokens": answer_tokens}
+    return answer_from(rebuild(journal), document, question, meter, chunks=len(blocks), **told)
 
 
 def answer_from(
@@ -181,8 +172,7 @@ def answer_from(
     verify(graph, document)
     meter = llm if isinstance(llm, Meter) else Meter(llm)
     calling = calling or ("grammar" if meter.name in SMALL else "tools")
-    if calling not in ("tools", "grammar"):
-        raise InputError(f'calling={calling!r}: expected "tools" or "grammar"')
+    require(calling in ("tools", "grammar"), f'calling={calling!r}: expected "tools" or "grammar"')
     reports = Reports(graph, meter, language=document.language)
     reading = _Reading(Tools(graph, document, reports), meter, calling, tokens, document.language)
     meter.stage = ANSWER

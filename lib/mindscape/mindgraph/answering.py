@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from mindscape.budget import Budget
-from mindscape.errors import InputError
+from mindscape.errors import require
 from mindscape.llm.base import LLM
 from mindscape.prompts import languages
 from mindscape.question import Answer
@@ -38,8 +38,7 @@ def compaction(answer: Answer, length: int) -> float:
     >>> compaction(Answer("the miller", trace=(first,)), 30_000)
     0.01
     """
-    if length < 1:
-        raise InputError(f"length={length}: expected the tokens of a document, at least 1")
+    require(length >= 1, f"length={length}: expected the tokens of a document, at least 1")
     return answer.tokens_first_call / length
 
 
@@ -68,8 +67,7 @@ def amortised(build: int, answers: Sequence[int]) -> float:
     >>> amortised(60_000, [3000, 5000])
     34000.0
     """
-    if not answers:
-        raise InputError("there is no question to share the build among: expected at least one")
+    require(answers, "there is no question to share the build among: expected at least one")
     return build / len(answers) + sum(answers) / len(answers)
 
 
@@ -87,12 +85,10 @@ def posed(question: str, options: Sequence[str] = (), language: str = "en") -> s
     <BLANKLINE>
     Answer with the letter of the right option.
     """
-    if language not in CHOICES:
-        raise InputError(f"language={language!r}: expected one of {', '.join(CHOICES)}")
+    require(language in CHOICES, f"language={language!r}: expected one of {', '.join(CHOICES)}")
     if not options:
         return question
-    if not 2 <= len(options) <= len(LETTERS):
-        raise InputError(f"{len(options)} options: expected 2 to {len(LETTERS)}, or none")
+    require(2 <= len(options) <= len(LETTERS), f"{len(options)} options: expected 2 to {len(LETTERS)}, or none")
     return CHOICES[language].format(question=question, options=letters(list(options)))
 
 
@@ -122,8 +118,7 @@ def cut(document: Document, llm: LLM, size: int) -> list[Chunk]:
     >>> [note[chunk] for chunk in cut(note, words, size=6)]
     ['Who is there? Nay, answer me. ', 'Stand, and unfold yourself.']
     """
-    if size < 1:
-        raise InputError(f"size={size}: expected at least one token a block")
+    require(size >= 1, f"size={size}: expected at least one token a block")
     text, pieces = document.text, []
     for span in sentences(document.text, document.language):
         pieces += _pieces(text, span, llm, size)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from mindscape.cache import digest
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.llm import LLM
 from mindscape.llm.schema import parse
 from mindscape.mindgraph.graph import Graph, apply_all, check_place
@@ -210,24 +210,20 @@ def _askings(
     """What is asked, a block each; raises InputError for what cannot be."""
     if document.language not in LEFT_OUT:
         raise InputError(f"{document.id} is in {document.language!r}: expected one of {', '.join(LEFT_OUT)}")
-    if not question.strip():
-        raise InputError("the question is blank: expected what the graph is to answer")
-    if not blocks:
-        raise InputError(f"{document.id} has no blocks to build a graph from")
+    require(question.strip(), "the question is blank: expected what the graph is to answer")
+    require(blocks, f"{document.id} has no blocks to build a graph from")
     for i, block in enumerate(blocks):
         document[block]  # raises where it is not of this document
         if block.index != i or (i and block.start < blocks[i - 1].start):
             raise InputError(f"block {i} has index {block.index} and starts at {block.start}: expected blocks in order")
     for name, value in (("budget", budget), ("tokens", tokens)):
-        if value is not None and value < 1:
-            raise InputError(f"{name}={value}: expected at least 1")
+        require(value is None or value >= 1, f"{name}={value}: expected at least 1")
     slots = {"question": question, "total_blocks": str(len(blocks))}
     askings = [_Asking(document, block, slots, llm, budget, tokens) for block in blocks]
     least = _rendered(Graph(document.id), set(), 9999, document.language)
+    room = (
+        f"the model's window is {llm.context}, budget={budget}, tokens={tokens}: expected shorter blocks or more room"
+    )
     for it in askings:
-        if not it.fits(least):
-            window = f"the model's window is {llm.context}, budget={budget}, tokens={tokens}"
-            raise InputError(
-                f"block {it.block.index} leaves no room for a graph: {window}: expected shorter blocks or more room"
-            )
+        require(it.fits(least), f"block {it.block.index} leaves no room for a graph: {room}")
     return askings

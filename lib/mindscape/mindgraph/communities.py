@@ -19,14 +19,14 @@ from math import ceil
 from typing import Annotated
 
 from graspologic_native import hierarchical_leiden
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from mindscape.budget import Meter
-from mindscape.errors import InputError
+from mindscape.errors import require
 from mindscape.llm.base import LLM
 from mindscape.mindgraph.graph import Graph
 from mindscape.prompts import languages
-from mindscape.roles.base import Role
+from mindscape.roles.base import Form, Role
 from mindscape.roles.edits import graph_state
 
 SIZE, SEED = 10, 0
@@ -44,14 +44,13 @@ class Community:
     nodes: tuple[str, ...]
 
 
-class Report(BaseModel):
+class Report(Form):
     """What a part is about, as GraphRAG has it (MindGraph, appendix D.3): `impact_rating` from 0 to 10.
 
     >>> Report(title="The lamp", summary="Ivo sells it.", impact_rating=7, findings=["Ann bought it [ann]."]).impact_rating
     7
     """
 
-    model_config = ConfigDict(json_schema_extra={"additionalProperties": False})
     title: Annotated[str, StringConstraints(min_length=1)]
     summary: Annotated[str, StringConstraints(min_length=1)]
     impact_rating: Annotated[int, Field(ge=0, le=10)]
@@ -77,11 +76,9 @@ def partition(
     >>> partition("abcdef", two)
     [('a', 'b', 'c'), ('d', 'e'), ('f',)]
     """
-    if size < 1:
-        raise InputError(f"size={size}: expected at least one node a part")
+    require(size >= 1, f"size={size}: expected at least one node a part")
     rank = {node: i for i, node in enumerate(nodes)}
-    if len(rank) < len(nodes):
-        raise InputError(f"{len(nodes)} nodes, {len(rank)} of them different: expected each once")
+    require(len(rank) >= len(nodes), f"{len(nodes)} nodes, {len(rank)} of them different: expected each once")
     weights = _weights(rank, edges)
     parts: dict[int | str, list[int]] = {}
     if weights:
@@ -137,8 +134,7 @@ class Reports:
     """
 
     def __init__(self, graph: Graph, llm: LLM | Meter, *, language: str = "en", tokens: int = TOKENS):
-        if language not in PROMPTS:
-            raise InputError(f"language={language!r}: expected one of {', '.join(PROMPTS)}")
+        require(language in PROMPTS, f"language={language!r}: expected one of {', '.join(PROMPTS)}")
         self.graph, self.language, self.tokens = graph, language, tokens
         self.meter = llm if isinstance(llm, Meter) else Meter(llm)
         self.communities = communities(graph)
@@ -149,8 +145,7 @@ class Reports:
         """The reports on some parts, in that order; None for one that could not be read. Raises InputError for no part."""
         wanted = list(ids)
         for i in wanted:
-            if not 0 <= i < len(self.communities):
-                raise InputError(f"there is no part {i}: expected 0 to {len(self.communities) - 1}")
+            require(0 <= i < len(self.communities), f"there is no part {i}: expected 0 to {len(self.communities) - 1}")
         new = [i for i in dict.fromkeys(wanted) if i not in self._read and i not in self.unreadable]
         if new:
             before, self.meter.stage = self.meter.stage, REPORT
@@ -170,9 +165,8 @@ class Reports:
             self._read[i] = reply.parsed
 
     def _prompt(self, i: int) -> str:
-        return COMMUNITY_REPORT.prompt(
-            self.language, graph_state=part_state(self.graph, set(self.communities[i].nodes))
-        )
+        state = part_state(self.graph, set(self.communities[i].nodes))
+        return COMMUNITY_REPORT.prompt(self.language, graph_state=state)
 
 
 def _weights(rank: Mapping[str, int], edges: Iterable[tuple[str, str, float]]) -> dict[tuple[int, int], float]:
@@ -180,10 +174,8 @@ def _weights(rank: Mapping[str, int], edges: Iterable[tuple[str, str, float]]) -
     weights: dict[tuple[int, int], float] = {}
     for source, target, weight in sorted(edges):  # sorted: sums of floats depend on their order
         for end in (source, target):
-            if end not in rank:
-                raise InputError(f"edge {source!r} to {target!r}: there is no node {end!r}")
-        if not 0 < weight < float("inf"):
-            raise InputError(f"edge {source!r} to {target!r} weighs {weight}: expected more than 0")
+            require(end in rank, f"edge {source!r} to {target!r}: there is no node {end!r}")
+        require(0 < weight < float("inf"), f"edge {source!r} to {target!r} weighs {weight}: expected more than 0")
         pair = (min(rank[source], rank[target]), max(rank[source], rank[target]))
         if pair[0] != pair[1]:
             weights[pair] = weights.get(pair, 0.0) + weight

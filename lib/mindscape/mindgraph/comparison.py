@@ -35,7 +35,7 @@ from mindscape.mindgraph.baselines.estimates import estimate
 from mindscape.mindgraph.build import TOKENS as EDITS
 from mindscape.mindgraph.build import read_operations
 from mindscape.mindgraph.long_reason import Judged, items
-from mindscape.mindgraph.rubric import Asked, Label, Labelled, annotate, of_question
+from mindscape.mindgraph.rubric import BROAD, DEEP, Asked, Label, Labelled, annotate, of_question
 from mindscape.mindgraph.scoring import JUDGE_TOKENS, NO_ANSWER, Row, Scored, cascade, chosen
 from mindscape.prompts import languages
 from mindscape.question import BUILD, Answer
@@ -44,7 +44,6 @@ from mindscape.text import Document
 
 OURS = "MindGraph"
 NAMES = (*METHODS, OURS)
-BROAD, DEEP = ("partial", "global"), ("set-aggregation", "global-synthesis")
 CHOICE = "choice"  # the stage of an answer that is a letter
 TIMES = 20  # tokens that a method may read and write, in those of the text
 WIDTH = 16  # questions side by side
@@ -156,9 +155,8 @@ def of_book(book: Book, share: int = 4, first: Sequence[str] = (), seed: int = 0
     corners: dict[tuple[str, str], list[Task]] = {(b, d): [] for b in ("broad", "narrow") for d in ("deep", "shallow")}
     for one in sorted(chance.shuffled(book.questions), key=lambda one: one.id not in first):
         gold = (one.answer, *one.accepted)
-        corners[quarter(one.breadth, one.depth)].append(
-            Task(one.id, book.document, one.question, gold, one.breadth, one.depth)
-        )
+        task = Task(one.id, book.document, one.question, gold, one.breadth, one.depth)
+        corners[quarter(one.breadth, one.depth)].append(task)
     in_turn = [task for some in zip_longest(*corners.values()) for task in some if task is not None]
     return in_turn[:share]
 

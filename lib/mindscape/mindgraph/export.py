@@ -24,9 +24,7 @@ from mindscape.text import Document
 
 KINDS = {"string": ("type", "content", "src", "relation", "name"), "int": ("start", "end", "chunk", "touched")}
 MARKS = dict(zip(TYPES, zip("●▲■◆★", ("blue", "orange", "green", "purple", "red"), strict=True), strict=True))
-PAGE = (
-    Path(__file__).parent / "page"
-)  # the page's three files: page.html, with places that are filled, page.css, page.js
+PAGE = Path(__file__).parent / "page"  # with page.html, which has places that are filled, page.css and page.js
 WORK = 100_000_000  # pairs of nodes that a layout looks at, at most
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -113,9 +111,8 @@ def as_html(graph: Graph, document: Document, question: str = "", size: int = 10
         nodes.append(asdict(node) | {"x": x, "y": y, "before": before, "after": after})
     edges = [asdict(edge) for edge in graph.edges.values()]
     marks = {kind: {"mark": mark, "class": kind} for kind, (mark, _) in MARKS.items()}
-    colours = "".join(
-        f".{kind} {{ fill: {PALETTE[name]}; color: {PALETTE[name]} }}\n" for kind, (_, name) in MARKS.items()
-    )
+    colour_of = {kind: PALETTE[name] for kind, (_, name) in MARKS.items()}
+    colours = "".join(f".{kind} {{ fill: {one}; color: {one} }}\n" for kind, one in colour_of.items())
     page, style, script = (PAGE.joinpath(f"page.{end}").read_text(encoding="utf-8") for end in ("html", "css", "js"))
     style += colours
     return Template(page).substitute(

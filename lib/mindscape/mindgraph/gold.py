@@ -15,7 +15,7 @@ from mindscape import paths
 from mindscape.corpora import shakespeare, storyworld
 from mindscape.corpora.books import books
 from mindscape.corpora.storyworld import Book
-from mindscape.errors import InputError
+from mindscape.errors import require
 from mindscape.metrics import token_f1
 from mindscape.mindgraph.graph import TYPES, Graph, apply_all
 from mindscape.mindgraph.journal import Entry, Journal
@@ -56,8 +56,7 @@ class Counts:
 
 def shelf(split: str) -> list[Book]:
     """Six novels of a split, then fourteen longer ones. Raises InputError for a split without longer ones."""
-    if split not in LONGER:
-        raise InputError(f"split={split!r}: expected {', '.join(LONGER)}")
+    require(split in LONGER, f"split={split!r}: expected {', '.join(LONGER)}")
     longer = [storyworld.book(seed, LENGTHS[i % len(LENGTHS)]) for i, seed in enumerate(LONGER[split])]
     return [*books(split)[:SHORT], *longer]
 
@@ -72,8 +71,7 @@ def asked(book: Book, kind: str) -> Question:
     >>> asked(storyworld.book(1010, tokens=15_000), "liar").question                    # doctest: +ELLIPSIS
     'Who gave an untrue account on oath of the person who ...'
     """
-    if kind not in KINDS:
-        raise InputError(f"kind={kind!r}: expected {', '.join(KINDS)}")
+    require(kind in KINDS, f"kind={kind!r}: expected {', '.join(KINDS)}")
     if kind == "bound":
         return next(question for question in _narrow(book) if question.needs_binding)
     return next(question for question in book.questions if question.kind == kind)

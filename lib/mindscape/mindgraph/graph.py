@@ -20,7 +20,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.roles.edits import AddEdge, AddNode, DeleteNode, EditNode
 from mindscape.text import Chunk, Document, Span, locate
 from mindscape.text.documents import Place
@@ -144,8 +144,7 @@ def judge(graph: Graph, operation: Any, document: Document, block: Chunk) -> Edi
     >>> edit.reason, edit.detail
     ('dangling edge', "there is no node 'ivo'")
     """
-    if graph.doc_id != document.id:
-        raise InputError(f"the graph is of document {graph.doc_id!r}: expected one of {document.id!r}")
+    require(graph.doc_id == document.id, f"the graph is of document {graph.doc_id!r}: expected one of {document.id!r}")
     document[block]  # raises where it is not of this document
     it, detail = _fields(operation)
     reason, detail = ("malformed", detail) if detail else _objection(graph, it)
@@ -186,10 +185,9 @@ def replay(graph: Graph, edit: Edit) -> Graph:
         return graph
     it, detail = _fields(edit.operation)
     detail = detail or _objection(graph, it)[1]
-    if detail or ("src" in it) != (edit.span is not None):
-        raise InputError(
-            f"the edit {it} does not fit the graph: {detail or 'it has a quote without a place, or the reverse'}"
-        )
+    if not detail and ("src" in it) != (edit.span is not None):
+        detail = "it has a quote without a place, or the reverse"
+    require(not detail, f"the edit {it} does not fit the graph: {detail}")
     nodes, edges = dict(graph.nodes), dict(graph.edges)
     if it["op"] == "delete_node":
         del nodes[it["id"]]
@@ -216,18 +214,14 @@ def verify(graph: Graph, document: Document) -> None:
     ...
     mindscape.errors.InputError: node 'x': the text at 4:7 is 'sol', expected 'Ivo'
     """
-    if graph.doc_id != document.id:
-        raise InputError(f"the graph is of document {graph.doc_id!r}: expected one of {document.id!r}")
+    require(graph.doc_id == document.id, f"the graph is of document {graph.doc_id!r}: expected one of {document.id!r}")
     for key, node in graph.nodes.items():
-        if key != node.id or node.type not in TYPES:
-            raise InputError(
-                f"node {key!r}: has id {node.id!r} and type {node.type!r}: expected one of {', '.join(TYPES)}"
-            )
+        told = f"has id {node.id!r} and type {node.type!r}: expected one of {', '.join(TYPES)}"
+        require(key == node.id and node.type in TYPES, f"node {key!r}: {told}")
         check_place(f"node {key!r}", node, node.src, document)
     for key, edge in graph.edges.items():
         for end in key[:2]:
-            if end not in graph.nodes:
-                raise InputError(f"edge {key}: there is no node {end!r}")
+            require(end in graph.nodes, f"edge {key}: there is no node {end!r}")
         if key != (edge.source, edge.target, edge.relation):
             raise InputError(f"edge {key}: is filed under another name than its own")
         check_place(f"edge {key}", edge, edge.src, document)
@@ -239,8 +233,7 @@ def check_place(name: str, it: Place, src: str, document: Document) -> None:
     >>> check_place("node 'x'", Span(0, 3), "Ivo", Document("note", "Ivo sold the lamp."))
     """
     found = document[it]
-    if found != src or not found:
-        raise InputError(f"{name}: the text at {it.start}:{it.end} is {found!r:.60}, expected {src!r:.60}")
+    require(found == src and found, f"{name}: the text at {it.start}:{it.end} is {found!r:.60}, expected {src!r:.60}")
 
 
 def around(document: Document, place: Place, size: int = 1000) -> Span:

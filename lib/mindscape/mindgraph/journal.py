@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from mindscape import records
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.mindgraph.graph import REASONS, Edit, Graph, replay
 from mindscape.text import Span
 
@@ -78,16 +78,10 @@ def append(path: str | Path, entry: Entry) -> None:
 
     >>> append("build/hamlet.jsonl", Entry(0, '{"operations": []}', ()))                        # doctest: +SKIP
     """
-    edits = [
-        {
-            "operation": dict(edit.operation),
-            "reason": edit.reason,
-            "detail": edit.detail,
-            "span": [edit.span.start, edit.span.end] if edit.span else None,
-            "src": edit.src,
-        }
-        for edit in entry.edits
-    ]
+    edits = []
+    for edit in entry.edits:
+        told = {"operation": dict(edit.operation), "reason": edit.reason, "detail": edit.detail}
+        edits.append(told | {"span": edit.span and [edit.span.start, edit.span.end], "src": edit.src})
     row = {"block": entry.block, "reply": entry.reply, "invalid": entry.invalid, "shown": entry.shown}
     records.append(path, [row | {"finish": entry.finish, "edits": edits}])
 
@@ -104,13 +98,11 @@ def rebuild(journal: Journal, *, blocks: int | None = None, edits: int | None = 
     >>> [len(rebuild(journal, edits=t).nodes) for t in range(4)], len(rebuild(journal, blocks=1).nodes)
     ([0, 1, 1, 0], 1)
     """
-    if blocks is not None and edits is not None:
-        raise InputError("blocks and edits are both given: expected one of them")
+    require(blocks is None or edits is None, "blocks and edits are both given: expected one of them")
     if blocks is not None and not 0 <= blocks <= len(journal.entries):
         raise InputError(f"blocks={blocks}: expected 0 to {len(journal.entries)}")
     made = [edit for entry in journal.entries[:blocks] for edit in entry.edits]
-    if edits is not None and not 0 <= edits <= len(made):
-        raise InputError(f"edits={edits}: expected 0 to {len(made)}")
+    require(edits is None or 0 <= edits <= len(made), f"edits={edits}: expected 0 to {len(made)}")
     graph = Graph(journal.about["document"])
     for edit in made[:edits]:
         graph = replay(graph, edit)

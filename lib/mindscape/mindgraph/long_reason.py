@@ -24,10 +24,11 @@ from typing import Any, Literal
 from mindscape import records
 from mindscape.cache import digest
 from mindscape.corpora.benchmarks import Item, stream
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.llm import LLM, Estimate
 from mindscape.mindgraph import rubric
 from mindscape.mindgraph.rubric import PROMPTS, Asked, Label, Labelled, annotate, demanding
+from mindscape.prompts import table
 from mindscape.text import Document
 
 OF = "an item that was judged"  # a line of the file, in messages
@@ -36,19 +37,8 @@ BATCH = 16  # items judged side by side
 SUMMARY = re.compile(r"\bsummar(?:y|ies|i[sz]e)\b|总结|概括|摘要", re.IGNORECASE)
 REASONS = ("code", "summary", "cloze", "too short", "unreadable", "unstable", "not demanding", "not needed")
 
-# Where section 2.1 puts benchmarks in Figure 2's plane. It calls counting over a whole text shallow, while section 4.1 counts
-# set aggregation among the demanding levels.
-FIGURE_2: dict[str, tuple[str, ...]] = {
-    "low breadth, low depth": (
-        *("needle in a haystack", "HotpotQA", "RULER QA2", "MuSiQue", "2WikiMultiHopQA", "QASPER", "LooGLE shortdep"),
-    ),
-    "high breadth, low depth": ("OOLONG counting",),
-    "partial breadth, high depth": ("LoCoMo", "DialSim"),
-    "high breadth, high depth": (
-        *("LongBench-v2 Detective", "LongBench-v2 Multi-news", "LooGLE longdep_qa", "NarrativeQA"),
-        *("GraphRAG Podcast and AP-News, in part", "LongReason-200"),
-    ),
-}
+# Where section 2.1 puts benchmarks in Figure 2's plane.
+FIGURE_2: dict[str, list[str]] = table("mindgraph", "figure_2")
 
 
 @dataclass(frozen=True)
@@ -106,12 +96,11 @@ class LongReason:
 
     def __str__(self) -> str:
         """Some lines to print."""
-        return "\n".join(
-            f"{name}: {ends['kept']} kept of {ends.total():,} ("
-            + ", ".join(f"{reason} {ends[reason]:,}" for reason in REASONS if ends[reason])
-            + ")"
-            for name, ends in self.ends.items()
-        )
+        lines = []
+        for name, ends in self.ends.items():
+            why = ", ".join(f"{reason} {ends[reason]:,}" for reason in REASONS if ends[reason])
+            lines.append(f"{name}: {ends['kept']} kept of {ends.total():,} ({why})")
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -187,7 +176,7 @@ def construct(
     path = Path(path)
     about = {"format": FORMAT, "seed": seed, "sources": [asdict(source) for source in sources]}
     about |= {"llm": llm.fingerprint, "prompt": digest(PROMPTS)}
-    known = _opened(path, about)
+    known = {(one.source, one.id): one for one in records.opened(path, about, _one, of=OF, form=FORMAT)}
     kept: list[Judged] = []
     ends: dict[str, Counter[str]] = {}
     for source in sources:
@@ -272,8 +261,7 @@ def statistics(kept: Sequence[Judged]) -> Statistics:
     >>> statistics([one]).median
     56000
     """
-    if not kept:
-        raise InputError("no items: expected at least one")
+    require(kept, "no items: expected at least one")
     tokens, choices = [one.tokens for one in kept], sum(one.choice for one in kept)
     return Statistics(len(kept), choices, len(kept) - choices, mean(tokens), median(tokens), min(tokens), max(tokens))
 
@@ -294,7 +282,11 @@ def _in_order(left: Sequence[Candidate], source: Source, seed: int) -> list[Cand
 
 
 def _asked(one: Candidate) -> Asked:
-    return Asked(one.item.question, _answer(one.item), one.words, language=one.item.language)
+    """An item as the annotator sees it: of a choice the gold answer among its options."""
+    item = one.item
+    options = [option for option in item.options if option not in item.answers]
+    answer = item.answers[0] + (f" (not: {'; '.join(options)})" if options else "")
+    return Asked(item.question, answer, one.words, language=item.language)
 
 
 def _row(one: Candidate, labelled: Labelled) -> Judged:
@@ -305,21 +297,8 @@ def _row(one: Candidate, labelled: Labelled) -> Judged:
         reason = "unstable"
     else:
         reason = "" if demanding(label.breadth, label.depth) else "not demanding"
-    told = {"tokens": one.tokens, "words": one.words, "choice": bool(one.item.choice)}
-    return Judged(
-        one.source, one.item.id, one.item.doc_id, **told, breadth=label.breadth, depth=label.depth, reason=reason
-    )
-
-
-def _answer(item: Item) -> str:
-    """The gold answer, of a choice among its options, as the annotator sees it."""
-    options = [option for option in item.options if option not in item.answers]
-    return item.answers[0] + (f" (not: {'; '.join(options)})" if options else "")
-
-
-def _opened(path: Path, about: Mapping[str, Any]) -> dict[tuple[str, str], Judged]:
-    """What a run has judged already; its file is begun where there is none."""
-    return {(one.source, one.id): one for one in records.opened(path, about, _one, of=OF, form=FORMAT)}
+    told = (one.source, one.item.id, one.item.doc_id, one.tokens, one.words, bool(one.item.choice))
+    return Judged(*told, label.breadth, label.depth, reason)
 
 
 def _one(row: dict[str, Any]) -> Judged:

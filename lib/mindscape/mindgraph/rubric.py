@@ -17,45 +17,36 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 from transformers import PreTrainedTokenizerBase
 
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.llm import LLM, Estimate, Ledger
 from mindscape.prompts import languages, table
 from mindscape.question import BREADTHS, DEPTHS, Question
-from mindscape.roles.base import Gold, Role
+from mindscape.roles.base import Form, Gold, Role
 from mindscape.text import Document
 from mindscape.text.documents import Place
 
+BROAD, DEEP = ("partial", "global"), ("set-aggregation", "global-synthesis")
 PASSES = 2
 TOKENS = 200  # of a reply, at most
 MOST = 12  # examples of a book
 SHOWN = 8  # pieces of evidence that a prompt shows, evenly taken
 QUOTED = 200  # characters of one
-UNKNOWN = {"en": "(not known)", "zh": "（未知）"}
-LENGTH = {"en": "{n} words", "zh": "{n}个字"}
-MORE = {"en": "({n} more pieces are not shown)", "zh": "（另有{n}处未列出）"}
-REASON = {
-    "en": "The answer rests on {evidence} place(s) of the text and {bindings} that say who is meant.",
-    "zh": "答案依据文中{evidence}处，另有{bindings}处说明所指何人。",
-}
-
-BREADTH_LEVELS = table("mindgraph", "rubric")["breadth"]
-DEPTH_LEVELS = table("mindgraph", "rubric")["depth"]
+WORDS = table("mindgraph", "rubric")
+BREADTH_LEVELS, DEPTH_LEVELS = WORDS["breadth"], WORDS["depth"]
 PROMPTS = languages("mindgraph", "rubric")
 
 
-class Label(BaseModel):
+class Label(Form):
     """Why, and the two levels.
 
     >>> Label(reason="One letter says it.", breadth="local", depth="lookup").breadth
     'local'
     """
 
-    model_config = ConfigDict(json_schema_extra={"additionalProperties": False})
     reason: str
     breadth: Literal[BREADTHS]
     depth: Literal[DEPTHS]
@@ -116,8 +107,7 @@ def slots(it: Asked, reverse: bool = False) -> dict[str, str]:
     >>> slots(Asked("Who?", "Ann", 8), reverse=True)["depths"].splitlines()[-1]
     '- lookup: the answer stands there nearly word for word'
     """
-    if it.language not in PROMPTS:
-        raise InputError(f"the question is in {it.language!r}: expected one of {', '.join(PROMPTS)}")
+    require(it.language in PROMPTS, f"the question is in {it.language!r}: expected one of {', '.join(PROMPTS)}")
     step = -1 if reverse else 1
     levels = {
         name: "\n".join(f"- {level}: {told}" for level, told in list(of[it.language].items())[::step])
@@ -127,9 +117,9 @@ def slots(it: Asked, reverse: bool = False) -> dict[str, str]:
     shown = [it.evidence[len(it.evidence) * i // count] for i in range(count)]
     lines = [f"- {percent}%: {words}" for percent, words in shown]
     if count < len(it.evidence):
-        lines.append(MORE[it.language].format(n=len(it.evidence) - count))
-    evidence = "\n".join(lines) or UNKNOWN[it.language]
-    length = LENGTH[it.language].format(n=f"{it.length:,}")
+        lines.append(WORDS["more"][it.language].format(n=len(it.evidence) - count))
+    evidence = "\n".join(lines) or WORDS["unknown"][it.language]
+    length = WORDS["length"][it.language].format(n=f"{it.length:,}")
     return {"question": it.question, "answer": it.answer, "length": length, "evidence": evidence} | levels
 
 
@@ -208,8 +198,7 @@ def agreement(gold: Sequence[str], found: Sequence[str | None], levels: Sequence
     >>> of.confusion.tolist(), of.accuracy, of.kappa
     ([[2, 0, 0], [1, 1, 0]], 0.75, 0.5)
     """
-    if len(gold) != len(found):
-        raise InputError(f"{len(gold)} gold labels, {len(found)} others: expected one each")
+    require(len(gold) == len(found), f"{len(gold)} gold labels, {len(found)} others: expected one each")
     place = {level: i for i, level in enumerate(levels)}
     table = np.zeros((len(levels), len(levels) + 1), int)
     for i, (a, b) in enumerate(zip(gold, found, strict=True)):
@@ -270,7 +259,7 @@ def demanding(breadth: str, depth: str) -> bool:
     >>> demanding("partial", "set-aggregation"), demanding("global", "multi-hop")
     (True, False)
     """
-    return breadth in ("partial", "global") and depth in ("set-aggregation", "global-synthesis")
+    return breadth in BROAD and depth in DEEP
 
 
 def plane(labels: Sequence[tuple[str, str]]) -> np.ndarray:
@@ -311,7 +300,7 @@ def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gol
     cells = {(one.breadth, one.depth): one for one in reversed(shuffled)}
     for question in list(dict.fromkeys([*cells.values(), *shuffled]))[:MOST]:
         told = {"evidence": len(question.evidence), "bindings": len(question.bindings)}
-        reason = REASON[book.document.language].format(**told)
+        reason = WORDS["reason"][book.document.language].format(**told)
         value = Label(reason=reason, breadth=question.breadth, depth=question.depth)
         yield slots(of_question(book.document, question), reverse=chance.hit(0.5)), value
 

@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.llm.base import LLM
 from mindscape.metrics import NoAnswer, exact_match, normalise, words
 from mindscape.metrics.words import check_language, check_texts, fold
@@ -36,20 +36,11 @@ from mindscape.text import sentences
 
 KEY_F1 = 0.5
 JUDGE_TOKENS = 200  # of a verdict, at most
-NO_ANSWER, NO_JUDGE, UNREADABLE = (
-    "no answer",
-    "no judge",
-    "unreadable verdict",
-)  # stages at which an answer counts as wrong
+# Stages at which an answer counts as wrong.
+NO_ANSWER, NO_JUDGE, UNREADABLE = "no answer", "no judge", "unreadable verdict"
 
 OR = {"en": "{first} (or: {others})", "zh": "{first}（或：{others}）"}
-FOOLED = table("mindgraph", "scoring")
-# What a key phrase can do without, one space between two words.
-FUNCTION_WORDS = {
-    "en": "a an the and or but of to in on at by for from with as is are was were be been being it its this that these those "
-    "he she they his her their him them i you we who whom which what there had has have did do does not no",
-    "zh": "的 了 是 在 和 与 及 或 也 都 就 而 他 她 它 们 他们 她们 这 那 个 有 把 被 对 从 到 不",
-}
+WORDS = table("mindgraph", "scoring")
 MEASURES = "个次封人位年月日天岁只张件块名条本样种"  # behind a number of Chinese things
 
 _ONES = (
@@ -259,9 +250,9 @@ def fooled(gold: str, others: Sequence[str], language: str = "en") -> dict[str, 
     'It was not the miller but the cook.'
     """
     check_language(language)
-    if len(others) < 2:
-        raise InputError(f"{len(others)} other answers: expected two")
-    return {name: form.format(gold=gold, other=others[0], third=others[1]) for name, form in FOOLED[language].items()}
+    require(len(others) >= 2, f"{len(others)} other answers: expected two")
+    told = {"gold": gold, "other": others[0], "third": others[1]}
+    return {name: form.format(**told) for name, form in WORDS["fooled"][language].items()}
 
 
 def chosen(text: str, options: Sequence[str] = (), language: str = "en") -> str:
@@ -273,8 +264,7 @@ def chosen(text: str, options: Sequence[str] = (), language: str = "en") -> str:
     >>> chosen("The answer is (b)."), chosen("It was at the mill.", ["the inn", "the mill"]), str(chosen("I cannot say."))
     ('B', 'B', 'unparsable')
     """
-    if len(options) > len(LETTERS):
-        raise InputError(f"{len(options)} options: expected at most {len(LETTERS)}")
+    require(len(options) <= len(LETTERS), f"{len(options)} options: expected at most {len(LETTERS)}")
     held = [LETTERS[i] for i, option in enumerate(options) if containment(option, text, language)]
     equal = [LETTERS[i] for i, option in enumerate(options) if exact(option, text, language)]
     if len(equal) == 1:
@@ -291,8 +281,7 @@ def cells(labels: Sequence[tuple[str, str]], right: Sequence[bool]) -> dict[tupl
     >>> cells([("global", "lookup"), ("local", "lookup"), ("global", "lookup")], [True, False, False])
     {('global', 'lookup'): (1, 2), ('local', 'lookup'): (0, 1)}
     """
-    if len(labels) != len(right):
-        raise InputError(f"{len(labels)} labels, {len(right)} scores: expected one each")
+    require(len(labels) == len(right), f"{len(labels)} labels, {len(right)} scores: expected one each")
     found: dict[tuple[str, str], tuple[int, int]] = {}
     for label, good in zip(labels, right, strict=True):
         hits, asked = found.get(tuple(label), (0, 0))
@@ -330,7 +319,7 @@ def _opening(text: str, language: str) -> str:
 def _key_words(text: str, language: str) -> Counter[str]:
     """The words of a text without function words; all of them, where there are no others."""
     found = normalise(text, "en").split() if language == "en" else words(text, "zh", "words")
-    dropped = FUNCTION_WORDS[language].split()
+    dropped = WORDS["function_words"][language].split()
     return Counter([word for word in found if word not in dropped] or found)
 
 

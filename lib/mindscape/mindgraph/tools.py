@@ -22,9 +22,7 @@ from mindscape.roles.graph_answer import TOOLS, GraphAnswer
 from mindscape.text import Document
 
 AROUND = 1000  # characters of a passage
-PARAMETERS: dict[str, Mapping[str, Any]] = {
-    tool["function"]["name"]: tool["function"]["parameters"] for tool in TOOLS
-}  # by tool
+PARAMETERS = {tool["function"]["name"]: tool["function"]["parameters"] for tool in TOOLS}
 
 
 class Refused(Exception):
@@ -69,12 +67,12 @@ class Tools:
         except Refused as error:
             return self.refuse(error)
         self.uses[use] += 1
-        return _json(result)
+        return json.dumps(result, ensure_ascii=False)
 
     def refuse(self, error: Refused) -> str:
         """Count a call that is not run, and say why, as JSON text."""
         self.malformed[error.kind] += 1
-        return _json({"error": str(error), "expected": error.expected})
+        return json.dumps({"error": str(error), "expected": error.expected}, ensure_ascii=False)
 
     def lookup_source(self, node_id: str) -> dict[str, Any]:
         """About `size` characters of the text around the place of a node. Raises Refused where there is no such node."""
@@ -182,7 +180,3 @@ def _call(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
     told = {"type": "object", "properties": dict(properties), "required": list(properties)}
     return told | {"additionalProperties": False}
-
-
-def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False)

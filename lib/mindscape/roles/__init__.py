@@ -23,12 +23,8 @@ from mindscape.roles.silver import SILVER_CHUNKS, SILVER_NODES
 from mindscape.roles.summaries import CHUNK_SUMMARY, GLOBAL_SUMMARY, SESSION_SUMMARY
 from mindscape.roles.update import UPDATE
 
-ROLES: dict[str, Role] = {
-    role.name: role
-    for role in (
-        *(CHUNK_SUMMARY, GLOBAL_SUMMARY, SESSION_SUMMARY, SILVER_CHUNKS, SILVER_NODES, ENTITIES),
-        *(EDITS, GRAPH_ANSWER, UPDATE, MEMORY, REVERSE, QA, CHOICE, CLAIM, GRADE, PAIRWISE),
-    )
-}
+_READING = (CHUNK_SUMMARY, GLOBAL_SUMMARY, SESSION_SUMMARY, SILVER_CHUNKS, SILVER_NODES, ENTITIES)
+_ACTING = (EDITS, GRAPH_ANSWER, UPDATE, MEMORY, REVERSE, QA, CHOICE, CLAIM, GRADE, PAIRWISE)
+ROLES: dict[str, Role] = {role.name: role for role in (*_READING, *_ACTING)}
 
 __all__ = ["ROLES", "Example", "Role"]

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 from transformers import PreTrainedTokenizerBase
 
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.llm import Schema, Tags
 from mindscape.llm.schema import read
 
@@ -47,6 +47,12 @@ def mended(text: str, repairs: Sequence[tuple[str, str, str]]) -> tuple[str, lis
 def first(n: int | Mapping[str, int], gold: Callable[..., Gold]) -> Callable[..., Gold]:
     """The gold of a role, at most its first n examples of a book; `n` may be by language."""
     return lambda book, *how: islice(gold(book, *how), n if isinstance(n, int) else n[book.document.language])
+
+
+class Form(BaseModel):
+    """A reply in JSON; it may have more keys than asked for, but decoding that is held to it adds none."""
+
+    model_config = ConfigDict(json_schema_extra={"additionalProperties": False})
 
 
 @dataclass(frozen=True)
@@ -86,8 +92,7 @@ class Role:
                 f"role {self.name!r} has no prompt in {language!r}: expected one of {', '.join(self.prompts)}"
             )
         wanted = {name for _, name, _, _ in string.Formatter().parse(self.prompts[language]) if name}
-        if wanted != set(slots):
-            raise InputError(f"role {self.name!r}: got slots {sorted(slots)}: expected {sorted(wanted)}")
+        require(wanted == set(slots), f"role {self.name!r}: got slots {sorted(slots)}: expected {sorted(wanted)}")
         return self.prompts[language].format(**slots)
 
     def parse(self, text: str) -> tuple[Any, list[str]]:

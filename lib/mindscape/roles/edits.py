@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from transformers import PreTrainedTokenizerBase
 
 from mindscape.corpora.storyworld import Book, kinds
@@ -23,7 +23,7 @@ from mindscape.corpora.storyworld.voice import sentence
 from mindscape.corpora.storyworld.world import Binding, Event
 from mindscape.prompts import languages
 from mindscape.question import Question
-from mindscape.roles.base import Gold, Role
+from mindscape.roles.base import Form, Gold, Role
 from mindscape.roles.passages import cut
 from mindscape.text import Chunk, Span
 
@@ -38,12 +38,7 @@ OATH = {"en": "{c} says on oath: {fact}", "zh": "{c}起誓说：{fact}"}
 WHO = {"en": "Who {predicate}?", "zh": "谁{predicate}？"}
 
 
-class _Operation(BaseModel):
-    # A reply may hold more keys than asked for; decoding that is held to the schema adds none.
-    model_config = ConfigDict(json_schema_extra={"additionalProperties": False})
-
-
-class AddNode(_Operation):
+class AddNode(Form):
     op: Literal["add_node"]
     id: str
     type: Literal["entity", "event", "claim", "concept", "stat"]
@@ -51,7 +46,7 @@ class AddNode(_Operation):
     src: str
 
 
-class AddEdge(_Operation):
+class AddEdge(Form):
     op: Literal["add_edge"]
     source: str
     target: str
@@ -59,13 +54,13 @@ class AddEdge(_Operation):
     src: str
 
 
-class EditNode(_Operation):
+class EditNode(Form):
     op: Literal["edit_node"]
     id: str
     content: str
 
 
-class DeleteNode(_Operation):
+class DeleteNode(Form):
     op: Literal["delete_node"]
     id: str
 
@@ -73,14 +68,13 @@ class DeleteNode(_Operation):
 Operation = Annotated[AddNode | AddEdge | EditNode | DeleteNode, Field(discriminator="op")]
 
 
-class Edits(BaseModel):
+class Edits(Form):
     """What one block changes (MindGraph, appendix D.1).
 
     >>> Edits.model_validate({"operations": [{"op": "delete_node", "id": "oath_of_ivo"}]}).operations[0].id
     'oath_of_ivo'
     """
 
-    model_config = ConfigDict(json_schema_extra={"additionalProperties": False})
     operations: list[Operation]
 
 
@@ -163,7 +157,7 @@ class Reading:
     edges: list[dict[str, str]] = field(default_factory=list)
     ids: dict[str, str] = field(default_factory=dict)  # of what the book's own graph calls by a key
 
-    def apply(self, operations: Iterable[_Operation]) -> None:
+    def apply(self, operations: Iterable[Form]) -> None:
         """Do what the operations say."""
         for operation in operations:
             it = operation.model_dump()
@@ -222,7 +216,7 @@ class Builder:
                 return whole[:end]
         return whole
 
-    def event(self, event: Event, within: Span, reading: Reading, slots: int = 2, answer: str = "") -> list[_Operation]:
+    def event(self, event: Event, within: Span, reading: Reading, slots: int = 2, answer: str = "") -> list[Form]:
         """Note an event: its node, and edges to at most `slots` of those who take part and are named in the block.
 
         People come first, but before them what answers the question where the node's own text does not. A number that
@@ -240,7 +234,7 @@ class Builder:
         content = node.content if node.type == "concept" else sentence(shown_fact(self.book, event))
         sort = "oath" if event.kind == "false" else event.kind
         mine = self._id(key, f"{sort}_{_slug(name)}", reading)
-        found: list[_Operation] = [AddNode(op="add_node", id=mine, type=node.type, content=content, src=src)]
+        found: list[Form] = [AddNode(op="add_node", id=mine, type=node.type, content=content, src=src)]
         for edge in chosen:
             found += self._entity(edge.target, within, reading)
             target = reading.ids[edge.target]
@@ -253,7 +247,7 @@ class Builder:
             found.append(AddEdge(op="add_edge", source=own, target=mine, relation=relation, src=src))
         return found
 
-    def binding(self, binding: Binding, span: Span, within: Span, reading: Reading) -> list[_Operation]:
+    def binding(self, binding: Binding, span: Span, within: Span, reading: Reading) -> list[Form]:
         """Note who somebody is: a trade in the person's node, a kinship or a guise as an edge."""
         src, person = self.quote(span, within), f"person{binding.person}"
         if binding.kind == "trade":
@@ -278,7 +272,7 @@ class Builder:
         name, block = self.nodes[key].content, self.text[within.start : within.end]
         return next((form for form in (name, sentence(name)) if form in block), None)
 
-    def _entity(self, key: str, within: Span, reading: Reading) -> list[_Operation]:
+    def _entity(self, key: str, within: Span, reading: Reading) -> list[Form]:
         if key in reading.ids:
             return []
         name = self.nodes[key].content

@@ -24,16 +24,9 @@ SIZES = (100, 150, 200)  # tokens of a passage, at most
 LONGEST = 200  # tokens of a reply
 EMPTY = 0.1  # share of the passages tell of nobody
 
-SCHEMA = {
-    "title": "Entities",
-    "type": "array",
-    "items": {
-        "type": "object",
-        "properties": {"name": {"type": "string"}, "description": {"type": "string"}},
-        "required": ["name", "description"],
-        "additionalProperties": False,
-    },
-}
+_SAID = {"name": {"type": "string"}, "description": {"type": "string"}}
+_ENTITY = {"type": "object", "properties": _SAID, "required": list(_SAID), "additionalProperties": False}
+SCHEMA = {"title": "Entities", "type": "array", "items": _ENTITY}
 
 
 def described(book: Book, statements: list[str], places: Mapping[str, str]) -> list[dict[str, str]]:

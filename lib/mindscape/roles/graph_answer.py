@@ -8,7 +8,6 @@ answer (D.4).
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
 from transformers import PreTrainedTokenizerBase
 
 from mindscape.corpora.storyworld import Book
@@ -16,30 +15,26 @@ from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.world import Binding, Event
 from mindscape.prompts import languages, table
 from mindscape.question import Question
-from mindscape.roles.base import Gold, Role, first
+from mindscape.roles.base import Form, Gold, Role, first
 from mindscape.roles.edits import Builder, Reading, alike, split_blocks
 from mindscape.text import Span
 
 LONGEST = 900  # tokens of a prompt
 MOST = 16  # examples from a book
-STATS = {
-    "en": "{nodes} nodes, {edges} edges, built from {chunks} chunks",
-    "zh": "{nodes}个节点，{edges}条边，由{chunks}块文本建成",
-}
+WORDS = table("roles", "graph_answer")
 UNKNOWN = {"en": "unknown", "zh": "不知道"}
 
 
-TOOLS: list[dict[str, Any]] = table("roles", "graph_answer")["tools"]
+TOOLS: list[dict[str, Any]] = WORDS["tools"]
 
 
-class GraphAnswer(BaseModel):
+class GraphAnswer(Form):
     """The last reply (MindGraph, appendix D.2).
 
     >>> GraphAnswer(answer="the kettle", cited_nodes=["hang_flora"], confidence="high").confidence
     'high'
     """
 
-    model_config = ConfigDict(json_schema_extra={"additionalProperties": False})
     answer: str
     cited_nodes: list[str]
     confidence: Literal["high", "medium", "low"]
@@ -51,7 +46,7 @@ def graph_stats(nodes: int, edges: int, chunks: int, language: str = "en") -> st
     >>> graph_stats(72, 154, 21)
     '72 nodes, 154 edges, built from 21 chunks'
     """
-    return STATS[language].format(nodes=nodes, edges=edges, chunks=chunks)
+    return WORDS["stats"][language].format(nodes=nodes, edges=edges, chunks=chunks)
 
 
 def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:

@@ -61,9 +61,8 @@ def _grade(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Go
         right = question.answer
         parts = right.split(conjunction)
         form = chance.pick(ANSWERED[language])
-        case = chance.pick(
-            ["same", "same", "missing", "wrong"] if question.kind in passages.PAIRS else ["same", "wrong"]
-        )
+        pair_asked = question.kind in passages.PAIRS
+        case = chance.pick(["same", "same", "missing", "wrong"] if pair_asked else ["same", "wrong"])
         if case == "same":
             answer = chance.pick([form.format(answer=chance.pick(_same(question))), pair.true])
             reason = said["same"].format(right=right)

@@ -105,10 +105,9 @@ def ends(text: str, language: str = "en") -> tuple[str, str]:
     """
     lines = text.strip().split("\n")
     word = r"\S+" if language == "en" else r"\S"
-    first, last = list(re.finditer(word, lines[0])), list(re.finditer(word, lines[-1]))
-    return lines[0][: first[: ENDS[language]][-1].end()].strip(), lines[-1][
-        last[-ENDS[language] :][0].start() :
-    ].strip()
+    first = list(re.finditer(word, lines[0]))[: ENDS[language]]
+    last = list(re.finditer(word, lines[-1]))[-ENDS[language] :]
+    return lines[0][: first[-1].end()].strip(), lines[-1][last[0].start() :].strip()
 
 
 def _runs(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[range, str]]:

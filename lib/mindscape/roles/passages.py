@@ -64,7 +64,8 @@ def statements(book: Book, start: int, end: int) -> list[str] | None:
 def supporting(book: Book, question: Question) -> list[str]:
     """What a question's evidence and bindings say, in the words of the book's gold."""
     glosses = question.gloss.split(book.voice.say.GLOSS_JOIN) if question.gloss else []
-    facts = [book.voice.fact(event) for event in book.world.events if _shown(book, event.id, question)]
+    told, evidence = book.told.events, set(question.evidence)
+    facts = [book.voice.fact(event) for event in book.world.events if evidence & set(told[event.id])]
     return list(dict.fromkeys([*glosses, *facts]))
 
 
@@ -143,10 +144,6 @@ def _tellings(book: Book) -> Iterator[tuple[Sequence[Span], Event | Binding, boo
     for binding in book.world.bindings:
         for span in book.told.bindings[binding.id]:  # told anew in each
             yield [span], binding, True
-
-
-def _shown(book: Book, event: int, question: Question) -> bool:
-    return not set(book.told.events[event]).isdisjoint(question.evidence)
 
 
 def _names_known(book: Book, says: str, text: str) -> bool:

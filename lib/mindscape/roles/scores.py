@@ -160,10 +160,8 @@ def _kept(gold: weighing.Kept, found: weighing.Kept) -> float:
 
 
 def _summary(book: Book, slots: Mapping[str, str], gold: str, found: str) -> dict[str, float]:
-    return {
-        "binding_recall": _kept(weighing.bindings(book.voice, gold), weighing.bindings(book.voice, found)),
-        "event_recall": _kept(weighing.events(book.voice, gold), weighing.events(book.voice, found)),
-    }
+    kinds = {"binding_recall": weighing.bindings, "event_recall": weighing.events}
+    return {name: _kept(of(book.voice, gold), of(book.voice, found)) for name, of in kinds.items()}
 
 
 def _entities(book: Book, slots: Mapping[str, str], gold: list[dict], found: list[dict]) -> dict[str, float]:
@@ -229,8 +227,6 @@ def score(role: str, book: Book, slots: Mapping[str, str], gold: Any, found: Any
     ({'f1': 0.6666666666666666}, {'f1': 0.0})
     """
     if found is None:  # what was not said is not quoted, either
-        best = SCORES[role](book, slots, gold, gold)
-        return {
-            name: value if math.isnan(value) else math.nan if name in QUOTES else 0.0 for name, value in best.items()
-        }
+        best = SCORES[role](book, slots, gold, gold).items()
+        return {name: math.nan if math.isnan(value) or name in QUOTES else 0.0 for name, value in best}
     return SCORES[role](book, slots, gold, found)

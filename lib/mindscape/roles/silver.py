@@ -22,12 +22,8 @@ QUESTIONS = 12  # asked of one book
 NONE = 0.15  # how often nothing that is shown is relevant
 ROOM, MOST = 500, 10  # tokens and number of the entities in a prompt
 
-INDICES = {
-    "title": "Indices",
-    "type": "array",
-    "items": {"type": "integer", "minimum": -1, "maximum": 999},
-    "minItems": 1,
-}
+_INDEX = {"type": "integer", "minimum": -1, "maximum": 999}
+INDICES = {"title": "Indices", "type": "array", "items": _INDEX, "minItems": 1}
 
 
 def numbered(texts: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.llm.tags import THINKING
-from mindscape.prompts import languages
+from mindscape.prompts import languages, table
 from mindscape.roles import passages
 from mindscape.roles.base import Gold, Role, first, mended
 from mindscape.text import Chunk
@@ -23,10 +23,7 @@ ROOM = 550  # tokens of the summaries that are merged
 LONGEST = 200  # tokens of a reply
 PLOT = ("crime", "trace", "tie", "alibi", "false")  # events that a short summary keeps before others
 CHARACTERS = 500  # of a chunk's summary, as its prompt asks
-QUIET = {  # a passage of talk and weather
-    "en": "People talk of this and that; nothing happens that matters to the story.",
-    "zh": "人们随口闲谈，没有发生与故事有关的事。",
-}
+QUIET = table("roles", "summaries")["quiet"]
 
 # [INST]_sum_c of Eq. 3 and [INST]_sum_g of Eq. 4. The instructions come first, so that one reading of this common head
 # serves every chunk.

@@ -161,17 +161,11 @@ def _example(
     confidence = "MEDIUM" if told else "LOW"
     rewritten, what = _query(shelf, question, needs, found, query)
     thought = join.join([head, say["late" if last else "missing"].format(what=what)])
+    told = {"evidence_memory": memory, "confidence": confidence, "thought": thought}
     if last:
-        return slots, Update(evidence_memory=memory, confidence=confidence, thought=thought, action="ANSWER")
+        return slots, Update(**told, action="ANSWER")
     signature = say["signature" if memory else "signature_new"].format(facts=facts, what=what)
-    return slots, Update(
-        evidence_memory=memory,
-        confidence=confidence,
-        thought=thought,
-        action="REFINE",
-        refined_signature=signature,
-        rewritten_query=rewritten,
-    )
+    return slots, Update(**told, action="REFINE", refined_signature=signature, rewritten_query=rewritten)
 
 
 def _loose(need: _Need, seen: Sequence[_Need]) -> bool:

@@ -10,10 +10,10 @@ import re
 from collections.abc import Sequence
 from typing import Any, get_origin
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from mindscape.budget import BudgetSpent, Meter
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.llm import Message
 from mindscape.llm.schema import read
 from mindscape.llm.tags import THINKING
@@ -30,12 +30,6 @@ SPARE = 256  # tokens of a window that are kept free: for asking again, and for 
 GAP = {"en": "\n[... {n} characters are left out here ...]\n", "zh": "\n[……此处略去{n}个字符……]\n"}
 
 
-class Form(BaseModel):
-    """A reply in JSON; it may have more keys than asked for, but decoding that is held to it adds none."""
-
-    model_config = ConfigDict(json_schema_extra={"additionalProperties": False})
-
-
 def checked(question: str, document: Document, meter: Meter) -> None:
     """See that there is a question that the window holds, and a text in a language that there are prompts for.
 
@@ -46,10 +40,8 @@ def checked(question: str, document: Document, meter: Meter) -> None:
     ...
     mindscape.errors.InputError: the question is blank: expected what is to be answered
     """
-    if not question.strip():
-        raise InputError("the question is blank: expected what is to be answered")
-    if not document.text.strip():
-        raise InputError(f"{document.id} has no text: expected some to answer from")
+    require(question.strip(), "the question is blank: expected what is to be answered")
+    require(document.text.strip(), f"{document.id} has no text: expected some to answer from")
     if document.language not in AGAIN:
         raise InputError(f"{document.id} is in {document.language!r}: expected one of {', '.join(AGAIN)}")
     room(meter, QA.prompt(document.language, context="", question=question), BRIEF)
@@ -114,7 +106,8 @@ def ask(
             except ValueError as error:
                 why = f"it was cut off after {tokens} tokens" if reply.finish == "length" else str(error)
                 wrong[i] = " ".join(why.split())[:WHY]
-        asked = {i: [*talks[i][:-1], _again(talks[i][-1], why, language)] for i, why in wrong.items()}
+        again = {i: AGAIN[language].format(prompt=talks[i][-1]["content"], why=why) for i, why in wrong.items()}
+        asked = {i: [*talks[i][:-1], *alone(prompt)] for i, prompt in again.items()}
     for why in wrong.values():
         meter.note(f"no reply that can be used: {why}")
     return values
@@ -124,7 +117,7 @@ def before_the_cut(text: str, form: type[Any]) -> Any:
     """What a reply in JSON that was cut off in the middle of a list has of it: the items that are whole, and empty lists for
     those that it did not come to. Raises ValueError where no item is whole, or something else is missing.
 
-    >>> class Names(Form):
+    >>> class Names(BaseModel):
     ...     people: list[str]
     ...     places: list[str]
     >>> before_the_cut('{"people": ["Ann", "Ivo", "To', Names)
@@ -150,10 +143,6 @@ def before_the_cut(text: str, form: type[Any]) -> Any:
         raise ValueError("the reply is no JSON object")
     lists = {name: [] for name, of in form.model_fields.items() if get_origin(of.annotation) is list}
     return form.model_validate(lists | value)
-
-
-def _again(message: Message, why: str, language: str) -> Message:
-    return {"role": "user", "content": AGAIN[language].format(prompt=message["content"], why=why)}
 
 
 def last(meter: Meter, context: str, question: str, language: str) -> str:
@@ -194,13 +183,8 @@ def reply_tokens(meter: Meter, most: int, size: int | None = None) -> int:
     >>> reply_tokens(SimpleNamespace(context=None, budget=free), 2048, size=280)
     280
     """
-    bounds = [
-        most,
-        *([] if meter.context is None else [meter.context // 5]),
-        *([] if meter.budget.reply is None else [meter.budget.reply]),
-        *([] if size is None else [max(size, 256)]),
-    ]
-    return max(1, min(bounds))
+    bounds = [most, meter.context and meter.context // 5, meter.budget.reply, size and max(size, 256)]
+    return max(1, min(bound for bound in bounds if bound is not None))
 
 
 def room(meter: Meter, prompt: str, tokens: int, most: int | None = None) -> int | None:
@@ -218,10 +202,8 @@ def room(meter: Meter, prompt: str, tokens: int, most: int | None = None) -> int
     taken = meter.count_tokens(alone(prompt)) + tokens + SPARE
     left = meter.context - taken
     if left < 1:
-        raise InputError(
-            f"{meter.name} holds {meter.context} tokens, and without any text a prompt and its reply need {taken}: expected "
-            "a larger window or a shorter question"
-        )
+        need = f"without any text a prompt and its reply need {taken}: expected a larger window or a shorter question"
+        raise InputError(f"{meter.name} holds {meter.context} tokens, and {need}")
     return left if most is None else min(left, most)
 
 

@@ -30,7 +30,6 @@ PRELOADED = (
 )
 ENCODINGS = "ascii latin-1 cp1252 utf-8 utf-8-sig utf-16 utf-32 gb18030 gbk big5 unicode-escape"
 KEPT = 100_000  # characters of what code prints that are handed over, the first ones
-BLOCK = 1 << 16
 
 # System calls that are left: memory, pipes that are open already, clocks, and the end. The numbers are the kernel's for
 # each machine; what a machine does not have is left out there.
@@ -48,11 +47,8 @@ ALLOWED = {
     "aarch64": (
         0xC00000B7,
         {
-            *(63, 64, 57, 222, 226, 215, 214, 216, 233),
-            *(134, 135, 139, 132, 128),
-            *(72, 73, 98, 124, 101, 115),
-            *(169, 165, 153, 113, 114),
-            *(172, 173, 178, 278, 293, 93, 94),
+            *(63, 64, 57, 222, 226, 215, 214, 216, 233, 134, 135, 139, 132, 128, 72, 73, 98, 124, 101, 115),
+            *(169, 165, 153, 113, 114, 172, 173, 178, 278, 293, 93, 94),
         },
     ),
 }
@@ -203,32 +199,18 @@ def bounded(memory: int) -> bool:
     return False
 
 
-class Pipe:
-    """Lines of JSON over the two pipes that the process has."""
-
-    def __init__(self):
-        self.held = b""
-
-    def send(self, **message) -> None:
-        data = json.dumps(message).encode() + b"\n"
-        while data:
-            data = data[os.write(1, data) :]
-
-    def receive(self) -> dict:
-        parts = [self.held]
-        while b"\n" not in parts[-1]:
-            parts.append(os.read(0, BLOCK))
-            if not parts[-1]:
-                os._exit(0)  # the other side is gone
-        line, _, self.held = b"".join(parts).partition(b"\n")
-        return json.loads(line)
+def send(**message) -> None:
+    """Write a line of JSON to the other side."""
+    data = json.dumps(message).encode() + b"\n"
+    while data:
+        data = data[os.write(1, data) :]
 
 
 class Printed(io.TextIOBase):
     """What code prints: the first `KEPT` characters are kept; at the limit the process ends."""
 
-    def __init__(self, pipe: Pipe, most: int):
-        self.pipe, self.most, self.length, self.parts, self.kept = pipe, most, 0, [], 0
+    def __init__(self, most: int):
+        self.most, self.length, self.parts, self.kept = most, 0, [], 0
 
     def writable(self) -> bool:
         return True
@@ -239,7 +221,7 @@ class Printed(io.TextIOBase):
             self.parts.append(text[: KEPT - self.kept])
             self.kept += len(self.parts[-1])
         if self.length > self.most:
-            finish(self.pipe, self, stopped="output")
+            finish(self, stopped="output")
         return len(text)
 
     def take(self) -> tuple[str, int]:
@@ -253,14 +235,14 @@ class Finished(BaseException):
     """Raised by `FINAL`, so that nothing of the code runs after it."""
 
 
-def finish(pipe: Pipe, printed: Printed, stopped: str) -> None:
+def finish(printed: Printed, stopped: str) -> None:
     """Report that a limit ended this process, and end it."""
     text, length = printed.take()
-    pipe.send(output=text, length=length, stopped=stopped)
+    send(output=text, length=length, stopped=stopped)
     os._exit(0)
 
 
-def run(code: str, space: dict, finals: list, pipe: Pipe, printed: Printed) -> None:
+def run(code: str, space: dict, finals: list, printed: Printed) -> None:
     """Run code among the names of `space` and report what it printed, raised or gave to `FINAL`."""
     error, out_of_memory = "", False
     finals.clear()
@@ -276,9 +258,9 @@ def run(code: str, space: dict, finals: list, pipe: Pipe, printed: Printed) -> N
     del reserve
     if out_of_memory:
         space.clear()
-        finish(pipe, printed, stopped="memory")
+        finish(printed, stopped="memory")
     text, length = printed.take()
-    pipe.send(output=text, length=length, error=error, final=finals[0] if finals else None)
+    send(output=text, length=length, error=error, final=finals[0] if finals else None)
 
 
 def told(raised: BaseException) -> str:
@@ -303,12 +285,18 @@ def main() -> None:
         "".encode(name)
     layers = confine(limits)
     sys.path.clear()
-    pipe = Pipe()
-    pipe.send(layers=layers, open=still_open(limits["parent"]), bounded=bounded(limits["memory"]))
+    source = sys.stdin.detach()
+    send(layers=layers, open=still_open(limits["parent"]), bounded=bounded(limits["memory"]))
+
+    def receive() -> dict:
+        line = source.readline()
+        if not line.endswith(b"\n"):
+            os._exit(0)  # the other side is gone
+        return json.loads(line)
 
     def ask(prompts: list[str]) -> list[str]:
-        pipe.send(ask=prompts)
-        return pipe.receive()["replies"]
+        send(ask=prompts)
+        return receive()["replies"]
 
     def llm_query(prompt):
         return ask([str(prompt)])[0]
@@ -320,19 +308,19 @@ def main() -> None:
         finals.append(str(answer))  # kept here: a bare `except` around the call may catch what follows
         raise Finished
 
-    finals, printed = [], Printed(pipe, limits["output"])
+    finals, printed = [], Printed(limits["output"])
     sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = printed
     sys.stdin = sys.__stdin__ = io.StringIO("")
     random.seed(0)
     space = {"__name__": "__main__", "llm_query": llm_query, "llm_query_batched": llm_query_batched, "FINAL": FINAL}
     try:
-        space["context"] = pipe.receive()["text"]
-        pipe.send(ready=True)
+        space["context"] = receive()["text"]
+        send(ready=True)
         while True:
-            run(pipe.receive()["code"], space, finals, pipe, printed)
+            run(receive()["code"], space, finals, printed)
     except MemoryError:
         space.clear()
-        finish(pipe, printed, stopped="memory")
+        finish(printed, stopped="memory")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from math import ceil
 
 from mindscape.budget import Budget, Meter
-from mindscape.errors import InputError
+from mindscape.errors import require
 from mindscape.llm import LLM, Estimate, Ledger
 from mindscape.mindgraph.answering import PAPER_BLOCK, block_size, cut
 from mindscape.mindgraph.baselines import chain_of_agents, gam, graphrag, rlm
@@ -50,19 +50,10 @@ def _direct(run: _Run) -> None:
 
 
 def _graphrag(run: _Run) -> None:
-    extracted, report, points = (
-        run.reply(graphrag.EXTRACTED, 2 * run.size),
-        run.reply(TOKENS),
-        run.reply(graphrag.POINTS),
-    )
-    parts = PARTS * run.blocks
+    extracted, gleaned = run.reply(graphrag.EXTRACTED, 2 * run.size), run.llm.count_tokens(graphrag.GLEAN[run.language])
+    report, points, parts = run.reply(TOKENS), run.reply(graphrag.POINTS), PARTS * run.blocks
     run.ask(graphrag.EXTRACT, run.size, extracted, run.blocks)
-    run.ask(
-        graphrag.EXTRACT,
-        run.size + extracted + run.llm.count_tokens(graphrag.GLEAN[run.language]),
-        extracted,
-        run.blocks,
-    )
+    run.ask(graphrag.EXTRACT, run.size + extracted + gleaned, extracted, run.blocks)
     run.ask(COMMUNITY_REPORT.prompts, PART, report, parts)
     reports = min(graphrag.TOP, parts) * report
     maps = ceil(reports / run.fitting(PAPER_BLOCK))
@@ -118,8 +109,7 @@ def estimate(name: str, document: Document, llm: LLM, *, size: int | None = None
     >>> estimate("CoA", note, model, size=500).calls
     5
     """
-    if name not in RUNS:
-        raise InputError(f"there is no baseline {name!r}: expected one of {', '.join(RUNS)}")
+    require(name in RUNS, f"there is no baseline {name!r}: expected one of {', '.join(RUNS)}")
     run = _Run(document, llm, size, reply)
     RUNS[name](run)
     return Estimate(run.calls, 0, run.read, run.written, Ledger().cost(llm.name, run.read, run.written))

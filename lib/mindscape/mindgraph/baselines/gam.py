@@ -21,21 +21,10 @@ from mindscape.budget import Budget, BudgetSpent, Meter
 from mindscape.lexical import BM25
 from mindscape.llm import LLM
 from mindscape.mindgraph.answering import block_size
-from mindscape.mindgraph.baselines.asking import (
-    Form,
-    alone,
-    ask,
-    blocks,
-    checked,
-    clipped,
-    fitting,
-    groups,
-    last,
-    reply_tokens,
-    room,
-)
+from mindscape.mindgraph.baselines import asking
 from mindscape.prompts import languages
 from mindscape.question import ANSWER, Answer
+from mindscape.roles.base import Form
 from mindscape.text import Document
 
 ROUNDS, PAGES = 3, 5  # of a researcher; new pages a round
@@ -88,14 +77,14 @@ def answer(
     1480
     """
     meter, language = Meter(llm, budget), document.language
-    checked(question, document, meter)
+    asking.checked(question, document, meter)
     research = _Research(question, language, meter, *memorised(document, meter, size))
     meter.stage = ANSWER
     try:
         research.run(rounds)
     except BudgetSpent as error:
         meter.note(str(error))
-    return meter.answer(last(meter, research.findings or _listed(research.notes, language), question, language))
+    return meter.answer(asking.last(meter, research.findings or _listed(research.notes, language), question, language))
 
 
 def memorised(document: Document, meter: Meter, size: int | None = None) -> tuple[list[str], list[Note]]:
@@ -108,19 +97,19 @@ def memorised(document: Document, meter: Meter, size: int | None = None) -> tupl
     'Ivo the miller, at the fair in May'
     """
     language = document.language
-    tokens = reply_tokens(meter, NOTE)
+    tokens = asking.reply_tokens(meter, NOTE)
     bound = NOTES if meter.context is None else min(NOTES, meter.context // 5)
     empty = MEMORISE[language].format(notes="", page="")
-    parts = blocks(meter, document, empty, tokens + bound, block_size(meter) if size is None else size)
+    parts = asking.blocks(meter, document, empty, tokens + bound, block_size(meter) if size is None else size)
     pages, notes, ended = [document[part].strip() for part in parts], [], False
     for i, page in enumerate(pages):
         note = None
         if not ended:
             # The latest notes, in order: a page is most often tied to those before it.
-            kept = fitting(meter, [_line(j, notes[j], language) for j in reversed(range(i))], bound)
+            kept = asking.fitting(meter, [_line(j, notes[j], language) for j in reversed(range(i))], bound)
             prompt = MEMORISE[language].format(notes="\n".join(kept[::-1]) or NOTHING[language], page=page)
             try:
-                [note] = ask(meter, [alone(prompt)], language, tokens=tokens, form=Note)
+                [note] = asking.ask(meter, [asking.alone(prompt)], language, tokens=tokens, form=Note)
             except BudgetSpent as error:
                 meter.note(f"{error}; {i} of {len(pages)} pages have notes")
                 ended = True
@@ -175,35 +164,33 @@ class _Research:
             request = reflection.request.strip() or self.question
 
     def plan(self, request: str) -> Plan | None:
-        tokens = reply_tokens(self.meter, PLANNED)
+        tokens = asking.reply_tokens(self.meter, PLANNED)
         slots = {"question": self.question, "findings": self._found, "request": request, "notes": ""}
-        left = room(self.meter, PLAN[self.language].format(**slots), tokens)
+        left = asking.room(self.meter, PLAN[self.language].format(**slots), tokens)
         slots["notes"] = _overview(self.notes, self.language, self.meter, left)
         return self._ask(PLAN, tokens, Plan, slots)
 
     def integrate(self, found: Sequence[int]) -> None:
         """Add to the findings what some pages tell, as many pages at a time as the window holds."""
-        tokens = reply_tokens(self.meter, FINDINGS)
+        tokens = asking.reply_tokens(self.meter, FINDINGS)
         empty = INTEGRATE[self.language].format(question=self.question, findings="", pages="")
-        left = room(self.meter, empty, 2 * tokens)  # for the findings that go in and those that come out
+        left = asking.room(self.meter, empty, 2 * tokens)  # for the findings that go in and those that come out
         texts = [f"{_header(i, self.notes[i], self.language)}\n{self.pages[i]}" for i in found]
-        for pages in groups(self.meter, texts, left, self.language):
+        for pages in asking.groups(self.meter, texts, left, self.language):
             slots = {"question": self.question, "findings": self._found, "pages": pages}
             self.findings = self._ask(INTEGRATE, tokens, None, slots) or self.findings
 
     def reflect(self) -> Reflection | None:
         slots = {"question": self.question, "findings": self._found}
-        return self._ask(REFLECT, reply_tokens(self.meter, PLANNED), Reflection, slots)
+        return self._ask(REFLECT, asking.reply_tokens(self.meter, PLANNED), Reflection, slots)
 
     @property
     def _found(self) -> str:
         return self.findings or NOTHING[self.language]
 
-    def _ask(self, prompts: Mapping[str, str], tokens: int, form: type[Form] | None, slots: Mapping[str, str]) -> Any:
-        [value] = ask(
-            self.meter, [alone(prompts[self.language].format(**slots))], self.language, tokens=tokens, form=form
-        )
-        return value
+    def _ask(self, prompts: Mapping[str, str], tokens: int, form: type | None, slots: Mapping[str, str]) -> Any:
+        talk = asking.alone(prompts[self.language].format(**slots))
+        return asking.ask(self.meter, [talk], self.language, tokens=tokens, form=form)[0]
 
 
 def _overview(notes: Sequence[Note], language: str, meter: Meter, room: int | None) -> str:
@@ -213,7 +200,7 @@ def _overview(notes: Sequence[Note], language: str, meter: Meter, room: int | No
         return listed
     headers = "\n".join(_header(i, note, language) for i, note in enumerate(notes))
     meter.note("the notes do not fit: the researcher sees the headers")
-    return clipped(meter, headers, room, language)[0]
+    return asking.clipped(meter, headers, room, language)[0]
 
 
 def _listed(notes: Sequence[Note], language: str) -> str:

@@ -28,23 +28,12 @@ from mindscape.budget import Budget, BudgetSpent, Meter
 from mindscape.lexical import BM25
 from mindscape.llm import LLM
 from mindscape.mindgraph.answering import PAPER_BLOCK, block_size
-from mindscape.mindgraph.baselines.asking import (
-    BRIEF,
-    Form,
-    alone,
-    ask,
-    blocks,
-    checked,
-    fitting,
-    groups,
-    last,
-    reply_tokens,
-    room,
-)
+from mindscape.mindgraph.baselines import asking
 from mindscape.mindgraph.communities import COMMUNITY_REPORT, TOKENS, Report, partition
 from mindscape.prompts import languages
 from mindscape.question import ANSWER, Answer
 from mindscape.roles.answers import QA
+from mindscape.roles.base import Form
 from mindscape.roles.edits import graph_state
 from mindscape.text import Document
 
@@ -204,13 +193,12 @@ def answer(
     52310
     """
     meter = Meter(llm, budget)
-    checked(question, document, meter)
+    asking.checked(question, document, meter)
     try:
         reports, sizes = build(document, meter, size)
         meter.stage = ANSWER
-        return meter.answer(
-            _answered(question, document.language, meter, top(reports, sizes, question, document.language))
-        )
+        best = top(reports, sizes, question, document.language)
+        return meter.answer(_answered(question, document.language, meter, best))
     except BudgetSpent as error:
         meter.note(str(error))
         return meter.answer("")
@@ -227,45 +215,43 @@ def build(document: Document, meter: Meter, size: int | None = None) -> tuple[li
     """
     language = document.language
     size = block_size(meter) if size is None else size
-    tokens = reply_tokens(meter, EXTRACTED, 2 * size)
+    tokens = asking.reply_tokens(meter, EXTRACTED, 2 * size)
     empty = EXTRACT[language].format(text="") + GLEAN[language]
-    parts = blocks(
-        meter, document, empty, 2 * tokens, size
-    )  # what was extracted is read again where it is gleaned from
-    talks = [alone(EXTRACT[language].format(text=document[part].strip())) for part in parts]
-    found = ask(meter, talks, language, tokens=tokens, form=Extracted, whole_items=True)
+    # What was extracted is read again where it is gleaned from.
+    parts = asking.blocks(meter, document, empty, 2 * tokens, size)
+    talks = [asking.alone(EXTRACT[language].format(text=document[part].strip())) for part in parts]
+    found = asking.ask(meter, talks, language, tokens=tokens, form=Extracted, whole_items=True)
     for _ in range(GLEANINGS):
         more = [
-            [*talk, {"role": "assistant", "content": one.model_dump_json()}, *alone(GLEAN[language])]
+            [*talk, {"role": "assistant", "content": one.model_dump_json()}, *asking.alone(GLEAN[language])]
             for talk, one in zip(talks, found, strict=True)
             if one is not None
         ]
-        found += ask(meter, more, language, tokens=tokens, form=Extracted, whole_items=True)
+        found += asking.ask(meter, more, language, tokens=tokens, form=Extracted, whole_items=True)
     index = merged([one for one in found if one is not None])
     communities = partition(list(index.names), index.edges())
-    meter.note(
-        f"{len(parts)} blocks, {len(index.names)} entities, {len(index.relations)} ties, {len(communities)} parts"
-    )
-    tokens = reply_tokens(meter, TOKENS)
-    left = room(meter, COMMUNITY_REPORT.prompt(language, graph_state=""), tokens)
+    found_of = f"{len(index.names)} entities, {len(index.relations)} ties"
+    meter.note(f"{len(parts)} blocks, {found_of}, {len(communities)} parts")
+    tokens = asking.reply_tokens(meter, TOKENS)
+    left = asking.room(meter, COMMUNITY_REPORT.prompt(language, graph_state=""), tokens)
     states = [part_state(index, part, meter, left) for part in communities]
-    talks = [alone(COMMUNITY_REPORT.prompt(language, graph_state=state)) for state in states]
-    reports = ask(meter, talks, language, tokens=tokens, form=Report, whole_items=True)
+    talks = [asking.alone(COMMUNITY_REPORT.prompt(language, graph_state=state)) for state in states]
+    reports = asking.ask(meter, talks, language, tokens=tokens, form=Report, whole_items=True)
     kept = [(report, len(part)) for report, part in zip(reports, communities, strict=True) if report is not None]
     return [report for report, _ in kept], [count for _, count in kept]
 
 
 def _answered(question: str, language: str, meter: Meter, reports: Sequence[Report]) -> str:
     """Map and reduce."""
-    tokens = reply_tokens(meter, POINTS)
-    left = room(meter, MAP[language].format(question=question, reports=""), tokens, PAPER_BLOCK)
-    some = groups(meter, [shown(report) for report in reports], left, language)
-    talks = [alone(MAP[language].format(question=question, reports=text)) for text in some]
-    found = ask(meter, talks, language, tokens=tokens, form=Points, whole_items=True)
+    tokens = asking.reply_tokens(meter, POINTS)
+    left = asking.room(meter, MAP[language].format(question=question, reports=""), tokens, PAPER_BLOCK)
+    some = asking.groups(meter, [shown(report) for report in reports], left, language)
+    talks = [asking.alone(MAP[language].format(question=question, reports=text)) for text in some]
+    found = asking.ask(meter, talks, language, tokens=tokens, form=Points, whole_items=True)
     points = [point for one in found if one is not None for point in one.points if point.score > 0]
     if not points:
         meter.note("no report has a point that helps")
         return ""
-    points.sort(key=lambda point: -point.score)
-    left = room(meter, QA.prompt(language, context="", question=question), BRIEF)
-    return last(meter, "\n".join(fitting(meter, [point.description for point in points], left)), question, language)
+    best = [point.description for point in sorted(points, key=lambda point: -point.score)]
+    left = asking.room(meter, QA.prompt(language, context="", question=question), asking.BRIEF)
+    return asking.last(meter, "\n".join(asking.fitting(meter, best, left)), question, language)

@@ -99,13 +99,8 @@ class _Loop:
         self.tokens, self.query_tokens = reply_tokens(meter, TURN), reply_tokens(meter, QUERIED)
         self.longest = LONGEST if meter.context is None else room(meter, "", self.query_tokens)
         self.shown = SHOWN if meter.context is None else min(SHOWN, meter.context // 5)
-        task = TASK[self.language].format(
-            question=question,
-            length=len(document.text),
-            turns=iterations,
-            longest=self.longest,
-            seconds=sandbox.limits.seconds,
-        )
+        slots = {"turns": iterations, "longest": self.longest, "seconds": sandbox.limits.seconds}
+        task = TASK[self.language].format(question=question, length=len(document.text), **slots)
         room(meter, task, 2 * self.tokens + self.shown)  # raises where a window does not hold one turn and the next
         self.task = alone(task)
         self.turns: list[list[Message]] = []  # each a reply and what became of it
@@ -125,7 +120,7 @@ class _Loop:
 
     def turn(self) -> tuple[bool, str]:
         """Ask for a turn and run its code: whether it brought the answer, and the answer."""
-        reply = self._chat(self.talk(), self.tokens)
+        reply = self._asked([self.talk()], self.tokens)[0]
         code, final = code_in(reply), final_in(reply)
         if code.strip():
             ran = self.sandbox.run(code, self.queries)
@@ -146,7 +141,7 @@ class _Loop:
         # The last message is what became of the last code, or the task itself: the demand stands below it.
         talk[-1] = {"role": "user", "content": f"{talk[-1]['content']}\n\n{self.told['end']}"}
         try:
-            reply = self._chat(talk, min(self.tokens, BRIEF))
+            reply = self._asked([talk], min(self.tokens, BRIEF))[0]
         except BudgetSpent as error:
             self.meter.note(str(error))
             return ""
@@ -171,7 +166,7 @@ class _Loop:
         talks = [alone(prompts[i]) for i in asked]
         before, self.meter.stage = self.meter.stage, QUERY
         try:
-            for i, text in zip(asked, self._batch(talks, self.query_tokens), strict=True):
+            for i, text in zip(asked, self._asked(talks, self.query_tokens), strict=True):
                 replies[i] = said_or_empty(text)
         finally:
             self.meter.stage = before
@@ -189,10 +184,5 @@ class _Loop:
                 return talk
             first += 1
 
-    def _chat(self, talk: Sequence[Message], tokens: int) -> str:
-        return self._batch([talk], tokens)[0]
-
-    def _batch(self, talks: Sequence[Sequence[Message]], tokens: int) -> list[str]:
-        if not talks:
-            return []
-        return [reply.text for reply in self.meter.chat(list(talks), max_new_tokens=tokens)]
+    def _asked(self, talks: Sequence[Sequence[Message]], tokens: int) -> list[str]:
+        return [reply.text for reply in self.meter.chat(list(talks), max_new_tokens=tokens)] if talks else []

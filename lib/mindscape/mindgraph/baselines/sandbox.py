@@ -41,7 +41,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from mindscape.errors import InputError, MindscapeError
+from mindscape.errors import InputError, MindscapeError, require
 
 DOORS = ("network", "files", "processes", "signals")  # what a process is tried for, and may be accepted to have open
 STARTING = 60.0  # seconds that a process may take to start and to read the text, on a busy machine
@@ -72,8 +72,7 @@ class Limits:
 
     def __post_init__(self):
         for name, value in asdict(self).items():
-            if not value > 0:
-                raise InputError(f"Limits({name}={value!r}): expected more than 0")
+            require(value > 0, f"Limits({name}={value!r}): expected more than 0")
 
 
 @dataclass(frozen=True)
@@ -191,20 +190,12 @@ class Sandbox:
         told = json.dumps(asdict(self.limits) | {"parent": os.getpid()})
         # Isolated by hand rather than by -I, which would let the order of sets change from run to run.
         command = [sys.executable, "-s", "-P", "-S", "-B", "-X", "utf8", str(OWN), told]
-        environment = {"PYTHONHASHSEED": "0"} | {
-            name: os.environ[name] for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ
-        }
+        kept = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+        environment = {"PYTHONHASHSEED": "0"} | {name: os.environ[name] for name in kept if name in os.environ}
         try:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                bufsize=0,
-                env=environment,
-                cwd=self._folder.name,
-                start_new_session=True,
-            )
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "bufsize": 0}
+            place = {"env": environment, "cwd": self._folder.name, "start_new_session": True}
+            self._process = subprocess.Popen(command, **pipes, **place)
             self._bounded = True
             os.set_blocking(self._process.stdin.fileno(), False)
             report, _ = self._exchange(None, STARTING, BLOCK)
