@@ -57,7 +57,7 @@ class Report(Form):
     findings: Annotated[list[str], Field(max_length=10)]
 
 
-COMMUNITY_REPORT = Role("community_report", PROMPTS, Report, lambda *_: iter(()))  # no book has gold for it
+COMMUNITY_REPORT = Role("community_report", PROMPTS, Report)  # no book has gold for it
 
 
 def partition(
