@@ -348,6 +348,20 @@ class PlainEmbedder:
         return mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
 
 
+def named(base: str, adapters: str = "") -> tuple[str | Path, Path]:
+    """The base that a notebook's parameters name, and the folder of its adapters, which for "smollm2" may be the kit's own.
+
+    >>> named("gpt2")
+    Traceback (most recent call last):
+    ...
+    mindscape.errors.InputError: base='gpt2': expected smollm2, or hf:NAME with adapters of that base
+    """
+    known = base == "smollm2" or (base.startswith("hf:") and adapters)
+    require(known, f"base={base!r}: expected smollm2, or hf:NAME with adapters of that base")
+    source = assets.language_model() if base == "smollm2" else base.removeprefix("hf:")
+    return source, Path(adapters or paths.data("adapters"))
+
+
 def load(
     base: str | Path = "",
     adapter: str | Path | None = None,
