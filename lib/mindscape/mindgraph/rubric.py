@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from transformers import PreTrainedTokenizerBase
 
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
@@ -26,7 +25,7 @@ from mindscape.llm import LLM, Estimate, Ledger
 from mindscape.prompts import languages, table
 from mindscape.question import BREADTHS, DEPTHS, Question
 from mindscape.roles.base import Form, Gold, Role
-from mindscape.text import Document
+from mindscape.text import Document, Tokenizer
 from mindscape.text.documents import Place
 
 BROAD, DEEP = ("partial", "global"), ("set-aggregation", "global-synthesis")
@@ -294,7 +293,7 @@ def of_question(document: Document, question: Question, evidence: bool = True) -
     return asked(document, question.question, question.answer, question.support if evidence else ())
 
 
-def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
+def _gold(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     """Questions of a book with their labels, one of each cell first."""
     shuffled = chance.shuffled(book.questions)
     cells = {(one.breadth, one.depth): one for one in reversed(shuffled)}

@@ -11,7 +11,6 @@ from itertools import islice
 from typing import Literal
 
 from pydantic import BaseModel
-from transformers import PreTrainedTokenizerBase
 
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
@@ -23,6 +22,7 @@ from mindscape.prompts import languages
 from mindscape.question import ClaimPair, Question
 from mindscape.roles import passages
 from mindscape.roles.base import Gold, Role, mended
+from mindscape.text import Tokenizer
 
 QUESTIONS, CLAIMS = 12, 12  # asked of one book, at most
 LETTERS = "ABCD"
@@ -121,7 +121,7 @@ def chosen(text: str) -> tuple[Choice, list[str]]:
 
 
 def _contexts(
-    book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase, most: int, alone: bool
+    book: Book, chance: Chance, tokenizer: Tokenizer, most: int, alone: bool
 ) -> Iterator[tuple[Question, ClaimPair, str]]:
     """Questions and claims with the passages that answer them and, if not `alone`, others: 1 to 5, in an order of chance."""
     chunks = passages.cut(book, tokenizer)
@@ -130,13 +130,13 @@ def _contexts(
         yield question, pair, passages.shown(book, passages.mixed(book, question, keep, chunks, count, chance))
 
 
-def qa(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase, alone: bool = False) -> Gold:
+def qa(book: Book, chance: Chance, tokenizer: Tokenizer, alone: bool = False) -> Gold:
     """Questions with passages that answer them, and the answers."""
     for question, _, context in _contexts(book, chance, tokenizer, QUESTIONS, alone):
         yield {"context": context, "question": question.question}, question.answer
 
 
-def choice(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase, alone: bool = False) -> Gold:
+def choice(book: Book, chance: Chance, tokenizer: Tokenizer, alone: bool = False) -> Gold:
     """The same with four options, the reason for one and its letter."""
     for question, _, context in _contexts(book, chance, tokenizer, QUESTIONS, alone):
         options = chance.shuffled(question.options)
@@ -147,7 +147,7 @@ def choice(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase, alone
 
 
 def claim_pairs(
-    book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase, alone: bool = False
+    book: Book, chance: Chance, tokenizer: Tokenizer, alone: bool = False
 ) -> Iterator[tuple[dict[str, str], str, Verdict, str, Verdict]]:
     """Passages; a true claim on them and its verdict; the same claim made false and its verdict."""
     for question, pair, context in _contexts(book, chance, tokenizer, CLAIMS, alone):
@@ -156,7 +156,7 @@ def claim_pairs(
             yield {"context": context}, pair.true, true, pair.false, false
 
 
-def _claim(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
+def _claim(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     for context, true, yes, false, no in claim_pairs(book, chance, tokenizer):
         claim, verdict = chance.pick([(true, yes), (false, no)])
         yield {**context, "claim": claim}, verdict

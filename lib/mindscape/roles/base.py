@@ -14,13 +14,13 @@ from itertools import islice
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
-from transformers import PreTrainedTokenizerBase
 
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError, require
 from mindscape.llm import Schema, Tags
 from mindscape.llm.schema import read
+from mindscape.text import Tokenizer
 
 Gold = Iterator[tuple[dict[str, str], Any]]  # what fills a prompt, and the value of the reply
 
@@ -82,7 +82,7 @@ class Role:
     name: str
     prompts: Mapping[str, str]
     form: Schema | None
-    gold: Callable[[Book, Chance, PreTrainedTokenizerBase], Gold] = lambda *_: iter(())
+    gold: Callable[[Book, Chance, Tokenizer], Gold] = lambda *_: iter(())
     plain: Callable[[str], tuple[Any, list[str]]] | None = None
 
     def prompt(self, language: str = "en", **slots: str) -> str:
@@ -108,7 +108,7 @@ class Role:
         value = value.model_dump(exclude_defaults=True) if isinstance(value, BaseModel) else value
         return json.dumps(value, ensure_ascii=False)
 
-    def examples(self, book: Book, tokenizer: PreTrainedTokenizerBase, seed: int = 0) -> Iterator[Example]:
+    def examples(self, book: Book, tokenizer: Tokenizer, seed: int = 0) -> Iterator[Example]:
         """Gold examples from a book, always the same for the same book and seed."""
         chance = Chance(self.name, book.document.id, seed)
         for slots, value in self.gold(book, chance, tokenizer):

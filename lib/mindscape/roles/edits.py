@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, Field
-from transformers import PreTrainedTokenizerBase
 
 from mindscape.corpora.storyworld import Book, kinds
 from mindscape.corpora.storyworld.chance import Chance
@@ -25,7 +24,7 @@ from mindscape.prompts import languages
 from mindscape.question import Question
 from mindscape.roles.base import Form, Gold, Role
 from mindscape.roles.passages import cut
-from mindscape.text import Chunk, Span
+from mindscape.text import Chunk, Span, Tokenizer
 
 BLOCK = 280  # tokens at most
 LONGEST = 900  # tokens of a prompt
@@ -304,7 +303,7 @@ class _Block:
     cut: bool
 
 
-def split_blocks(book: Book, tokenizer: PreTrainedTokenizerBase) -> list[Chunk]:
+def split_blocks(book: Book, tokenizer: Tokenizer) -> list[Chunk]:
     """The blocks that the graph of a book is built from: whole sentences, at most `BLOCK` tokens."""
     return cut(book, tokenizer, BLOCK)
 
@@ -329,7 +328,7 @@ def alike(event: Event) -> set[str]:
     return {kind, kinds.FROM_B.get(kind, kind), *(("trace",) if kind == "tie" else ())}
 
 
-def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
+def _gold(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     builder = Builder(book)
     blocks = _blocks(builder, split_blocks(book, tokenizer))
 

@@ -9,15 +9,13 @@ notebook 01_the_reader.
 import json
 from collections.abc import Mapping
 
-from transformers import PreTrainedTokenizerBase
-
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.prompts import languages
 from mindscape.roles import passages
 from mindscape.roles.base import Gold, Role
-from mindscape.text import mentions
+from mindscape.text import Tokenizer, mentions
 
 PASSAGES = 15  # of one book
 SIZES = (100, 150, 200)  # tokens of a passage, at most
@@ -40,7 +38,7 @@ def described(book: Book, statements: list[str], places: Mapping[str, str]) -> l
     return [{"name": name, "description": sentence(join.join(says)) + stop} for name, says in found.items()]
 
 
-def _entities(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
+def _entities(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     places, full, empty = passages.settings(book), [], []
     for size in sorted({SIZES[0], chance.pick(SIZES)}):
         for chunk in passages.cut(book, tokenizer, size):

@@ -8,8 +8,6 @@ answer (D.4).
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from transformers import PreTrainedTokenizerBase
-
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.world import Binding, Event
@@ -17,7 +15,7 @@ from mindscape.prompts import languages, table
 from mindscape.question import Question
 from mindscape.roles.base import Form, Gold, Role, first
 from mindscape.roles.edits import Builder, Reading, alike, split_blocks
-from mindscape.text import Span
+from mindscape.text import Span, Tokenizer
 
 LONGEST = 900  # tokens of a prompt
 MOST = 16  # examples from a book
@@ -49,7 +47,7 @@ def graph_stats(nodes: int, edges: int, chunks: int, language: str = "en") -> st
     return WORDS["stats"][language].format(nodes=nodes, edges=edges, chunks=chunks)
 
 
-def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
+def _gold(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     builder = Builder(book)
     chunks = len(split_blocks(book, tokenizer))
     for question in chance.shuffled(book.questions):

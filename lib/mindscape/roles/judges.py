@@ -9,7 +9,6 @@ reason comes before the verdict, which can then rest on it. Taught in notebook 0
 from typing import Literal
 
 from pydantic import BaseModel
-from transformers import PreTrainedTokenizerBase
 
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
@@ -18,6 +17,7 @@ from mindscape.prompts import languages, table
 from mindscape.question import Question
 from mindscape.roles import passages
 from mindscape.roles.base import Gold, Role
+from mindscape.text import Tokenizer
 
 GRADES, PAIRS = 16, 8  # of one book
 FACTS = {"en": 6, "zh": 4}  # of the longer answer, at most
@@ -53,7 +53,7 @@ class Pairwise(BaseModel):
     Overall: Judgement
 
 
-def _grade(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
+def _grade(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     language = book.document.language
     said, conjunction = SAID[language], book.voice.say.AND
     asked = [one for one in passages.asked(book, chance) if one[0].kind != "meals"]  # whose answer is a sequence
@@ -84,7 +84,7 @@ def _same(question: Question) -> list[str]:
     return [right, *seen]
 
 
-def _pairwise(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
+def _pairwise(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     language = book.document.language
     said, voice = SAID[language], book.voice
     join = voice.words.scenes.JOIN

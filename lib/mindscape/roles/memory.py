@@ -10,7 +10,6 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from pydantic import BaseModel, Field
-from transformers import PreTrainedTokenizerBase
 
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
@@ -20,7 +19,7 @@ from mindscape.llm.tags import Text
 from mindscape.prompts import languages, table
 from mindscape.roles.base import Gold, Role, first, mended
 from mindscape.roles.edits import shown_fact
-from mindscape.text import Span
+from mindscape.text import Span, Tokenizer
 
 MASK = "[MASK]"
 # Tokens of an excerpt and of a prompt, examples from a book. Two scenes of Chinese seldom have fewer tokens.
@@ -110,7 +109,7 @@ def ends(text: str, language: str = "en") -> tuple[str, str]:
     return lines[0][: first[-1].end()].strip(), lines[-1][last[0].start() :].strip()
 
 
-def _runs(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[range, str]]:
+def _runs(book: Book, chance: Chance, tokenizer: Tokenizer) -> Iterator[tuple[range, str]]:
     """Runs of two to four scenes of a fitting length, each with its text; their chunks' ends stand once in it."""
     spans, text = _spans(book), book.document.text
     least, most = LENGTHS[book.document.language]
@@ -158,11 +157,11 @@ def _thoughts(book: Book, run: range) -> str:
     return voice.words.scenes.JOIN.join([*parts, say["kept"]])
 
 
-def _fits(prompt: str, language: str, tokenizer: PreTrainedTokenizerBase) -> bool:
+def _fits(prompt: str, language: str, tokenizer: Tokenizer) -> bool:
     return len(tokenizer(prompt)["input_ids"]) <= LONGEST[language]
 
 
-def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
+def _gold(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     language = book.document.language
     for run, excerpt in _runs(book, chance, tokenizer):
         slots, it = {"document": excerpt}, _extract(book, run)
@@ -172,7 +171,7 @@ def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gol
             yield slots, value
 
 
-def _reverse_gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
+def _reverse_gold(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     language = book.document.language
     for run, excerpt in _runs(book, chance, tokenizer):
         slots = {"document": excerpt, "memory": Tags(Extracted).render(_extract(book, run))}

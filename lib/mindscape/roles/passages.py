@@ -7,13 +7,11 @@ answer, unless it has to be counted. Makes no prompts and no replies. Taught in 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from transformers import PreTrainedTokenizerBase
-
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.world import Binding, Event
 from mindscape.question import ClaimPair, Question
-from mindscape.text import Chunk, Document, Span, mentions, split_sentences
+from mindscape.text import Chunk, Document, Span, Tokenizer, mentions, split_sentences
 
 SIZE = 120  # tokens of a passage, at most
 MOST = 5  # passages in a prompt
@@ -23,13 +21,13 @@ PAIRS = ("twice", "belongings")  # the answer is two names
 COUNTED = ("times", "people", "bill")  # the answer is a number that the text does not say
 
 
-def cut(book: Book, tokenizer: PreTrainedTokenizerBase, size: int = SIZE) -> list[Chunk]:
+def cut(book: Book, tokenizer: Tokenizer, size: int = SIZE) -> list[Chunk]:
     """The book in whole sentences, as many as fit into `size` tokens."""
     return list(_cut(book.document.id, book.document.text, book.document.language, tokenizer, size))
 
 
 @lru_cache(maxsize=64)  # several roles ask for the same chunks of a book, which take a third of a second
-def _cut(name: str, text: str, language: str, tokenizer: PreTrainedTokenizerBase, size: int) -> tuple[Chunk, ...]:
+def _cut(name: str, text: str, language: str, tokenizer: Tokenizer, size: int) -> tuple[Chunk, ...]:
     return tuple(split_sentences(Document(name, text, language), tokenizer, size))
 
 

@@ -8,15 +8,13 @@ knows how many there were. Taught in notebook 01_the_reader.
 from collections.abc import Sequence
 from itertools import islice
 
-from transformers import PreTrainedTokenizerBase
-
 from mindscape.corpora.storyworld import Book, Entity
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.prompts import languages
 from mindscape.question import Question
 from mindscape.roles import passages
 from mindscape.roles.base import Gold, Role
-from mindscape.text import mentions
+from mindscape.text import Tokenizer, mentions
 
 QUESTIONS = 12  # asked of one book
 NONE = 0.15  # how often nothing that is shown is relevant
@@ -46,7 +44,7 @@ def _picked(flags: Sequence[bool]) -> list[int]:
     return [i for i, flag in enumerate(flags) if flag] or [-1]
 
 
-def _chunks(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
+def _chunks(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     chunks = passages.cut(book, tokenizer)
     for question, _, keep in islice(passages.answerable(book, chance, chunks), QUESTIONS):
         keep = [] if chance.hit(NONE) else chance.some(keep, chance.between(1, len(keep)))
@@ -56,7 +54,7 @@ def _chunks(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> G
         yield {"question": question.question, "answer": question.answer, "chunks": numbered(texts)}, value
 
 
-def _nodes(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
+def _nodes(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     narrow = (one for one, _ in passages.asked(book, chance) if one.kind not in passages.WHOLE)
     for question in islice(narrow, QUESTIONS):
         supporting = passages.supporting(book, question)

@@ -5,8 +5,6 @@ book bears out is in none of them. A reply is text as it comes; the length that 
 in notebook 01_the_reader.
 """
 
-from transformers import PreTrainedTokenizerBase
-
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
@@ -14,7 +12,7 @@ from mindscape.llm.tags import THINKING
 from mindscape.prompts import languages, table
 from mindscape.roles import passages
 from mindscape.roles.base import Gold, Role, first, mended
-from mindscape.text import Chunk
+from mindscape.text import Chunk, Tokenizer
 
 CHUNKS, SESSIONS, WHOLES = 12, 6, 6  # of one book
 SIZES = (200, 300, 400, 500)  # tokens of a chunk, at most
@@ -55,7 +53,7 @@ def told(book: Book, statements: list[str]) -> str:
     return book.voice.words.scenes.JOIN.join(sentence(says) + book.voice.say.STOP for says in statements)
 
 
-def merged(book: Book, statements: list[str], tokenizer: PreTrainedTokenizerBase) -> str:
+def merged(book: Book, statements: list[str], tokenizer: Tokenizer) -> str:
     """The statements as one summary: who is who first, then as much of the rest as `LONGEST` allows, the crime before
     all, in the order of the book."""
     voice, summary, join = book.voice, book.voice.say.SUMMARY, book.voice.words.scenes.JOIN
@@ -87,7 +85,7 @@ def _texts(book: Book, chunks: list[Chunk]) -> list[tuple[Chunk, list[str]]]:
     return [(chunk, statements) for chunk, statements in found if statements is not None]
 
 
-def _chunk(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
+def _chunk(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     quiet, chunks = 0, passages.cut(book, tokenizer, chance.pick(SIZES))
     for chunk, statements in chance.shuffled(_texts(book, chunks)):
         value = told(book, statements)
@@ -96,7 +94,7 @@ def _chunk(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Go
             yield {"chunk_content": book.document[chunk].strip()}, value
 
 
-def _session(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
+def _session(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     chunks = passages.cut(book, tokenizer, SESSION[book.document.language])
     for chunk, statements in chance.shuffled(_texts(book, chunks)):
         value = told(book, statements)
@@ -105,7 +103,7 @@ def _session(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> 
             yield {**part, "raw_text": book.document[chunk].strip()}, value
 
 
-def _global(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
+def _global(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     """Runs of neighbouring summaries, as a fold reads them, and summaries from all over the book, by turns."""
     texts = [text for text in _texts(book, passages.cut(book, tokenizer, SIZES[-1])) if text[1]]
     for i, start in enumerate(chance.shuffled(range(max(1, len(texts) - 5)))):
@@ -123,7 +121,7 @@ def _global(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> G
             yield {"concatenated_summaries": "\n".join(told(book, texts[at][1]) for at in picked)}, value
 
 
-def _short(reply: str, tokenizer: PreTrainedTokenizerBase) -> bool:
+def _short(reply: str, tokenizer: Tokenizer) -> bool:
     return len(tokenizer.encode(reply)) <= LONGEST
 
 

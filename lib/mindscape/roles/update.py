@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import BaseModel
-from transformers import PreTrainedTokenizerBase
 
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
@@ -24,7 +23,7 @@ from mindscape.roles.answers import letters
 from mindscape.roles.base import Gold, Role, first
 from mindscape.roles.edits import Builder, alike, shown_fact
 from mindscape.roles.passages import cut
-from mindscape.text import Chunk, Span, windows
+from mindscape.text import Chunk, Span, Tokenizer, windows
 
 PASSAGE = {"en": 90, "zh": 120}  # tokens
 WINDOW = 3  # passages of which a session is made
@@ -64,7 +63,7 @@ class _Need:
 class _Shelf:
     """A book's passages and sessions, and what is told where."""
 
-    def __init__(self, book: Book, tokenizer: PreTrainedTokenizerBase):
+    def __init__(self, book: Book, tokenizer: Tokenizer):
         self.book, self.builder, self.language = book, Builder(book), book.document.language
         self.say = SAY[self.language]
         self.passages = cut(book, tokenizer, PASSAGE[self.language])
@@ -101,7 +100,7 @@ class _Shelf:
         return found if all(need.holding for need in found) else []
 
 
-def _gold(book: Book, chance: Chance, tokenizer: PreTrainedTokenizerBase) -> Gold:
+def _gold(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     shelf = _Shelf(book, tokenizer)
     asked = [(question, needs) for question in book.questions if (needs := shelf.needs(question))]
     for question, needs in chance.shuffled(asked):
