@@ -30,6 +30,7 @@ PLAY = 24  # blocks of a play
 OF_PLAY = {"chunk_summary": "chunk_content", "entities": "text", "edits": "block_text", "memory": "document"}
 ANSWERS = {"qa": answers.qa, "choice": answers.choice, "claim": answers.claim_pairs}  # gold of the roles with passages
 ROWS = prompts.table("reader", "shares")["asked"]
+ABOUT = prompts.table("roles", "about")  # of each role where it stands in its `paper`, and its main `score`
 
 
 @dataclass(frozen=True)
