@@ -19,7 +19,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -38,15 +38,12 @@ from mindscape.packing import Packed
 from mindscape.timing import least
 
 Segment = tuple[int, int]
+Tokens = Sequence[int] | torch.Tensor  # ids, or places in a text
+Asked = Sequence[Sequence[Segment]]  # segments of each text
 
 
 def segment_mass(
-    model: PreTrainedModel,
-    input_ids: Sequence[int] | torch.Tensor,
-    rows: Sequence[int] | torch.Tensor,
-    segments: Sequence[Segment],
-    *,
-    average_heads: bool = False,
+    model: PreTrainedModel, input_ids: Tokens, rows: Tokens, segments: Sequence[Segment], *, average_heads: bool = False
 ) -> torch.Tensor:
     """The attention mass of every segment, for every row, of one text.
 
@@ -82,8 +79,8 @@ def segment_mass_batch(
     model: PreTrainedModel,
     input_ids: torch.Tensor,
     attention_mask: torch.Tensor,
-    rows: Sequence[Sequence[int] | torch.Tensor],
-    segments: Sequence[Sequence[Segment]],
+    rows: Sequence[Tokens],
+    segments: Asked,
     *,
     average_heads: bool = False,
 ) -> list[torch.Tensor]:
@@ -106,8 +103,8 @@ def segment_mass_behind(
     model: PreTrainedModel,
     head: Sequence[int],
     tails: Sequence[Sequence[int]],
-    rows: Sequence[Sequence[int] | torch.Tensor],
-    segments: Sequence[Sequence[Segment]],
+    rows: Sequence[Tokens],
+    segments: Asked,
     *,
     average_heads: bool = False,
 ) -> list[torch.Tensor]:
@@ -125,10 +122,7 @@ def segment_mass_behind(
     """
     _check_model(model)
     decoder, together = model.get_decoder(), Packed(tuple(head), tuple(map(tuple, tails)))
-    if not len(tails) == len(rows) == len(segments):
-        raise InputError(
-            f"{len(tails)} texts, {len(rows)} lists of rows, {len(segments)} of segments: expected one each"
-        )
+    _check_numbers(tails, rows, segments)
     asked, pieces, parts_of = [], [], []
     for i, tail in enumerate(tails):
         n = len(head) + len(tail)
@@ -150,10 +144,7 @@ def segment_mass_behind(
 
 
 def mean_segment_mass(
-    model: PreTrainedModel,
-    input_ids: Sequence[int] | torch.Tensor,
-    row_segments: Sequence[Segment],
-    key_segments: Sequence[Segment],
+    model: PreTrainedModel, input_ids: Tokens, row_segments: Sequence[Segment], key_segments: Sequence[Segment]
 ) -> torch.Tensor:
     """The mass of every key segment, averaged over the heads and over the tokens of every row segment.
 
@@ -212,10 +203,8 @@ def extra_megabytes(folder: str | Path, tokens: int = 8192, segments: int = 10) 
     command = [sys.executable, "-m", "mindscape.attention", str(folder), str(tokens), str(segments)]
     runs = [subprocess.Popen([*command, kind], stdout=subprocess.PIPE, text=True) for kind in ("plain", "mass")]
     plain, ours = (run.communicate()[0] for run in runs)
-    if any(run.returncode for run in runs):
-        raise InputError(
-            f"the measurement on {folder} failed: expected the folder of a saved model; see the error above"
-        )
+    failed = any(run.returncode for run in runs)
+    require(not failed, f"the measurement on {folder} failed: expected a saved model's folder; see the error above")
     return (float(ours) - float(plain)) / 1e6
 
 
@@ -262,24 +251,20 @@ class _Text:
 
 
 def _check_model(model: PreTrainedModel) -> None:
-    if model.training:
-        raise InputError(
-            "the model is in training mode: call model.eval() first, attention dropout would blur the mass"
-        )
+    require(not model.training, "the model is in training mode: call model.eval() first, or dropout blurs the mass")
     if model.config.is_encoder_decoder:
         raise InputError(f"{type(model).__name__} is an encoder-decoder: expected a decoder-only or encoder-only model")
 
 
+def _check_numbers(texts: Sized, rows: Sized, segments: Sized) -> None:
+    numbers = f"{len(texts)} texts, {len(rows)} lists of rows, {len(segments)} of segments"
+    require(len(texts) == len(rows) == len(segments), f"{numbers}: expected one each")
+
+
 def _texts(input_ids: torch.Tensor, attention_mask: torch.Tensor, rows: Sequence, segments: Sequence) -> list[_Text]:
-    if input_ids.ndim != 2 or input_ids.shape != attention_mask.shape:
-        raise InputError(
-            f"input_ids has shape {tuple(input_ids.shape)} and attention_mask {tuple(attention_mask.shape)}: "
-            "expected both (texts, n)"
-        )
-    if not len(input_ids) == len(rows) == len(segments):
-        raise InputError(
-            f"{len(input_ids)} texts, {len(rows)} lists of rows, {len(segments)} of segments: expected one each"
-        )
+    shapes = f"input_ids has shape {tuple(input_ids.shape)} and attention_mask {tuple(attention_mask.shape)}"
+    require(input_ids.ndim == 2 and input_ids.shape == attention_mask.shape, f"{shapes}: expected both (texts, n)")
+    _check_numbers(input_ids, rows, segments)
     texts = []
     for i, mask in enumerate(attention_mask):
         columns = mask.nonzero()[:, 0]
@@ -308,7 +293,7 @@ def _checked_segments(segments: Sequence[Segment], n: int) -> list[Segment]:
     return checked
 
 
-def _checked_rows(rows: Sequence[int] | torch.Tensor, n: int) -> torch.Tensor:
+def _checked_rows(rows: Tokens, n: int) -> torch.Tensor:
     rows = torch.as_tensor(rows if isinstance(rows, torch.Tensor) else list(rows))
     if rows.ndim != 1 or not len(rows) or rows.is_floating_point():
         raise InputError("rows: expected a list of at least one token position")
@@ -348,9 +333,8 @@ def _recording(model: PreTrainedModel, recording: _Recording) -> Iterator[_Recor
             try:
                 model.set_attn_implementation(_NAME)
             except ValueError as error:
-                raise InputError(
-                    f"{type(model).__name__} cannot run SDPA: its attention is no plain softmax"
-                ) from error
+                name = type(model).__name__
+                raise InputError(f"{name} cannot run SDPA: its attention is no plain softmax") from error
             yield recording
         finally:
             model.set_attn_implementation(before)
@@ -363,11 +347,8 @@ def _recorded(decoder: PreTrainedModel, recording: _Recording, **inputs: torch.T
     with _recording(decoder, recording), torch.no_grad():
         decoder(**{name: value.to(device) for name, value in inputs.items()}, use_cache=False)
     layers = decoder.config.num_hidden_layers
-    if len(recording.layers) != layers:
-        raise InputError(
-            f"{type(decoder).__name__} ran softmax attention in {len(recording.layers)} of its {layers} layers: "
-            "segment mass is defined for softmax attention only"
-        )
+    ran = f"{type(decoder).__name__} ran softmax attention in {len(recording.layers)} of its {layers} layers"
+    require(len(recording.layers) == layers, f"{ran}: segment mass is defined for no other")
     return recording.layers
 
 
@@ -377,15 +358,13 @@ def _attention(module, query, key, value, attention_mask, scaling=None, is_causa
     Where most rows are asked for, their weights also give the layer's output, which is cheaper than SDPA beside them.
     """
     recording = _active.get()
+    plain = partial(sdpa_attention_forward, module, query, key, value, attention_mask)
+    kwargs |= {"scaling": scaling, "is_causal": is_causal}
     if recording is None:
-        return sdpa_attention_forward(
-            module, query, key, value, attention_mask, scaling=scaling, is_causal=is_causal, **kwargs
-        )
+        return plain(**kwargs)
     for name in ("softcap", "s_aux", "position_bias"):
-        if kwargs.get(name) is not None:
-            raise InputError(
-                f"{type(module).__name__} uses {name}: its attention weights are not softmax(q k^T * scale)"
-            )
+        used = f"{type(module).__name__} uses {name}"
+        require(kwargs.get(name) is None, f"{used}: its attention weights are not softmax(q k^T * scale)")
     if is_causal is None:
         is_causal = getattr(module, "is_causal", True)
     causal = bool(is_causal) and attention_mask is None and query.shape[2] > 1
@@ -410,9 +389,7 @@ def _attention(module, query, key, value, attention_mask, scaling=None, is_causa
     recording.layers.append(masses)
     if whole:
         return torch.stack(outputs).transpose(1, 2).to(query.dtype).contiguous(), None
-    return sdpa_attention_forward(
-        module, query, key, value, attention_mask, scaling=scaling, is_causal=is_causal, **kwargs
-    )
+    return plain(**kwargs)
 
 
 def _indicators(segments: list[Segment], value: torch.Tensor) -> torch.Tensor:

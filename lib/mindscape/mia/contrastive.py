@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from mindscape.errors import InputError, require
+from mindscape.errors import require
 
 
 def info_nce(queries: Tensor, candidates: Tensor, positive: Tensor, mine: Tensor, temperature: float) -> Tensor:
@@ -39,11 +39,8 @@ def info_nce(queries: Tensor, candidates: Tensor, positive: Tensor, mine: Tensor
     0.5032
     """
     rows = torch.arange(len(queries), device=queries.device)
-    if mine.shape != (len(queries), len(candidates)) or positive.shape != rows.shape:
-        raise InputError(
-            f"{len(queries)} queries, {len(candidates)} candidates: got mine {tuple(mine.shape)} and positive "
-            f"{tuple(positive.shape)}, expected {(len(queries), len(candidates))} and {(len(queries),)}"
-        )
+    shapes, expected = (tuple(mine.shape), tuple(positive.shape)), ((len(queries), len(candidates)), (len(queries),))
+    require(shapes == expected, "mine and positive: got {} and {}, expected {} and {}".format(*shapes, *expected))
     require(mine[rows, positive].all(), "positive: expected each query's to be among its own candidates")
     require(temperature > 0, f"temperature={temperature!r}: expected more than 0")
     similar = functional.normalize(queries, dim=-1) @ functional.normalize(candidates, dim=-1).T / temperature

@@ -104,10 +104,8 @@ def angles(space: Subspace, vectors: ArrayLike) -> np.ndarray:
     [[45.0, 0.0], [90.0, 90.0]]
     """
     vectors = _matrix("vectors", vectors)
-    if vectors.shape[1] != space.directions.shape[1]:
-        raise InputError(
-            f"vectors of {vectors.shape[1]} dimensions: expected {space.directions.shape[1]}, as the book's"
-        )
+    mine, expected = vectors.shape[1], space.directions.shape[1]
+    require(mine == expected, f"vectors of {mine} dimensions: expected {expected}, as the book's")
     vectors = vectors - space.centre
     if not (lengths := np.linalg.norm(vectors, axis=1)).all():
         raise InputError(f"vector {int(np.argmin(lengths))} has no direction: it is the centre")
@@ -198,15 +196,12 @@ def recall_by_layer(queries: np.ndarray, units: np.ndarray, right: Sequence[Sequ
     """
     queries, units = np.asarray(queries), np.asarray(units)
     alike = units.ndim == 2 or (units.ndim == 3 and len(units) == len(queries))
-    if queries.ndim != 3 or not alike or queries.shape[-1] != units.shape[-1]:
-        raise InputError(
-            f"queries {queries.shape}, units {units.shape}: expected (layers, n, dim) in both, or (n, dim) in units"
-        )
-    if queries.shape[1] != len(right) or any(not 0 <= i < units.shape[-2] for of in right for i in of):
-        raise InputError(
-            f"{len(right)} lists of right units: expected one for each of {queries.shape[1]} questions, "
-            f"of numbers from 0 to {units.shape[-2] - 1}"
-        )
+    fits = queries.ndim == 3 and alike and queries.shape[-1] == units.shape[-1]
+    shapes = f"queries {queries.shape}, units {units.shape}"
+    require(fits, f"{shapes}: expected (layers, n, dim) in both, or (n, dim) in units")
+    count, n = queries.shape[1], units.shape[-2]
+    fits = len(right) == count and all(0 <= i < n for of in right for i in of)
+    require(fits, f"{len(right)} lists of right units: expected {count}, one a question, of numbers from 0 to {n - 1}")
     return recall_in(_nearest(queries, units), right, k)
 
 

@@ -123,16 +123,14 @@ def cut_benchmark(loaded: Loaded, tokenizer: Tokenizer) -> dict[str, list[Chunk]
     return {name: [chunk for chunk in chunks if loaded.documents[name][chunk].strip()] for name, chunks in cut.items()}
 
 
-def benchmark_summaries(
-    loaded: Loaded, tokenizer: Tokenizer, llm: LLM | None = None, size: int = 1200
-) -> dict[str, str]:
-    """A summary of each text of a benchmark: an extract of extracts (TextRank), or a model's, of chunks of `size` tokens.
+def benchmark_summaries(loaded: Loaded, tokenizer: Tokenizer, llm: LLM | None = None) -> dict[str, str]:
+    """A summary of each text of a benchmark: an extract of extracts (TextRank), or a model's, of chunks of 1,200 tokens.
 
     A summary that is published with the text is not used: NarrativeQA's questions were written from it.
     """
     found = {}
     for name, text in loaded.documents.items():
-        chunks = [chunk for chunk in split_tokens(text, tokenizer, size, 0) if text[chunk].strip()]
+        chunks = [chunk for chunk in split_tokens(text, tokenizer, overlap=0) if text[chunk].strip()]
         extract = partial(summarise, language=text.language)
         found[name] = (build(llm, text, chunks) if llm else build_with(extract, "textrank", text, chunks)).text
     return found

@@ -35,8 +35,7 @@ class Silver:
     """What Algorithm 1 found for a question; all numbers are indices of units, best first.
 
     `lists` are the retrieved units for each augmentation, `candidates` those that won the vote, `silver` those that the
-    model kept, `hard` and `simple` the negatives. `invalid` says what of a reply could not be used, or is empty; `asked` is a
-    hash of question and answer.
+    model kept, `hard` and `simple` the negatives. `invalid` says what of a reply could not be used, or is empty.
     """
 
     question: str
@@ -46,7 +45,6 @@ class Silver:
     hard: tuple[int, ...]
     simple: tuple[int, ...]
     invalid: str = ""
-    asked: str = ""
 
 
 def augmented(question: str, answer: str) -> dict[str, str]:

@@ -77,14 +77,13 @@ def build_with(summarise: Callable[[str], str], source: str, document: Document,
     return Mindscape(document.id, source, (first, (summarise("\n".join(first)),)))
 
 
-def of_books(
-    llm: LLM, books: Sequence[Book], tokenizer: Tokenizer, size: int = 400, tokens: int = 268, read: int = 550
-) -> dict[str, str]:
-    """The global summaries of novels by a model, by document: of passages of at most `size` tokens, merged at most `read`
+def of_books(llm: LLM, books: Sequence[Book], tokenizer: Tokenizer) -> dict[str, str]:
+    """The global summaries of novels by a model, by document: of passages of at most 400 tokens, merged at most 550
     tokens at a time, as the kit's reader has learned it. In the store as a whole, without the summaries that it was made of.
 
     >>> of_books(llm.load("embedded"), books("test"), tokenizer)["storyworld-2010"]       # doctest: +SKIP
     """
+    size, tokens, read = 400, 268, 550
     how = {"size": size, "tokens": tokens, "read": read}
     asked = [{"document": digest(book.document.text), "language": book.document.language, **how} for book in books]
 

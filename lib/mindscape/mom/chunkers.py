@@ -197,10 +197,8 @@ class LlamaIndex(_Rule):
         try:
             splitter = import_module("llama_index.core.node_parser").SentenceSplitter
         except ImportError as error:
-            raise InputError(
-                "LlamaIndex's splitter needs llama-index-core: pip install llama-index-core, or take Sentences, "
-                "which does nearly the same"
-            ) from error
+            said = "LlamaIndex's splitter needs llama-index-core: pip install it, or take Sentences, which is nearly the same"
+            raise InputError(said) from error
         count = partial(token_ids, tokenizer=self.tokenizer)
         pieces = splitter(chunk_size=limit, chunk_overlap=0, tokenizer=count).split_text(document.text)
         return _starts(document.text, pieces)

@@ -92,21 +92,14 @@ def windows(document: Document, tokenizer: Tokenizer, size: int | None = None) -
 
 
 def paths(
-    model: LLM,
-    documents: Sequence[Document],
-    n: int = 4,
-    *,
-    seed: int = 0,
-    held: bool = True,
-    role: Role = MEMORY,
-    **sampling,
+    model: LLM, documents: Sequence[Document], n: int = 4, *, seed: int = 0, role: Role = MEMORY, **sampling
 ) -> list[list[Path]]:
     """N readings of each document, sampled with the seeds `seed`, `seed` + 1, ...: the first of more are those of fewer.
 
-    `held`: decoding is held to the form of the reply, where the model's backend can do that. `role`: another prompt and form
-    than Table 4's, such as `memreader.BARE`. `sampling`: another temperature, top_p or max_new_tokens. A document is read in
-    one piece: `windows` cuts a long one. Raises InputError for n < 1 and for a language without a prompt, LLMError if the
-    model fails.
+    Decoding is held to the form of the reply, where the model's backend can do that. `role`: another prompt and form than
+    Table 4's, such as `memreader.BARE`. `sampling`: another temperature, top_p or max_new_tokens. A document is read in one
+    piece: `windows` cuts a long one. Raises InputError for n < 1 and for a language without a prompt, LLMError if the model
+    fails.
     """
     require(n >= 1, f"n={n}: expected at least one path")
     found: list[list[Path]] = [[] for _ in documents]
@@ -116,7 +109,7 @@ def paths(
         asked = [[{"role": "user", "content": prompt}] for prompt in prompts]
         how = {"temperature": TEMPERATURE, "top_p": TOP_P, "max_new_tokens": LONGEST[language]} | sampling
         for drawn in range(seed, seed + n):
-            replies = model.chat(asked, schema=role.form if held else None, seed=drawn, **how)
+            replies = model.chat(asked, schema=role.form, seed=drawn, **how)
             for i, reply in zip(mine, replies, strict=True):
                 found[i].append(_read(documents[i], reply, drawn, role))
     return found
@@ -135,23 +128,12 @@ def _read(document: Document, reply: Reply, seed: int, role: Role) -> Path:
 
 
 def extract(
-    model: LLM,
-    document: Document,
-    tokenizer: Tokenizer,
-    n: int = 4,
-    *,
-    judge: LLM | None = None,
-    size: int | None = None,
-    reading: str = "yes",
-    short: str = "raw",
-    reach: int | None = None,
-    **sampling,
+    model: LLM, document: Document, tokenizer: Tokenizer, n: int = 4, *, size: int | None = None, **sampling
 ) -> Extraction:
     """A document's memory: each window read N times, the best reading of each kept, all joined.
 
-    `judge` weighs the readings (the model itself by default) by `reading`, `short` and `reach`, as in `clarity` and
-    `completeness`; `sampling` goes to `paths`. A window of which no reply can be read becomes one chunk. Raises as `windows`
-    and `paths` do.
+    The model itself weighs its readings, by `clarity` and `completeness`; `sampling` goes to `paths`. A window of which no
+    reply can be read becomes one chunk. Raises as `windows` and `paths` do.
     """
     parts = windows(document, tokenizer, size)
     texts = [Document(f"{document.id}:{part.start}", document[part], document.language) for part in parts]
@@ -162,15 +144,14 @@ def extract(
         choice = None
         if len(read) > 1:
             candidates = [one.memory for one in read]
-            clear = clarity(judge or model, text, [one.chunks for one in candidates], reading, reach)
-            choice = choose(clear, completeness(judge or model, text, candidates, short, reach))
+            clear = clarity(model, text, [one.chunks for one in candidates])
+            choice = choose(clear, completeness(model, text, candidates))
         kept = read[choice.best if choice else 0] if read else Resolved(whole(text), Counter(["not read"]))
         repairs.update(kept.repairs)
         memories.append(kept.memory)
         choices.append(choice)
-    return Extraction(
-        join(document, parts, memories), tuple(parts), tuple(map(tuple, sampled)), tuple(choices), repairs
-    )
+    how = tuple(parts), tuple(map(tuple, sampled)), tuple(choices)
+    return Extraction(join(document, parts, memories), *how, repairs)
 
 
 # Clarity -----------------------------------------------------------------------------------------------------------

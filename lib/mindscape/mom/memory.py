@@ -203,10 +203,8 @@ def join(document: Document, parts: Sequence[Place], memories: Sequence[Document
     >>> join(note, parts, [whole(Document("part", note[part])) for part in parts]).chunks
     (Span(start=0, end=11), Span(start=11, end=25))
     """
-    if not tiles(document, parts) or len(parts) != len(memories):
-        raise InputError(
-            f"{len(memories)} memories of {len(parts)} parts: expected one each, of parts that tile the text"
-        )
+    fits = tiles(document, parts) and len(parts) == len(memories)
+    require(fits, f"{len(memories)} memories of {len(parts)} parts: expected one each, of parts that tile the text")
     outline, core, chunks = [], [], []
     for part, memory in zip(parts, memories, strict=True):
         its_end, end = part.start + memory.chunks[-1].end, part.end

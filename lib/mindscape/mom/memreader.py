@@ -95,9 +95,7 @@ def _told(
         yield Document(f"{book.document.id}:{i}", slots["document"], book.document.language), value
 
 
-def reverse(
-    model: LLM, items: Sequence[tuple[Document, DocumentMemory]], max_new_tokens: int = PATH_TOKENS, **sampling
-) -> list[Triple | None]:
+def reverse(model: LLM, items: Sequence[tuple[Document, DocumentMemory]], **sampling) -> list[Triple | None]:
     """The triples of documents with memories, the path thought up by a model; None where its reply holds no thoughts.
 
     Each reply is cached as it comes. Raises InputError for a memory that does not tile its document, and for a language
@@ -110,7 +108,7 @@ def reverse(
     for (document, _), memory in zip(items, memories, strict=True):
         slots = {"document": document.text.strip(), "memory": Tags(Extracted).render(memory)}
         talks.append([{"role": "user", "content": REVERSE.prompt(document.language, **slots)}])
-    replies = model.chat(talks, max_new_tokens=max_new_tokens, **sampling)
+    replies = model.chat(talks, **({"max_new_tokens": PATH_TOKENS} | sampling))
     found: list[Triple | None] = []
     for (document, _), memory, reply in zip(items, memories, replies, strict=True):
         try:

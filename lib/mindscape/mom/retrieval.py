@@ -97,10 +97,9 @@ class Layers:
         normalised: bool = True,
     ):
         require(chunks and texts, "no units: expected at least one chunk and one layer")
-        if odd := [layer for layer, some in texts.items() if len(some) != len(chunks) or layer in (*FUSIONS, FUSED)]:
-            raise InputError(
-                f"layer {odd[0]!r} has {len(texts[odd[0]])} texts: expected {len(chunks)}, and another name"
-            )
+        for layer, some in texts.items():
+            fits = len(some) == len(chunks) and layer not in (*FUSIONS, FUSED)
+            require(fits, f"layer {layer!r} has {len(some)} texts: expected {len(chunks)}, and another name")
         self.chunks, self.encoder = tuple(chunks), encoder
         self.layers, self.texts = tuple(texts), {layer: list(some) for layer, some in texts.items()}
         self._index, self._mix = index, (weights, normalised)
