@@ -44,15 +44,11 @@ from mindscape.text import Document
 ROUNDS = 40  # with tools, at most (section 4.2)
 ANSWER_TOKENS = 512  # of a reply in the answer stage, at most
 SIZES = (50, 150)  # nodes from which a graph is of middle size, and large (section 5.4)
-LINES = (  # a node and two edges as prompts show them: about what the paper's example has for each node (D.2: 72 and 154)
-    '{"id": "letter_to_ann", "type": "event", "content": "Ivo writes to Ann that the lamp was sold at the inn"},\n'
-    '{"source": "letter_to_ann", "target": "ivo", "relation": "written_by"},\n'
-    '{"source": "letter_to_ann", "target": "ann", "relation": "sent_to"},\n'
-)
 FORM = '{"answer": "...", "cited_nodes": ["id"], "confidence": "high|medium|low"}'
 Calling = Literal["tools", "grammar"]
 
 WORDS = table("mindgraph", "answer")
+LINES = WORDS["lines"]  # a node and two edges as prompts show them
 HOW = WORDS["how"]  # added to the prompt of a model that has no tools of its own
 SMALL = ("embedded", "smollm2")  # models whose decoding is held to a grammar unless a call says otherwise
 RESULT, LAST, DROPPED = WORDS["result"], WORDS["last"], WORDS["dropped"]
