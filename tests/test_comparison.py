@@ -189,8 +189,18 @@ def test_questions_come_from_all_quarters_and_are_the_same_each_time():
     tasks = of_book(novel, 8)
     corners = [quarter(task.breadth, task.depth) for task in tasks]
     assert corners[:4] == corners[4:] and len(set(corners)) == 4 and corners[0] == ("broad", "deep")
+    assert of_book(novel, 8, seed=1) == of_book(novel, 8, seed=1) != tasks
     assert of_book(novel) == tasks[:4] and len({task.id for task in of_book(novel, 1000)}) == len(novel.questions)
     assert set(of_book(novel, 1000)[0].gold) > {next(one.answer for one in novel.questions if one.id == tasks[0].id)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_answer_is_filed_under_the_words_of_its_prompts(name, monkeypatch):
+    asked = comparison._question(name, TASKS[0], Settings())
+    assert asked == comparison._question(name, TASKS[0], Settings())
+    monkeypatch.setattr(comparison, "languages", lambda room, prompt: {"en": f"Another {prompt}"})
+    changed = comparison._question(name, TASKS[0], Settings())
+    assert {key for key in asked if asked[key] != changed[key]} == {"prompts"}
 
 
 def test_benchmarks_items_become_tasks(monkeypatch):
