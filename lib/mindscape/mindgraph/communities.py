@@ -21,6 +21,7 @@ from typing import Annotated
 from graspologic_native import hierarchical_leiden
 from pydantic import Field, StringConstraints
 
+from mindscape.ask import ask
 from mindscape.budget import Meter
 from mindscape.errors import require
 from mindscape.llm.base import LLM
@@ -156,13 +157,12 @@ class Reports:
         return [self._read.get(i) for i in wanted]
 
     def _write(self, ids: Sequence[int]) -> None:
-        asked = [[{"role": "user", "content": self._prompt(i)}] for i in ids]
-        replies = self.meter.chat(asked, schema=Report, max_new_tokens=self.tokens)
-        for i, reply in zip(ids, replies, strict=True):
-            if reply.invalid:
-                self.unreadable[i] = reply.invalid
-                continue
-            self._read[i] = reply.parsed
+        said = ask(self.meter, COMMUNITY_REPORT, [self._prompt(i) for i in ids], tokens=self.tokens)
+        for i, it in zip(ids, said, strict=True):
+            if it.value is None:
+                self.unreadable[i] = it.unread[0]
+            else:
+                self._read[i] = it.value
 
     def _prompt(self, i: int) -> str:
         state = part_state(self.graph, set(self.communities[i].nodes))

@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from mindscape.ask import ask
 from mindscape.errors import InputError, require
 from mindscape.llm.base import LLM
 from mindscape.metrics import NoAnswer, exact_match, normalise, words
@@ -198,13 +199,10 @@ def cascade(rows: Sequence[Row], judge: LLM | None = None) -> list[Scored]:
     left = [i for i, one in enumerate(scored) if one is None]
     if judge is None:
         return [one or Scored(False, NO_JUDGE) for one in scored]
-    asked = [[{"role": "user", "content": _judged(rows[i])}] for i in left]
-    replies = judge.chat(asked, schema=GRADE.form, max_new_tokens=JUDGE_TOKENS) if asked else []
-    for i, reply in zip(left, replies, strict=True):
-        if reply.invalid:
-            scored[i] = Scored(False, UNREADABLE, reply.invalid)
-        else:
-            scored[i] = Scored(reply.parsed.correct, "judge", reply.parsed.reason)
+    verdicts = ask(judge, GRADE, [_judged(rows[i]) for i in left], tokens=JUDGE_TOKENS)
+    for i, it in zip(left, verdicts, strict=True):
+        said = it.value
+        scored[i] = Scored(said.correct, "judge", said.reason) if said else Scored(False, UNREADABLE, it.unread[0])
     return [one for one in scored if one is not None]
 
 
