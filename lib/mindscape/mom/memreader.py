@@ -154,12 +154,13 @@ class Case:
     memory: DocumentMemory
 
 
-def story_cases(books: Sequence[Book], tokenizer: Tokenizer, share: int = SHARE) -> list[Case]:
-    """Runs of scenes of storyworld books, the same each time and others than `of_book` gives."""
+def story_cases(books: Sequence[Book], tokenizer: Tokenizer, share: int = SHARE, seed: int = 0) -> list[Case]:
+    """Runs of scenes of storyworld books, the same each time by one seed and others than `of_book` gives."""
+    others = [seed] if seed else []
     return [
         Case("storyworld", book.document.id, document, resolve(document, value).memory)
         for book in books
-        for document, value in _told(book, Chance("evaluation", "memory", book.document.id), tokenizer, share)
+        for document, value in _told(book, Chance("evaluation", "memory", book.document.id, *others), tokenizer, share)
     ]
 
 
