@@ -462,6 +462,7 @@ def test_only_what_was_found_is_computed_anew(tmp_path):
         ({"logprob": -6.0, "tokens": 3}, {"logprob": -6.0, "tokens": 4}, False, 0.0),
         ({"ids": [3, 1]}, {"ids": [1, 3]}, False, 0.0),
         ({"ids": []}, {"ids": []}, True, 0.0),
+        ({"ids": [3, 1, 3, 1]}, {"ids": [3, 1, 1, 3]}, True, 0.0),
         ([1.0, 200.0], [1.0, 200.1], True, 0.0005),
         ([1.0, {"a": 2.0}], [1.0, {"a": 2.5}], False, 0.2),
         ([1.0], [1.0, 2.0], False, None),

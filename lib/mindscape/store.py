@@ -23,7 +23,7 @@ import sys
 import time
 import zlib
 from base64 import b64decode, b64encode
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -41,6 +41,7 @@ FORMAT = "mindscape store 1"
 BATCH = 64  # of what is missing, between two looks at what others have computed meanwhile
 BLOCK = 16  # entries that were asked for one after the other, and are drawn together to be computed anew
 CLOSE = 1e-3  # numbers agree that differ by so much of their size
+LONG_ALONE = 10  # seconds of an entry that is drawn without its neighbours
 LONG = 60  # seconds that are worth a word before and while they pass
 ALIKE = 0.8  # of a ranking's ids
 ROUGHER = 30  # times as far apart may be what was computed in different precisions
@@ -172,12 +173,14 @@ class Store:
         """A value for each question, in order: found, or computed and kept as it arrives; equal questions once.
 
         `questions` and values are what JSON holds. `compute` gets places of questions and yields (position among them, value)
-        in any order; questions with the same `texts` share what is dear about them, the reading of those. `how`: parameters
+        in any order; questions with the same `texts` or `memory` share what is dear: those are read once. `how`: parameters
         that an entry is to say, all of which are in the questions, too. `seconds`: what an entry takes, about, to be said
         before many are computed.
         """
         keys = [self.key(kind, maker, question) for question in questions]
-        texts = [str(of.get("texts", "")) if isinstance(of, Mapping) else "" for of in questions]
+        texts = [
+            _about_texts(of) or (key if seconds > LONG_ALONE else "") for of, key in zip(questions, keys, strict=True)
+        ]
         values = self.get(kind, maker, keys, compute, texts)
         first = {key: i for i, key in reversed(list(enumerate(keys)))}
         new = [first[key] for key in dict.fromkeys(keys) if key not in values]
@@ -451,6 +454,11 @@ class Store:
         return sorted(key for _, key in best.values())
 
 
+def _about_texts(question: Any) -> str:
+    """The hash of the texts that a question is about, where it names it."""
+    return str(question.get("texts") or question.get("memory") or "") if isinstance(question, Mapping) else ""
+
+
 def _of_share(names: Sequence[str], share: float, seed: int) -> list[str]:
     """Each with the same chance, whatever the others are: the same in every notebook; a larger share has all of a smaller."""
     return [name for name in names if int(digest(seed, name)[:8], 16) / 2**32 < share]
@@ -514,7 +522,7 @@ def agreement(old: Any, new: Any, rougher: float = 1) -> tuple[bool, float | Non
             off = abs(old["logprob"] - new["logprob"]) / max(1, old["tokens"])
             return off <= NEAR * rougher and old["tokens"] == new["tokens"], round(off, 6)
         if "ids" in old:
-            both = len(set(old["ids"]) & set(new["ids"])) / len(old["ids"]) if old["ids"] else 1.0
+            both = (Counter(old["ids"]) & Counter(new["ids"])).total() / len(old["ids"]) if old["ids"] else 1.0
             alike = len(old["ids"]) == len(new["ids"]) and old["ids"][:1] == new["ids"][:1] and both >= ALIKE
             return alike, round(1 - both, 6)
     off = _apart(old, new)
