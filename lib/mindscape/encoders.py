@@ -16,13 +16,13 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer
 from torch import nn
+from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import cached_file
 
@@ -75,12 +75,19 @@ def known(encoder: str) -> str:
     return source
 
 
-def load(encoder: str = "embedded", *, cache: bool = True, **options: Any) -> "LocalEncoder":
+def load(
+    encoder: str = "embedded",
+    *,
+    cache: bool = True,
+    dtype: str = "float32",
+    device: str | None = None,
+    **options: Any,
+) -> "LocalEncoder":
     """The encoder that a short string names.
 
-    `cache=False` computes anew each time. Other options go to `SentenceEncoder` or `LastTokenEncoder`: `max_tokens`,
-    `prompts`, `batch_tokens`; for causal models also `padding_side`. `device` defaults to the GPU if there is one,
-    `dtype` to "float32". Raises InputError for a string of another form, or for a model that cannot be loaded.
+    `cache=False` computes anew each time. `device` defaults to the GPU if there is one. Other options go to `SentenceEncoder`
+    or `LastTokenEncoder`: `max_tokens`, `prompts`, `batch_tokens`; for causal models also `padding_side`. Raises InputError for
+    a string of another form, or for a model that cannot be loaded.
 
     >>> vectors = load("embedded").encode(["Who is there?", "Nay, answer me."])          # doctest: +SKIP
     >>> vectors.shape                                                                    # doctest: +SKIP
@@ -90,16 +97,18 @@ def load(encoder: str = "embedded", *, cache: bool = True, **options: Any) -> "L
     ...
     mindscape.errors.InputError: encoder='glove': expected "embedded", "minilm", "smollm2" or "hf:NAME_OR_FOLDER"
     """
-    source = known(encoder)
+    source, name = known(encoder), "minilm" if encoder == "embedded" else encoder
     options["store"] = Cache(paths.cache() / "vectors.sqlite") if cache else None
-    if encoder in ("embedded", "minilm"):
-        return _sentence_encoder(assets.fetch("minilm"), "minilm", options)._called("minilm")
-    if encoder == "smollm2":
-        return _last_token_encoder(assets.language_model(), encoder, options)._called("smollm2")
+    folder = source or str(assets.fetch("minilm") if name == "minilm" else assets.language_model())
+    precision, device = weights.placed(dtype, device)
     try:
-        if cached_file(source, "modules.json", _raise_exceptions_for_missing_entries=False):
-            return _sentence_encoder(source, encoder, options)
-        return _last_token_encoder(source, encoder, options)
+        with weights.quiet():
+            if cached_file(folder, "modules.json", _raise_exceptions_for_missing_entries=False):
+                model = SentenceTransformer(folder, device=device, model_kwargs={"dtype": precision})
+                made: LocalEncoder = SentenceEncoder(model, name=name, **options)
+            else:
+                model = AutoModelForCausalLM.from_pretrained(folder, dtype=precision).to(device).eval()
+                made = LastTokenEncoder(model, AutoTokenizer.from_pretrained(folder), name=name, **options)
     except InputError:
         raise
     except (OSError, ValueError, KeyError) as error:
@@ -107,6 +116,8 @@ def load(encoder: str = "embedded", *, cache: bool = True, **options: Any) -> "L
         raise InputError(
             f"encoder={encoder!r} cannot be loaded: expected a folder or a name on the hub: {why:.300}"
         ) from error
+    made._as_fetched = "" if source else made.fingerprint
+    return made
 
 
 def last_token_pool(hidden: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
@@ -128,9 +139,12 @@ class LocalEncoder(ABC):
 
     `model`: what was loaded; `transformer`: the bare module that turns token ids into hidden states; `tokenizer`;
     `max_tokens`: longer texts lose their end; `prompts`: text put before every text of a kind; `batch_tokens`: tokens a
-    batch holds at most, padding included; `store`: where vectors are kept, or None. `counts` tells what the last call
+    batch holds at most, padding included; `store`: where vectors are kept, or None. `limit`: tokens that the model can read,
+    which is also what `max_tokens` is by default. `counts` tells what the last call
     did. A model that was trained in between gets another fingerprint, so no old vector is taken for a new one.
     """
+
+    _as_fetched = ""  # the fingerprint of one of the kit's own assets, as it was loaded
 
     def __init__(
         self,
@@ -140,23 +154,21 @@ class LocalEncoder(ABC):
         *,
         name: str,
         dim: int,
-        max_tokens: int,
-        prompts: Mapping[str, str],
-        batch_tokens: int,
-        store: Cache | None,
+        limit: int,
+        max_tokens: int | None = None,
+        prompts: Mapping[str, str] | None = None,
+        batch_tokens: int = 4096,
+        store: Cache | None = None,
     ):
-        if max_tokens < 1 or batch_tokens < 1:
+        self.max_tokens, self.batch_tokens = min(max_tokens or limit, limit), batch_tokens
+        if self.max_tokens < 1 or batch_tokens < 1:
             raise InputError(f"max_tokens={max_tokens}, batch_tokens={batch_tokens}: expected both to be at least 1")
         self.model, self.transformer, self.tokenizer = model, transformer, tokenizer
-        self.name, self.dim, self.max_tokens = name, dim, max_tokens
-        self.prompts = {"passage": "", "query": "", **prompts}
-        self.batch_tokens, self.store = batch_tokens, store
+        self.name, self.dim, self.store = name, dim, store
+        self.prompts = {"passage": "", "query": "", **(prompts or {})}
         self.counts = Counts(0, 0, 0, 0)
         rules = json.loads(tokenizer.backend_tokenizer.to_str())
         self._tokenizer_hash = digest({**rules, "padding": None, "truncation": None})  # those change with every call
-        self._named: tuple[Maker, str] | None = (
-            None  # a known model's maker, and the fingerprint that it was loaded with
-        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, dim={self.dim}, max_tokens={self.max_tokens})"
@@ -170,18 +182,11 @@ class LocalEncoder(ABC):
     @property
     def maker(self) -> Maker:
         """The asset and the settings of a model that the kit names, as it was loaded; for any other, the fingerprint."""
-        fingerprint = self.fingerprint
-        if self._named is not None and self._named[1] == fingerprint:
-            return self._named[0]
-        return Maker(
-            self.name, {"weights": fingerprint}, str(next(self.model.parameters()).dtype).removeprefix("torch.")
-        )
-
-    def _called(self, asset: str) -> Self:
-        about = {"encoder": assets.ASSETS[asset].sha256, "max_tokens": self.max_tokens, "prompts": self.prompts}
-        dtype = str(next(self.model.parameters()).dtype).removeprefix("torch.")
-        self._named = Maker(asset, about, dtype), self.fingerprint
-        return self
+        fingerprint, dtype = self.fingerprint, str(next(self.model.parameters()).dtype).removeprefix("torch.")
+        if fingerprint != self._as_fetched:
+            return Maker(self.name, {"weights": fingerprint}, dtype)
+        asset = assets.ASSETS[self.name].sha256
+        return Maker(self.name, {"encoder": asset, "max_tokens": self.max_tokens, "prompts": self.prompts}, dtype)
 
     def _modules(self) -> list[str]:
         """What the model does besides `transformer`, where its configuration does not tell."""
@@ -204,7 +209,7 @@ class LocalEncoder(ABC):
             if self.store is not None:
                 self.store.put(done)
             found.update(done)
-        label = self._named[0].label if self._named else f"{self.name}-{fingerprint[:8]}"
+        label = self.maker.label if self._as_fetched else f"{self.name}-{fingerprint[:8]}"
         store.current().note("vector", label, cached=len(keys) - len(missing), computed=len(missing))
         unpacked = {text: _unpack(found[key]) for text, key in keys.items()}
         self.counts = Counts(
@@ -252,28 +257,16 @@ class SentenceEncoder(LocalEncoder):
     >>> encoder = SentenceEncoder(SentenceTransformer("folder"), name="mine")            # doctest: +SKIP
     """
 
-    def __init__(
-        self,
-        model: SentenceTransformer,
-        *,
-        name: str,
-        max_tokens: int | None = None,
-        prompts: Mapping[str, str] | None = None,
-        batch_tokens: int = 4096,
-        store: Cache | None = None,
-    ):
-        limit = model.max_seq_length or model.tokenizer.model_max_length
+    def __init__(self, model: SentenceTransformer, *, prompts: Mapping[str, str] | None = None, **options: Any):
         own = {"passage" if kind == "document" else kind: prompt for kind, prompt in model.prompts.items()}
         super().__init__(
             model,
             model.transformers_model,
             model.tokenizer,
-            name=name,
             dim=model.get_embedding_dimension(),
-            max_tokens=min(max_tokens or limit, limit),
+            limit=model.max_seq_length or model.tokenizer.model_max_length,
             prompts=own if prompts is None else prompts,
-            batch_tokens=batch_tokens,
-            store=store,
+            **options,
         )
         model.max_seq_length = self.max_tokens
 
@@ -301,29 +294,15 @@ class LastTokenEncoder(LocalEncoder):
         model: PreTrainedModel,
         tokenizer: PreTrainedTokenizerBase,
         *,
-        name: str,
-        max_tokens: int | None = None,
-        prompts: Mapping[str, str] | None = None,
-        batch_tokens: int = 4096,
         padding_side: str = "right",
         special_tokens: bool = True,
-        store: Cache | None = None,
+        **options: Any,
     ):
         if padding_side not in ("left", "right"):
             raise InputError(f"padding_side={padding_side!r}: expected left or right")
         config = model.config.get_text_config()
-        limit = config.max_position_embeddings
-        super().__init__(
-            model,
-            model.get_decoder(),
-            tokenizer,
-            name=name,
-            dim=config.hidden_size,
-            max_tokens=min(max_tokens or limit, limit),
-            prompts=prompts or {},
-            batch_tokens=batch_tokens,
-            store=store,
-        )
+        sizes = {"dim": config.hidden_size, "limit": config.max_position_embeddings}
+        super().__init__(model, model.get_decoder(), tokenizer, **sizes, **options)
         self.padding_side, self.special_tokens = padding_side, special_tokens
 
     def _modules(self) -> list[str]:
@@ -334,11 +313,9 @@ class LastTokenEncoder(LocalEncoder):
 
     def _vectors(self, texts: list[str], prompt: str) -> torch.Tensor:
         ids = self._ids(texts, prompt, truncation=True, max_length=self.max_tokens)
-        n = max(map(len, ids))
-        input_ids, mask = torch.zeros(2, len(ids), n, dtype=torch.long)  # which id pads does not matter: it is masked
-        for i, row in enumerate(ids):
-            place = slice(0, len(row)) if self.padding_side == "right" else slice(n - len(row), n)
-            input_ids[i, place], mask[i, place] = torch.tensor(row), 1
+        rows = [torch.tensor(row) for row in ids]
+        input_ids = pad_sequence(rows, True, 0, self.padding_side)  # which id pads does not matter: it is masked
+        mask = pad_sequence([torch.ones_like(row) for row in rows], True, 0, self.padding_side)
         positions = (mask.cumsum(1) - 1).clamp(min=0)
         device = self.model.device
         input_ids, mask, positions = input_ids.to(device), mask.to(device), positions.to(device)
@@ -350,21 +327,6 @@ class LastTokenEncoder(LocalEncoder):
         finally:
             self.model.train(training)
         return last_token_pool(output.last_hidden_state, mask)
-
-
-def _sentence_encoder(source: str | Path, name: str, options: dict[str, Any]) -> SentenceEncoder:
-    dtype, device = weights.placed(options.pop("dtype", "float32"), options.pop("device", None))
-    with weights.quiet():
-        model = SentenceTransformer(str(source), device=device, model_kwargs={"dtype": dtype})
-    return SentenceEncoder(model, name=name, **options)
-
-
-def _last_token_encoder(source: str | Path, name: str, options: dict[str, Any]) -> LastTokenEncoder:
-    dtype, device = weights.placed(options.pop("dtype", "float32"), options.pop("device", None))
-    with weights.quiet():
-        tokenizer = AutoTokenizer.from_pretrained(source)
-        model = AutoModelForCausalLM.from_pretrained(source, dtype=dtype)
-    return LastTokenEncoder(model.to(device).eval(), tokenizer, name=name, **options)
 
 
 def _check(texts: Sequence[str], kind: str, prompts: Mapping[str, str]) -> None:
