@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 
 VERDICTS = ("agrees", "rounds", "differs")
 EXACT = math.inf  # decimals of an input that was never rounded: a count
@@ -114,8 +114,7 @@ def follows(
     >>> f"{outcome.value:.2f}, from {outcome.low:.2f} to {outcome.high:.2f}: {outcome.verdict}"
     '3.83, from 3.64 to 4.03: agrees'
     """
-    if not math.isfinite(printed):
-        raise InputError(f"printed={printed} is no number")
+    require(math.isfinite(printed), f"printed={printed} is no number")
     low, high = spread(formula, inputs, decimals if given is None else given)
     return Outcome(float(printed), decimals, float(formula(np.asarray(inputs, dtype=float))), low, high)
 
@@ -133,10 +132,8 @@ def percent(printed: float, decimals: int, n: int) -> Outcome:
     >>> percent(71.67, 2, 600).verdict, percent(71.57, 2, 600).verdict
     ('agrees', 'differs')
     """
-    if n < 1 or n != int(n):
-        raise InputError(f"n={n} must be a whole number of questions, 1 or more")
-    if not 0 <= printed <= 100:
-        raise InputError(f"printed={printed} is no percentage")
+    require(n >= 1 and n == int(n), f"n={n} must be a whole number of questions, 1 or more")
+    require(0 <= printed <= 100, f"printed={printed} is no percentage")
     value = 100 * round(printed * n / 100) / n
     return Outcome(float(printed), decimals, value, value, value)
 
@@ -156,8 +153,7 @@ def exceeds(left: ArrayLike, right: ArrayLike, decimals: int) -> Outcome:
     a, b = np.atleast_1d(np.asarray(left, dtype=float)), np.atleast_1d(np.asarray(right, dtype=float))
     if a.shape != b.shape or a.ndim != 1 or not len(a):
         raise InputError(f"cannot compare {a.shape} numbers with {b.shape}; expected two rows of the same length")
-    if not np.isfinite([a, b]).all():
-        raise InputError("cannot compare: a number is missing or infinite")
+    require(np.isfinite([a, b]).all(), "cannot compare: a number is missing or infinite")
     unit = 2 * half_unit(decimals)
     surely, possibly = (a - b > unit + _SLACK).sum(), (a - b > -unit + _SLACK).sum()
     return Outcome(float(len(a)), 0, float((a - b > _SLACK).sum()), float(surely), float(possibly))

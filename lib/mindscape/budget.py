@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mindscape.errors import BudgetReached, InputError
+from mindscape.errors import BudgetReached, require
 from mindscape.llm.base import LLM, Message, Prompt, Reply, Sampling, Score
 from mindscape.question import BUILD, Answer, Step
 from mindscape.store import Maker
@@ -43,8 +43,7 @@ class Budget:
 
     def __post_init__(self):
         for name, value in vars(self).items():
-            if value is not None and value < 1:
-                raise InputError(f"Budget({name}={value}): expected at least 1, or None for no bound")
+            require(value is None or value >= 1, f"Budget({name}={value}): expected at least 1, or None for no bound")
 
 
 class Meter:

@@ -30,7 +30,7 @@ from pathlib import Path
 import yaml
 
 from mindscape import paths, results
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 
 OPERATORS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 RULE = re.compile(
@@ -71,13 +71,10 @@ def load(path: Path | None = None) -> list[Claim]:
             claim = Claim(**entry)
         except TypeError as error:
             raise InputError(f"{path.name}, claim {name}: {str(error).split('.')[-1]}") from error
-        if not claim.reproduced:
-            raise InputError(f"{path.name}, claim {name}: no rule says when it is reproduced")
+        require(claim.reproduced, f"{path.name}, claim {name}: no rule says when it is reproduced")
         for rule in claim.reproduced + claim.partly:
-            if not RULE.match(rule):
-                raise InputError(f"{path.name}, claim {name}: {rule!r} is no rule; expected `metric.value <= 1.5`")
-        if claim.id in seen:
-            raise InputError(f"{path.name}: the id {claim.id} occurs twice")
+            require(RULE.match(rule), f"{path.name}, claim {name}: {rule!r} is no rule; expected `metric.value <= 1.5`")
+        require(claim.id not in seen, f"{path.name}: the id {claim.id} occurs twice")
         seen.add(claim.id)
         claims.append(claim)
     return claims

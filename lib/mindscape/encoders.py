@@ -28,7 +28,7 @@ from transformers.utils import cached_file
 
 from mindscape import assets, paths, store, weights
 from mindscape.cache import Cache, digest
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.store import Maker
 
 FORMS = '"embedded", "minilm", "smollm2" or "hf:NAME_OR_FOLDER"'
@@ -298,8 +298,7 @@ class LastTokenEncoder(LocalEncoder):
         special_tokens: bool = True,
         **options: Any,
     ):
-        if padding_side not in ("left", "right"):
-            raise InputError(f"padding_side={padding_side!r}: expected left or right")
+        require(padding_side in ("left", "right"), f"padding_side={padding_side!r}: expected left or right")
         config = model.config.get_text_config()
         sizes = {"dim": config.hidden_size, "limit": config.max_position_embeddings}
         super().__init__(model, model.get_decoder(), tokenizer, **sizes, **options)
@@ -330,15 +329,11 @@ class LastTokenEncoder(LocalEncoder):
 
 
 def _check(texts: Sequence[str], kind: str, prompts: Mapping[str, str]) -> None:
-    if isinstance(texts, str):
-        raise InputError("texts is one text: expected a list of them")
+    require(not isinstance(texts, str), "texts is one text: expected a list of them")
     for i, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise InputError(f"text {i} is a {type(text).__name__}: expected str")
-        if not text.strip():
-            raise InputError(f"text {i} is empty: expected some text")
-    if kind not in prompts:
-        raise InputError(f"kind={kind!r}: expected one of {', '.join(prompts)}")
+        require(isinstance(text, str), f"text {i} is a {type(text).__name__}: expected str")
+        require(text.strip(), f"text {i} is empty: expected some text")
+    require(kind in prompts, f"kind={kind!r}: expected one of {', '.join(prompts)}")
 
 
 def _pack(vector: np.ndarray, tokens: int) -> bytes:

@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 import faiss
 import numpy as np
 
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 
 
 class Index(Protocol):
@@ -45,8 +45,7 @@ class _ExactIndex(ABC):
     """Checking and exact ordering around a library's search, whose rounding and order of ties are its own affair."""
 
     def __init__(self, dim: int):
-        if dim < 1:
-            raise InputError(f"dim={dim}: expected at least 1")
+        require(dim >= 1, f"dim={dim}: expected at least 1")
         self.dim = dim
         self._known: set[int] = set()
         self._longest = 0.0  # largest norm of a vector: it bounds the rounding of a score
@@ -88,10 +87,8 @@ class _ExactIndex(ABC):
         ([[0, 2]], [[2.0, 2.0]])
         """
         queries = self._checked(queries, "queries")
-        if k < 1:
-            raise InputError(f"k={k}: expected at least 1")
-        if not len(self):
-            raise InputError("the index is empty: add vectors before searching")
+        require(k >= 1, f"k={k}: expected at least 1")
+        require(len(self), "the index is empty: add vectors before searching")
         k = min(k, len(self))
         ids, scores = np.empty((len(queries), k), np.int64), np.empty((len(queries), k), np.float32)
         # A float32 sum of dim products is off by at most dim * eps / 2 * |q| * |d|, for either of two scores.
@@ -295,8 +292,7 @@ class MilvusIndex(_ExactIndex):
     def _read(self) -> None:
         from pymilvus.exceptions import MilvusException
 
-        if not self._client.has_collection(_COLLECTION):
-            raise InputError(f"{self.path} holds no collection {_COLLECTION!r}")
+        require(self._client.has_collection(_COLLECTION), f"{self.path} holds no collection {_COLLECTION!r}")
         fields = self._client.describe_collection(_COLLECTION)["fields"]
         _ExactIndex.__init__(self, next(field["params"]["dim"] for field in fields if field["name"] == "vector"))
         try:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from mindscape import store
-from mindscape.errors import InputError, MindscapeError
+from mindscape.errors import InputError, MindscapeError, require
 
 T = TypeVar("T")
 About = dict[str, Any]
@@ -54,8 +54,7 @@ def read(
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}: expected a file of this kit") from error
     store.current().read_file(path)
-    if not lines:
-        raise InputError(f"{path} holds no whole line: expected one on the run, and then {of} each")
+    require(lines, f"{path} holds no whole line: expected one on the run, and then {of} each")
     about: About = {}
     rows: list[T] = []
     for number, line in enumerate(lines, start=1):

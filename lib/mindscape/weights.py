@@ -20,7 +20,7 @@ from transformers.utils import logging
 
 from mindscape import assets, paths
 from mindscape.cache import digest
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.store import Maker
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -39,8 +39,7 @@ def placed(dtype: str, device: str | None) -> tuple[torch.dtype, str]:
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     if dtype == "auto":
         dtype = "bfloat16" if device != "cpu" or multiplies_bfloat16() else "float32"
-    if dtype not in DTYPES:
-        raise InputError(f"dtype={dtype!r}: expected auto, {', '.join(DTYPES)}")
+    require(dtype in DTYPES, f"dtype={dtype!r}: expected auto, {', '.join(DTYPES)}")
     return DTYPES[dtype], device
 
 
@@ -69,8 +68,7 @@ def quiet(warnings: bool = True) -> Iterator[None]:
 def adapter_hash(adapter: str | Path) -> str:
     """The SHA-256 of an adapter's weights. Raises InputError where the folder holds none."""
     path = Path(adapter) / "adapter_model.safetensors"
-    if not path.is_file():
-        raise InputError(f"adapter={str(adapter)!r}: expected a folder with {path.name}")
+    require(path.is_file(), f"adapter={str(adapter)!r}: expected a folder with {path.name}")
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from mindscape import paths, store
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.llm.base import LLM, Backend, Message, Prompt, Reply, Sampling, Schema, Score, Tool, ToolCall
 from mindscape.llm.ledger import PRICES, PRICES_DATE, Estimate, Ledger
 from mindscape.llm.model import LanguageModel
@@ -35,8 +35,7 @@ FORMS = '"embedded", "smollm2", "hf:NAME_OR_FOLDER", "openai:MODEL" or "replay:P
 
 def _embedded(_: str, /, **options: Any) -> Backend:
     options = {"adapter": READER, **options}
-    if not options["adapter"]:
-        raise InputError('adapter=None: without its adapter "embedded" is "smollm2", expected that name')
+    require(options["adapter"], 'adapter=None: without its adapter "embedded" is "smollm2", expected that name')
     return _ours("embedded", options)
 
 
@@ -82,8 +81,7 @@ def _known(options: dict[str, Any], backend: Callable[..., Backend], model: str)
     parameters = inspect.signature(backend).parameters.values()
     known = sorted(parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY)
     for option in options:
-        if option not in known:
-            raise InputError(f"llm={model!r} has no option {option!r}: expected {', '.join(known) or 'none'}")
+        require(option in known, f"llm={model!r} has no option {option!r}: expected {', '.join(known) or 'none'}")
 
 
 BACKENDS: dict[str, Callable[..., Backend]] = {
@@ -99,8 +97,7 @@ def parts(model: str) -> tuple[str, str]:
     """
     kind, _, source = str(model).partition(":")
     source = source.strip()
-    if kind not in BACKENDS or (kind in ("embedded", "smollm2")) != (not source):
-        raise InputError(f"llm={model!r}: expected {FORMS}")
+    require(kind in BACKENDS and (kind in ("embedded", "smollm2")) == (not source), f"llm={model!r}: expected {FORMS}")
     return kind, source
 
 

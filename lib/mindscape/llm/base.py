@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
-from mindscape.errors import InputError, LLMError
+from mindscape.errors import InputError, LLMError, require
 from mindscape.llm.tags import Tags
 
 Message = Mapping[str, Any]  # {"role": "system" | "user" | "assistant" | "tool", "content": str, ...} as OpenAI has it
@@ -50,8 +50,7 @@ class Sampling:
             ("top_p", self.top_p, 0 < self.top_p <= 1, "more than 0, at most 1"),
             ("stop", self.stop, all(isinstance(s, str) and s for s in stop), "texts that are not empty"),
         ):
-            if not good:
-                raise InputError(f"{name}={value!r}: expected {expected}")
+            require(good, f"{name}={value!r}: expected {expected}")
 
 
 @dataclass(frozen=True)
@@ -230,8 +229,7 @@ def conversation(messages: Sequence[Message]) -> list[dict[str, Any]]:
     >>> conversation([{"role": "user", "content": "Who's there?"}])
     [{'role': 'user', 'content': "Who's there?"}]
     """
-    if not messages:
-        raise InputError("the conversation is empty: expected at least one message")
+    require(messages, "the conversation is empty: expected at least one message")
     for i, message in enumerate(messages):
         if not isinstance(message, Mapping) or message.get("role") not in ROLES:
             raise InputError(f"message {i} is {message!r:.80}: expected a dict whose role is one of {', '.join(ROLES)}")

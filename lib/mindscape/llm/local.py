@@ -41,7 +41,7 @@ from transformers.cache_utils import DynamicLayer
 
 from mindscape import weights
 from mindscape.cache import digest
-from mindscape.errors import InputError, LLMError
+from mindscape.errors import InputError, LLMError, require
 from mindscape.llm.base import Form, Prompt, Reply, Sampling, Score, Tool, for_each
 from mindscape.llm.tools import in_words, read_calls
 from mindscape.store import Maker, watch
@@ -223,8 +223,7 @@ class Local:
         """Replies, a batch at a time; prompts that begin alike are neighbours."""
         rows = [self._tokens(prompt, tools) for prompt in prompts]
         for i, row in enumerate(rows):
-            if not row:
-                raise InputError(f"prompt {i} is empty: expected some text to continue")
+            require(row, f"prompt {i} is empty: expected some text to continue")
             self._fits(len(row), sampling.max_new_tokens, f"prompt {i}")
         grammars = [] if schema is None else self._grammars(for_each(schema, len(rows)))
         head = _Head(self.model)
@@ -455,8 +454,7 @@ class Local:
             spacing = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
             grammar = LLMatcher.grammar_from_json_schema(dict(schema), defaults=spacing)
         problem = LLMatcher.validate_grammar(grammar, self._for_constraints())
-        if problem:
-            raise InputError(f"decoding cannot be held to the schema: {' '.join(problem.split()):.200}")
+        require(not problem, f"decoding cannot be held to the schema: {' '.join(problem.split()):.200}")
         return grammar
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, overload
 
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.llm import schema as json_by_schema
 from mindscape.llm.base import Backend, Message, Prompt, Reply, Sampling, Schema, Score, Tool, conversation, for_each
 from mindscape.llm.ledger import Estimate, Ledger
@@ -158,8 +158,7 @@ class LanguageModel:
         """
         one = not _is_batch(prompt)
         prompts, groups = ([prompt], [continuations]) if one else (list(prompt), list(continuations))
-        if len(prompts) != len(groups):
-            raise InputError(f"{len(prompts)} prompts but {len(groups)} lists of continuations")
+        require(len(prompts) == len(groups), f"{len(prompts)} prompts but {len(groups)} lists of continuations")
         pairs = []
         for p, group in zip(prompts, groups, strict=True):
             if isinstance(group, str) or not all(isinstance(text, str) for text in group):

@@ -14,7 +14,7 @@ from transformers import PreTrainedTokenizerBase
 from mindscape.corpora import shakespeare, storyworld
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.methods.graphs import Joined, Statements, joined
 from mindscape.mom.memory import DocumentMemory
 from mindscape.question import Question
@@ -92,15 +92,13 @@ class Case:
     @cached_property
     def statements(self) -> Statements:
         """What the log's concept graphs say. Raises InputError for books without a log."""
-        if not self.books:
-            raise InputError(f"{self.name} has no concept graph: expected books of the storyworld")
+        require(self.books, f"{self.name} has no concept graph: expected books of the storyworld")
         return Statements.of(self.books)
 
     @cached_property
     def graph(self) -> Joined:
         """The log's entities and ties of all books as one graph. Raises InputError for books without a log."""
-        if not self.books:
-            raise InputError(f"{self.name} has no entities: expected books of the storyworld")
+        require(self.books, f"{self.name} has no entities: expected books of the storyworld")
         return joined(self.name, self.books, self.memory)
 
 
@@ -203,11 +201,9 @@ def cases(
     """
     if not 0 <= series <= len(SEEDS["test"]):
         raise InputError(f"series={series}: expected 0 to {len(SEEDS['test'])}")
-    if share < 1:
-        raise InputError(f"share={share}: expected at least 1 question of a book")
+    require(share >= 1, f"share={share}: expected at least 1 question of a book")
     names = [name for name in of_plays if name]
-    if not series and not names:
-        raise InputError("series=0 and no plays: expected some books to search")
+    require(series or names, "series=0 and no plays: expected some books to search")
     check_plays(names)
     found = [novels(of, tokenizer, share, seed) for of in SEEDS["test"][:series]]
     return found + [plays(name, tokenizer, share, seed) for name in names]

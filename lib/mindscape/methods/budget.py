@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from mindscape.errors import InputError
+from mindscape.errors import require
 from mindscape.methods.books import Case, starts
 from mindscape.methods.search import Piece
 from mindscape.mom.retrieval import context, covered
@@ -45,8 +45,7 @@ def filled(case: Case, found: Sequence[Piece], budget: int = 1000) -> Shown:
     >>> filled(case, pieces(case, "lead")[0], 300).tokens                                    # doctest: +SKIP
     300
     """
-    if budget < 1:
-        raise InputError(f"budget={budget}: expected at least 1 token")
+    require(budget >= 1, f"budget={budget}: expected at least 1 token")
     taken: list[Piece] = []
     left = budget
     for piece in found:

@@ -15,7 +15,7 @@ import numpy as np
 from mindscape.cache import digest
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.encoders import Encoder
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.lexical import BM25
 from mindscape.methods.books import Case
 from mindscape.methods.graphs import STEP, stepped
@@ -85,8 +85,7 @@ def known(method: str) -> Method:
     >>> known("bm25").label
     'BM25'
     """
-    if method not in METHODS:
-        raise InputError(f"method={method!r}: expected one of {', '.join(METHODS)}")
+    require(method in METHODS, f"method={method!r}: expected one of {', '.join(METHODS)}")
     return METHODS[method]
 
 
@@ -117,8 +116,7 @@ def rankings(case: Case, method: str, by: Encoders) -> list[Ranking]:
         return search({"minilm": plain, "sft_emb": by.sft, "mia_alone": by.mia}[method], texts, case.asked, DEPTH)
     if method == "graphrag":
         return search(plain, case.graph.graph.texts, case.asked, graphrag.TOP)
-    if method not in RULES:
-        raise InputError(f"method={method!r} ranks nothing by an encoder")
+    require(method in RULES, f"method={method!r} ranks nothing by an encoder")
     return RULES[method](case, by)
 
 
@@ -228,8 +226,7 @@ def pieces(case: Case, method: str, by: Encoders | None = None, budget: int = 10
         raise InputError(f"{method} looks at a graph, and {case.name} has none: expected books of the storyworld")
     if not of.family:
         return _plain(case, method, seed)
-    if by is None:
-        raise InputError(f"{method} on {case.name}: expected encoders to rank by")
+    require(by is not None, f"{method} on {case.name}: expected encoders to rank by")
     memory, rows = case.memory, [one.ids for one in rankings(case, method, by)]
     if method == "graphrag":
         return [_of_graph(case, row, budget) for row in rows]

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.metrics.words import Language, Unit, check_language, check_texts, fold, without_punctuation, words
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -118,8 +118,7 @@ def accuracy(predictions: Sequence[Hashable], answers: Sequence[Hashable]) -> Ac
     if len(predictions) != len(answers):
         raise InputError(f"{len(predictions)} predictions for {len(answers)} answers: expected one each")
     for number, prediction in enumerate(predictions):
-        if prediction is None:
-            raise InputError(f"predictions[{number}] is None: expected an answer or a NoAnswer")
+        require(prediction is not None, f"predictions[{number}] is None: expected an answer or a NoAnswer")
     right = tuple(said == answer for said, answer in zip(predictions, answers, strict=True))
     return _accuracy(right, predictions)
 
@@ -144,11 +143,9 @@ def pair_accuracy(records: Iterable[Mapping]) -> Accuracy:
     predictions = []
     for number, record in enumerate(records):
         absent = [key for key in ("pair", "answer", "prediction") if key not in record]
-        if absent:
-            raise InputError(f"record {number} lacks {', '.join(absent)}: expected pair, answer and prediction")
+        require(not absent, f"record {number} lacks {', '.join(absent)}: expected pair, answer and prediction")
         key, answer, prediction = record["pair"], record["answer"], record["prediction"]
-        if not isinstance(answer, bool):
-            raise InputError(f"record {number}: the answer is {answer!r}: expected True or False")
+        require(isinstance(answer, bool), f"record {number}: the answer is {answer!r}: expected True or False")
         if not isinstance(prediction, bool) and prediction not in _NO_ANSWER:
             raise InputError(f"record {number}: the prediction is {prediction!r}: expected True, False or a NoAnswer")
         halves = pairs.setdefault(key, {})
@@ -163,8 +160,7 @@ def pair_accuracy(records: Iterable[Mapping]) -> Accuracy:
 
 
 def _accuracy(right: tuple[bool, ...], predictions: Sequence[Hashable]) -> Accuracy:
-    if not right:
-        raise InputError("there are no predictions: expected at least one")
+    require(right, "there are no predictions: expected at least one")
     return Accuracy(
         value=sum(right) / len(right),
         right=right,

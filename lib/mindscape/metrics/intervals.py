@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 
 _CELLS = 1 << 20  # values drawn at a time, so that memory (about 16 MB) does not grow with the number of resamples
 
@@ -132,8 +132,7 @@ def paired_bootstrap(
     (0.5, 0.125, 0.875, 8, 0.008)
     """
     a, b = _checked("a", a), _checked("b", b)
-    if len(a) != len(b):
-        raise InputError(f"a has {len(a)} values and b has {len(b)}: expected the same questions in both")
+    require(len(a) == len(b), f"a has {len(a)} values and b has {len(b)}: expected the same questions in both")
     draws = _draws(a - b, np.mean, groups, resamples, seed)
     low, high = _ends(draws, level)
     fewer = int(min((draws <= 0).sum(), (draws >= 0).sum()))
@@ -157,8 +156,7 @@ def _draws(
     values: np.ndarray, statistic: Callable, groups: Sequence[Hashable] | None, resamples: int, seed: int
 ) -> np.ndarray:
     """The statistic of each resample: shape (resamples,). Whole groups are drawn where there are groups."""
-    if resamples < 1:
-        raise InputError(f"resamples is {resamples}: expected 1 or more")
+    require(resamples >= 1, f"resamples is {resamples}: expected 1 or more")
     drawn, of_drawn, batch = values, statistic, max(1, _CELLS // len(values))
     if groups is not None:
         members = _members(groups, len(values))
@@ -183,8 +181,7 @@ def _draws(
     options = {"n_resamples": resamples, "batch": batch, "vectorized": True, "method": "percentile"}
     with warnings.catch_warnings(action="ignore"):  # of a statistic that is not finite, which is an error below
         draws = stats.bootstrap((drawn,), checked, rng=np.random.default_rng(seed), **options).bootstrap_distribution
-    if not np.isfinite(draws).all():
-        raise InputError("the statistic is not finite in every resample: an interval has no meaning then")
+    require(np.isfinite(draws).all(), "the statistic is not finite in every resample: an interval has no meaning then")
     return _settled(draws, values)
 
 
@@ -195,8 +192,7 @@ def _settled(draws: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 def _members(groups: Sequence[Hashable], n: int) -> list[np.ndarray]:
     """The indices of each group's values."""
-    if len(groups) != n:
-        raise InputError(f"{len(groups)} groups for {n} values: expected one each")
+    require(len(groups) == n, f"{len(groups)} groups for {n} values: expected one each")
     members: dict[Hashable, list[int]] = {}
     for index, group in enumerate(groups):
         members.setdefault(group, []).append(index)
@@ -206,7 +202,6 @@ def _members(groups: Sequence[Hashable], n: int) -> list[np.ndarray]:
 
 
 def _ends(draws: np.ndarray, level: float) -> tuple[float, float]:
-    if not 0 < level < 1:
-        raise InputError(f"level is {level}: expected something between 0 and 1, such as 0.95")
+    require(0 < level < 1, f"level is {level}: expected something between 0 and 1, such as 0.95")
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)

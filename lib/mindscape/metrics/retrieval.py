@@ -9,7 +9,7 @@ caller says which chunks hold it.
 
 from collections.abc import Collection, Hashable, Sequence
 
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 
 
 def recall_any_at_k(ranked: Sequence[Hashable], relevant: Collection[Hashable], k: int) -> float:
@@ -38,8 +38,6 @@ def recall_fraction_at_k(ranked: Sequence[Hashable], relevant: Collection[Hashab
 def _found(ranked: Sequence[Hashable], relevant: Collection[Hashable], k: int) -> set[Hashable]:
     if isinstance(ranked, str) or isinstance(relevant, str):
         raise InputError("ranked and relevant must be collections of ids, not one string")
-    if not relevant:
-        raise InputError("relevant is empty: recall needs at least one relevant item a question")
-    if k < 1:
-        raise InputError(f"k is {k}: expected 1 or more")
+    require(relevant, "relevant is empty: recall needs at least one relevant item a question")
+    require(k >= 1, f"k is {k}: expected 1 or more")
     return set(ranked[:k]) & set(relevant)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Literal
 
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 
 Language = Literal["en", "zh"]
 Unit = Literal["characters", "words"]
@@ -85,10 +85,8 @@ def without_punctuation(text: str) -> str:
 
 def check_language(language: str, unit: str = "characters") -> None:
     """Raise InputError for a language or a unit that the scores do not know."""
-    if language not in ("en", "zh"):
-        raise InputError(f"unknown language {language!r}: expected 'en' or 'zh'")
-    if unit not in ("characters", "words"):
-        raise InputError(f"unknown unit {unit!r}: expected 'characters' or 'words'")
+    require(language in ("en", "zh"), f"unknown language {language!r}: expected 'en' or 'zh'")
+    require(unit in ("characters", "words"), f"unknown unit {unit!r}: expected 'characters' or 'words'")
 
 
 def check_texts(prediction: str, references: str | Sequence[str]) -> list[str]:
@@ -96,8 +94,7 @@ def check_texts(prediction: str, references: str | Sequence[str]) -> list[str]:
     if not isinstance(prediction, str):
         raise InputError(f"the prediction is {prediction!r}: expected a string, '' where nothing was said")
     listed = [references] if isinstance(references, str) else list(references)
-    if not listed:
-        raise InputError("there is no reference: expected at least one")
+    require(listed, "there is no reference: expected at least one")
     for number, reference in enumerate(listed):
         if not isinstance(reference, str) or not reference.strip():
             raise InputError(f"references[{number}] is {reference!r}: expected a string that is not blank")

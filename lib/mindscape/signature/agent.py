@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 from mindscape.ask import ask
 from mindscape.budget import Budget, Meter
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.llm import LLM
 from mindscape.question import Answer
 from mindscape.roles.answers import letters
@@ -66,10 +66,8 @@ class Settings:
             without = "" if self.signature else " without a signature"
             raise InputError(f"inputs={unknown[0]!r}{without}: expected some of {', '.join(possible)}")
         for name, least in (("steps", 1), ("top", 1), ("k", 1), ("tokens", 1), ("retries", 0)):
-            if getattr(self, name) < least:
-                raise InputError(f"{name}={getattr(self, name)}: expected at least {least}")
-        if not 0 <= self.alpha <= 1:
-            raise InputError(f"alpha={self.alpha}: expected 0 to 1")
+            require(getattr(self, name) >= least, f"{name}={getattr(self, name)}: expected at least {least}")
+        require(0 <= self.alpha <= 1, f"alpha={self.alpha}: expected 0 to 1")
         if self.way not in WAYS or self.way == "gold":  # the agent is not shown what holds the evidence
             raise InputError(f"way={self.way!r}: expected one of {', '.join(way for way in WAYS if way != 'gold')}")
 
@@ -159,10 +157,8 @@ def run(
     >>> traces[0].answers["sig_evi"].value, traces[0].stopped                                # doctest: +SKIP
     ('D', 'answer')
     """
-    if batch < 1:
-        raise InputError(f"batch={batch}: expected at least 1")
-    if len({one.id for one in asked}) < len(asked):
-        raise InputError("two questions have the same id: expected each once")
+    require(batch >= 1, f"batch={batch}: expected at least 1")
+    require(len({one.id for one in asked}) == len(asked), "two questions have the same id: expected each once")
     updates = Meter(llm, budget)
     writes = updates if generator is None else Meter(generator, budget)
     writes.steps = updates.steps  # one budget for both
@@ -276,8 +272,7 @@ def _update_prompt(
 ) -> str:
     """The role's prompt at step t, counted from 0, with the first of the chunks and the summaries of their sessions."""
     language, left = shelf.memory.language, settings.steps - t - 1
-    if language not in SAY:
-        raise InputError(f"role {UPDATE.name!r} has no prompt in {language!r}: expected one of {', '.join(SAY)}")
+    require(language in SAY, f"role {UPDATE.name!r} has no prompt in {language!r}: expected one of {', '.join(SAY)}")
     say, none = SAY[language], NONE[language]
     earlier = [query for query in dict.fromkeys(step.query for step in state.steps) if query != state.query]
     summaries = [shelf.memory.items[item].text for item in shelf.memory.of(chunks[: len(passages)])]

@@ -32,7 +32,7 @@ from mindscape.corpora import shakespeare
 from mindscape.corpora.benchmarks import Item as Asked
 from mindscape.corpora.benchmarks import asking
 from mindscape.corpora.storyworld import Book, Series
-from mindscape.errors import InputError, LLMError
+from mindscape.errors import InputError, LLMError, require
 from mindscape.extractive import summarise
 from mindscape.llm import LLM
 from mindscape.metrics import recall_fraction_at_k
@@ -77,8 +77,7 @@ class Memory:
 
     def __post_init__(self):
         ids = [document.id for document in self.documents]
-        if len(set(ids)) < len(ids):
-            raise InputError(f"documents {ids}: expected different ids")
+        require(len(set(ids)) == len(ids), f"documents {ids}: expected different ids")
         if len({document.language for document in self.documents}) > 1:
             raise InputError(f"documents in {sorted({it.language for it in self.documents})}: expected one language")
         if not self.chunks or list(dict.fromkeys(chunk.doc_id for chunk in self.chunks)) != ids:
@@ -96,10 +95,8 @@ class Memory:
                     f"item {i} stands for chunks {list(item.chunks)[:8]}: expected rising positions below "
                     f"{len(self.chunks)}, at least one"
                 )
-            if not item.text.strip():
-                raise InputError(f"item {i} ({item.kind}) is blank: expected some text")
-        if not self.items:
-            raise InputError("the memory has no items: expected at least one")
+            require(item.text.strip(), f"item {i} ({item.kind}) is blank: expected some text")
+        require(self.items, "the memory has no items: expected at least one")
 
     @property
     def language(self) -> str:
@@ -307,8 +304,7 @@ def build(
 
     >>> memory = build(novel.document, chunks, by_textrank(), width=20, stride=10)           # doctest: +SKIP
     """
-    if not chunks:
-        raise InputError(f"{document.id} has no chunks to remember")
+    require(chunks, f"{document.id} has no chunks to remember")
     cover = windows(len(chunks), width, stride)
     groups = [cover.indices[start:end].tolist() for start, end in pairwise(cover.indptr)]
     return grouped(document, chunks, groups, write(document, [[chunks[i] for i in some] for some in groups]), kind)
@@ -385,8 +381,7 @@ def stacked(memories: Sequence[Memory]) -> Memory:
 
     >>> both = stacked([build(document, chunks, write), build(document, chunks, write, width=100)])  # doctest: +SKIP
     """
-    if not memories:
-        raise InputError("no memories to stack: expected at least one")
+    require(memories, "no memories to stack: expected at least one")
     first = memories[0]
     for other in memories[1:]:
         if (other.documents, other.chunks) != (first.documents, first.chunks):
@@ -404,8 +399,7 @@ def merged(memories: Sequence[Memory]) -> Memory:
     >>> merged([one, other]).items[1]
     Item(text='Book b.', chunks=(1,), kind='session')
     """
-    if not memories:
-        raise InputError("no memories to merge: expected at least one")
+    require(memories, "no memories to merge: expected at least one")
     documents: list[Document] = []
     chunks: list[Chunk] = []
     items: list[Item] = []
@@ -468,8 +462,7 @@ def posed(memory: Memory, questions: Iterable[Question], kind: Literal["choice",
 
     >>> asked = posed(memory, of_series(town)[0])                                            # doctest: +SKIP
     """
-    if kind not in ("choice", "qa"):
-        raise InputError(f"kind={kind!r}: expected choice or qa")
+    require(kind in ("choice", "qa"), f"kind={kind!r}: expected choice or qa")
     found = []
     for it in questions:
         if kind == "choice" and it.answer not in it.options[: len(LETTERS)]:
@@ -540,10 +533,7 @@ def posed_items(memory: Memory, items: Iterable[Asked]) -> list[Posed]:
 
 def _evidence(memory: Memory, asked: Question | ClaimPair) -> tuple[int, ...]:
     found = memory.holding(asked.doc_id, asked.evidence)
-    if not found:
-        raise InputError(
-            f"question {asked.id!r}: no chunk holds its evidence: expected chunks of all of {asked.doc_id!r}"
-        )
+    require(found, f"question {asked.id!r}: no chunk holds its evidence: expected chunks of all of {asked.doc_id!r}")
     return found
 
 
@@ -559,8 +549,7 @@ def ranked(scores: np.ndarray, k: int, among: np.ndarray | None = None) -> np.nd
     >>> ranked(np.array([0.5, 0.9, 0.9, 0.1]), 2), ranked(np.array([0.5, 0.9, 0.9, 0.1]), 9, np.array([1, 0, 1, 0], bool))
     (array([1, 2]), array([2, 0]))
     """
-    if k < 1:
-        raise InputError(f"k={k}: expected at least 1")
+    require(k >= 1, f"k={k}: expected at least 1")
     places = np.arange(len(scores)) if among is None else np.flatnonzero(among)
     return places[np.argsort(-scores[places], kind="stable")[:k]]
 

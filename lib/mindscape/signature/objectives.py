@@ -26,7 +26,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.sparse import csr_array
 
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 
 WEIGHTS = (0.3, 0.4, 0.3)  # lambda of relevance, coverage, diversity (Eq. 10)
 WINDOW = 20  # chunks that share a summary (appendix A.1)
@@ -363,8 +363,7 @@ def signature_objective(
     >>> objective.gains(objective.start()).round(3).tolist()         # 0.3 + 0.4 * 0.2/0.633 + 0.3, 0.3 * 0.6 + 0.4 + 0.3
     [0.726, 0.88]
     """
-    if len(weights) != 3:
-        raise InputError(f"weights: got {len(weights)}, expected 3, of relevance, coverage and diversity")
+    require(len(weights) == 3, f"weights: got {len(weights)}, expected 3, of relevance, coverage and diversity")
     of_query = relevance(query, summaries)
     covered = (MarkedCoverage if marked else FacilityLocation)(coverage(summaries, chunks, cover, ranks))
     alone = covered.gains(covered.start())
@@ -400,8 +399,7 @@ def _finite(values: Any, name: str, ndim: int) -> np.ndarray:
         raise InputError(
             f"{name}: got the shape {np.shape(values)}, expected {ndim} dimensions and at least one number"
         )
-    if not np.isfinite(found).all():
-        raise InputError(f"{name}: a number is not finite, expected finite numbers")
+    require(np.isfinite(found).all(), f"{name}: a number is not finite, expected finite numbers")
     return found
 
 
@@ -426,6 +424,5 @@ def _sparse(matrix: Any, name: str) -> csr_array:
     if not found.has_canonical_format:
         found = found.copy()
         found.sum_duplicates()
-    if not np.isfinite(found.data).all():
-        raise InputError(f"{name}: a number is not finite, expected finite numbers")
+    require(np.isfinite(found.data).all(), f"{name}: a number is not finite, expected finite numbers")
     return found

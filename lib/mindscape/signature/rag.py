@@ -30,7 +30,7 @@ from mindscape.ask import ask
 from mindscape.cache import digest
 from mindscape.corpora.benchmarks.asking import fill
 from mindscape.corpora.storyworld.chance import Chance
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.llm import LLM
 from mindscape.metrics import recall_fraction_at_k, token_f1
 from mindscape.metrics.words import Language
@@ -306,11 +306,9 @@ class Shelf:
         objective; "random", by lot; "gold", those that stand for most of `evidence`, woken or not, which no system can know.
         Raises InputError for another way, for k < 1, and for "gold" without evidence.
         """
-        if k < 1:
-            raise InputError(f"k={k}: expected at least 1")
+        require(k >= 1, f"k={k}: expected at least 1")
         if way == "gold":
-            if not evidence:
-                raise InputError('way="gold": expected the chunks that hold the evidence')
+            require(evidence, 'way="gold": expected the chunks that hold the evidence')
             best = greedy(FacilityLocation(self.memory.cover[:, list(evidence)]), k)
             return tuple(pick for pick, gain in zip(best.picks, best.gains, strict=True) if gain > 0)
         if way == "random":
@@ -319,8 +317,7 @@ class Shelf:
             return woken.items[:k]
         if callable(way):
             return tuple(woken.items[pick] for pick in way(self.objective(woken, weights), k).picks)
-        if way not in ("relevance", "coverage"):
-            raise InputError(f"way={way!r}: expected {', '.join(WAYS)}, or an optimiser")
+        require(way in ("relevance", "coverage"), f"way={way!r}: expected {', '.join(WAYS)}, or an optimiser")
 
         def compute(places: Sequence[int]) -> Iterator[tuple[int, Any]]:
             if way == "coverage":
@@ -391,8 +388,7 @@ def blend(of_query: Any, of_signature: Any, alpha: float) -> Any:
     >>> blend(np.array([1.0, 0.0]), np.array([0.0, 0.5]), 0.75).tolist()
     [0.25, 0.375]
     """
-    if not 0 <= alpha <= 1:
-        raise InputError(f"alpha={alpha}: expected 0 to 1")
+    require(0 <= alpha <= 1, f"alpha={alpha}: expected 0 to 1")
     return (1 - alpha) * of_query + alpha * of_signature
 
 
@@ -410,8 +406,7 @@ class Ranked:
 
     def recall(self, one: Posed, system: str = QUERY, k: int = DEPTH) -> float:
         """The share of a question's evidence among the first k, at most `DEPTH`. Raises InputError for another system."""
-        if system not in self.found:
-            raise InputError(f"{self.id} is not ranked by {system!r}: expected one of {', '.join(self.found)}")
+        require(system in self.found, f"{self.id} is not ranked by {system!r}: expected one of {', '.join(self.found)}")
         return recall_fraction_at_k(self.found[system], one.evidence, k)
 
 
@@ -498,8 +493,7 @@ def context(
     Passages:
     Ann left.
     """
-    if language not in FRAME:
-        raise InputError(f"no headings in {language!r}: expected one of {', '.join(FRAME)}")
+    require(language in FRAME, f"no headings in {language!r}: expected one of {', '.join(FRAME)}")
     frame, told = FRAME[language], "\n\n".join(passages)
     parts = []
     if signature:

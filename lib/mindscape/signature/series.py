@@ -14,7 +14,7 @@ from mindscape.corpora import shakespeare, storyworld
 from mindscape.corpora.benchmarks import Loaded
 from mindscape.corpora.books import SPLITS, TOKENS
 from mindscape.corpora.storyworld.chance import Chance
-from mindscape.errors import InputError
+from mindscape.errors import require
 from mindscape.question import ClaimPair, Question
 from mindscape.roles.answers import LETTERS
 from mindscape.signature.memory import (
@@ -88,8 +88,7 @@ def plays(name: str, tokenizer: PreTrainedTokenizerBase, size: int = SIZE) -> Co
     >>> len(plays("rome", tokenizer).memory.documents)                                       # doctest: +SKIP
     2
     """
-    if name not in shakespeare.SERIES:
-        raise InputError(f"no series {name!r}: expected one of {', '.join(shakespeare.SERIES)}")
+    require(name in shakespeare.SERIES, f"no series {name!r}: expected one of {', '.join(shakespeare.SERIES)}")
     names = shakespeare.SERIES[name]
     built = [scenes(play, split_sentences(shakespeare.play(play), tokenizer, size)) for play in names]
     questions = [question for play in names for question in shakespeare.questions(play)]
@@ -118,10 +117,8 @@ def collections(
     """
     if corpus == "shakespeare":
         return [plays(name, tokenizer, size) for name in PLAYS[:count]]
-    if corpus != "storyworld":
-        raise InputError(f"corpus={corpus!r}: expected storyworld or shakespeare")
-    if split not in SEEDS:
-        raise InputError(f"split={split!r}: expected {', '.join(SEEDS)}")
+    require(corpus == "storyworld", f"corpus={corpus!r}: expected storyworld or shakespeare")
+    require(split in SEEDS, f"split={split!r}: expected {', '.join(SEEDS)}")
     return [town(seed, tokenizer, width, size) for seed in SEEDS[split][:count]]
 
 
@@ -172,6 +169,5 @@ def freely(one: Posed) -> Posed:
     >>> freely(Posed("q", "note", "Who?", "choice", ("Tom", "Ann"), "B", (), (0,))).right
     'Ann'
     """
-    if one.kind != "choice":
-        raise InputError(f"question {one.id!r} is a {one.kind}: expected a choice")
+    require(one.kind == "choice", f"question {one.id!r} is a {one.kind}: expected a choice")
     return replace(one, kind="qa", options=(), right=one.options[LETTERS.index(one.right)])

@@ -18,7 +18,7 @@ import numpy as np
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Levenshtein
 
-from mindscape.errors import InputError
+from mindscape.errors import require
 from mindscape.text.documents import Document, Span
 
 SIMILARITY = 0.75  # least similarity of a passage: 1 - edits / characters, both folded
@@ -64,8 +64,7 @@ def locate(quote: str, document: Document, near: int | None = None) -> Span | No
     >>> print(locate("The readiness is all; since no man knows", document))
     None
     """
-    if not quote.strip():
-        raise InputError(f"cannot locate an empty quote in document {document.id!r}: expected some text")
+    require(quote.strip(), f"cannot locate an empty quote in document {document.id!r}: expected some text")
     near = max(near or 0, 0)
     starts = _around(quote, document.text, near)
     if starts:

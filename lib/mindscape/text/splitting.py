@@ -17,7 +17,7 @@ from itertools import accumulate
 import sentencex
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.text.documents import Chunk, Document, Span
 
 JOINER = "\u200d"  # zero width joiner, between the parts of a composed emoji
@@ -99,8 +99,7 @@ def windows(chunks: Sequence[Chunk], size: int) -> list[list[Chunk]]:
     >>> [[chunk.index for chunk in window] for window in windows(chunks, 2)]
     [[0, 1], [2, 3], [4]]
     """
-    if size < 1:
-        raise InputError(f"size={size!r}: expected at least one chunk a window")
+    require(size >= 1, f"size={size!r}: expected at least one chunk a window")
     return [list(chunks[i : i + size]) for i in range(0, len(chunks), size)]
 
 

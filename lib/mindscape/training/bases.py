@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from mindscape import weights
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 
 WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
 
@@ -82,8 +82,7 @@ def first_layers(adapter: str | Path, layers: int, folder: str | Path) -> Path:
         raise InputError(f"adapter={str(adapter)!r}: expected a folder with {missing[0]}")
     learned = load_file(adapter / WEIGHTS)
     has = 1 + max((_layer(name) for name in learned), default=-1)
-    if not 1 <= layers <= has:
-        raise InputError(f"layers={layers}: {adapter} has {has}; expected 1 to so many")
+    require(1 <= layers <= has, f"layers={layers}: {adapter} has {has}; expected 1 to so many")
     if not folder.exists():
         scratch = _scratch(folder)
         scratch.mkdir(parents=True)
@@ -101,8 +100,7 @@ def _layer(name: str) -> int:
     7
     """
     found = re.search(r"\.layers\.(\d+)\.", name)
-    if not found:
-        raise InputError(f"{name} belongs to no layer: expected an adapter of a model's layers alone")
+    require(found, f"{name} belongs to no layer: expected an adapter of a model's layers alone")
     return int(found[1])
 
 

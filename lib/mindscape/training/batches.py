@@ -11,7 +11,7 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedTokenizerBase
 
-from mindscape.errors import InputError
+from mindscape.errors import require
 from mindscape.roles import Example
 
 IGNORED = -100  # the label of a token that is not learned
@@ -41,8 +41,7 @@ def encode(example: Example, tokenizer: PreTrainedTokenizerBase) -> Encoded:
     prompt = tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=True)
     head = tokenizer(prompt, add_special_tokens=False).input_ids
     reply = tokenizer(example.reply, add_special_tokens=False).input_ids
-    if not reply:
-        raise InputError(f"an example of role {example.role!r} from {example.book!r} has an empty reply")
+    require(reply, f"an example of role {example.role!r} from {example.book!r} has an empty reply")
     return Encoded(example.role, (*head, *reply, tokenizer.eos_token_id), len(reply) + 1)
 
 

@@ -25,7 +25,7 @@ from transformers import PreTrainedModel
 
 from mindscape import records
 from mindscape.cache import digest
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.weights import adapted, fingerprint, placed
 
 SHORT = 512  # tokens of a row; see `attend`
@@ -61,10 +61,8 @@ class Settings:
                 'dtype="float16": expected "auto", "float32" or "bfloat16"; float16 needs its losses scaled'
             )
         for name in ("steps", "tokens", "rank", "alpha", "learning_rate", "clip", "minutes"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name}={getattr(self, name)!r}: expected more than 0")
-        if not 0 <= self.until <= self.steps:
-            raise InputError(f"until={self.until!r}: expected 0 to {self.steps}, which are all steps")
+            require(getattr(self, name) > 0, f"{name}={getattr(self, name)!r}: expected more than 0")
+        require(0 <= self.until <= self.steps, f"until={self.until!r}: expected 0 to {self.steps}, which are all steps")
 
     @property
     def precision(self) -> torch.dtype:

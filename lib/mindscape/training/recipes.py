@@ -34,7 +34,7 @@ from transformers import AutoConfig, AutoTokenizer, PreTrainedModel, PreTrainedT
 from mindscape import assets, paths, results, store, weights
 from mindscape.corpora import storyworld
 from mindscape.corpora.books import training_book
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.llm import LanguageModel, local
 from mindscape.mia import emb_training, generation
 from mindscape.mia.embedding import Form
@@ -218,8 +218,7 @@ def every(file: str | Path = FILE) -> dict[str, Recipe]:
         entries = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise InputError(f"{file}: expected recipes in YAML: {' '.join(str(error).split()):.200}") from error
-    if not isinstance(entries, dict):
-        raise InputError(f"{file}: expected recipes by name")
+    require(isinstance(entries, dict), f"{file}: expected recipes by name")
     return {name: _recipe(name, entry) for name, entry in entries.items()}
 
 
@@ -230,8 +229,7 @@ def read(name: str, file: str | Path = FILE) -> Recipe:
     ('reader', 270)
     """
     found = every(file)
-    if name not in found:
-        raise InputError(f"no recipe {name!r}: expected one of {', '.join(found)}")
+    require(name in found, f"no recipe {name!r}: expected one of {', '.join(found)}")
     return found[name]
 
 
@@ -239,8 +237,7 @@ def _recipe(name: str, entry: Any) -> Recipe:
     try:
         entry = dict(entry)
         stages = tuple(_stage(dict(stage)) for stage in entry.pop("stages"))
-        if not 1 <= len(stages) <= len(ORDINALS) + 1:
-            raise InputError(f"{len(stages)} stages: expected 1 to {len(ORDINALS) + 1}")
+        require(1 <= len(stages) <= len(ORDINALS) + 1, f"{len(stages)} stages: expected 1 to {len(ORDINALS) + 1}")
         return _made(Recipe, {"name": name, "stages": stages, **entry})
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         why = f"expected {error}" if isinstance(error, KeyError) else str(error)
@@ -249,8 +246,7 @@ def _recipe(name: str, entry: Any) -> Recipe:
 
 def _stage(entry: dict[str, Any]) -> Stage:
     kinds = [key for key in entry if key in KINDS]
-    if len(kinds) != 1:
-        raise InputError(f"a stage of {', '.join(kinds) or 'nothing'}: expected one of {', '.join(KINDS)}")
+    require(len(kinds) == 1, f"a stage of {', '.join(kinds) or 'nothing'}: expected one of {', '.join(KINDS)}")
     first, last = entry.pop("seeds")
     if not storyworld.TRAIN[0] <= first <= last <= storyworld.TRAIN[-1]:
         raise InputError(f"seeds {first} to {last}: expected some of {storyworld.TRAIN[0]} to {storyworld.TRAIN[-1]}")
@@ -264,8 +260,7 @@ def _made(kind: type, given: Mapping[str, Any]) -> Any:
     """The dataclass of these fields. Raises InputError for a field that it has not, or one of another type."""
     valid = {field.name: field for field in fields(kind)}
     for name, value in given.items():
-        if name not in valid:
-            raise InputError(f"{kind.__name__} has no {name!r}: expected some of {', '.join(valid)}")
+        require(name in valid, f"{kind.__name__} has no {name!r}: expected some of {', '.join(valid)}")
         of = valid[name].type
         if of in (int, float, str, bool) and type(value) is not of and not (of is float and type(value) is int):
             raise InputError(f"{name}={value!r}: expected {of.__name__}")

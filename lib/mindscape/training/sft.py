@@ -17,7 +17,7 @@ from peft import PeftModel
 from torch.nn import functional
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 
-from mindscape.errors import InputError
+from mindscape.errors import require
 from mindscape.roles import Example
 from mindscape.training.batches import IGNORED, collate, encode, plan
 from mindscape.training.loop import Settings, attend, fit, identity, with_lora
@@ -63,8 +63,7 @@ def train(
     settings, accelerator = settings or Settings(), Accelerator()
     tokenizer = AutoTokenizer.from_pretrained(base)
     encoded = [encode(example, tokenizer) for example in examples]
-    if not encoded:
-        raise InputError("no examples: expected at least one")
+    require(encoded, "no examples: expected at least one")
     with quiet():
         bare = AutoModelForCausalLM.from_pretrained(base, dtype=settings.precision)
     data = [one.ids for one in encoded]
