@@ -17,7 +17,7 @@ Where the paper is silent: windows begin anew with each book, so that none strad
 positions in the memory, from 0. Taught in notebook 20_session_memory. Nothing here embeds; `mindscape.signature.rag` does.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,7 +25,7 @@ from itertools import chain, pairwise
 from typing import Literal
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csr_array
 
 from mindscape.cache import digest
 from mindscape.corpora import shakespeare
@@ -40,7 +40,8 @@ from mindscape.question import ClaimPair, Question
 from mindscape.roles.answers import LETTERS
 from mindscape.roles.summaries import SESSION_SUMMARY
 from mindscape.signature.objectives import WINDOW, windows
-from mindscape.text import Chunk, Document, Span, mentions
+from mindscape.text import Chunk, Document, mentions
+from mindscape.text.documents import Place
 
 Write = Callable[
     [Document, Sequence[Sequence[Chunk]]], Sequence[str]
@@ -78,16 +79,16 @@ class Memory:
     def __post_init__(self):
         ids = [document.id for document in self.documents]
         require(len(set(ids)) == len(ids), f"documents {ids}: expected different ids")
-        if len({document.language for document in self.documents}) > 1:
-            raise InputError(f"documents in {sorted({it.language for it in self.documents})}: expected one language")
-        if not self.chunks or list(dict.fromkeys(chunk.doc_id for chunk in self.chunks)) != ids:
-            raise InputError(f"expected chunks of {ids}, all of them and in this order")
-        places = {name: i for i, name in enumerate(ids)}
+        languages = sorted({document.language for document in self.documents})
+        require(len(languages) <= 1, f"documents in {languages}: expected one language")
+        own = list(dict.fromkeys(chunk.doc_id for chunk in self.chunks))
+        require(own == ids and ids, f"expected chunks of {ids}, all of them and in this order")
         for a, b in pairwise(self.chunks):
-            if places[b.doc_id] < places[a.doc_id] or (a.doc_id == b.doc_id and (b.start < a.start or b.end < a.end)):
+            apart = ids.index(a.doc_id) < ids.index(b.doc_id)
+            if not apart and (a.doc_id != b.doc_id or b.start < a.start or b.end < a.end):
                 raise InputError(f"chunk {b.index} of {b.doc_id!r} is out of order: expected the order of the source")
         for chunk in self.chunks:
-            self.documents[places[chunk.doc_id]][chunk]  # raises where it is not of this text
+            self._documents[chunk.doc_id][chunk]  # raises where it is not of this text
         for i, item in enumerate(self.items):
             rising = all(a < b for a, b in pairwise(item.chunks))
             if not item.chunks or not rising or item.chunks[0] < 0 or item.chunks[-1] >= len(self.chunks):
@@ -103,10 +104,13 @@ class Memory:
         return self.documents[0].language
 
     @cached_property
+    def _documents(self) -> dict[str, Document]:
+        return {document.id: document for document in self.documents}
+
+    @cached_property
     def texts(self) -> list[str]:
         """The chunks' texts without blanks around them; `BLANK` for one that is nothing else."""
-        by_id = {document.id: document for document in self.documents}
-        return [by_id[chunk.doc_id][chunk].strip() or BLANK for chunk in self.chunks]
+        return [self._documents[chunk.doc_id][chunk].strip() or BLANK for chunk in self.chunks]
 
     @property
     def summaries(self) -> list[str]:
@@ -121,23 +125,26 @@ class Memory:
         return csr_array((np.ones(len(columns)), columns, ends), shape=(len(self.items), len(self.chunks)))
 
     @cached_property
-    def _by_chunk(self) -> csc_array:
-        return self.cover.tocsc()
+    def _items_of(self) -> list[list[int]]:
+        """The items of each chunk, by position."""
+        found: list[list[int]] = [[] for _ in self.chunks]
+        for i, item in enumerate(self.items):
+            for chunk in item.chunks:
+                found[chunk].append(i)
+        return found
 
     @property
     def pi(self) -> np.ndarray:
         """The item of each chunk, (chunks,). Raises InputError where a chunk has none, or several."""
-        counts = np.diff(self._by_chunk.indptr)
-        if (counts != 1).any():
-            odd = int((counts != 1).argmax())
-            raise InputError(f"chunk {odd} stands in {counts[odd]} items: pi is no function here; see `cover`")
-        return self._by_chunk.indices.copy()
+        for chunk, items in enumerate(self._items_of):
+            require(len(items) == 1, f"chunk {chunk} stands in {len(items)} items: pi is no function here; see `cover`")
+        return np.concatenate(self._items_of)
 
     @cached_property
     def books(self) -> np.ndarray:
         """The number of each chunk's document, (chunks,)."""
-        places = {document.id: i for i, document in enumerate(self.documents)}
-        return np.array([places[chunk.doc_id] for chunk in self.chunks])
+        ids = list(self._documents)
+        return np.array([ids.index(chunk.doc_id) for chunk in self.chunks])
 
     @cached_property
     def fingerprint(self) -> str:
@@ -150,35 +157,18 @@ class Memory:
 
         This is what Algorithm 1 calls SUMMARIES(P_t) (line 5), and the order of First-K.
         """
-        columns, rows = self._by_chunk.indptr, self._by_chunk.indices
-        return tuple(dict.fromkeys(int(item) for chunk in chunks for item in rows[columns[chunk] : columns[chunk + 1]]))
+        return tuple(dict.fromkeys(item for chunk in chunks for item in self._items_of[chunk]))
 
-    def holding(self, doc_id: str, spans: Iterable[Span]) -> tuple[int, ...]:
+    def holding(self, doc_id: str, spans: Iterable[Place]) -> tuple[int, ...]:
         """The chunks that hold some words of spans of a document, rising. Raises InputError for a document not in it."""
-        first, starts, ends = self._places(doc_id)
-        document = next(it for it in self.documents if it.id == doc_id)
-        found = set()
-        for span in spans:
-            for i in range(bisect_right(ends, span.start), bisect_left(starts, span.end)):
-                if document.text[max(starts[i], span.start) : min(ends[i], span.end)].strip():
-                    found.add(first + i)
-        return tuple(sorted(found))
+        names = ", ".join(self._documents)
+        require(doc_id in self._documents, f"document {doc_id!r} is not in the memory: expected one of {names}")
+        text, spans = self._documents[doc_id].text, list(spans)
 
-    def _places(self, doc_id: str) -> tuple[int, list[int], list[int]]:
-        """The position of a document's first chunk, and where its chunks start and end."""
-        if doc_id not in self._borders:
-            names = ", ".join(document.id for document in self.documents)
-            raise InputError(f"document {doc_id!r} is not in the memory: expected one of {names}")
-        return self._borders[doc_id]
+        def holds(chunk: Chunk) -> bool:
+            return any(text[max(chunk.start, span.start) : min(chunk.end, span.end)].strip() for span in spans)
 
-    @cached_property
-    def _borders(self) -> dict[str, tuple[int, list[int], list[int]]]:
-        found: dict[str, tuple[int, list[int], list[int]]] = {}
-        for i, chunk in enumerate(self.chunks):
-            _, starts, ends = found.setdefault(chunk.doc_id, (i, [], []))
-            starts.append(chunk.start)
-            ends.append(chunk.end)
-        return found
+        return tuple(i for i, chunk in enumerate(self.chunks) if chunk.doc_id == doc_id and holds(chunk))
 
 
 # Who writes a summary
@@ -205,39 +195,14 @@ def gold(book: Book) -> Write:
     def write(document: Document, windows: Sequence[Sequence[Chunk]]) -> list[str]:
         if document != book.document:
             raise InputError(f"the log of {book.document.id!r} tells nothing of {document.id!r}: expected its own book")
-        written = [""] * len(windows)
-        for layer in _layers(windows):
-            tiles: list[Sequence[Chunk]] = []
-            own: dict[int, int] = {}  # the tile of a window; others fill the gaps, whose events are told in no window
-            end = 0
-            for i in layer:
-                start, after = windows[i][0].start, windows[i][-1].end
-                if start > end:
-                    tiles.append([Chunk(document.id, 0, end, start)])
-                own[i] = len(tiles)
-                tiles.append(windows[i])
-                end = after
-            if end < len(document.text):
-                tiles.append([Chunk(document.id, 0, end, len(document.text))])
-            told = book.session_summaries(tiles)
-            for i, tile in own.items():
-                written[i] = told[tile]
-        return written
+        told = []
+        for window in windows:
+            before = Chunk(document.id, 0, 0, window[0].start)
+            after = Chunk(document.id, 0, window[-1].end, len(document.text))
+            told.append(book.session_summaries([[before], window, [after]])[1])
+        return told
 
     return write
-
-
-def _layers(windows: Sequence[Sequence[Chunk]]) -> list[list[int]]:
-    """The windows in as few layers as keep those of one layer apart, each in the order of the source."""
-    layers: list[list[int]] = []
-    for i in sorted(range(len(windows)), key=lambda i: windows[i][0].start):
-        for layer in layers:
-            if windows[layer[-1]][-1].end <= windows[i][0].start:
-                layer.append(i)
-                break
-        else:
-            layers.append([i])
-    return layers
 
 
 def by_model(llm: LLM, tokens: int = 256) -> Write:
@@ -465,24 +430,14 @@ def posed(memory: Memory, questions: Iterable[Question], kind: Literal["choice",
     require(kind in ("choice", "qa"), f"kind={kind!r}: expected choice or qa")
     found = []
     for it in questions:
-        if kind == "choice" and it.answer not in it.options[: len(LETTERS)]:
-            raise InputError(
-                f"question {it.id!r}: the answer is not among options {LETTERS}: expected it, or kind='qa'"
-            )
-        letter = LETTERS[it.options.index(it.answer)] if kind == "choice" else it.answer
-        found.append(
-            Posed(
-                id=it.id,
-                doc_id=it.doc_id,
-                text=it.question,
-                kind=kind,
-                options=it.options if kind == "choice" else (),
-                right=letter,
-                accepted=it.accepted,
-                evidence=_evidence(memory, it),
-                bindings=tuple(memory.holding(it.doc_id, group) for group in it.bindings),
-            )
-        )
+        right, options = it.answer, ()
+        if kind == "choice":
+            known = it.answer in it.options[: len(LETTERS)]
+            require(known, f"question {it.id!r}: the answer is not among options {LETTERS}: expected it, or kind='qa'")
+            right, options = LETTERS[it.options.index(it.answer)], it.options
+        evidence = _evidence(memory, it)
+        bindings = tuple(memory.holding(it.doc_id, group) for group in it.bindings)
+        found.append(Posed(it.id, it.doc_id, it.question, kind, options, right, it.accepted, evidence, bindings))
     return found
 
 
@@ -515,20 +470,15 @@ def posed_items(memory: Memory, items: Iterable[Asked]) -> list[Posed]:
     >>> one.kind, one.right, one.options, one.evidence, one.pair
     ('claim', 'TRUE', (), (), 'emma/1')
     """
-    return [
-        Posed(
-            id=it.id,
-            doc_id=it.doc_id,
-            text=it.question,
-            kind=(kind := asking.kind(it)),
-            options=it.options if kind == "choice" else (),
-            right=asking.right(it),
-            accepted=it.answers[1:] if kind == "qa" else (),
-            evidence=memory.holding(it.doc_id, [Span(at.start, at.end) for at in it.evidence]),
-            pair=it.group if kind == "claim" else "",
-        )
-        for it in items
-    ]
+    found = []
+    for it in items:
+        kind, evidence = asking.kind(it), memory.holding(it.doc_id, it.evidence)
+        options = it.options if kind == "choice" else ()
+        accepted = it.answers[1:] if kind == "qa" else ()
+        pair = it.group if kind == "claim" else ""
+        right = asking.right(it)
+        found.append(Posed(it.id, it.doc_id, it.question, kind, options, right, accepted, evidence, pair=pair))
+    return found
 
 
 def _evidence(memory: Memory, asked: Question | ClaimPair) -> tuple[int, ...]:
