@@ -14,12 +14,12 @@ Taught in notebooks 23_signature_agent and 31_mindgraph_answer.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from mindscape.errors import BudgetReached, require
-from mindscape.llm.base import LLM, Message, Prompt, Reply, Sampling, Score
+from mindscape.llm.base import LLM, Message, Prompt, Reply, Sampling, Score, is_one
 from mindscape.question import BUILD, Answer, Step
-from mindscape.store import Maker
 
 
 class BudgetSpent(BudgetReached):
@@ -46,6 +46,9 @@ class Budget:
             require(value is None or value >= 1, f"Budget({name}={value}): expected at least 1, or None for no bound")
 
 
+FORWARDED = ("name", "fingerprint", "maker", "backend", "context")  # what a meter says of itself as its model does
+
+
 class Meter:
     """A model that counts: it has the methods of `LLM`, and asks `llm`.
 
@@ -65,25 +68,11 @@ class Meter:
         self.llm, self.budget, self.stage = llm, budget or Budget(), stage
         self.steps: list[Step] = []
 
-    @property
-    def name(self) -> str:
-        return self.llm.name
+    name, fingerprint, maker, backend, context = (property(attrgetter(f"llm.{of}")) for of in FORWARDED)
 
-    @property
-    def fingerprint(self) -> str:
-        return self.llm.fingerprint
-
-    @property
-    def maker(self) -> Maker:
-        return self.llm.maker
-
-    @property
-    def backend(self) -> Any:
-        return self.llm.backend
-
-    @property
-    def context(self) -> int | None:
-        return self.llm.context
+    def count_tokens(self, prompt: Prompt) -> int:
+        """As the model counts them; no call."""
+        return self.llm.count_tokens(prompt)
 
     @property
     def calls(self) -> int:
@@ -95,13 +84,9 @@ class Meter:
         """Tokens read and written until now, cached replies included."""
         return sum(step.read + step.written for step in self.steps)
 
-    def count_tokens(self, prompt: Prompt) -> int:
-        """As the model counts them; no call."""
-        return self.llm.count_tokens(prompt)
-
     def chat(self, messages: Sequence[Message] | Sequence[Sequence[Message]], **options: Any) -> Reply | list[Reply]:
         """As `LLM.chat`."""
-        one = bool(messages) and isinstance(messages[0], Mapping)
+        one = is_one(messages)
         self._check([messages] if one else messages, options)
         replies = self.llm.chat(messages, **options)
         self._count([replies] if one else replies)
@@ -109,7 +94,7 @@ class Meter:
 
     def complete(self, prompts: str | Sequence[str], **sampling: Any) -> Reply | list[Reply]:
         """As `LLM.complete`."""
-        one = isinstance(prompts, str)
+        one = is_one(prompts)
         self._check([prompts] if one else prompts, sampling)
         replies = self.llm.complete(prompts, **sampling)
         self._count([replies] if one else replies)

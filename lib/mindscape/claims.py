@@ -60,24 +60,22 @@ def load(path: Path | None = None) -> list[Claim]:
     entries = yaml.safe_load(path.read_text(encoding="utf-8"))
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise InputError(f"{path.name} is not a list of claims, each with its fields")
-    claims, seen = [], set()
+    claims: dict[str, Claim] = {}
     for i, entry in enumerate(entries):
-        name = entry.get("id", f"number {i + 1}")
+        where = f"{path.name}, claim {entry.get('id', f'number {i + 1}')}"
         for key, value in entry.items():
             expected = list if key in ("metrics", "reproduced", "partly") else str
-            if not isinstance(value, expected):
-                raise InputError(f"{path.name}, claim {name}: {key} is {value!r}, expected a {expected.__name__}")
+            require(isinstance(value, expected), f"{where}: {key} is {value!r}, expected a {expected.__name__}")
         try:
             claim = Claim(**entry)
         except TypeError as error:
-            raise InputError(f"{path.name}, claim {name}: {str(error).split('.')[-1]}") from error
-        require(claim.reproduced, f"{path.name}, claim {name}: no rule says when it is reproduced")
+            raise InputError(f"{where}: {str(error).split('.')[-1]}") from error
+        require(claim.reproduced, f"{where}: no rule says when it is reproduced")
         for rule in claim.reproduced + claim.partly:
-            require(RULE.match(rule), f"{path.name}, claim {name}: {rule!r} is no rule; expected `metric.value <= 1.5`")
-        require(claim.id not in seen, f"{path.name}: the id {claim.id} occurs twice")
-        seen.add(claim.id)
-        claims.append(claim)
-    return claims
+            require(RULE.match(rule), f"{where}: {rule!r} is no rule; expected `metric.value <= 1.5`")
+        require(claim.id not in claims, f"{path.name}: the id {claim.id} occurs twice")
+        claims[claim.id] = claim
+    return list(claims.values())
 
 
 def holds(rule: str, metrics: dict) -> bool:
@@ -116,19 +114,14 @@ def _at_best(rule: str) -> str:
 
 def ours(claim: Claim, stored: dict | None) -> str:
     """The measured values as text, intervals included."""
-    found = []
-    for key in claim.metrics:
-        metric = (stored or {}).get("metrics", {}).get(key)
-        if metric is None:
-            found.append(f"{key}: –")
-            continue
-        text = f"{key}: {_short(metric['value'])}"
-        if "ci" in metric:
-            text += f" [{_short(metric['ci'][0])}, {_short(metric['ci'][1])}]"
-        if "n" in metric:
-            text += f", n = {metric['n']}"
-        found.append(text)
-    return "<br>".join(found)
+    metrics = (stored or {}).get("metrics", {})
+    return "<br>".join(f"{key}: {_measured(metrics[key]) if key in metrics else '–'}" for key in claim.metrics)
+
+
+def _measured(metric: dict) -> str:
+    value, *ends = (f"{x:.3g}" if isinstance(x, float) else str(x) for x in (metric["value"], *metric.get("ci", ())))
+    interval = f" [{', '.join(ends)}]" if ends else ""
+    return f"{value}{interval}" + (f", n = {metric['n']}" if "n" in metric else "")
 
 
 def table(claims: list[Claim] | None = None, folder: Path | None = None) -> str:
@@ -139,13 +132,9 @@ def table(claims: list[Claim] | None = None, folder: Path | None = None) -> str:
             stored = results.read(claim.notebook, folder)
         except InputError:
             stored = None
-        row = (f"{claim.paper}, {claim.place}", claim.claim, claim.paper_value, ours(claim, stored))
         judged = verdict(claim, stored)
         why = f": {claim.needs_larger_model}" if judged == "needs a larger model" else ""
-        cells = [*row, f"**{judged}**{why}"]
+        place, got = f"{claim.paper}, {claim.place}", ours(claim, stored)
+        cells = [place, claim.claim, claim.paper_value, got, f"**{judged}**{why}"]
         lines.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
-
-
-def _short(value) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -34,22 +34,16 @@ def check() -> Iterator[Check]:
     >>> print(next(check()))
     OK    Python 3.11 or newer
     """
-    yield Check(
-        "Python 3.11 or newer", sys.version_info >= (3, 11), f"this is {sys.version.split()[0]} at {sys.executable}"
-    )
+    python = f"this is {sys.version.split()[0]} at {sys.executable}"
+    yield Check("Python 3.11 or newer", sys.version_info >= (3, 11), python)
     differing = list(_differing())
     yield Check("packages at the pinned versions", not differing, "; ".join(differing))
     yield Check("the cache can be written", _writable(), f"cannot write to {paths.cache()}; set MINDSCAPE_CACHE")
-    missing = assets.missing()
-    free = shutil.disk_usage(_existing(paths.cache())).free / 1e9
-    yield Check(
-        "1 GB of disk for models and texts, or they are there",
-        not missing or free > 1,
-        f"{free:.1f} GB free at {paths.cache()}",
-    )
-    yield Check(
-        "models and texts in the cache", not missing, f"{', '.join(missing)} missing; run python -m mindscape.assets"
-    )
+    missing, free = assets.missing(), shutil.disk_usage(_existing(paths.cache())).free / 1e9
+    room = f"{free:.1f} GB free at {paths.cache()}"
+    yield Check("1 GB of disk for models and texts, or they are there", not missing or free > 1, room)
+    absent = f"{', '.join(missing)} missing; run python -m mindscape.assets"
+    yield Check("models and texts in the cache", not missing, absent)
 
 
 def peak_bytes() -> int | None:

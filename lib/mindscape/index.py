@@ -15,7 +15,7 @@ import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Self
 from weakref import WeakKeyDictionary
 
 import faiss
@@ -24,25 +24,12 @@ import numpy as np
 from mindscape.errors import InputError, require
 
 
-class Index(Protocol):
-    """What the kit asks of an index. `dim`: numbers a vector has. `len(index)`: vectors in it."""
+class Index(ABC):
+    """What the kit asks of an index. `dim`: numbers a vector has. `len(index)`: vectors in it.
 
-    dim: int
-
-    def __len__(self) -> int: ...
-
-    def add(self, vectors: np.ndarray, ids: Sequence[int] | None = None) -> None: ...
-
-    def search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]: ...
-
-    def save(self, path: str | Path) -> None: ...
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self: ...
-
-
-class _ExactIndex(ABC):
-    """Checking and exact ordering around a library's search, whose rounding and order of ties are its own affair."""
+    Here are checking and exact ordering around a library's search, whose rounding and order of ties are its own affair. An
+    index can be saved, and is loaded by its class.
+    """
 
     def __init__(self, dim: int):
         require(dim >= 1, f"dim={dim}: expected at least 1")
@@ -148,7 +135,7 @@ def _exact_scores(queries: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     return scores.reshape(q, n)
 
 
-class FaissIndex(_ExactIndex):
+class FaissIndex(Index):
     """Vectors in memory, searched by faiss (IndexFlatIP). Saved as one .npz file.
 
     >>> index = FaissIndex(dim=384)
@@ -196,7 +183,7 @@ class FaissIndex(_ExactIndex):
         return scores, self._ids[places], vectors
 
 
-class MilvusIndex(_ExactIndex):
+class MilvusIndex(Index):
     """Vectors in Milvus, searched without approximation (FLAT, IP). It needs the extra `milvus`.
 
     `path`: a new folder NAME.db, for Milvus Lite inside this process; or the address of a server ("http://..."), which is
@@ -209,10 +196,8 @@ class MilvusIndex(_ExactIndex):
     def __init__(self, dim: int, path: str | Path):
         super().__init__(dim)
         self.path = str(path)
-        if not self._remote and (Path(path).exists() or Path(path).suffix != ".db"):
-            raise InputError(
-                f"{path}: expected the name of a new folder that ends in .db; MilvusIndex.load opens an old one"
-            )
+        if not self._remote:
+            _new(path)
         self._open()
         if self._remote and self._client.has_collection(_COLLECTION):
             self.close()
@@ -255,9 +240,7 @@ class MilvusIndex(_ExactIndex):
         They are read and written through Milvus: its own files change behind the caller's back, so that a copy of the
         folder could hold half of one. Raises InputError if `path` exists or has another ending.
         """
-        path = Path(path)
-        if path.exists() or path.suffix != ".db":
-            raise InputError(f"{path}: expected the name of a new folder that ends in .db")
+        path = _new(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=path.stem, dir=path.parent) as beside:
             copy = MilvusIndex(self.dim, Path(beside) / path.name)
@@ -281,11 +264,10 @@ class MilvusIndex(_ExactIndex):
 
         try:
             index._read()
-        except MilvusException as error:
+        except BaseException as error:
             index.close()
-            raise InputError(f"{path} cannot be read by Milvus: {error.message}") from error
-        except BaseException:
-            index.close()
+            if isinstance(error, MilvusException):
+                raise InputError(f"{path} cannot be read by Milvus: {error.message}") from error
             raise
         return index
 
@@ -294,7 +276,7 @@ class MilvusIndex(_ExactIndex):
 
         require(self._client.has_collection(_COLLECTION), f"{self.path} holds no collection {_COLLECTION!r}")
         fields = self._client.describe_collection(_COLLECTION)["fields"]
-        _ExactIndex.__init__(self, next(field["params"]["dim"] for field in fields if field["name"] == "vector"))
+        Index.__init__(self, next(field["params"]["dim"] for field in fields if field["name"] == "vector"))
         try:
             self._client.load_collection(_COLLECTION)
         except MilvusException:
@@ -343,6 +325,13 @@ class MilvusIndex(_ExactIndex):
 _COLLECTION = "mindscape"
 _OPENED: WeakKeyDictionary[MilvusIndex, str] = WeakKeyDictionary()  # indexes in this process, and their folders
 _PAGE = 10_000  # rows a message of the server may hold
+
+
+def _new(path: str | Path) -> Path:
+    path = Path(path)
+    new = not path.exists() and path.suffix == ".db"
+    require(new, f"{path}: expected the name of a new folder that ends in .db; MilvusIndex.load opens an old one")
+    return path
 
 
 def _connect(path: str):

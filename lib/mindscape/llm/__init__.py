@@ -13,7 +13,6 @@ them, or stream.
 
 import inspect
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,60 +32,36 @@ READER = paths.data("adapters", "reader")
 FORMS = '"embedded", "smollm2", "hf:NAME_OR_FOLDER", "openai:MODEL" or "replay:PATH"'
 
 
-def _embedded(_: str, /, **options: Any) -> Backend:
-    options = {"adapter": READER, **options}
-    require(options["adapter"], 'adapter=None: without its adapter "embedded" is "smollm2", expected that name')
-    return _ours("embedded", options)
+OURS = ("embedded", "smollm2")
+KINDS = (*OURS, "hf", "openai", "replay")
 
 
-def _smollm2(_: str, /, **options: Any) -> Backend:
-    if "adapter" in options:
+def _backend(kind: str, source: str, model: str, options: dict[str, Any]) -> Backend:
+    """What reaches a model. Raises InputError for an option that is not among the backend's, its keyword-only parameters."""
+    if kind == "embedded":
+        options = {"adapter": READER, **options}
+        require(options["adapter"], 'adapter=None: without its adapter "embedded" is "smollm2", expected that name')
+    elif kind == "smollm2" and "adapter" in options:
         raise InputError('"smollm2" is the model without an adapter: expected "embedded" with adapter=FOLDER')
-    return _ours("smollm2", options)
-
-
-def _ours(name: str, options: dict[str, Any]) -> Backend:
-    from mindscape import assets
-    from mindscape.llm import local
-
-    _known(options, local.load, name)
-    # fp32 unless asked otherwise: the notebooks' stored outputs must not depend on the reader's CPU.
-    options = {"dtype": os.environ.get("MINDSCAPE_DTYPE") or "float32", **options}
-    return local.load(assets.language_model(), name, **options)
-
-
-def _hf(source: str, /, **options: Any) -> Backend:
-    from mindscape.llm import local
-
-    _known(options, local.load, f"hf:{source}")
-    return local.load(source, f"hf:{source}", **options)
-
-
-def _openai(model: str, /, **options: Any) -> Backend:
-    from mindscape.llm.endpoint import Endpoint
-
-    _known(options, Endpoint, f"openai:{model}")
-    return Endpoint(model, **options)
-
-
-def _replay(path: str, /, **options: Any) -> Backend:
-    from mindscape.llm.replay import Replay
-
-    _known(options, Replay, f"replay:{path}")
-    return Replay(path)
-
-
-def _known(options: dict[str, Any], backend: Callable[..., Backend], model: str) -> None:
-    """Raises InputError for an option that is not among the backend's, which are its keyword-only parameters."""
-    parameters = inspect.signature(backend).parameters.values()
+    if kind == "openai":
+        from mindscape.llm.endpoint import Endpoint as make
+    elif kind == "replay":
+        from mindscape.llm.replay import Replay as make
+    else:
+        from mindscape.llm.local import load as make
+    parameters = inspect.signature(make).parameters.values()
     known = sorted(parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY)
     for option in options:
         require(option in known, f"llm={model!r} has no option {option!r}: expected {', '.join(known) or 'none'}")
+    if kind in ("openai", "replay"):
+        return make(source, **options)
+    if kind in OURS:
+        from mindscape import assets
 
-
-BACKENDS: dict[str, Callable[..., Backend]] = {
-    "embedded": _embedded, "smollm2": _smollm2, "hf": _hf, "openai": _openai, "replay": _replay,
-}  # fmt: skip
+        # fp32 unless asked otherwise: the notebooks' stored outputs must not depend on the reader's CPU.
+        options = {"dtype": os.environ.get("MINDSCAPE_DTYPE") or "float32", **options}
+        source = assets.language_model()
+    return make(source, model, **options)
 
 
 def parts(model: str) -> tuple[str, str]:
@@ -97,7 +72,7 @@ def parts(model: str) -> tuple[str, str]:
     """
     kind, _, source = str(model).partition(":")
     source = source.strip()
-    require(kind in BACKENDS and (kind in ("embedded", "smollm2")) == (not source), f"llm={model!r}: expected {FORMS}")
+    require(kind in KINDS and (kind in OURS) == (not source), f"llm={model!r}: expected {FORMS}")
     return kind, source
 
 
@@ -127,6 +102,6 @@ def load(
     mindscape.errors.InputError: llm='gpt-4o': expected "embedded", "smollm2", "hf:NAME_OR_FOLDER", ...
     """
     kind, source = parts(model)
-    backend = BACKENDS[kind](source, **options)
+    backend = _backend(kind, source, f"{kind}:{source}" if source else kind, options)
     of_process = store.current() if cache and kind != "replay" else None
     return LanguageModel(backend, ledger=ledger, store=of_process, record=record)

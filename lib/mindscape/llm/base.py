@@ -20,6 +20,9 @@ Schema = type[BaseModel] | Mapping[str, Any] | Tags  # a pydantic model, a JSON 
 Form = Mapping[str, Any]  # what a backend is told of a schema: a JSON schema, or {"title": ..., "lark": a grammar}
 Tool = Mapping[str, Any]  # {"type": "function", "function": {"name", "description", "parameters": JSON schema}}
 
+Forms = Form | Sequence[Form | None] | None  # one for all prompts, or one for each
+Replies = Iterator[tuple[int, "Reply"]]  # each as soon as it is there, with its prompt's position
+
 ROLES = ("system", "user", "assistant", "tool")
 
 
@@ -167,17 +170,10 @@ class LLM(Protocol):
     def complete(self, prompts: str | Sequence[str], **sampling: Any) -> Reply | list[Reply]: ...
 
     def chat(
-        self,
-        messages: Sequence[Message] | Sequence[Sequence[Message]],
-        *,
-        tools: Sequence[Tool] | None = None,
-        schema: Schema | Sequence[Schema] | None = None,
-        **sampling: Any,
+        self, messages: Sequence[Message] | Sequence[Sequence[Message]], **options: Any
     ) -> Reply | list[Reply]: ...
 
-    def score(
-        self, prompt: Prompt | Sequence[Prompt], continuations: Sequence[str] | Sequence[Sequence[str]]
-    ) -> list[Score] | list[list[Score]]: ...
+    def score(self, prompt: Prompt | Sequence[Prompt], continuations: Any) -> list[Score] | list[list[Score]]: ...
 
     def count_tokens(self, prompt: Prompt) -> int: ...
 
@@ -196,16 +192,21 @@ class Backend(Protocol):
     def fingerprint(self) -> str: ...
 
     def generate(
-        self,
-        prompts: Sequence[Prompt],
-        sampling: Sampling,
-        tools: Sequence[Tool] = (),
-        schema: Form | Sequence[Form] | None = None,
-    ) -> Iterator[tuple[int, Reply]]: ...
+        self, prompts: Sequence[Prompt], sampling: Sampling, tools: Sequence[Tool] = (), schema: Forms = None
+    ) -> Replies: ...
 
     def score(self, pairs: Sequence[tuple[Prompt, str]]) -> Iterator[tuple[int, Score]]: ...
 
     def count_tokens(self, prompt: Prompt, tools: Sequence[Tool] = ()) -> int: ...
+
+
+def is_one(prompts: Prompt | Sequence[Prompt]) -> bool:
+    """Whether this is one prompt, a text or the messages of a conversation, and not several.
+
+    >>> is_one([{"role": "user", "content": "Who's there?"}]), is_one("To be"), is_one(["To be"]), is_one([])
+    (True, True, False, False)
+    """
+    return isinstance(prompts, str) or (len(prompts) > 0 and isinstance(prompts[0], Mapping))
 
 
 def for_each(schema: Any, prompts: int) -> list[Any]:
@@ -219,6 +220,15 @@ def for_each(schema: Any, prompts: int) -> list[Any]:
     if len(schema) != prompts:
         raise InputError(f"{len(schema)} schemas for {prompts} conversations: expected one for each, or one for all")
     return list(schema)
+
+
+def shared(schemas: list[Any]) -> Any:
+    """The schema that all prompts share, or the list: what `for_each` takes apart.
+
+    >>> shared([None, None]), shared([{"type": "string"}, None])
+    (None, [{'type': 'string'}, None])
+    """
+    return schemas[0] if schemas and all(schema == schemas[0] for schema in schemas) else schemas
 
 
 def conversation(messages: Sequence[Message]) -> list[dict[str, Any]]:

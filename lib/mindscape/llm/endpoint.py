@@ -26,7 +26,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeIn
 
 from mindscape.cache import digest
 from mindscape.errors import InputError, LLMError
-from mindscape.llm.base import Form, Prompt, Reply, Sampling, Score, Tool, estimated_tokens, for_each
+from mindscape.llm.base import Form, Forms, Prompt, Replies, Reply, Sampling, Score, Tool, estimated_tokens, for_each
 from mindscape.llm.schema import validate
 from mindscape.llm.tools import tool_call
 
@@ -143,12 +143,8 @@ class Endpoint:
         return estimated_tokens(prompt, tools)
 
     def generate(
-        self,
-        prompts: Sequence[Prompt],
-        sampling: Sampling,
-        tools: Sequence[Tool] = (),
-        schema: Form | Sequence[Form] | None = None,
-    ) -> Iterator[tuple[int, Reply]]:
+        self, prompts: Sequence[Prompt], sampling: Sampling, tools: Sequence[Tool] = (), schema: Forms = None
+    ) -> Replies:
         """Replies in the order in which they arrive."""
         options: dict[str, Any] = {
             "model": self.model,
@@ -164,15 +160,13 @@ class Endpoint:
         }
 
         def job(prompt: Prompt, form: Form | None) -> Job[Reply]:
+            raw = isinstance(prompt, str)
+            asked = {"prompt": prompt, "max_tokens": sampling.max_new_tokens}
+            asked = asked if raw else {**chat, **_held_to(form), "messages": _messages(prompt)}
+
             async def call(client: openai.AsyncOpenAI) -> Reply:
                 started = time.perf_counter()
-                if isinstance(prompt, str):
-                    wanted = {**options, "prompt": prompt, "max_tokens": sampling.max_new_tokens}
-                    answer = await client.completions.create(**wanted)
-                else:
-                    answer = await client.chat.completions.create(
-                        **options, **chat, **_held_to(form), messages=_messages(prompt)
-                    )
+                answer = await (client if raw else client.chat).completions.create(**options, **asked)
                 return self._reply(answer, prompt, time.perf_counter() - started)
 
             return call
@@ -242,11 +236,8 @@ class Endpoint:
                         "score with a local model, or with a server that has them, such as vLLM"
                     )
                 ends = [*offsets[1:], len(choice.text)]
-                ours = [
-                    logprob
-                    for start, end, logprob in zip(offsets, ends, logprobs, strict=True)
-                    if end > len(prompt) and start < len(text)
-                ]
+                places = zip(offsets, ends, logprobs, strict=True)
+                ours = [logprob for start, end, logprob in places if end > len(prompt) and start < len(text)]
                 if None in ours:
                     raise LLMError(f"{self.url} gives no log-probability of a text's first token: the prompt is empty")
                 before = sum(end <= len(prompt) for end in ends)
@@ -299,6 +290,8 @@ class Endpoint:
         if failures:
             raise failures[0]
 
+    # The client's own retries (`max_retries`) are not used: they do not bound a call with all its tries, do not try again
+    # where a reply is cut off or no JSON, do so where money has run out, and pass over a Retry-After of more than a minute.
     async def _patiently(self, job: Job[Result], client: openai.AsyncOpenAI) -> Result:
         """The job's result, tried again where that may help. Raises LLMError when it does not."""
         begun, cause = time.monotonic(), "no answer"
@@ -387,9 +380,7 @@ def _held_to(form: Form | None) -> dict[str, Any]:
 
 def _response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
     """OpenAI's strict mode takes only schemas whose objects are closed and complete; other servers do not care."""
-    name = (
-        "".join(c for c in str(schema.get("title", "reply")) if c.isascii() and (c.isalnum() or c in "_-")) or "reply"
-    )
+    name = re.sub(r"[^A-Za-z0-9_-]", "", str(schema.get("title", "reply"))) or "reply"
     return {"type": "json_schema", "json_schema": {"name": name, "schema": dict(schema), "strict": _closed(schema)}}
 
 

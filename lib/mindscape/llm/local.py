@@ -42,7 +42,7 @@ from transformers.cache_utils import DynamicLayer
 from mindscape import weights
 from mindscape.cache import digest
 from mindscape.errors import InputError, LLMError, require
-from mindscape.llm.base import Form, Prompt, Reply, Sampling, Score, Tool, for_each
+from mindscape.llm.base import Form, Forms, Prompt, Replies, Reply, Sampling, Score, Tool, for_each
 from mindscape.llm.tools import in_words, read_calls
 from mindscape.store import Maker, watch
 
@@ -80,7 +80,7 @@ def load(
         tokenizer = AutoTokenizer.from_pretrained(source)
     maker = weights.known_maker(source, adapter, precision, name)
     late = maker is not None and (adapter is None or weights.is_shipped(adapter))  # its files are known to be whole
-    model = Weights(weights_of, AutoConfig.from_pretrained(source), maker) if late else weights_of()
+    model = Weights(weights_of, AutoConfig.from_pretrained(source)) if late else weights_of()
     return Local(model, tokenizer, name, batch_size=batch_size, batch_tokens=batch_tokens, maker=maker)
 
 
@@ -101,7 +101,6 @@ class Weights:
 
     load: Callable[[], PreTrainedModel]
     config: PreTrainedConfig
-    maker: Maker | None = None
 
 
 class Local:
@@ -132,8 +131,7 @@ class Local:
         self.batch_size, self.batch_tokens = batch_size, batch_tokens
         config = model.config.get_text_config()
         self.context = getattr(config, "max_position_embeddings", None)
-        generation = None if isinstance(model, Weights) else model.generation_config
-        ends = tokenizer.eos_token_id if generation is None else generation.eos_token_id
+        ends = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
         ends = tokenizer.eos_token_id if ends is None else ends
         self.ends = [] if ends is None else [ends] if isinstance(ends, int) else list(ends)
         self.pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else (self.ends or [0])[0]
@@ -214,12 +212,8 @@ class Local:
     # ---------------------------------------------------------------- writing
 
     def generate(
-        self,
-        prompts: Sequence[Prompt],
-        sampling: Sampling,
-        tools: Sequence[Tool] = (),
-        schema: Form | Sequence[Form] | None = None,
-    ) -> Iterator[tuple[int, Reply]]:
+        self, prompts: Sequence[Prompt], sampling: Sampling, tools: Sequence[Tool] = (), schema: Forms = None
+    ) -> Replies:
         """Replies, a batch at a time; prompts that begin alike are neighbours."""
         rows = [self._tokens(prompt, tools) for prompt in prompts]
         for i, row in enumerate(rows):

@@ -6,14 +6,26 @@ so a run that was killed goes on where it was. A reply that cannot be used is ha
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
-from functools import partial
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 from mindscape.errors import InputError, require
 from mindscape.llm import schema as json_by_schema
-from mindscape.llm.base import Backend, Message, Prompt, Reply, Sampling, Schema, Score, Tool, conversation, for_each
+from mindscape.llm.base import (
+    Backend,
+    Message,
+    Prompt,
+    Reply,
+    Sampling,
+    Schema,
+    Score,
+    Tool,
+    conversation,
+    for_each,
+    is_one,
+    shared,
+)
 from mindscape.llm.ledger import Estimate, Ledger
 from mindscape.llm.recording import Recorder
 from mindscape.llm.tools import checked
@@ -80,37 +92,18 @@ class LanguageModel:
     def __repr__(self) -> str:
         return f"LanguageModel({self.name!r})"
 
-    @overload
-    def complete(self, prompts: str, **sampling: Any) -> Reply: ...
-    @overload
-    def complete(self, prompts: Sequence[str], **sampling: Any) -> list[Reply]: ...
-
-    def complete(
-        self,
-        prompts: str | Sequence[str],
-        *,
-        max_new_tokens: int = 256,
-        temperature: float = 0.0,
-        top_p: float = 1.0,
-        seed: int = 0,
-        stop: Sequence[str] = (),
-    ) -> Reply | list[Reply]:
-        """Continue raw text, without a chat template. The other parameters are explained in `Sampling`.
+    def complete(self, prompts: str | Sequence[str], **sampling: Any) -> Reply | list[Reply]:
+        """Continue raw text, without a chat template. The other parameters are the fields of `Sampling`.
 
         A list of prompts gives a list of replies, in the same order, the same whatever the size of the batches.
         """
-        one = isinstance(prompts, str)
+        one = is_one(prompts)
         listed = [prompts] if one else list(prompts)
         for i, prompt in enumerate(listed):
             if not isinstance(prompt, str):
                 raise InputError(f"prompt {i} is {prompt!r:.80}: expected text (a conversation goes to `chat`)")
-        replies = self._answer(listed, Sampling(max_new_tokens, temperature, top_p, seed, stop))
+        replies = self._results(self._replies(listed, Sampling(**sampling)))
         return replies[0] if one else replies
-
-    @overload
-    def chat(self, messages: Sequence[Message], **options: Any) -> Reply: ...
-    @overload
-    def chat(self, messages: Sequence[Sequence[Message]], **options: Any) -> list[Reply]: ...
 
     def chat(
         self,
@@ -118,13 +111,9 @@ class LanguageModel:
         *,
         tools: Sequence[Tool] | None = None,
         schema: Schema | Sequence[Schema] | None = None,
-        max_new_tokens: int = 256,
-        temperature: float = 0.0,
-        top_p: float = 1.0,
-        seed: int = 0,
-        stop: Sequence[str] = (),
+        **sampling: Any,
     ) -> Reply | list[Reply]:
-        """Answer a conversation, or a list of them. The other parameters are explained in `Sampling`.
+        """Answer a conversation, or a list of them. The other parameters are the fields of `Sampling`.
 
         With `schema` (a pydantic model or a JSON schema) the reply is JSON, with `Tags` it is in tags: decoding is held
         to the form where the backend can do that, the reply is parsed and validated in any case, and `reply.parsed` is
@@ -133,15 +122,12 @@ class LanguageModel:
         """
         if schema is not None and tools:
             raise InputError("chat takes tools or a schema, not both at once")
-        one, conversations = _conversations(messages)
-        sampling = Sampling(max_new_tokens, temperature, top_p, seed, stop)
-        replies = self._answer(conversations, sampling, checked(tools), schema)
+        if isinstance(messages, str) or any(isinstance(message, str) for message in messages):
+            raise InputError('chat takes messages like {"role": "user", "content": "..."}: raw text goes to `complete`')
+        one = is_one(messages)
+        conversations = [conversation(some) for some in ([messages] if one else messages)]
+        replies = self._results(self._replies(conversations, Sampling(**sampling), checked(tools), schema))
         return replies[0] if one else replies
-
-    @overload
-    def score(self, prompt: Prompt, continuations: Sequence[str]) -> list[Score]: ...
-    @overload
-    def score(self, prompt: Sequence[Prompt], continuations: Sequence[Sequence[str]]) -> list[list[Score]]: ...
 
     def score(
         self, prompt: Prompt | Sequence[Prompt], continuations: Sequence[str] | Sequence[Sequence[str]]
@@ -156,7 +142,7 @@ class LanguageModel:
 
         A list of prompts takes a list of lists of continuations and gives a list of lists of scores.
         """
-        one = not _is_batch(prompt)
+        one = is_one(prompt)
         prompts, groups = ([prompt], [continuations]) if one else (list(prompt), list(continuations))
         require(len(prompts) == len(groups), f"{len(prompts)} prompts but {len(groups)} lists of continuations")
         pairs = []
@@ -165,7 +151,7 @@ class LanguageModel:
                 raise InputError(f"continuations={group!r:.80}: expected a list of texts")
             p = p if isinstance(p, str) else conversation(p)
             pairs += [(p, text) for text in group]
-        scores = iter(self._score(pairs))
+        scores = iter(self._results(self._scores(pairs)))
         nested = [[next(scores) for _ in group] for group in groups]
         return nested[0] if one else nested
 
@@ -182,91 +168,79 @@ class LanguageModel:
         **sampling: Any,
     ) -> Estimate:
         """What `complete` (for texts) or `chat` (for conversations) would take with the same arguments."""
-        listed = [p if isinstance(p, str) else conversation(p) for p in (prompts if _is_batch(prompts) else [prompts])]
-        how, tools = Sampling(**sampling), checked(tools)
-        schemas = for_each(schema, len(listed))
-        asked = [question(prompt, how, tools, _form(of)) for prompt, of in zip(listed, schemas, strict=True)]
+        listed = [p if isinstance(p, str) else conversation(p) for p in ([prompts] if is_one(prompts) else prompts)]
+        asked = self._replies(listed, Sampling(**sampling), checked(tools), schema, Counter())
         maker = self.maker
-        keys = [Store.key("reply", maker, one) for one in asked]
-        check = partial(_rechecked, tools=tools, schemas=schemas)
-        known = self._known("reply", maker, keys, Reply.restored, check)
-        new = {key: prompt for key, prompt in zip(keys, listed, strict=True) if key not in known}
-        read = sum(self.backend.count_tokens(prompt, tools) for prompt in new.values())
-        written = len(new) * how.max_new_tokens
-        money = self.ledger.cost(self.name, read, written)
-        return Estimate(len(listed), len(listed) - len(new), read, written, money)
+        keys = asked.keys(maker)
+        known = self._known(asked, maker, keys)
+        new = {key: asked.need(i) for i, key in enumerate(keys) if key not in known}.values()
+        read, written = sum(need[0] for need in new), sum(need[1] for need in new)
+        return Estimate(len(listed), len(listed) - len(new), read, written, self.ledger.cost(self.name, read, written))
 
-    def _answer(
+    def _replies(
         self,
         prompts: Sequence[Prompt],
         sampling: Sampling,
         tools: Sequence[Tool] = (),
         schema: Schema | Sequence[Schema] | None = None,
-    ) -> list[Reply]:
+        repairs: Counter[str] | None = None,
+    ) -> "_Asked":
         schemas = for_each(schema, len(prompts))
-        forms = [_form(of) for of in schemas]
+        forms = [None if of is None else json_by_schema.json_schema(of) for of in schemas]
+        repairs = self.ledger.repairs if repairs is None else repairs
         how = {name: value for name, value in asdict(sampling).items() if value != getattr(Sampling, name)}
-        return self._results(
+        return _Asked(
             "reply",
             [question(prompt, sampling, tools, form) for prompt, form in zip(prompts, forms, strict=True)],
             ask=lambda some: self.backend.generate(
-                [prompts[i] for i in some], sampling, tools, _one([forms[i] for i in some])
+                [prompts[i] for i in some], sampling, tools, shared([forms[i] for i in some])
             ),
             need=lambda i: (self.backend.count_tokens(prompts[i], tools), sampling.max_new_tokens),
             restore=Reply.restored,
-            check=lambda i, reply: _checked(reply, tools, schemas[i], self.ledger.repairs),
+            check=lambda i, reply: _checked(reply, tools, schemas[i], repairs),
             how={"max_new_tokens": sampling.max_new_tokens} | how,
         )
 
-    def _score(self, pairs: Sequence[tuple[Prompt, str]]) -> list[Score]:
-        return self._results(
+    def _scores(self, pairs: Sequence[tuple[Prompt, str]]) -> "_Asked":
+        return _Asked(
             "score",
             [{"prompt": prompt, "continuation": text} for prompt, text in pairs],
             ask=lambda some: self.backend.score([pairs[i] for i in some]),
-            need=lambda i: (self.backend.count_tokens(pairs[i][0]) + self.backend.count_tokens(pairs[i][1]), 0),
+            need=lambda i: (sum(map(self.backend.count_tokens, pairs[i])), 0),
             restore=Score.restored,
             check=lambda i, score: score,
             how={},
         )
 
-    def _results(
-        self,
-        kind: str,
-        questions: Sequence[dict[str, Any]],
-        ask: Callable[[Sequence[int]], Iterable[tuple[int, Any]]],
-        need: Callable[[int], tuple[int, int]],
-        restore: Callable[[dict[str, Any]], Any],
-        check: Callable[[int, Any], Any],
-        how: Mapping[str, Any],
-    ) -> list[Any]:
+    def _results(self, asked: "_Asked") -> list[Any]:
         """A result a question, in order: out of the store, or asked, the same question once."""
         maker = self.maker
-        keys = [Store.key(kind, maker, asked) for asked in questions]
-        known = self._known(kind, maker, keys, restore, check, ask)
+        keys = asked.keys(maker)
+        known = self._known(asked, maker, keys, anew=True)
         results = dict(known)
         first = {key: i for i, key in reversed(list(enumerate(keys)))}
         if self.recorder is not None:
             self.recorder.ready()
         for key, result in known.items():
-            self._write(questions[first[key]], result)
+            self._write(asked.questions[first[key]], result)
         new = [i for i, key in enumerate(keys) if key not in results and first[key] == i]
-        progress = self._progress(kind, [need(i) for i in new] if len(new) >= MANY else [])
+        progress = self._progress(asked.kind, [asked.need(i) for i in new] if len(new) >= MANY else [])
         met: dict[str, Any] = {}  # what another process has answered meanwhile
-        for places in self.store.missing(new, keys, met, kind, maker) if self.store is not None else [new]:
+        for places in self.store.missing(new, keys, met, asked.kind, maker) if self.store is not None else [new]:
             while places:
-                capped = self.ledger.capped
-                affordable = self.ledger.affordable(self.name, [need(i) for i in places]) if capped else len(places)
+                needs = [asked.need(i) for i in places] if self.ledger.capped else []
+                affordable = self.ledger.affordable(self.name, needs) if self.ledger.capped else len(places)
                 some, places = places[:affordable], places[affordable:]
-                for position, raw in ask(some):
+                for position, raw in asked.ask(some):
                     i = some[position]
-                    result = check(i, raw)
+                    result = asked.check(i, raw)
                     self.ledger.add(self.name, result)
                     if self.store is not None and self._stays(raw, result):
-                        self.store.put(kind, maker, {keys[i]: raw.stored()}, raw.seconds, how)
-                    self._write(questions[i], raw)
+                        self.store.put(asked.kind, maker, {keys[i]: raw.stored()}, raw.seconds, asked.how)
+                    self._write(asked.questions[i], raw)
                     results[keys[i]] = result
                     progress.done()
-        results |= {key: check(first[key], restore(value)) for key, value in met.items()}
+        results |= {key: asked.check(first[key], asked.restore(value)) for key, value in met.items()}
         in_order = []
         for i, key in enumerate(keys):
             in_order.append(results[key])
@@ -281,24 +255,18 @@ class LanguageModel:
         seconds = 0.0 if getattr(self.backend, "quick", False) else seconds  # a script in a model's place
         return Progress(f"{'replies' if kind == 'reply' else 'scores'} by {self.name}", len(needs), seconds)
 
-    def _known(
-        self,
-        kind: str,
-        maker: Maker,
-        keys: Sequence[str],
-        restore: Callable[[dict[str, Any]], Any],
-        check: Callable[[int, Any], Any],
-        ask: Callable[[Sequence[int]], Iterable[tuple[int, Any]]] | None = None,
-    ) -> dict[str, Any]:
+    def _known(self, asked: "_Asked", maker: Maker, keys: Sequence[str], anew: bool = False) -> dict[str, Any]:
         """What the store holds and the check passes: a validator may have become stricter since."""
         if self.store is None:
             return {}
-        anew = None if ask is None else lambda some: ((i, raw.stored()) for i, raw in ask(some))
-        stored = self.store.get(kind, maker, keys, anew)
-        place = {key: i for i, key in enumerate(keys)}
-        raw = {key: restore(value) for key, value in stored.items()}
-        results = {key: check(place[key], raw[key]) for key in raw}
-        return {key: result for key, result in results.items() if self._stays(raw[key], result)}
+        ask = (lambda some: ((i, raw.stored()) for i, raw in asked.ask(some))) if anew else None
+        place, results = {key: i for i, key in enumerate(keys)}, {}
+        for key, value in self.store.get(asked.kind, maker, keys, ask).items():
+            raw = asked.restore(value)
+            result = asked.check(place[key], raw)
+            if self._stays(raw, result):
+                results[key] = result
+        return results
 
     def _stays(self, raw: Any, result: Any) -> bool:
         """Whether a result is kept: one that cannot be used is what a local model says, but a server may do better next
@@ -309,6 +277,23 @@ class LanguageModel:
         """Append to the recording, a line that `replay:PATH` reads."""
         if self.recorder is not None:
             self.recorder.add({**asked, "score" if isinstance(answered, Score) else "reply": answered.stored()})
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Questions of one kind to a backend. Of each by its place: `ask` asks some, `need` tells the tokens that one may take,
+    `check` what becomes of a result; `restore` makes a result of what the store has, `how` is what an entry says beside it."""
+
+    kind: str
+    questions: list[dict[str, Any]]
+    ask: Callable[[Sequence[int]], Iterable[tuple[int, Any]]]
+    need: Callable[[int], tuple[int, int]]
+    restore: Callable[[dict[str, Any]], Any]
+    check: Callable[[int, Any], Any]
+    how: Mapping[str, Any]
+
+    def keys(self, maker: Maker) -> list[str]:
+        return [Store.key(self.kind, maker, one) for one in self.questions]
 
 
 def _checked(reply: Reply, tools: Sequence[Tool], schema: Schema | None, repairs: Counter[str]) -> Reply:
@@ -330,29 +315,3 @@ def _checked(reply: Reply, tools: Sequence[Tool], schema: Schema | None, repairs
         return replace(reply, invalid=f"the reply does not fit {name}{cut}: {error}: {reply.text!r:.120}")
     repairs.update(mended)
     return replace(reply, value=value)
-
-
-def _form(schema: Schema | None) -> dict[str, Any] | None:
-    return None if schema is None else json_by_schema.json_schema(schema)
-
-
-def _one(forms: list[dict[str, Any] | None]) -> dict[str, Any] | list[dict[str, Any] | None] | None:
-    """The form that all prompts share, or the list."""
-    return forms[0] if all(form == forms[0] for form in forms) else forms
-
-
-def _rechecked(i: int, reply: Reply, tools: Sequence[Tool], schemas: Sequence[Schema | None]) -> Reply:
-    return _checked(reply, tools, schemas[i], Counter())
-
-
-def _is_batch(prompts: Any) -> bool:
-    """Whether these are several prompts: neither a text nor one conversation."""
-    return not isinstance(prompts, str) and not (len(prompts) > 0 and isinstance(prompts[0], Mapping))
-
-
-def _conversations(messages: Any) -> tuple[bool, list[list[dict[str, Any]]]]:
-    """Whether it is one conversation, and the conversations as a list."""
-    if isinstance(messages, str) or any(isinstance(message, str) for message in messages):
-        raise InputError('chat takes messages like {"role": "user", "content": "..."}: raw text goes to `complete`')
-    one = not _is_batch(messages)
-    return one, [conversation(some) for some in ([messages] if one else messages)]

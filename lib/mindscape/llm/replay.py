@@ -11,7 +11,7 @@ from typing import Any
 from mindscape.cache import digest
 from mindscape.errors import InputError, LLMError
 from mindscape.llm import recording
-from mindscape.llm.base import Form, Prompt, Reply, Sampling, Score, Tool, estimated_tokens, for_each
+from mindscape.llm.base import Forms, Prompt, Replies, Reply, Sampling, Score, Tool, estimated_tokens, for_each
 from mindscape.llm.model import question
 
 
@@ -56,12 +56,8 @@ class Replay:
             ) from None
 
     def generate(
-        self,
-        prompts: Sequence[Prompt],
-        sampling: Sampling,
-        tools: Sequence[Tool] = (),
-        schema: Form | Sequence[Form] | None = None,
-    ) -> Iterator[tuple[int, Reply]]:
+        self, prompts: Sequence[Prompt], sampling: Sampling, tools: Sequence[Tool] = (), schema: Forms = None
+    ) -> Replies:
         """The recorded replies."""
         for i, (prompt, form) in enumerate(zip(prompts, for_each(schema, len(prompts)), strict=True)):
             yield i, self._answer(question(prompt, sampling, tools, form), prompt)

@@ -5,11 +5,20 @@ is asked.
 """
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from mindscape.llm.base import LLM, Message, Prompt, Reply, for_each
-from mindscape.store import Maker
+from mindscape.llm.base import LLM, Message, Prompt, Reply, for_each, is_one, shared
+
+
+def _in_turn(name: str) -> property:
+    """What the model says of itself, to one thread at a time."""
+
+    def told(together: "Together") -> Any:
+        with together._turn:
+            return getattr(together.llm, name)
+
+    return property(told)
 
 
 class Together:
@@ -21,23 +30,7 @@ class Together:
         self.llm, self._left = llm, threads
         self._turn, self._asked = threading.Condition(), []
 
-    @property
-    def name(self) -> str:
-        return self.llm.name
-
-    @property
-    def fingerprint(self) -> str:
-        with self._turn:
-            return self.llm.fingerprint
-
-    @property
-    def maker(self) -> Maker:
-        with self._turn:
-            return self.llm.maker
-
-    @property
-    def context(self) -> int | None:
-        return self.llm.context
+    name, fingerprint, maker, context = map(_in_turn, ("name", "fingerprint", "maker", "context"))
 
     def count_tokens(self, prompt: Prompt) -> int:
         with self._turn:
@@ -45,7 +38,7 @@ class Together:
 
     def chat(self, messages: Sequence[Message] | Sequence[Sequence[Message]], **options: Any) -> Reply | list[Reply]:
         """As `LLM.chat`; waits for the others."""
-        one = bool(messages) and isinstance(messages[0], Mapping)
+        one = is_one(messages)
         asked = _Asked([messages] if one else list(messages), options)
         with self._turn:
             self._asked.append(asked)
@@ -73,7 +66,7 @@ class Together:
             options = dict(alike[0].options)
             if options.get("schema") is not None:
                 forms = [form for one in alike for form in for_each(one.options["schema"], len(one.talks))]
-                options["schema"] = forms[0] if all(form == forms[0] for form in forms) else forms
+                options["schema"] = shared(forms)
             try:
                 replies = iter(self.llm.chat([talk for one in alike for talk in one.talks], **options))
                 for one in alike:
@@ -102,7 +95,7 @@ def side_by_side(llm: LLM, jobs: Sequence[Callable[[LLM], Any]]) -> list[Any]:
     ['Hello.', 'Hello.']
     """
     together = Together(llm, len(jobs))
-    results: list[Any] = [None] * len(jobs)
+    results: dict[int, Any] = {}
     errors: dict[int, Exception] = {}
 
     def work(i: int) -> None:
@@ -120,4 +113,4 @@ def side_by_side(llm: LLM, jobs: Sequence[Callable[[LLM], Any]]) -> list[Any]:
         thread.join()
     if errors:
         raise errors[min(errors)]
-    return results
+    return [results[i] for i in range(len(jobs))]

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import yaml
 
+from mindscape import paths
 from mindscape.cache import digest
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.encoders import Encoder
@@ -35,7 +37,8 @@ Embedder = MiaEmbedder | PlainEmbedder
 
 @dataclass(frozen=True)
 class Method:
-    """A way to find things. `family`: by which of the `Encoders`, "" for none. `log`: it needs a book whose log is known.
+    """A way to find things, as `data/methods.yaml` lists it. `family`: by which of the `Encoders`, "" for none. `log`: it needs
+    a book whose log is known.
 
     `readings`: how often an encoder and how often a language model reads the whole text before the first question, if
     nobody has written summaries, notes or graphs yet; `notes`: whether it shows texts that are not the book's.
@@ -48,24 +51,12 @@ class Method:
     readings: tuple[int, int] = (0, 0)
     notes: bool = False
 
+    def __post_init__(self):
+        object.__setattr__(self, "readings", tuple(self.readings))
 
-METHODS = {
-    "lot": Method("passages by lot", "baseline"),
-    "lead": Method("the beginning", "baseline"),
-    "summary": Method("summaries alone", "MiA-RAG", readings=(0, 1), notes=True),
-    "bm25": Method("BM25", "baseline"),
-    "minilm": Method("MiniLM", "baseline", "minilm", readings=(1, 0)),
-    "sft_emb": Method("SFT-Emb", "MiA-RAG", "sft", readings=(1, 0)),
-    "mia_alone": Method("MiA-Emb, no mindscape", "MiA-RAG", "mia", readings=(1, 0)),
-    "mia_emb": Method("MiA-Emb", "MiA-RAG", "mia", readings=(1, 1)),
-    "mia_rag": Method("MiA-Emb, mindscape shown", "MiA-RAG", "mia", readings=(1, 1), notes=True),
-    "graphrag": Method("GraphRAG", "MiA-RAG", "minilm", True, (0, 1), True),
-    "signature": Method("signature", "MiA-Signature", "mia", readings=(3, 1)),
-    "signature_shown": Method("signature, shown", "MiA-Signature", "mia", readings=(3, 1), notes=True),
-    "mindgraph": Method("concept graph", "MindGraph", "minilm", True, (0, 1)),
-    "mom": Method("three layers", "MoM", "minilm", readings=(1, 1)),
-    "evidence": Method("the evidence itself", "bound"),
-}
+
+_LISTED = yaml.safe_load(paths.data("methods.yaml").read_text(encoding="utf-8"))
+METHODS = {name: Method(**of) for name, of in _LISTED.items()}
 
 
 def methods_of(case: Case, some: Iterable[str] = METHODS) -> list[str]:
@@ -123,12 +114,8 @@ def rankings(case: Case, method: str, by: Encoders) -> list[Ranking]:
 def _in_its_books_light(case: Case, by: Encoders) -> list[Ranking]:
     """Each book's passages by the question with that book's summary."""
     books, texts = case.memory.books, case.memory.texts
-    rule = {
-        "texts": digest(texts),
-        "books": digest(books.tolist()),
-        "summaries": digest(list(case.summaries)),
-        "k": DEPTH,
-    }
+    rule = {"texts": digest(texts), "books": digest(books.tolist())}
+    rule |= {"summaries": digest(list(case.summaries)), "k": DEPTH}
 
     def rank(asked: Sequence[str]) -> Iterator[Ranking]:
         units = by.mia.units(texts)

@@ -18,25 +18,7 @@ from mindscape.metrics.retrieval import recall_any_at_k, recall_fraction_at_k
 from mindscape.metrics.words import segment, words
 
 __all__ = [
-    "Accuracy",
-    "Bleu",
-    "Difference",
-    "Interval",
-    "Meteor",
-    "NoAnswer",
-    "accuracy",
-    "bleu",
-    "bootstrap",
-    "exact_match",
-    "grouped",
-    "meteor",
-    "normalise",
-    "pair_accuracy",
-    "paired_bootstrap",
-    "recall_any_at_k",
-    "recall_fraction_at_k",
-    "rouge_l",
-    "segment",
-    "token_f1",
-    "words",
-]
+    "Accuracy", "Bleu", "Difference", "Interval", "Meteor", "NoAnswer", "accuracy", "bleu", "bootstrap",
+    "exact_match", "grouped", "meteor", "normalise", "pair_accuracy", "paired_bootstrap", "recall_any_at_k",
+    "recall_fraction_at_k", "rouge_l", "segment", "token_f1", "words",
+]  # fmt: skip

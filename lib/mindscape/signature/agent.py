@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from typing import Any, Literal
 
 from mindscape.ask import ask
@@ -186,12 +187,7 @@ class _State:
 
 
 def _together(
-    llm: LLM,
-    generator: LLM,
-    shelf: Shelf,
-    some: Sequence[Posed],
-    settings: Settings,
-    template: str,
+    llm: LLM, generator: LLM, shelf: Shelf, some: Sequence[Posed], settings: Settings, template: str
 ) -> list[Trace]:
     """The loop for several questions at a time, and their answers."""
     states = []
@@ -200,12 +196,8 @@ def _together(
         states.append(_State(one, one.text, items, shelf.signature(items) if settings.signature else None))  # 1, 2
     for t in range(settings.steps):  # 3
         going = [state for state in states if not state.stopped]
-        found = shelf.search(
-            [state.query for state in going],
-            [state.signature or () for state in going] if settings.signature else None,
-            settings.top,
-            settings.alpha,
-        )  # 4
+        signatures = [state.signature or () for state in going] if settings.signature else None
+        found = shelf.search([state.query for state in going], signatures, settings.top, settings.alpha)  # 4
         prompts, shown = [], []
         for state, chunks in zip(going, found, strict=True):
             prompt = partial(_update_prompt, shelf, state, chunks, t, settings)
@@ -215,23 +207,11 @@ def _together(
         heard = ask(llm, UPDATE, prompts, tokens=settings.tokens, tries=1 + settings.retries)  # 6
         for state, chunks, kept, it in zip(going, found, shown, heard, strict=True):
             said: Update | None = it.value
-            step = Step(
-                query=state.query,
-                signature=state.signature,
-                chunks=chunks,
-                shown=kept,
-                items=shelf.memory.of(chunks[:kept]),  # 5
-                action=said.action if said else "",
-                confidence=said.confidence if said else "",
-                thought=said.thought if said else "",
-                evidence=tuple(said.evidence_memory) if said else state.evidence,
-                invalid=it.unread,
-                tries=it.calls,
-                prompt_tokens=it.prompt_tokens,
-                completion_tokens=it.completion_tokens,
-            )
-            state.steps.append(step)
-            state.evidence = step.evidence
+            state.evidence = tuple(said.evidence_memory) if said else state.evidence
+            searched = state.query, state.signature, chunks, kept, shelf.memory.of(chunks[:kept])  # 5
+            made = [getattr(said, name, "") for name in ("action", "confidence", "thought")]
+            took = it.unread, it.calls, it.prompt_tokens, it.completion_tokens
+            state.steps.append(Step(*searched, *made, state.evidence, *took))
             if said is None:
                 state.stopped = "unreadable"
             elif said.action == "ANSWER":
@@ -241,30 +221,18 @@ def _together(
                 state.signature = (said.refined_signature,) if settings.signature else None
                 state.stopped = "steps" if t + 1 == settings.steps else ""
     said_of: dict[str, list[Answer]] = {}
+    last = [state.steps[-1].chunks for state in states]
     for name in settings.inputs:  # 8, 11
         with_signature, with_evidence = INPUTS[name]
-        said_of[name] = answers(
-            generator,
-            shelf.memory,
-            [state.one for state in states],
-            [state.steps[-1].chunks for state in states],
-            [state.signature or () for state in states] if with_signature else None,
-            [state.evidence for state in states] if with_evidence else None,
-            tries=1 + settings.retries,
-            template=template,
-        )
-    return [
-        Trace(
-            id=state.one.id,
-            items=state.items,
-            steps=tuple(state.steps),
-            signature=state.signature,
-            evidence=state.evidence,
-            stopped=state.stopped,
-            answers={name: said[i] for name, said in said_of.items()},
-        )
-        for i, state in enumerate(states)
-    ]
+        signatures = [state.signature or () for state in states] if with_signature else None
+        evidence = [state.evidence for state in states] if with_evidence else None
+        how = {"tries": 1 + settings.retries, "template": template}
+        said_of[name] = answers(generator, shelf.memory, some, last, signatures, evidence, **how)
+    traces = []
+    for i, of in enumerate(states):
+        said_here = {name: said[i] for name, said in said_of.items()}
+        traces.append(Trace(of.one.id, of.items, tuple(of.steps), of.signature, of.evidence, of.stopped, said_here))
+    return traces
 
 
 def _update_prompt(
@@ -328,8 +296,7 @@ def table(trace: Trace, one: Posed) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     seen = [first_seen(trace, [chunk]) for chunk in one.evidence]
     bound = [first_seen(trace, group) for group in one.bindings]
-    before: Step | None = None
-    for t, step in enumerate(trace.steps, start=1):
+    for t, (before, step) in enumerate(pairwise([None, *trace.steps]), start=1):
         notes = before.evidence if before else ()
         rows.append(
             {
@@ -349,7 +316,6 @@ def table(trace: Trace, one: Posed) -> list[dict[str, Any]]:
                 "bindings so far": f"{sum(when is not None and when <= t for when in bound)} of {len(bound)}",
             }
         )
-        before = step
     return rows
 
 

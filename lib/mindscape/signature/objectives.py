@@ -94,7 +94,7 @@ def assignment(sessions: Sequence[int] | np.ndarray, n: int) -> csr_array:
     >>> assignment([2, 0, 2], 3).toarray().astype(int).tolist()
     [[0, 1, 0], [0, 0, 0], [1, 0, 1]]
     """
-    _count(n, "n")
+    whole(n, "n")
     sessions = np.asarray(sessions)
     if sessions.ndim not in (1, 2) or not sessions.size or not np.issubdtype(sessions.dtype, np.integer):
         raise InputError(
@@ -123,7 +123,7 @@ def windows(length: int, width: int = WINDOW, stride: int | None = None) -> csr_
     """
     stride = width if stride is None else stride
     for name, number in (("length", length), ("width", width), ("stride", stride)):
-        _count(number, name)
+        whole(number, name)
     if stride > width:
         raise InputError(
             f"stride={stride}: expected at most width={width}, else chunks between windows have no summary"
@@ -385,7 +385,11 @@ def _cosines(vectors: np.ndarray, vector: np.ndarray) -> np.ndarray:
 # Checks
 
 
-def _count(number: int, name: str) -> None:
+def whole(number: int, name: str) -> None:
+    """Raises InputError for what is no whole number above 0. Taught in notebook 21_submodular_signatures.
+
+    >>> whole(5, "k")
+    """
     if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
         raise InputError(f"{name}={number!r}: expected a whole number, at least 1")
 

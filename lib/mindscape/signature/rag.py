@@ -34,19 +34,12 @@ from mindscape.errors import InputError, require
 from mindscape.llm import LLM
 from mindscape.metrics import recall_fraction_at_k, token_f1
 from mindscape.metrics.words import Language
+from mindscape.prompts import table
 from mindscape.question import Answer
 from mindscape.roles import Role
 from mindscape.roles.answers import CHOICE, CLAIM, QA, letters
 from mindscape.signature.memory import Memory, Posed, ranked
-from mindscape.signature.objectives import (
-    WEIGHTS,
-    FacilityLocation,
-    Mixture,
-    Modular,
-    Objective,
-    relevance,
-    signature_objective,
-)
+from mindscape.signature.objectives import WEIGHTS, FacilityLocation, Modular, Objective, relevance, signature_objective
 from mindscape.signature.selection import Selection, greedy
 from mindscape.store import Maker
 
@@ -57,14 +50,13 @@ K0, K, ALPHA = 50, 5, 0.5  # section 4.2
 WAYS = ("first_k", "relevance", "coverage", "random", "gold")
 DEPTH = 10  # ranks of a second pass
 LONGEST = {"choice": 200, "qa": 48, "claim": 200}  # tokens of an answer, by its kind
+KINDS: dict[str, Role] = {"choice": CHOICE, "qa": QA, "claim": CLAIM}
 TOGETHER = 16  # questions that are read before the first of their rankings is kept
 QUERY, FEEDBACK = "query", "feedback"  # no signature; the best passages of the first pass in a signature's place
-FRAME = {
-    "en": {"signature": "Storyline:\n{}", "evidence": "Notes:\n{}", "passages": "Passages:\n{}"},
-    "zh": {"signature": "主线：\n{}", "evidence": "笔记：\n{}", "passages": "段落：\n{}"},
-}
+FRAME = table("signature", "frame")  # by language: what stands over the parts of a context
 
 Signature = tuple[str, ...]
+Rows = Callable[[Sequence[int]], Iterator[dict[str, list[int]]]]  # places of questions to the ids for each
 Way = str | Callable[[Objective, int], Selection]
 
 
@@ -255,29 +247,29 @@ class Shelf:
             self._asked[question] = self._encoder().encode([question], "query")[0]
         return self._asked[question]
 
-    def _kept(self, kind: str, of: Any, asked: Sequence[dict[str, Any]], compute: store.Compute) -> list[list[int]]:
+    def _kept(self, kind: str, of: Any, asked: Sequence[dict[str, Any]], compute: Rows) -> list[list[int]]:
         """Places for each question: out of the store, or computed."""
         if self.live:
-            found = dict(compute(range(len(asked))))
-            return [found[i]["ids"] for i in range(len(asked))]
-        if of not in self._makers:
-            self._makers[of] = of.maker  # once: all weights are looked at
-        return [value["ids"] for value in store.current().fetch(kind, self._makers[of], asked, compute)]
+            found = compute(range(len(asked)))
+        else:
+            if of not in self._makers:
+                self._makers[of] = of.maker  # once: all weights are looked at
+            found = store.current().fetch(kind, self._makers[of], asked, lambda places: enumerate(compute(places)))
+        return [value["ids"] for value in found]
 
     def wake(self, questions: Sequence[str], k0: int = K0) -> list[Woken]:
         """Step 0: the `k0` chunks nearest to each question by E_1, and their items."""
 
-        def compute(places: Sequence[int]) -> Iterator[tuple[int, Any]]:
-            for start in range(0, len(places), TOGETHER):
-                asked = self.first.asked([questions[i] for i in places[start : start + TOGETHER]])
-                for position, row in enumerate(_products(asked, self._first), start):
-                    yield position, {"ids": ranked(row, k0).tolist()}
+        def compute(places: Sequence[int]) -> Iterator[dict[str, list[int]]]:
+            for some in _some_at_a_time(places):
+                for row in _products(self.first.asked([questions[i] for i in some]), self._first):
+                    yield {"ids": ranked(row, k0).tolist()}
 
         asked = [{"texts": self._texts, "query": question, "k": k0} for question in questions]
         found = map(tuple, self._kept("ranking", self.first, asked, compute))
         return [Woken(question, ids, self.memory.of(ids)) for question, ids in zip(questions, found, strict=True)]
 
-    def objective(self, woken: Woken, weights: Sequence[float] = WEIGHTS, marked: bool = False) -> Mixture:
+    def objective(self, woken: Woken, weights: Sequence[float] = WEIGHTS, marked: bool = False) -> Objective:
         """Eq. 10 over what a question woke, for any optimiser of `selection`: its picks are places in `woken.items`.
 
         Where a chunk has several items, its cover has them all. `marked` counts coverage as line 20 of Algorithm 2 does.
@@ -319,12 +311,10 @@ class Shelf:
             return tuple(woken.items[pick] for pick in way(self.objective(woken, weights), k).picks)
         require(way in ("relevance", "coverage"), f"way={way!r}: expected {', '.join(WAYS)}, or an optimiser")
 
-        def compute(places: Sequence[int]) -> Iterator[tuple[int, Any]]:
-            if way == "coverage":
-                objective: Objective = self.objective(woken, weights)
-            else:
-                objective = Modular(relevance(self._query(woken.question), self._weighed[0][list(woken.items)]))
-            yield 0, {"ids": [woken.items[pick] for pick in greedy(objective, k).picks]}
+        def compute(places: Sequence[int]) -> Iterator[dict[str, list[int]]]:
+            of_query = relevance(self._query(woken.question), self._weighed[0][list(woken.items)])
+            objective = self.objective(woken, weights) if way == "coverage" else Modular(of_query)
+            yield {"ids": [woken.items[pick] for pick in greedy(objective, k).picks]}
 
         asked = {"memory": self.memory.fingerprint, "query": woken.question, "woken": list(woken.chunks)}
         asked |= {"way": way, "k": k, "weights": list(map(float, weights))}
@@ -355,16 +345,15 @@ class Shelf:
         """The same for each of some alphas; the model reads every question once."""
         k = min(k, len(self.memory.chunks))
 
-        def compute(places: Sequence[int]) -> Iterator[tuple[int, Any]]:
-            for start in range(0, len(places), TOGETHER):
-                some = places[start : start + TOGETHER]
+        def compute(places: Sequence[int]) -> Iterator[dict[str, list[int]]]:
+            for some in _some_at_a_time(places):
                 texts = [questions[i] for i in some]
                 if signatures is None:
                     of_both = [_products(self.second.asked(texts), self._second)] * 2
                 else:
                     of_both = self.scores(texts, [signatures[i] for i in some])
-                for position, pair in enumerate(zip(*of_both, strict=True), start):
-                    yield position, {"ids": [i for a in alphas for i in ranked(blend(*pair, a), k).tolist()]}
+                for pair in zip(*of_both, strict=True):
+                    yield {"ids": [i for a in alphas for i in ranked(blend(*pair, a), k).tolist()]}
 
         alphas = [0.0] if signatures is None else [float(alpha) for alpha in alphas]
         for alpha in alphas:
@@ -375,6 +364,10 @@ class Shelf:
             asked = [of | steer | {"signature": list(told)} for of, told in zip(asked, signatures, strict=True)]
         found = self._kept("ranking", self.second, asked, compute)
         return [[tuple(ids[start : start + k]) for start in range(0, len(ids), k)] for ids in found]
+
+
+def _some_at_a_time(places: Sequence[int]) -> Iterator[Sequence[int]]:
+    return (places[start : start + TOGETHER] for start in range(0, len(places), TOGETHER))
 
 
 def _products(queries: np.ndarray, units: np.ndarray) -> np.ndarray:
@@ -525,10 +518,19 @@ def answers(
     """
     nothing: list[Any] = [()] * len(asked)
     signatures, evidence = signatures or nothing, evidence or nothing
+
+    def prompt(i: int, passages: Sequence[str]) -> str:
+        one, told = asked[i], context(passages, signatures[i], evidence[i], memory.language)
+        if template:
+            return fill(template, told, one.text)
+        words = {"claim": one.text} if one.kind == "claim" else {"question": one.text}
+        if one.kind == "choice":
+            words["options_str"] = letters(list(one.options))
+        return KINDS[one.kind].prompt(memory.language, context=told, **words)
+
     prompts = []
-    for one, some, signature, notes in zip(asked, chunks, signatures, evidence, strict=True):
-        prompt = partial(_prompt, one, signature, notes, memory.language, template)
-        prompts.append(fitted(llm, prompt, [memory.texts[i] for i in some], longest[one.kind])[0])
+    for i, (one, some) in enumerate(zip(asked, chunks, strict=True)):
+        prompts.append(fitted(llm, partial(prompt, i), [memory.texts[chunk] for chunk in some], longest[one.kind])[0])
     said: dict[int, Answer] = {}
     for kind, role in KINDS.items():
         places = [i for i, one in enumerate(asked) if one.kind == kind]
@@ -536,27 +538,6 @@ def answers(
         for i, it in zip(places, replies, strict=True):
             said[i] = replace(it, value=getattr(it.value, "answer", it.value))
     return [said[i] for i in range(len(asked))]
-
-
-def _prompt(
-    one: Posed,
-    signature: Signature,
-    notes: Sequence[str],
-    language: Language,
-    template: str,
-    passages: Sequence[str],
-) -> str:
-    told = context(passages, signature, notes, language)
-    if template:
-        return fill(template, told, one.text)
-    if one.kind == "claim":
-        return CLAIM.prompt(language, context=told, claim=one.text)
-    if one.kind == "qa":
-        return QA.prompt(language, context=told, question=one.text)
-    return CHOICE.prompt(language, context=told, question=one.text, options_str=letters(list(one.options)))
-
-
-KINDS: dict[str, Role] = {"choice": CHOICE, "qa": QA, "claim": CLAIM}
 
 
 def score(one: Posed, answer: Answer, language: Language = "en") -> float:

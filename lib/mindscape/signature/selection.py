@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mindscape.errors import InputError
-from mindscape.signature.objectives import Objective
+from mindscape.signature.objectives import Objective, whole
 
 LARGEST = 2_000_000  # sets, or orders, that `exhaustive` tries at most
 _BATCH = 64  # gains that lazy greedy asks for at once, at most
@@ -73,7 +73,7 @@ def first_k(
     >>> first_k([4, 4, 0, 4, 2, 1], 3).picks, first_k([4, 4, 0, 4, 2, 1], 3, among_chunks=True).picks
     ((4, 0, 2), (4, 0))
     """
-    _check_k(k)
+    whole(k, "k")
     found = np.asarray(sessions)
     if found.ndim != 1 or not found.size or not np.issubdtype(found.dtype, np.integer) or found.min() < 0:
         raise InputError(f"sessions: got {found.dtype} {found.shape}, expected the index of each chunk's summary, (M,)")
@@ -92,7 +92,7 @@ def greedy(objective: Objective, k: int) -> Selection:
     >>> greedy(FacilityLocation([[1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1]]), 2)  # 3 of 4: all sets are equal at first
     Selection(picks=(0, 1), gains=(2.0, 1.0), evaluations=5)
     """
-    _check_k(k)
+    whole(k, "k")
     state, picks, gains = objective.start(), [], []
     for _ in range(min(k, objective.n)):
         every = objective.gains(state)
@@ -116,7 +116,7 @@ def lazy_greedy(objective: Objective, k: int) -> Selection:
     >>> lazy_greedy(Modular(np.arange(1000.0)), 3).picks
     (999, 998, 997)
     """
-    _check_k(k)
+    whole(k, "k")
     state, picks, gains, evaluations = objective.start(), [], [], 0
     for _ in range(min(k, objective.n)):
         if len(picks) <= objective.settled:
@@ -159,7 +159,7 @@ def exhaustive(objective: Objective, k: int, *, smaller: bool = False) -> Select
     >>> exhaustive(FacilityLocation([[1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1]]), 2).picks
     (1, 2)
     """
-    _check_k(k)
+    whole(k, "k")
     n, k = objective.n, min(k, objective.n)
     sets = math.perm(n, k) if objective.ordered else math.comb(n, k)
     if sets > LARGEST:
@@ -188,8 +188,3 @@ def exhaustive(objective: Objective, k: int, *, smaller: bool = False) -> Select
             for row, gain in zip(rows[::-1].tolist(), more[::-1].tolist(), strict=True):
                 waiting.append(((*picks, row), (*gains, gain), objective.add(state, row)))
     return Selection(best.picks, best.gains, evaluations)
-
-
-def _check_k(k: int) -> None:
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise InputError(f"k={k!r}: expected a whole number, at least 1")

@@ -380,7 +380,7 @@ def load(name: str, dtype: str = "float32", **options: Any) -> LanguageModel:
 
     maker = Maker(name, about, str(precision).removeprefix("torch."), here)
     tokenizer = AutoTokenizer.from_pretrained(assets.language_model())
-    backend = local.Local(local.Weights(network, config, maker), tokenizer, name, maker=maker, **options)
+    backend = local.Local(local.Weights(network, config), tokenizer, name, maker=maker, **options)
     return LanguageModel(backend, store=store.current())
 
 
