@@ -11,8 +11,9 @@ import os
 import shutil
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any
 
@@ -155,18 +156,18 @@ def fit(
     """
     accelerator, out = accelerator or Accelerator(), Path(out)
     learned = [weights for weights in model.parameters() if weights.requires_grad]
+    model.to(accelerator.device).train()
     optimizer = torch.optim.AdamW(learned, lr=settings.learning_rate, weight_decay=0.0)
     first = _resume(out, run, model, optimizer)
     if accelerator.is_main_process:
         _cut_log(out, first)
-    model.to(accelerator.device).train()
     if settings.compile:
         for layer in model.get_base_model().get_decoder().layers:
             layer.compile(dynamic=True)
-    _to(optimizer, accelerator.device)
     clock = saved = time.monotonic()
     end = settings.until or settings.steps
-    for step, batch in _steps(batches, end, first):
+    every = chain.from_iterable(batches(epoch) for epoch in count())
+    for step, batch in islice(enumerate(every), first, end):
         for group in optimizer.param_groups:
             group["lr"] = settings.rate(step)
         line = learn(batch)
@@ -188,23 +189,6 @@ def fit(
         _finish(out, model)
     accelerator.wait_for_everyone()
     return out / "adapter"
-
-
-def _to(optimizer: torch.optim.Optimizer, device: torch.device) -> None:
-    """Where the weights are, there the optimizer's state of a checkpoint must be."""
-    for state in optimizer.state.values():
-        state.update({k: v.to(device) for k, v in state.items() if torch.is_tensor(v) and v.dim()})
-
-
-def _steps(batches: Callable[[int], Sequence[Any]], steps: int, first: int) -> Iterator[tuple[int, Any]]:
-    """The batches from step `first` on, epoch after epoch."""
-    step = epoch = 0
-    while step < steps:
-        for batch in batches(epoch):
-            if first <= step < steps:
-                yield step, batch
-            step += 1
-        epoch += 1
 
 
 def _save(out: Path, run: str, step: int, model: PeftModel, optimizer: torch.optim.Optimizer) -> None:
@@ -249,11 +233,7 @@ def _finish(out: Path, model: PeftModel) -> None:
     """The adapter in half precision, and nothing else: what is shipped."""
     learned = {name: w for name, w in model.state_dict().items() if "lora_" in name or "trainable_tokens" in name}
     half = {name: weights.to(torch.bfloat16) for name, weights in learned.items()}
+    for config in model.peft_config.values():  # names no folder of this machine
+        config.base_model_name_or_path = Path(str(config.base_model_name_or_path)).name
     model.save_pretrained(out / "adapter", state_dict=half, save_embedding_layers=False)
     (out / "adapter" / "README.md").unlink(missing_ok=True)  # peft's form of a card, to be filled in
-    config = out / "adapter" / "adapter_config.json"
-    stored = json.loads(config.read_text(encoding="utf-8"))
-    stored["base_model_name_or_path"] = Path(
-        str(stored["base_model_name_or_path"])
-    ).name  # not a folder of this machine
-    config.write_text(json.dumps(stored, indent=2) + "\n", encoding="utf-8")

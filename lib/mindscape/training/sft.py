@@ -6,10 +6,10 @@ replies' means, to which an outline is no more than a letter. The vocabulary's s
 Taught in notebook 01_the_reader.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
 import torch
 from accelerate import Accelerator
 from accelerate.utils import gather_object
@@ -94,13 +94,8 @@ def train(
 
 def _line(rows: list[tuple[str, int, float, int]]) -> dict:
     """What the log says of a batch, from the role, length, summed loss and reply length of each row."""
-    by_role: dict[str, list[tuple[float, int]]] = defaultdict(list)
-    for role, _, loss, n in rows:
-        by_role[role].append((loss, n))
-    means = {role: round(_mean(some), 4) for role, some in by_role.items()}
-    everything = [(loss, n) for _, _, loss, n in rows]
-    return {"loss": round(_mean(everything), 4), "roles": means, "tokens": sum(length for _, length, *_ in rows)}
-
-
-def _mean(some: list[tuple[float, int]]) -> float:
-    return sum(loss for loss, _ in some) / sum(n for _, n in some)
+    frame = pd.DataFrame(rows, columns=["role", "tokens", "loss", "reply"])
+    sums = frame.groupby("role", sort=False)[["loss", "reply"]].sum()
+    means = (sums["loss"] / sums["reply"]).round(4)
+    loss = float(frame["loss"].sum() / frame["reply"].sum())
+    return {"loss": round(loss, 4), "roles": means.to_dict(), "tokens": int(frame["tokens"].sum())}
