@@ -12,7 +12,7 @@ what a second run costs: that is the ledger's business (`mindscape.llm.ledger`).
 Taught in notebooks 23_signature_agent and 31_mindgraph_answer.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -86,18 +86,20 @@ class Meter:
 
     def chat(self, messages: Sequence[Message] | Sequence[Sequence[Message]], **options: Any) -> Reply | list[Reply]:
         """As `LLM.chat`."""
-        one = is_one(messages)
-        self._check([messages] if one else messages, options)
-        replies = self.llm.chat(messages, **options)
-        self._count([replies] if one else replies)
-        return replies
+        return self._asked(self.llm.chat, messages, options)
 
     def complete(self, prompts: str | Sequence[str], **sampling: Any) -> Reply | list[Reply]:
         """As `LLM.complete`."""
+        return self._asked(self.llm.complete, prompts, sampling)
+
+    def _asked(self, ask: Callable[..., Any], prompts: Any, options: Mapping[str, Any]) -> Any:
         one = is_one(prompts)
-        self._check([prompts] if one else prompts, sampling)
-        replies = self.llm.complete(prompts, **sampling)
-        self._count([replies] if one else replies)
+        if short := self._short([prompts] if one else prompts, options.get("max_new_tokens", Sampling.max_new_tokens)):
+            raise BudgetSpent(short)
+        replies = ask(prompts, **options)
+        for reply in [replies] if one else replies:
+            called = "".join(f"\n{call.name}({call.arguments})" for call in reply.tool_calls)
+            self.add((reply.text + called).strip(), reply.prompt_tokens, reply.completion_tokens)
         return replies
 
     def score(self, prompt: Any, continuations: Any) -> list[Score] | list[list[Score]]:
@@ -127,10 +129,6 @@ class Meter:
             text, text or None, calls=self.calls, prompt_tokens=read, completion_tokens=written, trace=tuple(self.steps)
         )
 
-    def _check(self, prompts: Sequence[Prompt], options: Mapping[str, Any]) -> None:
-        if short := self._short(prompts, options.get("max_new_tokens", Sampling.max_new_tokens)):
-            raise BudgetSpent(short)
-
     def _short(self, prompts: Sequence[Prompt], max_new_tokens: int) -> str:
         """Why the next calls could cross the budget; empty if they cannot."""
         calls, tokens = self.budget.calls, self.budget.tokens
@@ -142,8 +140,3 @@ class Meter:
         if self.tokens + need <= tokens:
             return ""
         return f"the budget of {tokens:,} tokens is spent: {self.tokens:,} are used, what is next may take {need:,}"
-
-    def _count(self, replies: Sequence[Reply]) -> None:
-        for reply in replies:
-            called = "".join(f"\n{call.name}({call.arguments})" for call in reply.tool_calls)
-            self.add((reply.text + called).strip(), reply.prompt_tokens, reply.completion_tokens)

@@ -76,12 +76,7 @@ def known(encoder: str) -> str:
 
 
 def load(
-    encoder: str = "embedded",
-    *,
-    cache: bool = True,
-    dtype: str = "float32",
-    device: str | None = None,
-    **options: Any,
+    encoder: str = "embedded", *, cache: bool = True, dtype: str = "float32", device: str | None = None, **options: Any
 ) -> "LocalEncoder":
     """The encoder that a short string names.
 

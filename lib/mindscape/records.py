@@ -75,12 +75,7 @@ def read(
 
 
 def opened(
-    path: str | Path,
-    about: Mapping[str, Any],
-    make: Callable[[About], T] = dict,
-    *,
-    of: str = "a row",
-    form: str = "",
+    path: str | Path, about: Mapping[str, Any], make: Callable[[About], T] = dict, *, of: str = "a row", form: str = ""
 ) -> list[T]:
     """The rows of a file that `about` begins, to go on with; begun where there is none yet.
 

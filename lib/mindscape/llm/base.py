@@ -6,7 +6,7 @@ Taught in notebook 00. Nothing here loads a model or touches the disk.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from math import ceil, exp
+from math import ceil, exp, inf
 from typing import Any, Protocol, runtime_checkable
 
 from pydantic import BaseModel
@@ -47,13 +47,11 @@ class Sampling:
     def __post_init__(self):
         stop = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop)
         object.__setattr__(self, "stop", stop)
-        for name, value, good, expected in (
-            ("max_new_tokens", self.max_new_tokens, self.max_new_tokens >= 1, "at least 1"),
-            ("temperature", self.temperature, 0 <= self.temperature < float("inf"), "0 (greedy) or more"),
-            ("top_p", self.top_p, 0 < self.top_p <= 1, "more than 0, at most 1"),
-            ("stop", self.stop, all(isinstance(s, str) and s for s in stop), "texts that are not empty"),
-        ):
-            require(good, f"{name}={value!r}: expected {expected}")
+        require(self.max_new_tokens >= 1, f"max_new_tokens={self.max_new_tokens!r}: expected at least 1")
+        require(0 <= self.temperature < inf, f"temperature={self.temperature!r}: expected 0 (greedy) or more")
+        require(0 < self.top_p <= 1, f"top_p={self.top_p!r}: expected more than 0, at most 1")
+        texts = all(isinstance(one, str) and one for one in stop)
+        require(texts, f"stop={stop!r}: expected texts that are not empty")
 
 
 @dataclass(frozen=True)
@@ -231,25 +229,27 @@ def shared(schemas: list[Any]) -> Any:
     return schemas[0] if schemas and all(schema == schemas[0] for schema in schemas) else schemas
 
 
-def conversation(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """The messages as plain dicts; content that is null beside tool calls, as OpenAI has it, becomes an empty text.
+def plain(prompt: Prompt) -> str | list[dict[str, Any]]:
+    """A text as it is; messages as plain dicts, in which content that is null beside tool calls, as OpenAI has it, becomes an
+    empty text.
 
     Raises InputError, with the place, for what is not a message.
 
-    >>> conversation([{"role": "user", "content": "Who's there?"}])
+    >>> plain([{"role": "user", "content": "Who's there?"}])
     [{'role': 'user', 'content': "Who's there?"}]
     """
-    require(messages, "the conversation is empty: expected at least one message")
-    for i, message in enumerate(messages):
+    if isinstance(prompt, str):
+        return prompt
+    require(prompt, "the conversation is empty: expected at least one message")
+    messages = []
+    for i, message in enumerate(prompt):
         if not isinstance(message, Mapping) or message.get("role") not in ROLES:
             raise InputError(f"message {i} is {message!r:.80}: expected a dict whose role is one of {', '.join(ROLES)}")
         absent = message.get("content") is None and message.get("tool_calls")
-        if not absent and not isinstance(message.get("content"), str):
-            raise InputError(f"message {i} ({message['role']}): expected its content to be text")
-    return [
-        {**message, "content": message.get("content") or "", **_tool_calls(message, i)}
-        for i, message in enumerate(messages)
-    ]
+        text = absent or isinstance(message.get("content"), str)
+        require(text, f"message {i} ({message['role']}): expected its content to be text")
+        messages.append({**message, "content": message.get("content") or "", **_tool_calls(message, i)})
+    return messages
 
 
 def _tool_calls(message: Message, i: int) -> dict[str, Any]:

@@ -104,6 +104,7 @@ class Endpoint:
     'Nay, answer me.'
     """
 
+    count_tokens = staticmethod(estimated_tokens)  # the model's tokenizer is not here
     context = None  # a server does not say
 
     def __init__(
@@ -137,10 +138,6 @@ class Endpoint:
     def fingerprint(self) -> str:
         """Server and model name: what the server runs under that name cannot be seen from here."""
         return digest(self.url, self.model)
-
-    def count_tokens(self, prompt: Prompt, tools: Sequence[Tool] = ()) -> int:
-        """An estimate that rather counts too many (`estimated_tokens`)."""
-        return estimated_tokens(prompt, tools)
 
     def generate(
         self, prompts: Sequence[Prompt], sampling: Sampling, tools: Sequence[Tool] = (), schema: Forms = None

@@ -1,6 +1,6 @@
 """What a run costs: calls, tokens, seconds, money; an estimate before it, a ledger after it, a cap that stops it.
 
-Taught in notebook 00. Prices are of the date below and change: override them where they matter,
+Taught in notebook 00. Prices are those of `data/prices.yaml`, of its date, and change: override them where they matter,
 `Ledger(prices=PRICES | {"my-model": (0.5, 1.5)})`. A model without a price has no cost that is known: the money is then
 None, and the ledger says so. Models that run on this machine cost nothing here; electricity is not counted.
 """
@@ -10,20 +10,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import yaml
+
+from mindscape import paths
 from mindscape.errors import BudgetReached, InputError
 from mindscape.llm.base import Reply, Score
 
-PRICES_DATE = "2026-03"
-PRICES: dict[str, tuple[float, float]] = {  # US dollars for a million tokens read, and written
-    "gpt-4o": (2.50, 10.00),
-    "gpt-4o-mini": (0.15, 0.60),
-    "gpt-4.1": (2.00, 8.00),
-    "gpt-4.1-mini": (0.40, 1.60),
-    "gpt-4.1-nano": (0.10, 0.40),
-    "gpt-5": (1.25, 10.00),
-    "gpt-5-mini": (0.25, 2.00),
-    "gpt-5-nano": (0.05, 0.40),
-}
+_LISTED = yaml.safe_load(paths.data("prices.yaml").read_text(encoding="utf-8"))
+PRICES_DATE: str = _LISTED["date"]
+PRICES: dict[str, tuple[float, float]] = {model: tuple(prices) for model, prices in _LISTED["models"].items()}
 
 
 def price(name: str, prices: Mapping[str, tuple[float, float]] = PRICES) -> tuple[float, float] | None:

@@ -21,6 +21,7 @@ from typing import Any
 import jinja2
 import numpy as np
 import torch
+import transformers
 from llguidance import LLMatcher
 from llguidance.hf import from_tokenizer
 from torch.nn import functional
@@ -29,13 +30,8 @@ from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
     DynamicCache,
-    GenerationConfig,
-    LogitsProcessor,
     PreTrainedConfig,
     PreTrainedModel,
-    PreTrainedTokenizerBase,
-    TemperatureLogitsWarper,
-    TopPLogitsWarper,
 )
 from transformers.cache_utils import DynamicLayer
 
@@ -119,7 +115,7 @@ class Local:
     def __init__(
         self,
         model: PreTrainedModel | Weights,
-        tokenizer: PreTrainedTokenizerBase,
+        tokenizer: transformers.PreTrainedTokenizerBase,
         name: str,
         *,
         batch_size: int = 8,
@@ -152,7 +148,7 @@ class Local:
         return self._weights
 
     def _settle(self, model: PreTrainedModel) -> PreTrainedModel:
-        model.generation_config = GenerationConfig(eos_token_id=self.ends or None, pad_token_id=self.pad)
+        model.generation_config = transformers.GenerationConfig(eos_token_id=self.ends or None, pad_token_id=self.pad)
         if self._maker is not None:
             self._loaded = weights.fingerprint(model, model.config)
         return watch(model, self._maker.label if self._maker else self.name)
@@ -236,13 +232,13 @@ class Local:
     ) -> list[list[int]]:
         """New tokens of each row of a batch. Rows that have ended leave it every `STRETCH` tokens."""
         ids, mask = self._padded(rows, 0)
-        processors: list[LogitsProcessor] = []
+        processors: list[transformers.LogitsProcessor] = []
         if grammars:
             processors.append(_HeldTo(grammars, self._for_constraints()))
         if sampling.temperature > 0:
-            processors.append(TemperatureLogitsWarper(float(sampling.temperature)))
+            processors.append(transformers.TemperatureLogitsWarper(float(sampling.temperature)))
             if sampling.top_p < 1:
-                processors.append(TopPLogitsWarper(float(sampling.top_p)))
+                processors.append(transformers.TopPLogitsWarper(float(sampling.top_p)))
             processors.append(_Drawn([int(digest(sampling.seed, row)[:15], 16) for row in rows]))
         cache = self._read(rows, mask, head, sampling.max_new_tokens) if self.shares else None
         written: list[list[int]] = [[] for _ in rows]
@@ -505,7 +501,7 @@ class _Roomy(DynamicLayer):
         self.keys, self.values = (x[:, :, :held] for x in self._all)
 
 
-class _HeldTo(LogitsProcessor):
+class _HeldTo(transformers.LogitsProcessor):
     """Leaves each row only the tokens that its grammar allows next."""
 
     def __init__(self, grammars: Sequence[str], tokenizer: Any):
@@ -526,7 +522,7 @@ class _HeldTo(LogitsProcessor):
         self.matchers = [self.matchers[row] for row in rows]
 
 
-class _Drawn(LogitsProcessor):
+class _Drawn(transformers.LogitsProcessor):
     """Turns the arg max that follows into a draw from the softmax (the Gumbel-max trick).
 
     Each row has a generator of its own, seeded by the call's seed and the row's prompt: what a row draws does not

@@ -11,21 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from mindscape.errors import InputError, require
+from mindscape.llm import base
 from mindscape.llm import schema as json_by_schema
-from mindscape.llm.base import (
-    Backend,
-    Message,
-    Prompt,
-    Reply,
-    Sampling,
-    Schema,
-    Score,
-    Tool,
-    conversation,
-    for_each,
-    is_one,
-    shared,
-)
+from mindscape.llm.base import Backend, Message, Prompt, Reply, Sampling, Schema, Score, Tool
 from mindscape.llm.ledger import Estimate, Ledger
 from mindscape.llm.recording import Recorder
 from mindscape.llm.tools import checked
@@ -97,7 +85,7 @@ class LanguageModel:
 
         A list of prompts gives a list of replies, in the same order, the same whatever the size of the batches.
         """
-        one = is_one(prompts)
+        one = base.is_one(prompts)
         listed = [prompts] if one else list(prompts)
         for i, prompt in enumerate(listed):
             if not isinstance(prompt, str):
@@ -124,8 +112,8 @@ class LanguageModel:
             raise InputError("chat takes tools or a schema, not both at once")
         if isinstance(messages, str) or any(isinstance(message, str) for message in messages):
             raise InputError('chat takes messages like {"role": "user", "content": "..."}: raw text goes to `complete`')
-        one = is_one(messages)
-        conversations = [conversation(some) for some in ([messages] if one else messages)]
+        one = base.is_one(messages)
+        conversations = [base.plain(some) for some in ([messages] if one else messages)]
         replies = self._results(self._replies(conversations, Sampling(**sampling), checked(tools), schema))
         return replies[0] if one else replies
 
@@ -142,22 +130,21 @@ class LanguageModel:
 
         A list of prompts takes a list of lists of continuations and gives a list of lists of scores.
         """
-        one = is_one(prompt)
+        one = base.is_one(prompt)
         prompts, groups = ([prompt], [continuations]) if one else (list(prompt), list(continuations))
         require(len(prompts) == len(groups), f"{len(prompts)} prompts but {len(groups)} lists of continuations")
         pairs = []
         for p, group in zip(prompts, groups, strict=True):
             if isinstance(group, str) or not all(isinstance(text, str) for text in group):
                 raise InputError(f"continuations={group!r:.80}: expected a list of texts")
-            p = p if isinstance(p, str) else conversation(p)
-            pairs += [(p, text) for text in group]
+            pairs += [(base.plain(p), text) for text in group]
         scores = iter(self._results(self._scores(pairs)))
         nested = [[next(scores) for _ in group] for group in groups]
         return nested[0] if one else nested
 
     def count_tokens(self, prompt: Prompt) -> int:
         """Tokens of a text, or of a conversation with what its template adds. An endpoint's are estimated."""
-        return self.backend.count_tokens(prompt if isinstance(prompt, str) else conversation(prompt))
+        return self.backend.count_tokens(base.plain(prompt))
 
     def estimate(
         self,
@@ -168,7 +155,7 @@ class LanguageModel:
         **sampling: Any,
     ) -> Estimate:
         """What `complete` (for texts) or `chat` (for conversations) would take with the same arguments."""
-        listed = [p if isinstance(p, str) else conversation(p) for p in ([prompts] if is_one(prompts) else prompts)]
+        listed = [base.plain(p) for p in ([prompts] if base.is_one(prompts) else prompts)]
         asked = self._replies(listed, Sampling(**sampling), checked(tools), schema, Counter())
         maker = self.maker
         keys = asked.keys(maker)
@@ -185,7 +172,7 @@ class LanguageModel:
         schema: Schema | Sequence[Schema] | None = None,
         repairs: Counter[str] | None = None,
     ) -> "_Asked":
-        schemas = for_each(schema, len(prompts))
+        schemas = base.for_each(schema, len(prompts))
         forms = [None if of is None else json_by_schema.json_schema(of) for of in schemas]
         repairs = self.ledger.repairs if repairs is None else repairs
         how = {name: value for name, value in asdict(sampling).items() if value != getattr(Sampling, name)}
@@ -193,7 +180,7 @@ class LanguageModel:
             "reply",
             [question(prompt, sampling, tools, form) for prompt, form in zip(prompts, forms, strict=True)],
             ask=lambda some: self.backend.generate(
-                [prompts[i] for i in some], sampling, tools, shared([forms[i] for i in some])
+                [prompts[i] for i in some], sampling, tools, base.shared([forms[i] for i in some])
             ),
             need=lambda i: (self.backend.count_tokens(prompts[i], tools), sampling.max_new_tokens),
             restore=Reply.restored,

@@ -25,6 +25,7 @@ class Replay:
     'Nay, answer me.'
     """
 
+    count_tokens = staticmethod(estimated_tokens)  # the model's tokenizer is not here
     context = None  # a recording does not say
 
     def __init__(self, path: str | Path):
@@ -66,7 +67,3 @@ class Replay:
         """The recorded scores."""
         for i, (prompt, continuation) in enumerate(pairs):
             yield i, self._answer({"prompt": prompt, "continuation": continuation}, prompt)
-
-    def count_tokens(self, prompt: Prompt, tools: Sequence[Tool] = ()) -> int:
-        """An estimate: the model's tokenizer is not here."""
-        return estimated_tokens(prompt, tools)

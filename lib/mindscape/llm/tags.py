@@ -124,7 +124,7 @@ def _parse(model: type[BaseModel], text: str, repairs: list[str]) -> tuple[dict[
                 raise ValueError(f"there is no <{name}>")
             continue
         if nested:
-            values = [_nested(nested, one, repairs) for one in inner]
+            values = [_parse(nested, one, repairs)[0] for one in inner]
             found[name] = values if many else values[0]
         elif many:
             found[name] = [line.strip().removeprefix("-").strip() for line in inner[0].split("\n") if line.strip()]
@@ -150,11 +150,6 @@ def _tied(needs: Mapping[str, tuple[str, ...]]) -> list[str]:
     return list(dict.fromkeys(name for names in needs.values() for name in names))
 
 
-def _nested(model: type[BaseModel], text: str, repairs: list[str]) -> dict[str, Any]:
-    found, _ = _parse(model, text, repairs)
-    return found
-
-
 def _take(name: str, text: str, repairs: list[str], all_of_them: bool) -> tuple[list[str], str]:
     """What stands in the tags of a name; a tag that is not closed ends where the next tag begins."""
     inner = []
@@ -172,12 +167,10 @@ def _take(name: str, text: str, repairs: list[str], all_of_them: bool) -> tuple[
 
 
 def _choice(text: str, choices: tuple[str, ...], repairs: list[str]) -> str:
-    if choices and text not in choices:
-        for choice in choices:
-            if choice.lower() == text.lower():
-                repairs.append("case of a choice")
-                return choice
-    return text
+    same = next((choice for choice in choices if choice.lower() == text.lower()), text)
+    if same != text:
+        repairs.append("case of a choice")
+    return same
 
 
 def _rule(name: str, model: type[BaseModel], rules: dict[str, str]) -> None:

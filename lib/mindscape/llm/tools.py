@@ -15,15 +15,9 @@ from typing import Any
 from mindscape.errors import InputError
 from mindscape.llm.base import Message, Reply, Tool, ToolCall
 from mindscape.llm.schema import parse
+from mindscape.prompts import load
 
-INSTRUCTION = """\
-You can call the tools listed here, one JSON object a line:
-{tools}
-To call one, write nothing but its name and its arguments, like this:
-<tool_call>
-{{"name": "...", "arguments": {{...}}}}
-</tool_call>
-You will then be given its result. When no call is needed, answer in plain words."""
+INSTRUCTION = load("llm", "tools")
 
 
 def checked(tools: Sequence[Tool] | None) -> list[dict[str, Any]]:

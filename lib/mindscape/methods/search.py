@@ -185,12 +185,7 @@ def _by_layers(case: Case, by: Encoders) -> list[Ranking]:
     return by_rule(by.minilm.maker, rule, case.asked, rank)
 
 
-RULES = {
-    "mia_emb": _in_its_books_light,
-    "signature": _by_signature,
-    "mindgraph": _by_statements,
-    "mom": _by_layers,
-}
+RULES = {"mia_emb": _in_its_books_light, "signature": _by_signature, "mindgraph": _by_statements, "mom": _by_layers}
 
 
 def _best(scores: np.ndarray, k: int) -> Iterator[Ranking]:

@@ -161,10 +161,5 @@ def pair_accuracy(records: Iterable[Mapping]) -> Accuracy:
 
 def _accuracy(right: tuple[bool, ...], predictions: Sequence[Hashable]) -> Accuracy:
     require(right, "there are no predictions: expected at least one")
-    return Accuracy(
-        value=sum(right) / len(right),
-        right=right,
-        asked=len(predictions),
-        refused=predictions.count(NoAnswer.REFUSED),
-        unparsable=predictions.count(NoAnswer.UNPARSABLE),
-    )
+    absent = (predictions.count(why) for why in (NoAnswer.REFUSED, NoAnswer.UNPARSABLE))
+    return Accuracy(sum(right) / len(right), right, len(predictions), *absent)

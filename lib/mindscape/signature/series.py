@@ -17,20 +17,8 @@ from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import require
 from mindscape.question import ClaimPair, Question
 from mindscape.roles.answers import LETTERS
-from mindscape.signature.memory import (
-    Memory,
-    Posed,
-    Write,
-    build,
-    by_textrank,
-    gold,
-    merged,
-    of_series,
-    posed,
-    posed_claims,
-    posed_items,
-    scenes,
-)
+from mindscape.signature import memory as sessions
+from mindscape.signature.memory import Memory, Posed, Write, build, by_textrank, gold, merged, of_series, scenes
 from mindscape.signature.objectives import WINDOW
 from mindscape.text import split_sentences
 
@@ -96,7 +84,7 @@ def plays(name: str, tokenizer: PreTrainedTokenizerBase, size: int = SIZE) -> Co
 
 
 def _collection(memory: Memory, questions: Iterable[Question], claims: Iterable[ClaimPair]) -> Collection:
-    asked, said = posed(memory, questions), posed_claims(memory, claims)
+    asked, said = sessions.posed(memory, questions), sessions.posed_claims(memory, claims)
     return Collection(memory, *(tuple(one for one in some if len(one.evidence) <= MOST) for some in (asked, said)))
 
 
@@ -141,7 +129,7 @@ def of_benchmark(
     texts = loaded.documents.values()
     cut = [(text, split_sentences(text, tokenizer, size)) for text in texts]
     memory = merged([build(text, chunks, write or by_textrank(), width) for text, chunks in cut])
-    asked = posed_items(memory, loaded.items)
+    asked = sessions.posed_items(memory, loaded.items)
     questions, claims = (tuple(one for one in asked if (one.kind == "claim") == of) for of in (False, True))
     return Collection(memory, questions, claims)
 

@@ -12,7 +12,7 @@ topics. Taught in notebooks 00_start_here and 10_hierarchical_summaries.
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, count
 
 import sentencex
 from transformers import PreTrainedTokenizerBase as Tokenizer
@@ -183,15 +183,8 @@ def _offsets(text: str, tokenizer: Tokenizer) -> list[tuple[int, int]]:
 
 def _cut(text: str, start: int, at: int) -> int:
     """The last place up to `at` where a cut is allowed; the first one after `start` if there is none."""
-    cut = at
-    while cut > start and _joined(text, cut):
-        cut -= 1
-    if cut > start:
-        return cut
-    cut = start + 1
-    while _joined(text, cut):
-        cut += 1
-    return cut
+    back = next((i for i in range(at, start, -1) if not _joined(text, i)), None)
+    return back or next(i for i in count(start + 1) if not _joined(text, i))
 
 
 def _joined(text: str, at: int) -> bool:

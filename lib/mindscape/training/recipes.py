@@ -285,14 +285,14 @@ def train(recipe: Recipe, out: str | Path = "", dtype: str = "", file: str | Pat
         base, start = _base(recipe, out, file), _start(recipe, out, file)
     found = compiler()
     how = f"compiled, by {found}" if found else "not compiled: no C++ compiler is found, or no headers of Python"
-    _say(f"{recipe.name}: {recipe.cost} where it was measured; layers are {how}")
+    PartialState().print(f"{recipe.name}: {recipe.cost} where it was measured; layers are {how}")
     tokenizer = AutoTokenizer.from_pretrained(base)
     for i, stage in enumerate(recipe.stages):
         folder = out if stage is recipe.stages[-1] else out / ORDINALS[i]
         settings = replace(stage.settings, compile=found is not None)
         settings = replace(settings, dtype=dtype) if dtype else settings
         made = stage.kind.examples(stage.seeds, tokenizer)
-        _say(f"{len(made):,} examples of {len(stage.seeds)} novels; the log is {folder}/log.jsonl")
+        PartialState().print(f"{len(made):,} examples of {len(stage.seeds)} novels; the log is {folder}/log.jsonl")
         if isinstance(stage.kind, Retrieval):
             adapter = emb_training.train(made, folder, base, stage.kind.recipe, settings, start=start)
         else:
@@ -337,11 +337,6 @@ def compiler() -> str | None:
     """A C++ compiler, if one is found, and the headers of Python that torch.compile takes with it."""
     headers = Path(sysconfig.get_path("include"), "Python.h")
     return next((name for name in ("c++", "g++", "clang++") if shutil.which(name) and headers.is_file()), None)
-
-
-def _say(text: str) -> None:
-    if PartialState().is_main_process:
-        print(text, flush=True)
 
 
 # Models ----------------------------------------------------------------------------------------------------------------
