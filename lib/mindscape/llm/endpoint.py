@@ -25,7 +25,7 @@ from bs4 import BeautifulSoup
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt
 
 from mindscape.cache import digest
-from mindscape.errors import InputError, LLMError
+from mindscape.errors import InputError, LLMError, require
 from mindscape.llm.base import Form, Forms, Prompt, Replies, Reply, Sampling, Score, Tool, estimated_tokens, for_each
 from mindscape.llm.schema import validate
 from mindscape.llm.tools import tool_call
@@ -123,11 +123,8 @@ class Endpoint:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InputError(f"base URL {self.base_url!r}: expected something like http://127.0.0.1:8000/v1")
         self._key = os.environ.get("OPENAI_API_KEY", "").strip()
-        if not self._key:
-            raise InputError(
-                f"llm={self.name!r} needs a key: set OPENAI_API_KEY (for a server of your own that wants none, set it "
-                "to any value, and OPENAI_BASE_URL to the server)"
-            )
+        own = "for a server of your own that wants none, set it to any value, and OPENAI_BASE_URL to the server"
+        require(self._key, f"llm={self.name!r} needs a key: set OPENAI_API_KEY ({own})")
         self.url = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()  # a URL may hold a password
         if min(concurrency, timeout, total_timeout) <= 0 or retries < 0:
             raise InputError("concurrency, timeout and total_timeout must be more than 0, retries not less than 0")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import yaml
 
 from mindscape import paths
-from mindscape.errors import BudgetReached, InputError
+from mindscape.errors import BudgetReached, require
 from mindscape.llm.base import Reply, Score
 
 _LISTED = yaml.safe_load(paths.data("prices.yaml").read_text(encoding="utf-8"))
@@ -141,10 +141,8 @@ class Ledger:
         """
         if not self.capped:
             return len(needs)
-        if self.cap_money is not None and price(name, self.prices) is None:
-            raise InputError(
-                f"cap_money={self.cap_money}: the price of {name!r} is unknown: add it to Ledger(prices=...)"
-            )
+        known = self.cap_money is None or price(name, self.prices) is not None
+        require(known, f"cap_money={self.cap_money}: the price of {name!r} is unknown: add it to Ledger(prices=...)")
         tokens, money = self.tokens, self.spent
         for count, (read, written) in enumerate(needs):
             tokens += read + written

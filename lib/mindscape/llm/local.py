@@ -25,14 +25,7 @@ import transformers
 from llguidance import LLMatcher
 from llguidance.hf import from_tokenizer
 from torch.nn import functional
-from transformers import (
-    AutoConfig,
-    AutoModelForCausalLM,
-    AutoTokenizer,
-    DynamicCache,
-    PreTrainedConfig,
-    PreTrainedModel,
-)
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, DynamicCache, PreTrainedModel
 from transformers.cache_utils import DynamicLayer
 
 from mindscape import weights
@@ -96,7 +89,7 @@ class Weights:
     """Weights that are read when they are first needed: what the store holds is found without them."""
 
     load: Callable[[], PreTrainedModel]
-    config: PreTrainedConfig
+    config: transformers.PreTrainedConfig
 
 
 class Local:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from types import SimpleNamespace
 
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.metrics.words import Language, Unit, check_language, check_texts, segment, words
 
 
@@ -138,10 +138,8 @@ def meteor(
     if synonyms and language == "zh":
         raise InputError("synonyms=True needs language 'en': WordNet has no Chinese words")
     wordnet = _wordnet() if language == "en" and synonyms is not False else None
-    if synonyms and wordnet is None:
-        raise InputError(
-            "synonyms=True, but nltk finds no WordNet here: put corpora/wordnet into a folder of NLTK_DATA"
-        )
+    absent = "nltk finds no WordNet here: put corpora/wordnet into a folder of NLTK_DATA"
+    require(not synonyms or wordnet is not None, f"synonyms=True, but {absent}")
     value = meteor_score(
         [words(each, language, unit) for each in listed],
         words(prediction, language, unit),

@@ -91,11 +91,9 @@ class Memory:
             self._documents[chunk.doc_id][chunk]  # raises where it is not of this text
         for i, item in enumerate(self.items):
             rising = all(a < b for a, b in pairwise(item.chunks))
-            if not item.chunks or not rising or item.chunks[0] < 0 or item.chunks[-1] >= len(self.chunks):
-                raise InputError(
-                    f"item {i} stands for chunks {list(item.chunks)[:8]}: expected rising positions below "
-                    f"{len(self.chunks)}, at least one"
-                )
+            inside = item.chunks and rising and item.chunks[0] >= 0 and item.chunks[-1] < len(self.chunks)
+            got = f"item {i} stands for chunks {list(item.chunks)[:8]}"
+            require(inside, f"{got}: expected rising positions below {len(self.chunks)}, at least one")
             require(item.text.strip(), f"item {i} ({item.kind}) is blank: expected some text")
         require(self.items, "the memory has no items: expected at least one")
 

@@ -96,10 +96,9 @@ def assignment(sessions: Sequence[int] | np.ndarray, n: int) -> csr_array:
     """
     whole(n, "n")
     sessions = np.asarray(sessions)
-    if sessions.ndim not in (1, 2) or not sessions.size or not np.issubdtype(sessions.dtype, np.integer):
-        raise InputError(
-            f"sessions: got {sessions.dtype} {sessions.shape}, expected indices of summaries, (M,) or (M, k)"
-        )
+    indices = sessions.ndim in (1, 2) and sessions.size and np.issubdtype(sessions.dtype, np.integer)
+    got = f"{sessions.dtype} {sessions.shape}"
+    require(indices, f"sessions: got {got}, expected indices of summaries, (M,) or (M, k)")
     if sessions.min() < 0 or sessions.max() >= n:
         raise InputError(f"sessions: got {sessions.min()} to {sessions.max()}, expected indices from 0 to {n - 1}")
     sessions = np.sort(sessions.reshape(len(sessions), -1), axis=1)
@@ -124,10 +123,8 @@ def windows(length: int, width: int = WINDOW, stride: int | None = None) -> csr_
     stride = width if stride is None else stride
     for name, number in (("length", length), ("width", width), ("stride", stride)):
         whole(number, name)
-    if stride > width:
-        raise InputError(
-            f"stride={stride}: expected at most width={width}, else chunks between windows have no summary"
-        )
+    gaps = "else chunks between windows have no summary"
+    require(stride <= width, f"stride={stride}: expected at most width={width}, {gaps}")
     starts = np.arange(0, max(length - width + stride, 1), stride)
     ends = np.minimum(starts + width, length)
     columns = np.concatenate([np.arange(start, end) for start, end in zip(starts, ends, strict=True)])
@@ -151,11 +148,9 @@ def coverage(
     chunks = _unit(chunks, "chunks", summaries.shape[1])
     weights = rank_weights(ranks)
     cover = _sparse(cover, "cover")
-    if cover.shape != (len(summaries), len(chunks)) or len(weights) != len(chunks):
-        raise InputError(
-            f"{len(summaries)} summaries, {len(chunks)} chunks: got a cover {cover.shape} and {len(weights)} ranks, "
-            f"expected {(len(summaries), len(chunks))} and {len(chunks)}"
-        )
+    n, m = len(summaries), len(chunks)
+    got = f"{n} summaries, {m} chunks: got a cover {cover.shape} and {len(weights)} ranks"
+    require(cover.shape == (n, m) and len(weights) == m, f"{got}, expected {(n, m)} and {m}")
     rows, columns = np.repeat(np.arange(cover.shape[0]), np.diff(cover.indptr)), cover.indices
     values = np.empty(len(columns))
     block = max(_AT_ONCE // summaries.shape[1], 1)
@@ -313,16 +308,12 @@ class Mixture:
     ) -> None:
         weights = _finite(weights, "weights", 1)
         scales = np.ones(len(weights)) if scales is None else _finite(scales, "scales", 1)
-        if not len(parts) == len(weights) == len(scales) or len({part.n for part in parts}) != 1:
-            raise InputError(
-                f"parts over {[part.n for part in parts]} summaries, {len(weights)} weights, {len(scales)} scales: "
-                "expected one weight and one scale a part, all over the same summaries"
-            )
-        if (weights < 0).any() or not weights.any() or not (scales > 0).all():
-            raise InputError(
-                f"weights {weights.tolist()}, scales {scales.tolist()}: expected no weight below 0 and one above, "
-                "scales above 0"
-            )
+        got = f"parts over {[part.n for part in parts]} summaries, {len(weights)} weights, {len(scales)} scales"
+        alike = len(parts) == len(weights) == len(scales) and len({part.n for part in parts}) == 1
+        require(alike, f"{got}: expected one weight and one scale a part, all over the same summaries")
+        got = f"weights {weights.tolist()}, scales {scales.tolist()}"
+        good = (weights >= 0).all() and weights.any() and (scales > 0).all()
+        require(good, f"{got}: expected no weight below 0 and one above, scales above 0")
         kept = np.flatnonzero(weights)
         self.parts, self.weights, self.scales = [parts[i] for i in kept], weights[kept], scales[kept]
         self.n = self.parts[0].n

@@ -224,9 +224,8 @@ class Shelf:
 
     @cached_property
     def _second(self) -> np.ndarray:
-        if self.second is self.first:
-            return self._first
-        return self.second.chunks(self.memory.texts).astype(np.float64)
+        same = self.second is self.first
+        return self._first if same else self.second.chunks(self.memory.texts).astype(np.float64)
 
     @cached_property
     def _weighed(self) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.signature.objectives import Objective, whole
 
 LARGEST = 2_000_000  # sets, or orders, that `exhaustive` tries at most
@@ -162,10 +162,8 @@ def exhaustive(objective: Objective, k: int, *, smaller: bool = False) -> Select
     whole(k, "k")
     n, k = objective.n, min(k, objective.n)
     sets = math.perm(n, k) if objective.ordered else math.comb(n, k)
-    if sets > LARGEST:
-        raise InputError(
-            f"{k} of {n} summaries: {sets:,} {'orders' if objective.ordered else 'sets'}, at most {LARGEST:,}"
-        )
+    what = "orders" if objective.ordered else "sets"
+    require(sets <= LARGEST, f"{k} of {n} summaries: {sets:,} {what}, at most {LARGEST:,}")
     best = Selection((), (), 0) if smaller else None
     highest, evaluations = 0.0 if smaller else -math.inf, 0
     waiting = [((), (), objective.start())]  # last in, first out, so sets come in lexicographic order

@@ -50,7 +50,6 @@ def town(
     size: int = SIZE,
     *,
     books: int = BOOKS,
-    tokens: int = TOKENS,
     language: str = "en",
 ) -> Collection:
     """A series of the storyworld: passages of `size` tokens, sessions of `width` passages with their gold summaries.
@@ -60,7 +59,7 @@ def town(
     >>> town(1000, tokenizer).name                                                           # doctest: +SKIP
     'series-1000-1'
     """
-    series = storyworld.series(seed, n=books, tokens=tokens, language=language)
+    series = storyworld.series(seed, n=books, tokens=TOKENS, language=language)
     built = [
         build(book.document, split_sentences(book.document, tokenizer, size), gold(book), width)
         for book in series.books

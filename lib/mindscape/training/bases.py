@@ -34,10 +34,8 @@ def shallow(base: str | Path, layers: int, folder: str | Path) -> Path:
         raise InputError(f"layers={layers}: {base} has {config.num_hidden_layers}; expected 1 to so many")
     if folder.exists():
         there = AutoConfig.from_pretrained(folder).num_hidden_layers if (folder / "config.json").is_file() else None
-        if there != layers:
-            raise InputError(
-                f"{folder} holds {there or 'no'} layers of a model: expected {layers}; name another folder"
-            )
+        held = f"{folder} holds {there or 'no'} layers of a model"
+        require(there == layers, f"{held}: expected {layers}; name another folder")
         return folder
     cut = {"num_hidden_layers": layers}
     if kinds := getattr(config, "layer_types", None):  # Qwen's say of each layer what it is

@@ -57,10 +57,8 @@ class Settings:
     until: int = 0
 
     def __post_init__(self):
-        if self.precision is torch.float16:
-            raise InputError(
-                'dtype="float16": expected "auto", "float32" or "bfloat16"; float16 needs its losses scaled'
-            )
+        others = '"auto", "float32" or "bfloat16"; float16 needs its losses scaled'
+        require(self.precision is not torch.float16, f'dtype="float16": expected {others}')
         for name in ("steps", "tokens", "rank", "alpha", "learning_rate", "clip", "minutes"):
             require(getattr(self, name) > 0, f"{name}={getattr(self, name)!r}: expected more than 0")
         require(0 <= self.until <= self.steps, f"until={self.until!r}: expected 0 to {self.steps}, which are all steps")
@@ -212,10 +210,8 @@ def _resume(out: Path, run: str, model: PeftModel, optimizer: torch.optim.Optimi
     if kept is None:
         return 0
     state = json.loads((kept / "state.json").read_text(encoding="utf-8"))
-    if state["run"] != run:
-        raise InputError(
-            f"{out} holds a run with other data, settings, base or start: choose another folder, or remove it"
-        )
+    other = f"{out} holds a run with other data, settings, base or start"
+    require(state["run"] == run, f"{other}: choose another folder, or remove it")
     set_peft_model_state_dict(model, load_file(kept / "adapter_model.safetensors"))
     optimizer.load_state_dict(torch.load(kept / "optimizer.pt", weights_only=True))
     return state["step"]

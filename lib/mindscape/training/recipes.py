@@ -365,11 +365,8 @@ def load(name: str, dtype: str = "float32", **options: Any) -> LanguageModel:
     config.num_hidden_layers = recipe.layers or config.num_hidden_layers
 
     def network() -> PreTrainedModel:
-        if not here:
-            raise InputError(
-                f"the adapter of {name} that made what the store holds does not travel: python -m mindscape.training {name} "
-                "trains one anew, and fresh=True takes that"
-            )
+        anew = f"python -m mindscape.training {name} trains one anew, and fresh=True takes that"
+        require(here, f"the adapter of {name} that made what the store holds does not travel: {anew}")
         made = _base(recipe, recipe.built.parent, FILE)
         return local.load(made, name, adapter=recipe.adapter, dtype=dtype, device=device).model
 
