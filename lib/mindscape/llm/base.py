@@ -229,13 +229,13 @@ def shared(schemas: list[Any]) -> Any:
     return schemas[0] if schemas and all(schema == schemas[0] for schema in schemas) else schemas
 
 
-def plain(prompt: Prompt) -> str | list[dict[str, Any]]:
+def conversation(prompt: Prompt) -> str | list[dict[str, Any]]:
     """A text as it is; messages as plain dicts, in which content that is null beside tool calls, as OpenAI has it, becomes an
     empty text.
 
     Raises InputError, with the place, for what is not a message.
 
-    >>> plain([{"role": "user", "content": "Who's there?"}])
+    >>> conversation([{"role": "user", "content": "Who's there?"}])
     [{'role': 'user', 'content': "Who's there?"}]
     """
     if isinstance(prompt, str):

@@ -113,7 +113,7 @@ class LanguageModel:
         if isinstance(messages, str) or any(isinstance(message, str) for message in messages):
             raise InputError('chat takes messages like {"role": "user", "content": "..."}: raw text goes to `complete`')
         one = base.is_one(messages)
-        conversations = [base.plain(some) for some in ([messages] if one else messages)]
+        conversations = [base.conversation(some) for some in ([messages] if one else messages)]
         replies = self._results(self._replies(conversations, Sampling(**sampling), checked(tools), schema))
         return replies[0] if one else replies
 
@@ -137,14 +137,14 @@ class LanguageModel:
         for p, group in zip(prompts, groups, strict=True):
             if isinstance(group, str) or not all(isinstance(text, str) for text in group):
                 raise InputError(f"continuations={group!r:.80}: expected a list of texts")
-            pairs += [(base.plain(p), text) for text in group]
+            pairs += [(base.conversation(p), text) for text in group]
         scores = iter(self._results(self._scores(pairs)))
         nested = [[next(scores) for _ in group] for group in groups]
         return nested[0] if one else nested
 
     def count_tokens(self, prompt: Prompt) -> int:
         """Tokens of a text, or of a conversation with what its template adds. An endpoint's are estimated."""
-        return self.backend.count_tokens(base.plain(prompt))
+        return self.backend.count_tokens(base.conversation(prompt))
 
     def estimate(
         self,
@@ -155,7 +155,7 @@ class LanguageModel:
         **sampling: Any,
     ) -> Estimate:
         """What `complete` (for texts) or `chat` (for conversations) would take with the same arguments."""
-        listed = [base.plain(p) for p in ([prompts] if base.is_one(prompts) else prompts)]
+        listed = [base.conversation(p) for p in ([prompts] if base.is_one(prompts) else prompts)]
         asked = self._replies(listed, Sampling(**sampling), checked(tools), schema, Counter())
         maker = self.maker
         keys = asked.keys(maker)
