@@ -14,6 +14,7 @@ from mindscape import paths, results
 
 
 def main(fresh: Path, root: Path | None = None) -> int:
+    """Print what differs, and how much was compared; 1 if anything does, or nothing was compared."""
     root, wrong, compared, varying = root or paths.root(), [], 0, 0
     for file in sorted((root / "figures").glob("*/results.json")):
         name = file.parent.name

@@ -21,6 +21,7 @@ LIMITS = {"CELL_LIMIT": 30.0, "LIMIT": 60.0}  # minutes
 
 
 def main(notebook: Path, executed: Path, log: Path, scale: str) -> int:
+    """Run it, within the limits; papermill's exit status, 1 where a limit was met, 130 where it was interrupted."""
     print(f"  {notebook.stem}: started{progress(scale)}", flush=True)
     cell_limit, limit = (minutes(name) for name in LIMITS)
     command = ["papermill", "--cwd", "notebooks", "--kernel", "python3", "--no-progress-bar"]

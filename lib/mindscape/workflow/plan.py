@@ -25,6 +25,7 @@ WHAT = {
 
 
 def main(scale: str, only: str, mode: str = "figures") -> None:
+    """Print the plan, or end with one line that says what is wrong with SCALE or ONLY."""
     names = sorted(path.stem for path in (ROOT / "notebooks").glob("[0-9]*.ipynb"))
     chosen = [name for name in names if not only or name.startswith(tuple(only.replace(",", " ").split()))]
     if scale not in SCALES:

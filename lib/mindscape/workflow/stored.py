@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def main(only: str = "") -> None:
+    """Run the notebooks whose names begin with one of ONLY, all by default, and write each in place when it is done."""
     os.environ["MINDSCAPE_STORED"] = "1"  # figures, numbers and times are published, whatever they are
     for path in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb")):
         if only and not path.stem.startswith(tuple(only.replace(",", " ").split())):
