@@ -7,8 +7,9 @@
 #
 # Long computations are found in data/store, see README.md. To make them anew, with ONLY, SCALE and JOBS as above:
 #
-#   make data [SHARD=3/8] [DTYPE=auto]   compute what data/store lacks, and add it; with SHARD, begin with that part; with
-#                                        DTYPE=auto in bfloat16 where the processor multiplies that, float32 is the default
+#   make data [SHARD=3/8] [DTYPE=auto]   train what data/adapters lacks, compute what data/store lacks, and add both; with SHARD,
+#                                        begin with that part; with DTYPE=auto in bfloat16 where the processor multiplies that,
+#                                        float32 is the default
 #   make data TINY=1                     ... and compute the smallest entry of each kind and model anew, and compare
 #   make remeasure SHARE=0.02 SEED=7     compute a random share of all entries anew; a report of what agrees
 #   make figures FRESH=1                 compute everything, as if data/store were empty
@@ -73,6 +74,7 @@ figures: plan .venv/core
 	@$(BIN)/python -m mindscape.workflow.report
 
 data: plan .venv/core
+	@$(if $(TINY),,$(BIN)/python -m mindscape.training --missing)
 	$(run)
 	@$(if $(TINY),$(BIN)/python -m mindscape.remeasure)
 

@@ -1,4 +1,5 @@
-"""Train an adapter: python -m mindscape.training NAME [--out FOLDER]. Without a name, list the recipes.
+"""Train an adapter: python -m mindscape.training NAME [--out FOLDER]. Without a name, list the recipes; with --missing in its
+place, train those that data/adapters lacks.
 
 The same call goes on after a kill. On several GPUs: accelerate launch -m mindscape.training NAME.
 """
@@ -19,9 +20,12 @@ def main(arguments: list[str] | None = None) -> None:
     )
     asked.add_argument("--dtype", default="", help="precision of base and products in the place of the recipe's")
     asked.add_argument("--recipes", default=str(recipes.FILE), help="a file of recipes; the kit's by default")
+    asked.add_argument("--missing", action="store_true", help="train the adapters that data/adapters lacks")
     given = asked.parse_args(arguments)
     try:
-        if given.name:
+        if given.missing:
+            recipes.complete(given.recipes)
+        elif given.name:
             recipe = recipes.read(given.name, given.recipes)
             print(recipes.train(recipe, given.out, given.dtype, given.recipes))
         else:

@@ -195,10 +195,14 @@ class Recipe:
         return paths.build("adapters", self.name, "adapter")
 
     @property
+    def home(self) -> Path:
+        """Where the adapter is if it travels."""
+        return paths.data("adapters", self.name)
+
+    @property
     def adapter(self) -> Path:
         """The adapter's folder: the one that travels, or the one that was trained here, whether it is there or not."""
-        shipped = paths.data("adapters", self.name)
-        return shipped if (shipped / bases.WEIGHTS).is_file() else self.built
+        return self.home if (self.home / bases.WEIGHTS).is_file() else self.built
 
     @property
     def cost(self) -> str:
@@ -309,6 +313,21 @@ def train(recipe: Recipe, out: str | Path = "", dtype: str = "", file: str | Pat
             (adapter / "run.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
         start = adapter
     return start
+
+
+def missing(file: str | Path = FILE) -> list[Recipe]:
+    """Recipes whose adapter is one that travels, which has a folder in `data/adapters`, and is not there."""
+    return [
+        recipe
+        for recipe in every(file).values()
+        if recipe.home.is_dir() and not (recipe.home / bases.WEIGHTS).is_file()
+    ]
+
+
+def complete(file: str | Path = FILE) -> None:
+    """Train what is `missing`, in the recipes' order, each after a word on what it takes, and put it where it travels."""
+    for recipe in missing(file):
+        shutil.copytree(train(recipe, file=file), recipe.home, dirs_exist_ok=True)
 
 
 def _base(recipe: Recipe, out: Path, file: str | Path) -> str | Path:
