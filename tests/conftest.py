@@ -41,3 +41,36 @@ def smollm2(language_model_dir):
 
     torch.set_num_threads(1)
     return AutoModelForCausalLM.from_pretrained(language_model_dir, dtype=torch.float32).eval()
+
+
+@pytest.fixture
+def own_store(tmp_path):
+    """The store that is in use, of the test's own."""
+    from mindscape import store
+
+    before = store._current
+    store.use(store.Store(tmp_path / "entries.sqlite", tmp_path / "store"))
+    yield store.current()
+    store.use(before)
+
+
+@pytest.fixture(scope="session")
+def base(tmp_path_factory, tokenizer):
+    """The folder of a tiny random Llama, which is what SmolLM2 is. Shared: leave it as it is."""
+    from tiny import saved
+    from transformers import LlamaConfig
+
+    return saved(LlamaConfig, tokenizer, tmp_path_factory.mktemp("base"))
+
+
+@pytest.fixture(scope="session", params=["en", "zh"])
+def language(request):
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def book(language):
+    """A novel of the storyworld."""
+    from mindscape.corpora import storyworld
+
+    return storyworld.book(1000, tokens=15_000, language=language)

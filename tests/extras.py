@@ -1,10 +1,19 @@
-"""What the tests need beyond the dependencies of the kit."""
+"""What many tests say: that a call is refused, and that a module is needed beyond the dependencies of the kit."""
 
 import importlib
 import os
+from collections.abc import Callable
 from types import ModuleType
 
 import pytest
+
+from mindscape.errors import InputError
+
+
+def refused(call: Callable[[], object], said: str, error: type[Exception] = InputError) -> None:
+    """A call without arguments ends in an error that says so: a regular expression."""
+    with pytest.raises(error, match=said):
+        call()
 
 
 def required(module: str, reason: str) -> ModuleType:

@@ -1,12 +1,16 @@
-"""Models of a few lines: one says what a function of the conversation says, and keeps what it was asked; one counts letters."""
+"""Models of a few lines: one says what a function of the conversation says, and keeps what it was asked; one counts letters.
+
+And documents of a few sentences."""
 
 import json
 from dataclasses import replace
+from itertools import accumulate, pairwise
 
 import numpy as np
 
 from mindscape.llm.base import Reply, ToolCall, estimated_tokens
 from mindscape.store import Maker
+from mindscape.text import Chunk, Document
 
 
 class Stub:
@@ -74,3 +78,10 @@ class Letters:
         letters = "abcdefghijklmnopqrstuvwxyz"
         found = np.array([[0.1, *(text.lower().count(one) for one in letters)] for text in texts], np.float32)
         return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+def cut(name, texts, language="en"):
+    """A document of texts, one after the other, and a chunk for each."""
+    ends = accumulate(map(len, texts), initial=0)
+    chunks = [Chunk(name, i, *place) for i, place in enumerate(pairwise(ends))]
+    return Document(name, "".join(texts), language), chunks

@@ -14,6 +14,7 @@ from safetensors import SafetensorError
 
 from mindscape import assets
 from mindscape.errors import AssetError
+from tests.extras import refused
 
 SMALL = assets.Asset(
     name="small",
@@ -55,17 +56,12 @@ GOOD = {
 
 
 def test_takes_the_members_it_wants_and_nothing_else(house):
-    house(GOOD)
+    file = house(GOOD)
     folder = assets.fetch("small")
     found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     assert found == {"a.txt", "deep/b.txt", assets.SEAL}
     assert (folder / "deep" / "b.txt").read_text() == "second text"
-
-
-def test_warm_cache_needs_no_wheel(house):
-    file = house(GOOD)
-    folder = assets.fetch("small")
-    file.unlink()
+    file.unlink()  # a warm cache needs no wheel
     assert assets.fetch("small") == folder
 
 
@@ -80,21 +76,18 @@ def test_a_spoilt_file_is_noticed_and_mended(house):
 
 def test_another_file_than_the_pinned_one_is_refused(house):
     house(GOOD, sha256="0" * 64)
-    with pytest.raises(AssetError, match="not the pinned file.*expected 0000"):
-        assets.fetch("small")
+    refused(lambda: assets.fetch("small"), "not the pinned file.*expected 0000", AssetError)
 
 
 def test_a_missing_wheel_is_named(house):
     house(GOOD).unlink()
-    with pytest.raises(AssetError, match="MINDSCAPE_WHEELS must hold small_kit-1.0"):
-        assets.fetch("small")
+    refused(lambda: assets.fetch("small"), "MINDSCAPE_WHEELS must hold small_kit-1.0", AssetError)
 
 
 @pytest.mark.parametrize("member", ["../../evil.txt", "deep/../../../evil.txt", "..\\..\\evil.txt", "c:\\evil.txt"])
 def test_members_that_point_outside_are_refused(house, tmp_path, member):
     house({"small_kit/texts/a.txt": "x", "small_kit/texts/" + member: "evil"})
-    with pytest.raises(AssetError, match="outside its folder|tampered"):
-        assets.fetch("small")
+    refused(lambda: assets.fetch("small"), "outside its folder|tampered", AssetError)
     assert not list(tmp_path.rglob("evil*"))
     assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
 
@@ -103,8 +96,7 @@ def test_links_are_refused(house):
     link = zipfile.ZipInfo("small_kit/texts/link.txt")
     link.external_attr = 0o120777 << 16
     house({link: "/etc/passwd"})
-    with pytest.raises(AssetError, match="is a link"):
-        assets.fetch("small")
+    refused(lambda: assets.fetch("small"), "is a link", AssetError)
 
 
 def test_an_interrupted_fetch_leaves_nothing_half_done(house, tmp_path, monkeypatch):
@@ -172,13 +164,11 @@ def test_no_network_says_what_to_do(house, monkeypatch):
     monkeypatch.delenv("MINDSCAPE_WHEELS")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", "")
-    with pytest.raises(AssetError, match="cannot fetch small-kit==1.0.*MINDSCAPE_WHEELS"):
-        assets.fetch("small")
+    refused(lambda: assets.fetch("small"), "cannot fetch small-kit==1.0.*MINDSCAPE_WHEELS", AssetError)
 
 
 def test_unknown_name_lists_the_known_ones():
-    with pytest.raises(AssetError, match="expected one of smollm2, minilm, plays"):
-        assets.fetch("gpt")
+    refused(lambda: assets.fetch("gpt"), "expected one of smollm2, minilm, plays", AssetError)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="file size limits are POSIX")
@@ -217,10 +207,8 @@ def test_no_room_for_the_expanded_model_says_so_and_leaves_nothing(house, tmp_pa
     asset = dataclasses.replace(assets.ASSETS["smollm2"], wheel=SMALL.wheel, sha256=assets.ASSETS["small"].sha256)
     monkeypatch.setitem(assets.ASSETS, "smollm2", asset)
     monkeypatch.setattr("transformers.AutoModelForCausalLM", Model)
-    with pytest.raises(
-        AssetError, match="No space left on device; it needs 540 MB: free some space, or set MINDSCAPE_CACHE"
-    ):
-        assets.language_model()
+    said = "No space left on device; it needs 540 MB: free some space, or set MINDSCAPE_CACHE"
+    refused(assets.language_model, said, AssetError)
     assert [path.name for path in (tmp_path / "cache" / "assets").iterdir()] == [assets.fetch("smollm2").name]
 
 

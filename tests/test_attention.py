@@ -4,59 +4,36 @@ import threading
 
 import pytest
 import torch
+import transformers
+from extras import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import (
-    BertConfig,
-    BertModel,
-    Gemma2Config,
-    Gemma2ForCausalLM,
-    GptOssConfig,
-    GptOssForCausalLM,
-    LlamaConfig,
-    LlamaForCausalLM,
-    MistralConfig,
-    MistralForCausalLM,
-    Qwen2Config,
-    Qwen2ForCausalLM,
-    Qwen3Config,
-    Qwen3ForCausalLM,
-)
+from tiny import tiny
 
 from mindscape import attention
 from mindscape.attention import mean_segment_mass, segment_mass, segment_mass_batch, segment_mass_behind
 from mindscape.errors import InputError
 
-SMALL = {
-    "vocab_size": 64,
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 3,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-}
-SHARP = {"initializer_range": 0.3}  # weights large enough that attention is far from uniform
-
-
-def tiny(config, kind):
-    torch.manual_seed(0)
-    return kind(config).eval()
+WORDS = 64
 
 
 @pytest.fixture(scope="module")
 def llama():
-    return tiny(LlamaConfig(**SMALL, **SHARP), LlamaForCausalLM)
+    return tiny(transformers.LlamaConfig, WORDS, num_hidden_layers=3)
 
 
 MODELS = {
-    "llama": lambda: tiny(LlamaConfig(**SMALL, **SHARP), LlamaForCausalLM),
-    "qwen2": lambda: tiny(Qwen2Config(**SMALL, **SHARP), Qwen2ForCausalLM),
-    "qwen3": lambda: tiny(Qwen3Config(**SMALL, **SHARP, head_dim=16), Qwen3ForCausalLM),
-    "sliding window": lambda: tiny(MistralConfig(**SMALL, **SHARP, sliding_window=7), MistralForCausalLM),
-    "bidirectional": lambda: tiny(
-        BertConfig(**{k: v for k, v in SMALL.items() if k != "num_key_value_heads"}, **SHARP), BertModel
-    ),
+    "llama": (transformers.LlamaConfig, {}),
+    "qwen2": (transformers.Qwen2Config, {}),
+    "qwen3": (transformers.Qwen3Config, {"head_dim": 16}),
+    "sliding window": (transformers.MistralConfig, {"sliding_window": 7}),
+    "bidirectional": (transformers.BertConfig, {"auto": transformers.AutoModel}),
 }
+
+
+def model_of(name):
+    kind, sizes = MODELS[name]
+    return tiny(kind, WORDS, num_hidden_layers=3, **sizes)
 
 
 def eager_mass(model, ids, rows, segments, **inputs):
@@ -77,7 +54,7 @@ def ids_of(n, seed=1):
 @pytest.mark.parametrize("rows", [[0, 5, 29, 29, 3], range(30), [-1]], ids=["few", "all", "last"])
 @pytest.mark.parametrize("name", MODELS)
 def test_equals_eager_attention(name, rows):
-    model, ids = MODELS[name](), ids_of(30)
+    model, ids = model_of(name), ids_of(30)
     segments = [(0, 4), (2, 11), (11, 30), (7, 8)]  # overlapping, one token, far apart
     mass = segment_mass(model, ids, rows, segments)
     assert mass.shape == (3, 4, len(rows), 4)
@@ -89,7 +66,7 @@ def test_equals_eager_attention(name, rows):
 @pytest.mark.parametrize("name", ["llama", "qwen2", "qwen3", "sliding window"])
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_padding_changes_nothing(name, side):
-    model = MODELS[name]()
+    model = model_of(name)
     lengths, n = (5, 19, 12), 19
     rows = [[0, 4], range(19), [-1, 3, 7]]
     segments = [[(0, 2), (2, 5)], [(0, 19)], [(1, 4), (4, 5), (0, 12)]]
@@ -134,15 +111,6 @@ def test_mean_between_segments(llama):
         assert torch.allclose(mean[:, i], mass[:, start:end].mean(1), atol=1e-6)
 
 
-def test_smollm2_on_a_play(smollm2, tokenizer):
-    text = "HAMLET. To be, or not to be, that is the question. 哈姆雷特:生存还是毁灭,这是一个问题。\n" * 6
-    ids = tokenizer(text, return_tensors="pt").input_ids[:, :180]
-    segments = [(0, 1), (0, 90), (90, 120), (100, 180)]
-    naive = eager_mass(smollm2, ids, range(180), segments)
-    assert (segment_mass(smollm2, ids, range(180), segments) - naive).abs().max() < 1e-5
-    assert (segment_mass(smollm2, ids, [7, -1], segments) - naive[:, :, [7, -1]]).abs().max() < 1e-5
-
-
 def test_no_matrix_is_kept(llama):
     """Peak memory is not a matter for a unit test; that no n x n tensor outlives a block is."""
     sizes, real = [], torch.Tensor.softmax
@@ -154,10 +122,9 @@ def test_no_matrix_is_kept(llama):
 
 
 def test_plain_lists_will_do(llama):
-    mass = segment_mass(llama, [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8], [11], [[0, 6], [6, 12]])
-    assert torch.equal(
-        mass, segment_mass(llama, torch.tensor([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]), [-1], [(0, 6), (6, 12)])
-    )
+    ids = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]
+    mass = segment_mass(llama, ids, [11], [[0, 6], [6, 12]])
+    assert torch.equal(mass, segment_mass(llama, torch.tensor(ids), [-1], [(0, 6), (6, 12)]))
 
 
 @pytest.mark.parametrize("implementation", ["sdpa", "eager"])
@@ -199,34 +166,28 @@ def test_threads_do_not_mix(llama):
     assert all(torch.equal(a, b) for a, b in zip(alone, together, strict=True))
 
 
-@pytest.mark.parametrize(
-    ("rows", "segments", "said"),
-    [
-        ([0], [(0, 2), (3, 3)], r"segment 1 \(3, 3\) is empty"),
-        ([0], [(0, 13)], r"segment 0 \(0, 13\) is out of range: .* 12 tokens"),
-        ([0], [(-1, 3)], r"segment 0 \(-1, 3\) is out of range"),
-        ([0], [(5, 2)], r"segment 0 \(5, 2\) is out of range"),
-        ([0], [5], r"segment 0 is 5: expected \(start, end\)"),
-        ([0], [], "no segment was given"),
-        ([], [(0, 2)], "at least one token position"),
-        ([0.5], [(0, 2)], "at least one token position"),
-        ([12], [(0, 2)], "row 12 is out of range: the text has 12 tokens"),
-        ([-13], [(0, 2)], "row -13 is out of range"),
-    ],
-)
-def test_bad_rows_and_segments(llama, rows, segments, said):
-    with pytest.raises(InputError, match=said):
-        segment_mass(llama, ids_of(12), rows, segments)
+def test_bad_rows_and_segments(llama):
+    def measured(rows, segments):
+        return lambda: segment_mass(llama, ids_of(12), rows, segments)
+
+    refused(measured([0], [(0, 2), (3, 3)]), r"segment 1 \(3, 3\) is empty")
+    refused(measured([0], [(0, 13)]), r"segment 0 \(0, 13\) is out of range: .* 12 tokens")
+    refused(measured([0], [(-1, 3)]), r"segment 0 \(-1, 3\) is out of range")
+    refused(measured([0], [(5, 2)]), r"segment 0 \(5, 2\) is out of range")
+    refused(measured([0], [5]), r"segment 0 is 5: expected \(start, end\)")
+    refused(measured([0], []), "no segment was given")
+    refused(measured([], [(0, 2)]), "at least one token position")
+    refused(measured([0.5], [(0, 2)]), "at least one token position")
+    refused(measured([12], [(0, 2)]), "row 12 is out of range: the text has 12 tokens")
+    refused(measured([-13], [(0, 2)]), "row -13 is out of range")
 
 
 def test_bad_batches(llama):
     ids = torch.ones(2, 4, dtype=torch.long)
-    with pytest.raises(InputError, match="segment_mass_batch takes a batch"):
-        segment_mass(llama, ids, [0], [(0, 1)])
+    refused(lambda: segment_mass(llama, ids, [0], [(0, 1)]), "segment_mass_batch takes a batch")
     with pytest.raises(InputError, match=r"\(2, 4\) and attention_mask \(2, 3\)"):
         segment_mass_batch(llama, ids, ids[:, :3], [[0]] * 2, [[(0, 1)]] * 2)
-    with pytest.raises(InputError, match="2 texts, 1 lists of rows"):
-        segment_mass_batch(llama, ids, ids, [[0]], [[(0, 1)]] * 2)
+    refused(lambda: segment_mass_batch(llama, ids, ids, [[0]], [[(0, 1)]] * 2), "2 texts, 1 lists of rows")
     with pytest.raises(InputError, match="text 1 has a hole"):
         segment_mass_batch(llama, ids, torch.tensor([[1, 1, 1, 1], [1, 0, 1, 1]]), [[0]] * 2, [[(0, 1)]] * 2)
     with pytest.raises(InputError, match="text 0 has no token"):
@@ -234,15 +195,12 @@ def test_bad_batches(llama):
 
 
 def test_other_kinds_of_attention_are_refused():
-    sinks = GptOssForCausalLM(GptOssConfig(**SMALL, head_dim=8, num_local_experts=2, num_experts_per_tok=1)).eval()
-    with pytest.raises(InputError, match="cannot run SDPA"):
-        segment_mass(sinks, ids_of(9), [1], [(0, 3)])
-    capped = Gemma2ForCausalLM(Gemma2Config(**SMALL, head_dim=8, attn_logit_softcapping=50.0)).eval()
-    with pytest.raises(InputError, match="cannot run SDPA"):
-        segment_mass(capped, ids_of(9), [1], [(0, 3)])
-    training = LlamaForCausalLM(LlamaConfig(**SMALL)).train()
-    with pytest.raises(InputError, match="training mode"):
-        segment_mass(training, ids_of(9), [1], [(0, 3)])
+    sinks = tiny(transformers.GptOssConfig, WORDS, head_dim=8, num_local_experts=2, num_experts_per_tok=1)
+    refused(lambda: segment_mass(sinks, ids_of(9), [1], [(0, 3)]), "cannot run SDPA")
+    capped = tiny(transformers.Gemma2Config, WORDS, head_dim=8, attn_logit_softcapping=50.0)
+    refused(lambda: segment_mass(capped, ids_of(9), [1], [(0, 3)]), "cannot run SDPA")
+    training = tiny(transformers.LlamaConfig, WORDS).train()
+    refused(lambda: segment_mass(training, ids_of(9), [1], [(0, 3)]), "training mode")
 
 
 @pytest.mark.parametrize("name", ["softcap", "s_aux", "position_bias"])
@@ -266,7 +224,7 @@ def test_the_measurements_run(tmp_path, llama, capfd):
 @settings(max_examples=25)
 @given(data=st.data(), average=st.booleans())
 def test_behind_a_head_as_apart(llama, data, average):
-    tokens = st.integers(0, SMALL["vocab_size"] - 1)
+    tokens = st.integers(0, WORDS - 1)
     head = data.draw(st.lists(tokens, min_size=1, max_size=9))
     tails = data.draw(st.lists(st.lists(tokens, min_size=1, max_size=7), min_size=1, max_size=4))
     rows, segments = [], []
@@ -282,11 +240,9 @@ def test_behind_a_head_as_apart(llama, data, average):
 
 
 def test_what_cannot_stand_behind_a_head(llama):
-    with pytest.raises(InputError, match="1 texts, 2 lists of rows"):
-        segment_mass_behind(llama, [1], [[2]], [[0], [0]], [[(0, 1)]])
+    refused(lambda: segment_mass_behind(llama, [1], [[2]], [[0], [0]], [[(0, 1)]]), "1 texts, 2 lists of rows")
     with pytest.raises(InputError, match="row 3 is out of range: the text has 3 tokens"):
         segment_mass_behind(llama, [1, 2], [[3]], [[3]], [[(0, 1)]])
-    with pytest.raises(InputError, match="segment 0 .* is out of range"):
-        segment_mass_behind(llama, [1, 2], [[3]], [[0]], [[(0, 4)]])
+    refused(lambda: segment_mass_behind(llama, [1, 2], [[3]], [[0]], [[(0, 4)]]), "segment 0 .* is out of range")
     with pytest.raises(InputError, match="sees 7 tokens at a time"):
-        segment_mass_behind(MODELS["sliding window"](), [1] * 6, [[3], [4]], [[0], [0]], [[(0, 1)], [(0, 1)]])
+        segment_mass_behind(model_of("sliding window"), [1] * 6, [[3], [4]], [[0], [0]], [[(0, 1)], [(0, 1)]])

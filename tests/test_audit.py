@@ -2,14 +2,16 @@
 
 import hashlib
 from itertools import product
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from extras import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mindscape import audit, paper, paths
-from mindscape.errors import InputError
 
 FORMULAS = {
     "mean": np.mean,
@@ -83,12 +85,6 @@ def test_a_percentage_is_possible_exactly_if_some_count_gives_it(n, decimals, nu
     assert (audit.percent(printed, decimals, n).verdict == "agrees") == possible
 
 
-@given(st.integers(1, 2000), st.integers(0, 3), st.data())
-def test_every_share_is_possible(n, decimals, data):
-    k = data.draw(st.integers(0, n))
-    assert audit.percent(round(100 * k / n, decimals), decimals, n).verdict == "agrees"
-
-
 @given(st.lists(st.tuples(scores, scores), min_size=1, max_size=20), st.integers(0, 2))
 def test_a_true_order_is_within_what_its_table_allows(pairs, decimals):
     holds = sum(a > b for a, b in pairs)
@@ -106,25 +102,18 @@ def test_a_tie_is_no_counterexample():
     assert audit.exceeds([2.0, 3.0], [1.0, 2.9], 1).verdict == "agrees"
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: audit.spread(np.mean, [], 1), "one or more finite numbers"),
-        (lambda: audit.spread(np.mean, [1.0, float("nan")], 1), "one or more finite numbers"),
-        (lambda: audit.spread(np.mean, [[1.0, 2.0]], 1), "one or more finite numbers"),
-        (lambda: audit.spread(np.mean, [1.0, 2.0], [1, 1, 1]), "2 inputs, but decimals of shape"),
-        (lambda: audit.follows(float("inf"), 1, np.mean, [1.0]), "printed=inf is no number"),
-        (lambda: audit.percent(50.0, 1, 0), "n=0 must be a whole number"),
-        (lambda: audit.percent(50.0, 1, 2.5), "n=2.5 must be a whole number"),
-        (lambda: audit.percent(101, 0, 10), "printed=101 is no percentage"),
-        (lambda: audit.exceeds([1, 2], [1], 0), "two rows of the same length"),
-        (lambda: audit.exceeds([], [], 0), "two rows of the same length"),
-        (lambda: audit.exceeds([float("nan")], [1], 0), "missing or infinite"),
-    ],
-)
-def test_bad_input_is_one_clear_error(call, message):
-    with pytest.raises(InputError, match=message):
-        call()
+def test_bad_input_is_one_clear_error():
+    refused(lambda: audit.spread(np.mean, [], 1), "one or more finite numbers")
+    refused(lambda: audit.spread(np.mean, [1.0, float("nan")], 1), "one or more finite numbers")
+    refused(lambda: audit.spread(np.mean, [[1.0, 2.0]], 1), "one or more finite numbers")
+    refused(lambda: audit.spread(np.mean, [1.0, 2.0], [1, 1, 1]), "2 inputs, but decimals of shape")
+    refused(lambda: audit.follows(float("inf"), 1, np.mean, [1.0]), "printed=inf is no number")
+    refused(lambda: audit.percent(50.0, 1, 0), "n=0 must be a whole number")
+    refused(lambda: audit.percent(50.0, 1, 2.5), "n=2.5 must be a whole number")
+    refused(lambda: audit.percent(101, 0, 10), "printed=101 is no percentage")
+    refused(lambda: audit.exceeds([1, 2], [1], 0), "two rows of the same length")
+    refused(lambda: audit.exceeds([], [], 0), "two rows of the same length")
+    refused(lambda: audit.exceeds([float("nan")], [1], 0), "missing or infinite")
 
 
 def test_a_ledger_keeps_checks_in_order_and_counts_them():
@@ -135,18 +124,10 @@ def test_a_ledger_keeps_checks_in_order_and_counts_them():
     ledger.percent("share.x", "x", 66.7, 3)
     ledger.says("says.best", "always above", "Table 1", 2.0, [1.0, 2.0, 1.5])
     assert list(ledger.lines) == ["table_1.avg.", "count.books", "repeat.x", "share.x", "says.best"]
-    assert (
-        ledger.tally() == {"agrees": 3, "rounds": 1, "differs": 1} == dict(zip(audit.VERDICTS, (3, 1, 1), strict=True))
-    )
+    assert ledger.tally() == {"agrees": 3, "rounds": 1, "differs": 1} and tuple(ledger.tally()) == audit.VERDICTS
     assert ledger.tally("count", "says") == {"agrees": 0, "rounds": 1, "differs": 1}
     table = ledger.table()
-    assert table["arithmetic"].tolist() == [
-        "(1.0 + 2.0) / 2",
-        "8 + 5",
-        "48.75, Table 2",
-        "100 * 2 / 3",
-        "Table 1",
-    ]
+    assert table["arithmetic"].tolist() == ["(1.0 + 2.0) / 2", "8 + 5", "48.75, Table 2", "100 * 2 / 3", "Table 1"]
     assert table["printed"].tolist() == ["1.5", "14", "48.8", "66.7", "3"]
     assert table.loc[4, "could be"] == "2 to 3" and table.loc[3, "gives"] == "66.667"
     assert ledger.table("count", only=["differs"])["what"].tolist() == ["books"]
@@ -155,71 +136,22 @@ def test_a_ledger_keeps_checks_in_order_and_counts_them():
 def test_a_ledger_refuses_a_key_twice_and_names_what_it_lacks():
     ledger = audit.Ledger("P", decimals=1)
     ledger.counts("count.Books", "books", 13, [8, 5])
-    with pytest.raises(InputError, match="has a check 'count.books' already: books"):
-        ledger.counts("count.books", "again", 13, [8, 5])
-    with pytest.raises(InputError, match="no key that begins with share or mark"):
-        ledger.table("share", "mark")
+    refused(lambda: ledger.counts("count.books", "again", 13, [8, 5]), "has a check 'count.books' already: books")
+    refused(lambda: ledger.table("share", "mark"), "no key that begins with share or mark")
     assert audit.Ledger("Q", decimals=1).table().empty
 
 
 # The papers' tables, as both passes over the papers' text left them: rows, columns, the beginning of the file's SHA-256.
-TABLES = {
-    "mia_rag_quoted": (34, 5, "8c6c1931b7f1b9c6"),
-    "mia_rag_table1": (2, 5, "c8901d57b89b05ad"),
-    "mia_rag_table2": (172, 11, "15d29a5bbc5dcdc0"),
-    "mia_rag_table3": (4, 4, "f6f4dcf17fba378c"),
-    "mia_rag_table4": (36, 5, "1bddba3bdbdfa7fc"),
-    "mia_rag_table5": (16, 4, "18ad9889175d05c9"),
-    "mia_rag_table6": (4, 7, "713c5b602dcbf120"),
-    "mia_rag_table7": (20, 4, "d4c2a34f37a6a09b"),
-    "mia_rag_table8": (9, 6, "c477cf5dd183c515"),
-    "mia_rag_table9": (8, 5, "608a0872a8967aaa"),
-    "mia_rag_table10": (140, 7, "cbb400a423853e4b"),
-    "mia_rag_table11": (6, 8, "8af205beeb1a3244"),
-    "mia_rag_table12": (50, 4, "19e13b55545812a8"),
-    "mia_signature_answer_inputs": (4, 4, "2d7cda6068f6da15"),
-    "mia_signature_quoted": (23, 5, "3dee5963866943e8"),
-    "mia_signature_table1": (72, 8, "b310acfb55b78178"),
-    "mia_signature_table2": (70, 6, "f04dd7a1c5d76a17"),
-    "mia_signature_table3": (66, 7, "a43cfedcc2347ec0"),
-    "mia_signature_table4": (7, 4, "3688800babb3aeb2"),
-    "mia_signature_table5": (12, 4, "ba09cafd5c6e8458"),
-    "mia_signature_table6": (63, 5, "37ea78b3a55fd135"),
-    "mindgraph_quoted": (80, 5, "91c6fe95099d793d"),
-    "mindgraph_table1": (8, 7, "7ec00ab84a2a765a"),
-    "mindgraph_table2": (6, 4, "6837c28e4aa01d4a"),
-    "mom_quoted": (25, 5, "94027d3c193393f2"),
-    "mom_table1": (108, 4, "4dc2378ea7baf553"),
-    "mom_table2": (5, 5, "0c4e0492bb502650"),
-    "mom_table3": (24, 3, "b430d19d1cfb0618"),
-}
+TABLES = pd.read_csv(Path(__file__).with_name("paper_tables.csv"), index_col="table")
 
 
 def test_all_tables_are_pinned():
-    assert {path.stem for path in paths.data("paper").glob("*.csv")} == set(TABLES)
+    assert {path.stem for path in paths.data("paper").glob("*.csv")} == set(TABLES.index)
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", TABLES.index)
 def test_a_table_is_what_was_checked_against_its_paper(name):
-    rows, columns, digest = TABLES[name]
+    rows, columns, digest = TABLES.loc[name]
     assert paper.table(name).shape == (rows, columns)
     content = paths.data("paper", f"{name}.csv").read_bytes()
     assert hashlib.sha256(content).hexdigest().startswith(digest), f"{name}.csv changed: check it against the paper"
-
-
-def test_averages_of_table_12_are_those_of_two_rows_with_one_column_exchanged():
-    rows = paper.table("mia_rag_table12").dropna().pivot(index=["dataset", "k"], columns="method", values="recall")
-    pair = rows[["Vanilla", "+ Residual"]].copy()
-    printed = (44.70, 47.00)
-
-    def verdicts(frame):
-        return [audit.follows(p, 2, np.mean, frame[name]).verdict for p, name in zip(printed, frame, strict=True)]
-
-    assert verdicts(pair) == ["differs", "differs"]
-    mends = []
-    for column in pair.index:
-        other = pair.copy()
-        other.loc[column] = other.loc[column].to_numpy()[::-1]
-        if verdicts(other) == ["agrees", "agrees"]:
-            mends.append(column)
-    assert mends == [("DetectiveQA-ZH", 10)]

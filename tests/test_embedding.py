@@ -5,33 +5,23 @@ import copy
 import numpy as np
 import pytest
 import torch
+from extras import refused
+from tiny import tiny
 from tokenizers.processors import TemplateProcessing
-from transformers import AutoModelForCausalLM, LlamaConfig, MistralConfig, Qwen3Config
+from transformers import LlamaConfig, MistralConfig, Qwen3Config
 
 from mindscape.errors import InputError
-from mindscape.mia.embedding import (
-    WORDS,
-    Form,
-    MiaEmbedder,
-    enriched,
-    loaded,
-    query_readings,
-    unit_readings,
-    write,
-)
+from mindscape.mia.embedding import WORDS, Form, MiaEmbedder, enriched, loaded, query_readings, unit_readings, write
 
 SUMMARY = "Ann is the smith. Tom is the miller. The lamp went from one to the other, and nobody was told."
 QUESTIONS = ["Who has the smith's lamp?", "Where was it sold, and for how much, in the end?", "Why?"]
-SIZES = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4}
 FORMS = [Form(order, marks) for order in ("paper", "summary_first") for marks in ("words", "tokens")]
 
 
 @pytest.fixture(scope="module", params=[LlamaConfig, Qwen3Config], ids=["llama", "qwen3"])
 def model(request, tokenizer):
     """A tiny random model of the architecture, in float64."""
-    torch.manual_seed(0)
-    config = request.param(**SIZES, num_key_value_heads=2, vocab_size=len(tokenizer), initializer_range=0.3)
-    return AutoModelForCausalLM.from_config(config).double().eval()
+    return tiny(request.param, len(tokenizer), num_hidden_layers=3).double()
 
 
 def states(model, readings, at):
@@ -42,17 +32,15 @@ def states(model, readings, at):
 def test_the_parts_stand_as_equation_5_has_them(tokenizer):
     written = write(QUESTIONS[0], SUMMARY, Form("paper"), tokenizer)
     text = tokenizer.decode(written.tail)
-    places = [
-        text.index(part) for part in (QUESTIONS[0], WORDS["en"]["q"], SUMMARY, WORDS["en"]["n"], WORDS["en"]["c"])
-    ]
+    words = WORDS["en"]
+    places = [text.index(part) for part in (QUESTIONS[0], words["q"], SUMMARY, words["n"], words["c"])]
     assert places == sorted(places) and not written.head
-    assert tokenizer.decode(written.tail[: written.marks["q"] + 1]).endswith(WORDS["en"]["q"])
+    assert tokenizer.decode(written.tail[: written.marks["q"] + 1]).endswith(words["q"])
     assert written.marks["c"] == len(written.tail) - 1
     first = write(QUESTIONS[0], SUMMARY, Form("summary_first"), tokenizer)
     assert SUMMARY in tokenizer.decode(first.head) and QUESTIONS[0] in tokenizer.decode(first.tail)
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("form", FORMS, ids=str)
 def test_read_together_as_one_by_one(model, tokenizer, form, language):
     """Heads shared, rows padded, parts of a few tokens: the states are those of each query read alone."""
@@ -76,17 +64,14 @@ def test_read_together_as_one_by_one(model, tokenizer, form, language):
 def test_a_head_is_read_once(tokenizer):
     readings, _ = query_readings(QUESTIONS, [SUMMARY] * 3, Form("summary_first"), tokenizer)
     assert [bool(reading.head) for reading in readings] == [True, False]
-    apart = sum(
-        len(one.head) + len(one.tail)
-        for one in (write(q, SUMMARY, Form("summary_first"), tokenizer) for q in QUESTIONS)
-    )
+    alone = [write(question, SUMMARY, Form("summary_first"), tokenizer) for question in QUESTIONS]
+    apart = sum(len(one.head) + len(one.tail) for one in alone)
     assert readings[0].tokens < 0.7 * apart
 
 
 def test_a_head_before_a_window(tokenizer):
     """Told by a mask, a layer that sees a window only would see all: refused beyond the window, not read wrongly."""
-    config = MistralConfig(**SIZES, num_key_value_heads=2, vocab_size=len(tokenizer), sliding_window=100)
-    decoder = AutoModelForCausalLM.from_config(config).eval().get_decoder()
+    decoder = tiny(MistralConfig, len(tokenizer), sliding_window=100).get_decoder()
     with pytest.raises(InputError, match="MistralModel sees 100 tokens at a time"):
         query_readings(QUESTIONS, [4 * SUMMARY] * 3, Form("summary_first"), tokenizer)[0][0](decoder)
     query_readings(["Who?", "Why?"], ["It rained."] * 2, Form("summary_first"), tokenizer)[0][0](decoder)
@@ -94,9 +79,8 @@ def test_a_head_before_a_window(tokenizer):
 
 def test_the_summary_changes_what_comes_after_it(model, tokenizer):
     for form in FORMS:
-        a, b = (
-            states(model, *query_readings(QUESTIONS, [text] * 3, form, tokenizer)) for text in (SUMMARY, "It rained.")
-        )
+        readings = [query_readings(QUESTIONS, [text] * 3, form, tokenizer) for text in (SUMMARY, "It rained.")]
+        a, b = (states(model, *of) for of in readings)
         torch.testing.assert_close(a[:, 0], b[:, 0])
         assert ((a[:, 1:] - b[:, 1:]).abs().amax(-1) > 1e-3).all()
 
@@ -111,14 +95,12 @@ def test_units_in_their_order(model, tokenizer):
                 torch.testing.assert_close(vector, model.get_decoder()(torch.tensor([ids])).last_hidden_state[0, -1])
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
 def test_no_token_of_the_tokenizers_own(model, tokenizer, language):
     """A tokenizer that puts an end token behind every text, as Qwen3-Embedding's does, changes nothing: in training as in use
     vectors are read at the marks."""
     ending = copy.deepcopy(tokenizer)
-    ending.backend_tokenizer.post_processor = TemplateProcessing(
-        single="$A <|im_end|>", special_tokens=[("<|im_end|>", tokenizer.convert_tokens_to_ids("<|im_end|>"))]
-    )
+    end = "<|im_end|>", tokenizer.convert_tokens_to_ids("<|im_end|>")
+    ending.backend_tokenizer.post_processor = TemplateProcessing(single="$A <|im_end|>", special_tokens=[end])
     assert ending("Ann left.").input_ids[-1] != tokenizer("Ann left.").input_ids[-1]
     texts = ["Ann left.", "汤姆走了。"]
     assert unit_readings(texts, ending, language)[0] == unit_readings(texts, tokenizer, language)[0]
@@ -157,18 +139,12 @@ def test_the_embedder(model, tokenizer):
         by_hand = torch.nn.functional.normalize(readings[0](model.get_decoder())[at], dim=-1)
     np.testing.assert_allclose(unit, by_hand, rtol=1e-4, atol=1e-6)
     assert embedder.queries([]).shape == (0, 32)
-    with pytest.raises(InputError, match="text 1 is empty"):
-        embedder.units(["Ann", " "])
+    refused(lambda: embedder.units(["Ann", " "]), "text 1 is empty")
 
 
-@pytest.mark.parametrize("wrong", [{"order": "mixed"}, {"marks": "none"}, {"delta": 1.5}])
-def test_forms_that_cannot_be(wrong):
-    with pytest.raises(InputError, match=next(iter(wrong))):
-        Form(**wrong)
-
-
-def test_a_language_without_words(model, tokenizer):
-    with pytest.raises(InputError, match="'fr'"):
-        write("Qui?", None, Form(), tokenizer, "fr")
-    with pytest.raises(InputError, match="'fr'"):
-        MiaEmbedder(model, tokenizer, language="fr")
+def test_what_cannot_be(model, tokenizer):
+    refused(lambda: Form(order="mixed"), "order")
+    refused(lambda: Form(marks="none"), "marks")
+    refused(lambda: Form(delta=1.5), "delta")
+    refused(lambda: write("Qui?", None, Form(), tokenizer, "fr"), "'fr'")
+    refused(lambda: MiaEmbedder(model, tokenizer, language="fr"), "'fr'")

@@ -8,15 +8,16 @@ import sys
 import numpy as np
 import pytest
 import torch
+from extras import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sentence_transformers import SentenceTransformer
-from transformers import AutoModelForCausalLM, AutoTokenizer, PretrainedConfig, Qwen3Config, Qwen3ForCausalLM
+from tiny import saved
+from transformers import AutoModelForCausalLM, AutoTokenizer, PretrainedConfig, Qwen3Config
 
 from mindscape import assets, encoders, weights
 from mindscape.cache import Cache
 from mindscape.encoders import Counts, LastTokenEncoder, SentenceEncoder, last_token_pool
-from mindscape.errors import InputError
 
 TEXTS = [
     "Who's there?",
@@ -32,22 +33,8 @@ TEXTS = [
 @pytest.fixture(scope="module")
 def qwen_dir(tmp_path_factory, tokenizer):
     """A tiny random Qwen3 with SmolLM2's tokenizer, in a folder."""
-    torch.manual_seed(0)
-    config = Qwen3Config(
-        vocab_size=len(tokenizer),
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=3,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        head_dim=16,
-        initializer_range=0.3,
-        max_position_embeddings=512,
-    )
-    folder = tmp_path_factory.mktemp("qwen3")
-    Qwen3ForCausalLM(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    sizes = {"num_hidden_layers": 3, "head_dim": 16, "max_position_embeddings": 512}
+    return saved(Qwen3Config, tokenizer, tmp_path_factory.mktemp("qwen3"), **sizes)
 
 
 @pytest.fixture(scope="module")
@@ -159,9 +146,8 @@ def test_prompts_stand_before_the_text(qwen, tmp_path):
 
 def test_fingerprint_tells_what_changes_a_vector(qwen_dir, qwen):
     encoder = LastTokenEncoder(*qwen, name="tiny")
-    same = LastTokenEncoder(
-        AutoModelForCausalLM.from_pretrained(qwen_dir), qwen[1], name="other", padding_side="left", batch_tokens=9
-    )
+    again = AutoModelForCausalLM.from_pretrained(qwen_dir)
+    same = LastTokenEncoder(again, qwen[1], name="other", padding_side="left", batch_tokens=9)
     encoder.encode(TEXTS)
     assert encoder.fingerprint == same.fingerprint
     others = [
@@ -201,10 +187,6 @@ def one_row(layer):
     layer.weight.data[4321] += 1e-3
 
 
-def all_columns_but_the_first(layer):
-    layer.weight.data[:, 1:] *= 1.01
-
-
 def one_fused_step(layer):
     """What transformers' Trainer does by default. It leaves the tensors' version counters as they were."""
     layer.weight.grad = torch.zeros_like(layer.weight)
@@ -220,7 +202,6 @@ def a_moving_average(layer):
     ("layer", "change"),
     [
         (torch.nn.Embedding(49_152, 64), one_row),
-        (torch.nn.Linear(64, 1000), all_columns_but_the_first),
         (torch.nn.Embedding(5_000, 64), one_fused_step),
         (torch.nn.BatchNorm1d(64), a_moving_average),
     ],
@@ -299,26 +280,16 @@ def test_no_texts(minilm):
 
 @pytest.mark.parametrize("name", ["", "bert", "hf:", "hf: ", "openai:text-embedding-3-small", None])
 def test_unknown_names(name):
-    with pytest.raises(InputError, match='expected "embedded", "minilm", "smollm2" or "hf:NAME_OR_FOLDER"'):
-        encoders.load(name)
+    refused(lambda: encoders.load(name), 'expected "embedded", "minilm", "smollm2" or "hf:NAME_OR_FOLDER"')
 
 
 def test_bad_input(minilm, qwen, tmp_path):
-    for texts, said in [
-        ("one text", "expected a list"),
-        (["fine", ""], "text 1 is empty"),
-        (["fine", " \n"], "text 1 is empty"),
-        (["fine", None], "text 1 is a NoneType"),
-    ]:
-        with pytest.raises(InputError, match=said):
-            minilm.encode(texts)
-    with pytest.raises(InputError, match="kind='question': expected one of passage, query"):
-        minilm.encode(["fine"], "question")
-    with pytest.raises(InputError, match=r"encoder='hf:.*cannot be loaded"):
-        encoders.load(f"hf:{tmp_path}")
-    with pytest.raises(InputError, match="dtype='float8'"):
-        encoders.load("minilm", dtype="float8")
-    with pytest.raises(InputError, match="padding_side='middle'"):
-        LastTokenEncoder(*qwen, name="tiny", padding_side="middle")
-    with pytest.raises(InputError, match="batch_tokens=0"):
-        LastTokenEncoder(*qwen, name="tiny", batch_tokens=0)
+    refused(lambda: minilm.encode("one text"), "expected a list")
+    refused(lambda: minilm.encode(["fine", ""]), "text 1 is empty")
+    refused(lambda: minilm.encode(["fine", " \n"]), "text 1 is empty")
+    refused(lambda: minilm.encode(["fine", None]), "text 1 is a NoneType")
+    refused(lambda: minilm.encode(["fine"], "question"), "kind='question': expected one of passage, query")
+    refused(lambda: encoders.load(f"hf:{tmp_path}"), r"encoder='hf:.*cannot be loaded")
+    refused(lambda: encoders.load("minilm", dtype="float8"), "dtype='float8'")
+    refused(lambda: LastTokenEncoder(*qwen, name="tiny", padding_side="middle"), "padding_side='middle'")
+    refused(lambda: LastTokenEncoder(*qwen, name="tiny", batch_tokens=0), "batch_tokens=0")

@@ -8,12 +8,12 @@ from email.utils import formatdate
 
 import pytest
 import torch
-from extras import required
+from extras import refused, required
 from pydantic import BaseModel
 from servers import Scripted, answers, completion, cut, drip, hang, llama_server, page, says, send, status, truncated
 
 from mindscape import llm
-from mindscape.errors import InputError, LLMError
+from mindscape.errors import LLMError
 from mindscape.llm.endpoint import Endpoint, _retry_after
 from mindscape.llm.local import Local
 from mindscape.store import Store
@@ -69,15 +69,13 @@ def test_real_chat_stops(served):
 def test_real_schema_and_several_calls(served):
     ages = [20, 31, 42]
     asked = [[{"role": "user", "content": f"Bob is {age} years old. Name and age as JSON."}] for age in ages]
-    assert [reply.parsed for reply in served.chat(asked, schema=Person, max_new_tokens=40)] == [
-        Person(name="Bob", age=age) for age in ages
-    ]
+    replies = served.chat(asked, schema=Person, max_new_tokens=40)
+    assert [reply.parsed for reply in replies] == [Person(name="Bob", age=age) for age in ages]
     assert served.ledger.calls == 3 and served.ledger.rejects == 0
 
 
 def test_real_server_without_log_probabilities_says_so(served):
-    with pytest.raises(LLMError, match="gives no log-probabilities"):
-        served.score("The capital of France is", [" Paris"])
+    refused(lambda: served.score("The capital of France is", [" Paris"]), "gives no log-probabilities", LLMError)
 
 
 # ---------------------------------------------------------------- one that misbehaves
@@ -177,8 +175,7 @@ def test_a_text_completion_that_is_none():
 def test_the_total_time_is_bounded_even_if_bytes_keep_coming():
     with Scripted(drip(5)) as server:
         began = time.monotonic()
-        with pytest.raises(LLMError, match=r"nothing usable within 0\.5 s"):
-            at(server, timeout=5, total_timeout=0.5).chat(HELLO)
+        refused(lambda: at(server, timeout=5, total_timeout=0.5).chat(HELLO), r"nothing usable within 0\.5 s", LLMError)
         assert time.monotonic() - began < 3
 
 
@@ -227,8 +224,7 @@ def test_a_password_in_the_url_is_not_shown():
 
 def test_no_key(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
-    with pytest.raises(InputError, match="set OPENAI_API_KEY .*any value"):
-        llm.load("openai:gpt-4o")
+    refused(lambda: llm.load("openai:gpt-4o"), "set OPENAI_API_KEY .*any value")
 
 
 def test_base_url_from_the_environment(monkeypatch):
@@ -236,8 +232,7 @@ def test_base_url_from_the_environment(monkeypatch):
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         assert llm.load("openai:m", cache=False).chat(HELLO).text == "Francisco"
     monkeypatch.setenv("OPENAI_BASE_URL", "localhost")
-    with pytest.raises(InputError, match="expected something like http"):
-        llm.load("openai:m")
+    refused(lambda: llm.load("openai:m"), "expected something like http")
 
 
 def test_order_is_kept_and_concurrency_bounded():
@@ -260,8 +255,7 @@ def test_a_failure_keeps_what_others_brought(tmp_path):
     asked = [[{"role": "user", "content": text}] for text in ("one", "two", "bad", "three")]
     with Scripted(behave) as server:
         model = llm.LanguageModel(Endpoint("m", base_url=server.url, concurrency=1), store=Store(tmp_path / "s.sqlite"))
-        with pytest.raises(LLMError, match="HTTP 400"):
-            model.chat(asked)
+        refused(lambda: model.chat(asked), "HTTP 400", LLMError)
         assert model.estimate(asked).cached == 2  # not the third, and the fourth was not begun
 
 
@@ -279,11 +273,10 @@ def test_every_conversation_is_sent_its_own_schema():
 def test_what_is_sent():
     with Scripted(says('{"name": "Bob", "age": 3}')) as server:
         model = at(server)
+        told = {"max_tokens": 7, "temperature": 0.5, "top_p": 0.9, "seed": 4}
         model.chat(HELLO, schema=Person, max_new_tokens=7, temperature=0.5, top_p=0.9, seed=4, stop="END")
         sent = server.asked[0]
-        assert {k: sent[k] for k in ("max_tokens", "temperature", "top_p", "seed", "stop")} == {
-            "max_tokens": 7, "temperature": 0.5, "top_p": 0.9, "seed": 4, "stop": ["END"],
-        }  # fmt: skip
+        assert sent | told | {"stop": ["END"]} == sent
         form = sent["response_format"]["json_schema"]
         assert form["name"] == "Person" and form["strict"] is False  # pydantic's objects are open by default
         assert sent["messages"] == HELLO
@@ -340,10 +333,8 @@ def test_scores_by_echo_equal_local_ones(smollm2, tokenizer):
         for ours, theirs in zip(local, model.score(prompt, continuations), strict=True):
             assert theirs.logprob == pytest.approx(ours.logprob, abs=1e-4)
             assert (theirs.tokens, theirs.prompt_tokens) == (ours.tokens, ours.prompt_tokens)
-        with pytest.raises(LLMError, match="first token"):
-            model.score("", ["Paris"])
-        with pytest.raises(LLMError, match="raw text only"):
-            model.score(HELLO, ["Francisco"])
+        refused(lambda: model.score("", ["Paris"]), "first token", LLMError)
+        refused(lambda: model.score(HELLO, ["Francisco"]), "raw text only", LLMError)
 
 
 def test_retry_after_in_its_three_forms():

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from extras import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, field_validator
@@ -156,8 +157,7 @@ def test_what_was_answered_before_a_failure_is_kept(store):
                     raise LLMError("gone")
                 yield answer
 
-    with pytest.raises(LLMError, match="gone"):
-        llm.LanguageModel(Breaks(), store=store).complete(["a", "b", "c", "d"])
+    refused(lambda: llm.LanguageModel(Breaks(), store=store).complete(["a", "b", "c", "d"]), "gone", LLMError)
     parrot = Parrot()
     assert len(llm.LanguageModel(parrot, store=store).complete(["a", "b", "c", "d"])) == 4
     assert sorted(parrot.asked) == ["a", "b"]
@@ -200,8 +200,7 @@ def test_money():
     assert price("openai:gpt-4o") == llm.PRICES["gpt-4o"] and price("hf:anything") == (0, 0)
     ledger.add("openai:unheard-of", llm.Reply("x", prompt_tokens=1))
     assert ledger.money is None and "price of openai:unheard-of unknown" in str(ledger)
-    with pytest.raises(InputError, match="the price of 'openai:unheard-of' is unknown"):
-        ledger.affordable("openai:unheard-of", [(1, 1)])
+    refused(lambda: ledger.affordable("openai:unheard-of", [(1, 1)]), "the price of 'openai:unheard-of' is unknown")
     own = llm.Ledger(cap_money=1.0, prices={"unheard-of": (1.0, 2.0)})
     assert own.cost("openai:unheard-of", 500_000, 250_000) == 1.0
     assert own.affordable("openai:unheard-of", [(500_000, 250_000), (1, 1)]) == 1
@@ -249,8 +248,7 @@ def test_a_recording_is_replayed(tmp_path, store):
     assert again[:4] == first[:4] and again[4][0].logprob == first[4][0].logprob
     assert replayed.ledger.cached == replayed.ledger.calls == 5 and replayed.ledger.tokens == 0
     for ask in (lambda: replayed.complete("a", seed=4), lambda: replayed.score("p", ["abcd"])):
-        with pytest.raises(LLMError, match="recorded.jsonl holds no answer to '[ap]' with these parameters"):
-            ask()
+        refused(ask, "recorded.jsonl holds no answer to '[ap]' with these parameters", LLMError)
     path2 = tmp_path / "again.jsonl"
     run(llm.LanguageModel(Parrot(), store=store, record=path2))  # out of the cache: recorded all the same
     assert run(llm.load(f"replay:{path2}"))[:4] == first[:4]
@@ -263,10 +261,8 @@ def test_a_broken_recording_names_file_and_line(tmp_path, line):
     path = tmp_path / "broken.jsonl"
     reply = llm.Reply("fine").stored()
     path.write_text(json.dumps({"prompt": "p", "reply": reply}) + "\n\n" + line + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"broken\.jsonl, line 3: not a recorded reply"):
-        llm.load(f"replay:{path}")
-    with pytest.raises(InputError, match="cannot read the recording"):
-        llm.load(f"replay:{tmp_path / 'absent.jsonl'}")
+    refused(lambda: llm.load(f"replay:{path}"), r"broken\.jsonl, line 3: not a recorded reply")
+    refused(lambda: llm.load(f"replay:{tmp_path / 'absent.jsonl'}"), "cannot read the recording")
 
 
 def lines_of(path):
@@ -299,8 +295,7 @@ def test_a_recording_that_fails_later_loses_no_reply(tmp_path, store):
         path.mkdir()
         return prompt
 
-    with pytest.raises(InputError, match="cannot record to"):
-        llm.LanguageModel(Parrot(says), store=store, record=path).complete("a")
+    refused(lambda: llm.LanguageModel(Parrot(says), store=store, record=path).complete("a"), "cannot record to")
     assert llm.LanguageModel(Parrot(), store=store).complete("a").cached
 
 
@@ -334,16 +329,14 @@ def test_a_recording_is_of_one_model(tmp_path):
     path, other = tmp_path / "r.jsonl", Parrot()
     other.name = "openai:other"
     llm.LanguageModel(Parrot(), record=path).complete("a")
-    with pytest.raises(
-        InputError, match=r"r\.jsonl holds replies of openai:gpt-4o: record openai:other to another file"
-    ):
+    said = r"r\.jsonl holds replies of openai:gpt-4o: record openai:other to another file"
+    with pytest.raises(InputError, match=said):
         llm.LanguageModel(other, record=path).complete("a")
     assert not other.asked
     llm.LanguageModel(other, record=tmp_path / "2.jsonl").complete("a")
     with path.open("ab") as file:
         file.write((tmp_path / "2.jsonl").read_bytes())
-    with pytest.raises(InputError, match="line 2: a reply of openai:other, after replies of openai:gpt-4o"):
-        llm.load(f"replay:{path}")
+    refused(lambda: llm.load(f"replay:{path}"), "line 2: a reply of openai:other, after replies of openai:gpt-4o")
 
 
 # ---------------------------------------------------------------- strings and bad input
@@ -354,16 +347,13 @@ def test_a_recording_is_of_one_model(tmp_path):
     ["gpt-4o", "", "hf:", "hf: ", "openai:", "replay:", "Embedded", "hf", "llama:x", "embedded:x", "smollm2:x", None],
 )
 def test_unknown_strings_list_the_valid_forms(name):
-    with pytest.raises(
-        InputError, match='expected "embedded", "smollm2", "hf:NAME_OR_FOLDER", "openai:MODEL" or "replay:PATH"'
-    ):
-        llm.load(name)
+    forms = 'expected "embedded", "smollm2", "hf:NAME_OR_FOLDER", "openai:MODEL" or "replay:PATH"'
+    refused(lambda: llm.load(name), forms)
 
 
 @pytest.mark.parametrize(("name", "adapter"), [("smollm2", "data/adapters/reader"), ("embedded", None)])
 def test_a_model_goes_by_its_own_name(name, adapter):
-    with pytest.raises(InputError, match="smollm2.*: expected|smollm2.*, expected"):
-        llm.load(name, adapter=adapter)
+    refused(lambda: llm.load(name, adapter=adapter), "smollm2.*: expected|smollm2.*, expected")
 
 
 @pytest.mark.parametrize(
@@ -418,5 +408,4 @@ def test_a_list_of_schemas_has_one_for_each_conversation(store):
     again = model.chat(asked[:2], schema=(Person, Aged))
     assert [reply.cached for reply in again] == [True, True] and again[1].parsed == Aged(age=3)
     assert "does not fit Aged" in model.chat(asked[:1], schema=[Aged])[0].invalid
-    with pytest.raises(InputError, match="2 schemas for 3 conversations"):
-        model.chat(asked, schema=[Person, Aged])
+    refused(lambda: model.chat(asked, schema=[Person, Aged]), "2 schemas for 3 conversations")

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from extras import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
@@ -60,8 +61,7 @@ def test_repairs_by_name(text, value, repairs):
     "text", ["", "no JSON here", '{"a": 1', '{"a" 1}', '{"a": NaN}', "[" * 100_000, '{"a": "cut off in the midd', "}{"]
 )
 def test_what_cannot_be_mended_is_refused(text):
-    with pytest.raises(ValueError, match="JSON"):
-        parse(text)
+    refused(lambda: parse(text), "JSON", ValueError)
 
 
 @given(st.text())
@@ -83,10 +83,8 @@ def test_validation_names_the_place():
         validate({"name": "Bob", "age": "three"}, Person)
     nested = {"type": "object", "properties": {"ages": {"type": "array", "items": json_schema({"type": "integer"})}}}
     assert validate({"ages": [1]}, nested) == {"ages": [1]}
-    with pytest.raises(ValueError, match=r"^at ages\.1: 'x' is not of type 'integer'"):
-        validate({"ages": [1, "x"]}, nested)
-    with pytest.raises(InputError, match="expected a pydantic model, a JSON schema"):
-        json_schema("a person")
+    refused(lambda: validate({"ages": [1, "x"]}, nested), r"^at ages\.1: 'x' is not of type 'integer'", ValueError)
+    refused(lambda: json_schema("a person"), "expected a pydantic model, a JSON schema")
 
 
 SEARCH = {"type": "function", "function": {"name": "search", "parameters": {}}}
@@ -104,11 +102,8 @@ def test_a_call_written_out_is_read_back(arguments, before):
 
 
 def test_results_and_instructions_in_words():
-    messages = [
-        {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": "Yorick?"},
-        {"role": "tool", "content": "a skull"},
-    ]
+    said = (("system", "Be brief."), ("user", "Yorick?"), ("tool", "a skull"))
+    messages = [{"role": role, "content": text} for role, text in said]
     shown = in_words(messages, [SEARCH])
     assert [m["role"] for m in shown] == ["system", "user", "user"]
     assert shown[0]["content"].startswith("Be brief.\n\n") and "<tool_response>\na skull" in shown[2]["content"]
@@ -126,8 +121,7 @@ def test_calls_that_cannot_be_read(block):
 
 
 def test_bad_tools_and_messages():
-    with pytest.raises(InputError, match='tool 1 is .*expected {"type": "function"'):
-        checked([SEARCH, {"name": "search"}])
+    refused(lambda: checked([SEARCH, {"name": "search"}]), 'tool 1 is .*expected {"type": "function"')
     for messages, said in (
         ([], "empty"),
         ([{"role": "user", "content": None}], r"message 0 \(user\): expected its content to be text"),
@@ -142,23 +136,12 @@ def test_bad_tools_and_messages():
     assert conversation([as_openai]) == conversation([as_text])
 
 
-@pytest.mark.parametrize(
-    "calls",
-    [
-        [3],
-        "f",
-        7,
-        [{}],
-        [{"function": "f"}],
-        [{"function": {"name": "f"}}],
-        [{"function": {"arguments": "{}"}}],
-        [{"function": {"name": 1, "arguments": "{}"}}],
-        [{"function": {"name": "f", "arguments": "{"}}],
-        [{"function": {"name": "f", "arguments": "[1]"}}],
-        [{"function": {"name": "f", "arguments": None}}],
-        [{"function": {"name": "f", "arguments": "[" * 100_000}}],
-    ],
-)
+CALLS = [[3], "f", 7, [{}], [{"function": "f"}]]
+CALLS += [[{"function": of}] for of in ({"name": "f"}, {"arguments": "{}"}, {"name": 1, "arguments": "{}"})]
+CALLS += [[{"function": {"name": "f", "arguments": text}}] for text in ("{", "[1]", None, "[" * 100_000)]
+
+
+@pytest.mark.parametrize("calls", CALLS)
 def test_calls_of_a_message_that_are_none(calls):
     question = {"role": "user", "content": "?"}
     with pytest.raises(InputError, match=r'message 1: tool_calls is .*: expected \[{"id"') as caught:

@@ -1,9 +1,9 @@
 """Prompts for MCEA and their controls."""
 
 import pytest
+from extras import refused
 
 from mindscape.corpora import storyworld
-from mindscape.errors import InputError
 from mindscape.mia.mcea_prompts import CONDITIONS, NOISE, SHOWN, cases
 from mindscape.mia.supervision import to_find
 from mindscape.roles import passages
@@ -65,7 +65,5 @@ def test_silver_labels(two_books, tokenizer):
 
 
 def test_prompts_that_cannot_be(two_books, tokenizer):
-    with pytest.raises(InputError, match="1 books: expected at least two"):
-        cases(two_books[:1], tokenizer)
-    with pytest.raises(InputError, match="shown=5: expected at least 6 passages"):
-        cases(two_books, tokenizer, shown=5)
+    refused(lambda: cases(two_books[:1], tokenizer), "1 books: expected at least two")
+    refused(lambda: cases(two_books, tokenizer, shown=5), "shown=5: expected at least 6 passages")

@@ -9,25 +9,19 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from extras import refused
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from nltk.translate.bleu_score import sentence_bleu
 from scipy import stats
 
 from mindscape import metrics
-from mindscape.errors import InputError
 from mindscape.metrics import NoAnswer, overlap
 from mindscape.metrics.words import fold
 
 # Retrieval
 
 IDS = st.lists(st.integers(0, 12), max_size=15)
-
-
-def test_the_two_recalls_part_when_several_items_are_relevant():
-    ranked, relevant = ["c7", "c2", "c9", "c4"], ["c2", "c4", "c8"]
-    assert [metrics.recall_any_at_k(ranked, relevant, k) for k in (1, 2, 4, 10)] == [0, 1, 1, 1]
-    assert [metrics.recall_fraction_at_k(ranked, relevant, k) for k in (1, 2, 4, 10)] == [0, 1 / 3, 2 / 3, 2 / 3]
 
 
 @given(IDS, st.sets(st.integers(0, 12), min_size=1), st.integers(1, 20))
@@ -51,8 +45,7 @@ def test_a_duplicate_takes_a_place_and_counts_once():
     [([1], [], 1, "relevant is empty"), ([1], [1], 0, "k is 0"), ("c1", ["c1"], 1, "ids"), (["c1"], "c1", 1, "ids")],
 )
 def test_recall_refuses(recall, ranked, relevant, k, said):
-    with pytest.raises(InputError, match=said):
-        recall(ranked, relevant, k)
+    refused(lambda: recall(ranked, relevant, k), said)
 
 
 def test_nothing_retrieved_is_zero():
@@ -73,20 +66,14 @@ def test_normalisation_is_squads_on_ascii(text):
     assert metrics.normalise(text, "en") == squad(text)
 
 
-@pytest.mark.parametrize(
-    ("language", "raw", "expected"),
-    [
-        ("en", "“The King’s  — Ghost…”", "kings ghost"),
-        ("en", "An other, the Theban", "other theban"),
-        ("en", "cafe\u0301", "café"),  # a combining accent
-        ("en", "", ""),
-        ("zh", "《红楼梦》——第１２０回。", "红楼梦第120回"),
-        ("zh", "“是的”， 他说\n", "是的他说"),
-        ("zh", "ＡＢＣ（ok）", "abcok"),
-    ],
-)
-def test_normalise(language, raw, expected):
-    assert metrics.normalise(raw, language) == expected
+def test_normalise():
+    assert metrics.normalise("“The King’s  — Ghost…”", "en") == "kings ghost"
+    assert metrics.normalise("An other, the Theban", "en") == "other theban"
+    assert metrics.normalise("cafe\u0301", "en") == "café"  # a combining accent
+    assert metrics.normalise("", "en") == ""
+    assert metrics.normalise("《红楼梦》——第１２０回。", "zh") == "红楼梦第120回"
+    assert metrics.normalise("“是的”， 他说\n", "zh") == "是的他说"
+    assert metrics.normalise("ＡＢＣ（ok）", "zh") == "abcok"
 
 
 def test_exact_match():
@@ -96,14 +83,8 @@ def test_exact_match():
     assert metrics.exact_match("", ["ghost"], "en") == 0
 
 
-def test_token_f1_by_hand():
-    # said: king killed king (3); asked: king was killed (3); common: king once, killed -> 2 · 2 / 6
-    assert metrics.token_f1("The king killed a king", "king was killed", "en") == pytest.approx(4 / 6)
+def test_token_f1_at_its_ends():
     assert metrics.token_f1("king", ["the queen", "the old king"], "en") == pytest.approx(2 / 3)  # the best reference
-    # 王子见鬼 / 王子见到鬼魂: 4 characters, 6, all 4 common
-    assert metrics.token_f1("王子见鬼。", ["王子见到鬼魂"], "zh") == pytest.approx(8 / 10)
-    # as words 丹麦/王子 and 丹麦/国王: one of two
-    assert metrics.token_f1("丹麦王子", "丹麦国王", "zh", unit="words") == 0.5
     assert metrics.token_f1("", ["ghost"], "en") == 0
     assert metrics.token_f1("the", ["The"], "en") == 1  # nothing left on both sides: SQuAD 2.0
 
@@ -114,10 +95,8 @@ ANSWER = st.text(alphabet="abc 王子鬼，.", min_size=1).filter(str.strip)
 @given(ANSWER, ANSWER, st.sampled_from(["en", "zh"]))
 def test_token_f1_properties(a, b, language):
     def slow(a, b):
-        a, b = (
-            s.split() if language == "en" else list(s)
-            for s in (metrics.normalise(a, language), metrics.normalise(b, language))
-        )
+        a, b = (metrics.normalise(text, language) for text in (a, b))
+        a, b = (a.split(), b.split()) if language == "en" else (list(a), list(b))
         if not a or not b:
             return float(a == b)
         common = sum(min(a.count(token), b.count(token)) for token in set(a))
@@ -145,14 +124,12 @@ TEXT_SCORES = [metrics.exact_match, metrics.token_f1, metrics.bleu, metrics.roug
     ],
 )
 def test_text_scores_refuse(score, prediction, references, language, said):
-    with pytest.raises(InputError, match=said):
-        score(prediction, references, language)
+    refused(lambda: score(prediction, references, language), said)
 
 
 @pytest.mark.parametrize("score", TEXT_SCORES[1:])
 def test_an_unknown_unit_is_refused(score):
-    with pytest.raises(InputError, match="unknown unit 'letters'"):
-        score("王", ["王"], "zh", unit="letters")
+    refused(lambda: score("王", ["王"], "zh", unit="letters"), "unknown unit 'letters'")
 
 
 def test_accuracy_counts_the_silent_as_wrong_and_apart():
@@ -161,17 +138,10 @@ def test_accuracy_counts_the_silent_as_wrong_and_apart():
     assert (of.asked, of.answered, of.refused, of.unparsable) == (5, 2, 1, 2)
 
 
-@pytest.mark.parametrize(
-    ("predictions", "answers", "said"),
-    [
-        ([], [], "no predictions"),
-        (["A"], ["A", "B"], "1 predictions for 2"),
-        (["A", None], ["A", "B"], r"\[1\] is None"),
-    ],
-)
-def test_accuracy_refuses(predictions, answers, said):
-    with pytest.raises(InputError, match=said):
-        metrics.accuracy(predictions, answers)
+def test_accuracy_refuses():
+    refused(lambda: metrics.accuracy([], []), "no predictions")
+    refused(lambda: metrics.accuracy(["A"], ["A", "B"]), "1 predictions for 2")
+    refused(lambda: metrics.accuracy(["A", None], ["A", "B"]), r"\[1\] is None")
 
 
 def claims(*rows):
@@ -204,21 +174,17 @@ def test_pair_accuracy_properties(said):
     assert pairs.asked == pairs.answered + pairs.refused + pairs.unparsable == single.asked
 
 
-@pytest.mark.parametrize(
-    ("records", "said"),
-    [
-        ([], "no predictions"),
-        (claims((1, True, True)), "pair 1 has no claim that is False"),
-        (claims((1, True, True), (1, True, False)), "pair 1 has a second claim that is True"),
-        (claims((1, "True", True)), "the answer is 'True'"),
-        (claims((1, True, "TRUE")), "the prediction is 'TRUE'"),
-        (claims((1, True, None)), "the prediction is None"),
-        ([{"pair": 1, "answer": True}], "record 0 lacks prediction"),
-    ],
-)
-def test_pair_accuracy_refuses(records, said):
-    with pytest.raises(InputError, match=said):
-        metrics.pair_accuracy(records)
+def test_pair_accuracy_refuses():
+    refused(lambda: metrics.pair_accuracy([]), "no predictions")
+    refused(lambda: metrics.pair_accuracy(claims((1, True, True))), "pair 1 has no claim that is False")
+    refused(
+        lambda: metrics.pair_accuracy(claims((1, True, True), (1, True, False))),
+        "pair 1 has a second claim that is True",
+    )
+    refused(lambda: metrics.pair_accuracy(claims((1, "True", True))), "the answer is 'True'")
+    refused(lambda: metrics.pair_accuracy(claims((1, True, "TRUE"))), "the prediction is 'TRUE'")
+    refused(lambda: metrics.pair_accuracy(claims((1, True, None))), "the prediction is None")
+    refused(lambda: metrics.pair_accuracy([{"pair": 1, "answer": True}]), "record 0 lacks prediction")
 
 
 # Words
@@ -309,10 +275,9 @@ def lcs(a, b):
 @given(st.text("王子鬼", min_size=1, max_size=6), st.text("王子鬼", min_size=1, max_size=6))
 def test_rouge_l_against_the_definition(said, asked):
     common = lcs(said, asked)
-    assert metrics.rouge_l(said, asked, "zh") == pytest.approx(2 * common / (len(said) + len(asked)))
-    assert metrics.rouge_l(" ".join(said.translate(LATIN)), " ".join(asked.translate(LATIN)), "en") == pytest.approx(
-        2 * common / (len(said) + len(asked))
-    )
+    expected = pytest.approx(2 * common / (len(said) + len(asked)))
+    assert metrics.rouge_l(said, asked, "zh") == expected
+    assert metrics.rouge_l(*(" ".join(text.translate(LATIN)) for text in (said, asked)), "en") == expected
 
 
 LATIN = str.maketrans("王子鬼", "kpg")
@@ -345,18 +310,15 @@ def test_meteor_says_when_it_used_synonyms(monkeypatch):
     assert metrics.meteor(said, asked, "en", synonyms=False) == metrics.Meteor(0.25, "exact+stem")
     monkeypatch.setattr(overlap, "_wordnet", lambda: None)
     assert metrics.meteor(said, asked, "en") == metrics.Meteor(0.25, "exact+stem")
-    with pytest.raises(InputError, match="finds no WordNet"):
-        metrics.meteor(said, asked, "en", synonyms=True)
-    with pytest.raises(InputError, match="no Chinese"):
-        metrics.meteor("王", "王", "zh", synonyms=True)
+    refused(lambda: metrics.meteor(said, asked, "en", synonyms=True), "finds no WordNet")
+    refused(lambda: metrics.meteor("王", "王", "zh", synonyms=True), "no Chinese")
 
 
 def test_a_wordnet_with_files_missing_is_named(tmp_path):
     (tmp_path / "corpora" / "wordnet").mkdir(parents=True, mode=0o755)
     code = "from mindscape import metrics as m; m.meteor('a', 'b', 'en')"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env={"NLTK_DATA": str(tmp_path)}
-    )
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, capture_output=True, text=True, env={"NLTK_DATA": str(tmp_path)})
     assert "InputError: nltk's WordNet lacks a file" in done.stderr
 
 
@@ -365,11 +327,10 @@ def test_a_wordnet_with_files_missing_is_named(tmp_path):
 
 def test_bootstrap_is_scipys_percentile_bootstrap():
     values = np.random.default_rng(1).random(300)
-    for statistic in (np.mean, np.median):
-        theirs = stats.bootstrap(
-            (values,), statistic, n_resamples=4000, method="percentile", rng=np.random.default_rng(7)
-        ).confidence_interval
-        ours = metrics.bootstrap(values, statistic, resamples=4000, seed=7)
+    for statistic, level in ((np.mean, 0.95), (np.median, 0.6)):
+        how = {"n_resamples": 4000, "method": "percentile", "confidence_level": level, "rng": np.random.default_rng(7)}
+        theirs = stats.bootstrap((values,), statistic, **how).confidence_interval
+        ours = metrics.bootstrap(values, statistic, resamples=4000, seed=7, level=level)
         assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
         assert (ours.value, ours.n) == (statistic(values), 300)
 
@@ -381,21 +342,6 @@ def test_drawing_in_pieces_changes_nothing(monkeypatch):
     assert metrics.bootstrap(values, resamples=1001) == whole
 
 
-def test_bootstrap_of_many_values_is_the_normal_interval():
-    values = np.random.default_rng(2).exponential(size=2000)
-    half = 1.96 * values.std() / math.sqrt(len(values))
-    of = metrics.bootstrap(values)
-    assert of.low == pytest.approx(values.mean() - half, abs=0.05 * half)
-    assert of.high == pytest.approx(values.mean() + half, abs=0.05 * half)
-
-
-def test_bootstrap_of_two_values_by_hand():
-    # samples (0,0), (0,1), (1,0), (1,1): the mean is 0, 1/2, 1 with probability 1/4, 1/2, 1/4
-    of = metrics.bootstrap([0, 1], level=0.4)  # the quantiles at 0.3 and 0.7
-    assert of == metrics.Interval(0.5, 0.5, 0.5, 2)
-    assert metrics.bootstrap([0, 1], level=0.6) == metrics.Interval(0.5, 0.0, 1.0, 2)  # at 0.2 and 0.8
-
-
 @settings(max_examples=30)
 @given(st.lists(st.floats(-5, 5), min_size=2, max_size=20), st.integers(0, 3))
 def test_bootstrap_properties(values, seed):
@@ -404,33 +350,6 @@ def test_bootstrap_properties(values, seed):
     assert of == metrics.bootstrap(np.array(values), resamples=200, seed=seed)
     wider = metrics.bootstrap(values, resamples=200, seed=seed, level=0.99)
     assert wider.low <= of.low and of.high <= wider.high
-
-
-def coverage(sample, truth, repetitions=300):
-    rng = np.random.default_rng(0)
-    hits = 0
-    for repetition in range(repetitions):
-        values, groups = sample(rng)
-        of = metrics.bootstrap(values, groups=groups, resamples=400, seed=repetition)
-        hits += of.low <= truth <= of.high
-    return hits / repetitions
-
-
-def test_coverage_of_independent_questions():
-    covered = coverage(lambda rng: (rng.random(60) < 0.7, None), 0.7)
-    assert 0.91 <= covered <= 0.98
-
-
-def test_only_groups_cover_questions_that_hang_together():
-    def books(grouped):
-        def sample(rng):
-            of_book = np.repeat(rng.normal(size=25), 6)  # six questions a book share its difficulty
-            return of_book + rng.normal(scale=0.5, size=150), np.repeat(np.arange(25), 6).tolist() if grouped else None
-
-        return sample
-
-    assert coverage(books(grouped=True), 0) >= 0.89
-    assert coverage(books(grouped=False), 0) <= 0.75
 
 
 def test_each_value_its_own_group_is_the_plain_bootstrap():
@@ -485,12 +404,6 @@ def test_p_value_is_near_the_t_tests(shift):
     assert metrics.paired_bootstrap(d, np.zeros(200)).p == pytest.approx(stats.ttest_1samp(d, 0).pvalue, abs=0.02)
 
 
-def test_p_value_is_even_where_nothing_differs():
-    rng = np.random.default_rng(7)
-    ps = [metrics.paired_bootstrap(rng.random(60), rng.random(60), resamples=300).p for _ in range(300)]
-    assert 0.02 <= np.mean(np.array(ps) < 0.05) <= 0.10
-
-
 @settings(max_examples=30)
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=15))
 def test_paired_bootstrap_properties(pairs):
@@ -526,10 +439,8 @@ def test_paired_bootstrap_keeps_groups():
     ],
 )
 def test_bootstrap_refuses(arguments, said):
-    with pytest.raises(InputError, match=said):
-        metrics.bootstrap(**arguments)
+    refused(lambda: metrics.bootstrap(**arguments), said)
 
 
 def test_paired_bootstrap_refuses_unequal_lengths():
-    with pytest.raises(InputError, match="a has 2 values and b has 3"):
-        metrics.paired_bootstrap([1, 2], [1, 2, 3])
+    refused(lambda: metrics.paired_bootstrap([1, 2], [1, 2, 3]), "a has 2 values and b has 3")

@@ -6,6 +6,7 @@ from os.path import commonprefix
 
 import numpy as np
 import pytest
+from extras import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import rankdata
@@ -13,7 +14,6 @@ from scipy.stats import rankdata
 from mindscape.ask import read
 from mindscape.corpora import storyworld
 from mindscape.corpora.storyworld.chance import Chance
-from mindscape.errors import InputError
 from mindscape.mia.generation import JOIN, TASKS, VARIANTS, answerable, examples, mixed, write
 from mindscape.mia.grid import MAIN, asked, average_ranks, scores, tokens_once
 from mindscape.mia.supervision import MOST, evidence, same_kind
@@ -28,11 +28,6 @@ SLOTS = {
 words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(str.strip)
 
 
-@pytest.fixture(scope="module", params=["en", "zh"])
-def book(request):
-    return storyworld.book(1000, tokens=15_000, language=request.param)
-
-
 @pytest.fixture(scope="module")
 def two_books():
     return [storyworld.book(seed, tokens=15_000) for seed in (1000, 1001)]
@@ -41,14 +36,12 @@ def two_books():
 # -- prompts -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("task", TASKS)
 def test_without_a_summary_the_prompt_is_the_roles_own(task, language):
     chunks = ["Tom took it. ", "It {rained}."]
     context = JOIN.join(chunk.strip() for chunk in chunks)
-    assert write(task, SLOTS[task], chunks, language=language).text == ROLES[task].prompt(
-        language, context=context, **SLOTS[task]
-    )
+    expected = ROLES[task].prompt(language, context=context, **SLOTS[task])
+    assert write(task, SLOTS[task], chunks, language=language).text == expected
 
 
 @given(st.sampled_from(TASKS), st.lists(words, max_size=4), st.none() | words, st.sampled_from(["en", "zh"]))
@@ -83,8 +76,7 @@ def test_questions_on_one_text_begin_alike_to_the_end_of_the_summary():
     ],
 )
 def test_prompts_that_cannot_be(changed, said):
-    with pytest.raises(InputError, match=said):
-        write(**{"task": "qa", "slots": SLOTS["qa"], "chunks": ["It rained."], **changed})
+    refused(lambda: write(**{"task": "qa", "slots": SLOTS["qa"], "chunks": ["It rained."], **changed}), said)
 
 
 # -- what is taught ----------------------------------------------------------------------------------------------------
@@ -109,8 +101,7 @@ def test_passages_hold_the_evidence_among_noise(book, tokenizer):
         counts.add(len(shown))
         places |= {i for i, chunk in enumerate(shown) if chunk in right}
     assert len(counts) > 3 and len(places) > 3 and alone and 0.3 < alike / missing < 0.8
-    with pytest.raises(InputError, match=f"most=2: expected at least {MOST}"):
-        next(mixed(book, tokenizer, Chance("test"), 2))
+    refused(lambda: next(mixed(book, tokenizer, Chance("test"), 2)), f"most=2: expected at least {MOST}")
 
 
 def test_what_summary_and_evidence_answer_names_the_answer(book, tokenizer):
@@ -157,8 +148,7 @@ def test_variants_are_asked_the_same(book, tokenizer):
         more = [one for one in examples(book, tokenizer, variant) if one.role == task]
         mine = [one for one in full if one.role == task]
         assert more[: len(mine)] == mine and len(more) > len(mine)
-    with pytest.raises(InputError, match="variant='half': expected one of full, no_summary"):
-        examples(book, tokenizer, "half")
+    refused(lambda: examples(book, tokenizer, "half"), "variant='half': expected one of full, no_summary")
 
 
 def test_claims_are_true_as_often_as_false(tokenizer):
@@ -222,7 +212,5 @@ def test_average_ranks_against_scipy(systems, settings, data):
 
 
 def test_ranks_that_cannot_be():
-    with pytest.raises(InputError, match="'b' has no score for 'qa@5'"):
-        average_ranks({"a": {"qa@3": 1.0, "qa@5": 1.0}, "b": {"qa@3": 1.0}})
-    with pytest.raises(InputError, match="no scores"):
-        average_ranks({})
+    refused(lambda: average_ranks({"a": {"qa@3": 1.0, "qa@5": 1.0}, "b": {"qa@3": 1.0}}), "'b' has no score for 'qa@5'")
+    refused(lambda: average_ranks({}), "no scores")

@@ -30,16 +30,10 @@ def test_the_floor_keeps_its_bounds(key, low, high):
     assert low <= value <= high and value != 0
 
 
-@pytest.mark.parametrize(
-    ("key", "low", "high"),
-    [
-        ("mcea.max_abs_error", 0, 1e-5),
-        ("mcea.overhead", 0.9, 1.25),
-        ("mcea.extra_mb_16384", -200, 1000),  # a layer's matrices would take 9,664
-    ],
-)
-def test_mcea_takes_no_matrix(key, low, high):
-    assert low <= metrics("15_mcea")[key]["value"] <= high
+def test_mcea_takes_no_matrix():
+    assert 0 <= metrics("15_mcea")["mcea.max_abs_error"]["value"] <= 1e-5
+    assert 0.9 <= metrics("15_mcea")["mcea.overhead"]["value"] <= 1.25
+    assert -200 <= metrics("15_mcea")["mcea.extra_mb_16384"]["value"] <= 1000  # a layer's matrices would take 9,664
 
 
 @pytest.mark.parametrize("encoder", ["minilm", "smollm2"])

@@ -69,7 +69,4 @@ def test_intervals_are_drawn_as_dots_and_as_a_band():
 def test_a_table_of_labels_with_parts_has_an_index_of_as_many():
     found = plots.table({("q", 3): [0.5], ("q", 5): [0.75]}, "recall", name=("stage", "k"))
     assert found.index.names == ["stage", "k"] and found.loc[("q", 5), "recall"] == 0.75
-
-
-def test_a_table_of_dicts_whose_labels_have_parts():
     assert plots.table({("q", 3): {"recall": 0.5}, ("q", 5): {"recall": 0.75}}).loc[("q", 5), "recall"] == 0.75

@@ -1,9 +1,9 @@
 """The reader's examples: of training seeds alone, of every role, always the same."""
 
 import pytest
+from extras import refused
 
 from mindscape.corpora import storyworld
-from mindscape.errors import InputError
 from mindscape.reader import mixture
 from mindscape.roles import ROLES
 
@@ -18,10 +18,8 @@ def test_every_role_is_taught_and_the_list_is_always_the_same(tokenizer):
 
 @pytest.mark.parametrize("seed", [storyworld.DEVELOP[0], storyworld.TEST[0], -1])
 def test_other_seeds_are_refused(seed, tokenizer):
-    with pytest.raises(InputError, match=f"seed {seed} is not for training"):
-        mixture([seed], tokenizer, {"qa": 1})
+    refused(lambda: mixture([seed], tokenizer, {"qa": 1}), f"seed {seed} is not for training")
 
 
 def test_an_unknown_role_is_refused(tokenizer):
-    with pytest.raises(InputError, match="no role 'poet'"):
-        mixture([0], tokenizer, {"poet": 1})
+    refused(lambda: mixture([0], tokenizer, {"poet": 1}), "no role 'poet'")

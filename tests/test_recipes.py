@@ -6,7 +6,8 @@ import sys
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import AutoModelForCausalLM, LlamaConfig
+from tiny import saved
+from transformers import LlamaConfig
 
 from mindscape import llm, paths, store
 from mindscape.errors import InputError
@@ -88,21 +89,18 @@ second:
 
 
 @pytest.fixture
-def tiny(tmp_path, tokenizer, monkeypatch):
+def file(tmp_path, tokenizer, monkeypatch):
     """A file of recipes on a tiny random model, and a folder of builds."""
-    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
-    torch.manual_seed(0)
-    AutoModelForCausalLM.from_config(LlamaConfig(**sizes, vocab_size=len(tokenizer))).save_pretrained(tmp_path / "base")
-    tokenizer.save_pretrained(tmp_path / "base")
+    saved(LlamaConfig, tokenizer, tmp_path / "base")
     monkeypatch.setenv("MINDSCAPE_BUILD", str(tmp_path / "build"))
     monkeypatch.setattr(recipes, "compiler", lambda: None)
-    file = tmp_path / "recipes.yaml"
-    file.write_text(TINY.replace("BASE", str(tmp_path / "base")))
-    return file
+    recipe_file = tmp_path / "recipes.yaml"
+    recipe_file.write_text(TINY.replace("BASE", str(tmp_path / "base")))
+    return recipe_file
 
 
-def test_a_recipe_trains_is_killed_and_goes_on(tiny, tmp_path, monkeypatch, capsys):
-    command.main(["first", "--recipes", str(tiny), "--out", str(tmp_path / "whole")])
+def test_a_recipe_trains_is_killed_and_goes_on(file, tmp_path, monkeypatch, capsys):
+    command.main(["first", "--recipes", str(file), "--out", str(tmp_path / "whole")])
     assert "not compiled: no C++ compiler" in capsys.readouterr().out
     steps, loss = [], sft.reply_loss
 
@@ -114,9 +112,9 @@ def test_a_recipe_trains_is_killed_and_goes_on(tiny, tmp_path, monkeypatch, caps
 
     monkeypatch.setattr(sft, "reply_loss", killed)
     with pytest.raises(KeyboardInterrupt):
-        command.main(["first", "--recipes", str(tiny)])
+        command.main(["first", "--recipes", str(file)])
     monkeypatch.setattr(sft, "reply_loss", loss)
-    command.main(["first", "--recipes", str(tiny)])
+    command.main(["first", "--recipes", str(file)])
     home = tmp_path / "build" / "adapters" / "first"
     assert capsys.readouterr().out.splitlines()[-1] == str(home / "adapter")
     whole, again = (load_file(it / "adapter" / "adapter_model.safetensors") for it in (tmp_path / "whole", home))
@@ -126,11 +124,11 @@ def test_a_recipe_trains_is_killed_and_goes_on(tiny, tmp_path, monkeypatch, caps
     assert len((home / "log.jsonl").read_text().splitlines()) == 2
 
 
-def test_a_recipe_on_another_s_adapter(tiny, tmp_path, capsys):
+def test_a_recipe_on_another_s_adapter(file, tmp_path, capsys):
     with pytest.raises(SystemExit, match="train it first, python -m mindscape.training first"):
-        command.main(["second", "--recipes", str(tiny)])
-    command.main(["first", "--recipes", str(tiny)])
-    command.main(["second", "--recipes", str(tiny), "--dtype", "bfloat16"])
+        command.main(["second", "--recipes", str(file)])
+    command.main(["first", "--recipes", str(file)])
+    command.main(["second", "--recipes", str(file), "--dtype", "bfloat16"])
     run = json.loads((tmp_path / "build" / "adapters" / "second" / "adapter" / "run.json").read_text())
     assert run["settings"]["dtype"] == "bfloat16" and run["recipe"]["form"]["layers"] == 1
     assert (run["lesson"], run["recipe"]["summaries"]) == ("people", False) and run["questions"] > 20
@@ -171,12 +169,12 @@ def test_the_recipes_are_listed(monkeypatch, capsys):
         ("first:\n", "first: {\n", "expected recipes in YAML"),
     ],
 )
-def test_a_bad_recipe_is_named(tiny, old, new, said, capsys):
-    text = tiny.read_text()
+def test_a_bad_recipe_is_named(file, old, new, said, capsys):
+    text = file.read_text()
     assert old in text
-    tiny.write_text(text.replace(old, new))
+    file.write_text(text.replace(old, new))
     with pytest.raises(SystemExit, match="error: ") as error:
-        command.main(["first", "--recipes", str(tiny)])
+        command.main(["first", "--recipes", str(file)])
     assert said in str(error.value) and "\n" not in str(error.value)
 
 
@@ -194,9 +192,8 @@ def test_a_recipe_s_model_is_known_without_its_adapter(tmp_path, monkeypatch):
     here = store.Store(tmp_path / "cache.sqlite", tmp_path / "store")
     monkeypatch.setattr(store, "_current", here)
     monkeypatch.setenv("MINDSCAPE_BUILD", str(tmp_path))
-    with pytest.raises(
-        InputError, match="python -m mindscape.training no_qa trains one anew, and fresh=True takes that"
-    ):
+    said = "python -m mindscape.training no_qa trains one anew, and fresh=True takes that"
+    with pytest.raises(InputError, match=said):
         recipes.load("no_qa").complete("Who?")
     here.fresh = True
     with pytest.raises(InputError, match="is not there: train it first"):

@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mindscape import store
 from mindscape.question import Ranking
 from mindscape.search import nearest, search
-from mindscape.store import Maker, Store
+from mindscape.store import Maker
 from tests.stubs import Letters
 
+pytestmark = pytest.mark.usefixtures("own_store")
 TEXTS = ["Ann is the smith.", "It rained on the hills.", "Bob keeps bees.", "The mill burned."]
 
 
@@ -30,14 +30,6 @@ class Retriever:
         return self.letters.encode([f"{question} {summary or ''}" for question in questions])
 
 
-@pytest.fixture
-def own(tmp_path):
-    before = store._current
-    store.use(Store(tmp_path / "s.sqlite", tmp_path / "store"))
-    yield store.current()
-    store.use(before)
-
-
 small = st.integers(-3, 3).map(float)
 
 
@@ -50,7 +42,7 @@ def test_nearest_is_a_plain_argsort(queries, units, k):
     np.testing.assert_allclose(scores[:, : expected.shape[1]], np.take_along_axis(products, expected, 1), atol=1e-5)
 
 
-def test_search_is_a_plain_argsort(own):
+def test_search_is_a_plain_argsort():
     retriever, queries = Retriever(), ["Who is the smith?", "Where are the bees?"]
     found = search(retriever, TEXTS, queries, k=3)
     products = retriever.letters.encode([f"{query} " for query in queries]) @ retriever.letters.encode(TEXTS).T
@@ -59,7 +51,7 @@ def test_search_is_a_plain_argsort(own):
     np.testing.assert_allclose([found[0].scores[0]], [products[0].max()], atol=1e-5)
 
 
-def test_what_was_searched_is_not_embedded_again(own):
+def test_what_was_searched_is_not_embedded_again():
     first = Retriever()
     one = search(first, TEXTS, ["bees", "mill"], k=2)
     again = Retriever()
@@ -71,13 +63,13 @@ def test_what_was_searched_is_not_embedded_again(own):
 @pytest.mark.parametrize(
     "how", [{"k": 3}, {"summary": "Of bees."}, {"task": "node"}, {"texts": TEXTS[:3]}, {"name": "other"}]
 )
-def test_all_that_decides_a_ranking_is_in_its_key(own, how):
+def test_all_that_decides_a_ranking_is_in_its_key(how):
     search(Retriever(), TEXTS, ["bees"], k=2)
     retriever = Retriever(how.pop("name", "letters"))
     search(retriever, how.pop("texts", TEXTS), ["bees"], **{"k": 2} | how)
     assert retriever.asked
 
 
-def test_no_queries_and_fewer_texts_than_asked_for(own):
+def test_no_queries_and_fewer_texts_than_asked_for():
     assert search(Retriever(), TEXTS, []) == []
     assert sorted(search(Retriever(), TEXTS[:2], ["bees"], k=10)[0].ids) == [0, 1]

@@ -3,28 +3,30 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stubs import cut
 
-from mindscape import store
 from mindscape.corpora.books import books
 from mindscape.errors import InputError, LLMError
 from mindscape.llm import Reply
 from mindscape.mia import summaries
 from mindscape.store import Maker
-from mindscape.text import Chunk, Document
 
 
 class Echo:
-    """A model that replies with the last `words` words between the tags, and reads `context` words."""
+    """Replies with the last `words` words between the tags, reads `context` words, and dies at the call `dies`."""
 
-    name, fingerprint = "echo", "echo"
+    name, fingerprint, maker = "echo", "echo", Maker("echo", {})
 
-    def __init__(self, context=10_000, words=3):
-        self.context, self.words, self.asked = context, words, []
+    def __init__(self, context=10_000, words=3, dies=0):
+        self.context, self.words, self.dies, self.asked = context, words, dies, []
 
     def count_tokens(self, prompt):
         return len(prompt.split())
 
     def chat(self, conversations, max_new_tokens):
+        self.dies -= 1
+        if not self.dies:
+            raise KeyboardInterrupt
         self.asked += [conversation[0]["content"] for conversation in conversations]
         assert all(len(c[0]["content"].split()) + max_new_tokens <= (self.context or 10**9) for c in conversations)
         inside = [prompt.split(">\n", 1)[1].rsplit("\n<", 1)[0] for prompt in self.asked[-len(conversations) :]]
@@ -32,12 +34,7 @@ class Echo:
 
 
 def pieces(n, language="en"):
-    words = [f"alpha{i} beta{i} gamma{i} delta{i} " for i in range(n)]
-    document = Document("toy", "".join(words), language)
-    starts = [0]
-    for word in words:
-        starts.append(starts[-1] + len(word))
-    return document, [Chunk("toy", i, starts[i], starts[i + 1]) for i in range(n)]
+    return cut("toy", [f"alpha{i} beta{i} gamma{i} delta{i} " for i in range(n)], language)
 
 
 def test_chunk_summaries_then_one_over_their_concatenation():
@@ -47,16 +44,8 @@ def test_chunk_summaries_then_one_over_their_concatenation():
     assert built.levels == (tuple(f"beta{i} gamma{i} delta{i}" for i in range(4)), ("beta3 gamma3 delta3",))
     assert built.text == "beta3 gamma3 delta3" and built.source == "echo"
     assert "\n".join(built.levels[0]) in model.asked[-1]
-
-
-def test_the_instruction_comes_first_and_holds_the_demands():
-    """The head is common to all chunks, so a model can read it once."""
-    document, chunks = pieces(2)
-    model = Echo()
-    summaries.build(model, document, chunks)
-    head = summaries.CHUNK_PROMPT["en"].split("{chunk_content}")[0]
-    assert all(prompt.startswith(head) for prompt in model.asked[:2])
-    assert "under 500 characters" in head
+    head = summaries.CHUNK_PROMPT["en"].split("{chunk_content}")[0]  # common to all, so that it can be read once
+    assert all(prompt.startswith(head) for prompt in model.asked[:4]) and "under 500 characters" in head
 
 
 @given(st.integers(1, 60), st.integers(190, 400))
@@ -81,30 +70,14 @@ def test_no_more_than_asked_is_merged_at_once(n, read, context):
     assert built.text == summaries.build(Echo(), document, chunks).text
 
 
-def test_novels_are_summed_up_once(tmp_path, tokenizer):
-    class Dying(Echo):
-        maker = Maker("echo", {})
-        dies = 0
-
-        def chat(self, *args, **options):
-            self.dies -= 1
-            if not self.dies:
-                raise KeyboardInterrupt
-            return super().chat(*args, **options)
-
+def test_novels_are_summed_up_once(own_store, tokenizer):
     novels = books("test")[:2]
-    store.use(store.Store(tmp_path / "entries.sqlite", tmp_path / "store"))
-    try:
-        model = Dying()
-        model.dies = 4
-        with pytest.raises(KeyboardInterrupt):
-            summaries.of_books(model, novels, tokenizer)
-        found = summaries.of_books(Dying(), novels, tokenizer)
-        seen = store.current().trail[-1]
-        assert list(found) == [book.document.id for book in novels] and (seen.cached, seen.computed) == (1, 2)
-        assert summaries.of_books(Dying(), novels, tokenizer) == found and (seen.cached, seen.computed) == (3, 2)
-    finally:
-        store.use(None)
+    with pytest.raises(KeyboardInterrupt):
+        summaries.of_books(Echo(dies=4), novels, tokenizer)
+    found = summaries.of_books(Echo(), novels, tokenizer)
+    seen = own_store.trail[-1]
+    assert list(found) == [book.document.id for book in novels] and (seen.cached, seen.computed) == (1, 2)
+    assert summaries.of_books(Echo(), novels, tokenizer) == found and (seen.cached, seen.computed) == (3, 2)
 
 
 def test_an_endpoint_that_does_not_say_what_it_reads_is_asked_once():
@@ -113,8 +86,7 @@ def test_an_endpoint_that_does_not_say_what_it_reads_is_asked_once():
 
 
 def test_a_model_that_cannot_read_two_summaries_is_refused():
-    document = Document("toy", "word " * 180)
-    chunks = [Chunk("toy", i, 300 * i, 300 * i + 300) for i in range(3)]
+    document, chunks = cut("toy", ["word " * 60] * 3)
     with pytest.raises(InputError, match="cannot read two summaries of toy at once"):
         summaries.build(Echo(context=200, words=60), document, chunks, chunk_tokens=5, tokens=5)
 
@@ -129,9 +101,8 @@ def test_a_refused_or_empty_summary_is_an_error_not_a_mindscape(reply):
 
 
 def test_chinese_has_prompts_of_its_own():
-    document = Document("红楼", "贾宝玉来了。林黛玉走了。", "zh")
     model = Echo()
-    summaries.build(model, document, [Chunk("红楼", 0, 0, 6), Chunk("红楼", 1, 6, 12)])
+    summaries.build(model, *cut("红楼", ["贾宝玉来了。", "林黛玉走了。"], "zh"))
     assert "贾宝玉来了。" in model.asked[0] and "不超过500个字符" in model.asked[0]
     assert "梗概" in model.asked[-1]
 
@@ -151,19 +122,13 @@ def test_any_function_can_stand_in_for_the_model():
     assert built.levels == (("alpha0", "alpha1", "alpha2"), ("alpha0",))
 
 
-@pytest.mark.parametrize(
-    ("summary", "wordings", "expected"),
-    [
-        ("Duncan dies.", ["duncan"], True),
-        ("Duncans die.", ["Duncan"], False),
-        ("The thane (Macbeth) rides.", ["Macbeth"], True),
-        ("She is Charlotte's heir", ["Letitia", "Charlotte's heir"], True),
-        ("他见到王子了", ["王子"], True),
-        ("a+b", ["a+b"], True),
-        ("", ["x"], False),
-        ("anything", [], False),
-        ("anything", [""], False),
-    ],
-)
-def test_what_is_kept_is_whole_words_in_any_case(summary, wordings, expected):
-    assert summaries.kept(summary, {"fact": wordings}) == {"fact": expected}
+def test_what_is_kept_is_whole_words_in_any_case():
+    assert summaries.kept("Duncan dies.", {"fact": ["duncan"]}) == {"fact": True}
+    assert summaries.kept("Duncans die.", {"fact": ["Duncan"]}) == {"fact": False}
+    assert summaries.kept("The thane (Macbeth) rides.", {"fact": ["Macbeth"]}) == {"fact": True}
+    assert summaries.kept("She is Charlotte's heir", {"fact": ["Letitia", "Charlotte's heir"]}) == {"fact": True}
+    assert summaries.kept("他见到王子了", {"fact": ["王子"]}) == {"fact": True}
+    assert summaries.kept("a+b", {"fact": ["a+b"]}) == {"fact": True}
+    assert summaries.kept("", {"fact": ["x"]}) == {"fact": False}
+    assert summaries.kept("anything", {"fact": []}) == {"fact": False}
+    assert summaries.kept("anything", {"fact": [""]}) == {"fact": False}

@@ -7,6 +7,7 @@ import unicodedata
 
 import pytest
 import sentencex
+from extras import refused
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers
@@ -58,18 +59,14 @@ def test_a_document_gives_the_text_of_its_places_and_of_no_others():
     document = Document("note", "To be, or not to be")
     assert document[Span(0, 5)] == "To be"
     assert document[Chunk("note", 0, 7, 9)] == "or"
-    with pytest.raises(InputError, match="19 characters: it has no place 15:20"):
-        document[Span(15, 20)]
-    with pytest.raises(InputError, match="no place -2:3"):
-        document[Span(-2, 3)]
-    with pytest.raises(InputError, match="'other': expected one of 'note'"):
-        document[Chunk("other", 0, 0, 2)]
+    refused(lambda: document[Span(15, 20)], "19 characters: it has no place 15:20")
+    refused(lambda: document[Span(-2, 3)], "no place -2:3")
+    refused(lambda: document[Chunk("other", 0, 0, 2)], "'other': expected one of 'note'")
 
 
 def test_a_document_is_hashable_and_refuses_half_a_character():
     assert len({Document("a", "text", meta={"title": "A"}), Document("a", "text")}) == 1
-    with pytest.raises(InputError, match="character 3 is half of a surrogate pair"):
-        Document("broken", "abc\ud83d")
+    refused(lambda: Document("broken", "abc\ud83d"), "character 3 is half of a surrogate pair")
 
 
 # Splitting
@@ -96,9 +93,8 @@ def test_chunks_cover_the_text_in_order(request, split, kind, text, pair, langua
         assert chunk.start < following.start <= chunk.end < following.end
     for chunk in chunks:
         # Longer than allowed only where one character, with the marks on it, needs more tokens.
-        assert length(document[chunk], tokenizer) <= size or not any(
-            chunk.start < span.start < chunk.end for span in characters(text)
-        )
+        whole = not any(chunk.start < span.start < chunk.end for span in characters(text))
+        assert length(document[chunk], tokenizer) <= size or whole
 
 
 def characters(text):
@@ -166,13 +162,6 @@ def test_sentence_chunks_end_at_sentences(macbeth, tokenizer):
         assert length(macbeth[Span(chunk.end - overlap, chunk.end)], tokenizer) <= 51
 
 
-def test_chinese_sentences_are_packed(tokenizer):
-    document = Document("zh", "他来了吗？没有。" * 30, "zh")
-    chunks = split_sentences(document, tokenizer, 60)
-    assert len(chunks) > 3
-    assert all(document[chunk][-1] in "？。" for chunk in chunks)
-
-
 def quick(pre_tokenizer):
     """A fast tokenizer that gives every piece the same token, so that tests of long texts take seconds."""
     tokenizer = Tokenizer(models.WordLevel({"?": 0}, unk_token="?"))
@@ -212,8 +201,7 @@ def test_windows_hold_every_chunk_once():
     assert [len(window) for window in windows(chunks, 3)] == [3, 3, 1]
     assert [chunk for window in windows(chunks, 3) for chunk in window] == chunks
     assert windows([], 3) == []
-    with pytest.raises(InputError, match="at least one chunk"):
-        windows(chunks, 0)
+    refused(lambda: windows(chunks, 0), "at least one chunk")
 
 
 @pytest.mark.parametrize("size, overlap", [(0, 0), (-1, 0), (10, 10), (10, 11), (10, -1)])
@@ -224,8 +212,7 @@ def test_sizes_that_make_no_sense_are_refused(tokenizer, size, overlap):
 
 
 def test_a_tokenizer_without_offsets_is_refused():
-    with pytest.raises(InputError, match="expected a fast tokenizer"):
-        split_tokens(Document("note", "some text"), str.split)
+    refused(lambda: split_tokens(Document("note", "some text"), str.split), "expected a fast tokenizer")
 
 
 # Locating
@@ -294,24 +281,6 @@ def test_what_a_quote_may_differ_in(quote, expected):
     assert (place and document[place]) == expected
 
 
-def test_the_nearest_of_several_places_is_taken(macbeth):
-    def starts(quote):
-        return [i for i in range(len(macbeth.text)) if macbeth.text.startswith(quote, i)]
-
-    knells = starts("sleep no more")
-    assert len(knells) > 1
-    assert locate("sleep no more", macbeth).start == knells[0]
-    for start in knells:
-        assert locate("sleep no more", macbeth, near=start + 3).start == start
-        assert locate("SLEEP  NO MORE", macbeth, near=start + 3).start == start
-    assert locate("sleep no more", macbeth, near=10**9).start == knells[-1]
-    assert locate("sleep no more", macbeth, near=-5).start == knells[0]
-    refrains = starts("Double, double toil and trouble;\nFire burn")
-    assert len(refrains) > 1
-    for start in refrains:
-        assert locate("Double, dubble toil and truoble; Fire burn", macbeth, near=start + 9).start == start
-
-
 REFRAINS = {
     "en": ("Quoth the raven, nevermore, at my chamber door", "Quoth the ravn, nevernore, at my chaber door"),
     "zh": ("满纸荒唐言，一把辛酸泪！都云作者痴，谁解其中味？", "满纸荒唐言，一把心酸泪！都说作者痴，谁解其味？"),
@@ -326,7 +295,8 @@ def test_every_one_of_twelve_refrains_is_reached(look, language):
     rng = random.Random(7)
     document, starts = between_verses([refrain] * 12, rng)
     assert document[locate(quote, document)] == refrain
-    assert locate(quote, document).start == starts[0]
+    assert locate(quote, document).start == locate(quote, document, near=-5).start == starts[0]
+    assert locate(quote, document, near=10**9).start == starts[-1]
     for start in starts:
         for near in (start, start + len(refrain), start - rng.randint(1, 400), start + rng.randint(1, 400)):
             assert locate(quote, document, near) == Span(start, start + len(refrain))
@@ -439,5 +409,4 @@ def test_a_quote_longer_than_the_document_and_other_edges():
 
 @pytest.mark.parametrize("quote", ["", "  \n"])
 def test_an_empty_quote_is_refused(macbeth, quote):
-    with pytest.raises(InputError, match="empty quote in document 'macbeth'"):
-        locate(quote, macbeth)
+    refused(lambda: locate(quote, macbeth), "empty quote in document 'macbeth'")

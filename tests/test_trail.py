@@ -39,10 +39,7 @@ def behind(*cells, of=-1):
         (["a = 1", "what is this", "c = a"], [1, 3]),  # no Python
         (["a = 1", "if True:\n    a = 2", "c = a"], [1, 2, 3]),
         (["a = 1", "b = 1; print(b)", "c = 3"], [3]),
-        (
-            ["import m", "m.record(1)", "b = 2", "m.record(b)"],
-            [3, 4],
-        ),  # a module is no result of what was called in it
+        (["import m", "m.record(1)", "b = 2", "m.record(b)"], [3, 4]),  # a module is no result of what was called in it
         (["a = 1", "for x in [a]: pass", "for x in [2]: y = x"], [3]),  # loops of their own
         (["a = [1]", "b = [x for x in a]", "x = 2", "c = x"], [3, 4]),
         (["m = 1", "a = m.chat(1)", "c = m.chat(2)"], [1, 3]),  # nor does a model change with what it is asked

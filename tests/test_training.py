@@ -1,6 +1,7 @@
 """Training: labels, loss, batches, a run that was killed and goes on, several processes."""
 
 import json
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -8,11 +9,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from extras import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from peft.tuners.tuners_utils import BaseTunerLayer
-from safetensors.torch import load_file
-from transformers import AutoModelForCausalLM, DynamicCache, LlamaConfig
+from tiny import log, weights
+from transformers import AutoModelForCausalLM, DynamicCache
 
 from mindscape.errors import InputError
 from mindscape.roles import Example
@@ -22,18 +24,6 @@ from mindscape.training.batches import IGNORED, Encoded, collate, encode, plan
 ROOT = Path(__file__).parents[1]
 EXAMPLES = [Example("qa", f"Who has lamp {i}?", name, "book") for i, name in enumerate(["Ann", "Tom", "Eve"] * 6)]
 EXAMPLES += [Example("claim", f"Is {i} a lamp? " * (1 + i % 5), "TRUE, since it burns", "book") for i in range(12)]
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory, tokenizer):
-    """A tiny random Llama, which is what SmolLM2 is."""
-    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
-    config = LlamaConfig(**sizes, num_key_value_heads=2, vocab_size=len(tokenizer), initializer_range=0.3)
-    torch.manual_seed(0)
-    folder = tmp_path_factory.mktemp("base")
-    AutoModelForCausalLM.from_config(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
 
 
 def test_only_the_reply_is_learned(tokenizer):
@@ -77,14 +67,6 @@ def test_every_example_is_in_one_batch(lengths, tokens, seed, epoch):
 
 
 SHORT = Settings(steps=8, tokens=400, rank=2, warmup=2, learning_rate=5e-3, minutes=1e-9, dtype="float32")
-
-
-def weights(folder):
-    return load_file(folder / "adapter_model.safetensors")
-
-
-def log(out):
-    return [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
 
 
 def test_a_killed_run_ends_with_the_same_adapter(base, tmp_path, monkeypatch):
@@ -164,29 +146,23 @@ def test_both_kinds_of_attention_learn_the_same(base, tokenizer):
         torch.testing.assert_close(of, found["sdpa"][name], rtol=1e-3, atol=1e-4)
 
 
+BOTH = """
+import sys
+sys.path.insert(0, {tests!r})
+from test_training import EXAMPLES, SHORT
+from mindscape.training import train
+train(EXAMPLES, {out!r}, {base!r}, SHORT)
+"""
+
+
 def test_two_processes_learn_what_one_does(base, tmp_path):
     """Each takes every other row of a batch; the log tells the whole batch."""
     one = train(EXAMPLES, tmp_path / "one", base, SHORT)
     script = tmp_path / "both.py"
-    script.write_text(
-        "import sys\n"
-        f"sys.path.insert(0, {str(ROOT / 'tests')!r})\n"
-        "from test_training import EXAMPLES, SHORT\n"
-        "from mindscape.training import train\n"
-        f"train(EXAMPLES, {str(tmp_path / 'two')!r}, {str(base)!r}, SHORT)\n"
-    )
-    launch = [
-        sys.executable,
-        "-m",
-        "accelerate.commands.launch",
-        "--cpu",
-        "--num_processes",
-        "2",
-        "--num_machines",
-        "1",
-    ]
-    launch += ["--mixed_precision", "no", "--dynamo_backend", "no", str(script)]
-    done = subprocess.run(launch, capture_output=True, text=True, timeout=300)
+    script.write_text(BOTH.format(tests=str(ROOT / "tests"), out=str(tmp_path / "two"), base=str(base)))
+    launch = f"{sys.executable} -m accelerate.commands.launch --cpu --num_processes 2 --num_machines 1"
+    launch += f" --mixed_precision no --dynamo_backend no {script}"
+    done = subprocess.run(shlex.split(launch), capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
     for name, a in weights(one).items():
         torch.testing.assert_close(a, weights(tmp_path / "two" / "adapter")[name], rtol=2e-2, atol=2e-3)
@@ -246,16 +222,12 @@ def test_a_run_that_stops_early_goes_on(base, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name, value",
-    [("steps", 0), ("dtype", "fp8"), ("dtype", "float16"), ("clip", -1), ("minutes", 0), ("until", 1001)],
+    "name, value", [("steps", 0), ("dtype", "fp8"), ("dtype", "float16"), ("clip", -1), ("minutes", 0), ("until", 1001)]
 )
 def test_settings_that_cannot_be(name, value):
-    with pytest.raises(InputError, match=f"{name}=.?{value}"):
-        Settings(**{name: value})
+    refused(lambda: Settings(**{name: value}), f"{name}=.?{value}")
 
 
 def test_examples_that_cannot_be(base, tmp_path, tokenizer):
-    with pytest.raises(InputError, match="no examples"):
-        train([], tmp_path, base)
-    with pytest.raises(InputError, match="role 'qa' from 'book' has an empty reply"):
-        encode(Example("qa", "Who?", "", "book"), tokenizer)
+    refused(lambda: train([], tmp_path, base), "no examples")
+    refused(lambda: encode(Example("qa", "Who?", "", "book"), tokenizer), "role 'qa' from 'book' has an empty reply")
