@@ -134,17 +134,17 @@ def test_a_recipe_on_another_s_adapter(file, tmp_path, capsys):
     assert (run["lesson"], run["recipe"]["summaries"]) == ("people", False) and run["questions"] > 20
 
 
-def test_adapters_that_do_not_travel_any_more_are_trained(tiny, tmp_path, monkeypatch, capsys):
+def test_adapters_that_do_not_travel_any_more_are_trained(file, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(recipes.paths, "root", lambda: tmp_path)
-    command.main(["--missing", "--recipes", str(tiny)])
+    command.main(["--missing", "--recipes", str(file)])
     assert capsys.readouterr().out == "" and not (tmp_path / "data").exists()  # neither travels
     home = tmp_path / "data" / "adapters" / "first"
     home.mkdir(parents=True)
     (home / "README.md").write_text("a card")
-    command.main(["--missing", "--recipes", str(tiny)])
-    assert "first: 4 steps" in capsys.readouterr().out and recipes.read("first", tiny).adapter == home
+    command.main(["--missing", "--recipes", str(file)])
+    assert "first: 4 steps" in capsys.readouterr().out and recipes.read("first", file).adapter == home
     assert (home / "adapter_model.safetensors").is_file() and (home / "README.md").read_text() == "a card"
-    assert recipes.missing(tiny) == [] == recipes.missing()
+    assert recipes.missing(file) == [] == recipes.missing()
 
 
 def test_the_recipes_are_listed(monkeypatch, capsys):
