@@ -7,7 +7,7 @@ import mindscape
 from mindscape import prompts
 
 HOME = Path(mindscape.__file__).parent
-CALL = re.compile(r'\b(load|languages|table)\("(\w+)", "([\w.-]+)"\)')
+CALL = re.compile(r'\b(load|languages|paper|table)\("(\w+)", "([\w./-]+)"\)')
 
 
 def named() -> set[str]:
@@ -15,17 +15,20 @@ def named() -> set[str]:
     found = set()
     for module in HOME.rglob("*.py"):
         for kind, room, name in CALL.findall("" if module.name == "prompts.py" else module.read_text()):
-            ends = {"load": [".md"], "table": [".toml"], "languages": [f".{one}.md" for one in prompts.LANGUAGES]}[kind]
-            found |= {f"{room}/prompts/{name}{end}" for end in ends}
+            both = [f".{one}.md" for one in prompts.LANGUAGES]
+            ends = {"load": [".md"], "table": [".toml"], "languages": both, "paper": [*both, ".toml"]}[kind]
+            place = f"paper/{name}" if kind == "paper" else name
+            found |= {f"{room}/prompts/{place}{end}" for end in ends}
     return found
 
 
 def test_every_file_is_asked_for_and_every_call_names_a_file():
-    files = {str(path.relative_to(HOME)) for path in HOME.glob("*/prompts/*")}
+    files = {str(path.relative_to(HOME)) for path in HOME.glob("*/prompts/**/*") if path.is_file()}
     assert files and files == named()
 
 
 def test_files_end_in_one_line_break_that_is_no_part_of_the_prompt():
-    for path in HOME.glob("*/prompts/*.md"):
+    for path in HOME.glob("*/prompts/**/*.md"):
         assert path.read_bytes().endswith(b"\n") and b"\r" not in path.read_bytes(), path.name
-        assert prompts.load(path.parts[-3], path.stem) == path.read_text(encoding="utf-8")[:-1]
+        room, _, *below = path.relative_to(HOME).parts
+        assert prompts.load(room, "/".join(below).removesuffix(".md")) == path.read_text(encoding="utf-8")[:-1]

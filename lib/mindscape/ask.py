@@ -1,6 +1,7 @@
 """One way to ask a model in a role: render the prompt, chat, parse, try again, count, keep within a budget.
 
-    answers = ask(llm, ROLES["qa"], [ROLES["qa"].prompt("en", context=text, question="Who sold the lamp?")])
+    prompt = ROLES["qa"].prompt("en", form_of(llm), context=text, question="Who sold the lamp?")
+    answers = ask(llm, ROLES["qa"], [prompt])
     answers[0].value, answers[0].unread
 
 `llm` is a `LanguageModel`, or a `Meter` around one with a method's budget (`mindscape.budget`); replies come out of the store
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from mindscape.llm.base import LLM, Reply
+from mindscape.llm.base import LLM, PAPER, Reply, form_of
 from mindscape.llm.schema import json_schema
 from mindscape.question import Answer
 from mindscape.roles import Role
@@ -35,6 +36,7 @@ LONGEST = {  # tokens of a reply: what gold takes at most and a third more, and 
     "grade": 72,
     "pairwise": 184,
 }
+PAPER_LONGEST = 1024  # the same, of a model that is sent the papers' forms and was not trained to be as brief as gold
 WARMER = 0.7  # temperature of a second try
 
 
@@ -50,19 +52,20 @@ def ask(
 ) -> list[Answer]:
     """An answer to each prompt of a role, all asked at once; the same prompt once.
 
-    `tokens` bounds a reply, `LONGEST[role.name]` by default. `constrained`: decoding follows the role's form where it has one
-    and the model can. `free_first`: without that first, and again with it only where it could not have written the same
-    (`Answer.free` is the first). `tries`: replies a prompt at most; the first is greedy, further ones are drawn at temperature
-    `WARMER`, each with a seed of its own. Raises BudgetSpent before calls that a meter's budget does not hold, LLMError if the
-    model fails.
+    `tokens` bounds a reply, by default `LONGEST[role.name]`, or `PAPER_LONGEST` of a model that is sent the papers' forms.
+    `constrained`: decoding follows the form of reply that the prompt asks for, where there is one and the model can.
+    `free_first`: without that first, and again with it only where it could not have written the same (`Answer.free` is the
+    first). `tries`: replies a prompt at most; the first is greedy, further ones are drawn at temperature `WARMER`, each with a
+    seed of its own. Raises BudgetSpent before calls that a meter's budget does not hold, LLMError if the model fails.
 
     >>> ask(model, ROLES["qa"], [prompt])[0].value                                          # doctest: +SKIP
     'the smith'
     """
-    tokens = LONGEST[role.name] if tokens is None else tokens
+    if tokens is None:
+        tokens = PAPER_LONGEST if form_of(llm) == PAPER else LONGEST[role.name]
     talks = [[{"role": "user", "content": prompt}] for prompt in prompts]
     found: list[Answer] = [Answer("", calls=0)] * len(prompts)
-    form = role.form if constrained else None
+    form = role.reply(form_of(llm)) if constrained else None
     waiting = list(range(len(prompts)))
     if free_first:
         free = llm.chat(talks, max_new_tokens=tokens) if talks else []

@@ -21,6 +21,7 @@ from mindscape import assets, paths, results
 from mindscape.ask import ask
 from mindscape.corpora import shakespeare
 from mindscape.llm import LanguageModel, local
+from mindscape.llm.base import form_of
 from mindscape.roles import ROLES
 from mindscape.store import Maker, Store
 from mindscape.timing import least
@@ -76,7 +77,8 @@ def reading(backend: local.Local, count: int = 8, bare: bool = True) -> dict[str
     text = shakespeare.play("hamlet").text
     role = ROLES["qa"]
     prompts = [
-        role.prompt("en", context=text[n * 4000 : n * 4000 + 2400], question="Who speaks?") for n in range(count)
+        role.prompt("en", form_of(backend), context=text[n * 4000 : n * 4000 + 2400], question="Who speaks?")
+        for n in range(count)
     ]
     rows = [backend._tokens([{"role": "user", "content": prompt}]) for prompt in prompts]
     order = sorted(range(count), key=rows.__getitem__)

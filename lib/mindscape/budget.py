@@ -46,7 +46,14 @@ class Budget:
             require(value is None or value >= 1, f"Budget({name}={value}): expected at least 1, or None for no bound")
 
 
-FORWARDED = ("name", "fingerprint", "maker", "backend", "context")  # what a meter says of itself as its model does
+FORWARDED = (
+    "name",
+    "fingerprint",
+    "maker",
+    "backend",
+    "context",
+    "form",
+)  # what a meter says of itself as its model does
 
 
 class Meter:
@@ -68,7 +75,7 @@ class Meter:
         self.llm, self.budget, self.stage = llm, budget or Budget(), stage
         self.steps: list[Step] = []
 
-    name, fingerprint, maker, backend, context = (property(attrgetter(f"llm.{of}")) for of in FORWARDED)
+    name, fingerprint, maker, backend, context, form = (property(attrgetter(f"llm.{of}")) for of in FORWARDED)
 
     def count_tokens(self, prompt: Prompt) -> int:
         """As the model counts them; no call."""

@@ -2,7 +2,12 @@
 
     load("mom", "answer")            mindscape/mom/prompts/answer.md, as it stands there
     languages("roles", "qa")         {"en": mindscape/roles/prompts/qa.en.md, "zh": mindscape/roles/prompts/qa.zh.md}
+    paper("roles", "edits")          {"en": mindscape/roles/prompts/paper/edits.en.md, ...}: its other form
     table("roles", "judges")         mindscape/roles/prompts/judges.toml, for short words and what is said in a reply
+
+A prompt that a paper prints has two forms. The short one is what the embedded model was trained on; the paper's form, which all
+other models are sent (`mindscape.llm.base.form_of`), has in the kit's words every demand, phase, slot and format that the paper
+prints. Beside it paper/NAME.toml says where that is and lists the demands: `demands`, `left_out`.
 
 A file is read when it is first asked for, and kept. Braces are those of `str.format`. A changed letter is another prompt: what
 the store holds for the old one is not found any more. Every file is named by some call in full, so that a search finds it.
@@ -13,6 +18,8 @@ import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from mindscape.errors import require
 
 LANGUAGES = ("en", "zh")
 
@@ -34,6 +41,59 @@ def languages(room: str, name: str) -> dict[str, str]:
     '问题：{question}'
     """
     return {language: load(room, f"{name}.{language}") for language in LANGUAGES}
+
+
+def paper(room: str, name: str) -> dict[str, str]:
+    """A prompt in the form that has all its paper's demands, in each language.
+
+    >>> paper("roles", "qa")["en"].splitlines()[-1]
+    'Answer:'
+    """
+    return languages(room, f"paper/{name}")
+
+
+def demands(name: str) -> list[dict[str, Any]]:
+    """What the paper demands in a prompt: of each demand what it `says`, the words that make it in the paper's form (`en`,
+    `zh`), and in the `short` form, in both languages, where that makes it. Raises InputError for a prompt that no paper prints.
+
+    >>> demands("grade")[0]["says"]
+    'a judge who is strict but fair'
+    """
+    return _about(name)["demands"]
+
+
+def left_out(name: str) -> list[str]:
+    """What the short form of a prompt leaves out of its paper's demands. Errors as in `demands`.
+
+    >>> left_out("grade")[0]
+    'a judge who is strict but fair'
+    """
+    return [it["says"] for it in demands(name) if "short" not in it]
+
+
+def place(name: str) -> str:
+    """Where its paper prints a prompt. Errors as in `demands`.
+
+    >>> place("grade")
+    'MindGraph, appendix D.4'
+    """
+    return _about(name)["place"]
+
+
+@cache
+def printed() -> dict[str, str]:
+    """The prompts that the papers print, in the order of their names, and the room of each.
+
+    >>> printed()["edits"]
+    'roles'
+    """
+    found = Path(__file__).parent.glob("*/prompts/paper/*.toml")
+    return {path.stem: path.parts[-4] for path in sorted(found, key=lambda path: path.stem)}
+
+
+def _about(name: str) -> dict[str, Any]:
+    require(name in printed(), f"no paper prints a prompt {name!r}: expected one of {', '.join(printed())}")
+    return table(printed()[name], f"paper/{name}")
 
 
 @cache

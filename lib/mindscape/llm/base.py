@@ -24,6 +24,8 @@ Forms = Form | Sequence[Form | None] | None  # one for all prompts, or one for e
 Replies = Iterator[tuple[int, "Reply"]]  # each as soon as it is there, with its prompt's position
 
 ROLES = ("system", "user", "assistant", "tool")
+SHORT, PAPER = "short", "paper"  # the forms that the papers' prompts have, see `form_of`
+OTHERS = ("hf:", "openai:", "replay:")  # what the names of models begin with that are not the embedded one
 
 
 @dataclass(frozen=True)
@@ -196,6 +198,18 @@ class Backend(Protocol):
     def score(self, pairs: Sequence[tuple[Prompt, str]]) -> Iterator[tuple[int, Score]]: ...
 
     def count_tokens(self, prompt: Prompt, tools: Sequence[Tool] = ()) -> int: ...
+
+
+def form_of(model: Any) -> str:
+    """In which form the papers' prompts are sent to a model: "short" to the embedded one, which was trained on it with all its
+    adapters, "paper", with all that the papers demand, to any other. What the model or its backend says (`form`) goes first.
+
+    >>> from types import SimpleNamespace
+    >>> form_of(SimpleNamespace(name="openai:gpt-4o")), form_of(SimpleNamespace(name="embedded"))
+    ('paper', 'short')
+    """
+    own = getattr(model, "form", None)
+    return own or (PAPER if getattr(model, "name", "").startswith(OTHERS) else SHORT)
 
 
 def is_one(prompts: Prompt | Sequence[Prompt]) -> bool:

@@ -73,6 +73,11 @@ class LanguageModel:
         return self.maker.fingerprint
 
     @property
+    def form(self) -> str:
+        """The form of the papers' prompts that it is sent, "short" or "paper"."""
+        return base.form_of(self.backend)
+
+    @property
     def context(self) -> int | None:
         """How many tokens it holds, read and written together; None for a server or a recording, which do not say."""
         return self.backend.context

@@ -6,12 +6,13 @@ is an error: nothing here makes an answer up.
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from mindscape.cache import digest
 from mindscape.errors import InputError, LLMError
 from mindscape.llm import recording
-from mindscape.llm.base import Forms, Prompt, Replies, Reply, Sampling, Score, Tool, estimated_tokens, for_each
+from mindscape.llm.base import Forms, Prompt, Replies, Reply, Sampling, Score, Tool, estimated_tokens, for_each, form_of
 from mindscape.llm.model import question
 
 
@@ -34,6 +35,8 @@ class Replay:
         self.answers: dict[str, Reply | Score] = {}
         lines = list(recording.read(self.path))
         self.fingerprint = digest(lines)
+        recorded = next((line["model"] for _, line in lines if "model" in line), self.name)
+        self.form = form_of(SimpleNamespace(name=recorded))  # what the model was asked, that is found again
         for number, line in lines:
             self._read(line, number)
 

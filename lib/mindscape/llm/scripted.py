@@ -7,12 +7,14 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from mindscape.llm.base import Form, Prompt, Reply, Sampling, Tool, ToolCall, estimated_tokens
+from mindscape.llm.base import SHORT, Form, Prompt, Reply, Sampling, Tool, ToolCall, estimated_tokens
 
 
 class Scripted:
     """A backend for `LanguageModel`; it keeps what it was `asked`, and dies, as of a kill, at the call `dies`.
 
+    It is sent the papers' prompts in the given `form`, as
+    the embedded model is or as others are (`mindscape.llm.base.form_of`).
     `say(messages, tools, schema)` gives a text, a ToolCall, or something for JSON; `count(prompt, tools)` counts tokens.
 
     >>> from mindscape.llm import LanguageModel
@@ -25,9 +27,14 @@ class Scripted:
     quick = True  # nothing is computed
 
     def __init__(
-        self, say: Callable[..., Any], *, dies: int | None = None, count: Callable[..., int] = estimated_tokens
+        self,
+        say: Callable[..., Any],
+        *,
+        dies: int | None = None,
+        count: Callable[..., int] = estimated_tokens,
+        form: str = SHORT,
     ):
-        self.say, self.dies, self.count_tokens = say, dies, count
+        self.say, self.dies, self.count_tokens, self.form = say, dies, count, form
         self.asked: list[tuple[Prompt, list[Tool], Form | None]] = []
 
     def generate(

@@ -30,7 +30,7 @@ class Together:
         self.llm, self._left = llm, threads
         self._turn, self._asked = threading.Condition(), []
 
-    name, fingerprint, maker, context = map(_in_turn, ("name", "fingerprint", "maker", "context"))
+    name, fingerprint, maker, context, form = map(_in_turn, ("name", "fingerprint", "maker", "context", "form"))
 
     def count_tokens(self, prompt: Prompt) -> int:
         with self._turn:

@@ -63,11 +63,13 @@ class Recipe:
 def published(tokens: int = 32_768) -> tuple[Recipe, Settings]:
     """What Table 7 and appendix B say, for a GPU and an embedder of billions of weights; `tokens` are read at once.
 
+    The query has all that Figure 15 demands.
+
     >>> recipe, settings = published()
     >>> recipe.questions, recipe.temperature, settings.steps, settings.rank
     (4, 0.01, 2000, 128)
     """
-    form = Form(order="paper", marks="tokens", delta=0.5)
+    form = Form(order="paper", marks="tokens", delta=0.5, wording="paper")
     recipe = Recipe(form, questions=4, hard=5, simple=5, shared=False, temperature=0.01, beta=0.5)
     settings = Settings(
         steps=2000, tokens=tokens, rank=128, alpha=256, learning_rate=1e-4, warmup=200, dtype="bfloat16"
@@ -191,7 +193,12 @@ def train(
     require(asked, "no questions: expected at least one")
     bare, tokenizer = loaded(base, recipe.form, settings.precision)
     marks = tokenizer.convert_tokens_to_ids(list(TOKENS.values())) if recipe.form.marks == "tokens" else ()
-    data = [asdict(one) for one in asked], asdict(recipe), language, adapter_hash(start) if start else ""
+    data = (
+        [asdict(one) for one in asked],
+        asdict(recipe) | {"form": recipe.form.told},
+        language,
+        adapter_hash(start) if start else "",
+    )
     run = identity(bare, settings, data)
     model = with_lora(bare, settings, start, marks)
     decoder = model.get_base_model().get_decoder()
@@ -226,7 +233,7 @@ def train(
         return together(gather_object([(share, told)]))
 
     adapter = fit(model, learn, batches, out, run, settings, accelerator)
-    form = {"form": asdict(recipe.form), "summaries": recipe.summaries}
+    form = {"form": recipe.form.told, "summaries": recipe.summaries}
     (adapter / "form.json").write_text(json.dumps(form, indent=2) + "\n", encoding="utf-8")
     return adapter
 

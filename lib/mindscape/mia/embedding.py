@@ -21,7 +21,7 @@ Taught in notebook 12_mia_emb_training. Training is in `mindscape.mia.emb_traini
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -36,12 +36,14 @@ from mindscape import assets, paths, prompts, weights
 from mindscape.cache import Cache
 from mindscape.encoders import Encoder, LastTokenEncoder
 from mindscape.errors import InputError, one_of, require
+from mindscape.llm.base import PAPER, SHORT
 from mindscape.packing import Packed
 from mindscape.store import Maker, watch
 from mindscape.text import Tokenizer, token_ids
 
 Task = Literal["node", "chunk"]
 INSTRUCTION, QUESTION, SUMMARY, WORDS = prompts.table("mia", "embedding").values()  # each by language
+PAPER_WORDING = prompts.table("mia", "paper/embedding")  # Figure 15, with all that it demands
 TOKENS = {"q": "<|query|>", "n": "<|nodes|>", "c": "<|chunks|>"}
 
 
@@ -50,19 +52,34 @@ class Form:
     """How queries are written, what reads them, and what is made of the states.
 
     `order`: "paper" (query, summary) or "summary_first". `marks`: "words" or "tokens". `delta`: the share of h_q in Eq. 11.
-    `layers`: how many of the base's first layers read, 0 for all.
+    `layers`: how many of the base's first layers read, 0 for all. `wording`: the instruction in "short", as the kit's adapters
+    have learned it, or with all that the "paper" says in Figure 15.
     """
 
     order: Literal["paper", "summary_first"] = "paper"
     marks: Literal["words", "tokens"] = "words"
     delta: float = 0.5
     layers: int = 0
+    wording: Literal["short", "paper"] = field(default=SHORT, repr=False)
 
     def __post_init__(self):
         require(self.order in ("paper", "summary_first"), f"order={self.order!r}: expected paper or summary_first")
         require(self.marks in ("words", "tokens"), f"marks={self.marks!r}: expected words or tokens")
+        one_of((SHORT, PAPER), wording=self.wording)
         require(self.layers >= 0, f"layers={self.layers!r}: expected 0 for all of them, or so many")
         require(0 <= self.delta <= 1, f"delta={self.delta!r}: expected 0 to 1")
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The fields as a store's key and an adapter's `form.json` have them: the wording where it is not the short one."""
+        return {name: value for name, value in asdict(self).items() if name != "wording" or value != SHORT}
+
+    @property
+    def texts(self) -> tuple[Mapping[str, str], Mapping[str, str], Mapping[str, str]]:
+        """Instruction, question and summary as the wording has them, each by language."""
+        if self.wording == SHORT:
+            return INSTRUCTION, QUESTION, SUMMARY
+        return tuple(PAPER_WORDING[name] for name in ("instruction", "question", "summary"))
 
 
 @dataclass(frozen=True)
@@ -93,9 +110,10 @@ def write(question: str, summary: str | None, form: Form, tokenizer: Tokenizer, 
     """
     require(language in INSTRUCTION, f"no instruction in {language!r}: expected one of {', '.join(INSTRUCTION)}")
     mark = WORDS[language] if form.marks == "words" else TOKENS
-    begun = ("", INSTRUCTION[language])
-    short = ("summary", "" if summary is None else SUMMARY[language].format(summary))
-    asked = ("query", QUESTION[language].format(question)), ("q", mark["q"])
+    instruction, query, told = form.texts
+    begun = ("", instruction[language])
+    short = ("summary", "" if summary is None else told[language].format(summary))
+    asked = ("query", query[language].format(question)), ("q", mark["q"])
     ends = ("n", mark["n"]), ("c", mark["c"])
     head, tail = ([], [begun, *asked, short, *ends]) if form.order == "paper" else ([begun, short], [*asked, *ends])
     ids: list[int] = []
@@ -106,8 +124,8 @@ def write(question: str, summary: str | None, form: Form, tokenizer: Tokenizer, 
         ids += own
     shared = spans["summary"][1] if head else 0
     marks = {name: spans[name][1] - 1 for name in "qnc"}
-    told = {name: spans[name] for name in ("query", "summary")}
-    return Written(tuple(ids[:shared]), tuple(ids[shared:]), marks, told)
+    named = {name: spans[name] for name in ("query", "summary")}
+    return Written(tuple(ids[:shared]), tuple(ids[shared:]), marks, named)
 
 
 @dataclass(frozen=True)
@@ -284,7 +302,7 @@ class MiaEmbedder:
     @property
     def maker(self) -> Maker:
         """Base, adapter and form: who a ranking is by."""
-        form = {**asdict(self.form), "summaries": self.summaries, "language": self.language}
+        form = {**self.form.told, "summaries": self.summaries, "language": self.language}
         model = self.__dict__.get("model")
         same = model is None or (self._loaded and self._loaded == weights.fingerprint(model, model.config))
         if self._maker is not None and same:

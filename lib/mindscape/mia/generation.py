@@ -13,6 +13,7 @@ many examples, and those without summary are asked the same questions on the sam
 answering. Taught in notebook 14_mia_gen; its training is a recipe (`mindscape.training.recipes`).
 """
 
+import string
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -21,15 +22,18 @@ from typing import Any
 from mindscape import prompts
 from mindscape.corpora.storyworld import Book, Chance
 from mindscape.errors import InputError, one_of, require
+from mindscape.llm.base import PAPER, SHORT
 from mindscape.mia.supervision import MOST, evidence, same_kind
 from mindscape.question import ClaimPair, Question
 from mindscape.roles import ROLES, Example, answers, passages
+from mindscape.roles.answers import LETTER
 from mindscape.text import Chunk, Span, Tokenizer
 
 TASKS = ("qa", "choice", "claim")
 SHOWN = 10  # passages of an example, at most: the largest k of Table 2
 BOUND = 0.3  # how often a passage that says who is meant is among them
 SUMMARY = prompts.languages("mia", "with_summary")
+PAPER_SUMMARY = prompts.paper("mia", "with_summary")
 CONTEXT = "<context>\n{context}\n</context>\n\n"  # as the roles' prompts have it
 Found = Mapping[str, Sequence[int]]  # by question, the passages that Algorithm 1 found
 JOIN = "\n\n"  # between passages, as `passages.shown` has it
@@ -62,9 +66,14 @@ class Written:
 
 
 def write(
-    task: str, slots: Mapping[str, str], chunks: Sequence[str], summary: str | None = None, language: str = "en"
+    task: str,
+    slots: Mapping[str, str],
+    chunks: Sequence[str],
+    summary: str | None = None,
+    language: str = "en",
+    form: str = SHORT,
 ) -> Written:
-    """The prompt of a task, passages in the order given.
+    """The prompt of a task, passages in the order given, in the `form` that the model is sent (`mindscape.llm.base.form_of`).
 
     `slots` are those of the role but for its context: question (qa), question and options_str (choice), claim. Without
     `chunks` the summary is all there is to read. Raises InputError for another task or language, slots that do not fit, and
@@ -74,15 +83,16 @@ def write(
     >>> [written.text[it.start : it.end] for it in (written.summary, *written.chunks, written.question)]
     ['Ann is the smith.', "Tom took Ann's lamp.", "Who has the smith's lamp?"]
     """
-    one_of(TASKS, task=task)
-    ROLES[task].prompt(language, context="", **slots)  # says what is wrong with the language or the slots
+    one_of((*TASKS, LETTER.name), task=task)
+    role = LETTER if task == LETTER.name else ROLES[task]
+    role.prompt(language, form, context="", **slots)  # says what is wrong with the language or the slots
     if blank := [i for i, chunk in enumerate(chunks) if not chunk.strip()]:
         raise InputError(f"passage {blank[0]} is blank: expected some text")
     require(summary is None or summary.strip(), "the summary is blank: expected some text, or None")
-    before, after = ROLES[task].prompts[language].split(CONTEXT)
+    before, after = role.words(form)[language].split(CONTEXT)
     text, place, places = before.format(), None, []
     if summary is not None:
-        opened, closed = SUMMARY[language].split("{summary}")
+        opened, closed = summaries(form)[language].split("{summary}")
         text, place = _put(text + opened, summary.strip())
         text += closed
     if chunks:
@@ -92,9 +102,21 @@ def write(
             text, span = _put(text + JOIN * (i > 0), chunk.strip())
             places.append(span)
         text += closed
-    start = len(text) + after.index("{")
+    said = list(string.Formatter().parse(after))
+    last = max(i for i, (_, name, _, _) in enumerate(said) if name)
+    demands = "".join(words for words, *_ in said[last + 1 :])  # the paper's form has some behind the question
+    start = len(text) + len(said[0][0])
     text += after.format(**slots)
-    return Written(text, place, tuple(places), Span(start, len(text)))
+    return Written(text, place, tuple(places), Span(start, len(text) - len(demands)))
+
+
+def summaries(form: str = SHORT) -> Mapping[str, str]:
+    """How a summary is shown before the passages, by language; in the paper's form as Figure 16 does.
+
+    >>> summaries()["en"].splitlines()[0], summaries("paper")["en"].splitlines()[0]
+    ('The whole story in short:', 'Summary of the book:')
+    """
+    return PAPER_SUMMARY if form == PAPER else SUMMARY
 
 
 def _put(text: str, words: str) -> tuple[str, Span]:

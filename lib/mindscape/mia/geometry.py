@@ -43,7 +43,7 @@ from mindscape.attention import Segment, segment_mass_batch, segment_mass_behind
 from mindscape.cache import digest
 from mindscape.errors import InputError, require
 from mindscape.metrics import recall_fraction_at_k
-from mindscape.mia.embedding import SUMMARY, MiaEmbedder, Reading, Task, Written, enriched, neighbours, unit_readings
+from mindscape.mia.embedding import MiaEmbedder, Reading, Task, Written, enriched, neighbours, unit_readings
 from mindscape.text import Tokenizer
 
 PARTS = ("summary", "query", "first", "rest")  # where attention goes; "first" is the first token alone
@@ -300,7 +300,7 @@ def attended_together(
     """
     require(summary.strip(), "the summary is empty: expected some text")
     require(questions, "no question was given: expected at least one")
-    tokens, segments = _tokens(summary, embedder.tokenizer, embedder.language)
+    tokens, segments = _tokens(summary, embedder.tokenizer, embedder.form.texts[2][embedder.language])
 
     def places(one: Written) -> list[Segment]:
         start = one.spans["summary"][0]
@@ -310,9 +310,9 @@ def attended_together(
     return tokens, masses.cpu().numpy()
 
 
-def _tokens(summary: str, tokenizer: Tokenizer, language: str) -> tuple[list[str], list[Segment]]:
-    """A summary cut into its tokens, and the range of each from the summary's first introducing word on."""
-    text = SUMMARY[language].format(summary)
+def _tokens(summary: str, tokenizer: Tokenizer, shown: str) -> tuple[list[str], list[Segment]]:
+    """A summary cut into its tokens, and the range of each from the summary's first introducing word on; it is `shown` so."""
+    text = shown.format(summary)
     done = len(text) - len(summary)
     offsets = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)["offset_mapping"]
     tokens: list[str] = []

@@ -25,7 +25,7 @@ from mindscape import prompts
 from mindscape.ask import ask
 from mindscape.corpora.storyworld import Book, Chance, sentence
 from mindscape.errors import InputError, one_of, require
-from mindscape.llm.base import LLM
+from mindscape.llm.base import LLM, form_of
 from mindscape.metrics import Interval, grouped
 from mindscape.roles import ROLES, Role, judges
 from mindscape.text import Chunk, Document, sentences
@@ -48,8 +48,15 @@ class SenseQuestions(BaseModel):
 
 
 # Roles that the reader is not taught: there is no gold for them.
-SENSE_QUESTIONS = Role("sense_questions", prompts.languages("mia", "sense_questions"), SenseQuestions)
-SENSE_ANSWER = Role("sense_answer", prompts.languages("mia", "sense_answer"), None)
+SENSE_QUESTIONS = Role(
+    "sense_questions",
+    prompts.languages("mia", "sense_questions"),
+    SenseQuestions,
+    paper=prompts.paper("mia", "sense_questions"),
+)
+SENSE_ANSWER = Role(
+    "sense_answer", prompts.languages("mia", "sense_answer"), None, paper=prompts.paper("mia", "sense_answer")
+)
 
 
 # -- the graph ---------------------------------------------------------------------------------------------------------
@@ -114,7 +121,7 @@ def build(model: LLM, document: Document, chunks: Sequence[Chunk]) -> Graph:
     """
     require(chunks, f"{document.id} has no passages to build a graph from")
     role, language = ROLES["entities"], document.language
-    prompts = [role.prompt(language, text=document[chunk].strip()) for chunk in chunks]
+    prompts = [role.prompt(language, form_of(model), text=document[chunk].strip()) for chunk in chunks]
     named = [answer.value for answer in ask(model, role, prompts, free_first=True)]
     told = [read_off(i, names or [], language) for i, names in enumerate(named)]
     return merged(document.id, told, language, {"entities": sum(names is None for names in named)})
@@ -330,7 +337,8 @@ def sense_questions(model: LLM, document: Document, segments: Sequence[Chunk], t
 
     Raises InputError for a language without a prompt, LLMError if the model fails.
     """
-    prompts = [SENSE_QUESTIONS.prompt(document.language, paragraph=document[it].strip()) for it in segments]
+    form, language = form_of(model), document.language
+    prompts = [SENSE_QUESTIONS.prompt(language, form, paragraph=document[it].strip()) for it in segments]
     talks = [[{"role": "user", "content": prompt}] for prompt in prompts]
     given = model.chat(talks, schema=SENSE_QUESTIONS.form, max_new_tokens=tokens) if talks else []
     found = []
@@ -346,7 +354,8 @@ def sense_answers(model: LLM, asked: Sequence[tuple[str, str]], language: str = 
 
     Raises InputError for a language without a prompt, LLMError if the model fails.
     """
-    prompts = [SENSE_ANSWER.prompt(language, question=question, context=context) for question, context in asked]
+    form = form_of(model)
+    prompts = [SENSE_ANSWER.prompt(language, form, question=question, context=context) for question, context in asked]
     talks = [[{"role": "user", "content": prompt}] for prompt in prompts]
     return [reply.text.strip() for reply in model.chat(talks, max_new_tokens=tokens)] if talks else []
 
@@ -407,11 +416,11 @@ def judged(model: LLM, comparisons: Sequence[Comparison], language: str = "en") 
 
     Raises InputError for a blank question, LLMError if the model fails, after which the same call goes on where it was.
     """
-    prompts = []
+    prompts, form = [], form_of(model)
     for i, one in enumerate(comparisons):
         require(one.question.strip(), f"comparison {i} has a blank question: expected some text")
         for x, y in ((one.a, one.b), (one.b, one.a)):
-            prompts.append(ROLES["pairwise"].prompt(language, question=one.question, answer1=x, answer2=y))
+            prompts.append(ROLES["pairwise"].prompt(language, form, question=one.question, answer1=x, answer2=y))
     found = [answer.value for answer in ask(model, ROLES["pairwise"], prompts, free_first=True)]
     return [Verdict(_won(x, "ab"), _won(y, "ba")) for x, y in zip(found[::2], found[1::2], strict=True)]
 

@@ -16,13 +16,13 @@ from mindscape.ask import ask
 from mindscape.corpora.benchmarks import Loaded, asking
 from mindscape.corpora.storyworld import Book, Chance
 from mindscape.errors import require
-from mindscape.llm.base import LLM
+from mindscape.llm.base import LLM, PAPER, form_of
 from mindscape.metrics import exact_match
-from mindscape.mia.generation import JOIN, SUMMARY, TASKS, answerable, posed, write
+from mindscape.mia.generation import JOIN, TASKS, answerable, posed, summaries, write
 from mindscape.question import Answer, Question
 from mindscape.reader.scoring import Row, scored
 from mindscape.roles import ROLES
-from mindscape.roles.answers import letters
+from mindscape.roles.answers import LETTER, letters
 from mindscape.text import Tokenizer
 
 MAIN = {"qa": "f1", "choice": "accuracy", "claim": "pair_accuracy"}  # the score of a task in Table 2
@@ -124,21 +124,22 @@ def benchmark_answers(
 
     >>> said = benchmark_answers(model, asking.few("nocha"), [["Tilde lit the lamp."]] * 4)  # doctest: +SKIP
     """
-    found = [""] * len(loaded.items)
+    found, form = [""] * len(loaded.items), form_of(model)
     by_kind: dict[str, list[int]] = {}
     for i, item in enumerate(loaded.items):
         by_kind.setdefault(asking.kind(item), []).append(i)
     for kind, places in by_kind.items():
-        prompted = []
+        alone = kind == "choice" and form == PAPER and loaded.benchmark.name == "infinitebench"  # Figure 16 (3)
+        role, prompted = LETTER if alone else ROLES[kind], []
         for i in places:
             item, summary_of = loaded.items[i], (told or {}).get(loaded.items[i].doc_id)
             if template:
-                head = SUMMARY[item.language].format(summary=summary_of) if summary_of else ""
+                head = summaries(form)[item.language].format(summary=summary_of) if summary_of else ""
                 prompted.append(asking.fill(template, head + JOIN.join(shown[i]), item.question))
             else:
                 slots = {"claim" if kind == "claim" else "question": item.question}
                 slots |= {"options_str": letters(list(item.options))} if kind == "choice" else {}
-                prompted.append(write(kind, slots, shown[i], summary_of, item.language).text)
-        for i, answer in zip(places, ask(model, ROLES[kind], prompted, free_first=True), strict=True):
+                prompted.append(write(role.name, slots, shown[i], summary_of, item.language, form).text)
+        for i, answer in zip(places, ask(model, role, prompted, free_first=True), strict=True):
             found[i] = "" if answer.value is None else getattr(answer.value, "answer", answer.value)
     return found

@@ -13,6 +13,7 @@ from mindscape import paths
 from mindscape.cache import digest
 from mindscape.corpora.storyworld import Book, Chance
 from mindscape.errors import require
+from mindscape.llm.base import SHORT
 from mindscape.mia.generation import answerable, write
 from mindscape.mia.mcea import Layout, equal_lengths, lay_out, shuffled, with_summary
 from mindscape.mia.supervision import MOST
@@ -47,9 +48,10 @@ def cases(
     silver: Mapping[str, Sequence[int]] | None = None,
     reader: Tokenizer | None = None,
     seed: int = 0,
+    form: str = SHORT,
 ) -> list[Case]:
     """The same `share` questions on each book, of those that a few passages and the summary answer, always the same prompts;
-    others for another `seed`.
+    others for another `seed`. `form`: that of the prompts which the model is sent (`mindscape.llm.base.form_of`).
 
     Relevant are the passages that hold evidence or say who is meant. Conditions: the book's own summary (true); an unrelated
     text (a manual), or other books' summaries, cut to its length (unrelated, other); passages in another order (shuffled) or
@@ -81,7 +83,7 @@ def cases(
             some = passages.mixed(book, question, keep, rest, shown, chance)
             texts = [book.document[chunk] for chunk in some]
             relevant = [passages.relevant(book, question, chunk) for chunk in some]
-            written = write("qa", {"question": question.question}, texts, book.summary, language)
+            written = write("qa", {"question": question.question}, texts, book.summary, language, form)
             layout = lay_out(written, relevant, reader)
             layouts = {"true": layout}
             layouts |= {name: with_summary(layout, _repeated(ids, layout)) for name, ids in instead.items()}

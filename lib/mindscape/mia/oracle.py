@@ -12,6 +12,7 @@ import numpy as np
 
 from mindscape.corpora.storyworld import Book
 from mindscape.errors import InputError
+from mindscape.llm.base import SHORT
 from mindscape.metrics import exact_match, token_f1
 from mindscape.mia.silver import Silver
 from mindscape.question import Answer, Question
@@ -63,11 +64,11 @@ def cases(book: Book, tokenizer: Tokenizer, annotated: Sequence[Silver]) -> list
     return found[0] + found[1]
 
 
-def prompt(case: Case, condition: str, tokenizer: Tokenizer) -> str:
-    """What the reader is asked: passages and question. Without passages the context is a dash."""
+def prompt(case: Case, condition: str, tokenizer: Tokenizer, form: str = SHORT) -> str:
+    """What the reader is asked, in the form that it is sent: passages and question. Without passages the context is a dash."""
     chunks = passages.cut(case.book, tokenizer)
     context = passages.shown(case.book, [chunks[i] for i in case.shown[condition]]) or "-"
-    return ROLES["qa"].prompt(case.book.document.language, context=context, question=case.question.question)
+    return ROLES["qa"].prompt(case.book.document.language, form, context=context, question=case.question.question)
 
 
 def scored(case: Case, answer: Answer) -> tuple[float, float]:

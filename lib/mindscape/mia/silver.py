@@ -21,6 +21,7 @@ from mindscape import store
 from mindscape.ask import ask
 from mindscape.errors import InputError, require
 from mindscape.llm import LLM
+from mindscape.llm.base import form_of
 from mindscape.roles import ROLES, Role
 from mindscape.roles.silver import numbered
 from mindscape.search import DEPTH, Retriever, search
@@ -111,7 +112,7 @@ def annotate(
     role, prompts = ROLES[f"silver_{task}s"], []
     for (_, question, answer), candidates in zip(questions, won, strict=True):
         shown = numbered([" ".join(units[i].split()) for i in candidates])
-        prompts.append(role.prompt(language, question=question, answer=answer, **{SLOT[task]: shown}))
+        prompts.append(role.prompt(language, form_of(llm), question=question, answer=answer, **{SLOT[task]: shown}))
     found = []
     choices = _choices(llm, role, prompts, list(map(len, won)))
     for (name, *_), some, candidates, choice in zip(questions, lists, won, choices, strict=True):

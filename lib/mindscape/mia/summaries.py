@@ -15,8 +15,9 @@ from mindscape.cache import digest
 from mindscape.corpora.storyworld import Book
 from mindscape.errors import InputError, LLMError, require
 from mindscape.llm import LLM
-from mindscape.roles import passages
-from mindscape.roles.summaries import CHUNK_PROMPT, GLOBAL_PROMPT
+from mindscape.llm.base import PAPER, form_of
+from mindscape.roles import Role, passages
+from mindscape.roles.summaries import CHUNK_SUMMARY, GLOBAL_SUMMARY
 from mindscape.text import Chunk, Document, Tokenizer, mentions
 
 
@@ -57,13 +58,14 @@ def build(
     >>> build(llm.load("embedded"), play, split_tokens(play, tokenizer)).text            # doctest: +SKIP
     """
     require(chunks, f"{document.id} has no chunks to summarise")
-    prompts = [_prompt(CHUNK_PROMPT, document.language, chunk_content=document[chunk]) for chunk in chunks]
+    form, language = form_of(llm), document.language
+    prompts = [_prompt(CHUNK_SUMMARY, language, form, chunk_content=document[chunk]) for chunk in chunks]
     levels = [_replies(llm, prompts, chunk_tokens)]
     while len(levels[-1]) > 1 or len(levels) == 1:
-        groups = _fitting(llm, levels[-1], document.language, tokens, read)
+        groups = _fitting(llm, levels[-1], language, tokens, read)
         if len(groups) == len(levels[-1]) > 1:
             raise InputError(f"{llm.name} cannot read two summaries of {document.id} at once: shorten chunk_tokens")
-        levels.append(_replies(llm, [_global(document.language, group) for group in groups], tokens))
+        levels.append(_replies(llm, [_global(language, form, group) for group in groups], tokens))
     return Mindscape(document.id, llm.name, tuple(tuple(level) for level in levels))
 
 
@@ -84,7 +86,7 @@ def of_books(llm: LLM, books: Sequence[Book], tokenizer: Tokenizer) -> dict[str,
     >>> of_books(llm.load("embedded"), books("test"), tokenizer)["storyworld-2010"]       # doctest: +SKIP
     """
     size, tokens, read = 400, 268, 550
-    how = {"size": size, "tokens": tokens, "read": read}
+    how = {"size": size, "tokens": tokens, "read": read} | ({"form": PAPER} if form_of(llm) == PAPER else {})
     asked = [{"document": digest(book.document.text), "language": book.document.language, **how} for book in books]
 
     def compute(place: int) -> dict[str, Any]:
@@ -110,13 +112,14 @@ def kept(summary: str, facts: Mapping[str, Iterable[str]]) -> dict[str, bool]:
     return {name: any(mentions(wording, summary) for wording in wordings) for name, wordings in facts.items()}
 
 
-def _prompt(prompts: Mapping[str, str], language: str, **slots: str) -> str:
+def _prompt(role: Role, language: str, form: str, **slots: str) -> str:
+    prompts = role.words(form)
     require(language in prompts, f"no summary prompt for language {language!r}: expected one of {', '.join(prompts)}")
-    return prompts[language].format(**slots)
+    return role.prompt(language, form, **slots)
 
 
-def _global(language: str, summaries: Sequence[str]) -> str:
-    return _prompt(GLOBAL_PROMPT, language, concatenated_summaries="\n".join(summaries))
+def _global(language: str, form: str, summaries: Sequence[str]) -> str:
+    return _prompt(GLOBAL_SUMMARY, language, form, concatenated_summaries="\n".join(summaries))
 
 
 def _replies(llm: LLM, prompts: Sequence[str], tokens: int) -> list[str]:
@@ -133,7 +136,7 @@ def _fitting(llm: LLM, summaries: Sequence[str], language: str, tokens: int, rea
     rooms = [] if read is None else [read]
     if llm.context is not None:
         frame = 64  # tokens that a chat template may add around a message
-        rooms.append(llm.context - tokens - frame - llm.count_tokens(_global(language, [])))
+        rooms.append(llm.context - tokens - frame - llm.count_tokens(_global(language, form_of(llm), [])))
     if not rooms:  # an endpoint does not say how much its model reads, and refuses what is too long
         return [list(summaries)]
     groups, used = [[]], 0

@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 from mindscape.budget import Budget, BudgetSpent, Meter
 from mindscape.errors import InputError, require
-from mindscape.llm.base import LLM, Reply, ToolCall
+from mindscape.llm.base import LLM, Reply, ToolCall, form_of
 from mindscape.llm.ledger import Estimate, Ledger
 from mindscape.llm.tools import in_words
 from mindscape.mindgraph.answering import block_size, cut
@@ -38,7 +38,7 @@ from mindscape.mindgraph.tools import PARAMETERS, Refused, Tools, answer_schema,
 from mindscape.prompts import table
 from mindscape.question import ANSWER, Answer
 from mindscape.roles.edits import EDITS
-from mindscape.roles.graph_answer import GRAPH_ANSWER, TOOLS, GraphAnswer, graph_stats
+from mindscape.roles.graph_answer import GRAPH_ANSWER, GraphAnswer, graph_stats, tools_of
 from mindscape.text import Document
 
 ROUNDS = 40  # with tools, at most (section 4.2)
@@ -208,6 +208,7 @@ class _Reading:
         self.messages: list[dict[str, Any]] = []
         self.results: list[int] = []  # where in the messages results stand that may be dropped
         self.step = step_schema(tools.graph, len(tools.reports.communities))
+        self.described = tools_of(form_of(meter))
         self.frame = 0  # tokens of the tools' schemas, which stand beside the messages
 
     def begin(self, question: str, chunks: int, rounds: int, graph_tokens: int | None) -> int:
@@ -215,11 +216,11 @@ class _Reading:
         graph, meter = self.tools.graph, self.meter
         stats = graph_stats(len(graph.nodes), len(graph.edges), chunks, self.language)
         if rounds and self.calling == "tools":
-            self.frame = meter.count_tokens(in_words([{"role": "user", "content": ""}], TOOLS))
+            self.frame = meter.count_tokens(in_words([{"role": "user", "content": ""}], self.described))
 
         def asked(state: str) -> list[dict[str, Any]]:
             slots = {"graph_state": state, "graph_stats": stats, "question": question}
-            prompt = GRAPH_ANSWER.prompt(self.language, **slots)
+            prompt = GRAPH_ANSWER.prompt(self.language, form_of(meter), **slots)
             how = f"\n\n{HOW[self.language]}" if rounds and self.calling == "grammar" else ""
             return [{"role": "user", "content": prompt + how}]
 
@@ -240,7 +241,7 @@ class _Reading:
 
     def round(self) -> GraphAnswer | None:
         """Ask once, and run what is called; the answer, if that is what came."""
-        form = {"tools": TOOLS} if self.calling == "tools" else {"schema": self.step}
+        form = {"tools": self.described} if self.calling == "tools" else {"schema": self.step}
         reply = self.meter.chat(self._room(self.messages), max_new_tokens=self.tokens, **form)
         try:
             final, calls = (_native if self.calling == "tools" else _held)(reply)
@@ -338,10 +339,12 @@ def estimate(
     """
     blocks = [] if built else cut(document, llm, block_size(llm) if size is None else size)
     text = llm.count_tokens(document.text)
-    frame = llm.count_tokens(EDITS.prompts[document.language])
+    form = form_of(llm)
+    frame = llm.count_tokens(EDITS.words(form)[document.language])
     graph = nodes * llm.count_tokens(LINES)
     passage = ceil(1000 * text / max(1, len(document.text)))
-    first = llm.count_tokens(GRAPH_ANSWER.prompts[document.language]) + llm.count_tokens(json.dumps(TOOLS)) + graph
+    first = llm.count_tokens(GRAPH_ANSWER.words(form)[document.language]) + graph
+    first += llm.count_tokens(json.dumps(tools_of(form)))
     read = sum(first + i * (passage + 60) for i in range(rounds + 1))
     read += 0 if built else text + len(blocks) * (frame + graph // 2)
     written = len(blocks) * edit_tokens + (rounds + 1) * answer_tokens

@@ -22,6 +22,7 @@ from typing import Any
 from mindscape.cache import digest
 from mindscape.errors import InputError, require
 from mindscape.llm import LLM
+from mindscape.llm.base import form_of
 from mindscape.llm.schema import parse
 from mindscape.mindgraph.graph import Graph, apply_all, check_place
 from mindscape.mindgraph.journal import Entry, Journal, append, opened, rebuild
@@ -60,7 +61,12 @@ def build(
     """
     about = {"document": document.id, "text": digest(document.text, document.language), "question": question}
     about |= {"blocks": digest([[block.start, block.end] for block in blocks]), "llm": llm.fingerprint}
-    about |= {"prompt": digest(EDITS.prompts.get(document.language)), "budget": budget, "tokens": tokens, "held": held}
+    about |= {
+        "prompt": digest(EDITS.words(form_of(llm)).get(document.language)),
+        "budget": budget,
+        "tokens": tokens,
+        "held": held,
+    }
     askings = _askings(document, question, llm, blocks, budget, tokens)  # refused before anything is paid for
     journal = opened(path, about)
     if len(journal.entries) > len(blocks):
@@ -115,7 +121,8 @@ class _Asking:
         self.frame = llm.context and llm.count_tokens(self.talk(""))
 
     def talk(self, state: str) -> list[dict[str, str]]:
-        return [{"role": "user", "content": EDITS.prompt(self.document.language, graph_state=state, **self.slots)}]
+        prompt = EDITS.prompt(self.document.language, form_of(self.llm), graph_state=state, **self.slots)
+        return [{"role": "user", "content": prompt}]
 
     def fits(self, state: str) -> bool:
         if self.budget is not None and self.llm.count_tokens(state) > self.budget:

@@ -26,6 +26,7 @@ from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError
 from mindscape.llm import LLM, Estimate, LanguageModel, Ledger
+from mindscape.llm.base import form_of
 from mindscape.llm.together import side_by_side
 from mindscape.mindgraph import answer as mindgraph
 from mindscape.mindgraph import gold, rubric
@@ -240,7 +241,7 @@ def estimated_judge(tasks: Sequence[Task], judge: LLM, names: Sequence[str] = NA
     total = Estimate(0, 0, 0, 0, 0.0)
     for task in (task for task in tasks if not task.letter):
         told = {"question": task.question, "gold": task.gold[0], "predicted": task.gold[0]}
-        talk = [{"role": "user", "content": GRADE.prompt(task.document.language, **told)}]
+        talk = [{"role": "user", "content": GRADE.prompt(task.document.language, form_of(judge), **told)}]
         read, n = judge.count_tokens(talk), len(names)
         money = Ledger().cost(judge.name, n * read, n * JUDGE_TOKENS)
         total += Estimate(n, 0, n * read, n * JUDGE_TOKENS, money)

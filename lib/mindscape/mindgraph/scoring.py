@@ -26,7 +26,7 @@ from fractions import Fraction
 
 from mindscape.ask import ask
 from mindscape.errors import InputError, require
-from mindscape.llm.base import LLM
+from mindscape.llm.base import LLM, form_of
 from mindscape.metrics import NoAnswer, exact_match, normalise, words
 from mindscape.metrics.words import check_language, check_texts, fold
 from mindscape.prompts import table
@@ -199,7 +199,7 @@ def cascade(rows: Sequence[Row], judge: LLM | None = None) -> list[Scored]:
     left = [i for i, one in enumerate(scored) if one is None]
     if judge is None:
         return [one or Scored(False, NO_JUDGE) for one in scored]
-    verdicts = ask(judge, GRADE, [_judged(rows[i]) for i in left], tokens=JUDGE_TOKENS)
+    verdicts = ask(judge, GRADE, [_judged(rows[i], form_of(judge)) for i in left], tokens=JUDGE_TOKENS)
     for i, it in zip(left, verdicts, strict=True):
         said = it.value
         scored[i] = Scored(said.correct, "judge", said.reason) if said else Scored(False, UNREADABLE, it.unread[0])
@@ -321,10 +321,10 @@ def _key_words(text: str, language: str) -> Counter[str]:
     return Counter([word for word in found if word not in dropped] or found)
 
 
-def _judged(row: Row) -> str:
+def _judged(row: Row, form: str) -> str:
     first, *others = row.gold
     gold = OR[row.language].format(first=first, others="; ".join(others)) if others else first
-    return GRADE.prompt(row.language, question=row.question, gold=gold, predicted=row.predicted)
+    return GRADE.prompt(row.language, form, question=row.question, gold=gold, predicted=row.predicted)
 
 
 def _numbers(text: str, language: str) -> list[tuple[Fraction, int, int]]:

@@ -25,6 +25,7 @@ from mindscape import prompts
 from mindscape.corpora.storyworld import Book, Chance
 from mindscape.errors import InputError, one_of, require
 from mindscape.llm import LLM, Reply
+from mindscape.llm.base import form_of
 from mindscape.mom.memory import DocumentMemory, Resolved, join, resolve, whole
 from mindscape.roles import Role
 from mindscape.roles.memory import MEMORY
@@ -105,11 +106,11 @@ def paths(
     found: list[list[Path]] = [[] for _ in documents]
     for language in dict.fromkeys(document.language for document in documents):
         mine = [i for i, document in enumerate(documents) if document.language == language]
-        prompts = [role.prompt(language, document=documents[i].text.strip()) for i in mine]
+        prompts = [role.prompt(language, form_of(model), document=documents[i].text.strip()) for i in mine]
         asked = [[{"role": "user", "content": prompt}] for prompt in prompts]
         how = {"temperature": TEMPERATURE, "top_p": TOP_P, "max_new_tokens": LONGEST[language]} | sampling
         for drawn in range(seed, seed + n):
-            replies = model.chat(asked, schema=role.form, seed=drawn, **how)
+            replies = model.chat(asked, schema=role.reply(form_of(model)), seed=drawn, **how)
             for i, reply in zip(mine, replies, strict=True):
                 found[i].append(_read(documents[i], reply, drawn, role))
     return found

@@ -25,6 +25,7 @@ from mindscape.corpora.books import books, training_book
 from mindscape.corpora.storyworld import Book, Chance
 from mindscape.errors import require
 from mindscape.llm import LLM, Tags
+from mindscape.llm.base import PAPER, SHORT, form_of
 from mindscape.metrics import token_f1, words
 from mindscape.mom import memory as mom
 from mindscape.mom.chunkers import length
@@ -46,9 +47,9 @@ PATH_TOKENS = 200  # of a path of thought
 UNSAID = prompts.table("mom", "unsaid")
 
 
-def _without_thoughts(language: str) -> str:
-    prompt = MEMORY.prompts[language]
-    for said, instead in UNSAID[language]:
+def _without_thoughts(language: str, form: str = SHORT) -> str:
+    prompt = MEMORY.words(form)[language]
+    for said, instead in (UNSAID[PAPER] if form == PAPER else UNSAID)[language]:
         prompt = prompt.replace(said, instead)
     return prompt
 
@@ -61,7 +62,13 @@ def _bare_gold(book: Book, chance: Chance, tokenizer: Tokenizer) -> Iterator[tup
     return ((slots, _bare(value)) for slots, value in MEMORY.gold(book, chance, tokenizer))
 
 
-BARE = Role("memory_bare", {language: _without_thoughts(language) for language in UNSAID}, Tags(Extracted), _bare_gold)
+BARE = Role(
+    "memory_bare",
+    {language: _without_thoughts(language) for language in MEMORY.prompts},
+    Tags(Extracted),
+    _bare_gold,
+    paper={language: _without_thoughts(language, PAPER) for language in MEMORY.prompts},
+)
 
 
 def role_of(with_path: bool) -> Role:
@@ -217,7 +224,8 @@ def ask(model: LLM, cases: Sequence[Case], with_path: bool = True) -> list[Answe
     asked, said = role_of(with_path), {}
     for language in dict.fromkeys(case.document.language for case in cases):
         mine = [i for i, case in enumerate(cases) if case.document.language == language]
-        prompts = {i: asked.prompt(language, document=cases[i].document.text.strip()) for i in mine}
+        form = form_of(model)
+        prompts = {i: asked.prompt(language, form, document=cases[i].document.text.strip()) for i in mine}
         free = asking.ask(model, asked, list(prompts.values()), tokens=LONGEST[language], constrained=False)
         said |= {i: replace(answer, free=answer.text) for i, answer in zip(mine, free, strict=True)}
         again = [i for i in mine if said[i].value is None]

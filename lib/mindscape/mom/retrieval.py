@@ -26,6 +26,7 @@ from mindscape.cache import digest
 from mindscape.errors import InputError, one_of, require
 from mindscape.index import FaissIndex, Index, MilvusIndex
 from mindscape.llm import LLM
+from mindscape.llm.base import form_of
 from mindscape.mom.extraction import K, rrf
 from mindscape.mom.memory import DocumentMemory
 from mindscape.question import BREADTHS, Answer, Question
@@ -288,4 +289,5 @@ def answers(model: LLM, contexts: Sequence[str], questions: Sequence[str], langu
     'Ivo'
     """
     pairs = zip(contexts, questions, strict=True)
-    return ask(model, QA, [QA.prompt(language, context=shown, question=question) for shown, question in pairs])
+    form = form_of(model)
+    return ask(model, QA, [QA.prompt(language, form, context=shown, question=question) for shown, question in pairs])

@@ -19,6 +19,7 @@ import numpy as np
 from mindscape import prompts
 from mindscape.corpora.storyworld import Book, Chance
 from mindscape.errors import require
+from mindscape.llm.base import SHORT
 from mindscape.metrics import Interval, grouped
 from mindscape.question import Answer
 from mindscape.roles import ROLES, answers, edits
@@ -44,7 +45,12 @@ class Row:
 
     @property
     def prompt(self) -> str:
-        return ROLES[self.role].prompt(self.book.document.language, **self.slots)
+        """What the embedded reader is asked."""
+        return self.asked()
+
+    def asked(self, form: str = SHORT) -> str:
+        """What a model is asked that is sent this form of the prompts (`mindscape.llm.base.form_of`)."""
+        return ROLES[self.role].prompt(self.book.document.language, form, **self.slots)
 
 
 def rows(
@@ -101,11 +107,11 @@ def interval(asked: Sequence[Row], numbers: Sequence[float], seed: int = 0) -> I
     return grouped(zip(numbers, (row.book.document.id for row in asked), strict=True), seed)
 
 
-def play_prompts(role: str, play: Document, tokenizer: Tokenizer) -> list[tuple[str, str]]:
+def play_prompts(role: str, play: Document, tokenizer: Tokenizer, form: str = SHORT) -> list[tuple[str, str]]:
     """Blocks from all over a play and the prompts of a role on them: pairs of block and prompt, `PLAY` many.
 
-    There is no gold, but what a reply quotes is in the block or not. Raises InputError for a role that is not in
-    `OF_PLAY`.
+    `form` as in `Row.asked`. There is no gold, but what a reply quotes is in the block or not. Raises InputError for a role
+    that is not in `OF_PLAY`.
     """
     require(role in OF_PLAY, f"role {role!r} is not asked of a play: expected one of {', '.join(OF_PLAY)}")
     blocks = _blocks(play, tokenizer)
@@ -116,7 +122,7 @@ def play_prompts(role: str, play: Document, tokenizer: Tokenizer) -> list[tuple[
     for block in picked:
         text = play[block].strip()
         more = {**graph, "block_idx": str(block.index + 1)} if role == "edits" else {}
-        found.append((text, ROLES[role].prompt(play.language, **{OF_PLAY[role]: text}, **more)))
+        found.append((text, ROLES[role].prompt(play.language, form, **{OF_PLAY[role]: text}, **more)))
     return found
 
 

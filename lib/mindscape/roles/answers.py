@@ -16,12 +16,12 @@ from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.llm import Tags
-from mindscape.llm.schema import read
+from mindscape.llm.schema import parse, read
 from mindscape.llm.tags import THINKING
-from mindscape.prompts import languages
+from mindscape.prompts import languages, paper
 from mindscape.question import ClaimPair, Question
 from mindscape.roles import passages
-from mindscape.roles.base import Gold, Role, mended
+from mindscape.roles.base import Form, Gold, Role, mended
 from mindscape.text import Tokenizer
 
 QUESTIONS, CLAIMS = 12, 12  # asked of one book, at most
@@ -44,6 +44,13 @@ class Choice(BaseModel):
 
     explanation: str
     answer: Literal["A", "B", "C", "D"]
+
+
+class Reasoned(Form):
+    """The same as the paper has it for DetectiveQA: the letter, and how it was found."""
+
+    answer: Literal["A", "B", "C", "D"]
+    reasoning: str
 
 
 class Verdict(BaseModel):
@@ -100,16 +107,26 @@ def letter(text: str) -> tuple[str, list[str]]:
 
 
 def chosen(text: str) -> tuple[Choice, list[str]]:
-    """The choice that a reply makes and the repairs that it took; many models give the letter and no tags.
+    """The choice that a reply makes and the repairs that it took: in tags, in JSON as the paper's form asks for it, or by the
+    letter alone, which many models give.
 
     Raises ValueError where there is no letter, or more than one.
 
     >>> chosen("B. the mill")
     (Choice(explanation='', answer='B'), ['tags missing', 'text around dropped'])
+    >>> chosen('{"answer": "B", "reasoning": "Ann walks to the mill."}')
+    (Choice(explanation='Ann walks to the mill.', answer='B'), [])
     """
     try:
         return read(text, Tags(Choice))
     except ValueError:
+        try:
+            said, repairs = parse(text)
+        except ValueError:
+            said = None
+        if isinstance(said, dict) and isinstance(said.get("answer"), str):
+            answer, more = letter(said["answer"])
+            return Choice(explanation=str(said.get("reasoning", "")).strip(), answer=answer), [*repairs, *more]
         rest = re.sub(THINKING, "", text, flags=re.DOTALL)
         repairs = [] if rest == text else ["thinking dropped"]
         explained = re.search(r"<explanation>(.*?)</explanation>", rest, re.DOTALL | re.IGNORECASE)
@@ -181,6 +198,7 @@ def _explained(book: Book, facts: Sequence[str]) -> str:
     return sentence(book.voice.say.FACT_JOIN.join(facts)) + book.voice.say.STOP
 
 
-QA = Role("qa", languages("roles", "qa"), None, qa, phrase)
-CHOICE = Role("choice", languages("roles", "choice"), Tags(Choice), choice, chosen)
-CLAIM = Role("claim", languages("roles", "claim"), Tags(Verdict), _claim)
+QA = Role("qa", languages("roles", "qa"), None, qa, phrase, paper=paper("roles", "qa"))
+CHOICE = Role("choice", languages("roles", "choice"), Tags(Choice), choice, chosen, paper("roles", "choice"), Reasoned)
+LETTER = Role("letter", languages("roles", "choice"), None, plain=chosen, paper=paper("roles", "letter"))
+CLAIM = Role("claim", languages("roles", "claim"), Tags(Verdict), _claim, paper=paper("roles", "claim"))

@@ -1,8 +1,9 @@
 """A role that a language model plays in the papers' pipelines: what it is asked, in what form it answers, and what a
 perfect reader of a storyworld book would answer.
 
-A role is the same for every model: the prompt and the form go unchanged to the embedded reader, to a model behind an
-endpoint, to a replay. Prompts are ours, with the papers' placeholders and demands. Taught in notebook 01_the_reader.
+Where a paper prints the prompt, it has two forms, both ours: the short one, which the embedded reader was trained on, and the
+paper's, with each of its demands, for every other model; see `mindscape.prompts`. Which one a model is sent is what
+`mindscape.llm.base.form_of` says, and nothing else decides it. Taught in notebook 01_the_reader.
 """
 
 import json
@@ -17,8 +18,9 @@ from pydantic import BaseModel, ConfigDict
 
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
-from mindscape.errors import InputError, require
+from mindscape.errors import InputError, one_of, require
 from mindscape.llm import Schema, Tags
+from mindscape.llm.base import PAPER, SHORT
 from mindscape.llm.schema import read
 from mindscape.text import Tokenizer
 
@@ -71,7 +73,8 @@ class Role:
 
     `form` is None where the reply is plain text, a pydantic model where it is JSON, `Tags` where it is in tags. `plain`
     parses a text; a role that has both is held to its form when it is written and read by `plain`. `examples` makes gold
-    (slots, reply value) from a book; chance decides which passages and questions.
+    (slots, reply value) from a book; chance decides which passages and questions. `paper` are the prompts in the paper's form,
+    `asks` the form of the reply where that asks for another one, which `plain` then reads, too.
 
     >>> numbers = {"type": "array", "items": {"type": "integer"}}
     >>> role = Role("even", {"en": "Which of these are even? {numbers}"}, numbers, gold=lambda *_: iter(()))
@@ -84,16 +87,29 @@ class Role:
     form: Schema | None
     gold: Callable[[Book, Chance, Tokenizer], Gold] = lambda *_: iter(())
     plain: Callable[[str], tuple[Any, list[str]]] | None = None
+    paper: Mapping[str, str] | None = None
+    asks: Schema | None = None
 
-    def prompt(self, language: str = "en", **slots: str) -> str:
-        """The user's message. Raises InputError for a language without a prompt, a slot too many or one missing."""
-        if language not in self.prompts:
-            raise InputError(
-                f"role {self.name!r} has no prompt in {language!r}: expected one of {', '.join(self.prompts)}"
-            )
-        wanted = {name for _, name, _, _ in string.Formatter().parse(self.prompts[language]) if name}
+    def words(self, form: str = SHORT) -> Mapping[str, str]:
+        """The prompts in a form, "short" or "paper", by language; a role that no paper prints has the short one alone."""
+        one_of((SHORT, PAPER), form=form)
+        return self.paper if form == PAPER and self.paper else self.prompts
+
+    def reply(self, form: str = SHORT) -> Schema | None:
+        """The form of the reply that a prompt in a form asks for."""
+        return self.asks if form == PAPER and self.asks else self.form
+
+    def prompt(self, language: str = "en", form: str = SHORT, **slots: str) -> str:
+        """The user's message, in the form that `mindscape.llm.base.form_of` tells of the model that is asked.
+
+        Raises InputError for another form, a language without a prompt, a slot too many or one missing.
+        """
+        prompts = self.words(form)
+        if language not in prompts:
+            raise InputError(f"role {self.name!r} has no prompt in {language!r}: expected one of {', '.join(prompts)}")
+        wanted = {name for _, name, _, _ in string.Formatter().parse(prompts[language]) if name}
         require(wanted == set(slots), f"role {self.name!r}: got slots {sorted(slots)}: expected {sorted(wanted)}")
-        return self.prompts[language].format(**slots)
+        return prompts[language].format(**slots)
 
     def parse(self, text: str) -> tuple[Any, list[str]]:
         """What a reply says, and the names of the repairs that it took. Raises ValueError where it says nothing usable."""

@@ -20,7 +20,7 @@ from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.gold import Edge, Node
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.corpora.storyworld.world import Binding, Event
-from mindscape.prompts import languages
+from mindscape.prompts import languages, paper
 from mindscape.question import Question
 from mindscape.roles.base import Form, Gold, Role
 from mindscape.roles.passages import cut
@@ -418,4 +418,4 @@ def _refuted(builder: Builder, lie: Event, blocks: Sequence[_Block]) -> Gold:
     yield _slots(question, told[0], blocks, builder, before), Edits(operations=operations)
 
 
-EDITS = Role("edits", languages("roles", "edits"), Edits, _gold)
+EDITS = Role("edits", languages("roles", "edits"), Edits, _gold, paper=paper("roles", "edits"))

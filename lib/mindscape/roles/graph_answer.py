@@ -11,7 +11,8 @@ from typing import Any, Literal
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.world import Binding, Event
-from mindscape.prompts import languages, table
+from mindscape.llm.base import PAPER
+from mindscape.prompts import languages, paper, table
 from mindscape.question import Question
 from mindscape.roles.base import Form, Gold, Role, first
 from mindscape.roles.edits import Builder, Reading, alike, split_blocks
@@ -24,6 +25,16 @@ UNKNOWN = {"en": "unknown", "zh": "不知道"}
 
 
 TOOLS: list[dict[str, Any]] = WORDS["tools"]
+PAPER_TOOLS: list[dict[str, Any]] = table("roles", "paper/tools")["tools"]
+
+
+def tools_of(form: str) -> list[dict[str, Any]]:
+    """The tools' descriptions in a form, "short" or "paper" (D.3); names and parameters are the same in both.
+
+    >>> [len(tool["function"]["description"]) for form in ("short", "paper") for tool in tools_of(form)]
+    [97, 200, 236, 400]
+    """
+    return PAPER_TOOLS if form == PAPER else TOOLS
 
 
 class GraphAnswer(Form):
@@ -108,4 +119,10 @@ def _example(
     return slots, GraphAnswer(answer=question.answer, cited_nodes=list(dict.fromkeys(cited)), confidence=sure)
 
 
-GRAPH_ANSWER = Role("graph_answer", languages("roles", "graph_answer"), GraphAnswer, first(MOST, _gold))
+GRAPH_ANSWER = Role(
+    "graph_answer",
+    languages("roles", "graph_answer"),
+    GraphAnswer,
+    first(MOST, _gold),
+    paper=paper("roles", "graph_answer"),
+)

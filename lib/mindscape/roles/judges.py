@@ -13,10 +13,10 @@ from pydantic import BaseModel
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
-from mindscape.prompts import languages, table
+from mindscape.prompts import languages, paper, table
 from mindscape.question import Question
 from mindscape.roles import passages
-from mindscape.roles.base import Gold, Role
+from mindscape.roles.base import Form, Gold, Role
 from mindscape.text import Tokenizer
 
 GRADES, PAIRS = 16, 8  # of one book
@@ -44,6 +44,13 @@ class Judgement(BaseModel):
     Winner: Literal["Answer 1", "Answer 2"]
 
 
+class Won(Form):
+    """The same in the order of the paper's form, in which the verdict comes first."""
+
+    Winner: Literal["Answer 1", "Answer 2"]
+    Explanation: str
+
+
 class Pairwise(BaseModel):
     """Which of two answers is better, by three criteria and on the whole."""
 
@@ -51,6 +58,15 @@ class Pairwise(BaseModel):
     Diversity: Judgement
     Empowerment: Judgement
     Overall: Judgement
+
+
+class Wins(Form):
+    """`Pairwise` as the paper's form asks for it."""
+
+    Comprehensiveness: Won
+    Diversity: Won
+    Empowerment: Won
+    Overall: Won
 
 
 def _grade(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
@@ -114,5 +130,7 @@ def _pairwise(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
         yield {"question": question, "answer1": full if first else less, "answer2": less if first else full}, value
 
 
-GRADE = Role("grade", languages("roles", "grade"), Grade, _grade)
-PAIRWISE = Role("pairwise", languages("roles", "pairwise"), Pairwise, _pairwise)
+GRADE = Role("grade", languages("roles", "grade"), Grade, _grade, paper=paper("roles", "grade"))
+PAIRWISE = Role(
+    "pairwise", languages("roles", "pairwise"), Pairwise, _pairwise, paper=paper("roles", "pairwise"), asks=Wins
+)

@@ -8,15 +8,16 @@ not find the chunks in the document, score memories or choose among them.
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.llm import Tags
 from mindscape.llm.tags import Text
-from mindscape.prompts import languages, table
+from mindscape.prompts import languages, paper, table
 from mindscape.roles.base import Gold, Role, first, mended
 from mindscape.roles.edits import shown_fact
 from mindscape.text import Span, Tokenizer
@@ -55,10 +56,30 @@ class Scenario(BaseModel):
         return ends_of(self.chunk)
 
 
+def _entries(outline: Any) -> Any:
+    """The entries of an outline; a summary on a line of its own belongs to the role before it."""
+    if not isinstance(outline, list):
+        return outline
+    found: list[str] = []
+    for line in outline:
+        if (
+            found
+            and isinstance(line, str)
+            and re.match(r"(?:content )?summary\s*:|(?:内容)?(?:概要|摘要)\s*[:：]", line, re.I)
+        ):
+            found[-1] = f"{found[-1]}; {line}"
+        else:
+            found.append(line)
+    return found
+
+
+Outline = Annotated[list[str], Field(min_length=1), BeforeValidator(_entries)]
+
+
 class Extracted(BaseModel):
     """A document memory without the thoughts that led to it."""
 
-    outline: list[str] = Field(min_length=1)
+    outline: Outline
     scenario: list[Scenario] = Field(min_length=1)
 
 
@@ -66,7 +87,7 @@ class DocumentMemory(BaseModel):
     """What the reader of a document replies (MoM, Table 4)."""
 
     think: str
-    outline: list[str] = Field(min_length=1)
+    outline: Outline
     scenario: list[Scenario] = Field(min_length=1)
 
 
@@ -179,5 +200,7 @@ def _reverse_gold(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
             yield slots, _thoughts(book, run)
 
 
-MEMORY = Role("memory", languages("roles", "memory"), Tags(DocumentMemory), first(MOST, _gold))
+MEMORY = Role(
+    "memory", languages("roles", "memory"), Tags(DocumentMemory), first(MOST, _gold), paper=paper("roles", "memory")
+)
 REVERSE = Role("reverse_reasoning", languages("roles", "reverse_reasoning"), None, first(MOST, _reverse_gold), plain)

@@ -10,7 +10,7 @@ from itertools import islice
 
 from mindscape.corpora.storyworld import Book, Entity
 from mindscape.corpora.storyworld.chance import Chance
-from mindscape.prompts import languages
+from mindscape.prompts import languages, paper
 from mindscape.question import Question
 from mindscape.roles import passages
 from mindscape.roles.base import Gold, Role
@@ -75,5 +75,9 @@ def _nodes(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
         yield {"question": question.question, "answer": question.answer, "entities": entities}, value
 
 
-SILVER_CHUNKS = Role("silver_chunks", languages("roles", "silver_chunks"), INDICES, _chunks)
-SILVER_NODES = Role("silver_nodes", languages("roles", "silver_nodes"), INDICES, _nodes)
+SILVER_CHUNKS = Role(
+    "silver_chunks", languages("roles", "silver_chunks"), INDICES, _chunks, paper=paper("roles", "silver_chunks")
+)
+SILVER_NODES = Role(
+    "silver_nodes", languages("roles", "silver_nodes"), INDICES, _nodes, paper=paper("roles", "silver_nodes")
+)

@@ -9,7 +9,7 @@ from mindscape.corpora.storyworld import Book
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.llm.tags import THINKING
-from mindscape.prompts import languages, table
+from mindscape.prompts import languages, paper, table
 from mindscape.roles import passages
 from mindscape.roles.base import Gold, Role, first, mended
 from mindscape.text import Chunk, Tokenizer
@@ -125,6 +125,15 @@ def _short(reply: str, tokenizer: Tokenizer) -> bool:
     return len(tokenizer.encode(reply)) <= LONGEST
 
 
-CHUNK_SUMMARY = Role("chunk_summary", CHUNK_PROMPT, None, first(CHUNKS, _chunk), prose)
-GLOBAL_SUMMARY = Role("global_summary", GLOBAL_PROMPT, None, first(WHOLES, _global), prose)
-SESSION_SUMMARY = Role("session_summary", languages("roles", "session_summary"), None, first(SESSIONS, _session), prose)
+CHUNK_SUMMARY = Role("chunk_summary", CHUNK_PROMPT, None, first(CHUNKS, _chunk), prose, paper("roles", "chunk_summary"))
+GLOBAL_SUMMARY = Role(
+    "global_summary", GLOBAL_PROMPT, None, first(WHOLES, _global), prose, paper("roles", "global_summary")
+)
+SESSION_SUMMARY = Role(
+    "session_summary",
+    languages("roles", "session_summary"),
+    None,
+    first(SESSIONS, _session),
+    prose,
+    paper=paper("roles", "session_summary"),
+)

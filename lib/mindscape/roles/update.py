@@ -17,7 +17,7 @@ from mindscape.corpora.storyworld.chance import Chance
 from mindscape.corpora.storyworld.voice import sentence
 from mindscape.corpora.storyworld.world import Binding, Event
 from mindscape.llm import Needs, Tags
-from mindscape.prompts import languages, table
+from mindscape.prompts import languages, paper, table
 from mindscape.question import Question
 from mindscape.roles.answers import letters
 from mindscape.roles.base import Gold, Role, first
@@ -226,4 +226,4 @@ def _missing(shelf: _Shelf, question: Question, needs: Sequence[_Need], found: S
     return asked
 
 
-UPDATE = Role("update", languages("roles", "update"), Tags(Update), first(MOST, _gold))
+UPDATE = Role("update", languages("roles", "update"), Tags(Update), first(MOST, _gold), paper=paper("roles", "update"))

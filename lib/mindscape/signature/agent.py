@@ -26,6 +26,7 @@ from mindscape.ask import ask
 from mindscape.budget import Budget, Meter
 from mindscape.errors import InputError, require
 from mindscape.llm import LLM
+from mindscape.llm.base import form_of
 from mindscape.question import Answer
 from mindscape.roles.answers import letters
 from mindscape.roles.update import NONE, SAY, UPDATE, Update
@@ -200,7 +201,7 @@ def _together(
         found = shelf.search([state.query for state in going], signatures, settings.top, settings.alpha)  # 4
         prompts, shown = [], []
         for state, chunks in zip(going, found, strict=True):
-            prompt = partial(_update_prompt, shelf, state, chunks, t, settings)
+            prompt = partial(_update_prompt, shelf, state, chunks, t, settings, form_of(llm))
             text, kept = fitted(llm, prompt, [shelf.memory.texts[i] for i in chunks], settings.tokens)
             prompts.append(text)
             shown.append(kept)
@@ -236,7 +237,7 @@ def _together(
 
 
 def _update_prompt(
-    shelf: Shelf, state: _State, chunks: Sequence[int], t: int, settings: Settings, passages: Sequence[str]
+    shelf: Shelf, state: _State, chunks: Sequence[int], t: int, settings: Settings, form: str, passages: Sequence[str]
 ) -> str:
     """The role's prompt at step t, counted from 0, with the first of the chunks and the summaries of their sessions."""
     language, left = shelf.memory.language, settings.steps - t - 1
@@ -246,6 +247,7 @@ def _update_prompt(
     summaries = [shelf.memory.items[item].text for item in shelf.memory.of(chunks[: len(passages)])]
     return UPDATE.prompt(
         language,
+        form,
         question=state.one.text,
         options_str=letters(list(state.one.options)) or none,
         step=str(t + 1),

@@ -35,6 +35,7 @@ from mindscape.corpora.storyworld import Book, Series
 from mindscape.errors import InputError, LLMError, require
 from mindscape.extractive import summarise
 from mindscape.llm import LLM
+from mindscape.llm.base import form_of
 from mindscape.metrics import recall_fraction_at_k
 from mindscape.question import ClaimPair, Question
 from mindscape.roles.answers import LETTERS
@@ -216,10 +217,10 @@ def by_model(llm: LLM, tokens: int = 256) -> Write:
     """
 
     def write(document: Document, windows: Sequence[Sequence[Chunk]]) -> list[str]:
-        talks = []
+        talks, form = [], form_of(llm)
         for i, window in enumerate(windows, start=1):
             slots = {"idx": str(i), "total": str(len(windows)), "raw_text": _raw(document, window)}
-            talks.append([{"role": "user", "content": SESSION_SUMMARY.prompt(document.language, **slots)}])
+            talks.append([{"role": "user", "content": SESSION_SUMMARY.prompt(document.language, form, **slots)}])
         written = []
         for i, reply in enumerate(llm.chat(talks, max_new_tokens=tokens), start=1):
             try:

@@ -26,12 +26,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from mindscape import store
-from mindscape.ask import ask
+from mindscape.ask import PAPER_LONGEST, ask
 from mindscape.cache import digest
 from mindscape.corpora.benchmarks.asking import fill
 from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError, require
 from mindscape.llm import LLM
+from mindscape.llm.base import PAPER, form_of
 from mindscape.metrics import recall_fraction_at_k, token_f1
 from mindscape.metrics.words import Language
 from mindscape.prompts import table
@@ -504,18 +505,21 @@ def answers(
     evidence: Sequence[Sequence[str]] | None = None,
     *,
     tries: int = 2,
-    longest: Mapping[str, int] = LONGEST,
+    longest: Mapping[str, int] | None = None,
     template: str = "",
 ) -> list[Answer]:
     """An answer to each question from its chunks, and from its signature and its notes where they are given.
 
     `value` is what it says: a letter, a phrase, TRUE or FALSE; None where no reply can be read. `longest`: tokens of a reply by
-    kind. `template`: a prompt that takes the role's place, see `corpora.benchmarks.asking`. `tries` and errors as in
-    `mindscape.ask.ask`; InputError where not even one passage fits. Taught in notebook 22_signature_rag.
+    kind, by default `LONGEST`, or what `ask` allows a model that is sent the papers' forms. `template`: a prompt that takes the
+    role's place, see `corpora.benchmarks.asking`. `tries` and errors as in `mindscape.ask.ask`; InputError where not even one
+    passage fits. Taught in notebook 22_signature_rag.
 
     >>> said = answers(model, shelf.memory, asked, [it.chunks for it in found])              # doctest: +SKIP
     """
     nothing: list[Any] = [()] * len(asked)
+    form = form_of(llm)
+    longest = longest or (dict.fromkeys(KINDS, PAPER_LONGEST) if form == PAPER else LONGEST)
     signatures, evidence = signatures or nothing, evidence or nothing
 
     def prompt(i: int, passages: Sequence[str]) -> str:
@@ -525,7 +529,7 @@ def answers(
         words = {"claim": one.text} if one.kind == "claim" else {"question": one.text}
         if one.kind == "choice":
             words["options_str"] = letters(list(one.options))
-        return KINDS[one.kind].prompt(memory.language, context=told, **words)
+        return KINDS[one.kind].prompt(memory.language, form, context=told, **words)
 
     prompts = []
     for i, (one, some) in enumerate(zip(asked, chunks, strict=True)):

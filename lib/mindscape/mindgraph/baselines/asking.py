@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from mindscape.budget import BudgetSpent, Meter
 from mindscape.errors import InputError, require
 from mindscape.llm import Message
+from mindscape.llm.base import form_of
 from mindscape.llm.schema import read
 from mindscape.llm.tags import THINKING
 from mindscape.mindgraph.answering import cut
@@ -44,7 +45,7 @@ def checked(question: str, document: Document, meter: Meter) -> None:
     require(document.text.strip(), f"{document.id} has no text: expected some to answer from")
     if document.language not in AGAIN:
         raise InputError(f"{document.id} is in {document.language!r}: expected one of {', '.join(AGAIN)}")
-    room(meter, QA.prompt(document.language, context="", question=question), BRIEF)
+    room(meter, QA.prompt(document.language, form_of(meter), context="", question=question), BRIEF)
 
 
 def alone(prompt: str) -> list[Message]:
@@ -154,7 +155,8 @@ def last(meter: Meter, context: str, question: str, language: str) -> str:
     >>> last(meter, "Ivo sold the lamp.", "Who sold the lamp?", "en")                       # doctest: +SKIP
     'Ivo'
     """
-    empty = QA.prompt(language, context="", question=question)
+    form = form_of(meter)
+    empty = QA.prompt(language, form, context="", question=question)
     left = room(meter, empty, BRIEF)
     if meter.budget.tokens is not None:
         affordable = meter.budget.tokens - meter.tokens - meter.count_tokens(alone(empty)) - BRIEF - SPARE
@@ -163,7 +165,8 @@ def last(meter: Meter, context: str, question: str, language: str) -> str:
     if left_out:
         meter.note(f"{left_out:,} characters in the middle are left out: the window or the budget does not hold them")
     try:
-        [text] = ask(meter, [alone(QA.prompt(language, context=context, question=question))], language, tokens=BRIEF)
+        prompt = QA.prompt(language, form, context=context, question=question)
+        [text] = ask(meter, [alone(prompt)], language, tokens=BRIEF)
     except BudgetSpent as error:
         meter.note(str(error))
         return ""

@@ -13,6 +13,7 @@ from math import ceil
 from mindscape.budget import Budget, Meter
 from mindscape.errors import require
 from mindscape.llm import LLM, Estimate, Ledger
+from mindscape.llm.base import form_of
 from mindscape.mindgraph.answering import PAPER_BLOCK, block_size, cut
 from mindscape.mindgraph.baselines import chain_of_agents, gam, graphrag, rlm
 from mindscape.mindgraph.baselines.asking import BRIEF, reply_tokens
@@ -46,7 +47,7 @@ class _Run:
 
 
 def _direct(run: _Run) -> None:
-    run.ask(QA.prompts, run.text, BRIEF)
+    run.ask(QA.words(form_of(run.llm)), run.text, BRIEF)
 
 
 def _graphrag(run: _Run) -> None:
@@ -58,13 +59,13 @@ def _graphrag(run: _Run) -> None:
     reports = min(graphrag.TOP, parts) * report
     maps = ceil(reports / run.fitting(PAPER_BLOCK))
     run.ask(graphrag.MAP, ceil(reports / maps), points, maps)
-    run.ask(QA.prompts, maps * points, BRIEF)
+    run.ask(QA.words(form_of(run.llm)), maps * points, BRIEF)
 
 
 def _chain_of_agents(run: _Run) -> None:
     summary = run.reply(chain_of_agents.SUMMARY, run.size)
     run.ask(chain_of_agents.WORKER, run.size + summary, summary, run.blocks)
-    run.ask(QA.prompts, summary, BRIEF)
+    run.ask(QA.words(form_of(run.llm)), summary, BRIEF)
 
 
 def _gam(run: _Run) -> None:
@@ -80,7 +81,7 @@ def _gam(run: _Run) -> None:
         reads = ceil(pages * run.size / run.fitting(pages * run.size))
         run.ask(gam.INTEGRATE, ceil(pages * run.size / reads) + findings, findings, reads)
         run.ask(gam.REFLECT, findings, planned)
-    run.ask(QA.prompts, findings, BRIEF)
+    run.ask(QA.words(form_of(run.llm)), findings, BRIEF)
 
 
 def _rlm(run: _Run) -> None:

@@ -27,6 +27,7 @@ from pydantic import Field
 from mindscape.budget import Budget, BudgetSpent, Meter
 from mindscape.lexical import BM25
 from mindscape.llm import LLM
+from mindscape.llm.base import form_of
 from mindscape.mindgraph.answering import PAPER_BLOCK, block_size
 from mindscape.mindgraph.baselines import asking
 from mindscape.mindgraph.communities import COMMUNITY_REPORT, TOKENS, Report, partition
@@ -253,5 +254,6 @@ def _answered(question: str, language: str, meter: Meter, reports: Sequence[Repo
         meter.note("no report has a point that helps")
         return ""
     best = [point.description for point in sorted(points, key=lambda point: -point.score)]
-    left = asking.room(meter, QA.prompt(language, context="", question=question), asking.BRIEF)
+    prompt = QA.prompt(language, form_of(meter), context="", question=question)
+    left = asking.room(meter, prompt, asking.BRIEF)
     return asking.last(meter, "\n".join(asking.fitting(meter, best, left)), question, language)
