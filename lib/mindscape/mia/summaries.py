@@ -20,6 +20,8 @@ from mindscape.roles import Role, passages
 from mindscape.roles.summaries import CHUNK_SUMMARY, GLOBAL_SUMMARY
 from mindscape.text import Chunk, Document, Tokenizer, mentions
 
+CHUNK_PROMPT, GLOBAL_PROMPT = CHUNK_SUMMARY.prompts, GLOBAL_SUMMARY.prompts  # their short forms
+
 
 @dataclass(frozen=True)
 class Mindscape:
