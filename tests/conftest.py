@@ -34,6 +34,22 @@ def tokenizer(language_model_dir):
 
 
 @pytest.fixture(scope="session")
+def tiny_dir(tmp_path_factory, tokenizer) -> Path:
+    """The folder of a random Qwen2.5 of two layers."""
+    from tiny import saved
+    from transformers import Qwen2Config
+
+    return saved(Qwen2Config, tokenizer, tmp_path_factory.mktemp("tiny"), bos_token_id=1, eos_token_id=2)
+
+
+@pytest.fixture(scope="session")
+def tiny(tiny_dir):
+    from mindscape import llm
+
+    return llm.load(f"hf:{tiny_dir}", dtype="float32", device="cpu", cache=False)
+
+
+@pytest.fixture(scope="session")
 def smollm2(language_model_dir):
     """The model in fp32. Shared: leave its weights and settings as they are."""
     import torch

@@ -8,26 +8,31 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from mindscape.llm.base import Reply, ToolCall, estimated_tokens
+from mindscape.llm.base import Reply, Score, ToolCall, estimated_tokens
 from mindscape.store import Maker
 from mindscape.text import Chunk, Document
 
 
 class Stub:
-    """A backend for `LanguageModel`. `say(messages, tools, schema)` gives a text, something for JSON, a ToolCall or a Reply.
+    """A backend for `LanguageModel`. `say(messages, tools, schema)` gives a text, something for JSON, a ToolCall or a Reply;
+    `weigh(prompt, continuation)` a log-probability.
 
-    A token is three bytes. It dies, as of a kill, at the call `dies`.
+    A token is three bytes, or a word of what is weighed. It dies, as of a kill, at the call `dies`.
     """
 
-    def __init__(self, say, *, name="stub", context=None, dies=None):
-        self.say, self.name, self.context, self.dies = say, name, context, dies
+    def __init__(self, say=None, *, weigh=None, name="stub", context=None, dies=None):
+        self.say, self.weigh, self.name, self.context, self.dies = say, weigh, name, context, dies
         self.fingerprint, self.asked = name, []
 
+    def hear(self, *asked):
+        self.asked.append(asked)
+        if len(self.asked) == self.dies:
+            raise KeyboardInterrupt
+
     def generate(self, prompts, sampling, tools=(), schema=None):
+        self.sampling = sampling
         for i, prompt in enumerate(prompts):
-            self.asked.append((prompt, list(tools), schema))
-            if len(self.asked) == self.dies:
-                raise KeyboardInterrupt
+            self.hear(prompt, list(tools), schema)
             said = self.say(prompt, list(tools), schema)
             if isinstance(said, ToolCall):
                 said = Reply("", (said,), finish="tool_calls")
@@ -37,7 +42,9 @@ class Stub:
             yield i, replace(said, prompt_tokens=read, completion_tokens=written)
 
     def score(self, pairs):
-        raise NotImplementedError
+        for i, (prompt, continuation) in enumerate(pairs):
+            self.hear(prompt, continuation)
+            yield i, Score(self.weigh(prompt, continuation), max(1, len(continuation.split())))
 
     def count_tokens(self, prompt, tools=()):
         return estimated_tokens(prompt, tools)
@@ -47,6 +54,11 @@ def in_turn(*said):
     """What to say: one thing after the other, whatever is asked."""
     left = list(said)
     return lambda *_: left.pop(0)
+
+
+def to_last(say):
+    """What to say: a function of the last message."""
+    return lambda talk, *_: say(talk[-1]["content"])
 
 
 class Model:
@@ -85,3 +97,15 @@ def cut(name, texts, language="en"):
     ends = accumulate(map(len, texts), initial=0)
     chunks = [Chunk(name, i, *place) for i, place in enumerate(pairwise(ends))]
     return Document(name, "".join(texts), language), chunks
+
+
+def plain(model, prompt, continuation):
+    """Log-probability and number of tokens by one forward pass of a loaded model over one row."""
+    import torch
+
+    backend = model.backend
+    before = backend.tokenizer(prompt)["input_ids"] if isinstance(prompt, str) else backend._tokens(prompt)
+    after = backend.tokenizer(continuation, add_special_tokens=False)["input_ids"]
+    with torch.inference_mode():
+        logprobs = backend.model(torch.tensor([before + after])).logits[0].float().log_softmax(-1)
+    return sum(logprobs[len(before) - 1 + i, token].item() for i, token in enumerate(after)), len(after)

@@ -14,6 +14,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
+from extras import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,79 +30,8 @@ HERE = Path(__file__).parent / "fixtures" / "benchmarks"
 PACKAGE = Path(benchmarks.__file__).parent
 NAMES = [benchmark.name for benchmark in benchmarks.TABLE]
 
-# name: rows, items, documents, evidence placed, evidence given, reasons of rejection
-EXPECTED = {
-    "narrativeqa": (
-        *(9, 3, 2, 0, 0),
-        {
-            "its story has not been fetched: expected tmp/<document_id>.content": 3,
-            "its story is less than half as long as published: an error page? Fetch it again": 1,
-            "documents.csv has no line for its document_id": 1,
-            "there is no answer": 1,
-        },
-    ),
-    "narrativeqa-hub": (*(5, 3, 2, 0, 0), {"the text is blank": 1, "answers: Field required": 1}),
-    "nocha": (
-        *(13, 4, 1, 0, 0),
-        {
-            "its pair is not one true and one false claim": 5,
-            "no text of 'attic': expected one of the pickle's ['lamp', 'mill']": 2,
-            "the question is blank": 1,
-            "type: Input should be a valid boolean": 1,
-        },
-    ),
-    "detectiveqa": (
-        *(8, 3, 2, 5, 7),
-        {
-            "its novel is missing: expected novel_data_en/<novel_id>-<title>.txt": 2,
-            "novel_id: Input should be a valid integer": 1,
-            "the options are not A to D, or the answer is none of them": 1,
-            "options: Field required": 1,
-        },
-    ),
-    "infinitebench": (
-        *(17, 11, 4, 0, 0),
-        {
-            "the answer is not one of the options, or at odds with its letter": 2,
-            "a choice without four options": 1,
-            "context: Field required": 1,
-            "its id is that of an earlier row": 1,
-            "answer: expected strings or numbers": 1,
-        },
-    ),
-    "novelhopqa": (*(4, 3, 2, 3, 4), {"answer: Input should be a valid string": 1}),
-    "longbench-v2": (
-        *(5, 2, 3, 0, 0),
-        {
-            "answer: Input should be 'A', 'B', 'C' or 'D'": 1,
-            "length: Input should be 'short', 'medium' or 'long'": 1,
-            "there is no answer": 1,
-        },
-    ),
-    "multifieldqa-zh": (*(4, 2, 2, 0, 0), {"the text is blank": 1, "there is no answer": 1}),
-    "loogle": (
-        *(11, 5, 4, 5, 6),
-        {
-            "qa_pairs: not a literal": 2,
-            "there are no questions: qa_pairs is 'none'": 2,
-            "A: Input should be a valid string": 1,
-            "there is no summary": 1,
-        },
-    ),
-    "qmsum": (*(7, 5, 3, 3, 7), {"answer: Field required": 1, "the meeting has no turns": 1}),
-    "crud-rag": (
-        *(9, 6, 3, 6, 7),
-        {
-            "news3: Field required": 1,
-            "the owners' request for its correction failed": 1,
-            "hallucinatedMod: Field required": 1,
-        },
-    ),
-    "omnieval": (
-        *(9, 6, 3, 5, 6),
-        {"the conversation is empty": 1, "answer: Field required": 1, "there is no answer": 1},
-    ),
-}
+COUNTS = ("rows", "items", "documents", "placed", "given")
+EXPECTED = json.loads(HERE.with_suffix(".json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -134,8 +64,7 @@ def reasons(report: benchmarks.Report) -> dict[str, int]:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_row_is_accounted_for(loaded, name):
     report = loaded[name].report
-    found = (report.rows, report.items, report.documents, report.placed, report.given, reasons(report))
-    assert found == EXPECTED[name]
+    assert {count: getattr(report, count) for count in COUNTS} | {"rejected": reasons(report)} == EXPECTED[name]
     assert report.rows == report.items + sum(reasons(report).values())
     assert report.items == len(loaded[name].items) and report.documents == len(loaded[name].documents)
 
@@ -200,8 +129,7 @@ def test_nothing_is_evaluated():
 def test_a_limit_stops_early_and_says_so():
     few = benchmarks.load("infinitebench", HERE, limit=2)
     assert len(few.items) == 2 and few.report.rows == 2 and few.report.notes["stopped after 2 items"] == 1
-    with pytest.raises(InputError, match="limit is 0"):
-        benchmarks.load("infinitebench", HERE, limit=0)
+    refused(lambda: benchmarks.load("infinitebench", HERE, limit=0), "limit is 0")
 
 
 # Finding files ---------------------------------------------------------------------------------------------------
@@ -219,30 +147,24 @@ def test_a_missing_file_says_where_it_is_published_and_what_to_call_it(tmp_path,
 
 def test_one_missing_file_alone_is_named(folder):
     (folder / "narrativeqa" / "qaps.csv").unlink()
-    with pytest.raises(
-        InputError, match=r"^narrativeqa has no questions: .*google-deepmind/narrativeqa; save .* as qaps\.csv$"
-    ):
-        benchmarks.load("narrativeqa", folder)
+    said = r"^narrativeqa has no questions: .*google-deepmind/narrativeqa; save .* as qaps\.csv$"
+    refused(lambda: benchmarks.load("narrativeqa", folder), said)
 
 
 def test_the_folder_comes_from_the_environment(monkeypatch, tmp_path):
     monkeypatch.setenv("MINDSCAPE_BENCHMARKS", str(HERE))
     assert benchmarks.load("nocha").report.items == 4
     monkeypatch.setenv("MINDSCAPE_BENCHMARKS", str(tmp_path / "none"))
-    with pytest.raises(InputError, match="none: expected a folder"):
-        benchmarks.load("nocha")
+    refused(lambda: benchmarks.load("nocha"), "none: expected a folder")
     monkeypatch.delenv("MINDSCAPE_BENCHMARKS")
-    with pytest.raises(InputError, match="set MINDSCAPE_BENCHMARKS"):
-        benchmarks.load("nocha")
+    refused(lambda: benchmarks.load("nocha"), "set MINDSCAPE_BENCHMARKS")
 
 
 def test_a_wrong_name_or_part_is_named():
-    with pytest.raises(InputError, match="no benchmark 'NoCha': did you mean 'nocha'"):
-        benchmarks.load("NoCha", HERE)
+    refused(lambda: benchmarks.load("NoCha", HERE), "no benchmark 'NoCha': did you mean 'nocha'")
     with pytest.raises(InputError, match="qmsum has no part 'dev': expected one of train, val, test"):
         benchmarks.load("qmsum", HERE, part="dev")
-    with pytest.raises(InputError, match="nocha has no part 'x'"):
-        benchmarks.load("nocha", HERE, part="x")
+    refused(lambda: benchmarks.load("nocha", HERE, part="x"), "nocha has no part 'x'")
 
 
 def test_another_format_is_an_error_with_the_keys_it_has(folder):
@@ -251,8 +173,7 @@ def test_another_format_is_an_error_with_the_keys_it_has(folder):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     (folder / "novelhopqa" / "hop_2.jsonl").unlink()
     said = f"none of the 3 rows can be used; 3 of them: book: Field required ({path}, line 1, which has the keys id, text, "
-    with pytest.raises(InputError, match=re.escape(said)):
-        benchmarks.load("novelhopqa", folder)
+    refused(lambda: benchmarks.load("novelhopqa", folder), re.escape(said))
 
 
 def test_the_command_lists_what_is_found_and_what_is_missing(folder, capsys, monkeypatch):
@@ -300,9 +221,8 @@ VALUES = st.recursive(
 @given(st.lists(VALUES, max_size=5), st.integers(1, 9), st.sampled_from([None, 2]), st.booleans())
 def test_a_list_read_piece_by_piece_is_the_list(tmp_path_factory, values, step, indent, ascii_only):
     path = tmp_path_factory.mktemp("list") / "data.json"
-    path.write_text(
-        json.dumps(values, indent=indent, ensure_ascii=ascii_only) + " \n", encoding="utf-8", errors="replace"
-    )
+    text = json.dumps(values, indent=indent, ensure_ascii=ascii_only) + " \n"
+    path.write_text(text, encoding="utf-8", errors="replace")
     whole = json.loads(path.read_text(encoding="utf-8"))
     assert [value for _, value in reading.json_list(path, step)] == whole
 
@@ -341,16 +261,14 @@ def test_a_large_list_is_read_in_little_memory(tmp_path):
 def test_a_broken_list_is_named(tmp_path, content, said):
     path = tmp_path / "data.json"
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(InputError, match=said):
-        list(reading.json_list(path))
+    refused(lambda: list(reading.json_list(path)), said)
 
 
 def test_an_endless_row_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "LARGEST_ROW", 10_000)
     path = tmp_path / "data.json"
     path.write_text('["' + "a" * 1_000_000, encoding="utf-8")
-    with pytest.raises(InputError, match="row 1 is not JSON: Unterminated string"):
-        list(reading.json_list(path, 100))
+    refused(lambda: list(reading.json_list(path, 100)), "row 1 is not JSON: Unterminated string")
 
 
 @pytest.mark.parametrize(
@@ -364,10 +282,8 @@ def test_an_endless_row_is_given_up(tmp_path, monkeypatch):
 def test_a_broken_line_is_named(folder, content, said):
     path = folder / "loogle" / "longdep_qa.jsonl"
     path.write_bytes(content)
-    with pytest.raises(InputError, match=f"{path}, {said}"):
-        list(reading.json_lines(path))
-    with pytest.raises(InputError, match=f"{path}, {said}"):
-        benchmarks.load("loogle", folder)
+    refused(lambda: list(reading.json_lines(path)), f"{path}, {said}")
+    refused(lambda: benchmarks.load("loogle", folder), f"{path}, {said}")
 
 
 def test_lines_may_begin_with_a_mark_and_hold_any_break_but_theirs(tmp_path):
@@ -390,8 +306,7 @@ def test_lines_may_begin_with_a_mark_and_hold_any_break_but_theirs(tmp_path):
 def test_a_broken_csv_is_named(tmp_path, content, said):
     path = tmp_path / "qaps.csv"
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(InputError, match=f"{path}, {said}"):
-        list(reading.csv_rows(path, ("document_id", "question")))
+    refused(lambda: list(reading.csv_rows(path, ("document_id", "question"))), f"{path}, {said}")
 
 
 def test_a_cell_may_hold_a_chapter(tmp_path):
@@ -426,13 +341,11 @@ def test_a_hostile_pickle_is_refused(folder, tmp_path, protocol, within):
         "alone": hostile,
         "value": {"lamp": hostile},
         "key": {hostile: "text"},
-        "late": {"lamp": "text", "mill": [hostile]},
+        "late": {"a": "text", "b": [hostile]},
     }
     (folder / "nocha" / "data_sample" / "classic_books.pkl").write_bytes(pickle.dumps(held[within], protocol=protocol))
-    with pytest.raises(
-        InputError, match=r"classic_books\.pkl: refused, it asks for \w+\.mkdir: expected a pickled dict"
-    ):
-        benchmarks.load("nocha", folder)
+    said = r"classic_books\.pkl: refused, it asks for \w+\.mkdir: expected a pickled dict"
+    refused(lambda: benchmarks.load("nocha", folder), said)
     assert not crime.exists()
 
 
@@ -456,8 +369,7 @@ def test_a_hostile_pickle_is_refused(folder, tmp_path, protocol, within):
 def test_a_pickle_of_anything_but_texts_is_refused(tmp_path, data, said):
     path = tmp_path / "books.pkl"
     path.write_bytes(data)
-    with pytest.raises(InputError, match=said):
-        reading.pickled_texts(path)
+    refused(lambda: reading.pickled_texts(path), said)
 
 
 @settings(max_examples=300)
@@ -512,9 +424,8 @@ def test_narrativeqa(loaded):
     assert text.startswith("Nora Pell kept the ferry") and text.endswith("and never went back.")
     assert "café" in text and "\r" not in text  # a page in Windows-1252
     assert documents[ferry].meta["summary"].endswith("\nShe sells her boat.")
-    assert (
-        documents[train].text.startswith("THE LATE TRAIN") and "It's late again." in documents[train].text
-    )  # gzip, HTML
+    assert documents[train].text.startswith("THE LATE TRAIN")  # gzip, HTML
+    assert "It's late again." in documents[train].text
     assert "NORA" not in documents[train].text and documents[train].text.endswith("FADE OUT")
     assert loaded["narrativeqa"].report.notes == {"a story's first or last words are not in it: not cut there": 1}
     asked = item(loaded, "narrativeqa", f"{ferry}/1")
@@ -535,8 +446,7 @@ def test_narrativeqa_a_page_that_unpacks_to_too_much_is_refused(tmp_path, monkey
     monkeypatch.setattr(reading, "LARGEST", 100_000)
     path = tmp_path / "story.content"
     path.write_bytes(gzip.compress(b"x" * 1_000_000, mtime=0))
-    with pytest.raises(InputError, match="unpacks to more than"):
-        reading.unpacked(path)
+    refused(lambda: reading.unpacked(path), "unpacks to more than")
 
 
 def test_narrativeqa_from_the_hub_repeats_a_story_and_calls_a_split_otherwise(loaded):
@@ -552,11 +462,9 @@ def test_nocha_scores_by_pairs(loaded):
     assert {each.kind for each in items} == {"below 75k"}  # under both names of its key
     pairs = nocha.pairs(items)
     assert [pair.id for pair in pairs] == ["lamp/1", "lamp/2"] and pairs[1].true.startswith("A pedlar")
-    said = ["TRUE", "FALSE", "FALSE", "FALSE"]
-    records = [
-        {"pair": each.group, "answer": each.answers[0] == "TRUE", "prediction": reply == "TRUE"}
-        for each, reply in zip(items, said, strict=True)
-    ]
+    replies = [reply == "TRUE" for reply in ("TRUE", "FALSE", "FALSE", "FALSE")]
+    told = zip(items, replies, strict=True)
+    records = [{"pair": it.group, "answer": it.answers[0] == "TRUE", "prediction": reply} for it, reply in told]
     assert pair_accuracy(records).value == 0.5
     assert items[0].raw["response-gemma"] == "SKIPPED"
 
@@ -571,10 +479,9 @@ def test_detectiveqa(loaded):
     assert first.question == "Who lit the lamp in room nine? ( )" and first.choice == "B"
     assert [text[:8] for text in seen(loaded, "detectiveqa", first)] == ["Mrs Oake", '"The tea']  # and no clue at -1
     second = item(loaded, "detectiveqa", "en/human_anno/1/1")
-    text = (
-        "The porter kept a book. It said:\n[9] tea, room nine, at ten\nand nothing else. He had marked it [3] himself."
-    )
-    assert seen(loaded, "detectiveqa", second) == [text]  # [n] within a text, once at the head of a line
+    porter = "The porter kept a book. It said:\n[9] tea, room nine, at ten\nand nothing else."
+    # [n] within a text, once at the head of a line
+    assert seen(loaded, "detectiveqa", second) == [f"{porter} He had marked it [3] himself."]
     assert second.unplaced == ("paragraph 40", "paragraph 4")  # one that there is not, and an empty one
     chinese = item(loaded, "detectiveqa", "zh/human_anno/1/0")
     assert chinese.language == "zh" and seen(loaded, "detectiveqa", chinese)[0] == "探长瓦尔加冒雨来到旅馆。"
@@ -585,22 +492,16 @@ def test_detectiveqa_a_number_may_be_left_out():
     from mindscape.corpora.benchmarks.detectiveqa import numbered
 
     text, paragraphs = numbered(Document("7-x", "Title\n[3] A.\n[4] B.\n[6] C.\n[900] D.\n[7] E."), "en/7")
-    assert {number: text[place] for number, place in paragraphs.items()} == {
-        3: "A.",
-        4: "B.",
-        6: "C.\n[900] D.",
-        7: "E.",
-    }
+    read = {number: text[place] for number, place in paragraphs.items()}
+    assert read == {3: "A.", 4: "B.", 6: "C.\n[900] D.", 7: "E."}
 
 
 def test_infinitebench(loaded):
     book = item(loaded, "infinitebench", "longbook_qa_eng/0")
     assert book.answers == ("a key", "Wim's key") and book.options == ()
     assert item(loaded, "infinitebench", "longbook_qa_eng/1").answers == ("the smith",)  # a string alone
-    assert (
-        loaded["infinitebench"].documents[item(loaded, "infinitebench", "longbook_qa_eng/2").doc_id].text[:8]
-        == "An older"
-    )
+    older = item(loaded, "infinitebench", "longbook_qa_eng/2").doc_id
+    assert loaded["infinitebench"].documents[older].text[:8] == "An older"
     choices = [item(loaded, "infinitebench", f"longbook_choice_eng/{number}") for number in range(4)]
     assert {(each.choice, each.answers) for each in choices} == {("B", ("a key",))}  # four shapes of an answer
     assert {each.doc_id for each in choices} == {book.doc_id}  # one book, two tasks
@@ -612,8 +513,7 @@ def test_infinitebench(loaded):
 def test_infinitebench_without_any_task_names_what_is_there(folder):
     for path in (folder / "infinitebench").glob("[lm]*.jsonl"):
         path.unlink()
-    with pytest.raises(InputError, match=r"holds preds_passkey\.jsonl: expected a task's file"):
-        benchmarks.load("infinitebench", folder)
+    refused(lambda: benchmarks.load("infinitebench", folder), r"holds preds_passkey\.jsonl: expected a task's file")
 
 
 def test_novelhopqa(loaded):
@@ -661,8 +561,7 @@ def test_longbench_v2_predictions_that_were_not_read_are_wrong_and_counted(loade
         ('{"_id": "x", "pred": null}\n{"_id": "x", "pred": "A"}', "line 2: the id 'x' comes twice"),
     ]:
         (tmp_path / "model.jsonl").write_text(rows, encoding="utf-8")
-        with pytest.raises(InputError, match=error):
-            longbench.predictions(tmp_path / "model.jsonl")
+        refused(lambda: longbench.predictions(tmp_path / "model.jsonl"), error)
 
 
 def test_multifieldqa_zh(loaded, folder):
@@ -711,9 +610,8 @@ def test_crud_rag(loaded):
     one = item(loaded, "crud-rag", "questanswer_1doc/q1")
     two = item(loaded, "crud-rag", "questanswer_2docs/q1")
     assert one.doc_id == "" and one.evidence == two.evidence[:1]  # the same article, once with a date before it
-    assert seen(loaded, "crud-rag", one) == [
-        "河边县的旧桥昨天拆除。县里说，新桥Bridge One明年完工。"  # as the collection has it, without line breaks
-    ]
+    text = "河边县的旧桥昨天拆除。县里说，新桥Bridge One明年完工。"  # as the collection has it, without line breaks
+    assert seen(loaded, "crud-rag", one) == [text]
     assert "news1" not in two.raw and two.raw["event"] == "桥"
     fixed = item(loaded, "crud-rag", "hallu_modified/h1")
     assert fixed.answers == ("新桥明年完工。",) and fixed.question.endswith("\n新桥十年后完工。")
@@ -722,29 +620,23 @@ def test_crud_rag(loaded):
 
 def test_crud_rag_finds_its_articles_in_the_collection(loaded, folder):
     articles = {article.id: article for article in benchmarks.collection("crud-rag", HERE)}
-    assert sorted(article.meta.get("date", "") for article in articles.values()) == [
-        *("", "2023-08-01 09:30:00", "2023-08-02 10:00:00")
-    ]
+    dates = sorted(article.meta.get("date", "") for article in articles.values())
+    assert dates == ["", "2023-08-01 09:30:00", "2023-08-02 10:00:00"]
     three = item(loaded, "crud-rag", "questanswer_3docs/q1")
     assert [passage.doc_id in articles for passage in three.evidence] == [True, True, False]
     assert all(articles[passage.doc_id][passage] for passage in three.evidence[:2])
     shutil.rmtree(folder / "crud-rag" / "data" / "80000_docs")
     report = benchmarks.load("crud-rag", folder).report
     assert report.given == 0 and report.notes == {"the collection is not here: no evidence is looked for in it": 1}
-    with pytest.raises(InputError, match="crud-rag has no collection: .*80000_docs; save it in"):
-        benchmarks.collection("crud-rag", folder)
-    with pytest.raises(InputError, match="nocha has no collection to search"):
-        benchmarks.collection("nocha", HERE)
+    refused(lambda: benchmarks.collection("crud-rag", folder), "crud-rag has no collection: .*80000_docs; save it in")
+    refused(lambda: benchmarks.collection("nocha", HERE), "nocha has no collection to search")
 
 
 def test_crud_rag_checks_of_unequal_length_are_counted():
     report = benchmarks.Report("checks")
     path = HERE / "crud-rag" / "src" / "quest_eval" / "QuestAnswer1Doc_quest_gt_save.json"
     assert crud_rag.checks(path, report) == {"q1": (("旧桥怎么样了？", "拆除"), ("谁出钱？", "无法推断"))}
-    assert reasons(report) == {
-        "it has another number of answers than of questions": 1,
-        "answers: Field required": 1,
-    }
+    assert reasons(report) == {"it has another number of answers than of questions": 1, "answers: Field required": 1}
 
 
 def test_crud_rag_of_another_shape_is_named(folder):
@@ -757,8 +649,7 @@ def test_crud_rag_of_another_shape_is_named(folder):
         ('{"event_summary": ["x"]}', "none of the 1 rows can be used; 1 of them: Input should be a valid dictionary"),
     ]:
         path.write_text(content, encoding="utf-8")
-        with pytest.raises(InputError, match=said):
-            benchmarks.load("crud-rag", folder)
+        refused(lambda: benchmarks.load("crud-rag", folder), said)
 
 
 def test_omnieval(loaded):
@@ -788,10 +679,8 @@ def test_half_a_surrogate_pair_is_rejected_not_passed_on(folder):
     odd = [row | {"id": 2, "context": "A \ud83d tale."}, row | {"id": 3, "answer": ["\ude00"]}]
     path.write_text("".join(json.dumps(each) + "\n" for each in [row, *odd]), encoding="utf-8")
     report = benchmarks.load("infinitebench", folder, part="longbook_qa_eng").report
-    assert reasons(report) == {
-        "the text has half of a surrogate pair: it is not Unicode": 1,
-        "half of a surrogate pair: it is not Unicode": 1,
-    }
+    half = "half of a surrogate pair: it is not Unicode"
+    assert reasons(report) == {f"the text has {half}": 1, half: 1}
 
 
 JSONS = sorted(path.relative_to(HERE) for path in HERE.rglob("*.json*") if path.parent.name not in ("copy", "results"))

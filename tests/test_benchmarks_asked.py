@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from extras import refused
 from test_signature_agent import said, step_of
 from test_signature_rag import Bag, Embedder, Model
 
@@ -21,12 +22,8 @@ from mindscape.signature.series import of_benchmark
 from mindscape.text import Document
 
 HERE = Path(__file__).parent / "fixtures" / "benchmarks"
-KINDS = dict.fromkeys(asking.TASKS, "qa") | {
-    "infinitebench": "choice",
-    "detectiveqa-en": "choice",
-    "detectiveqa-zh": "choice",
-    "nocha": "claim",
-}
+CHOICES = ("infinitebench", "detectiveqa-en", "detectiveqa-zh")
+KINDS = dict.fromkeys(asking.TASKS, "qa") | dict.fromkeys(CHOICES, "choice") | {"nocha": "claim"}
 OWNERS = "Read: [book_text]\nIs it so? [claim]\n<explanation>…</explanation><answer>TRUE|FALSE</answer>"
 
 
@@ -50,13 +47,11 @@ def test_a_few_questions_with_their_texts(name):
     some = asking.few(name, HERE, 2)
     assert 1 <= len(some.items) <= 2 and {item.doc_id for item in some.items} == set(some.documents)
     assert {asking.kind(item) for item in some.items} == {KINDS[name]}
-    assert not asking.TASKS[name].parts or {item.part for item in some.items} <= set(asking.TASKS[name].parts)
+    parts, language = set(asking.TASKS[name].parts), name.rpartition("-")[2]
+    assert parts <= set(benchmarks.named(asking.TASKS[name].benchmark).parts)
+    assert not parts or {item.part for item in some.items} <= parts
+    assert language not in ("en", "zh") or {item.language for item in asking.few(name, HERE, 9).items} == {language}
     assert all(asking.right(item) in (item.choice, *item.answers) for item in some.items)
-
-
-def test_every_task_is_some_parts_of_a_benchmark():
-    for name, task in asking.TASKS.items():
-        assert set(task.parts) <= set(benchmarks.named(task.benchmark).parts), name
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
@@ -70,20 +65,13 @@ def test_pairs_of_claims_stay_whole(most):
     assert set(right["accuracy"]) == set(right["pair_accuracy"]) == {1.0}
 
 
-def test_a_language_is_read_alone():
-    for name, language in (("detectiveqa-en", "en"), ("detectiveqa-zh", "zh")):
-        assert {item.language for item in asking.few(name, HERE, 9).items} == {language}
-
-
 def test_an_unknown_corpus_is_named_with_those_there_are():
     with pytest.raises(InputError, match="corpus='nocah': expected storyworld, nocha, narrativeqa$"):
         asking.sample("nocah", "storyworld", ("nocha", "narrativeqa"), HERE)
     assert asking.sample("storyworld", "storyworld", ("nocha",), "/nowhere") is None
     assert len(asking.sample("nocha", "storyworld", ("nocha",), HERE, 2).items) == 2
-    with pytest.raises(InputError, match="no task 'longbench': expected one of narrativeqa"):
-        asking.few("longbench", HERE)
-    with pytest.raises(InputError, match="most is 0"):
-        asking.few("nocha", HERE, 0)
+    refused(lambda: asking.few("longbench", HERE), "no task 'longbench': expected one of narrativeqa")
+    refused(lambda: asking.few("nocha", HERE, 0), "most is 0")
 
 
 @pytest.mark.parametrize("name", asking.TASKS)
@@ -100,8 +88,7 @@ def test_what_is_missing_and_who_publishes_it_is_said_in_one_line(name, monkeypa
 
 def test_without_a_row_of_the_task_it_is_named(folder):
     shutil.rmtree(folder / "detectiveqa" / "anno_data_zh")
-    with pytest.raises(InputError, match="no row of detectiveqa-zh"):
-        asking.few("detectiveqa-zh", folder)
+    refused(lambda: asking.few("detectiveqa-zh", folder), "no row of detectiveqa-zh")
 
 
 # Prompts and scores ---------------------------------------------------------------------------------------------------
@@ -113,22 +100,19 @@ def test_the_owners_prompt_is_taken_where_it_lies_with_the_data(folder):
     path.parent.mkdir()
     path.write_text(OWNERS, encoding="utf-8")
     text = asking.template("nocha", folder)
-    assert asking.fill(text, "[claim] and {braces}", "She rode.").startswith(
-        "Read: [claim] and {braces}\nIs it so? She rode."
-    )
+    filled = asking.fill(text, "[claim] and {braces}", "She rode.")
+    assert filled.startswith("Read: [claim] and {braces}\nIs it so? She rode.")
     assert asking.template("narrativeqa", folder) == asking.template("infinitebench", folder) == ""
     path.write_text("Is [claim] so?", encoding="utf-8")
-    with pytest.raises(InputError, match=r"has no \[book_text\]"):
-        asking.template("nocha", folder)
+    refused(lambda: asking.template("nocha", folder), r"has no \[book_text\]")
 
 
 def test_scores_by_hand():
     free = [Item("1", "d", "Who?", ("the tall smith", "Ann"), language="en"), Item("2", "d", "What?", ("a lamp",))]
     of = asking.scores(free, ["the smith", ""])
     assert of["exact_match"] == (0.0, 0.0) and of["token_f1"] == (pytest.approx(2 / 3), 0.0)
-    assert set(of) == {"exact_match", "token_f1", "rouge_l", "bleu", "meteor"} and all(
-        len(it) == 2 for it in of.values()
-    )
+    assert set(of) == {"exact_match", "token_f1", "rouge_l", "bleu", "meteor"}
+    assert all(len(it) == 2 for it in of.values())
     chinese = [Item("1", "d", "谁？", ("铁匠",), language="zh")]
     assert asking.scores(chinese, ["铁匠"]) == {"exact_match": (1.0,), "token_f1": (1.0,), "rouge_l": (1.0,)}
     choice = [Item(str(i), "d", "Who?", ("Ann",), ("Tom", "Ann", "Ivo", "Eve"), "B") for i in range(3)]
@@ -156,10 +140,9 @@ def test_ranks_and_answers_of_mia_rag(name, tokenizer):
     for row, right, item in zip(rows, mia.benchmark_right(some, chunks), some.items, strict=True):
         assert sorted(row.ids) == list(range(min(DEPTH, len(chunks[item.doc_id]))))
         assert bool(right) >= bool(item.evidence)
-    shown = [
-        [some.documents[item.doc_id][chunks[item.doc_id][i]].strip() for i in row.ids[:3]]
-        for row, item in zip(rows, some.items, strict=True)
-    ]
+    shown = []
+    for row, item in zip(rows, some.items, strict=True):
+        shown.append([some.documents[item.doc_id][chunks[item.doc_id][i]].strip() for i in row.ids[:3]])
     model = Plain(lambda prompt, trial: told(name))
     replies = benchmark_answers(model, some, shown, told_of)
     assert set(replies) == {{"qa": "a song", "choice": "B", "claim": "TRUE"}[KINDS[name]]}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from mindscape import llm
 from mindscape.budget import Budget, BudgetSpent, Meter
 from mindscape.errors import BudgetReached, InputError
-from mindscape.llm.base import LLM, Score
+from mindscape.llm.base import LLM, Score, estimated_tokens
 from mindscape.question import ANSWER, BUILD
 from mindscape.store import Store
 from tests.stubs import Stub
@@ -31,6 +31,7 @@ def test_a_meter_is_a_model():
     meter = metered()
     assert isinstance(meter, LLM) and meter.name == meter.llm.name and meter.fingerprint == meter.llm.fingerprint
     assert meter.maker == meter.llm.maker and meter.context is None and meter.backend is meter.llm.backend
+    assert meter.count_tokens("abc") == 1 and meter.calls == 0
     assert meter.chat(user("a")).text == meter.complete("a").text == "a reply"
     assert [reply.text for reply in meter.chat([user("a"), user("b")])] == ["a reply"] * 2
 
@@ -86,6 +87,8 @@ def test_a_reply_out_of_the_store_counts_as_if_it_were_asked_anew(tmp_path):
     for meter in (first, again):
         meter.chat(user("one"))
     assert first.steps == again.steps and again.llm.ledger.cached == 1 and not again.backend.asked
+    assert first.tokens == again.tokens == estimated_tokens(user("one")) + estimated_tokens("a reply")
+    assert (first.llm.ledger.tokens, again.llm.ledger.tokens) == (first.tokens, 0)
 
 
 def test_what_was_built_elsewhere_may_be_counted():

@@ -6,13 +6,14 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from extras import refused
 from stubs import Stub
 
 from mindscape import store
 from mindscape.budget import Budget
 from mindscape.corpora import storyworld
 from mindscape.corpora.benchmarks import Item
-from mindscape.errors import InputError, LLMError
+from mindscape.errors import LLMError
 from mindscape.llm import LanguageModel
 from mindscape.llm.base import estimated_tokens
 from mindscape.mindgraph import comparison, long_reason
@@ -20,22 +21,7 @@ from mindscape.mindgraph.answer import limits
 from mindscape.mindgraph.answering import length
 from mindscape.mindgraph.baselines import rlm
 from mindscape.mindgraph.baselines.asking import BRIEF
-from mindscape.mindgraph.comparison import (
-    NAMES,
-    Settings,
-    Task,
-    answered,
-    estimated,
-    estimated_judge,
-    estimated_labels,
-    labels,
-    of_benchmarks,
-    of_book,
-    quarter,
-    scored,
-    settings_for,
-    unusable,
-)
+from mindscape.mindgraph.comparison import NAMES, Settings, estimated, labels, of_book, scored, settings_for, unusable
 from mindscape.mindgraph.long_reason import Judged
 from mindscape.question import ANSWER, BUILD, Answer, Step
 from mindscape.store import Store
@@ -43,8 +29,8 @@ from mindscape.text import Document
 
 NOTE = Document("note", "Ivo the miller sold the brass lamp to Ann. Ann keeps it at the inn. " * 4)
 TASKS = [
-    Task("lamp", NOTE, "Who sold the brass lamp?", ("Ivo",), "local", "lookup"),
-    Task("inn", NOTE, "Where is the lamp?", ("at the inn",), "local", "lookup"),
+    comparison.Task("lamp", NOTE, "Who sold the brass lamp?", ("Ivo",), "local", "lookup"),
+    comparison.Task("inn", NOTE, "Where is the lamp?", ("at the inn",), "local", "lookup"),
 ]
 REPLIES = (  # what a patient model writes, by the keys that are asked for
     ({"entities", "relations"}, {"entities": [{"name": "Ivo", "description": "A miller."}], "relations": []}),
@@ -69,15 +55,14 @@ def say(prompt, tools, schema):
 
 
 @pytest.fixture
-def asked(tmp_path):
+def asked(own_store, tmp_path):
     """Answers to the two questions, with a store of its own."""
     store.use(Store(tmp_path / "cache.sqlite", tmp_path / "travels", fill=True))
 
     def go(stub, **options):
-        return answered(TASKS, LanguageModel(stub), **{"settings": Settings(times=500, turns=2), **options})
+        return comparison.answered(TASKS, LanguageModel(stub), **{"settings": Settings(times=500, turns=2), **options})
 
-    yield go
-    store.use(None)
+    return go
 
 
 def test_six_methods_answer_and_say_what_it_took(asked):
@@ -109,20 +94,15 @@ def test_a_run_that_was_cut_short_goes_on(asked, dies):
             raise LLMError("the server is gone")
         return say(*told)
 
-    with pytest.raises(LLMError, match="gone"):
-        asked(Stub(failing))
+    refused(lambda: asked(Stub(failing)), "gone", LLMError)
     again, whole = Stub(say), Stub(say)
     found = asked(again)
     store.use(Store(store.current().cache.path.with_name("empty.sqlite"), store.current().shipped.with_name("none")))
     assert found == asked(whole) and len(again.asked) + dies - 1 <= len(whole.asked) + 1
 
 
-def test_what_is_no_method_is_refused(asked):
-    with pytest.raises(InputError, match="no method 'RAG'"):
-        asked(Stub(say), names=["RAG"])
-
-
 def test_a_method_without_an_answer_stage_has_no_compaction(asked):
+    refused(lambda: asked(Stub(say), names=["RAG"]), "no method 'RAG'")
     one, _ = asked(Stub(say), names=["Direct"])["Direct"]
     assert math.isnan(replace(one, tokens_first_call=0).compaction) and one.compaction > 0
 
@@ -138,8 +118,8 @@ def test_what_it_takes_is_estimated_for_all_tasks():
 
 def test_labels_and_judging_are_estimated_before_a_call():
     stub, novel = Stub(say), storyworld.book(storyworld.DEVELOP[0], tokens=15_000)
-    assert estimated_judge(TASKS, LanguageModel(stub)).calls == len(NAMES) * len(TASKS)
-    told = estimated_labels([novel], LanguageModel(stub), share=3)
+    assert comparison.estimated_judge(TASKS, LanguageModel(stub)).calls == len(NAMES) * len(TASKS)
+    told = comparison.estimated_labels([novel], LanguageModel(stub), share=3)
     assert told.calls == 12 and told.prompt_tokens > 0 and not stub.asked
 
 
@@ -157,22 +137,16 @@ def test_the_embedded_reader_reads_its_graph_as_it_was_trained_to():
     assert settings_for(LanguageModel(Stub(say))) == Settings()
     model = LanguageModel(Stub(say, name="embedded"))
     reader = settings_for(model)
-    assert (reader.rounds, reader.graph_tokens, reader.times) == (
-        0,
-        limits(model).graph,
-        Settings().times,
-    )
+    assert (reader.rounds, reader.graph_tokens, reader.times) == (0, limits(model).graph, Settings().times)
 
 
 def test_choices_are_scored_by_letter():
-    choice = Task("c", NOTE, "Where?", ("at the inn",), "local", "lookup", ("at the mill", "at the inn"), "B")
+    options = ("at the mill", "at the inn")
+    choice = comparison.Task("c", NOTE, "Where?", ("at the inn",), "local", "lookup", options, "B")
     assert "B. at the inn" in choice.asked
     said = [Answer(text) for text in ("The answer is B.", "A", "")]
-    assert [(one.correct, one.reason) for one in scored([choice] * 3, said, None)] == [
-        (True, "B"),
-        (False, "A"),
-        (False, "no answer"),
-    ]
+    found = [(one.correct, one.reason) for one in scored([choice] * 3, said, None)]
+    assert found == [(True, "B"), (False, "A"), (False, "no answer")]
     mixed = scored([choice, TASKS[0]], [Answer("B"), Answer("Ivo")], None)
     assert [one.stage for one in mixed] == ["choice", "exact"]
 
@@ -187,7 +161,7 @@ def test_replies_of_no_use_are_counted():
 def test_questions_come_from_all_quarters_and_are_the_same_each_time():
     novel = storyworld.book(storyworld.DEVELOP[0], tokens=15_000)
     tasks = of_book(novel, 8)
-    corners = [quarter(task.breadth, task.depth) for task in tasks]
+    corners = [comparison.quarter(task.breadth, task.depth) for task in tasks]
     assert corners[:4] == corners[4:] and len(set(corners)) == 4 and corners[0] == ("broad", "deep")
     assert of_book(novel, 8, seed=1) == of_book(novel, 8, seed=1) != tasks
     assert of_book(novel) == tasks[:4] and len({task.id for task in of_book(novel, 1000)}) == len(novel.questions)
@@ -209,7 +183,7 @@ def test_benchmarks_items_become_tasks(monkeypatch):
     monkeypatch.setattr(long_reason, "stream", lambda name, folder: iter([NOTE, free, choice]))
     told = ("note", 56_000, 40_000, False, "global", "set-aggregation", "")
     kept_items = [Judged("loogle", "1", *told), Judged("loogle", "2", *told)]
-    one, two = of_benchmarks(kept_items)
+    one, two = comparison.of_benchmarks(kept_items)
     assert (one.id, one.gold, one.options, one.breadth) == ("loogle/1", ("Ivo", "the miller"), (), "global")
     assert (two.letter, two.options, two.document.id) == ("B", ("Ann", "Ivo"), "note")
 

@@ -12,7 +12,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from extras import refused
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from mindscape import records
@@ -56,6 +57,9 @@ def node(name="ivo", kind="entity", content="Ivo", src="Ivo", **more):
 
 def edge(source="ivo", target="ann", relation="sold_to", src="to Ann"):
     return {"op": "add_edge", "source": source, "target": target, "relation": relation, "src": src}
+
+
+ANN = node("ann", content="Ann", src="Ann")
 
 
 def done(operations, block=BLOCKS[0], graph=None):
@@ -135,7 +139,7 @@ def test_a_file_keeps_all_of_it(tmp_path, batches, data):
 
 
 def test_each_reason():
-    graph, reasons = done([node(), node("ann", content="Ann", src="Ann"), edge()])
+    graph, reasons = done([node(), ANN, edge()])
     assert reasons == ["", "", ""]
     for operation, reason in [
         (7, "malformed"),
@@ -179,9 +183,7 @@ def test_a_quote_may_differ_in_signs_and_not_in_letters(quote, found):
 
 
 def test_deleting_a_node_takes_its_edges_and_frees_its_id():
-    graph, _ = done(
-        [node(), node("ann", src="Ann"), node("lamp", src="lamp"), edge(), edge("ann", "lamp"), edge("lamp", "ivo")]
-    )
+    graph, _ = done([node(), ANN, node("lamp", src="lamp"), edge(), edge("ann", "lamp"), edge("lamp", "ivo")])
     graph, _ = done([{"op": "delete_node", "id": "ivo"}], graph=graph)
     assert list(graph.nodes) == ["ann", "lamp"] and list(graph.edges) == [("ann", "lamp", "sold_to")]
     graph, reasons = done([node(), edge("ivo", "ivo", "knows", "Ivo")], BLOCKS[1], graph)
@@ -198,9 +200,8 @@ def test_an_edit_changes_what_is_said_and_keeps_the_place():
 def test_the_operations_are_those_of_the_role():
     """What the form that a model is held to allows, the graph knows, and the other way round."""
     forms = get_args(get_args(Operation)[0])
-    assert [{get_args(form.model_fields["op"].annotation)[0], *form.model_fields} for form in forms] == [
-        {op, "op", *fields} for op, fields in FIELDS.items()
-    ]
+    asked = [{get_args(form.model_fields["op"].annotation)[0], *form.model_fields} for form in forms]
+    assert asked == [{op, "op", *fields} for op, fields in FIELDS.items()]
     assert FIELDS["add_node"] == ("id", "type", "content", "src") and FIELDS["delete_node"] == ("id",)
     assert TYPES == ("entity", "event", "claim", "concept", "stat")
     made = Edits.model_validate({"operations": [node(note="more than asked for")]}).operations[0]
@@ -209,9 +210,8 @@ def test_the_operations_are_those_of_the_role():
 
 def test_chinese():
     document = Document("zh", "安娜把灯卖给了伊沃。伊沃付了三百元。", "zh")
-    graph, edit = apply(
-        Graph("zh"), node("安娜", content="卖灯的人", src="安娜把灯卖给了伊沃,"), document, Chunk("zh", 0, 0, 10)
-    )
+    seller = node("安娜", content="卖灯的人", src="安娜把灯卖给了伊沃,")
+    graph, edit = apply(Graph("zh"), seller, document, Chunk("zh", 0, 0, 10))
     assert edit.src.startswith("安娜把灯卖给了伊沃") and from_json(as_json(graph), document) == graph
 
 
@@ -221,15 +221,14 @@ def test_a_window_around_a_place():
         seen = around(document, Span(start, end))
         assert seen.start <= start and end <= seen.end and seen.end - seen.start == max(1000, end - start)
     assert around(DOCUMENT, Span(3, 5)) == Span(0, len(TEXT))
-    with pytest.raises(InputError, match="no place"):
-        around(DOCUMENT, Span(3, 5000))
+    refused(lambda: around(DOCUMENT, Span(3, 5000)), "no place")
 
 
 # ---------------------------------------------------------------- the journal
 
 
 def test_a_stored_graph_is_looked_at(tmp_path):
-    graph, _ = done([node(), node("ann", src="Ann"), edge()])
+    graph, _ = done([node(), ANN, edge()])
     stored = json.loads(as_json(graph))
 
     def changed(change):
@@ -251,21 +250,16 @@ def test_a_stored_graph_is_looked_at(tmp_path):
     ]:
         with pytest.raises(InputError, match=re.escape(told)):
             from_json(changed(change), DOCUMENT)
-    with pytest.raises(InputError, match="not a stored graph"):
-        from_json("{", DOCUMENT)
-    with pytest.raises(InputError, match="of document 'note'"):
-        judge(graph, node(), replace(DOCUMENT, id="other"), BLOCKS[0])
+    refused(lambda: from_json("{", DOCUMENT), "not a stored graph")
+    refused(lambda: judge(graph, node(), replace(DOCUMENT, id="other"), BLOCKS[0]), "of document 'note'")
     with pytest.raises(InputError, match="filed under another name"):
         verify(Graph("note", graph.nodes, {("ivo", "ann", "knows"): graph.edges["ivo", "ann", "sold_to"]}), DOCUMENT)
 
 
 def test_edits_that_do_not_fit_together():
-    with pytest.raises(InputError, match="there is no node 'ivo'"):
-        replay(Graph("note"), Edit({"op": "delete_node", "id": "ivo"}, 0))
-    with pytest.raises(InputError, match="a quote without a place"):
-        replay(Graph("note"), Edit(node(), 0))
-    with pytest.raises(InputError, match="expected an object"):
-        replay(Graph("note"), Edit({"raw": "7"}, 0))
+    refused(lambda: replay(Graph("note"), Edit({"op": "delete_node", "id": "ivo"}, 0)), "there is no node 'ivo'")
+    refused(lambda: replay(Graph("note"), Edit(node(), 0)), "a quote without a place")
+    refused(lambda: replay(Graph("note"), Edit({"raw": "7"}, 0)), "expected an object")
     kept = Journal({"document": "note"}, (Entry(0, "", (Edit({"raw": "7"}, 0, "malformed"),)),))
     for wrong in ({"blocks": 2}, {"edits": 2}, {"blocks": -1}, {"edits": -1}, {"blocks": 0, "edits": 0}):
         with pytest.raises(InputError, match="expected"):
@@ -275,14 +269,7 @@ def test_edits_that_do_not_fit_together():
 # ---------------------------------------------------------------- building
 
 REPLIES = [
-    {
-        "operations": [
-            node(),
-            node("ann", content="Ann", src="Ann"),
-            node("lamp", content="灯", src="brass lamp"),
-            edge(),
-        ]
-    },
+    {"operations": [node(), ANN, node("lamp", content="灯", src="brass lamp"), edge()]},
     {"operations": [node("oath", "claim", "Ivo stole it", "Ivo stole it"), edge("oath", "ivo", "about", "that Ivo")]},
     {"operations": [*[{"op": "delete_node", "id": "oath"}] * 2, node("sum", "stat", "300", "300")]},
 ]
@@ -294,9 +281,7 @@ class Model:
     fingerprint = "first"
 
     def __init__(self, replies=REPLIES, dies=99, context=None):
-        self.replies = [
-            json.dumps(reply, ensure_ascii=False) if isinstance(reply, dict) else reply for reply in replies
-        ]
+        self.replies = [it if isinstance(it, str) else json.dumps(it, ensure_ascii=False) for it in replies]
         self.calls, self.dies, self.context, self.prompts, self.forms = 0, dies, context, [], []
 
     def count_tokens(self, prompt):
@@ -321,9 +306,12 @@ def test_a_build_by_hand(tmp_path):
     model = Model()
     graph = built(model, tmp_path / "a.jsonl")
     assert list(graph.nodes) == ["ivo", "ann", "lamp", "sum"] and list(graph.edges) == [("ivo", "ann", "sold_to")]
-    assert {name: (it.src, it.chunk) for name, it in graph.nodes.items()} == {
-        "ivo": ("Ivo", 0), "ann": ("Ann", 0), "lamp": ("brass lamp", 0), "sum": ("300", 2),
-    }  # fmt: skip
+    assert [(it.src, it.chunk) for it in graph.nodes.values()] == [
+        ("Ivo", 0),
+        ("Ann", 0),
+        ("brass lamp", 0),
+        ("300", 2),
+    ]
     assert model.calls == len(BLOCKS)
     assert f"Graph so far:\n{EMPTY}\n" in model.prompts[0] and "Question: Who lied?" in model.prompts[0]
     assert '{"id": "oath", "type": "claim", "content": "Ivo stole it"}' in model.prompts[2]
@@ -397,20 +385,9 @@ def test_a_full_disk_is_said_and_gone_on_from(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         built(Model(dies=2), path)
     monkeypatch.setattr(records.os, "fsync", full)
-    with pytest.raises(MindscapeError, match="No space left on device; what was there before still is"):
-        built(Model(), path)
+    refused(lambda: built(Model(), path), "No space left on device; what was there before still is", MindscapeError)
     monkeypatch.undo()
     assert built(Model(), path) == graph and path.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
-
-
-def test_a_call_that_fails_is_the_only_one_that_is_made_again(tmp_path):
-    with pytest.raises(KeyboardInterrupt):
-        built(Model(dies=2), tmp_path / "a.jsonl")
-    model = Model()
-    built(model, tmp_path / "a.jsonl")
-    assert model.calls == len(BLOCKS) - 1
-    built(model, tmp_path / "a.jsonl")
-    assert model.calls == len(BLOCKS) - 1
 
 
 @pytest.mark.parametrize(
@@ -429,27 +406,21 @@ def test_a_reply_that_cannot_be_read_changes_nothing_and_is_counted(tmp_path, re
 def test_a_bad_operation_costs_that_one_alone(tmp_path):
     bad = ["x", {"op": "add_node"}, node("tom", "person"), node("eve", src="Eve")]
     first = 'Sure:\n```json\n{"operations": [' + ", ".join(map(json.dumps, [*bad, node()])) + ",]}\n```"
-    surrogate = (
-        '{"operations": [{"op": "add_node", "id": "\\ud800", "type": "stat", "content": "x", "src": "\\ud83d"}]}'
-    )
+    surrogate = json.dumps({"operations": [node("\ud800", "stat", "x", "\ud83d")]})
     graph = built(Model([first, surrogate, {"operations": []}]), tmp_path / "a.jsonl")
     kept = read(tmp_path / "a.jsonl")
     assert list(graph.nodes) == ["ivo"] and kept.entries[1].reply == surrogate
-    assert [edit.reason for edit in kept.entries[0].edits] == ["malformed"] * 2 + [
-        "bad type",
-        "quote not in the block",
-        "",
-    ]
-    assert [edit.reason for edit in kept.entries[1].edits] == ["malformed"]
+    reasons = [[edit.reason for edit in entry.edits] for entry in kept.entries]
+    assert reasons[0] == ["malformed", "malformed", "bad type", "quote not in the block", ""]
+    assert reasons[1] == ["malformed"]
 
 
 def test_deeply_nested_and_long_operations_are_kept_short(tmp_path):
     deep = '{"operations": [' + "[" * 300 + "]" * 300 + ', {"op": "' + "x" * 9999 + '"}]}'
     built(Model([deep, {"operations": []}, {"operations": []}]), tmp_path / "a.jsonl")
     edits = read(tmp_path / "a.jsonl").entries[0].edits
-    assert [edit.reason for edit in edits] == ["malformed"] * 2 and all(
-        len(str(edit.operation)) < 500 for edit in edits
-    )
+    assert [edit.reason for edit in edits] == ["malformed"] * 2
+    assert all(len(str(edit.operation)) < 500 for edit in edits)
 
 
 def test_bad_input(tmp_path):
@@ -465,8 +436,7 @@ def test_bad_input(tmp_path):
             built(model, path, **options)
     with pytest.raises(InputError, match="question is 'Who lied.', expected 'Who paid"):
         build(DOCUMENT, "Who paid?", Model(), path, blocks=BLOCKS)
-    with pytest.raises(InputError, match="text is"):
-        build(replace(DOCUMENT, text=TEXT.upper()), "Who lied?", Model(), path, blocks=BLOCKS)
+    refused(lambda: build(replace(DOCUMENT, text=TEXT.upper()), "Who lied?", Model(), path, blocks=BLOCKS), "text is")
     assert path.read_bytes() == before
     for options, told in [
         ({"blocks": []}, "no blocks"),
@@ -478,10 +448,8 @@ def test_bad_input(tmp_path):
     ]:
         with pytest.raises(InputError, match=told):
             built(Model(), tmp_path / "b.jsonl", **options)
-    with pytest.raises(InputError, match="no room for a graph: the model's window is 500"):
-        built(Model(context=500), tmp_path / "b.jsonl")
-    with pytest.raises(InputError, match="blank"):
-        build(DOCUMENT, " ", Model(), tmp_path / "b.jsonl", blocks=BLOCKS)
+    refused(lambda: built(Model(context=500), tmp_path / "b.jsonl"), "no room for a graph: the model's window is 500")
+    refused(lambda: build(DOCUMENT, " ", Model(), tmp_path / "b.jsonl", blocks=BLOCKS), "blank")
     with pytest.raises(InputError, match="is in 'fr': expected one of en, zh"):
         build(replace(DOCUMENT, language="fr"), "Qui?", Model(), tmp_path / "b.jsonl", blocks=BLOCKS)
     assert not (tmp_path / "b.jsonl").exists()
@@ -494,11 +462,8 @@ def test_a_file_that_is_no_journal_is_refused_and_left_alone(tmp_path):
     wrong = b'{"op": "delete_node", "id": "nobody"}'
     for content, told in [
         (b"a diary without a line's end", "holds no whole line"),
-        (b"a diary\nof two lines", "line 1: expected a line on the run"),
-        (b'{"document": "note"}\n', "line 1"),
         (lines[0] + lines[2], "line 2: expected what became of a block: .*it is on block 1"),
         (b"".join(lines[:2]) + lines[1], "line 3: .*it is on block 0"),
-        (lines[0] + b"[]\n", "line 2"),
         (lines[0] + b"\xff\n", "line 2"),
         (lines[0] + lines[1].replace(b'"reason": ""', b'"reason": "mood"', 1), "line 2.*mood"),
         (lines[0] + lines[1].replace(b'"span": [0, 3]', b'"span": [0, "3"]', 1), "line 2.*two integers"),
@@ -507,14 +472,11 @@ def test_a_file_that_is_no_journal_is_refused_and_left_alone(tmp_path):
         (b"".join(lines) + lines[3].replace(b'"block": 2', b'"block": 3'), "is on 4 blocks: expected at most 3"),
     ]:  # fmt: skip
         path.write_bytes(content)
-        with pytest.raises(InputError, match=told):
-            built(Model(), path)
+        refused(lambda: built(Model(), path), told)
         assert path.read_bytes() == content
     path.unlink()
-    with pytest.raises(InputError, match="cannot read"):
-        read(path)
-    with pytest.raises(InputError, match="cannot use .*: Is a directory"):
-        built(Model(), tmp_path)
+    refused(lambda: read(path), "cannot read")
+    refused(lambda: built(Model(), tmp_path), "cannot use .*: Is a directory")
 
 
 # ---------------------------------------------------------------- what a prompt shows
@@ -528,11 +490,8 @@ def graphs(draw):
     nodes = {f"n{i}": Node(f"n{i}", "entity", draw(st.sampled_from(["x", "x" * 90, "灯" * 20])), "x", 0, 1, at, at)
              for i, at in enumerate(chunks)}  # fmt: skip
     pairs = st.tuples(st.sampled_from(sorted(nodes)), st.sampled_from(sorted(nodes))) if nodes else st.nothing()
-    edges = {
-        (a, b, "r"): Edge(a, b, "r", "x", 0, 1, 9)
-        for a, b in draw(st.lists(pairs, max_size=20) if nodes else st.just([]))
-    }
-    return Graph("note", nodes, edges)
+    tied = draw(st.lists(pairs, max_size=20)) if nodes else []
+    return Graph("note", nodes, {(a, b, "r"): Edge(a, b, "r", "x", 0, 1, 9) for a, b in tied})
 
 
 @given(graphs(), st.integers(20, 400), st.sampled_from(["en", "zh"]))
@@ -572,20 +531,9 @@ def test_the_hub_and_the_latest_come_first():
     assert text.endswith("(37 more nodes are not shown)")
 
 
-def test_a_giant_note_is_passed_over():
-    nodes = {
-        name: Node(name, "event", words, "x", 0, 1, i, i)
-        for i, (name, words) in enumerate([("a", "x"), ("b", "x" * 999)])
-    }
-    text, shown = shown_state(Graph("note", nodes), lambda text: len(text) <= 200)
-    assert shown == 1 and '"id": "a"' in text
-
-
 def test_prompts_keep_to_the_budget_and_the_window(tmp_path):
-    many = [
-        {"operations": [node(f"n{b}{i}", src=quote) for i in range(12)]}
-        for b, quote in enumerate(["Ivo", "Tom", "Tom"])
-    ]
+    quotes = enumerate(["Ivo", "Tom", "Tom"])
+    many = [{"operations": [node(f"n{b}{i}", src=quote) for i in range(12)]} for b, quote in quotes]
     model = Model(many)
     graph = built(model, tmp_path / "budget.jsonl", budget=150)
     assert len(graph.nodes) == 36
@@ -604,8 +552,7 @@ def test_a_build_that_is_held_asks_for_quotes_from_each_block(tmp_path):
     model, path = Model(), tmp_path / "held.jsonl"
     graph = built(model, path, held=True)
     assert model.forms == [quoting(DOCUMENT[block]) for block in BLOCKS] and len(graph.nodes) == 4
-    with pytest.raises(InputError, match="held"):
-        built(Model(), path)
+    refused(lambda: built(Model(), path), "held")
     free = Model()
     built(free, tmp_path / "free.jsonl")
     assert free.forms == [Edits] * len(BLOCKS)
@@ -664,6 +611,7 @@ PLAIN = Page(as_html(Graph("note"), DOCUMENT)).tags
 
 @settings(max_examples=60)
 @given(st.lists(texts, min_size=1, max_size=6, unique=True))
+@example(HOSTILE)
 def test_a_page_is_the_same_markup_whatever_the_texts(words):
     document, graph = hostile(words)
     page = as_html(graph, document, question=words[-1])
@@ -679,28 +627,17 @@ def test_a_page_is_the_same_markup_whatever_the_texts(words):
     assert [(row["source"], row["target"], row["relation"]) for row in shown["edges"]] == list(graph.edges)
 
 
-def test_all_hostile_texts_at_once():
-    document, graph = hostile(HOSTILE)
-    assert [tag for tag, _ in Page(as_html(graph, document, HOSTILE[0])).tags] == [tag for tag, _ in PLAIN]
-
-
 def test_a_page_needs_nothing_from_outside():
-    graph, _ = done([node(), node("ann", src="Ann"), edge()])
+    graph, _ = done([node(), ANN, edge()])
     page = as_html(graph, DOCUMENT, "Who lied?")
     tags = Page(page).tags
-    assert not [
-        (tag, it)
-        for tag, it in tags
-        if {"src", "href", "onclick", "onload"} & set(it) or tag in ("link", "img", "iframe")
-    ]
-    script = Page(page).texts["script"]
-    assert not re.search(
-        r"innerHTML|outerHTML|insertAdjacent|document\.write|eval|fetch|XMLHttp|import|Function\(", script
-    )
+    assert not {"link", "img", "iframe"} & {tag for tag, _ in tags}
+    assert not {"src", "href", "onclick", "onload"} & {name for _, attributes in tags for name in attributes}
+    calls = r"innerHTML|outerHTML|insertAdjacent|document\.write|eval|fetch|XMLHttp|import|Function\("
+    assert not re.search(calls, Page(page).texts["script"])
     policy = next(it["content"] for _, it in tags if "http-equiv" in it)
     assert policy.startswith("default-src 'none'; style-src 'sha256-") and "unsafe" not in policy
-    with pytest.raises(InputError, match="expected 'Ivo'"):
-        as_html(graph, replace(DOCUMENT, text=TEXT.upper()))
+    refused(lambda: as_html(graph, replace(DOCUMENT, text=TEXT.upper())), "expected 'Ivo'")
 
 
 @settings(max_examples=60)

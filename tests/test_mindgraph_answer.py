@@ -6,15 +6,15 @@ from functools import partial
 
 import pytest
 import torch
+from extras import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stubs import Stub, in_turn
 from transformers import AutoModelForCausalLM, LlamaConfig
 
-from mindscape.budget import Budget, BudgetSpent, Meter
+from mindscape.budget import Budget, Meter
 from mindscape.errors import BudgetReached, InputError
 from mindscape.llm import LanguageModel, Ledger, Reply, ToolCall
-from mindscape.llm.base import estimated_tokens
 from mindscape.llm.local import Local
 from mindscape.llm.schema import validate
 from mindscape.llm.together import side_by_side
@@ -38,6 +38,7 @@ DOCUMENT = Document("note", TEXT)
 ASKED = "Who lied?"
 FINAL = {"answer": "Tom", "cited_nodes": ["oath", "nobody", "oath"], "confidence": "high"}
 REPORTED = {"title": "The lamp", "summary": "Who had it.", "impact_rating": 8, "findings": ["Ann has it [ann]."]}
+UNREADABLE = "the reply holds a tool call that cannot be read: not JSON"
 HOSTILE = ["</script>", "a\nb", "灯", '"', "\\", "{x}", "None", "0"]
 
 
@@ -75,12 +76,15 @@ def part(mode="index", **more):
     return ToolCall("subgraph_summary", {"mode": mode, **more}, "call_0")
 
 
+def written(call):
+    """A call as a model that is held to a grammar writes it."""
+    return {"name": call.name, "arguments": call.arguments}
+
+
 def report_or(*said):
     """What to say: a report where a report is asked for, else one thing after the other."""
     rest = in_turn(*said)
-    return lambda prompt, tools, schema: (
-        REPORTED if (schema or {}).get("title") == "Report" else rest(prompt, tools, schema)
-    )
+    return lambda *asked: REPORTED if (asked[-1] or {}).get("title") == "Report" else rest(*asked)
 
 
 def asked(*said, graph=GRAPH, document=DOCUMENT, stub=None, budget=None, **options):
@@ -90,57 +94,7 @@ def asked(*said, graph=GRAPH, document=DOCUMENT, stub=None, budget=None, **optio
     return answer_from(graph, document, ASKED, meter, chunks=1, **options), stub
 
 
-# ---------------------------------------------------------------- budget, meter, blocks
-
-
-def test_a_meter_counts_what_replies_say_and_the_cache_changes_nothing(tmp_path):
-    talks = [[{"role": "user", "content": text}] for text in ("Who's there?", "Nay, answer me.", "Who's there?")]
-
-    def run():
-        model = LanguageModel(Stub(lambda *_: "Long live the king!"), store=Store(tmp_path / "replies.sqlite"))
-        meter = Meter(model)
-        first = meter.chat(talks[0])
-        meter.stage = ANSWER
-        meter.note("looked into the dark")
-        meter.chat(talks)
-        return meter.answer(first.text), model
-
-    (told, model), (again, cached) = run(), run()
-    assert told == again and told.calls == 4 and cached.ledger.cached == 4 and cached.ledger.tokens == 0
-    assert told.text == "Long live the king!" and len(told.trace) == 5
-    assert told.tokens_first_call == estimated_tokens(talks[0]) == told.trace[2].read
-    assert told.spent(BUILD) + told.spent(ANSWER) == told.tokens_total
-    assert told.tokens_total == sum(estimated_tokens(talk) + 7 for talk in [talks[0], *talks])
-    assert model.ledger.tokens == sum(estimated_tokens(talk) + 7 for talk in talks[:2])  # each question once
-
-
-def test_a_budget_stops_before_it_is_crossed():
-    talk = [{"role": "user", "content": "Who's there?"}]
-    need = estimated_tokens(talk) + 10
-    stub = Stub(lambda *_: "The king.")
-    for budget, fine in [(Budget(calls=1), 1), (Budget(tokens=need), 1), (Budget(tokens=need - 1), 0), (Budget(), 3)]:
-        meter = Meter(LanguageModel(stub), budget)
-        for _ in range(fine):
-            assert meter.affords([talk], 10)
-            meter.chat(talk, max_new_tokens=10)
-        if fine < 3:
-            asked_before = len(stub.asked)
-            assert not meter.affords([talk], 10)
-            with pytest.raises(BudgetSpent, match="^the budget of "):
-                meter.chat([talk, talk], max_new_tokens=10)
-            assert len(stub.asked) == asked_before
-        assert meter.tokens <= (budget.tokens or 999)
-    for wrong in ({"calls": 0}, {"tokens": -1}):
-        with pytest.raises(InputError, match="expected at least 1"):
-            Budget(**wrong)
-
-
-def test_a_meter_is_a_model():
-    meter = Meter(LanguageModel(Stub(lambda *_: "x", context=300)))
-    assert (meter.name, meter.fingerprint) == ("stub", meter.llm.fingerprint)
-    assert (meter.context, meter.count_tokens("abc")) == (300, 1)
-    assert [reply.text for reply in meter.complete(["a", "b"])] == ["x", "x"] and meter.complete("a").text == "x"
-    assert meter.calls == 3
+# ---------------------------------------------------------------- blocks
 
 
 @settings(max_examples=60)
@@ -156,19 +110,14 @@ def test_blocks_tile_the_text_and_keep_to_their_size(pieces, size, language):
 
 
 def test_sizes_questions_and_ratios():
-    for name, context, size in [
-        ("embedded", 8192, 280),
-        ("openai:gpt-4o", None, 8192),
-        ("hf:x", 131_072, 8192),
-        ("hf:y", 4000, 1000),
-    ]:
+    known = [("embedded", 8192, 280), ("openai:gpt-4o", None, 8192), ("hf:x", 131_072, 8192), ("hf:y", 4000, 1000)]
+    for name, context, size in known:
         assert block_size(LanguageModel(Stub(None, name=name, context=context))) == size
     assert posed("谁？", ["甲", "乙"], "zh").splitlines()[2:5] == ["选项：", "A. 甲", "B. 乙"]
     for options, language in [(["a"], "en"), (list("abcde"), "en"), ([], "fr")]:
         with pytest.raises(InputError):
             posed("Who?", options, language)
     told = GraphAnswered("Tom", trace=(Step(ANSWER, "Tom", 70, 3, True),))
-    assert compaction(told, 1000) == 0.07 and amortised(100, [10, 30]) == 70
     for wrong in (lambda: compaction(told, 0), lambda: amortised(10, []), lambda: cut(DOCUMENT, None, 0)):
         with pytest.raises(InputError):
             wrong()
@@ -233,14 +182,15 @@ def test_a_bad_call_is_answered_with_what_would_do(call, kind, told, expected):
 def test_the_schema_lets_through_what_can_be_run_and_nothing_else():
     schema = step_schema(GRAPH, 2)
     calls = [look(name) for name in GRAPH.nodes] + [part(), part("detail", subgraph_id=1)]
-    for good in [*({"name": it.name, "arguments": it.arguments} for it in calls), {**FINAL, "cited_nodes": ["oath"]}]:
+    for good in [*map(written, calls), {**FINAL, "cited_nodes": ["oath"]}]:
         assert validate(good, schema) == good
     for call in calls:
         assert checked(call) == call.arguments
     bad = [look("tom"), part("detail", subgraph_id=2), part("detail"), ToolCall("search", {})]
-    for wrong in [*({"name": it.name, "arguments": it.arguments} for it in bad), FINAL, {}, []]:
+    for wrong in [*map(written, bad), FINAL, {}, []]:
         with pytest.raises(ValueError):
             validate(wrong, schema)
+    assert set(GraphAnswer.model_fields) == set(answer_schema(GRAPH)["properties"]) == set(FINAL)
     empty = step_schema(Graph("note"), 0)
     assert empty["anyOf"] == [answer_schema(Graph("note"))]
     with pytest.raises(Refused):
@@ -264,22 +214,20 @@ def test_a_model_with_tools_looks_up_and_answers():
     assert last[2]["tool_call_id"] == "call_0" and "Ivo the miller" in last[2]["content"]
     assert told.calls == 6 == len(stub.asked) and told.spent(REPORT) > 0
     assert told.tokens_first_call == stub.count_tokens(*answering[0][:2])
-    assert (
-        told.tokens_total == told.spent(ANSWER) + told.spent(REPORT) == sum(it.read + it.written for it in told.trace)
-    )
+    assert told.tokens_total == told.spent(ANSWER) + told.spent(REPORT)
+    assert told.tokens_total == sum(it.read + it.written for it in told.trace)
 
 
 def test_several_calls_in_one_reply_cost_one_round():
     both = Reply("I look.", (look("ivo"), replace(look("ann"), id="call_1")), finish="tool_calls")
     told, stub = asked(both, FINAL, rounds=1)
-    assert told.uses == {"lookup_source": 2} and [m["role"] for m in stub.asked[1][0]] == [
-        *("user", "assistant", "tool", "tool", "user")
-    ]
+    assert told.uses == {"lookup_source": 2}
+    assert [m["role"] for m in stub.asked[1][0]] == [*("user", "assistant", "tool", "tool", "user")]
     assert stub.asked[1][1] == [] and stub.asked[1][2]["title"] == "GraphAnswer"  # the last round has no tools
 
 
 def test_malformed_calls_and_replies_are_told_of_and_counted():
-    unreadable = Reply("<tool_call>{", invalid="the reply holds a tool call that cannot be read: not JSON")
+    unreadable = Reply("<tool_call>{", invalid=UNREADABLE)
     told, stub = asked(ToolCall("search", {}), look("tom"), unreadable, "It was Tom.", "", look("oath"), FINAL)
     assert told.text == "Tom" and told.uses == {"lookup_source": 1}
     assert told.malformed == {"unknown tool": 1, "unknown node": 1, "unreadable": 3}
@@ -289,10 +237,7 @@ def test_malformed_calls_and_replies_are_told_of_and_counted():
 
 
 def test_a_call_that_cannot_be_read_beside_one_that_can_is_told_of():
-    both = Reply(
-        "", (look(),), finish="tool_calls", invalid="the reply holds a tool call that cannot be read: not JSON"
-    )
-    told, stub = asked(both, FINAL)
+    told, stub = asked(Reply("", (look(),), finish="tool_calls", invalid=UNREADABLE), FINAL)
     assert told.malformed == {"unreadable": 1} and not told.uses
     assert [message["role"] for message in stub.asked[1][0]] == ["user", "assistant", "user"]
     assert "cannot be read" in stub.asked[1][0][2]["content"]
@@ -300,17 +245,13 @@ def test_a_call_that_cannot_be_read_beside_one_that_can_is_told_of():
 
 @pytest.mark.parametrize("calling", ["tools", "grammar"])
 def test_rounds_end(calling):
-    again = look() if calling == "tools" else {"name": "lookup_source", "arguments": {"node_id": "ivo"}}
+    again = look() if calling == "tools" else written(look())
     told, stub = asked(*[again] * 40, {**FINAL, "cited_nodes": []}, calling=calling)
     assert told.uses == {"lookup_source": 40} and told.calls == 41 and told.text == "Tom"
     assert "without tools" in stub.asked[-1][0][-1]["content"] and not stub.asked[-1][1]
     told, stub = asked(*[again] * 3, "no idea", calling=calling, rounds=3)
-    assert (
-        told.text == ""
-        and "does not fit" in told.ended
-        and told.malformed == {"unreadable": 1}
-        and told.confidence == ""
-    )
+    assert told.text == "" and "does not fit" in told.ended and told.malformed == {"unreadable": 1}
+    assert told.confidence == ""
 
 
 def test_without_rounds_the_prompt_is_the_one_that_the_reader_learned():
@@ -320,19 +261,14 @@ def test_without_rounds_the_prompt_is_the_one_that_the_reader_learned():
         told, stub = asked({**FINAL, "cited_nodes": ["ann"]}, rounds=0, calling=calling)
         ((messages, tools, schema),) = stub.asked
         assert told.cited == ("ann",) and not tools and schema["title"] == "GraphAnswer" and len(messages) == 1
-        before, after = GRAPH_ANSWER.prompt(
-            graph_state="\0", graph_stats="3 nodes, 2 edges, built from 1 chunks", question=ASKED
-        ).split("\0")
+        stats = "3 nodes, 2 edges, built from 1 chunks"
+        before, after = GRAPH_ANSWER.prompt(graph_state="\0", graph_stats=stats, question=ASKED).split("\0")
         assert messages[0]["content"].startswith(before) and messages[0]["content"].endswith(after)
 
 
 def test_a_model_that_is_held_to_a_grammar():
-    steps = [
-        {"name": it.name, "arguments": it.arguments} for it in (look("oath"), part(), part("detail", subgraph_id=0))
-    ]
-    told, stub = asked(
-        *steps, {"name": "search", "arguments": {}}, {**FINAL, "cited_nodes": ["oath"]}, calling="grammar"
-    )
+    steps = [look("oath"), part(), part("detail", subgraph_id=0), ToolCall("search", {})]
+    told, stub = asked(*map(written, steps), {**FINAL, "cited_nodes": ["oath"]}, calling="grammar")
     assert told.uses == {"lookup_source": 1, "index": 1, "detail": 1} and told.malformed == {"unreadable": 1}
     assert told.cited == ("oath",) and not told.unknown
     answering = [row for row in stub.asked if row[2]["title"] != "Report"]
@@ -472,9 +408,8 @@ def test_chinese():
 
     def say(prompt, tools, schema):
         if (schema or {}).get("title") == Edits.__name__:
-            return {
-                "operations": [{"op": "add_node", "id": "安娜", "type": "entity", "content": "卖灯的人", "src": "安娜"}]
-            }
+            seller = {"op": "add_node", "id": "安娜", "type": "entity", "content": "卖灯的人", "src": "安娜"}
+            return {"operations": [seller]}
         if len(prompt) < 3:
             return look("安娜")
         return {"answer": "安娜", "cited_nodes": ["安娜"], "confidence": "medium"}
@@ -490,10 +425,8 @@ def test_bad_input():
     for options, told in [({"rounds": -1}, "0 rounds or more"), ({"calling": "json"}, 'expected "tools" or "grammar"')]:
         with pytest.raises(InputError, match=told):
             answer_from(GRAPH, DOCUMENT, ASKED, model, chunks=1, **options)
-    with pytest.raises(InputError, match="and a question"):
-        answer_from(GRAPH, DOCUMENT, " ", model, chunks=1)
-    with pytest.raises(InputError, match="expected 'Ivo'"):
-        answer_from(GRAPH, replace(DOCUMENT, text=TEXT.upper()), ASKED, model, chunks=1)
+    refused(lambda: answer_from(GRAPH, DOCUMENT, " ", model, chunks=1), "and a question")
+    refused(lambda: answer_from(GRAPH, replace(DOCUMENT, text=TEXT.upper()), ASKED, model, chunks=1), "expected 'Ivo'")
     for document, question in [(DOCUMENT, " "), (Document("e", ""), ASKED), (replace(DOCUMENT, language="fr"), ASKED)]:
         with pytest.raises(InputError):
             answer(question, document, model)
@@ -505,7 +438,7 @@ def test_bad_input():
 def test_ids_of_any_kind(ids, calling):
     nodes = {name: Node(name, "entity", name, "Ivo", 0, 3, 0, 0) for name in ids}
     graph = Graph("note", nodes, {(ids[0], ids[-1], "x"): Edge(ids[0], ids[-1], "x", "Ivo", 0, 3, 0)})
-    first = look(ids[0]) if calling == "tools" else {"name": "lookup_source", "arguments": {"node_id": ids[0]}}
+    first = look(ids[0]) if calling == "tools" else written(look(ids[0]))
     told, _ = asked(first, {"answer": ids[0], "cited_nodes": ids, "confidence": "low"}, graph=graph, calling=calling)
     assert told.cited == tuple(ids) and told.uses == {"lookup_source": 1} and not told.malformed
 
@@ -515,14 +448,9 @@ def test_an_estimate_and_the_use_of_tools():
     small, large = estimate(DOCUMENT, model, size=200), estimate(DOCUMENT, model, size=100)
     assert large.calls > small.calls and large.prompt_tokens > small.prompt_tokens > model.count_tokens(TEXT)
     assert small.money > 0 and not model.backend.asked
-    rows = [
-        GraphAnswered("x", 1, 1, 1, nodes=n, uses={"lookup_source": n, "index": n > 99}) for n in (10, 49, 50, 149, 150)
-    ]
+    sizes = (10, 49, 50, 149, 150)
+    rows = [GraphAnswered("x", 1, 1, 1, nodes=n, uses={"lookup_source": n, "index": n > 99}) for n in sizes]
     assert [(row.least, row.items, row.summarised, row.lookups) for row in tool_use(rows)] == [
         (0, 2, 0.0, 29.5), (50, 2, 0.5, 99.5), (150, 1, 1.0, 150),
     ]  # fmt: skip
     assert tool_use([]) == []
-
-
-def test_the_form_is_the_role_s():
-    assert set(GraphAnswer.model_fields) == set(answer_schema(GRAPH)["properties"]) == set(FINAL)

@@ -1,30 +1,17 @@
 """Three layers: fast against slow, faiss against Milvus, evidence and S_support by hand, bad input."""
 
-import math
-
 import numpy as np
 import pytest
-from extras import required
+from extras import refused, required
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stubs import Stub, plain
 
 from mindscape import llm, store
 from mindscape.corpora import storyworld
-from mindscape.errors import InputError
 from mindscape.mom import retrieval
 from mindscape.mom.memory import DocumentMemory
-from mindscape.mom.retrieval import (
-    FUSED,
-    FUSIONS,
-    LAYERS,
-    Layers,
-    context,
-    covered,
-    fuse,
-    recall,
-    scope,
-    support,
-)
+from mindscape.mom.retrieval import FUSED, FUSIONS, LAYERS, Layers, covered, fuse, recall, scope, support
 from mindscape.store import Maker, Store
 from mindscape.text import Chunk, Document, Span
 
@@ -47,9 +34,8 @@ class Letters:
 
     def encode(self, texts, kind="passage"):
         alphabet = "abcdefghijklmnopqrstuvwxyz学校安"
-        found = np.array(
-            [[0.1 + (kind == "query"), *(t.lower().count(c) for c in alphabet)] for t in texts], np.float32
-        )
+        rows = [[0.1 + (kind == "query"), *(text.lower().count(c) for c in alphabet)] for text in texts]
+        found = np.array(rows, np.float32)
         return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 
@@ -132,20 +118,14 @@ def test_milvus_finds_what_faiss_does(layers, tmp_path):
 @given(st.integers(1, 4), st.integers(1, 5), st.data())
 def test_fused_vectors(layers, units, data):
     number = st.floats(-1, 1, width=32)
-    drawn = [
-        data.draw(st.lists(st.lists(number, min_size=3, max_size=3), min_size=units, max_size=units))
-        for _ in range(layers)
-    ]
+    vectors = st.lists(st.lists(number, min_size=3, max_size=3), min_size=units, max_size=units)
+    drawn = [data.draw(vectors) for _ in range(layers)]
     weights = data.draw(st.lists(st.floats(0.1, 3), min_size=layers, max_size=layers))
     mixed = fuse(drawn, weights, normalised=False)
     by_hand = sum(w / sum(weights) * np.array(some) for w, some in zip(weights, drawn, strict=True))
     assert mixed.dtype == np.float32 and np.allclose(mixed, by_hand, atol=1e-6)
     lengths = np.linalg.norm(fuse(drawn, weights), axis=1)
-    assert all(
-        math.isclose(n, 1, abs_tol=1e-3)
-        for n, raw in zip(lengths, np.linalg.norm(mixed, axis=1), strict=True)
-        if raw > 1e-6
-    )
+    assert np.allclose(lengths[np.linalg.norm(mixed, axis=1) > 1e-6], 1, atol=1e-3, rtol=0)
 
 
 def test_weights_move_the_fused_layer():
@@ -176,39 +156,19 @@ def test_recall_of_evidence(layers):
     assert recall(BOOK, both, layers.chunks[:1]) == 0.5 and recall(BOOK, both, layers.chunks[:2]) == 1
     assert recall(BOOK, [Span(10, 30)], layers.chunks[:1]) == 0  # cut through: half of it is not enough
     assert recall(OTHER, [Span(0, 5)], layers.chunks[:4]) == 0  # the same places of another document
-    with pytest.raises(InputError, match="no evidence"):
-        recall(BOOK, [], layers.chunks)
-
-
-def test_the_context_is_in_the_order_found(layers):
-    documents = {"book": BOOK, "other": OTHER}
-    assert context(documents, [layers.chunks[4], layers.chunks[0]]) == "The lamp went out.\n\nIt rained all day."
-    with pytest.raises(InputError, match="of document 'other': expected one of book"):
-        context({"book": BOOK}, layers.chunks)
+    refused(lambda: recall(BOOK, [], layers.chunks), "no evidence")
 
 
 # Support ----------------------------------------------------------------------------------------------------------
 
 
-class Backend:
-    """A word costs 1 nat where the prompt has it, and 3 elsewhere; counts what it is asked."""
+def model_of(dies=None, **options):
+    """A word costs 1 nat where the prompt has it, and 3 elsewhere."""
 
-    name, context = "stub", None
+    def weigh(prompt, continuation):
+        return -sum(1.0 if word in prompt else 3.0 for word in continuation.split())
 
-    def __init__(self, fingerprint="one", breaks_at=None):
-        self.fingerprint, self.breaks_at, self.asked = fingerprint, breaks_at, []
-
-    def score(self, pairs):
-        for i, (prompt, continuation) in enumerate(pairs):
-            if len(self.asked) == self.breaks_at:
-                raise KeyboardInterrupt
-            self.asked.append((prompt, continuation))
-            words = continuation.split()
-            yield i, llm.Score(-sum(1.0 if word in prompt else 3.0 for word in words), len(words))
-
-
-def model_of(*args, **options):
-    return llm.LanguageModel(Backend(*args), **options)
+    return llm.LanguageModel(Stub(weigh=weigh, dies=dies), **options)
 
 
 def test_support_is_its_formula():
@@ -231,31 +191,25 @@ def test_a_context_is_data():
 def test_a_killed_run_goes_on(tmp_path):
     contexts, answers = [f"Part {i}." for i in range(6)], ["Ivo"] * 6
     with pytest.raises(KeyboardInterrupt):
-        support(model_of("one", 4, store=Store(tmp_path / "scores.sqlite")), contexts, answers)
-    again = model_of("one", store=Store(tmp_path / "scores.sqlite"))
+        support(model_of(5, store=Store(tmp_path / "scores.sqlite")), contexts, answers)
+    again = model_of(store=Store(tmp_path / "scores.sqlite"))
     assert len(support(again, contexts, answers)) == 6 and len(again.backend.asked) == 2
 
 
-def test_rankings_are_found_again(tmp_path):
+def test_rankings_are_found_again(own_store, tmp_path):
     kept = Store(tmp_path / "cache.sqlite", tmp_path / "store", fill=True)
     store.use(kept)
-    try:
-        first = Layers.of_memories(ITEMS, Letters())
-        for way in first.ways:
-            assert (
-                first.ranked(["Who lit the lamp?", "学校"], 3, way)
-                == first.search(["Who lit the lamp?", "学校"], 3, way)[0]
-            ).all()
-        again = Layers.of_memories(ITEMS, None)
-        again.encoder = type("Silent", (), {"maker": Letters.maker})()  # encodes nothing
-        assert (again.ranked(["Who lit the lamp?", "学校"], 3) == first.ranked(["Who lit the lamp?", "学校"], 3)).all()
-        assert len(kept.keys) == len(first.ways)
-        again._mix = ([1.0, 0.0, 0.0], True)  # other weights are other fused vectors, and the same ranks
-        again.ranked(["Who lit the lamp?", "学校"], 3)
-        with pytest.raises(AttributeError):
-            again.ranked(["Who lit the lamp?", "学校"], 3, FUSED)
-    finally:
-        store.use(None)
+    asked, first = ["Who lit the lamp?", "学校"], Layers.of_memories(ITEMS, Letters())
+    for way in first.ways:
+        assert (first.ranked(asked, 3, way) == first.search(asked, 3, way)[0]).all()
+    again = Layers.of_memories(ITEMS, None)
+    again.encoder = type("Silent", (), {"maker": Letters.maker})()  # encodes nothing
+    assert (again.ranked(asked, 3) == first.ranked(asked, 3)).all()
+    assert len(kept.keys) == len(first.ways)
+    again._mix = ([1.0, 0.0, 0.0], True)  # other weights are other fused vectors, and the same ranks
+    again.ranked(asked, 3)
+    with pytest.raises(AttributeError):
+        again.ranked(asked, 3, FUSED)
 
 
 def test_scopes_of_questions():
@@ -266,6 +220,7 @@ def test_scopes_of_questions():
 @pytest.mark.parametrize(
     "call, message",
     [
+        (lambda layers: retrieval.context({"book": BOOK}, layers.chunks), "of document 'other': expected one of book"),
         (lambda layers: layers.ranked(["a"], way="mean"), "way='mean': expected one of outline"),
         (lambda layers: layers.search(QUERIES, way="mean"), "way='mean': expected one of outline"),
         (lambda layers: layers.search(QUERIES, k=0), "expected at least 1"),
@@ -282,25 +237,12 @@ def test_scopes_of_questions():
     ],
 )
 def test_bad_input(layers, call, message):
-    with pytest.raises(InputError, match=message):
-        call(layers)
+    refused(lambda: call(layers), message)
 
 
-def test_support_of_a_real_architecture(tmp_path, tokenizer):
-    """A tiny random Llama: as a plain forward pass over one row has it."""
-    import torch
-    from transformers import AutoModelForCausalLM, LlamaConfig
-
-    torch.manual_seed(0)
-    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
-    config = LlamaConfig(**sizes, num_key_value_heads=2, vocab_size=49152, initializer_range=0.3, eos_token_id=2)
-    AutoModelForCausalLM.from_config(config, dtype=torch.float32).save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
-    model = llm.load(f"hf:{tmp_path}", dtype="float32", device="cpu", cache=False)
-    (got,) = support(model, ["Ivo lit the lamp."], ["Ivo, they say"], ["Who lit it?"])
-    before = tokenizer("Ivo lit the lamp.\n\nQuestion: Who lit it?\nAnswer:")["input_ids"]
-    after = tokenizer(" Ivo, they say")["input_ids"]
-    with torch.inference_mode():
-        logprobs = model.backend.model(torch.tensor([before + after])).logits[0].float().log_softmax(-1)
-    expected = -np.mean([logprobs[len(before) - 1 + i, token].item() for i, token in enumerate(after)])
-    assert got == pytest.approx(expected, abs=1e-4)
+def test_support_of_a_real_architecture(tiny):
+    """As a plain forward pass over one row has it."""
+    prompt = "Ivo lit the lamp.\n\nQuestion: Who lit it?\nAnswer:"
+    logprob, n = plain(tiny, prompt, " Ivo, they say")
+    (got,) = support(tiny, ["Ivo lit the lamp."], ["Ivo, they say"], ["Who lit it?"])
+    assert got == pytest.approx(-logprob / n, abs=1e-4)

@@ -9,26 +9,10 @@ from hypothesis import strategies as st
 
 from mindscape.corpora import storyworld
 from mindscape.corpora.storyworld.chance import Chance
-from mindscape.roles import ROLES
+from mindscape.roles import ROLES, scores
 from mindscape.roles.edits import Edits
 from mindscape.roles.memory import Extracted
-from mindscape.roles.scores import (
-    QUOTES,
-    SCORES,
-    border_f1,
-    borders,
-    f1,
-    indices_f1,
-    located,
-    node_and_edge_f1,
-    score,
-    verbatim,
-)
-
-
-@pytest.fixture(scope="module", params=["en", "zh"])
-def book(request):
-    return storyworld.book(1003, tokens=15_000, language=request.param)
+from mindscape.roles.scores import QUOTES, border_f1, borders, indices_f1, located, node_and_edge_f1, score, verbatim
 
 
 @pytest.mark.parametrize("name", ROLES)
@@ -43,7 +27,7 @@ def test_gold_agrees_with_itself_and_silence_with_nothing(book, tokenizer, name)
                 assert math.isnan(worst[key]) and (math.isnan(number) or number == 1), key
             else:
                 assert (number, worst[key]) == (1, 0), key
-    assert set(SCORES) == set(ROLES)
+    assert set(scores.SCORES) == set(ROLES)
 
 
 sets = st.sets(st.integers(0, 12))
@@ -54,10 +38,10 @@ def test_f1_is_the_harmonic_mean(gold, found):
     both = len(gold & found)
     if both:
         precision, recall = both / len(found), both / len(gold)
-        assert f1(gold, found) == pytest.approx(2 * precision * recall / (precision + recall))
+        assert scores.f1(gold, found) == pytest.approx(2 * precision * recall / (precision + recall))
     else:
-        assert f1(gold, found) == float(not gold and not found)
-    assert indices_f1(sorted(gold) or [-1], sorted(found) or [-1]) == f1(gold, found)
+        assert scores.f1(gold, found) == float(not gold and not found)
+    assert indices_f1(sorted(gold) or [-1], sorted(found) or [-1]) == scores.f1(gold, found)
 
 
 def edits(*operations):

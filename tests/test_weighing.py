@@ -95,11 +95,8 @@ def test_a_guise_that_acts_is_not_unmasked():
     for seed in SEEDS:
         one = book(seed)
         for event in one.world.events:
-            if event.guised & {event.slots.get("a"), event.slots.get("b")} and event.kind in (
-                "threaten",
-                "slap",
-                "follow",
-            ):
+            acts = event.guised & {event.slots.get("a"), event.slots.get("b")}
+            if acts and event.kind in ("threaten", "slap", "follow"):
                 assert bindings(one, one.voice.fact(event) + ".").wrong == 0
 
 
@@ -135,9 +132,8 @@ def test_more_sentences_keep_no_less(way, data):
     spans = sentences(text, "en")
     drawn = data.draw(st.lists(st.integers(0, len(spans) - 1), max_size=12, unique=True))
     fewer = drawn[: data.draw(st.integers(0, len(drawn)))]
-    some, all_ = (
-        way(one, "\n\n".join(text[spans[i].start : spans[i].end].strip() for i in of)) for of in (fewer, drawn)
-    )
+    said = [text[span.start : span.end].strip() for span in spans]
+    some, all_ = (way(one, "\n\n".join(said[i] for i in of)) for of in (fewer, drawn))
     assert all(now >= before for now, before in zip(all_.right, some.right, strict=True)) and all_.wrong >= some.wrong
     assert way(one, "") == Kept((False,) * len(all_.right), 0)
 
