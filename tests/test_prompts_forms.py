@@ -19,7 +19,7 @@ from mindscape.llm.scripted import Scripted
 from mindscape.mia import embedding, generation, graphrag, summaries
 from mindscape.mia.generation import write
 from mindscape.mindgraph import answer, build, scoring
-from mindscape.mindgraph.graph import Graph
+from mindscape.mindgraph.graph import Graph, apply_all
 from mindscape.mindgraph.scoring import Row
 from mindscape.mom import extraction, retrieval
 from mindscape.mom.memreader import BARE
@@ -203,6 +203,16 @@ def test_an_outline_has_an_entry_with_role_and_summary_for_each_scenario(name):
     said, _ = ROLES["memory"].parse(f"<think>two</think>\n<outline>\n{OUTLINES[name]}\n</outline>{scenarios}")
     assert isinstance(said, memory.DocumentMemory) and len(said.outline) == len(said.scenario) == 2
     assert said.outline[0].startswith(("opens", "Role: opens", "作用：开端"))
+
+
+def test_an_edit_may_carry_a_quote_too():
+    """Section 3.2 has one in every edit, the prompt in those that add something: so it is taken, and not kept."""
+    add = {"op": "add_node", "id": "ivo", "type": "entity", "content": "Ivo", "src": "Ivo sold"}
+    edit = {"op": "edit_node", "id": "ivo", "content": "Ivo, the seller", "src": "the lamp"}
+    operations, invalid = build.read_operations(json.dumps({"operations": [add, edit]}))
+    graph, edits = apply_all(Graph("note"), operations, NOTE, WHOLE[0])
+    assert not invalid and [it.reason for it in edits] == ["", ""]
+    assert graph.nodes["ivo"].content == "Ivo, the seller" and graph.nodes["ivo"].src == "Ivo sold"
 
 
 def test_a_memory_without_thoughts_is_asked_for_in_both_forms():
