@@ -151,12 +151,13 @@ def eager(model, ids, row):
 
 def test_units_as_if_the_model_ended_there(model, tokenizer):
     embedder = MiaEmbedder(model, tokenizer, batch_tokens=20)
+    hooks = dict(model.get_decoder().layers[0]._forward_hooks)
     found = geometry.unit_layers(embedder, UNITS)
     assert found.shape == (3, 3, 32) and found.dtype == np.float32
     for layers in (1, 2, 3):
         with ending_after(model, layers):
             np.testing.assert_allclose(found[layers - 1], embedder.units(UNITS), atol=1e-5)
-    assert not model.get_decoder().layers[0]._forward_hooks  # nothing is left behind
+    assert dict(model.get_decoder().layers[0]._forward_hooks) == hooks  # nothing is left behind
 
 
 def test_queries_as_if_the_model_ended_there(model, tokenizer, form, language):

@@ -124,7 +124,8 @@ class Retrieval:
         return of_story(book, tokenizer, even=self.even, traded=self.traded, alone=self.lesson == "tellings")
 
     def told(self, made: Sequence[Asked], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
-        return {"questions": len(made), **asdict(self)}
+        recipe = asdict(self.recipe) | {"form": self.recipe.form.told}
+        return {"questions": len(made), **asdict(self), "recipe": recipe}
 
 
 Kind = Roles | Answers | Memories | Retrieval
