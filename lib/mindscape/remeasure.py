@@ -21,7 +21,7 @@ from mindscape.store import Remade
 KINDS = {  # what agrees means, for a reader of the report
     "reply": "the same text",
     "score": f"log-probabilities within {store.NEAR} nats a token",
-    "ranking": "the same first one, and four in five in common",
+    "ranking": "the same ids in the same order",
 }
 OTHER = f"numbers within {store.CLOSE:.1%}"
 

@@ -43,8 +43,6 @@ BLOCK = 16  # entries that were asked for one after the other, and are drawn tog
 CLOSE = 1e-3  # numbers agree that differ by so much of their size
 LONG_ALONE = 10  # seconds of an entry that is drawn without its neighbours
 LONG = 60  # seconds that are worth a word before and while they pass
-ALIKE = 0.8  # of a ranking's ids
-ROUGHER = 30  # times as far apart may be what was computed in different precisions
 NEAR = 0.02  # nats a token by which two log-probabilities of one text may differ
 LINE = re.compile(rb'\{"key": "([0-9a-f]{32})", "sum": "([0-9a-f]{8})", (.*)\}\Z', re.DOTALL)
 Compute = Callable[[Sequence[int]], Iterable[tuple[int, Any]]]  # places of questions to (position among them, value)
@@ -423,7 +421,7 @@ class Store:
             key, value = of.keys[some[position]], json.loads(json.dumps(value))
             now = time.perf_counter()
             then = self._dtype(of.kind, of.maker, key)
-            agrees, off = agreement(old[key], value, 1 if then == of.maker.dtype else ROUGHER)
+            agrees, off = agreement(old[key], value)
             told = then if then == of.maker.dtype else f"{then}, now {of.maker.dtype}"
             yield Remade(key, of.kind, of.maker.label, agrees, off, round(now - begun, 3), told, blocks[key])
             begun = now
@@ -501,12 +499,11 @@ def unpacked(value: Mapping[str, Any]) -> Any:
 # -- agreement ------------------------------------------------------------------------------------------------------------
 
 
-def agreement(old: Any, new: Any, rougher: float = 1) -> tuple[bool, float | None]:
+def agreement(old: Any, new: Any) -> tuple[bool, float | None]:
     """Whether a value that was computed anew is the one that was found, and by how much it is off where that is a number.
 
-    Replies agree if their texts do, log-probabilities within `NEAR` nats a token, rankings if they begin alike and have four
-    ids in five in common, other numbers within one part in a thousand; numbers `rougher` times as far apart where one of them
-    was computed in bfloat16, which has three digits.
+    Replies agree if their texts do, log-probabilities within `NEAR` nats a token, rankings if their ids do, other numbers
+    within one part in a thousand, whatever precision each was computed in.
 
     >>> agreement({"text": "Ann", "seconds": 2}, {"text": "Ann", "seconds": 1}), agreement({"ids": [3, 1]}, {"ids": [3, 2]})
     ((True, None), (False, 0.5))
@@ -520,13 +517,12 @@ def agreement(old: Any, new: Any, rougher: float = 1) -> tuple[bool, float | Non
             ), None
         if "logprob" in old:
             off = abs(old["logprob"] - new["logprob"]) / max(1, old["tokens"])
-            return off <= NEAR * rougher and old["tokens"] == new["tokens"], round(off, 6)
+            return off <= NEAR and old["tokens"] == new["tokens"], round(off, 6)
         if "ids" in old:
             both = (Counter(old["ids"]) & Counter(new["ids"])).total() / len(old["ids"]) if old["ids"] else 1.0
-            alike = len(old["ids"]) == len(new["ids"]) and old["ids"][:1] == new["ids"][:1] and both >= ALIKE
-            return alike, round(1 - both, 6)
+            return old["ids"] == new["ids"], round(1 - both, 6)
     off = _apart(old, new)
-    return off <= CLOSE * rougher, None if off == float("inf") else round(off, 6)
+    return off <= CLOSE, None if off == float("inf") else round(off, 6)
 
 
 def _apart(old: Any, new: Any) -> float:
