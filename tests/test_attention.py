@@ -246,3 +246,12 @@ def test_what_cannot_stand_behind_a_head(llama):
     refused(lambda: segment_mass_behind(llama, [1, 2], [[3]], [[0]], [[(0, 4)]]), "segment 0 .* is out of range")
     with pytest.raises(InputError, match="sees 7 tokens at a time"):
         segment_mass_behind(model_of("sliding window"), [1] * 6, [[3], [4]], [[0], [0]], [[(0, 1)], [(0, 1)]])
+
+
+def test_smollm2_on_a_play(smollm2, tokenizer):
+    text = "HAMLET. To be, or not to be, that is the question. 哈姆雷特:生存还是毁灭,这是一个问题。\n" * 6
+    ids = tokenizer(text, return_tensors="pt").input_ids[:, :180]
+    segments = [(0, 1), (0, 90), (90, 120), (100, 180)]
+    naive = eager_mass(smollm2, ids, range(180), segments)
+    assert (segment_mass(smollm2, ids, range(180), segments) - naive).abs().max() < 1e-5
+    assert (segment_mass(smollm2, ids, [7, -1], segments) - naive[:, :, [7, -1]]).abs().max() < 1e-5

@@ -16,7 +16,7 @@ from mindscape import paper
 from mindscape.corpora import storyworld
 from mindscape.corpora.books import training_book
 from mindscape.errors import InputError
-from mindscape.mia import emb_training, embedding, retrieval, supervision
+from mindscape.mia import contrastive, emb_training, embedding, retrieval, supervision
 from mindscape.mia.emb_training import Batch, Recipe, plan, prepare, published, train
 from mindscape.mia.embedding import Form
 from mindscape.mia.silver import Silver
@@ -450,3 +450,36 @@ def test_the_published_recipe_trains(tokenizer, tmp_path):
     assert len(lines) == 3 and all(np.isfinite(line["loss"]) for line in lines)
     found = embedding.load(base, adapter, dtype="float32", cache=False)
     assert found.form == recipe.form and found.queries(["Who?"], "Ann is the smith.").shape[0] == 1
+
+
+def test_cached_gradients_are_the_plain_ones(base, tokenizer):
+    """To 1e-6 in float64, however small the pieces."""
+    model = AutoModelForCausalLM.from_pretrained(base).double()
+    gradients = []
+    for cached, tokens in ((False, 10_000), (True, 10_000), (True, 40)):
+        model.zero_grad()
+        recipe = Recipe(Form("summary_first"), cached=cached)
+        ready = prepare(ASKED, Batch((0, 1, 3), (0, 0, 0)), recipe, tokenizer, tokens, "en")
+        assert len(ready.readings) > 6 or tokens > 40
+
+        def encode(reading):
+            return reading(model.get_decoder())
+
+        def loss(vectors, ready=ready, recipe=recipe):
+            queries = embedding.enriched(vectors[ready.queries], 0.5)
+            of = {
+                task: contrastive.info_nce(
+                    queries[task][rows], vectors[ready.units], ready.positive[task], ready.mine[task], 0.05
+                )
+                for task, rows in ready.rows.items()
+            }
+            return 0.5 * of["chunk"] + 0.5 * of["node"]
+
+        if cached:
+            contrastive.cached_backward(encode, ready.readings, loss)
+        else:
+            loss(torch.cat([encode(reading) for reading in ready.readings])).backward()
+        gradients.append([w.grad.clone() for w in model.get_decoder().parameters()])
+    for other in gradients[1:]:
+        for a, b in zip(gradients[0], other, strict=True):
+            torch.testing.assert_close(a, b, rtol=1e-6, atol=1e-6)

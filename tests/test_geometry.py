@@ -427,3 +427,36 @@ def test_weights_that_do_not_fit(weights):
         with pytest.raises(InputError, match="weights"):
             draw(["a", "b"], weights)
     refused(lambda: geometry.heat_html([], []), "weight")
+
+
+def test_two_curves_that_rise_anywhere():
+    """Each rises once, at its own layer. Exchanging layers calls nearly all pairs related, shifting rises one in twenty."""
+    rng, layers, pairs = np.random.default_rng(0), np.arange(30), 200
+
+    def risen(at, width, noise=0.03):
+        return 1 / (1 + np.exp((at - layers) / width)) + noise * rng.normal(size=30)
+
+    wrongly = {"layers": 0, "levels": 0, "rises": 0}
+    together = 0
+    for _ in range(pairs):
+        a, b = (risen(rng.uniform(4, 26), rng.uniform(0.5, 3)) for _ in range(2))
+        value = np.corrcoef(a, b)[0, 1]
+        exchanged = [np.corrcoef(a, rng.permutation(b))[0, 1] for _ in range(99)]
+        wrongly["layers"] += (1 + sum(one >= value for one in exchanged)) / 100 <= 0.05
+        wrongly["levels"] += geometry.shift_test(a, b).p <= 0.05
+        wrongly["rises"] += geometry.shift_test(np.diff(a), np.diff(b)).p <= 0.05
+        at = rng.uniform(4, 26)
+        together += geometry.shift_test(np.diff(risen(at, 1.5, 0.01)), np.diff(risen(at, 1.5, 0.01))).p <= 0.05
+    assert wrongly["layers"] > 0.9 * pairs and wrongly["levels"] > 0.5 * pairs
+    assert wrongly["rises"] <= 0.08 * pairs
+    assert together > 0.8 * pairs
+
+
+def test_a_shared_profile_is_no_pairing():
+    """Mean curves that agree, questions that do not: the pairing test does not say more than chance does."""
+    rng, profile = np.random.default_rng(0), 3 * np.sin(np.arange(12))
+    ps = [
+        geometry.pairing_test(*(profile + rng.normal(size=(8, 12)).cumsum(1) for _ in range(2)), resamples=199).p
+        for _ in range(200)
+    ]
+    assert np.mean(np.array(ps) <= 0.05) <= 0.1

@@ -272,3 +272,18 @@ def test_factors_are_mean_weights(lengths, seed):
     assert (of.to_summary > 0).all() and (of.from_question > 0).all()
     summary, of_chunks = 8 * of.to_summary, np.array(lengths) * of.from_question
     assert (summary <= 1).all() and of_chunks.sum() <= 1
+
+
+@given(rows(2), rows(2))
+def test_two_passages_cannot_differ(m, s):
+    """Both z are 1 or -1, so that C is the same for both."""
+    c = mcea.alignment(mcea.Factors(np.array([m]), np.array([s])))
+    np.testing.assert_allclose(mcea.mcea(c, [True, False]), 0, atol=1e-9)
+
+
+@given(rows(3))
+def test_three_passages_stand_on_a_circle(m):
+    z = mcea.zscores(np.array([m]))[0]
+    assert z.sum() == pytest.approx(0, abs=1e-9)
+    assert (z**2).sum() == pytest.approx(3 if z.any() else 0)
+    assert np.abs(z).max() <= np.sqrt(2) + 1e-9

@@ -444,3 +444,69 @@ def test_bootstrap_refuses(arguments, said):
 
 def test_paired_bootstrap_refuses_unequal_lengths():
     refused(lambda: metrics.paired_bootstrap([1, 2], [1, 2, 3]), "a has 2 values and b has 3")
+
+
+def test_the_two_recalls_part_when_several_items_are_relevant():
+    ranked, relevant = ["c7", "c2", "c9", "c4"], ["c2", "c4", "c8"]
+    assert [metrics.recall_any_at_k(ranked, relevant, k) for k in (1, 2, 4, 10)] == [0, 1, 1, 1]
+    assert [metrics.recall_fraction_at_k(ranked, relevant, k) for k in (1, 2, 4, 10)] == [0, 1 / 3, 2 / 3, 2 / 3]
+
+
+def test_token_f1_by_hand():
+    # said: king killed king (3); asked: king was killed (3); common: king once, killed -> 2 · 2 / 6
+    assert metrics.token_f1("The king killed a king", "king was killed", "en") == pytest.approx(4 / 6)
+    assert metrics.token_f1("king", ["the queen", "the old king"], "en") == pytest.approx(2 / 3)  # the best reference
+    # 王子见鬼 / 王子见到鬼魂: 4 characters, 6, all 4 common
+    assert metrics.token_f1("王子见鬼。", ["王子见到鬼魂"], "zh") == pytest.approx(8 / 10)
+    # as words 丹麦/王子 and 丹麦/国王: one of two
+    assert metrics.token_f1("丹麦王子", "丹麦国王", "zh", unit="words") == 0.5
+    assert metrics.token_f1("", ["ghost"], "en") == 0
+    assert metrics.token_f1("the", ["The"], "en") == 1  # nothing left on both sides: SQuAD 2.0
+
+
+def test_bootstrap_of_many_values_is_the_normal_interval():
+    values = np.random.default_rng(2).exponential(size=2000)
+    half = 1.96 * values.std() / math.sqrt(len(values))
+    of = metrics.bootstrap(values)
+    assert of.low == pytest.approx(values.mean() - half, abs=0.05 * half)
+    assert of.high == pytest.approx(values.mean() + half, abs=0.05 * half)
+
+
+def test_bootstrap_of_two_values_by_hand():
+    # samples (0,0), (0,1), (1,0), (1,1): the mean is 0, 1/2, 1 with probability 1/4, 1/2, 1/4
+    of = metrics.bootstrap([0, 1], level=0.4)  # the quantiles at 0.3 and 0.7
+    assert of == metrics.Interval(0.5, 0.5, 0.5, 2)
+    assert metrics.bootstrap([0, 1], level=0.6) == metrics.Interval(0.5, 0.0, 1.0, 2)  # at 0.2 and 0.8
+
+
+def coverage(sample, truth, repetitions=300):
+    rng = np.random.default_rng(0)
+    hits = 0
+    for repetition in range(repetitions):
+        values, groups = sample(rng)
+        of = metrics.bootstrap(values, groups=groups, resamples=400, seed=repetition)
+        hits += of.low <= truth <= of.high
+    return hits / repetitions
+
+
+def test_coverage_of_independent_questions():
+    covered = coverage(lambda rng: (rng.random(60) < 0.7, None), 0.7)
+    assert 0.91 <= covered <= 0.98
+
+
+def test_only_groups_cover_questions_that_hang_together():
+    def books(grouped):
+        def sample(rng):
+            of_book = np.repeat(rng.normal(size=25), 6)  # six questions a book share its difficulty
+            return of_book + rng.normal(scale=0.5, size=150), np.repeat(np.arange(25), 6).tolist() if grouped else None
+
+        return sample
+
+    assert coverage(books(grouped=True), 0) >= 0.89
+    assert coverage(books(grouped=False), 0) <= 0.75
+
+
+def test_p_value_is_even_where_nothing_differs():
+    rng = np.random.default_rng(7)
+    ps = [metrics.paired_bootstrap(rng.random(60), rng.random(60), resamples=300).p for _ in range(300)]
+    assert 0.02 <= np.mean(np.array(ps) < 0.05) <= 0.10
