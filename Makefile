@@ -108,7 +108,7 @@ lab: .venv/core
 clean:
 	rm -rf build .snakemake .pytest_cache .ruff_cache .hypothesis
 	find figures -path '*@*' -name '*.png' -delete
-	find lib tests tools notebooks \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
+	find lib tests notebooks \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
 
 # For those who change the kit ------------------------------------------------------------------------------------
 

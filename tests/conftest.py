@@ -87,6 +87,6 @@ def language(request):
 @pytest.fixture(scope="session")
 def book(language):
     """A novel of the storyworld."""
-    from mindscape.corpora import storyworld
+    import storyworld
 
     return storyworld.book(1000, tokens=15_000, language=language)

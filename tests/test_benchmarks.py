@@ -18,10 +18,10 @@ from extras import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import benchmarks
+from benchmarks import crud_rag, longbench, nocha, reading
 from mindscape import __main__ as command
 from mindscape import metrics
-from mindscape.corpora import benchmarks
-from mindscape.corpora.benchmarks import crud_rag, longbench, nocha, reading
 from mindscape.errors import InputError
 from mindscape.metrics import NoAnswer, accuracy, pair_accuracy
 from mindscape.text import Document
@@ -489,7 +489,7 @@ def test_detectiveqa(loaded):
 
 
 def test_detectiveqa_a_number_may_be_left_out():
-    from mindscape.corpora.benchmarks.detectiveqa import numbered
+    from benchmarks.detectiveqa import numbered
 
     text, paragraphs = numbered(Document("7-x", "Title\n[3] A.\n[4] B.\n[6] C.\n[900] D.\n[7] E."), "en/7")
     read = {number: text[place] for number, place in paragraphs.items()}

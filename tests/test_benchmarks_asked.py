@@ -8,8 +8,8 @@ from extras import refused
 from test_signature_agent import said, step_of
 from test_signature_rag import Bag, Embedder, Model
 
-from mindscape.corpora import benchmarks
-from mindscape.corpora.benchmarks import Item, Loaded, asking
+import benchmarks
+from benchmarks import Item, Loaded, asking
 from mindscape.errors import InputError
 from mindscape.mia import retrieval as mia
 from mindscape.mia.grid import benchmark_answers

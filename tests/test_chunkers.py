@@ -12,8 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from stubs import Stub, to_last
 
+import storyworld
 from mindscape import llm, store
-from mindscape.corpora import storyworld
 from mindscape.errors import InputError
 from mindscape.mom import chunkers
 from mindscape.mom.chunkers import Fixed, Listing, Lumber, Semantic, Sentences, mean_length, meta_chunker, paragraphs

@@ -9,10 +9,10 @@ import pytest
 from extras import refused
 from stubs import Stub
 
+import storyworld
+from benchmarks import Item
 from mindscape import store
 from mindscape.budget import Budget
-from mindscape.corpora import storyworld
-from mindscape.corpora.benchmarks import Item
 from mindscape.errors import LLMError
 from mindscape.llm import LanguageModel
 from mindscape.llm.base import estimated_tokens

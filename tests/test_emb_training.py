@@ -12,9 +12,8 @@ from tiny import log, saved, weights
 from torch.nn.functional import cosine_similarity
 from transformers import AutoModelForCausalLM, Qwen3Config
 
+import storyworld
 from mindscape import paper
-from mindscape.corpora import storyworld
-from mindscape.corpora.books import training_book
 from mindscape.errors import InputError
 from mindscape.mia import contrastive, emb_training, embedding, retrieval, supervision
 from mindscape.mia.emb_training import Batch, Recipe, plan, prepare, published, train
@@ -25,6 +24,7 @@ from mindscape.roles import passages
 from mindscape.store import Maker
 from mindscape.text import mentions
 from mindscape.training import Settings
+from storyworld.books import training_book
 
 NAMES = ["Ann", "Tom", "Eve", "Ivo", "Una", "Max"]
 TRADES = ["smith", "miller", "weaver", "nurse", "baker", "cook"]

@@ -5,7 +5,7 @@ import json
 import pytest
 from stubs import Model
 
-from mindscape.corpora import storyworld
+import storyworld
 from mindscape.mia import graph_facts
 from mindscape.mia.graph_facts import NOTHING, PASSAGE, SAID, Log, compared, contexts, counter, extract, holdings, posed
 from mindscape.mia.graphrag import CRITERIA, Context, Told, judged, merged, of_story, win_rates

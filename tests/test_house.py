@@ -60,7 +60,7 @@ def imported() -> dict[str, set[str]]:
             for module in modules:
                 found.setdefault(module.split(".")[0], set()).add(name)
     own = {
-        "mindscape",
+        *(path.name for path in (ROOT / "lib").iterdir()),
         "tests",
         *sys.stdlib_module_names,
         *(path.stem for path in (ROOT / "tests").glob("*.py")),
@@ -208,7 +208,7 @@ def test_the_package_is_imported_in_a_moment_without_torch():
 
 def test_library_modules_say_where_they_are_taught():
     """Every module of the library with public functions names a notebook."""
-    for path in (ROOT / "lib" / "mindscape").rglob("*.py"):
+    for path in (ROOT / "lib").rglob("*.py"):
         tree = ast.parse(path.read_text())
         public = [node for node in tree.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
         assert ast.get_docstring(tree), f"{path.name} has no docstring"

@@ -12,8 +12,8 @@ from llguidance import LLMatcher
 from llguidance.hf import from_tokenizer
 from pydantic import BaseModel, Field
 
+import storyworld
 from mindscape import llm as models
-from mindscape.corpora import storyworld
 from mindscape.llm.schema import json_schema, read
 from mindscape.llm.tags import Needs, Tags, Text
 from mindscape.roles import ROLES

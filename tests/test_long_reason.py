@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stubs import Stub
 
-from mindscape.corpora.benchmarks import Item
+from benchmarks import Item
 from mindscape.errors import InputError
 from mindscape.llm import LanguageModel
 from mindscape.mindgraph import long_reason

@@ -3,7 +3,7 @@
 import pytest
 from extras import refused
 
-from mindscape.corpora import storyworld
+import storyworld
 from mindscape.mia.mcea_prompts import CONDITIONS, NOISE, SHOWN, cases
 from mindscape.mia.supervision import to_find
 from mindscape.roles import passages

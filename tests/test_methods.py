@@ -7,8 +7,8 @@ import pytest
 from extras import refused
 from stubs import Letters, cut
 
+import storyworld
 from mindscape import methods, store
-from mindscape.corpora import storyworld
 from mindscape.mia.embedding import PlainEmbedder
 from mindscape.question import Question
 from mindscape.signature.memory import build, given

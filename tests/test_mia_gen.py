@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import rankdata
 
+import storyworld
 from mindscape.ask import read
-from mindscape.corpora import storyworld
-from mindscape.corpora.storyworld.chance import Chance
 from mindscape.mia.generation import JOIN, TASKS, VARIANTS, answerable, examples, mixed, write
 from mindscape.mia.grid import MAIN, asked, average_ranks, scores, tokens_once
 from mindscape.mia.supervision import MOST, evidence, same_kind
 from mindscape.question import Answer
 from mindscape.roles import ROLES, passages
+from storyworld.chance import Chance
 
 SLOTS = {
     "qa": {"question": "Who has the lamp?"},

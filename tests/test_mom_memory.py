@@ -8,7 +8,7 @@ from extras import refused
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mindscape.corpora import storyworld
+import storyworld
 from mindscape.errors import InputError
 from mindscape.mom import memory as mom
 from mindscape.mom.memory import RULES, DocumentMemory, ends_of, excerpt, join, resolve, said, tile, tiles, whole

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stubs import Stub, plain
 
+import storyworld
 from mindscape import llm, store
-from mindscape.corpora import storyworld
 from mindscape.mom import retrieval
 from mindscape.mom.memory import DocumentMemory
 from mindscape.mom.retrieval import FUSED, FUSIONS, LAYERS, Layers, covered, fuse, recall, scope, support

@@ -3,7 +3,7 @@
 import pytest
 from extras import refused
 
-from mindscape.corpora import storyworld
+import storyworld
 from mindscape.reader import mixture
 from mindscape.roles import ROLES
 

@@ -6,14 +6,14 @@ from functools import cache
 
 import pytest
 
-from mindscape.corpora import storyworld
-from mindscape.corpora.storyworld.chance import Chance
+import storyworld
 from mindscape.llm import Tags
 from mindscape.llm.tools import checked
 from mindscape.roles.edits import EDITS, EMPTY, Edits, Reading, graph_state
 from mindscape.roles.graph_answer import GRAPH_ANSWER, TOOLS, UNKNOWN, GraphAnswer, graph_stats
 from mindscape.roles.memory import MEMORY, REVERSE, DocumentMemory, Extracted
 from mindscape.roles.update import NONE, UPDATE, Update
+from storyworld.chance import Chance
 
 ROLES = [EDITS, GRAPH_ANSWER, UPDATE, MEMORY, REVERSE]
 MOST_TOKENS = {"en": 900, "zh": 1400}

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from llguidance import LLMatcher
 from llguidance.hf import from_tokenizer
 
-from mindscape.corpora import storyworld
-from mindscape.corpora.storyworld.chance import Chance
+import storyworld
 from mindscape.mindgraph.graph import find
 from mindscape.roles.edits import EDITS, Edits, quoting
 from mindscape.text import Chunk, Document
+from storyworld.chance import Chance
 
 
 @pytest.fixture(scope="module")

@@ -6,15 +6,15 @@ import re
 import pytest
 from llguidance import LLMatcher
 
-from mindscape.corpora import storyworld
-from mindscape.corpora.books import training_book
-from mindscape.corpora.storyworld import weighing
-from mindscape.corpora.storyworld.chance import Chance
+import storyworld
 from mindscape.llm.schema import json_schema
 from mindscape.mia import summaries as mia
 from mindscape.roles import ROLES as THE_KIT_S
 from mindscape.roles import answers, entities, judges, passages, silver, summaries
 from mindscape.text import mentions, sentences
+from storyworld import weighing
+from storyworld.books import training_book
+from storyworld.chance import Chance
 
 SUMMARIES = (summaries.CHUNK_SUMMARY, summaries.GLOBAL_SUMMARY, summaries.SESSION_SUMMARY)
 ANN = [{"name": "Ann", "description": ""}]

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindscape.corpora import storyworld
-from mindscape.corpora.storyworld.chance import Chance
+import storyworld
 from mindscape.roles import ROLES, scores
 from mindscape.roles.edits import Edits
 from mindscape.roles.memory import Extracted
 from mindscape.roles.scores import QUOTES, border_f1, borders, indices_f1, located, node_and_edge_f1, score, verbatim
+from storyworld.chance import Chance
 
 
 @pytest.mark.parametrize("name", ROLES)

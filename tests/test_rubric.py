@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stubs import Stub
 
-from mindscape.corpora import storyworld
-from mindscape.corpora.storyworld.chance import Chance
+import storyworld
 from mindscape.errors import InputError
 from mindscape.llm import LanguageModel
 from mindscape.mindgraph import rubric
 from mindscape.mindgraph.rubric import RUBRIC, Asked, Labelled, agreement, annotate, asked, measured, of_question, slots
 from mindscape.question import BREADTHS, DEPTHS
 from mindscape.text import Document, Span
+from storyworld.chance import Chance
 
 
 def label(breadth="global", depth="global-synthesis"):

@@ -5,14 +5,15 @@ import math
 import pytest
 from extras import refused
 
+import storyworld
 from mindscape.ask import LONGEST
-from mindscape.corpora import shakespeare, storyworld
-from mindscape.corpora.books import SPLITS
-from mindscape.corpora.books import books as of_split
+from mindscape.corpora import shakespeare
 from mindscape.errors import InputError
 from mindscape.question import Answer
 from mindscape.reader.scoring import ANSWERS, PLAY, ROWS, interval, play_prompts, rows, scored
 from mindscape.roles import ROLES, passages
+from storyworld.books import SPLITS
+from storyworld.books import books as of_split
 
 
 @pytest.fixture(scope="module")

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stubs import Stub
 
-from mindscape.corpora import storyworld
-from mindscape.corpora.storyworld.chance import Chance
+import storyworld
 from mindscape.errors import InputError
 from mindscape.llm import LanguageModel
 from mindscape.metrics import NoAnswer, exact_match
 from mindscape.mindgraph import scoring
 from mindscape.mindgraph.scoring import Row, by_rules, cascade, containment, first_sentence, key_phrase, number, numbers
 from mindscape.roles.judges import GRADE
+from storyworld.chance import Chance
 
 ONES = "zero one two three four five six seven eight nine ten eleven twelve"
 TEENS = "thirteen fourteen fifteen sixteen seventeen eighteen nineteen"

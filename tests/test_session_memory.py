@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stubs import Stub
 
+import storyworld
 from mindscape import llm
-from mindscape.corpora import shakespeare, storyworld
+from mindscape.corpora import shakespeare
 from mindscape.errors import LLMError
 from mindscape.extractive import summarise
 from mindscape.metrics import recall_any_at_k, recall_fraction_at_k

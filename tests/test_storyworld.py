@@ -16,11 +16,11 @@ from extras import refused
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mindscape.corpora import storyworld
-from mindscape.corpora.storyworld import kinds
-from mindscape.corpora.storyworld.voice import wording
+import storyworld
 from mindscape.errors import InputError
 from mindscape.question import BREADTHS, DEPTHS
+from storyworld import kinds
+from storyworld.voice import wording
 
 SHORT = 15_000
 # SHA-256 of the texts. When the wording or the world changes on purpose, put in what the failing test prints.
@@ -62,7 +62,7 @@ def test_the_text_is_the_one_that_was_pinned(made):
 
 def test_chance_does_not_hang_on_the_hash_seed():
     script = (
-        "import hashlib; from mindscape.corpora import storyworld as s; b = s.book(5, 15_000); z = s.series(5, 2, 15_000,"
+        "import hashlib; import storyworld as s; b = s.book(5, 15_000); z = s.series(5, 2, 15_000,"
         " language='zh'); made = (b.document, b.questions, b.claims, b.summary, b.entities, b.graph, b.memory, z.document,"
         " z.questions); print(hashlib.sha256(repr(made).encode()).hexdigest())"
     )

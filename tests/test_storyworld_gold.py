@@ -7,12 +7,12 @@ from string import Formatter
 
 import pytest
 
-from mindscape.corpora import storyworld
-from mindscape.corpora.storyworld import kinds
-from mindscape.corpora.storyworld.gold import session_map
-from mindscape.corpora.storyworld.voice import sentence
-from mindscape.corpora.storyworld.words import LANGUAGES, wording
+import storyworld
 from mindscape.text import Chunk, sentences, windows
+from storyworld import kinds
+from storyworld.gold import session_map
+from storyworld.voice import sentence
+from storyworld.words import LANGUAGES, wording
 
 SAMPLE = {
     "en": (1000, 15_000),

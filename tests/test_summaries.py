@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stubs import cut
 
-from mindscape.corpora.books import books
 from mindscape.errors import InputError, LLMError
 from mindscape.llm import Reply
 from mindscape.mia import summaries
 from mindscape.store import Maker
+from storyworld.books import books
 
 
 class Echo:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mindscape.corpora import storyworld
-from mindscape.corpora.storyworld import kinds, weighing
-from mindscape.corpora.storyworld.weighing import Kept
+import storyworld
 from mindscape.text import sentences, split_sentences, windows
+from storyworld import kinds, weighing
+from storyworld.weighing import Kept
 
 SEEDS = (0, 7, 1000, 1001)
 LANGUAGES = ("en", "zh")

@@ -8,7 +8,7 @@ import argparse
 import os
 import sys
 
-from mindscape.corpora import benchmarks
+import benchmarks
 from mindscape.errors import MindscapeError
 
 

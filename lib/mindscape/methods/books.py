@@ -11,9 +11,8 @@ from itertools import zip_longest
 
 from transformers import PreTrainedTokenizerBase
 
-from mindscape.corpora import shakespeare, storyworld
-from mindscape.corpora.storyworld import Book
-from mindscape.corpora.storyworld.chance import Chance
+import storyworld
+from mindscape.corpora import shakespeare
 from mindscape.errors import InputError, require
 from mindscape.methods.graphs import Joined, Statements, joined
 from mindscape.mom.memory import DocumentMemory
@@ -21,6 +20,8 @@ from mindscape.question import Question
 from mindscape.signature.memory import Memory, build, gold, merged, of_series, scenes
 from mindscape.signature.series import BOOKS, SEEDS, SIZE, TOKENS
 from mindscape.text import Chunk, Document, split_sentences
+from storyworld import Book
+from storyworld.chance import Chance
 
 SHARE = 16  # questions of a book that are searched for
 UNIT = 4  # passages of a unit of a play's document memory
@@ -120,7 +121,7 @@ def picked(questions: Sequence[Question], share: int = SHARE, seed: int = 0) -> 
 
     Taught in notebook 50_side_by_side.
 
-    >>> from mindscape.corpora import storyworld
+    >>> import storyworld
     >>> few = picked(storyworld.book(1000, tokens=15_000).questions, 6)
     >>> [one.needs_binding for one in few], len({(one.breadth, one.depth) for one in few[1:3]})
     ([True, False, False, True, False, False], 2)

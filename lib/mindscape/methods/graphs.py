@@ -11,10 +11,10 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from mindscape.corpora.storyworld import Book
 from mindscape.mia import graphrag
 from mindscape.signature.memory import Memory
 from mindscape.text import Chunk, Document
+from storyworld import Book
 
 STEP = 0.5  # what a statement gains of the best one that is about the same person
 

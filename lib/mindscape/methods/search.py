@@ -15,7 +15,6 @@ import yaml
 
 from mindscape import paths
 from mindscape.cache import digest
-from mindscape.corpora.storyworld.chance import Chance
 from mindscape.encoders import Encoder
 from mindscape.errors import InputError, require
 from mindscape.lexical import BM25
@@ -28,6 +27,7 @@ from mindscape.question import Ranking
 from mindscape.search import by_rule, search
 from mindscape.signature.rag import K0, K, Shelf, Woken
 from mindscape.text import Chunk, token_ids
+from storyworld.chance import Chance
 
 DEPTH, STATEMENTS = 50, 150  # units kept of a ranking; of statements, which are shorter
 LEAD = 200  # passages from the beginning

@@ -20,7 +20,6 @@ from itertools import islice
 from typing import Any
 
 from mindscape import prompts
-from mindscape.corpora.storyworld import Book, Chance
 from mindscape.errors import InputError, one_of, require
 from mindscape.llm.base import PAPER, SHORT
 from mindscape.mia.supervision import MOST, evidence, same_kind
@@ -28,6 +27,7 @@ from mindscape.question import ClaimPair, Question
 from mindscape.roles import ROLES, Example, answers, passages
 from mindscape.roles.answers import LETTER
 from mindscape.text import Chunk, Span, Tokenizer
+from storyworld import Book, Chance
 
 TASKS = ("qa", "choice", "claim")
 SHOWN = 10  # passages of an example, at most: the largest k of Table 2
@@ -199,7 +199,7 @@ def examples(
     The same arguments give the same list, and the same questions come in the same order in each variant that has their task.
     Raises InputError for a variant that there is not.
 
-    >>> from mindscape.corpora.books import training_book
+    >>> from storyworld.books import training_book
     >>> len(examples(training_book(0), tokenizer))                                       # doctest: +SKIP
     24
     """

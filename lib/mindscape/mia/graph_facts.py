@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from mindscape.corpora.storyworld import Book, Chance, kinds, sentence, weighing
 from mindscape.mia.graphrag import JOIN, TOP, Comparison, Context, Count, Graph, assembled, statements
 from mindscape.roles import judges, passages
 from mindscape.text import Chunk, Span, Tokenizer, mentions, token_ids
+from storyworld import Book, Chance, kinds, sentence, weighing
 
 Way = Literal["name", "trade"]
 WAYS: tuple[Way, ...] = ("name", "trade")
@@ -47,7 +47,7 @@ class Log:
     `facts` by id: the bindings, and the events that any scene may hold. `of`: the ids of those on each person, under whatever
     name.
 
-    >>> from mindscape.corpora import storyworld
+    >>> import storyworld
     >>> log = Log(storyworld.book(1000, tokens=15_000))
     >>> one, two = list(log.facts.values())[:2]
     >>> log.told(f"{one.says}. It rained.") == {one.id}, log.told("It rained.")
@@ -148,7 +148,7 @@ def posed(log: Log, share: int = SHARE, seed: int = 0) -> list[Sense]:
     """Questions on `share` people of whom a book tells `LEAST` facts or more, each by name and by trade; others for another
     seed.
 
-    >>> from mindscape.corpora import storyworld
+    >>> import storyworld
     >>> [one.question for one in posed(Log(storyworld.book(1000, tokens=15_000)), 1)]         # doctest: +SKIP
     ['What is known of Kathleen?', 'What is known of the organist?']
     """

@@ -23,12 +23,12 @@ from pydantic import BaseModel
 
 from mindscape import prompts
 from mindscape.ask import ask
-from mindscape.corpora.storyworld import Book, Chance, sentence
 from mindscape.errors import InputError, one_of, require
 from mindscape.llm.base import LLM, form_of
 from mindscape.metrics import Interval, grouped
 from mindscape.roles import ROLES, Role, judges
 from mindscape.text import Chunk, Document, sentences
+from storyworld import Book, Chance, sentence
 
 Count = Callable[[str], int]  # tokens of a text
 TOP = 20  # entities that are retrieved (appendix D.2)

@@ -12,9 +12,8 @@ from os.path import commonprefix
 
 import pandas as pd
 
+from benchmarks import Loaded, asking
 from mindscape.ask import ask
-from mindscape.corpora.benchmarks import Loaded, asking
-from mindscape.corpora.storyworld import Book, Chance
 from mindscape.errors import require
 from mindscape.llm.base import LLM, PAPER, form_of
 from mindscape.metrics import exact_match
@@ -24,6 +23,7 @@ from mindscape.reader.scoring import Row, scored
 from mindscape.roles import ROLES
 from mindscape.roles.answers import LETTER, letters
 from mindscape.text import Tokenizer
+from storyworld import Book, Chance
 
 MAIN = {"qa": "f1", "choice": "accuracy", "claim": "pair_accuracy"}  # the score of a task in Table 2
 

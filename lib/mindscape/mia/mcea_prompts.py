@@ -11,7 +11,6 @@ from itertools import cycle, islice
 
 from mindscape import paths
 from mindscape.cache import digest
-from mindscape.corpora.storyworld import Book, Chance
 from mindscape.errors import require
 from mindscape.llm.base import SHORT
 from mindscape.mia.generation import answerable, write
@@ -19,6 +18,7 @@ from mindscape.mia.mcea import Layout, equal_lengths, lay_out, shuffled, with_su
 from mindscape.mia.supervision import MOST
 from mindscape.roles import passages
 from mindscape.text import Tokenizer, token_ids
+from storyworld import Book, Chance
 
 CONDITIONS = ("true", "unrelated", "other", "shuffled", "equal")
 SHARE = 4  # questions on a book
@@ -61,7 +61,7 @@ def cases(
     question the passages that Algorithm 1 takes for evidence. Raises InputError for a single book, and for fewer passages than
     evidence and noise may take.
 
-    >>> from mindscape.corpora.books import books
+    >>> from storyworld.books import books
     >>> found = cases(books("develop")[:2], tokenizer)                                   # doctest: +SKIP
     >>> len(found), found[0].layouts["true"].relevant                                    # doctest: +SKIP
     (8, (False, True, False, False, False, False, False, False))

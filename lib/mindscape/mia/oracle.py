@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mindscape.corpora.storyworld import Book
 from mindscape.errors import InputError
 from mindscape.llm.base import SHORT
 from mindscape.metrics import exact_match, token_f1
@@ -18,6 +17,7 @@ from mindscape.mia.silver import Silver
 from mindscape.question import Answer, Question
 from mindscape.roles import ROLES, passages
 from mindscape.text import Tokenizer
+from storyworld import Book
 
 HALF = 7_000  # tokens of passages in a prompt
 CONDITIONS = ("silver", "gold", "half")

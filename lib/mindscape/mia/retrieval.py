@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from benchmarks import Item, Loaded
 from mindscape.corpora import shakespeare
-from mindscape.corpora.benchmarks import Item, Loaded
-from mindscape.corpora.storyworld import Book, Chance
 from mindscape.errors import InputError, one_of, require
 from mindscape.extractive import summarise
 from mindscape.llm import LLM
@@ -22,6 +21,7 @@ from mindscape.question import Question, Ranking
 from mindscape.roles import passages
 from mindscape.search import Retriever, search
 from mindscape.text import Chunk, Document, Tokenizer, sentences, split_sentences, split_tokens
+from storyworld import Book, Chance
 
 TASKS = ("chunk", "node", "who")
 KINDS = ("gold", "none", "shuffled", "other", "textrank", "reader")

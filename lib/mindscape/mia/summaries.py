@@ -12,13 +12,13 @@ from typing import Any
 
 from mindscape import store
 from mindscape.cache import digest
-from mindscape.corpora.storyworld import Book
 from mindscape.errors import InputError, LLMError, require
 from mindscape.llm import LLM
 from mindscape.llm.base import PAPER, form_of
 from mindscape.roles import Role, passages
 from mindscape.roles.summaries import CHUNK_SUMMARY, GLOBAL_SUMMARY
 from mindscape.text import Chunk, Document, Tokenizer, mentions
+from storyworld import Book
 
 CHUNK_PROMPT, GLOBAL_PROMPT = CHUNK_SUMMARY.prompts, GLOBAL_SUMMARY.prompts  # their short forms
 

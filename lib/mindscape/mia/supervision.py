@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from mindscape.corpora.storyworld import Book, Chance, sentence
 from mindscape.mia.embedding import Task
 from mindscape.mia.silver import HARD, SIMPLE, Silver
 from mindscape.question import Question
 from mindscape.roles import passages
 from mindscape.roles.silver import bears_on
 from mindscape.text import Chunk, Span, Tokenizer, mentions
+from storyworld import Book, Chance, sentence
 
 Places = Sequence[int]
 TOLD_OF = {"en": "What is told of {}?", "zh": "书中讲了{}的什么事？"}
@@ -171,7 +171,7 @@ def of_story(
     `traded`: how many of those that name somebody call him by trade instead. `even`: of those that need no binding only as
     many as there are that do, drawn by chance. `alone`: in the place of chunks there are the tellings by themselves.
 
-    >>> from mindscape.corpora.books import training_book
+    >>> from storyworld.books import training_book
     >>> len(of_story(training_book(0), tokenizer))                                        # doctest: +SKIP
     58
     """
@@ -206,7 +206,7 @@ def of_story(
 def same_kind(book: Book, question: Question, chunks: Sequence[Chunk | Span]) -> set[int]:
     """The chunks, by number, that tell of an event of the kind that the question's evidence tells of, done by whomever.
 
-    >>> from mindscape.corpora.books import training_book
+    >>> from storyworld.books import training_book
     >>> book = training_book(0)
     >>> chunks = passages.cut(book, tokenizer)                                           # doctest: +SKIP
     >>> [len(same_kind(book, question, chunks)) for question in book.questions[:3]]      # doctest: +SKIP

@@ -22,8 +22,6 @@ from typing import Any
 from mindscape import store
 from mindscape.budget import Budget
 from mindscape.cache import digest
-from mindscape.corpora.storyworld import Book
-from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError
 from mindscape.llm import LLM, Estimate, LanguageModel, Ledger
 from mindscape.llm.base import form_of
@@ -42,6 +40,8 @@ from mindscape.prompts import languages
 from mindscape.question import BUILD, Answer
 from mindscape.roles.judges import GRADE
 from mindscape.text import Document
+from storyworld import Book
+from storyworld.chance import Chance
 
 OURS = "MindGraph"
 NAMES = (*METHODS, OURS)

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import storyworld
 from mindscape import paths
-from mindscape.corpora import shakespeare, storyworld
-from mindscape.corpora.books import books
-from mindscape.corpora.storyworld import Book
+from mindscape.corpora import shakespeare
 from mindscape.errors import require
 from mindscape.metrics import token_f1
 from mindscape.mindgraph.graph import TYPES, Graph, apply_all
@@ -23,6 +22,8 @@ from mindscape.question import Question
 from mindscape.roles.edits import Builder, Edits, Reading
 from mindscape.roles.scores import matched
 from mindscape.text import Chunk, Document, Span
+from storyworld import Book
+from storyworld.books import books
 
 SHORT = 6  # novels of the split that three graphs are built of
 LONGER = {"develop": storyworld.DEVELOP[20:34], "test": storyworld.TEST[20:34]}  # the seeds of longer novels, by split

@@ -3,7 +3,7 @@
 The paper takes 62 items of LongBench-v2, 118 of NarrativeQA and 20 of LooGLE: no code and no summaries, texts above a length,
 labels that two passes of an annotator agree on, breadth partial or global, depth set aggregation or global synthesis. The list
 of its items is not here, and neither are the texts: `construct` runs the recipe on the owners' files
-(`mindscape.corpora.benchmarks`) with any model as annotator. What it keeps need not be what the paper kept.
+(`benchmarks`) with any model as annotator. What it keeps need not be what the paper kept.
 
 Where the paper is silent: an estimated token is four bytes of UTF-8; the items that are left are judged in an order of chance
 that the seed fixes, until a source has its number; clozes are left out, since a mask is no question. Each item that was
@@ -21,9 +21,9 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any, Literal
 
+from benchmarks import Item, stream
 from mindscape import records
 from mindscape.cache import digest
-from mindscape.corpora.benchmarks import Item, stream
 from mindscape.errors import InputError, require
 from mindscape.llm import LLM, Estimate
 from mindscape.mindgraph import rubric

@@ -18,8 +18,6 @@ from typing import Literal
 
 import numpy as np
 
-from mindscape.corpora.storyworld import Book
-from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError, require
 from mindscape.llm import LLM, Estimate, Ledger
 from mindscape.prompts import languages, table
@@ -27,6 +25,8 @@ from mindscape.question import BREADTHS, DEPTHS, Question
 from mindscape.roles.base import Form, Gold, Role
 from mindscape.text import Document, Tokenizer
 from mindscape.text.documents import Place
+from storyworld import Book
+from storyworld.chance import Chance
 
 BROAD, DEEP = ("partial", "global"), ("set-aggregation", "global-synthesis")
 PASSES = 2

@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mindscape import prompts
-from mindscape.corpora.storyworld import Book, Chance
 from mindscape.errors import InputError, one_of, require
 from mindscape.llm import LLM, Reply
 from mindscape.llm.base import form_of
@@ -31,6 +30,7 @@ from mindscape.roles import Role
 from mindscape.roles.memory import MEMORY
 from mindscape.text import Document, Span, Tokenizer, sentences, split_sentences
 from mindscape.text.documents import Place
+from storyworld import Book, Chance
 
 TEMPERATURE, TOP_P = 0.7, 0.8  # section 4.1
 K = 60  # of reciprocal rank fusion

@@ -21,8 +21,6 @@ from itertools import accumulate, islice, pairwise, product
 from mindscape import ask as asking
 from mindscape import prompts
 from mindscape.corpora import shakespeare
-from mindscape.corpora.books import books, training_book
-from mindscape.corpora.storyworld import Book, Chance
 from mindscape.errors import require
 from mindscape.llm import LLM, Tags
 from mindscape.llm.base import PAPER, SHORT, form_of
@@ -37,6 +35,8 @@ from mindscape.roles import memory as role
 from mindscape.roles.memory import MEMORY, REVERSE, Extracted
 from mindscape.roles.scores import border_f1, matched
 from mindscape.text import Document, Span, Tokenizer
+from storyworld import Book, Chance
+from storyworld.books import books, training_book
 
 KINDS = ("storyworld", "play", "sample")
 SHARE = 3  # cases from each book or play

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 
 from mindscape import prompts
-from mindscape.corpora.books import training_book
 from mindscape.errors import InputError
 from mindscape.roles import ROLES, Example
 from mindscape.text import Tokenizer
+from storyworld.books import training_book
 
 SHARES = prompts.table("reader", "shares")["taught"]
 

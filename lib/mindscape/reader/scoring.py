@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from mindscape import prompts
-from mindscape.corpora.storyworld import Book, Chance
 from mindscape.errors import require
 from mindscape.llm.base import SHORT
 from mindscape.metrics import Interval, grouped
@@ -25,6 +24,7 @@ from mindscape.question import Answer
 from mindscape.roles import ROLES, answers, edits
 from mindscape.roles.scores import score
 from mindscape.text import Chunk, Document, Tokenizer, split_sentences
+from storyworld import Book, Chance
 
 PLAY = 24  # blocks of a play
 # Roles asked of a play, and the slot that its text goes into.

@@ -12,9 +12,6 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from mindscape.corpora.storyworld import Book
-from mindscape.corpora.storyworld.chance import Chance
-from mindscape.corpora.storyworld.voice import sentence
 from mindscape.llm import Tags
 from mindscape.llm.schema import parse, read
 from mindscape.llm.tags import THINKING
@@ -23,6 +20,9 @@ from mindscape.question import ClaimPair, Question
 from mindscape.roles import passages
 from mindscape.roles.base import Form, Gold, Role, mended
 from mindscape.text import Tokenizer
+from storyworld import Book
+from storyworld.chance import Chance
+from storyworld.voice import sentence
 
 QUESTIONS, CLAIMS = 12, 12  # asked of one book, at most
 LETTERS = "ABCD"

@@ -16,13 +16,13 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from mindscape.corpora.storyworld import Book
-from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError, one_of, require
 from mindscape.llm import Schema, Tags
 from mindscape.llm.base import PAPER, SHORT
 from mindscape.llm.schema import read
 from mindscape.text import Tokenizer
+from storyworld import Book
+from storyworld.chance import Chance
 
 Gold = Iterator[tuple[dict[str, str], Any]]  # what fills a prompt, and the value of the reply
 

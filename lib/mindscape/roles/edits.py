@@ -15,16 +15,16 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, Field
 
-from mindscape.corpora.storyworld import Book, kinds
-from mindscape.corpora.storyworld.chance import Chance
-from mindscape.corpora.storyworld.gold import Edge, Node
-from mindscape.corpora.storyworld.voice import sentence
-from mindscape.corpora.storyworld.world import Binding, Event
 from mindscape.prompts import languages, paper
 from mindscape.question import Question
 from mindscape.roles.base import Form, Gold, Role
 from mindscape.roles.passages import cut
 from mindscape.text import Chunk, Span, Tokenizer
+from storyworld import Book, kinds
+from storyworld.chance import Chance
+from storyworld.gold import Edge, Node
+from storyworld.voice import sentence
+from storyworld.world import Binding, Event
 
 BLOCK = 280  # tokens at most
 LONGEST = 900  # tokens of a prompt

@@ -9,13 +9,13 @@ notebook 01_the_reader.
 import json
 from collections.abc import Mapping
 
-from mindscape.corpora.storyworld import Book
-from mindscape.corpora.storyworld.chance import Chance
-from mindscape.corpora.storyworld.voice import sentence
 from mindscape.prompts import languages
 from mindscape.roles import passages
 from mindscape.roles.base import Gold, Role
 from mindscape.text import Tokenizer, mentions
+from storyworld import Book
+from storyworld.chance import Chance
+from storyworld.voice import sentence
 
 PASSAGES = 15  # of one book
 SIZES = (100, 150, 200)  # tokens of a passage, at most

@@ -8,15 +8,15 @@ answer (D.4).
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from mindscape.corpora.storyworld import Book
-from mindscape.corpora.storyworld.chance import Chance
-from mindscape.corpora.storyworld.world import Binding, Event
 from mindscape.llm.base import PAPER
 from mindscape.prompts import languages, paper, table
 from mindscape.question import Question
 from mindscape.roles.base import Form, Gold, Role, first
 from mindscape.roles.edits import Builder, Reading, alike, split_blocks
 from mindscape.text import Span, Tokenizer
+from storyworld import Book
+from storyworld.chance import Chance
+from storyworld.world import Binding, Event
 
 LONGEST = 900  # tokens of a prompt
 MOST = 16  # examples from a book

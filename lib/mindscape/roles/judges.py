@@ -10,14 +10,14 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from mindscape.corpora.storyworld import Book
-from mindscape.corpora.storyworld.chance import Chance
-from mindscape.corpora.storyworld.voice import sentence
 from mindscape.prompts import languages, paper, table
 from mindscape.question import Question
 from mindscape.roles import passages
 from mindscape.roles.base import Form, Gold, Role
 from mindscape.text import Tokenizer
+from storyworld import Book
+from storyworld.chance import Chance
+from storyworld.voice import sentence
 
 GRADES, PAIRS = 16, 8  # of one book
 FACTS = {"en": 6, "zh": 4}  # of the longer answer, at most

@@ -12,15 +12,15 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from mindscape.corpora.storyworld import Book
-from mindscape.corpora.storyworld.chance import Chance
-from mindscape.corpora.storyworld.voice import sentence
 from mindscape.llm import Tags
 from mindscape.llm.tags import Text
 from mindscape.prompts import languages, paper, table
 from mindscape.roles.base import Gold, Role, first, mended
 from mindscape.roles.edits import shown_fact
 from mindscape.text import Span, Tokenizer
+from storyworld import Book
+from storyworld.chance import Chance
+from storyworld.voice import sentence
 
 MASK = "[MASK]"
 # Tokens of an excerpt and of a prompt, examples from a book. Two scenes of Chinese seldom have fewer tokens.

@@ -7,11 +7,11 @@ answer, unless it has to be counted. Makes no prompts and no replies. Taught in 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from mindscape.corpora.storyworld import Book
-from mindscape.corpora.storyworld.chance import Chance
-from mindscape.corpora.storyworld.world import Binding, Event
 from mindscape.question import ClaimPair, Question
 from mindscape.text import Chunk, Document, Span, Tokenizer, mentions, split_sentences
+from storyworld import Book
+from storyworld.chance import Chance
+from storyworld.world import Binding, Event
 
 SIZE = 120  # tokens of a passage, at most
 MOST = 5  # passages in a prompt

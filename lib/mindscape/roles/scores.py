@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
-from mindscape.corpora.storyworld import Book, weighing
 from mindscape.metrics import exact_match, rouge_l, token_f1
 from mindscape.roles.edits import AddEdge, AddNode, EditNode, Edits, Operation
 from mindscape.roles.memory import DocumentMemory, Extracted
 from mindscape.text import Document, locate
+from storyworld import Book, weighing
 
 T = TypeVar("T")
 ALIKE = 0.5  # token F1 from which the contents of two nodes are taken for the same
@@ -221,7 +221,7 @@ SCORES: dict[str, Score] = {
 def score(role: str, book: Book, slots: Mapping[str, str], gold: Any, found: Any | None) -> dict[str, float]:
     """The scores of a reply's value, or of None where it could not be read.
 
-    >>> from mindscape.corpora import storyworld
+    >>> import storyworld
     >>> book = storyworld.book(1000, tokens=15_000)
     >>> score("silver_chunks", book, {}, [0, 2], [0]), score("silver_chunks", book, {}, [0, 2], None)
     ({'f1': 0.6666666666666666}, {'f1': 0.0})

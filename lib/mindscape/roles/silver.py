@@ -8,13 +8,13 @@ knows how many there were. Taught in notebook 01_the_reader.
 from collections.abc import Sequence
 from itertools import islice
 
-from mindscape.corpora.storyworld import Book, Entity
-from mindscape.corpora.storyworld.chance import Chance
 from mindscape.prompts import languages, paper
 from mindscape.question import Question
 from mindscape.roles import passages
 from mindscape.roles.base import Gold, Role
 from mindscape.text import Tokenizer, mentions
+from storyworld import Book, Entity
+from storyworld.chance import Chance
 
 QUESTIONS = 12  # asked of one book
 NONE = 0.15  # how often nothing that is shown is relevant

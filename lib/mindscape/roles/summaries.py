@@ -5,14 +5,14 @@ book bears out is in none of them. A reply is text as it comes; the length that 
 in notebook 01_the_reader.
 """
 
-from mindscape.corpora.storyworld import Book
-from mindscape.corpora.storyworld.chance import Chance
-from mindscape.corpora.storyworld.voice import sentence
 from mindscape.llm.tags import THINKING
 from mindscape.prompts import languages, paper, table
 from mindscape.roles import passages
 from mindscape.roles.base import Gold, Role, first, mended
 from mindscape.text import Chunk, Tokenizer
+from storyworld import Book
+from storyworld.chance import Chance
+from storyworld.voice import sentence
 
 CHUNKS, SESSIONS, WHOLES = 12, 6, 6  # of one book
 SIZES = (200, 300, 400, 500)  # tokens of a chunk, at most

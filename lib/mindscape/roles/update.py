@@ -12,10 +12,6 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel
 
-from mindscape.corpora.storyworld import Book
-from mindscape.corpora.storyworld.chance import Chance
-from mindscape.corpora.storyworld.voice import sentence
-from mindscape.corpora.storyworld.world import Binding, Event
 from mindscape.llm import Needs, Tags
 from mindscape.prompts import languages, paper, table
 from mindscape.question import Question
@@ -24,6 +20,10 @@ from mindscape.roles.base import Gold, Role, first
 from mindscape.roles.edits import Builder, alike, shown_fact
 from mindscape.roles.passages import cut
 from mindscape.text import Chunk, Span, Tokenizer, windows
+from storyworld import Book
+from storyworld.chance import Chance
+from storyworld.voice import sentence
+from storyworld.world import Binding, Event
 
 PASSAGE = {"en": 90, "zh": 120}  # tokens
 WINDOW = 3  # passages of which a session is made

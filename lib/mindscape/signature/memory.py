@@ -27,11 +27,10 @@ from typing import Literal
 import numpy as np
 from scipy.sparse import csr_array
 
+from benchmarks import Item as Asked
+from benchmarks import asking
 from mindscape.cache import digest
 from mindscape.corpora import shakespeare
-from mindscape.corpora.benchmarks import Item as Asked
-from mindscape.corpora.benchmarks import asking
-from mindscape.corpora.storyworld import Book, Series
 from mindscape.errors import InputError, LLMError, require
 from mindscape.extractive import summarise
 from mindscape.llm import LLM
@@ -43,6 +42,7 @@ from mindscape.roles.summaries import SESSION_SUMMARY
 from mindscape.signature.objectives import WINDOW, windows
 from mindscape.text import Chunk, Document, mentions
 from mindscape.text.documents import Place
+from storyworld import Book, Series
 
 Write = Callable[
     [Document, Sequence[Sequence[Chunk]]], Sequence[str]
@@ -407,7 +407,7 @@ def of_series(series: Series) -> tuple[list[Question], list[ClaimPair]]:
 
     Taught in notebook 20_session_memory.
 
-    >>> from mindscape.corpora import storyworld
+    >>> import storyworld
     >>> town = storyworld.series(1000, n=2, tokens=15_000)
     >>> questions, claims = of_series(town)
     >>> questions[-1].doc_id, len(questions) == len(claims) == len(town.questions)

@@ -25,11 +25,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from benchmarks.asking import fill
 from mindscape import store
 from mindscape.ask import PAPER_LONGEST, ask
 from mindscape.cache import digest
-from mindscape.corpora.benchmarks.asking import fill
-from mindscape.corpora.storyworld.chance import Chance
 from mindscape.errors import InputError, require
 from mindscape.llm import LLM
 from mindscape.llm.base import PAPER, form_of
@@ -43,6 +42,7 @@ from mindscape.signature.memory import Memory, Posed, ranked
 from mindscape.signature.objectives import WEIGHTS, FacilityLocation, Modular, Objective, relevance, signature_objective
 from mindscape.signature.selection import Selection, greedy
 from mindscape.store import Maker
+from storyworld.chance import Chance
 
 if TYPE_CHECKING:  # whoever has an encoder has torch already; nobody else needs it here
     from mindscape.encoders import Encoder
@@ -512,7 +512,7 @@ def answers(
 
     `value` is what it says: a letter, a phrase, TRUE or FALSE; None where no reply can be read. `longest`: tokens of a reply by
     kind, by default `LONGEST`, or what `ask` allows a model that is sent the papers' forms. `template`: a prompt that takes the
-    role's place, see `corpora.benchmarks.asking`. `tries` and errors as in `mindscape.ask.ask`; InputError where not even one
+    role's place, see `benchmarks.asking`. `tries` and errors as in `mindscape.ask.ask`; InputError where not even one
     passage fits. Taught in notebook 22_signature_rag.
 
     >>> said = answers(model, shelf.memory, asked, [it.chunks for it in found])              # doctest: +SKIP

@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 
 from transformers import PreTrainedTokenizerBase
 
-from mindscape.corpora import shakespeare, storyworld
-from mindscape.corpora.benchmarks import Loaded
-from mindscape.corpora.books import SPLITS, TOKENS
-from mindscape.corpora.storyworld.chance import Chance
+import storyworld
+from benchmarks import Loaded
+from mindscape.corpora import shakespeare
 from mindscape.errors import require
 from mindscape.question import ClaimPair, Question
 from mindscape.roles.answers import LETTERS
@@ -21,6 +20,8 @@ from mindscape.signature import memory as sessions
 from mindscape.signature.memory import Memory, Posed, Write, build, by_textrank, gold, merged, of_series, scenes
 from mindscape.signature.objectives import WINDOW
 from mindscape.text import split_sentences
+from storyworld.books import SPLITS, TOKENS
+from storyworld.chance import Chance
 
 SIZE, MOST = 60, 4  # tokens of a passage; passages of evidence at most
 BOOKS = 2  # of a series

@@ -31,9 +31,8 @@ import yaml
 from accelerate import PartialState
 from transformers import AutoConfig, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
+import storyworld
 from mindscape import assets, paths, results, store, weights
-from mindscape.corpora import storyworld
-from mindscape.corpora.books import training_book
 from mindscape.errors import InputError, require
 from mindscape.llm import LanguageModel, local
 from mindscape.mia import emb_training, generation
@@ -46,6 +45,7 @@ from mindscape.roles import Example
 from mindscape.store import Maker
 from mindscape.training import Settings, bases, sft
 from mindscape.weights import adapter_hash
+from storyworld.books import training_book
 
 FILE = paths.data("adapters", "recipes.yaml")
 SCALE = [16, 32, False]  # rank, alpha and rsLoRA of an adapter that is known by its hash alone

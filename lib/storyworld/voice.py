@@ -9,8 +9,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from mindscape.corpora.storyworld.words import wording
-from mindscape.corpora.storyworld.world import Binding, Event, Scene, World
+from storyworld.words import wording
+from storyworld.world import Binding, Event, Scene, World
 
 
 class Voice:

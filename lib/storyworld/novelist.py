@@ -10,11 +10,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from mindscape.corpora.storyworld import kinds
-from mindscape.corpora.storyworld.chance import Chance
-from mindscape.corpora.storyworld.words import wording
-from mindscape.corpora.storyworld.world import Binding, Crime, Event, Knobs, Person, Place, Scene, Setting, Thing, World
 from mindscape.errors import InputError
+from storyworld import kinds
+from storyworld.chance import Chance
+from storyworld.words import wording
+from storyworld.world import Binding, Crime, Event, Knobs, Person, Place, Scene, Setting, Thing, World
 
 SCENE = 195  # tokens that a scene takes, about
 GUISED = 0.3  # share of the people who go by another name at times

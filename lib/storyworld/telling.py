@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mindscape.corpora.storyworld import kinds
-from mindscape.corpora.storyworld.chance import Chance
-from mindscape.corpora.storyworld.voice import Voice, sentence
-from mindscape.corpora.storyworld.world import Event, Scene
 from mindscape.text import Span
+from storyworld import kinds
+from storyworld.chance import Chance
+from storyworld.voice import Voice, sentence
+from storyworld.world import Event, Scene
 
 WEIGHTS = {
     "inquest": 6,

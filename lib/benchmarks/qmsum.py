@@ -7,8 +7,8 @@ on a part have spans of turns. Zhong et al., 2021. Meant for notebooks 10 and on
 import json
 from collections.abc import Iterator
 
-from mindscape.corpora.benchmarks.reading import json_file, json_lines
-from mindscape.corpora.benchmarks.shapes import Found, Item, Passage, Report, Row, Unusable, checked, document, joined
+from benchmarks.reading import json_file, json_lines
+from benchmarks.shapes import Found, Item, Passage, Report, Row, Unusable, checked, document, joined
 from mindscape.text import Document
 
 PARTS = ("train", "val", "test")

@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from mindscape.corpora.benchmarks.reading import json_lines, literal
-from mindscape.corpora.benchmarks.shapes import Found, Item, Report, Row, Unusable, checked, document, place
+from benchmarks.reading import json_lines, literal
+from benchmarks.shapes import Found, Item, Report, Row, Unusable, checked, document, place
 from mindscape.text import Document
 
 PARTS = ("shortdep_qa", "shortdep_cloze", "longdep_qa", "longdep_summarization")

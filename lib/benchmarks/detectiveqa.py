@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from mindscape.corpora import own
-from mindscape.corpora.benchmarks.reading import json_file
-from mindscape.corpora.benchmarks.shapes import (
+from benchmarks.reading import json_file
+from benchmarks.shapes import (
     LETTERS,
     Found,
     Item,
@@ -23,6 +22,7 @@ from mindscape.corpora.benchmarks.shapes import (
     document,
     joined,
 )
+from mindscape.corpora import own
 from mindscape.text import Document
 
 PARTS = ("en/human_anno", "en/AIsup_anno", "zh/human_anno", "zh/AIsup_anno")

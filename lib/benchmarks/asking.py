@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from mindscape.corpora.benchmarks.loading import Loaded, find, named, root, stream
-from mindscape.corpora.benchmarks.shapes import Benchmark, Item, Report
+from benchmarks.loading import Loaded, find, named, root, stream
+from benchmarks.shapes import Benchmark, Item, Report
 from mindscape.errors import InputError, require
 from mindscape.metrics import NoAnswer, accuracy, bleu, exact_match, meteor, pair_accuracy, rouge_l, token_f1
 from mindscape.text import Document

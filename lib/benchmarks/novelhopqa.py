@@ -9,9 +9,9 @@ import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.reading import csv_rows, json_lines, json_list
+from benchmarks.shapes import Found, Item, Passage, Report, Row, checked, document, place, rest
 from mindscape.corpora import own
-from mindscape.corpora.benchmarks.reading import csv_rows, json_lines, json_list
-from mindscape.corpora.benchmarks.shapes import Found, Item, Passage, Report, Row, checked, document, place, rest
 from mindscape.text import Document, Span, locate
 
 PARTS = ("hop_1", "hop_2", "hop_3", "hop_4")

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mindscape.corpora.storyworld.telling import Passage, Telling
-from mindscape.corpora.storyworld.voice import Voice, sentence
-from mindscape.corpora.storyworld.world import Event
 from mindscape.text import Chunk, Span
+from storyworld.telling import Passage, Telling
+from storyworld.voice import Voice, sentence
+from storyworld.world import Event
 
 
 @dataclass(frozen=True)

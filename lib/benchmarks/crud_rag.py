@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pydantic import create_model
 
-from mindscape.corpora.benchmarks.reading import json_file, text_lines
-from mindscape.corpora.benchmarks.shapes import (
+from benchmarks.reading import json_file, text_lines
+from benchmarks.shapes import (
     COLLECTION,
     Found,
     Item,

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
-from mindscape.corpora.benchmarks.shapes import COLLECTION, Benchmark, Files, Found, Item, Report, fault
-from mindscape.corpora.benchmarks.table import TABLE
+from benchmarks.shapes import COLLECTION, Benchmark, Files, Found, Item, Report, fault
+from benchmarks.table import TABLE
 from mindscape.errors import InputError, require
 from mindscape.text import Document
 

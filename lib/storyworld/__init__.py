@@ -29,18 +29,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
 
-from mindscape.corpora.storyworld import gold
-from mindscape.corpora.storyworld.asking import ask
-from mindscape.corpora.storyworld.chance import Chance
-from mindscape.corpora.storyworld.gold import Edge, Entity, Memory, Node
-from mindscape.corpora.storyworld.novelist import MOST_BOOKS, imagine, setting
-from mindscape.corpora.storyworld.telling import Telling, tell
-from mindscape.corpora.storyworld.voice import Voice, sentence
-from mindscape.corpora.storyworld.words import wording
-from mindscape.corpora.storyworld.world import Knobs, World
 from mindscape.errors import require
 from mindscape.question import ClaimPair, Question
 from mindscape.text import Chunk, Document, Span
+from storyworld import gold
+from storyworld.asking import ask
+from storyworld.chance import Chance
+from storyworld.gold import Edge, Entity, Memory, Node
+from storyworld.novelist import MOST_BOOKS, imagine, setting
+from storyworld.telling import Telling, tell
+from storyworld.voice import Voice, sentence
+from storyworld.words import wording
+from storyworld.world import Knobs, World
 
 TRAIN, DEVELOP, TEST = range(1000), range(1000, 1100), range(2000, 2100)
 # Questions that hold in one book only: they name nobody who is in that book alone, or ask how it ends.

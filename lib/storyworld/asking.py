@@ -12,13 +12,13 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from mindscape.corpora.storyworld import kinds
-from mindscape.corpora.storyworld.chance import Chance
-from mindscape.corpora.storyworld.telling import Telling
-from mindscape.corpora.storyworld.voice import Voice, sentence
-from mindscape.corpora.storyworld.world import Binding, Event
 from mindscape.question import ClaimPair, Question
 from mindscape.text import Span
+from storyworld import kinds
+from storyworld.chance import Chance
+from storyworld.telling import Telling
+from storyworld.voice import Voice, sentence
+from storyworld.world import Binding, Event
 
 # Questions on one event: by name, by trade, by kinship, on a person in disguise.
 PLAIN, TRADES, KIN, GUISES = 9, 9, 6, 4

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from mindscape.corpora.benchmarks.reading import csv_rows, json_lines, page, unmarked, unpacked
-from mindscape.corpora.benchmarks.shapes import Found, Item, Report, Row, Unusable, checked, document, rest
+from benchmarks.reading import csv_rows, json_lines, page, unmarked, unpacked
+from benchmarks.shapes import Found, Item, Report, Row, Unusable, checked, document, rest
 from mindscape.errors import InputError
 from mindscape.text import Document
 

@@ -3,7 +3,7 @@
 Put the files into a folder a benchmark, and name the folder that holds these in MINDSCAPE_BENCHMARKS. Then
 `python -m mindscape benchmarks` lists what is there and where the rest is published, and
 
->>> from mindscape.corpora import benchmarks
+>>> import benchmarks
 >>> sample = benchmarks.load("nocha")                                                        # doctest: +SKIP
 >>> print(sample.report)                                                                     # doctest: +SKIP
 nocha: 126 rows read, 126 used, 0 rejected; 4 documents
@@ -13,9 +13,9 @@ are named in the table, not run; a metric of `mindscape.metrics` that only comes
 notebooks 10 and on, pointed at a real benchmark.
 """
 
-from mindscape.corpora.benchmarks.loading import VARIABLE, Loaded, collection, find, load, named, root, stream
-from mindscape.corpora.benchmarks.shapes import Benchmark, Files, Item, Metric, Passage, Prompt, Rejected, Report
-from mindscape.corpora.benchmarks.table import TABLE
+from benchmarks.loading import VARIABLE, Loaded, collection, find, load, named, root, stream
+from benchmarks.shapes import Benchmark, Files, Item, Metric, Passage, Prompt, Rejected, Report
+from benchmarks.table import TABLE
 
 __all__ = [
     "TABLE", "VARIABLE", "Benchmark", "Files", "Item", "Loaded", "Metric", "Passage", "Prompt", "Rejected", "Report",

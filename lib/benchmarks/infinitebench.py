@@ -7,8 +7,8 @@ and on, pointed at a real benchmark.
 from collections.abc import Iterator
 from typing import Any
 
-from mindscape.corpora.benchmarks.reading import json_lines
-from mindscape.corpora.benchmarks.shapes import LETTERS, Found, Item, Report, Row, Unusable, checked, document, rest
+from benchmarks.reading import json_lines
+from benchmarks.shapes import LETTERS, Found, Item, Report, Row, Unusable, checked, document, rest
 from mindscape.errors import InputError
 from mindscape.text import Document
 

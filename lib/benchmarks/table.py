@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from mindscape.corpora.benchmarks import (
+from benchmarks import (
     crud_rag,
     detectiveqa,
     infinitebench,
@@ -20,7 +20,7 @@ from mindscape.corpora.benchmarks import (
     omnieval,
     qmsum,
 )
-from mindscape.corpora.benchmarks.shapes import Benchmark
+from benchmarks.shapes import Benchmark
 
 READ = {
     "narrativeqa": {"read": narrativeqa.read, "parts": narrativeqa.PARTS},

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from mindscape.corpora.benchmarks.reading import json_lines, json_list
-from mindscape.corpora.benchmarks.shapes import LETTERS, Found, Item, Report, Row, checked, document, rest
+from benchmarks.reading import json_lines, json_list
+from benchmarks.shapes import LETTERS, Found, Item, Report, Row, checked, document, rest
 from mindscape.errors import InputError
 from mindscape.metrics import NoAnswer
 from mindscape.text import Document

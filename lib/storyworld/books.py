@@ -3,10 +3,10 @@
 Taught in notebook 00_start_here.
 """
 
-from mindscape.corpora import storyworld
-from mindscape.corpora.storyworld import Book
-from mindscape.corpora.storyworld.chance import Chance
+import storyworld
 from mindscape.errors import require
+from storyworld import Book
+from storyworld.chance import Chance
 
 TOKENS = 15_000  # a book's length: short ones, and more of them
 HARD = {"hiding": 1.0, "sharing": 1.0, "contradiction": 1.0}

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from mindscape.corpora.benchmarks.reading import json_lines, json_list
-from mindscape.corpora.benchmarks.shapes import (
+from benchmarks.reading import json_lines, json_list
+from benchmarks.shapes import (
     COLLECTION,
     Found,
     Item,

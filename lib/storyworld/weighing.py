@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from mindscape.corpora.storyworld import kinds
-from mindscape.corpora.storyworld.voice import Voice
-from mindscape.corpora.storyworld.world import Event
 from mindscape.text import mentions, sentences
+from storyworld import kinds
+from storyworld.voice import Voice
+from storyworld.world import Event
 
 CLAUSE = {"en": r"[.,:?!()]| and ", "zh": r"[。，、：？！（）]|和"}
 POSSESSIVE = {"en": ("{b}'s {relation}", "{relation} of {b}", "{relation} to {b}"), "zh": ("{b}的{relation}",)}
@@ -48,7 +48,7 @@ def bindings(voice: Voice, summary: str) -> Kept:
     a kinship holds for "Ann's sister" or "sister of Ann" and the name nearest to that. A guise that takes part in an
     event that the statement keeps is bound to nobody there.
 
-    >>> from mindscape.corpora import storyworld
+    >>> import storyworld
     >>> book = storyworld.book(1000, tokens=15_000)
     >>> bindings(book.voice, book.summary).recall
     1.0

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
-from mindscape.corpora.benchmarks.reading import json_list, pickled_texts
-from mindscape.corpora.benchmarks.shapes import Found, Item, Report, Row, Unusable, checked, fault
+from benchmarks.reading import json_list, pickled_texts
+from benchmarks.shapes import Found, Item, Report, Row, Unusable, checked, fault
 from mindscape.question import ClaimPair
 from mindscape.text import Document
 
