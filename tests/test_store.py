@@ -396,7 +396,7 @@ def test_a_share_is_computed_anew_and_compared(tmp_path):
     compute = Squares(questions)
     store.fetch("square", ANN, questions, compute)
     some = remade(store, share=0.1, seed=7)
-    assert 200 < len(some) < 600 and all(one.agrees and one.off == 0 and one.kind == "square" for one in some)
+    assert len(some) in (400, 416) and all(one.agrees and one.off == 0 and one.kind == "square" for one in some)
     assert len(compute.asked) == len(some) == stores.BLOCK * len({one.block for one in some})
     assert [one.key for one in remade(store, share=0.1, seed=7)] == [one.key for one in some]
     assert {one.key for one in remade(store, share=0.1, seed=8)} != {one.key for one in some}
@@ -416,7 +416,7 @@ def test_entries_about_the_same_texts_are_drawn_together(tmp_path):
         store.fetch("square", ANN, questions, Squares(questions))
     assert len(remade(store, share=1.0)) == 400
     drawn = Counter(one.block for one in remade(store, share=0.2, seed=3))
-    assert set(drawn.values()) == {10} and 2 <= len(drawn) <= 16
+    assert set(drawn.values()) == {10} and len(drawn) in (8, 9)
 
 
 def test_what_does_not_come_out_again_is_told_and_not_kept(tmp_path):

@@ -402,8 +402,10 @@ class Store:
         where = {key: (n, i) for n, of in enumerate(self._askings) for i, key in enumerate(of.keys)}
         where = {key: at for key, at in where.items() if not kinds or self._askings[at[0]].kind in kinds}
         if share:
-            blocks = self._blocks(where)
-            chosen = {key: block for block in _of_share(sorted(blocks), share, seed) for key in blocks[block]}
+            chosen = {}
+            for blocks in self._blocks(where).values():
+                drawn = _of_share(sorted(blocks), share, seed)
+                chosen |= {key: block for block in drawn for key in blocks[block]}
         elif smallest:
             chosen = dict.fromkeys(self._smallest(where), "")
         else:
@@ -426,16 +428,16 @@ class Store:
             yield Remade(key, of.kind, of.maker.label, agrees, off, round(now - begun, 3), told, blocks[key])
             begun = now
 
-    def _blocks(self, where: Mapping[str, tuple[int, int]]) -> dict[str, list[str]]:
-        """Keys by the block that they are drawn in."""
-        blocks: dict[str, list[str]] = defaultdict(list)
+    def _blocks(self, where: Mapping[str, tuple[int, int]]) -> dict[str, dict[str, list[str]]]:
+        """Of each kind, keys by the block that they are drawn in."""
+        kinds: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
         for n, of in enumerate(self._askings):
-            alone = []
+            blocks, alone = kinds[of.kind], []
             for i, (key, texts) in enumerate(zip(of.keys, of.texts, strict=True)):
                 if where.get(key) == (n, i):
                     (blocks[digest(of.kind, of.maker.fingerprint, texts)] if texts else alone).append(key)
             blocks |= {alone[start]: alone[start : start + BLOCK] for start in range(0, len(alone), BLOCK)}
-        return blocks
+        return kinds
 
     def _dtype(self, kind: str, maker: Maker, key: str) -> str:
         """The precision in which an entry was made."""
@@ -458,8 +460,14 @@ def _about_texts(question: Any) -> str:
 
 
 def _of_share(names: Sequence[str], share: float, seed: int) -> list[str]:
-    """Each with the same chance, whatever the others are: the same in every notebook; a larger share has all of a smaller."""
-    return [name for name in names if int(digest(seed, name)[:8], 16) / 2**32 < share]
+    """So many of them, rounded up or down at random: each has the same chance, and a larger share has all of a smaller.
+
+    >>> len(_of_share([f"block {i}" for i in range(250)], 0.02, seed=7)), _of_share(["one"], 1.0, seed=7)
+    (5, ['one'])
+    """
+    chance = [int(digest(seed, *some)[:8], 16) / 2**32 for some in (("rounding", len(names)), *zip(names, strict=True))]
+    ranked = sorted(zip(chance[1:], names, strict=True))
+    return [name for _, name in ranked[: int(share * len(names) + chance[0])]]
 
 
 # -- arrays ---------------------------------------------------------------------------------------------------------------
