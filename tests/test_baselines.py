@@ -15,11 +15,12 @@ from mindscape.budget import Budget, Meter
 from mindscape.errors import BudgetReached, InputError, LLMError, MindscapeError
 from mindscape.llm import LanguageModel
 from mindscape.llm.base import Reply
-from mindscape.mindgraph.baselines import METHODS, asking, chain_of_agents, direct, gam, graphrag, rlm, sandbox
-from mindscape.mindgraph.baselines.asking import BRIEF, TRIES, alone, ask, before_the_cut, clipped, fitting, groups
-from mindscape.mindgraph.baselines.estimates import RUNS, estimate
+from mindscape.mindgraph import asking
+from mindscape.mindgraph.asking import BRIEF, TRIES, alone, ask, before_the_cut, clipped, fitting, groups
+from mindscape.mindgraph.baselines import METHODS, graphrag, reading, rlm, sandbox
 from mindscape.mindgraph.communities import PROMPTS as REPORT_PROMPTS
 from mindscape.mindgraph.communities import Report
+from mindscape.mindgraph.comparison import RUNS, estimate
 from mindscape.question import ANSWER, BUILD
 from mindscape.roles.answers import QA
 from mindscape.store import Store
@@ -49,8 +50,8 @@ def tokens_of(text):
 
 
 PROMPTS = {
-    "worker": chain_of_agents.WORKER, "extract": graphrag.EXTRACT, "report": REPORT_PROMPTS, "map": graphrag.MAP,
-    "memorise": gam.MEMORISE, "plan": gam.PLAN, "integrate": gam.INTEGRATE, "reflect": gam.REFLECT,
+    "worker": reading.WORKER, "extract": graphrag.EXTRACT, "report": REPORT_PROMPTS, "map": graphrag.MAP,
+    "memorise": reading.MEMORISE, "plan": reading.PLAN, "integrate": reading.INTEGRATE, "reflect": reading.REFLECT,
     "task": rlm.TASK, "last": QA.prompts,
 }  # fmt: skip
 
@@ -121,7 +122,7 @@ class Reader:
         return ANSWERED[self.language] if ANSWERED[self.language] in content else "unknown"
 
     def worker(self, content, talk):
-        return FACT[self.language] if FACT[self.language] in content else chain_of_agents.NOTHING[self.language]
+        return FACT[self.language] if FACT[self.language] in content else reading.NOTHING[self.language]
 
     def extract(self, content, talk):
         names = [name for name in (*PLACES[self.language], ANSWERED[self.language]) if name in content]
@@ -326,7 +327,7 @@ def test_only_what_cannot_be_read_is_asked_again_together():
 def test_a_reply_that_was_cut_off_is_told_so(language):
     replies = iter([Reply('{"keywords": ["a', finish="length"), Reply('{"keywords": [], "pages": [2]}')])
     model = Scripted(lambda talk: next(replies))
-    [plan] = ask(Meter(model), [alone("?")], language, tokens=7, form=gam.Plan)
+    [plan] = ask(Meter(model), [alone("?")], language, tokens=7, form=reading.Plan)
     assert plan.pages == [2] and "cut off after 7 tokens" in model.asked[1][0]["content"]
     assert model.asked[1][0]["content"].startswith("?") and len(model.asked[1]) == 1
 
@@ -370,10 +371,10 @@ def test_groups_hold_everything_that_fits(some, room):
 def test_direct_reads_all_of_it_or_leaves_out_the_middle(language):
     document = book(language, 100)
     model = Scripted(Reader(language))
-    answer = direct.answer(QUESTION[language], document, model, Budget())
+    answer = reading.direct(QUESTION[language], document, model, Budget())
     assert document.text in model.prompts("last")[0] and notes(answer) == [] and answer.calls == 1
     model = Scripted(Reader(language), 1600)
-    answer = direct.answer(QUESTION[language], document, model, Budget())
+    answer = reading.direct(QUESTION[language], document, model, Budget())
     [prompt], [note] = model.prompts("last"), notes(answer)
     assert answer.text == "unknown" and FACT[language] not in prompt  # it stood in the middle
     assert document.text[:100] in prompt and document.text[-100:] in prompt
@@ -382,9 +383,9 @@ def test_direct_reads_all_of_it_or_leaves_out_the_middle(language):
 
 
 def test_direct_keeps_a_budget_by_reading_less():
-    answer = direct.answer(QUESTION["en"], book(), Scripted(Reader()), Budget(tokens=1400))
+    answer = reading.direct(QUESTION["en"], book(), Scripted(Reader()), Budget(tokens=1400))
     assert answer.calls == 1 and answer.tokens_total <= 1400 and "the budget" in notes(answer)[0]
-    answer = direct.answer(QUESTION["en"], book(), Scripted(Reader()), Budget(tokens=100))
+    answer = reading.direct(QUESTION["en"], book(), Scripted(Reader()), Budget(tokens=100))
     assert answer.calls == 0 and answer.text == "" and answer.tokens_first_call == 0
 
 
@@ -395,11 +396,11 @@ def test_direct_keeps_a_budget_by_reading_less():
 def test_the_summary_is_handed_on(language):
     document, summaries = book(language), iter(f"S{i}" for i in range(1000))
     model = Scripted(Reader(language, worker=lambda talk: next(summaries)))
-    chain_of_agents.answer(QUESTION[language], document, model, size=150)
+    reading.chain_of_agents(QUESTION[language], document, model, size=150)
     workers = model.prompts("worker")
     assert len(workers) > 3 and all(len(batch) == 1 for batch in model.batches)
     for i, prompt in enumerate(workers):
-        before = f"S{i - 1}" if i else chain_of_agents.NOTHING[language]
+        before = f"S{i - 1}" if i else reading.NOTHING[language]
         assert f"\n{before}\n\n" in prompt and str(len(workers)) in prompt and QUESTION[language] in prompt
         assert document.text not in prompt
     # Each block is read once, in order: taken together they are the text.
@@ -412,7 +413,7 @@ def test_the_summary_is_handed_on(language):
 
 def test_a_worker_without_a_reply_hands_on_what_it_got():
     turns = iter(["S1", "", "", "S3", *["S4"] * 100])
-    answer, model = played(chain_of_agents.answer, worker=lambda talk: next(turns), size=300)
+    answer, model = played(reading.chain_of_agents, worker=lambda talk: next(turns), size=300)
     workers = model.prompts("worker")
     assert "could not be used" in workers[2]
     assert "\nS1\n\n" in workers[3]  # the third worker has the first one's summary
@@ -420,11 +421,11 @@ def test_a_worker_without_a_reply_hands_on_what_it_got():
 
 
 def test_a_chain_that_the_budget_ends_answers_from_what_was_read():
-    answer, model = played(chain_of_agents.answer, worker="Ivo did.", budget=Budget(calls=4), size=100)
+    answer, model = played(reading.chain_of_agents, worker="Ivo did.", budget=Budget(calls=4), size=100)
     assert model.kinds == ["worker"] * 4 and answer.text == ""
     assert any(re.search(r"4 of \d+ blocks were read", note) for note in notes(answer))
     # A bound on tokens can leave room for a manager, whose prompt is shorter.
-    chain, budget = chain_of_agents.answer, Budget(tokens=2600)
+    chain, budget = reading.chain_of_agents, Budget(tokens=2600)
     answer, model = played(chain, worker="Ivo did.", context=4000, budget=budget, size=200)
     assert model.kinds[-1] == "last" and answer.text == "Ivo" and answer.tokens_total <= 2600
 
@@ -434,7 +435,7 @@ def test_a_chain_that_the_budget_ends_answers_from_what_was_read():
 
 @LANGUAGE
 def test_graphrag_extracts_gleans_reports_maps_and_reduces(language):
-    _, model = played(graphrag.answer, language, size=150)
+    _, model = played(graphrag.answer_by_reports, language, size=150)
     order = ["extract", "glean", "report", "map", "last"]  # one batch each
     assert list(dict.fromkeys(model.kinds)) == [kind(batch[0]) for batch in model.batches] == order
     assert model.kinds.count("extract") == model.kinds.count("glean") > 3
@@ -453,7 +454,7 @@ def test_what_is_gleaned_is_in_the_graph_and_what_cannot_be_read_is_not():
     def glean(talk):
         return json.dumps({"entities": [{"name": "Ivo", "description": FACT["en"]}], "relations": []})
 
-    answer, model = played(graphrag.answer, extract=extract, glean=glean, size=300)
+    answer, model = played(graphrag.answer_by_reports, extract=extract, glean=glean, size=300)
     # The first block had two tries and none more.
     assert model.kinds.count("extract") == model.kinds.count("glean") + TRIES
     assert answer.text == "Ivo" and "1 entities" in next(note for note in notes(answer) if "entities" in note)
@@ -519,19 +520,19 @@ def test_the_best_eight_reports_are_read():
 def test_points_are_ranked_and_those_of_no_help_dropped():
     points = [{"description": f"point {score}", "score": score} for score in (10, 0, 90, 50)]
     model = Scripted(Reader(map=json.dumps({"points": points}), last="so"))
-    assert graphrag.answer(QUESTION["en"], book(), model).text == "so"
+    assert graphrag.answer_by_reports(QUESTION["en"], book(), model).text == "so"
     assert "point 90\npoint 50\npoint 10\n" in model.prompts("last")[0] and "point 0" not in model.prompts("last")[0]
-    answer, model = played(graphrag.answer, map='{"points": [{"description": "?", "score": 0}]}')
+    answer, model = played(graphrag.answer_by_reports, map='{"points": [{"description": "?", "score": 0}]}')
     assert answer.text == "" and "last" not in model.kinds and "no report has a point" in notes(answer)[-1]
 
 
 def test_a_text_in_which_nothing_is_found_has_no_answer():
-    answer, model = played(graphrag.answer, extract='{"entities": [], "relations": []}')
+    answer, model = played(graphrag.answer_by_reports, extract='{"entities": [], "relations": []}')
     assert answer.text == "" and set(model.kinds) == {"extract", "glean"} and answer.tokens_first_call == 0
 
 
 def test_a_build_beyond_the_budget_is_not_begun():
-    answer, model = played(graphrag.answer, budget=Budget(calls=2), size=100)
+    answer, model = played(graphrag.answer_by_reports, budget=Budget(calls=2), size=100)
     assert answer.calls == 0 and answer.text == "" and "budget of 2 calls" in notes(answer)[0]
 
 
@@ -542,9 +543,9 @@ def test_a_build_beyond_the_budget_is_not_begun():
 def test_notes_know_those_before_them_and_the_plan_knows_all(language):
     names = iter(range(1000))
     note = lambda talk: json.dumps({"header": f"H{next(names)}", "note": "N"})  # noqa: E731
-    _, model = played(gam.answer, language, memorise=note, size=150)
+    _, model = played(reading.gam, language, memorise=note, size=150)
     memorised = model.prompts("memorise")
-    assert len(memorised) > 3 and gam.NOTHING[language] in memorised[0]
+    assert len(memorised) > 3 and reading.NOTHING[language] in memorised[0]
     for i, prompt in enumerate(memorised):
         assert re.findall(r"H\d+", prompt) == [f"H{j}" for j in range(i)] and QUESTION[language] not in prompt
     [plan], [integrate] = model.prompts("plan"), model.prompts("integrate")
@@ -563,38 +564,38 @@ def test_the_researcher_goes_on_until_it_is_enough_and_opens_no_page_twice():
     def reflect(talk):
         return json.dumps({"enough": False, "request": next(requests)})
 
-    answer, model = played(gam.answer, n=200, plan=plan, reflect=reflect, size=150)
-    assert len(plans) == gam.ROUNDS == 3
+    answer, model = played(reading.gam, n=200, plan=plan, reflect=reflect, size=150)
+    assert len(plans) == reading.ROUNDS == 3
     assert QUESTION["en"] in plans[0] and "Still needed: the church" in plans[1]
     assert "Still needed: the bridge" in plans[2]
     opened = [re.findall(r"\d+", note) for note in notes(answer) if note.startswith("opens pages")]
     flat = [page for pages in opened for page in pages]
-    assert len(flat) == len(set(flat)) and all(len(pages) <= gam.PAGES for pages in opened) and flat[0] == "1"
+    assert len(flat) == len(set(flat)) and all(len(pages) <= reading.PAGES for pages in opened) and flat[0] == "1"
 
 
 def test_a_plan_that_cannot_be_read_falls_back_on_the_question():
-    answer, model = played(gam.answer, plan="well", size=150)
+    answer, model = played(reading.gam, plan="well", size=150)
     assert answer.text == "Ivo" and model.kinds.count("plan") == TRIES
 
 
 def test_a_page_without_a_note_has_its_first_words():
-    answer, model = played(gam.answer, memorise="{}", size=300)
+    answer, model = played(reading.gam, memorise="{}", size=300)
     assert answer.text == "Ivo" and "Page 1: On day 0 it rained on the mill" in model.prompts("plan")[0]
 
 
 def test_what_was_found_is_answered_from_where_the_budget_ends():
     more = '{"enough": false, "request": "rain"}'
-    whole, _ = played(gam.answer, reflect=more, size=150)
+    whole, _ = played(reading.gam, reflect=more, size=150)
     built = sum(step.asked and step.stage == BUILD for step in whole.trace)
-    answer, _ = played(gam.answer, reflect=more, budget=Budget(calls=built + 3), size=150)
+    answer, _ = played(reading.gam, reflect=more, budget=Budget(calls=built + 3), size=150)
     assert answer.calls == built + 3 and answer.text == ""  # nothing is left for the last call
-    answer, _ = played(gam.answer, budget=Budget(calls=3), size=150)
+    answer, _ = played(reading.gam, budget=Budget(calls=3), size=150)
     assert any(re.search(r"3 of \d+ pages have notes", note) for note in notes(answer))
 
 
 def test_notes_that_do_not_fit_are_shown_by_their_headers():
     long = json.dumps({"header": "rain", "note": "drop " * 100})
-    answer, model = played(gam.answer, n=200, memorise=long, context=2400, size=150)
+    answer, model = played(reading.gam, n=200, memorise=long, context=2400, size=150)
     assert any("headers" in note for note in notes(answer)) and "drop" not in model.prompts("plan")[0]
     assert answer.text == "Ivo"
 
@@ -632,7 +633,7 @@ def test_a_model_sees_what_its_code_printed(language):
     )
     document = book(language)
     model = Scripted(Reader(language, task=turns))
-    answer = rlm.answer(QUESTION[language], document, model)
+    answer = rlm.answer_by_code(QUESTION[language], document, model)
     told = [talk[-1]["content"] for talk in model.asked]
     assert answer.text == "half" and answer.calls == 5
     assert QUESTION[language] in told[0] and str(len(document.text)) in told[0] and FACT[language] not in told[0]
@@ -647,7 +648,7 @@ def test_a_model_sees_what_its_code_printed(language):
 def test_the_second_model_sees_its_prompt_alone_and_is_no_program():
     code = "```python\nparts = [context[:20], context[-20:]]\nprint(llm_query_batched(parts))\nFINAL(llm_query('So?'))\n```"
     query = lambda talk: f"```python\nFINAL('inner')\n```{talk[0]['content'][:6]}"  # noqa: E731
-    answer, model = played(rlm.answer, task=code, query=query)
+    answer, model = played(rlm.answer_by_code, task=code, query=query)
     assert model.kinds == ["task", "query", "query", "query"] and [len(batch) for batch in model.batches] == [1, 2, 1]
     assert all(len(talk) == 1 for talk in model.asked)
     assert model.asked[1][0]["content"] == book().text[:20]
@@ -660,7 +661,7 @@ def test_the_second_model_sees_its_prompt_alone_and_is_no_program():
 @LANGUAGE
 def test_a_query_that_is_too_long_is_not_asked(language):
     code = "```python\nfor reply in llm_query_batched([context * 20, 'short']): print(reply)\n```"
-    _, model = played(rlm.answer, language, 200, task=coded(code, "FINAL(x)"), context=3000)
+    _, model = played(rlm.answer_by_code, language, 200, task=coded(code, "FINAL(x)"), context=3000)
     assert model.kinds == ["task", "query", "task"]
     assert rlm.TOLD[language]["long"].split("{")[0] in model.asked[-1][-1]["content"]
 
@@ -670,7 +671,7 @@ def test_after_the_last_turn_the_answer_is_asked_for():
     def reader(talk):
         return "Ivo" if rlm.TOLD["en"]["end"] in talk[-1]["content"] else "```python\nprint(1)\n```"
 
-    answer, _ = played(rlm.answer, reader=reader, iterations=3)
+    answer, _ = played(rlm.answer_by_code, reader=reader, iterations=3)
     assert answer.calls == 4 and answer.text == "Ivo"
     assert any("no answer after 3 turns" in note for note in notes(answer))
     assert rlm.ITERATIONS == 30
@@ -685,7 +686,7 @@ def test_a_process_that_was_stopped_is_told_of_and_replaced():
         "```python\nimport os\nos._exit(0)\n```",
         "FINAL(done)",
     )
-    answer, model = played(rlm.answer, task=turns, limits=sandbox.Limits(seconds=2))
+    answer, model = played(rlm.answer_by_code, task=turns, limits=sandbox.Limits(seconds=2))
     told = [talk[-1]["content"] for talk in model.asked]
     assert answer.text == "done"
     assert "(time)" in told[2] and f"False {len(book().text)}" in told[3] and "ended itself" in told[4]
@@ -694,7 +695,7 @@ def test_a_process_that_was_stopped_is_told_of_and_replaced():
 @shut_in
 def test_the_oldest_turns_fall_out_of_a_small_window():
     turns = iter(f"```python\nprint('turn {i} ' * 100)\n```" for i in range(100))
-    answer, model = played(rlm.answer, task=lambda talk: next(turns), context=2400, iterations=12)
+    answer, model = played(rlm.answer_by_code, task=lambda talk: next(turns), context=2400, iterations=12)
     assert any("turns do not fit" in note for note in notes(answer))
     longest = max(model.asked, key=len)
     assert len(model.asked[-1]) < 2 * 12 and "turn 11" in model.asked[-1][-1]["content"]
@@ -703,14 +704,18 @@ def test_the_oldest_turns_fall_out_of_a_small_window():
 
 @shut_in
 def test_an_output_is_shown_with_its_middle_left_out():
-    _, model = played(rlm.answer, task=coded("```python\nprint('begin ' + 'word ' * 50_000 + 'end')\n```", "FINAL(x)"))
+    _, model = played(
+        rlm.answer_by_code, task=coded("```python\nprint('begin ' + 'word ' * 50_000 + 'end')\n```", "FINAL(x)")
+    )
     told = model.asked[1][-1]["content"]
     assert "begin word" in told and "left out here" in told and "printed 250" in told and tokens_of(told) < 2200
 
 
 @shut_in
 def test_a_budget_that_ends_within_the_code():
-    answer, model = played(rlm.answer, task="```python\nwhile True: llm_query('a')\n```", budget=Budget(calls=6))
+    answer, model = played(
+        rlm.answer_by_code, task="```python\nwhile True: llm_query('a')\n```", budget=Budget(calls=6)
+    )
     assert answer.calls == 6 and answer.text == "" and model.kinds == ["task", *["query"] * 5]
     assert any("budget of 6 calls" in note for note in notes(answer))
 
@@ -721,7 +726,7 @@ def test_code_is_not_run_where_it_cannot_be_shut_in(monkeypatch):
 
     monkeypatch.setattr(sandbox.Sandbox, "_start", refuse)
     model = Scripted(Reader())
-    refused(lambda: rlm.answer(QUESTION["en"], book(), model), "open to files", MindscapeError)
+    refused(lambda: rlm.answer_by_code(QUESTION["en"], book(), model), "open to files", MindscapeError)
     assert not model.asked
 
 
@@ -760,7 +765,7 @@ def test_graphrag_goes_on_from_what_was_cut_off():
             return {"title": "Ivo", "summary": "A miller.", "impact_rating": 5, "findings": []}
         return "Ivo"
 
-    answer = graphrag.answer(QUESTION["en"], book(), LanguageModel(Stub(say)), Budget(), size=100)
+    answer = graphrag.answer_by_reports(QUESTION["en"], book(), LanguageModel(Stub(say)), Budget(), size=100)
     notes = [step.what for step in answer.trace if not step.asked]
     assert answer.text == "Ivo" and any("its whole items are kept" in note for note in notes)
     blocks = int(re.search(r"(\d+) blocks, 1 entities", " ".join(notes))[1])

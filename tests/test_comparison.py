@@ -18,9 +18,8 @@ from mindscape.llm import LanguageModel
 from mindscape.llm.base import estimated_tokens
 from mindscape.mindgraph import comparison, long_reason
 from mindscape.mindgraph.answer import limits
-from mindscape.mindgraph.answering import length
+from mindscape.mindgraph.asking import BRIEF, length
 from mindscape.mindgraph.baselines import rlm
-from mindscape.mindgraph.baselines.asking import BRIEF
 from mindscape.mindgraph.comparison import NAMES, Settings, estimated, labels, of_book, scored, settings_for, unusable
 from mindscape.mindgraph.long_reason import Judged
 from mindscape.question import ANSWER, BUILD, Answer, Step

@@ -19,7 +19,21 @@ from hypothesis import strategies as st
 from mindscape import records
 from mindscape.errors import InputError, MindscapeError
 from mindscape.llm.base import Reply, estimated_tokens
-from mindscape.mindgraph.build import LEFT_OUT, MISSES, build, ranked, read_operations, shown_state
+from mindscape.mindgraph.build import (
+    LEFT_OUT,
+    MISSES,
+    Entry,
+    Journal,
+    append,
+    build,
+    counts,
+    opened,
+    ranked,
+    read,
+    read_operations,
+    rebuild,
+    shown_state,
+)
 from mindscape.mindgraph.export import as_graphml, as_html, layout
 from mindscape.mindgraph.graph import (
     FIELDS,
@@ -37,7 +51,6 @@ from mindscape.mindgraph.graph import (
     replay,
     verify,
 )
-from mindscape.mindgraph.journal import Entry, Journal, append, counts, opened, read, rebuild
 from mindscape.roles.edits import EMPTY, Edits, Operation, quoting
 from mindscape.text import Chunk, Document, Span
 

@@ -19,11 +19,10 @@ from mindscape.llm.local import Local
 from mindscape.llm.schema import validate
 from mindscape.llm.together import side_by_side
 from mindscape.mindgraph.answer import DROPPED, GraphAnswered, answer, answer_from, estimate, limits, tool_use
-from mindscape.mindgraph.answering import amortised, block_size, compaction, cut, posed
+from mindscape.mindgraph.asking import amortised, block_size, compaction, cut, posed
 from mindscape.mindgraph.build import build, noted
-from mindscape.mindgraph.communities import REPORT, Reports
+from mindscape.mindgraph.communities import AROUND, REPORT, Refused, Reports, Tools, answer_schema, checked, step_schema
 from mindscape.mindgraph.graph import Edge, Graph, Node, apply
-from mindscape.mindgraph.tools import AROUND, Refused, Tools, answer_schema, checked, step_schema
 from mindscape.question import ANSWER, BUILD, Step
 from mindscape.roles.edits import Edits
 from mindscape.roles.graph_answer import TOOLS, GraphAnswer

@@ -7,10 +7,10 @@ from extras import refused
 
 from mindscape.llm.base import estimated_tokens
 from mindscape.mindgraph import gold as golds
-from mindscape.mindgraph.answering import cut
+from mindscape.mindgraph.asking import cut
+from mindscape.mindgraph.build import counts, rebuild
 from mindscape.mindgraph.gold import Counts
 from mindscape.mindgraph.graph import Edge, Graph, Node, verify
-from mindscape.mindgraph.journal import counts, rebuild
 from mindscape.roles.edits import Builder, Edits
 from mindscape.roles.scores import node_and_edge_f1
 

@@ -22,7 +22,15 @@ from mindscape.roles import ROLES
 from mindscape.roles.answers import letters
 from mindscape.signature.memory import Item, Memory, Posed, build, ranked
 from mindscape.signature.memory import given as told
-from mindscape.signature.objectives import Modular, assignment, relevance, signature_objective
+from mindscape.signature.objectives import (
+    Modular,
+    assignment,
+    first_k,
+    greedy,
+    lazy_greedy,
+    relevance,
+    signature_objective,
+)
 from mindscape.signature.rag import (
     ALPHA,
     DEPTH,
@@ -41,7 +49,6 @@ from mindscape.signature.rag import (
     retriever,
     score,
 )
-from mindscape.signature.selection import first_k, greedy, lazy_greedy
 from mindscape.store import Maker
 
 pytestmark = pytest.mark.usefixtures("own_store")

@@ -29,12 +29,10 @@ from mindscape.errors import InputError, require
 from mindscape.llm.base import LLM, Reply, ToolCall, form_of
 from mindscape.llm.ledger import Estimate, Ledger
 from mindscape.llm.tools import in_words
-from mindscape.mindgraph.answering import block_size, cut
-from mindscape.mindgraph.build import TOKENS, noted, shown_state
-from mindscape.mindgraph.communities import Reports
+from mindscape.mindgraph.asking import block_size, cut
+from mindscape.mindgraph.build import TOKENS, noted, rebuild, shown_state
+from mindscape.mindgraph.communities import PARAMETERS, Refused, Reports, Tools, answer_schema, step_schema
 from mindscape.mindgraph.graph import Graph, verify
-from mindscape.mindgraph.journal import rebuild
-from mindscape.mindgraph.tools import PARAMETERS, Refused, Tools, answer_schema, step_schema
 from mindscape.prompts import table
 from mindscape.question import ANSWER, Answer
 from mindscape.roles.edits import EDITS
@@ -81,8 +79,8 @@ class GraphAnswered(Answer):
 
     `cited` are the nodes it cites that there are, `unknown` the ids that there are not; `confidence` is high, medium, low, or
     empty where there is no answer. `uses` counts the tool calls that were run ("lookup_source", "index", "detail"),
-    `malformed` the calls and replies that could not be used, by the kinds of `mindscape.mindgraph.tools`. `shown` is the number
-    of nodes in the prompt, `ended` says why there is no answer.
+    `malformed` the calls and replies that could not be used, by the kinds of `communities.Refused`. `shown` is the number of
+    nodes in the prompt, `ended` says why there is no answer.
     """
 
     nodes: int = 0

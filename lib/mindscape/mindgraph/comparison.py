@@ -7,37 +7,44 @@ a time goes to the model in one batch: replies are those of questions one by one
 Questions of the storyworld come from all four quarters of Figure 2's plane; those of benchmarks are what
 `mindscape.mindgraph.long_reason` kept. Where the paper is silent: the budget is twenty times the tokens of the text.
 
+What a method will take is estimated before its first call. How often it asks hangs on what the model replies, so something
+has to be supposed: replies as long as they may be, none that has to be asked for again; for GraphRAG two parts of the graph a
+block; for GAM all rounds, each with all its pages; for RLM ten turns that write 300 tokens and are shown 500, and queries that
+read the whole text once, block by block; for MindGraph the paper's medians.
+
 Taught in notebook 32_long_reason. Nothing here knows how a method answers.
 """
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import zip_longest
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 from mindscape import store
-from mindscape.budget import Budget
+from mindscape.budget import Budget, Meter
 from mindscape.cache import digest
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.llm import LLM, Estimate, LanguageModel, Ledger
 from mindscape.llm.base import form_of
 from mindscape.llm.together import side_by_side
 from mindscape.mindgraph import answer as mindgraph
 from mindscape.mindgraph import gold, rubric
-from mindscape.mindgraph.answering import Method, length, posed
-from mindscape.mindgraph.baselines import METHODS, rlm
-from mindscape.mindgraph.baselines.estimates import estimate
+from mindscape.mindgraph.asking import BRIEF, PAPER_BLOCK, Method, block_size, cut, length, posed, reply_tokens
+from mindscape.mindgraph.baselines import METHODS, graphrag, reading, rlm
 from mindscape.mindgraph.build import TOKENS as EDITS
 from mindscape.mindgraph.build import read_operations
+from mindscape.mindgraph.communities import COMMUNITY_REPORT, TOKENS
 from mindscape.mindgraph.long_reason import Judged, items
 from mindscape.mindgraph.rubric import BROAD, DEEP, Asked, Label, Labelled, annotate, of_question
 from mindscape.mindgraph.scoring import JUDGE_TOKENS, NO_ANSWER, Row, Scored, cascade, chosen
 from mindscape.prompts import languages
 from mindscape.question import BUILD, Answer
+from mindscape.roles.answers import QA
 from mindscape.roles.judges import GRADE
 from mindscape.text import Document
 from storyworld import Book
@@ -206,13 +213,13 @@ def methods(settings: Settings) -> dict[str, Method]:
     told = {"graph_tokens": settings.graph_tokens, "edit_tokens": settings.edit_tokens, "rounds": settings.rounds}
     ours = partial(mindgraph.answer, answer_tokens=settings.answer_tokens, **told)
     in_blocks = {name: partial(METHODS[name], size=settings.block) for name in ("GraphRAG", "CoA", "GAM")}
-    return {**METHODS, **in_blocks, "RLM": partial(rlm.answer, iterations=settings.turns), OURS: ours}
+    return {**METHODS, **in_blocks, "RLM": partial(rlm.answer_by_code, iterations=settings.turns), OURS: ours}
 
 
 def estimated(
     tasks: Sequence[Task], llm: LLM, names: Sequence[str] = NAMES, settings: Settings | None = None
 ) -> dict[str, Estimate]:
-    """About what each method takes for all tasks, before the first call: see `baselines.estimates` for what is supposed.
+    """About what each method takes for all tasks, before the first call: see the module for what is supposed.
 
     The settings are by default those of `settings_for`.
 
@@ -410,3 +417,101 @@ def _row(name: str, answer: Answer, language: str) -> dict[str, Any]:
         "nodes": getattr(answer, "nodes", 0),
         "trace": steps[:2] + steps[2:][-2:],
     }
+
+
+# -- what a baseline will take -----------------------------------------------------------------------------------------
+
+
+PARTS, PART = 2, 600  # parts of GraphRAG's graph a block; tokens of one as a report's prompt shows it
+TURNS, WRITTEN, PRINTED = 10, 300, 500  # of RLM: turns, tokens of one, tokens shown of its output
+
+
+class _Run:
+    """What a method would ask: `ask` adds calls that read and write so many tokens each."""
+
+    def __init__(self, document: Document, llm: LLM, size: int | None, reply: int | None):
+        self.llm, self.language = Meter(llm, Budget(reply=reply)), document.language
+        self.size = block_size(llm) if size is None else size
+        self.text, self.blocks = llm.count_tokens(document.text), len(cut(document, llm, self.size))
+        self.calls = self.read = self.written = 0
+
+    def ask(self, prompts: Mapping[str, str], read: int, written: int, calls: int = 1) -> None:
+        self.calls += calls
+        self.read += calls * (self.llm.count_tokens(prompts[self.language]) + self.fitting(read))
+        self.written += calls * written
+
+    def fitting(self, tokens: int) -> int:
+        return tokens if self.llm.context is None else min(tokens, self.llm.context)
+
+    def reply(self, most: int, size: int | None = None) -> int:
+        return reply_tokens(self.llm, most, size)
+
+
+def _direct(run: _Run) -> None:
+    run.ask(QA.words(form_of(run.llm)), run.text, BRIEF)
+
+
+def _graphrag(run: _Run) -> None:
+    extracted, gleaned = run.reply(graphrag.EXTRACTED, 2 * run.size), run.llm.count_tokens(graphrag.GLEAN[run.language])
+    report, points, parts = run.reply(TOKENS), run.reply(graphrag.POINTS), PARTS * run.blocks
+    run.ask(graphrag.EXTRACT, run.size, extracted, run.blocks)
+    run.ask(graphrag.EXTRACT, run.size + extracted + gleaned, extracted, run.blocks)
+    run.ask(COMMUNITY_REPORT.prompts, PART, report, parts)
+    reports = min(graphrag.TOP, parts) * report
+    maps = ceil(reports / run.fitting(PAPER_BLOCK))
+    run.ask(graphrag.MAP, ceil(reports / maps), points, maps)
+    run.ask(QA.words(form_of(run.llm)), maps * points, BRIEF)
+
+
+def _chain_of_agents(run: _Run) -> None:
+    summary = run.reply(reading.SUMMARY, run.size)
+    run.ask(reading.WORKER, run.size + summary, summary, run.blocks)
+    run.ask(QA.words(form_of(run.llm)), summary, BRIEF)
+
+
+def _gam(run: _Run) -> None:
+    note, planned, findings = run.reply(reading.NOTE), run.reply(reading.PLANNED), run.reply(reading.FINDINGS)
+    run.ask(reading.MEMORISE, run.size + min(reading.NOTES, run.blocks * note // 2), note, run.blocks)
+    opened = 0
+    for _ in range(reading.ROUNDS):
+        pages = min(reading.PAGES, run.blocks - opened)
+        opened += pages
+        run.ask(reading.PLAN, run.blocks * note + findings, planned)
+        if not pages:
+            break
+        reads = ceil(pages * run.size / run.fitting(pages * run.size))
+        run.ask(reading.INTEGRATE, ceil(pages * run.size / reads) + findings, findings, reads)
+        run.ask(reading.REFLECT, findings, planned)
+    run.ask(QA.words(form_of(run.llm)), findings, BRIEF)
+
+
+def _rlm(run: _Run) -> None:
+    for turn in range(TURNS):
+        run.ask(rlm.TASK, turn * (WRITTEN + PRINTED), WRITTEN)
+    run.ask(NO_FRAME, run.size, run.reply(rlm.QUERIED), run.blocks)
+
+
+NO_FRAME = {"en": "", "zh": ""}  # a query is what the code makes it
+RUNS: dict[str, Callable[[_Run], None]] = {
+    "Direct": _direct, "GraphRAG": _graphrag, "CoA": _chain_of_agents, "GAM": _gam, "RLM": _rlm,
+}  # fmt: skip
+
+
+def estimate(name: str, document: Document, llm: LLM, *, size: int | None = None, reply: int | None = None) -> Estimate:
+    """About what one question takes with the baseline `name`, a key of `METHODS`: calls, tokens, money where it has a price.
+
+    `size` is that of the method, `reply` what its budget has for a reply. The tokens of the question are left out. Raises
+    InputError for an unknown name.
+
+    >>> from types import SimpleNamespace
+    >>> model = SimpleNamespace(name="embedded", context=8192, count_tokens=lambda text: len(text) // 4)
+    >>> note = Document("note", "Ivo sold the lamp. " * 400)
+    >>> print(estimate("Direct", note, model))
+    1 call (0 more are cached), 1,938 tokens to read, at most 512 to write, at most 0.0000 USD
+    >>> estimate("CoA", note, model, size=500).calls
+    5
+    """
+    require(name in RUNS, f"there is no baseline {name!r}: expected one of {', '.join(RUNS)}")
+    run = _Run(document, llm, size, reply)
+    RUNS[name](run)
+    return Estimate(run.calls, 0, run.read, run.written, Ledger().cost(llm.name, run.read, run.written))

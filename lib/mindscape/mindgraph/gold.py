@@ -16,8 +16,8 @@ from mindscape import paths
 from mindscape.corpora import shakespeare
 from mindscape.errors import require
 from mindscape.metrics import token_f1
+from mindscape.mindgraph.build import Entry, Journal
 from mindscape.mindgraph.graph import TYPES, Graph, apply_all
-from mindscape.mindgraph.journal import Entry, Journal
 from mindscape.question import Question
 from mindscape.roles.edits import Builder, Edits, Reading
 from mindscape.roles.scores import matched
@@ -92,7 +92,7 @@ def perfect(book: Book, question: Question, blocks: Sequence[Chunk]) -> Journal:
     that is cut by a border within its first words the quote is not in the block, and it is rejected like any other.
     `rebuild(journal, blocks=t)` is the gold at step t. Raises InputError for blocks that are not the book's.
 
-    >>> from mindscape.mindgraph.journal import rebuild
+    >>> from mindscape.mindgraph.build import rebuild
     >>> book = storyworld.book(1010, tokens=15_000)
     >>> text = book.document.text
     >>> journal = perfect(book, asked(book, "people"), [Chunk(book.document.id, 0, 0, len(text))])

@@ -8,25 +8,30 @@ chunks a summary stands for. From them come the paper's three terms, each an obj
     f_D  diversity   `Diversity(summaries)`                                              Eq. 9
     Eq. 10           `signature_objective(...)`, a `Mixture` of the three, scaled as line 5 of Algorithm 2 does
 
-An objective answers one question, what each summary would add to those picked so far; `mindscape.signature.selection` does
-the picking. Coverage comes in two readings, which agree wherever each chunk has one summary: Eq. 8 keeps a chunk's best
+An objective answers one question, what each summary would add to those picked so far. `first_k`, `greedy`, `lazy_greedy` and
+`exhaustive` pick, and know nothing of what they maximise but its gains. Each returns a `Selection`; equal gains go to the
+lowest index. As line 7 of Algorithm 2 does, they pick min(k, N) summaries even where a gain is negative. Greedy and lazy
+greedy pick the same, to the last bit of their gains: a test says so. None takes costs other than one a summary.
+
+Coverage comes in two readings, which agree wherever each chunk has one summary: Eq. 8 keeps a chunk's best
 match, `FacilityLocation`; line 20 of Algorithm 2 calls a chunk covered whatever its match, `MarkedCoverage`.
 
 Where the paper is silent: a term whose largest value is not positive is divided by its largest absolute value, or not at
 all if that is 0 (the literal division would turn its order around, or divide by zero).
 
-Memory is linear in the cover's non-zeros and in the vectors. Nothing here embeds, retrieves or picks.
-Taught in notebook 21_submodular_signatures.
+Memory is linear in the cover's non-zeros and in the vectors. Nothing here embeds or retrieves; vectors are taken to be of
+length 1, and nothing checks it. Taught in notebook 21_submodular_signatures.
 """
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from mindscape.errors import InputError, require
+from mindscape.errors import require
 
 WEIGHTS = (0.3, 0.4, 0.3)  # lambda of relevance, coverage, diversity (Eq. 10)
 WINDOW = 20  # chunks that share a summary (appendix A.1)
@@ -59,51 +64,36 @@ class Objective(Protocol):
 def rank_weights(ranks: Sequence[int] | np.ndarray) -> np.ndarray:
     """The weight of a chunk by its rank in the first retrieval, w = 1/(r + 1), ranks from 1 (before Eq. 8; line 2).
 
-    `ranks`: (M,). Raises InputError for a rank below 1. Taught in notebook 21_submodular_signatures.
+    `ranks`: (M,). Taught in notebook 21_submodular_signatures.
 
     >>> rank_weights([1, 2, 3, 7]).tolist()
     [0.5, 0.3333333333333333, 0.25, 0.125]
     """
-    ranks = _finite(ranks, "ranks", 1)
-    if (ranks < 1).any():
-        raise InputError(f"ranks: got {ranks.min():g}, expected 1 for the best chunk and more for the others")
-    return 1 / (ranks + 1)
+    return 1 / (np.asarray(ranks, dtype=np.float64) + 1)
 
 
 def relevance(query: np.ndarray, summaries: np.ndarray) -> np.ndarray:
     """The cosine of each summary with the query (Eq. 7; line 3): (dim,) and (N, dim), of length 1, to (N,).
 
-    Equal summaries get equal numbers, to the last bit, which a matrix product does not promise. Raises InputError for
-    shapes that do not fit and vectors that are not of length 1. Taught in notebook 21_submodular_signatures.
+    Equal summaries get equal numbers, to the last bit, which a matrix product does not promise.
+    Taught in notebook 21_submodular_signatures.
 
     >>> relevance(np.array([0.8, 0.6]), np.array([[1.0, 0.0], [0.6, 0.8], [-0.6, -0.8]])).round(2).tolist()
     [0.8, 0.96, -0.96]
     """
-    summaries = _unit(summaries, "summaries")
-    query = _unit(np.reshape(query, (1, -1)), "query", summaries.shape[1])
-    return _cosines(summaries, query[0])
+    return _cosines(_floats(summaries), _floats(query))
 
 
 def assignment(sessions: Sequence[int] | np.ndarray, n: int) -> csr_array:
     """The cover in which chunk i has the summary, or summaries, `sessions[i]`, of `n` in all: ones, (n, M).
 
-    `sessions` is the paper's pi, (M,), or (M, k) where a chunk counts for k summaries, such as its nearest ones. Raises
-    InputError for an index that is not among 0 ... n - 1 and for a chunk that has a summary twice.
+    `sessions` is the paper's pi, (M,), or (M, k) where a chunk counts for k different summaries, such as its nearest ones.
     Taught in notebook 21_submodular_signatures.
 
     >>> assignment([2, 0, 2], 3).toarray().astype(int).tolist()
     [[0, 1, 0], [0, 0, 0], [1, 0, 1]]
     """
-    whole(n, "n")
-    sessions = np.asarray(sessions)
-    indices = sessions.ndim in (1, 2) and sessions.size and np.issubdtype(sessions.dtype, np.integer)
-    got = f"{sessions.dtype} {sessions.shape}"
-    require(indices, f"sessions: got {got}, expected indices of summaries, (M,) or (M, k)")
-    if sessions.min() < 0 or sessions.max() >= n:
-        raise InputError(f"sessions: got {sessions.min()} to {sessions.max()}, expected indices from 0 to {n - 1}")
-    sessions = np.sort(sessions.reshape(len(sessions), -1), axis=1)
-    if (sessions[:, 1:] == sessions[:, :-1]).any():
-        raise InputError("sessions: a chunk has the same summary twice, expected each once")
+    sessions = np.sort(np.reshape(sessions, (len(sessions), -1)), axis=1)
     columns = np.repeat(np.arange(len(sessions)), sessions.shape[1])
     return csr_array((np.ones(sessions.size), (sessions.ravel(), columns)), shape=(n, len(sessions)))
 
@@ -112,8 +102,8 @@ def windows(length: int, width: int = WINDOW, stride: int | None = None) -> csr_
     """The cover of windows of `width` chunks over a source of `length` chunks, one after another (appendix A.1).
 
     With `stride` below `width` they overlap, which the paper's do not: then a chunk has several summaries. The last window
-    may be shorter, and there is none that holds nothing new: (windows, length). Raises InputError for numbers below 1 and a
-    stride that leaves chunks out. Taught in notebook 21_submodular_signatures.
+    may be shorter, and there is none that holds nothing new: (windows, length). Raises InputError for a width or stride below 1
+    and a stride that leaves chunks out. Taught in notebook 21_submodular_signatures.
 
     >>> windows(5, 2).toarray().astype(int).tolist()
     [[1, 1, 0, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 0, 1]]
@@ -121,10 +111,8 @@ def windows(length: int, width: int = WINDOW, stride: int | None = None) -> csr_
     [[1, 1, 1, 0, 0], [0, 0, 1, 1, 1]]
     """
     stride = width if stride is None else stride
-    for name, number in (("length", length), ("width", width), ("stride", stride)):
-        whole(number, name)
     gaps = "else chunks between windows have no summary"
-    require(stride <= width, f"stride={stride}: expected at most width={width}, {gaps}")
+    require(1 <= stride <= width, f"stride={stride}: expected 1 to width={width}, {gaps}")
     starts = np.arange(0, max(length - width + stride, 1), stride)
     ends = np.minimum(starts + width, length)
     columns = np.concatenate([np.arange(start, end) for start, end in zip(starts, ends, strict=True)])
@@ -137,26 +125,19 @@ def coverage(
     """How well a summary covers a chunk, w_i m(s, c_i) with m = max(0, cosine), where `cover` is not zero (before Eq. 8).
 
     `summaries`: (N, dim), `chunks`: (M, dim), of length 1; `cover`: (N, M); `ranks`: (M,). Returns (N, M) with the cover's
-    places, those of a match of 0 included: line 20 marks them, too. Raises InputError for shapes that do not fit and vectors
-    that are not of length 1. Taught in notebook 21_submodular_signatures.
+    places, those of a match of 0 included: line 20 marks them, too. Taught in notebook 21_submodular_signatures.
 
     >>> chunks = np.array([[1.0, 0.0], [0.6, 0.8], [-1.0, 0.0]])
     >>> coverage(chunks[:2], chunks, assignment([0, 0, 0], 2), [1, 2, 3]).toarray().round(2).tolist()
     [[0.5, 0.2, 0.0], [0.0, 0.0, 0.0]]
     """
-    summaries = _unit(summaries, "summaries")
-    chunks = _unit(chunks, "chunks", summaries.shape[1])
-    weights = rank_weights(ranks)
-    cover = _sparse(cover, "cover")
-    n, m = len(summaries), len(chunks)
-    got = f"{n} summaries, {m} chunks: got a cover {cover.shape} and {len(weights)} ranks"
-    require(cover.shape == (n, m) and len(weights) == m, f"{got}, expected {(n, m)} and {m}")
+    summaries, chunks, cover, weights = _floats(summaries), _floats(chunks), _sparse(cover), rank_weights(ranks)
     rows, columns = np.repeat(np.arange(cover.shape[0]), np.diff(cover.indptr)), cover.indices
     values = np.empty(len(columns))
     block = max(_AT_ONCE // summaries.shape[1], 1)
     for i in range(0, len(columns), block):
-        some = slice(i, i + block)
-        values[some] = np.einsum("nd,nd->n", summaries[rows[some]], chunks[columns[some]])
+        pairs = slice(i, i + block)
+        values[pairs] = np.einsum("nd,nd->n", summaries[rows[pairs]], chunks[columns[pairs]])
     values = weights[columns] * np.maximum(values, 0)
     return csr_array((values, columns, cover.indptr), shape=cover.shape)
 
@@ -177,7 +158,7 @@ class Modular:
     settled, ordered = 0, False
 
     def __init__(self, values: Sequence[float] | np.ndarray):
-        self.values = _finite(values, "values", 1)
+        self.values = _floats(values)
         self.n = len(self.values)
 
     def start(self) -> None:
@@ -195,7 +176,7 @@ class FacilityLocation:
 
     `matrix`: (N, M), sparse or dense, not negative; a value that is not stored is 0. Monotone and submodular, and modular
     where no column has two values above zero, so with the paper's pi. State: the best value of each chunk so far, (M,).
-    Raises InputError for negative values and numbers that are not finite. Taught in notebook 21_submodular_signatures.
+    Taught in notebook 21_submodular_signatures.
 
     Both summaries match the second chunk; the first pick takes part of what the other would have added:
 
@@ -209,9 +190,7 @@ class FacilityLocation:
     settled, ordered = 0, False
 
     def __init__(self, matrix: csr_array | np.ndarray | Sequence[Sequence[float]]):
-        self.matrix = _sparse(matrix, "matrix")
-        if (self.matrix.data < 0).any():
-            raise InputError(f"matrix: got {self.matrix.data.min():g}, expected no value below 0")
+        self.matrix = _sparse(matrix)
         self.n = self.matrix.shape[0]
 
     def start(self) -> np.ndarray:
@@ -236,8 +215,8 @@ class FacilityLocation:
         return state
 
     def _row(self, pick: int) -> tuple[np.ndarray, np.ndarray]:
-        some = slice(*self.matrix.indptr[pick : pick + 2])
-        return self.matrix.indices[some], self.matrix.data[some]
+        row = slice(*self.matrix.indptr[pick : pick + 2])
+        return self.matrix.indices[row], self.matrix.data[row]
 
 
 class MarkedCoverage(FacilityLocation):
@@ -265,7 +244,7 @@ class Diversity:
 
     `vectors`: (N, dim), of length 1. Never negative. Gains shrink as picks come, but for the first one: a cosine below zero
     is worth more than 1. Their sum depends on the order of the picks. State: the largest cosine with a pick, (N,), -inf
-    before the first. Raises InputError for vectors that are not of length 1. Taught in notebook 21_submodular_signatures.
+    before the first. Taught in notebook 21_submodular_signatures.
 
     >>> objective = Diversity([[1.0, 0.0], [0.6, 0.8], [-0.6, 0.8]])
     >>> objective.gains(objective.start()).tolist()
@@ -277,7 +256,7 @@ class Diversity:
     settled, ordered = 1, True
 
     def __init__(self, vectors: np.ndarray | Sequence[Sequence[float]]):
-        self.vectors = _unit(vectors, "vectors")
+        self.vectors = _floats(vectors)
         self.n = len(self.vectors)
 
     def start(self) -> np.ndarray:
@@ -295,8 +274,7 @@ class Mixture:
     """A sum of objectives over the same summaries, each divided by its scale and then weighed (Eq. 10; line 13).
 
     `weights`: one a part, not negative, not all zero; `scales`: one a part, above 0, by default 1. Parts of weight 0 are
-    left out. Raises InputError for other numbers and for parts over different numbers of summaries.
-    Taught in notebook 21_submodular_signatures.
+    left out. Raises InputError where no weight is above 0. Taught in notebook 21_submodular_signatures.
 
     >>> objective = Mixture([Modular([1.0, 4.0]), Diversity([[1.0, 0.0], [0.0, 1.0]])], [0.5, 0.5], [4.0, 1.0])
     >>> objective.gains(objective.start()).tolist()
@@ -306,14 +284,9 @@ class Mixture:
     def __init__(
         self, parts: Sequence[Objective], weights: Sequence[float], scales: Sequence[float] | None = None
     ) -> None:
-        weights = _finite(weights, "weights", 1)
-        scales = np.ones(len(weights)) if scales is None else _finite(scales, "scales", 1)
-        got = f"parts over {[part.n for part in parts]} summaries, {len(weights)} weights, {len(scales)} scales"
-        alike = len(parts) == len(weights) == len(scales) and len({part.n for part in parts}) == 1
-        require(alike, f"{got}: expected one weight and one scale a part, all over the same summaries")
-        got = f"weights {weights.tolist()}, scales {scales.tolist()}"
-        good = (weights >= 0).all() and weights.any() and (scales > 0).all()
-        require(good, f"{got}: expected no weight below 0 and one above, scales above 0")
+        weights = _floats(weights)
+        scales = np.ones(len(weights)) if scales is None else _floats(scales)
+        require((weights >= 0).all() and weights.any(), f"weights {weights.tolist()}: expected none below 0, one above")
         kept = np.flatnonzero(weights)
         self.parts, self.weights, self.scales = [parts[i] for i in kept], weights[kept], scales[kept]
         self.n = self.parts[0].n
@@ -325,10 +298,10 @@ class Mixture:
 
     def gains(self, state: list[Any], rows: np.ndarray | None = None) -> np.ndarray:
         terms = zip(self.parts, self.weights, self.scales, state, strict=True)
-        return sum(weight * (part.gains(one, rows) / scale) for part, weight, scale, one in terms)
+        return sum(weight * (part.gains(own, rows) / scale) for part, weight, scale, own in terms)
 
     def add(self, state: list[Any], pick: int) -> list[Any]:
-        return [part.add(one, pick) for part, one in zip(self.parts, state, strict=True)]
+        return [part.add(own, pick) for part, own in zip(self.parts, state, strict=True)]
 
 
 def signature_objective(
@@ -344,7 +317,7 @@ def signature_objective(
 
     `query`: (dim,), `summaries`: (N, dim), `chunks`: (M, dim), all of length 1; `cover`: (N, M), such as `assignment` of the
     paper's pi; `ranks`: (M,), from 1; `weights`: of relevance, coverage, diversity. `marked` counts coverage as line 20 does
-    and not as Eq. 8. What it picks does not change with the scale of the ranks' weights. Errors: as the parts'.
+    and not as Eq. 8. What it picks does not change with the scale of the ranks' weights.
     Taught in notebook 21_submodular_signatures.
 
     Two summaries and three chunks, of which the second summary has the first two:
@@ -354,7 +327,6 @@ def signature_objective(
     >>> objective.gains(objective.start()).round(3).tolist()         # 0.3 + 0.4 * 0.2/0.633 + 0.3, 0.3 * 0.6 + 0.4 + 0.3
     [0.726, 0.88]
     """
-    require(len(weights) == 3, f"weights: got {len(weights)}, expected 3, of relevance, coverage and diversity")
     of_query = relevance(query, summaries)
     covered = (MarkedCoverage if marked else FacilityLocation)(coverage(summaries, chunks, cover, ranks))
     alone = covered.gains(covered.start())
@@ -373,51 +345,172 @@ def _cosines(vectors: np.ndarray, vector: np.ndarray) -> np.ndarray:
     return np.einsum("nd,d->n", vectors, vector)
 
 
-# Checks
+def _floats(numbers: Any) -> np.ndarray:
+    return np.ascontiguousarray(numbers, dtype=np.float64)
 
 
-def whole(number: int, name: str) -> None:
-    """Raises InputError for what is no whole number above 0. Taught in notebook 21_submodular_signatures.
-
-    >>> whole(5, "k")
-    """
-    if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
-        raise InputError(f"{name}={number!r}: expected a whole number, at least 1")
-
-
-def _finite(values: Any, name: str, ndim: int) -> np.ndarray:
-    try:
-        found = np.ascontiguousarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name}: expected numbers in {ndim} dimensions: {error}") from error
-    if np.ndim(values) != ndim or not found.size:
-        raise InputError(
-            f"{name}: got the shape {np.shape(values)}, expected {ndim} dimensions and at least one number"
-        )
-    require(np.isfinite(found).all(), f"{name}: a number is not finite, expected finite numbers")
-    return found
-
-
-def _unit(vectors: Any, name: str, dim: int | None = None) -> np.ndarray:
-    vectors = _finite(vectors, name, 2)
-    if dim is not None and vectors.shape[1] != dim:
-        raise InputError(f"{name}: got {vectors.shape[1]} dimensions, expected {dim} as the summaries have")
-    lengths = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
-    worst = int(np.abs(lengths - 1).argmax())
-    if not math.isclose(lengths[worst], 1, abs_tol=1e-3):  # what half precision leaves
-        raise InputError(f"{name}: vector {worst} has length {lengths[worst]:.4g}, expected 1; divide it by its length")
-    return vectors
-
-
-def _sparse(matrix: Any, name: str) -> csr_array:
-    try:
-        found = csr_array(matrix, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name}: expected a matrix of numbers: {error}") from error
-    if found.ndim != 2 or not all(found.shape):
-        raise InputError(f"{name}: got the shape {found.shape}, expected summaries by chunks, at least one of each")
+def _sparse(matrix: Any) -> csr_array:
+    found = csr_array(matrix, dtype=np.float64)
     if not found.has_canonical_format:
         found = found.copy()
         found.sum_duplicates()
-    require(np.isfinite(found.data).all(), f"{name}: a number is not finite, expected finite numbers")
     return found
+
+
+# Which summaries to pick ------------------------------------------------------------------------------------------------
+
+
+LARGEST = 2_000_000  # sets, or orders, that `exhaustive` tries at most
+_BATCH = 64  # gains that lazy greedy asks for at once, at most
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Indices of the picks in their order, what each added when it came, and the gains asked for on the way.
+
+    >>> Selection((2, 0), (1.5, 0.25), 5).value
+    1.75
+    """
+
+    picks: tuple[int, ...]
+    gains: tuple[float, ...]
+    evaluations: int
+
+    @property
+    def value(self) -> float:
+        return float(sum(self.gains))
+
+
+def evaluate(objective: Objective, picks: Sequence[int]) -> Selection:
+    """What given picks, all different, add one by one, in their order. Taught in notebook 21_submodular_signatures.
+
+    >>> from mindscape.signature.objectives import Modular
+    >>> evaluate(Modular([0.5, 0.25, 1.0]), [2, 0])
+    Selection(picks=(2, 0), gains=(1.0, 0.5), evaluations=2)
+    """
+    state, gains = objective.start(), []
+    for pick in picks:
+        gains.append(float(objective.gains(state, np.array([pick]))[0]))
+        state = objective.add(state, pick)
+    return Selection(tuple(map(int, picks)), tuple(gains), len(picks))
+
+
+def first_k(
+    sessions: Sequence[int] | np.ndarray, k: int, *, among_chunks: bool = False, objective: Objective | None = None
+) -> Selection:
+    """The summaries of the best chunks: no objective asked (section 3.2.1; appendix A.1).
+
+    `sessions`: (M,), the summary of each chunk, best chunk first. The paper says it in two ways. Section 3.2.1: the first `k`
+    different summaries. Appendix A.1: the summaries of the first `k` chunks, which may be fewer (`among_chunks`). With an
+    `objective` the picks' gains come with it. (The third reading, the `k` summaries most like the query, is `greedy` on
+    `Modular(relevance(query, summaries))`.) Raises InputError for k < 1.
+    Taught in notebook 21_submodular_signatures.
+
+    >>> first_k([4, 4, 0, 4, 2, 1], 3).picks, first_k([4, 4, 0, 4, 2, 1], 3, among_chunks=True).picks
+    ((4, 0, 2), (4, 0))
+    """
+    require(k >= 1, f"k={k}: expected at least 1")
+    sessions = np.asarray(sessions)
+    picks = list(dict.fromkeys((sessions[:k] if among_chunks else sessions).tolist()))[:k]
+    return Selection(tuple(picks), evaluate(objective, picks).gains if objective else (), 0)
+
+
+def greedy(objective: Objective, k: int) -> Selection:
+    """In each of `k` rounds, the summary that adds most (Algorithm 2, lines 6 to 22): all that are left are asked.
+
+    Gains asked for: kN - k(k - 1)/2. Taught in notebook 21_submodular_signatures.
+
+    >>> from mindscape.signature.objectives import FacilityLocation
+    >>> greedy(FacilityLocation([[1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1]]), 2)  # 3 of 4: all sets are equal at first
+    Selection(picks=(0, 1), gains=(2.0, 1.0), evaluations=5)
+    """
+    state, picks, gains = objective.start(), [], []
+    for _ in range(min(k, objective.n)):
+        every = objective.gains(state)
+        every[picks] = -np.inf
+        best = int(every.argmax())  # the first of equals
+        picks.append(best)
+        gains.append(float(every[best]))
+        state = objective.add(state, best)
+    evaluations = sum(objective.n - i for i in range(len(picks)))
+    return Selection(tuple(picks), tuple(gains), evaluations)
+
+
+def lazy_greedy(objective: Objective, k: int) -> Selection:
+    """What `greedy` picks, with fewer gains asked for (Minoux, 1978): one that was small is not asked for again.
+
+    Where gains only shrink, a gain of an earlier round bounds that of now. So the summaries with the highest bounds are
+    asked, a few at a time, until one has both the highest bound and a gain of this round. Up to `objective.settled` picks all
+    are asked. Taught in notebook 21_submodular_signatures.
+
+    >>> from mindscape.signature.objectives import Modular
+    >>> lazy_greedy(Modular(np.arange(1000.0)), 3).picks
+    (999, 998, 997)
+    """
+    state, picks, gains, evaluations = objective.start(), [], [], 0
+    for _ in range(min(k, objective.n)):
+        if len(picks) <= objective.settled:
+            bounds, evaluations = objective.gains(state), evaluations + objective.n - len(picks)
+            bounds[picks] = -np.inf
+            best = int(bounds.argmax())
+        else:
+            best, asked = _highest(objective, state, bounds)
+            evaluations += asked
+        picks.append(best)
+        gains.append(float(bounds[best]))
+        bounds[best] = -np.inf
+        state = objective.add(state, best)
+    return Selection(tuple(picks), tuple(gains), evaluations)
+
+
+def _highest(objective: Objective, state: Any, bounds: np.ndarray) -> tuple[int, int]:
+    """The summary with the largest gain, and how many gains were asked for; `bounds` are brought down to those gains."""
+    stale, asked, batch = np.isfinite(bounds), 0, 1
+    while stale[best := int(bounds.argmax())]:
+        rows = np.array([best])
+        if batch > 1:  # of equal bounds the partition may leave out the first, which is the one that must be asked
+            rows = np.union1d(rows, np.argpartition(bounds, -batch)[-batch:])
+            rows = rows[stale[rows]]
+        bounds[rows] = objective.gains(state, rows)
+        stale[rows] = False
+        asked += len(rows)
+        batch = min(2 * batch, _BATCH, objective.n)  # one is mostly enough; where it is not, calls cost more than gains
+    return best, asked
+
+
+def exhaustive(objective: Objective, k: int, *, smaller: bool = False) -> Selection:
+    """The best of all sets of min(k, N) summaries, for small pools; of equal ones the lexicographically first.
+
+    `smaller`: sets of fewer summaries compete as well, the empty one included, which matters where gains are negative. Of an
+    objective that depends on the order (`ordered`), the best of all orders. Raises InputError for more than `LARGEST` sets or
+    orders. Taught in notebook 21_submodular_signatures.
+
+    >>> from mindscape.signature.objectives import FacilityLocation
+    >>> exhaustive(FacilityLocation([[1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1]]), 2).picks
+    (1, 2)
+    """
+    n, k = objective.n, min(k, objective.n)
+    sets = math.perm(n, k) if objective.ordered else math.comb(n, k)
+    what = "orders" if objective.ordered else "sets"
+    require(sets <= LARGEST, f"{k} of {n} summaries: {sets:,} {what}, at most {LARGEST:,}")
+    best = Selection((), (), 0) if smaller else None
+    highest, evaluations = 0.0 if smaller else -math.inf, 0
+    waiting = [((), (), objective.start())]  # last in, first out, so sets come in lexicographic order
+    while waiting:
+        picks, gains, state = waiting.pop()
+        first = 0 if objective.ordered or not picks else picks[-1] + 1
+        last = n if objective.ordered else n - (k - len(picks) - 1) * (not smaller)
+        rows = np.array([i for i in range(first, last) if i not in picks])
+        if not len(rows):
+            continue
+        more = objective.gains(state)[rows]  # of all: pools are small
+        evaluations += len(rows)
+        if smaller or len(picks) == k - 1:
+            most = int(more.argmax())
+            total = sum(gains) + float(more[most])
+            if total > highest:
+                highest, best = total, Selection((*picks, int(rows[most])), (*gains, float(more[most])), 0)
+        if len(picks) < k - 1:
+            for row, gain in zip(rows[::-1].tolist(), more[::-1].tolist(), strict=True):
+                waiting.append(((*picks, row), (*gains, gain), objective.add(state, row)))
+    return Selection(best.picks, best.gains, evaluations)

@@ -14,7 +14,7 @@ cosine with the mean of the signature's vectors. A signature is a tuple of texts
 has written it anew.
 
 Where the paper is silent: a prompt that is too long for its model loses passages from the worst up, and says how many it kept.
-Taught in notebook 22_signature_rag. The picking itself is in `mindscape.signature.selection`.
+Taught in notebook 22_signature_rag. The picking itself is in `mindscape.signature.objectives`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,8 +39,16 @@ from mindscape.question import Answer
 from mindscape.roles import Role
 from mindscape.roles.answers import CHOICE, CLAIM, QA, letters
 from mindscape.signature.memory import Memory, Posed, ranked
-from mindscape.signature.objectives import WEIGHTS, FacilityLocation, Modular, Objective, relevance, signature_objective
-from mindscape.signature.selection import Selection, greedy
+from mindscape.signature.objectives import (
+    WEIGHTS,
+    FacilityLocation,
+    Modular,
+    Objective,
+    Selection,
+    greedy,
+    relevance,
+    signature_objective,
+)
 from mindscape.store import Maker
 from storyworld.chance import Chance
 
@@ -270,7 +278,7 @@ class Shelf:
         return [Woken(question, ids, self.memory.of(ids)) for question, ids in zip(questions, found, strict=True)]
 
     def objective(self, woken: Woken, weights: Sequence[float] = WEIGHTS, marked: bool = False) -> Objective:
-        """Eq. 10 over what a question woke, for any optimiser of `selection`: its picks are places in `woken.items`.
+        """Eq. 10 over what a question woke, for any optimiser of `objectives`: its picks are places in `woken.items`.
 
         Where a chunk has several items, its cover has them all. `marked` counts coverage as line 20 of Algorithm 2 does.
         """
@@ -294,7 +302,7 @@ class Shelf:
         """At most `k` items for a signature, in the order of their picking (Eq. 3).
 
         `way`: "first_k", the first different ones (section 3.2.1); "relevance", those most like the question (appendices A
-        and E); "coverage", Algorithm 2 with `weights`; an optimiser of `selection`, such as `lazy_greedy`, on the same
+        and E); "coverage", Algorithm 2 with `weights`; an optimiser of `objectives`, such as `lazy_greedy`, on the same
         objective; "random", by lot; "gold", those that stand for most of `evidence`, woken or not, which no system can know.
         Raises InputError for another way, for k < 1, and for "gold" without evidence.
         """

@@ -28,8 +28,8 @@ from mindscape.budget import Budget, BudgetSpent, Meter
 from mindscape.lexical import BM25
 from mindscape.llm import LLM
 from mindscape.llm.base import form_of
-from mindscape.mindgraph.answering import PAPER_BLOCK, block_size
-from mindscape.mindgraph.baselines import asking
+from mindscape.mindgraph import asking
+from mindscape.mindgraph.asking import PAPER_BLOCK, block_size
 from mindscape.mindgraph.communities import COMMUNITY_REPORT, TOKENS, Report, partition
 from mindscape.prompts import languages
 from mindscape.question import ANSWER, Answer
@@ -182,15 +182,15 @@ def top(reports: Sequence[Report], sizes: Sequence[int], question: str, language
     return [reports[i] for i in order[:k]]
 
 
-def answer(
+def answer_by_reports(
     question: str, document: Document, llm: LLM, budget: Budget | None = None, *, size: int | None = None
 ) -> Answer:
     """Answer a question from reports on the parts of a graph of the text, extracted from blocks of at most `size` tokens.
 
     `size` is `block_size` of the model where it is not given. `tokens_first_call` is the first map call's. Where the budget
-    does not hold the build there is no answer, and the trace says where it ended. Errors as in `direct.answer`.
+    does not hold the build there is no answer, and the trace says where it ended. Errors as in `reading.direct`.
 
-    >>> answer("Who has the lamp?", document, model).spent("build")                             # doctest: +SKIP
+    >>> answer_by_reports("Who has the lamp?", document, model).spent("build")                             # doctest: +SKIP
     52310
     """
     meter = Meter(llm, budget)

@@ -17,7 +17,7 @@ from collections.abc import Collection, Sequence
 
 from mindscape.budget import Budget, BudgetSpent, Meter
 from mindscape.llm import LLM, Message
-from mindscape.mindgraph.baselines.asking import BRIEF, SPARE, alone, checked, clipped, reply_tokens, room, said
+from mindscape.mindgraph.asking import BRIEF, SPARE, alone, checked, clipped, reply_tokens, room, said
 from mindscape.mindgraph.baselines.sandbox import Limits, Ran, Sandbox
 from mindscape.prompts import languages, table
 from mindscape.question import ANSWER, Answer
@@ -64,7 +64,7 @@ def said_or_empty(reply: str) -> str:
         return ""
 
 
-def answer(
+def answer_by_code(
     question: str,
     document: Document,
     llm: LLM,
@@ -79,9 +79,9 @@ def answer(
     `limits` bound the code, `accept` names what it may be open to on a machine that cannot shut it in (`sandbox.Sandbox`).
     The trace has each turn and each query with its tokens, and what the code brought.
 
-    Raises MindscapeError, before the first call, where the code cannot be shut in; else as `direct.answer`.
+    Raises MindscapeError, before the first call, where the code cannot be shut in; else as `reading.direct`.
 
-    >>> answer("How often is the lamp sold?", document, model).text                             # doctest: +SKIP
+    >>> answer_by_code("How often is the lamp sold?", document, model).text                             # doctest: +SKIP
     '3'
     """
     meter = Meter(llm, budget, stage=ANSWER)

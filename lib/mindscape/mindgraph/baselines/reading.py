@@ -1,16 +1,24 @@
-"""General Agentic Memory, GAM (Yan et al., 2025; MindGraph, sections 2.2 and 4.2): pages with notes, and a researcher.
+"""Three of the baselines, which read the text itself (MindGraph, sections 2.2 and 4.2).
 
-A memoriser reads the text page by page, with the notes so far, and gives each page a header and a note; the pages themselves
-are kept. When the question is there, a researcher looks at the notes, says what to search for and which pages to open, reads
-the pages, writes down what they tell, and says whether that is enough; if not, what is missing, and it goes on. The answer is
-given from what was written down.
+`direct` puts the whole text and the question into one call. Where the model's window, or the budget, does not hold the text
+its middle is left out, as LongBench does it, and the trace says how many characters that are. A server does not tell its
+window: there the tokens of the budget are the only bound, and without them a text that is too long is the server's to refuse.
 
-The notes do not know the question, so a second question finds them in the model's cache; they are counted again all the same.
+`chain_of_agents` (Zhang et al., 2024): workers read in turn, a manager answers. Each worker has the question, the next block,
+and the summary that the worker before it left; it leaves a new one. The manager has the last summary and no text. The summary
+is bounded, so a later worker can lose what an earlier one wrote: that is the method. Where the budget ends the chain early,
+the manager answers from what was read, and the trace says how far that is.
+
+`gam`, General Agentic Memory (Yan et al., 2025): pages with notes, and a researcher. A memoriser reads the text page by page,
+with the notes so far, and gives each page a header and a note; the pages themselves are kept. When the question is there, a
+researcher looks at the notes, says what to search for and which pages to open, reads the pages, writes down what they tell,
+and says whether that is enough; if not, what is missing, and it goes on. The answer is given from what was written down. The
+notes do not know the question, so a second question finds them in the model's cache; they are counted again all the same.
 Where the paper is silent: the search is BM25 over headers and texts, then letter by letter, five new pages a round, three
 rounds. There is no search by vectors, which GAM has as well: the interface hands over a language model and no encoder. The
 paper has a smaller model take the notes; here one model does both.
 
-Taught in notebook 32_long_reason.
+Taught in notebook 32_long_reason. `direct` and `chain_of_agents` keep nothing for a second question.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,13 +28,26 @@ from typing import Any
 from mindscape.budget import Budget, BudgetSpent, Meter
 from mindscape.lexical import BM25
 from mindscape.llm import LLM
-from mindscape.mindgraph.answering import block_size
-from mindscape.mindgraph.baselines import asking
+from mindscape.mindgraph.asking import (
+    alone,
+    ask,
+    block_size,
+    blocks,
+    checked,
+    clipped,
+    fitting,
+    groups,
+    last,
+    reply_tokens,
+    room,
+)
 from mindscape.prompts import languages
 from mindscape.question import ANSWER, Answer
 from mindscape.roles.base import Form
 from mindscape.text import Document
 
+SUMMARY = 1024  # tokens of a summary, at most
+WORKER = languages("mindgraph", "coa_worker")
 ROUNDS, PAGES = 3, 5  # of a researcher; new pages a round
 NOTE, PLANNED, FINDINGS = 256, 256, 1024  # tokens of a reply, at most
 NOTES = 4096  # tokens of the notes that the memoriser sees
@@ -36,6 +57,52 @@ PLAN = languages("mindgraph", "gam_plan")
 INTEGRATE = languages("mindgraph", "gam_integrate")
 REFLECT = languages("mindgraph", "gam_reflect")
 LABEL = {"en": "Page {i}: {header}", "zh": "第{i}页：{header}"}
+
+
+def direct(question: str, document: Document, llm: LLM, budget: Budget | None = None) -> Answer:
+    """Answer a question from the text itself.
+
+    Raises InputError for a blank question, a text that is blank or in another language than English and Chinese, and a window
+    that does not hold the question; LLMError where the model fails.
+
+    >>> direct("Who sold the lamp?", Document("note", "Ivo sold the lamp."), model).text         # doctest: +SKIP
+    'Ivo'
+    """
+    meter = Meter(llm, budget, stage=ANSWER)
+    checked(question, document, meter)
+    return meter.answer(last(meter, document.text, question, document.language))
+
+
+def chain_of_agents(
+    question: str, document: Document, llm: LLM, budget: Budget | None = None, *, size: int | None = None
+) -> Answer:
+    """Answer a question from a summary that is handed from block to block, each of at most `size` tokens (`block_size`).
+
+    A worker whose reply cannot be used hands on the summary that it got. Errors as in `direct`.
+
+    >>> chain_of_agents("Who has the lamp?", document, model, Budget(calls=40)).calls                    # doctest: +SKIP
+    13
+    """
+    meter, language = Meter(llm, budget), document.language
+    checked(question, document, meter)
+    size = block_size(meter) if size is None else size
+    tokens, summary = reply_tokens(meter, SUMMARY, size), NOTHING[language]
+    slots = {"question": question, "summary": "", "index": 9999, "total": 9999, "block": ""}
+    # Room for the summary that comes in and for the one that goes out.
+    parts = blocks(meter, document, WORKER[language].format(**slots), 2 * tokens, size)
+    for part in parts:
+        slots |= {"summary": summary, "index": part.index + 1, "total": len(parts), "block": document[part].strip()}
+        try:
+            [new] = ask(meter, [alone(WORKER[language].format(**slots))], language, tokens=tokens)
+        except BudgetSpent as error:
+            meter.note(f"{error}; {part.index} of {len(parts)} blocks were read")
+            break
+        summary = new or summary
+    meter.stage = ANSWER
+    return meter.answer(last(meter, summary, question, language))
+
+
+# GAM ------------------------------------------------------------------------------------------------------------------
 
 
 class Note(Form):
@@ -59,7 +126,7 @@ class Reflection(Form):
     request: str
 
 
-def answer(
+def gam(
     question: str,
     document: Document,
     llm: LLM,
@@ -71,20 +138,20 @@ def answer(
     """Answer a question from what a researcher finds in a memory of pages, each of at most `size` tokens (`block_size`).
 
     `tokens_first_call` is that of the researcher's first plan, which reads the notes. Where the budget ends the research the
-    answer is given from what was found, or from the notes. Errors as in `direct.answer`.
+    answer is given from what was found, or from the notes. Errors as in `direct`.
 
-    >>> answer("Who has the lamp?", document, model, Budget(calls=60)).tokens_first_call        # doctest: +SKIP
+    >>> gam("Who has the lamp?", document, model, Budget(calls=60)).tokens_first_call        # doctest: +SKIP
     1480
     """
     meter, language = Meter(llm, budget), document.language
-    asking.checked(question, document, meter)
+    checked(question, document, meter)
     research = _Research(question, language, meter, *memorised(document, meter, size))
     meter.stage = ANSWER
     try:
         research.run(rounds)
     except BudgetSpent as error:
         meter.note(str(error))
-    return meter.answer(asking.last(meter, research.findings or _listed(research.notes, language), question, language))
+    return meter.answer(last(meter, research.findings or _listed(research.notes, language), question, language))
 
 
 def memorised(document: Document, meter: Meter, size: int | None = None) -> tuple[list[str], list[Note]]:
@@ -97,19 +164,19 @@ def memorised(document: Document, meter: Meter, size: int | None = None) -> tupl
     'Ivo the miller, at the fair in May'
     """
     language = document.language
-    tokens = asking.reply_tokens(meter, NOTE)
+    tokens = reply_tokens(meter, NOTE)
     bound = NOTES if meter.context is None else min(NOTES, meter.context // 5)
     empty = MEMORISE[language].format(notes="", page="")
-    parts = asking.blocks(meter, document, empty, tokens + bound, block_size(meter) if size is None else size)
+    parts = blocks(meter, document, empty, tokens + bound, block_size(meter) if size is None else size)
     pages, notes, ended = [document[part].strip() for part in parts], [], False
     for i, page in enumerate(pages):
         note = None
         if not ended:
             # The latest notes, in order: a page is most often tied to those before it.
-            kept = asking.fitting(meter, [_line(j, notes[j], language) for j in reversed(range(i))], bound)
+            kept = fitting(meter, [_line(j, notes[j], language) for j in reversed(range(i))], bound)
             prompt = MEMORISE[language].format(notes="\n".join(kept[::-1]) or NOTHING[language], page=page)
             try:
-                [note] = asking.ask(meter, [asking.alone(prompt)], language, tokens=tokens, form=Note)
+                [note] = ask(meter, [alone(prompt)], language, tokens=tokens, form=Note)
             except BudgetSpent as error:
                 meter.note(f"{error}; {i} of {len(pages)} pages have notes")
                 ended = True
@@ -164,33 +231,33 @@ class _Research:
             request = reflection.request.strip() or self.question
 
     def plan(self, request: str) -> Plan | None:
-        tokens = asking.reply_tokens(self.meter, PLANNED)
+        tokens = reply_tokens(self.meter, PLANNED)
         slots = {"question": self.question, "findings": self._found, "request": request, "notes": ""}
-        left = asking.room(self.meter, PLAN[self.language].format(**slots), tokens)
+        left = room(self.meter, PLAN[self.language].format(**slots), tokens)
         slots["notes"] = _overview(self.notes, self.language, self.meter, left)
         return self._ask(PLAN, tokens, Plan, slots)
 
     def integrate(self, found: Sequence[int]) -> None:
         """Add to the findings what some pages tell, as many pages at a time as the window holds."""
-        tokens = asking.reply_tokens(self.meter, FINDINGS)
+        tokens = reply_tokens(self.meter, FINDINGS)
         empty = INTEGRATE[self.language].format(question=self.question, findings="", pages="")
-        left = asking.room(self.meter, empty, 2 * tokens)  # for the findings that go in and those that come out
+        left = room(self.meter, empty, 2 * tokens)  # for the findings that go in and those that come out
         texts = [f"{_header(i, self.notes[i], self.language)}\n{self.pages[i]}" for i in found]
-        for pages in asking.groups(self.meter, texts, left, self.language):
+        for pages in groups(self.meter, texts, left, self.language):
             slots = {"question": self.question, "findings": self._found, "pages": pages}
             self.findings = self._ask(INTEGRATE, tokens, None, slots) or self.findings
 
     def reflect(self) -> Reflection | None:
         slots = {"question": self.question, "findings": self._found}
-        return self._ask(REFLECT, asking.reply_tokens(self.meter, PLANNED), Reflection, slots)
+        return self._ask(REFLECT, reply_tokens(self.meter, PLANNED), Reflection, slots)
 
     @property
     def _found(self) -> str:
         return self.findings or NOTHING[self.language]
 
     def _ask(self, prompts: Mapping[str, str], tokens: int, form: type | None, slots: Mapping[str, str]) -> Any:
-        talk = asking.alone(prompts[self.language].format(**slots))
-        return asking.ask(self.meter, [talk], self.language, tokens=tokens, form=form)[0]
+        talk = alone(prompts[self.language].format(**slots))
+        return ask(self.meter, [talk], self.language, tokens=tokens, form=form)[0]
 
 
 def _overview(notes: Sequence[Note], language: str, meter: Meter, room: int | None) -> str:
@@ -200,7 +267,7 @@ def _overview(notes: Sequence[Note], language: str, meter: Meter, room: int | No
         return listed
     headers = "\n".join(_header(i, note, language) for i, note in enumerate(notes))
     meter.note("the notes do not fit: the researcher sees the headers")
-    return asking.clipped(meter, headers, room, language)[0]
+    return clipped(meter, headers, room, language)[0]
 
 
 def _listed(notes: Sequence[Note], language: str) -> str:
