@@ -462,10 +462,10 @@ def test_what_is_gleaned_is_in_the_graph_and_what_cannot_be_read_is_not():
 
 def test_merged_entities_and_relations():
     def entity(name, description="x"):
-        return graphrag.Entity(name=name, description=description)
+        return graphrag.Named(name=name, description=description)
 
     def relation(source, target, description="knows"):
-        return graphrag.Relation(source=source, target=target, description=description)
+        return graphrag.Related(source=source, target=target, description=description)
 
     found = [
         graphrag.Extracted(entities=[entity("Ivo "), entity("Ａnn"), entity(" ")], relations=[relation("Ivo", "ann")]),
@@ -476,34 +476,35 @@ def test_merged_entities_and_relations():
             entities=[], relations=[relation("Ivo", "ivo"), relation("", "Ivo"), relation("Tom", "Ann")]
         ),
     ]
-    index = graphrag.merged(found)
-    assert index.names == {"ivo": "Ivo", "ann": "Ａnn", "tom": "Tom"}
-    assert index.descriptions == {"ivo": ["x", "y"], "ann": ["x"], "tom": []}
-    assert index.edges() == [("ivo", "ann", 2.0), ("tom", "ann", 1.0)]
+    graph = graphrag.merged_blocks(found)
+    assert graph.names == {"ivo": "Ivo", "ann": "Ａnn", "tom": "Tom"}
+    assert [graph.statements[name] for name in graph.names] == [["x", "y"], ["x"], []]
+    assert [(pair, len(graph.statements[pair])) for pair in graph.relations] == [
+        (("ivo", "ann"), 2),
+        (("tom", "ann"), 1),
+    ]
 
 
 @settings(max_examples=40)
 @given(st.integers(1, 10), st.integers(0, 60), st.integers(0, 3000), st.integers(350, 2000))
 def test_a_part_is_shortened_until_it_fits(nodes, outside, length, room):
     names = [f"n{i}" for i in range(nodes + outside)]
-    index = graphrag.merged(
+    graph = graphrag.merged_blocks(
         [
             graphrag.Extracted(
-                entities=[graphrag.Entity(name=name, description="a " * (length // 2)) for name in names],
-                relations=[
-                    graphrag.Relation(source=names[0], target=name, description="b " * 50) for name in names[1:]
-                ],
+                entities=[graphrag.Named(name=name, description="a " * (length // 2)) for name in names],
+                relations=[graphrag.Related(source=names[0], target=name, description="b " * 50) for name in names[1:]],
             )
         ]
     )
     model = Scripted(None)
-    state = graphrag.part_state(index, names[:nodes], model, room)
+    state = graphrag.part_state(graph, names[:nodes], model, room)
     assert tokens_of(state) <= room
     shown = json.loads(state)
     assert [node["id"] for node in shown["nodes"]] == names[:nodes]
     inner = [edge["target"] in names[:nodes] for edge in shown["edges"]]
     assert inner == sorted(inner, reverse=True)  # the relations within the part come first
-    whole = json.loads(graphrag.part_state(index, names[:nodes], model, None))
+    whole = json.loads(graphrag.part_state(graph, names[:nodes], model, None))
     assert len(whole["edges"]) == (len(names) - 1 if names else 0)
 
 

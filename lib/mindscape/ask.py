@@ -49,6 +49,7 @@ def ask(
     constrained: bool = True,
     free_first: bool = False,
     tries: int = 1,
+    **sampling: Any,
 ) -> list[Answer]:
     """An answer to each prompt of a role, all asked at once; the same prompt once.
 
@@ -56,7 +57,8 @@ def ask(
     `constrained`: decoding follows the form of reply that the prompt asks for, where there is one and the model can.
     `free_first`: without that first, and again with it only where it could not have written the same (`Answer.free` is the
     first). `tries`: replies a prompt at most; the first is greedy, further ones are drawn at temperature `WARMER`, each with a
-    seed of its own. Raises BudgetSpent before calls that a meter's budget does not hold, LLMError if the model fails.
+    seed of its own. `sampling`: another temperature or seed of the first. Raises BudgetSpent before calls that a meter's budget
+    does not hold, LLMError if the model fails.
 
     >>> ask(model, ROLES["qa"], [prompt])[0].value                                          # doctest: +SKIP
     'the smith'
@@ -74,7 +76,7 @@ def ask(
     for trial in range(tries if not free_first else 1):
         if not waiting:
             break
-        how: dict[str, Any] = {"temperature": WARMER, "seed": trial} if trial else {}
+        how = {"temperature": WARMER, "seed": trial} if trial else sampling
         replies = llm.chat([talks[i] for i in waiting], schema=form, max_new_tokens=tokens, **how)
         for i, reply in zip(waiting, replies, strict=True):
             found[i] = _added(found[i], reply, role)

@@ -23,6 +23,7 @@ from pydantic import BaseModel
 
 from mindscape import prompts
 from mindscape.ask import ask
+from mindscape.entity_graph import Told, merged_by_name
 from mindscape.errors import InputError, one_of, require
 from mindscape.llm.base import LLM, form_of
 from mindscape.metrics import Interval, grouped
@@ -102,15 +103,6 @@ class Graph:
         return [ends[i] for i in range(len(self.entities))]
 
 
-@dataclass(frozen=True)
-class Told:
-    """What one passage tells: (name, what of it) and (name, name, what ties them)."""
-
-    chunk: int
-    entities: tuple[tuple[str, str], ...] = ()
-    relations: tuple[tuple[str, str, str], ...] = ()
-
-
 def build(model: LLM, document: Document, chunks: Sequence[Chunk]) -> Graph:
     """The graph that a model makes of a document: the entities that it finds in each passage, tied as `read_off` says.
 
@@ -174,34 +166,12 @@ def merged(document: str, told: Iterable[Told], language: str = "en", unread: Ma
     >>> graph.relations
     (Relation(source=0, target=1, description='Ann met Tom.', chunks=(3,)),)
     """
-    names: dict[str, str] = {}
-    said: dict[Any, dict[str, None]] = defaultdict(dict)  # of an entity by key, of a tie by both
-    where: dict[Any, dict[int, None]] = defaultdict(dict)
-
-    def put(key: Any, says: str, chunk: int) -> None:
-        where[key][chunk] = None
-        if says and len(said[key]) < SAID:
-            said[key][says] = None
-
-    for one in told:
-        for name, says in one.entities:
-            if key := _key(name):
-                names.setdefault(key, name)
-                put(key, says, one.chunk)
-        for source, target, says in one.relations:
-            ends = _key(source), _key(target)
-            if not all(ends):
-                continue
-            for key, name in zip(ends, (source, target), strict=True):
-                names.setdefault(key, name)
-                put(key, says if ends[0] == ends[1] else "", one.chunk)
-            if ends[0] != ends[1]:
-                put(ends if ends in where else ends[::-1] if ends[::-1] in where else ends, says, one.chunk)
-    at, join = {key: i for i, key in enumerate(names)}, JOIN[language]
-    entities = (Entity(name, join.join(said[key]), tuple(sorted(where[key]))) for key, name in names.items())
-    ties = [key for key in where if isinstance(key, tuple)]
-    relations = (Relation(at[a], at[b], join.join(said[a, b]), tuple(sorted(where[a, b]))) for a, b in ties)
-    return Graph(document, tuple(entities), tuple(relations), dict(unread or {}))
+    found, join = merged_by_name(told, _key, most=SAID), JOIN[language]
+    place = {key: i for i, key in enumerate(found.names)}
+    described = {key: (join.join(found.statements[key]), tuple(sorted(chunks))) for key, chunks in found.chunks.items()}
+    entities = tuple(Entity(name, *described[key]) for key, name in found.names.items())
+    relations = tuple(Relation(place[a], place[b], *described[a, b]) for a, b in found.relations)
+    return Graph(document, entities, relations, dict(unread or {}))
 
 
 def of_story(book: Book, chunks: Sequence[Chunk]) -> Graph:

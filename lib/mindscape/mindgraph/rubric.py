@@ -18,6 +18,7 @@ from typing import Literal
 
 import numpy as np
 
+from mindscape.ask import ask
 from mindscape.errors import InputError, require
 from mindscape.llm import LLM, Estimate, Ledger
 from mindscape.prompts import languages, table
@@ -132,11 +133,10 @@ def annotate(questions: Sequence[Asked], llm: LLM, *, temperature: float = 0.0) 
     """
     passes = []
     for i in range(PASSES):
-        talks = _talks(questions, i)
-        options = {"schema": Label, "max_new_tokens": TOKENS, "temperature": temperature, "seed": i}
-        replies = llm.chat(talks, **options) if talks else []
-        passes.append([None if reply.invalid else reply.parsed for reply in replies])
-    return [Labelled(tuple(said)) for said in zip(*passes, strict=True)]
+        shown = [prompts(question)[i] for question in questions]
+        replies = ask(llm, RUBRIC, shown, tokens=TOKENS, temperature=temperature, seed=i)
+        passes.append([reply.value for reply in replies])
+    return [Labelled(labels) for labels in zip(*passes, strict=True)]
 
 
 def estimate(questions: Sequence[Asked], llm: LLM) -> Estimate:
@@ -147,7 +147,8 @@ def estimate(questions: Sequence[Asked], llm: LLM) -> Estimate:
     >>> estimate([Asked("Who?", "Ann", 8)], model).calls
     2
     """
-    read = sum(llm.count_tokens(talk) for i in range(PASSES) for talk in _talks(questions, i))
+    talks = [[{"role": "user", "content": prompt}] for question in questions for prompt in prompts(question)]
+    read = sum(map(llm.count_tokens, talks))
     calls = PASSES * len(questions)
     return Estimate(calls, 0, read, calls * TOKENS, Ledger().cost(llm.name, read, calls * TOKENS))
 
@@ -155,11 +156,6 @@ def estimate(questions: Sequence[Asked], llm: LLM) -> Estimate:
 def prompts(it: Asked) -> list[str]:
     """What is asked on a question, a prompt each pass: the levels upwards, then downwards."""
     return [RUBRIC.prompt(it.language, **slots(it, reverse=bool(i % 2))) for i in range(PASSES)]
-
-
-def _talks(questions: Sequence[Asked], i: int) -> list[list[dict[str, str]]]:
-    """What is asked in a pass."""
-    return [[{"role": "user", "content": prompts(it)[i]}] for it in questions]
 
 
 @dataclass(frozen=True)

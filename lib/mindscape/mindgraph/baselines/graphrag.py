@@ -19,12 +19,12 @@ Taught in notebook 32_long_reason. There are no levels of communities here, no e
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Annotated
 
 from pydantic import Field
 
 from mindscape.budget import Budget, BudgetSpent, Meter
+from mindscape.entity_graph import EntityGraph, Told, merged_by_name
 from mindscape.lexical import BM25
 from mindscape.llm import LLM
 from mindscape.llm.base import form_of
@@ -46,12 +46,12 @@ GLEAN = languages("mindgraph", "graphrag_glean")
 MAP = languages("mindgraph", "graphrag_map")
 
 
-class Entity(Form):
+class Named(Form):
     name: str
     description: str
 
 
-class Relation(Form):
+class Related(Form):
     source: str
     target: str
     description: str
@@ -60,8 +60,8 @@ class Relation(Form):
 class Extracted(Form):
     """What a block names and relates."""
 
-    entities: list[Entity]
-    relations: list[Relation]
+    entities: list[Named]
+    relations: list[Related]
 
 
 class Point(Form):
@@ -75,22 +75,6 @@ class Points(Form):
     points: list[Point]
 
 
-@dataclass
-class Index:
-    """The graph of all blocks: entities by the key of their name, in the order of the text, and pairs with their relations.
-
-    `names` has the first way in which a name was written; descriptions and relations stand once each, as they came.
-    """
-
-    names: dict[str, str] = field(default_factory=dict)
-    descriptions: dict[str, list[str]] = field(default_factory=dict)
-    relations: dict[tuple[str, str], list[str]] = field(default_factory=dict)
-
-    def edges(self) -> list[tuple[str, str, float]]:
-        """Pairs of keys, weighing as much as there are relations between them."""
-        return [(source, target, float(len(told))) for (source, target), told in self.relations.items()]
-
-
 def key(name: str) -> str:
     """What two ways to write a name have in common: case, width and blanks do not count.
 
@@ -100,54 +84,44 @@ def key(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
-def merged(found: Sequence[Extracted]) -> Index:
+def merged_blocks(blocks: Sequence[Extracted]) -> EntityGraph:
     """All that was extracted in one graph. A relation makes an entity of an end that nothing else names; blank names, and
     relations of an entity with itself, are dropped.
 
-    >>> one = Extracted(entities=[Entity(name="Ivo", description="A miller.")], relations=[])
-    >>> two = Extracted(entities=[Entity(name="ivo", description="He sold a lamp.")],
-    ...                 relations=[Relation(source="IVO", target="Ann", description="sold her the lamp")])
-    >>> index = merged([one, two])
-    >>> index.names, index.descriptions["ivo"], index.edges()
-    ({'ivo': 'Ivo', 'ann': 'Ann'}, ['A miller.', 'He sold a lamp.'], [('ivo', 'ann', 1.0)])
+    >>> first = Extracted(entities=[Named(name="Ivo", description="A miller.")], relations=[])
+    >>> second = Extracted(entities=[Named(name="ivo", description="He sold a lamp.")],
+    ...                    relations=[Related(source="IVO", target="Ann", description="sold her the lamp")])
+    >>> graph = merged_blocks([first, second])
+    >>> graph.names, graph.statements["ivo"], graph.relations
+    ({'ivo': 'Ivo', 'ann': 'Ann'}, ['A miller.', 'He sold a lamp.'], [('ivo', 'ann')])
     """
-    index = Index()
-
-    def entity(name: str) -> str:
-        this = key(name)
-        if this and this not in index.names:
-            index.names[this], index.descriptions[this] = " ".join(name.split()), []
-        return this
-
-    for block in found:
-        for it in block.entities:
-            this = entity(it.name)
-            if this and it.description.strip() and it.description not in index.descriptions[this]:
-                index.descriptions[this].append(it.description)
-        for it in block.relations:
-            ends = entity(it.source), entity(it.target)
-            if all(ends) and ends[0] != ends[1]:
-                told = index.relations.setdefault(ends, [])
-                if it.description not in told:
-                    told.append(it.description)
-    return index
+    passages = []
+    for i, block in enumerate(blocks):
+        entities = [(it.name, it.description if it.description.strip() else "") for it in block.entities]
+        entities += [(name, "") for it in block.relations for name in (it.source, it.target)]
+        relations = [
+            (it.source, it.target, it.description) for it in block.relations if key(it.source) != key(it.target)
+        ]
+        passages.append(Told(i, tuple((" ".join(name.split()), said) for name, said in entities), tuple(relations)))
+    return merged_by_name(passages, key, directed=True)
 
 
-def part_state(index: Index, part: Sequence[str], meter: Meter, room: int | None) -> str:
-    """A part of the index as a report's prompt shows it, with the relations that lead out of it after those within.
+def part_state(graph: EntityGraph, part: Sequence[str], meter: Meter, room: int | None) -> str:
+    """A part of the graph as a report's prompt shows it, with the relations that lead out of it after those within.
 
     Where the room does not hold it, descriptions are cut shorter and the last relations left out, by halves, until it does.
     """
     inside = set(part)
-    ties = [(pair, told) for pair, told in index.relations.items() if inside & set(pair)]
-    ties.sort(key=lambda tie: (not inside >= set(tie[0]), -len(tie[1])))
-    told = {name: " ".join(index.descriptions[name]) for name in part}
-    longest, most = max(map(len, told.values())), len(ties)
+    relations = [pair for pair in graph.relations if inside & set(pair)]
+    relations.sort(key=lambda pair: (not inside >= set(pair), -len(graph.statements[pair])))
+    described = {name: " ".join(graph.statements[name]) for name in part}
+    longest, most = max(map(len, described.values())), len(relations)
     while True:
-        nodes = [{"id": index.names[name], "type": "entity", "content": told[name][:longest]} for name in part]
+        nodes = [{"id": graph.names[name], "type": "entity", "content": described[name][:longest]} for name in part]
         edges = [
-            {"source": index.names[a], "target": index.names[b], "relation": "; ".join(said)[: max(longest, SHORTEST)]}
-            for (a, b), said in ties[:most]
+            {"source": graph.names[a], "target": graph.names[b], "relation": said[: max(longest, SHORTEST)]}
+            for a, b in relations[:most]
+            for said in ["; ".join(graph.statements[a, b])]
         ]
         state = graph_state(nodes, edges)
         if room is None or meter.count_tokens(state) <= room or (longest <= SHORTEST and most == 0):
@@ -229,13 +203,13 @@ def build(document: Document, meter: Meter, size: int | None = None) -> tuple[li
             if one is not None
         ]
         found += asking.ask(meter, more, language, tokens=tokens, form=Extracted, whole_items=True)
-    index = merged([one for one in found if one is not None])
-    communities = partition(list(index.names), index.edges())
-    found_of = f"{len(index.names)} entities, {len(index.relations)} ties"
-    meter.note(f"{len(parts)} blocks, {found_of}, {len(communities)} parts")
+    graph = merged_blocks([block for block in found if block is not None])
+    edges = [(source, target, float(len(graph.statements[source, target]))) for source, target in graph.relations]
+    communities = partition(list(graph.names), edges)
+    meter.note(f"{len(parts)} blocks, {len(graph.names)} entities, {len(edges)} ties, {len(communities)} parts")
     tokens = asking.reply_tokens(meter, TOKENS)
     left = asking.room(meter, COMMUNITY_REPORT.prompt(language, graph_state=""), tokens)
-    states = [part_state(index, part, meter, left) for part in communities]
+    states = [part_state(graph, part, meter, left) for part in communities]
     talks = [asking.alone(COMMUNITY_REPORT.prompt(language, graph_state=state)) for state in states]
     reports = asking.ask(meter, talks, language, tokens=tokens, form=Report, whole_items=True)
     kept = [(report, len(part)) for report, part in zip(reports, communities, strict=True) if report is not None]
