@@ -231,7 +231,7 @@ def test_scopes_of_questions():
         (lambda layers: fuse([[[1.0]], [[1.0]]], [1.0]), "expected 2 numbers"),
         (lambda layers: fuse([[[1.0]], [[1.0]]], [0.0, 0.0]), "one above"),
         (lambda layers: fuse([[[1.0]], [[1.0, 2.0]]]), "expected one shape"),
-        (lambda layers: support(None, ["a"], []), "1 contexts, 0 answers"),
+        (lambda layers: support(None, ["a"], []), r"\(1, 0, 0\) contexts, answers, questions"),
         (lambda layers: support(None, ["a"], [" "]), "answer 0 is blank"),
         (lambda layers: support(None, ["a"], ["b"], language="fr"), "language='fr'"),
     ],

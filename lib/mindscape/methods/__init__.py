@@ -3,20 +3,29 @@
 A *method* brings *pieces* for a question, best first: places in a text, and notes (summaries, descriptions) that have no place.
 All methods fill the same budget with them; what the questions need is then there or not, and one reader answers from it.
 
-    books     a `Case`: books that are searched together, questions on them, and what the log knows of them
-    graphs    the log's graphs of several books: statements with their places, entities with their ties
-    search    `METHODS`, what each ranks by its encoder, and the `pieces` that it makes of that
-    budget    `filled` up to so many tokens, and whether what a question needs is there
+    books     a `Case`: books that are searched together, questions on them, and the log's graphs of them
+    search    `METHODS`, what each ranks by its encoder, the `pieces` that it makes of that, `filled` up to so many tokens, and
+              whether what a question needs is there
 
 Summaries, sessions, graphs and document memories of novels are those that the log knows, so that methods are compared and not
 their writers; of plays there are the kit's own summaries, and no graph. Taught in notebook 50_side_by_side; nothing is
 averaged, tested or answered here.
 """
 
-from mindscape.methods.books import Case, cases, novels, picked, plays, starts
-from mindscape.methods.budget import Needed, Shown, filled, needed
-from mindscape.methods.graphs import Statements, joined, stepped
-from mindscape.methods.search import METHODS, Encoders, Method, Piece, methods_of, pieces, rankings
+from mindscape.methods.books import Case, Statements, cases, joined, novels, picked, plays, starts, stepped
+from mindscape.methods.search import (
+    METHODS,
+    Encoders,
+    Method,
+    Needed,
+    Piece,
+    Shown,
+    filled,
+    methods_of,
+    needed,
+    pieces,
+    rankings,
+)
 
 __all__ = [
     "METHODS", "Case", "Encoders", "Method", "Needed", "Piece", "Shown", "Statements", "cases", "filled", "joined",

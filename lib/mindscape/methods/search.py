@@ -1,14 +1,18 @@
-"""Fifteen ways to find things: what each ranks by its encoder, and the pieces that a method brings for a question, best first.
+"""Fifteen ways to find things: what each ranks by its encoder, and the pieces that a method brings for a question.
 
     rankings   units for each question, found in the store or made (`mindscape.search`)
-    pieces     what a method makes of them, and what takes no model at all (BM25, the beginning, lots)
+    pieces     what a method makes of them, and what takes no model at all (BM25, the beginning, passages at random)
+    filled     pieces up to a budget of tokens, the same for all methods
+    needed     whether what a question needs is among them
 
 The second pass of a signature is Eq. 4 of MiA-Signature, entities are brought by GraphRAG's local mode, units of a document
-memory by ranks that are fused (MoM). Nothing is cut to a budget here. Taught in notebook 50_side_by_side.
+memory by ranks that are fused (MoM). Whether a reader can make use of it is not asked here. Taught in notebook
+50_side_by_side.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import yaml
@@ -18,12 +22,11 @@ from mindscape.cache import digest
 from mindscape.encoders import Encoder
 from mindscape.errors import InputError, require
 from mindscape.lexical import BM25
-from mindscape.methods.books import Case
-from mindscape.methods.graphs import STEP, stepped
+from mindscape.methods.books import STEP, Case, starts, stepped
 from mindscape.mia import graphrag
 from mindscape.mia.embedding import MiaEmbedder, PlainEmbedder
-from mindscape.mom.retrieval import Layers
-from mindscape.question import Ranking
+from mindscape.mom.retrieval import Layers, context, covered
+from mindscape.question import Question, Ranking
 from mindscape.search import by_rule, search
 from mindscape.signature.rag import K0, K, Shelf, Woken
 from mindscape.text import Chunk, token_ids
@@ -59,7 +62,7 @@ _LISTED = yaml.safe_load(paths.data("methods.yaml").read_text(encoding="utf-8"))
 METHODS = {name: Method(**of) for name, of in _LISTED.items()}
 
 
-def methods_of(case: Case, some: Iterable[str] = METHODS) -> list[str]:
+def methods_of(case: Case, methods: Iterable[str] = METHODS) -> list[str]:
     """Those methods that a case has what it takes for. Raises InputError for an unknown one.
 
     Taught in notebook 50_side_by_side.
@@ -67,7 +70,7 @@ def methods_of(case: Case, some: Iterable[str] = METHODS) -> list[str]:
     >>> "mindgraph" in methods_of(plays("rome", tokenizer))                                  # doctest: +SKIP
     False
     """
-    return [name for name in some if not known(name).log or case.books]
+    return [name for name in methods if not known(name).log or case.books]
 
 
 def known(method: str) -> Method:
@@ -117,11 +120,11 @@ def _in_its_books_light(case: Case, by: Encoders) -> list[Ranking]:
     rule = {"texts": digest(texts), "books": digest(books.tolist())}
     rule |= {"summaries": digest(list(case.summaries)), "k": DEPTH}
 
-    def rank(asked: Sequence[str]) -> Iterator[Ranking]:
+    def rank(questions: Sequence[str]) -> Iterator[Ranking]:
         units = by.mia.units(texts)
-        scores = np.zeros((len(asked), len(units)))
+        scores = np.zeros((len(questions), len(units)))
         for i, summary in enumerate(case.summaries):
-            scores[:, books == i] = by.mia.queries(asked, summary) @ units[books == i].T
+            scores[:, books == i] = by.mia.queries(questions, summary) @ units[books == i].T
         return _best(scores, DEPTH)
 
     return by_rule(by.mia.maker, rule, case.asked, rank)
@@ -137,9 +140,9 @@ def items(case: Case, by: Encoders) -> list[Ranking]:
     memory = case.memory
     rule = {"texts": digest(memory.texts), "sessions": digest(memory.summaries), "woken": K0, "k": K}
 
-    def rank(asked: Sequence[str]) -> Iterator[Ranking]:
+    def rank(questions: Sequence[str]) -> Iterator[Ranking]:
         shelf = Shelf(memory, by.minilm, live=True)
-        for question, first in zip(asked, search(by.sft, memory.texts, asked, DEPTH), strict=True):
+        for question, first in zip(questions, search(by.sft, memory.texts, questions, DEPTH), strict=True):
             woken = first.first(K0)
             yield Ranking(shelf.choose(Woken(question, woken, memory.of(woken)), k=K))
 
@@ -149,25 +152,26 @@ def items(case: Case, by: Encoders) -> list[Ranking]:
 def _by_signature(case: Case, by: Encoders) -> list[Ranking]:
     """Passages by the question and its signature, blended at 0.5 (Eq. 4)."""
     memory = case.memory
-    of = dict(zip(case.asked, items(case, by), strict=True))
+    items_of = dict(zip(case.asked, items(case, by), strict=True))
     rule = {"texts": digest(memory.texts), "sessions": digest(memory.summaries), "woken": K0, "items": K, "k": DEPTH}
 
-    def rank(asked: Sequence[str]) -> Iterator[Ranking]:
+    def rank(questions: Sequence[str]) -> Iterator[Ranking]:
         shelf = Shelf(memory, by.mia, live=True)
-        found = shelf.search(asked, [shelf.signature(of[question].ids) for question in asked], DEPTH)
-        return (Ranking(tuple(ids)) for ids in found)
+        rankings = shelf.search(questions, [shelf.signature(items_of[question].ids) for question in questions], DEPTH)
+        return (Ranking(tuple(ids)) for ids in rankings)
 
     return by_rule(by.mia.maker & by.sft.maker & by.minilm.maker, rule, case.asked, rank)
 
 
 def _by_statements(case: Case, by: Encoders) -> list[Ranking]:
     """Statements of the graph, nearest first, each with a share of the best one about the same person."""
-    said, depth = case.statements, max(DEPTH, STATEMENTS)
-    rule = {"texts": digest(list(said.texts)), "about": digest(said.about.tolist()), "step": STEP, "k": depth}
+    statements, depth = case.statements, max(DEPTH, STATEMENTS)
+    rule = {"texts": digest(list(statements.texts)), "about": digest(statements.about.tolist()), "step": STEP}
+    rule |= {"k": depth}
 
-    def rank(asked: Sequence[str]) -> Iterator[Ranking]:
-        scores = by.minilm.encode(asked, "query") @ by.minilm.encode(said.texts).T
-        return _best(stepped(scores, said.about), depth)
+    def rank(questions: Sequence[str]) -> Iterator[Ranking]:
+        scores = by.minilm.encode(questions, "query") @ by.minilm.encode(statements.texts).T
+        return _best(stepped(scores, statements.about), depth)
 
     return by_rule(by.minilm.maker, rule, case.asked, rank)
 
@@ -178,8 +182,8 @@ def _by_layers(case: Case, by: Encoders) -> list[Ranking]:
     layers = [[*memory.outline, *memory.core, *memory.borders] for memory in case.memories]
     rule = {"texts": digest(case.memory.texts), "layers": digest(layers), "way": "rrf", "k": DEPTH}
 
-    def rank(asked: Sequence[str]) -> Iterator[Ranking]:
-        ids, _ = Layers.of_memories(memories, by.minilm).search(asked, DEPTH, "rrf")
+    def rank(questions: Sequence[str]) -> Iterator[Ranking]:
+        ids, _ = Layers.of_memories(memories, by.minilm).search(questions, DEPTH, "rrf")
         return (Ranking(tuple(row)) for row in ids.tolist())
 
     return by_rule(by.minilm.maker, rule, case.asked, rank)
@@ -203,13 +207,13 @@ def pieces(case: Case, method: str, by: Encoders | None = None, budget: int = 10
     >>> pieces(case, "lead")[0][0].start                                                     # doctest: +SKIP
     0
     """
-    of = known(method)
-    if of.log and not case.books:
+    about = known(method)
+    if about.log and not case.books:
         raise InputError(f"{method} looks at a graph, and {case.name} has none: expected books of the storyworld")
-    if not of.family:
+    if not about.family:
         return _plain(case, method, seed)
     require(by is not None, f"{method} on {case.name}: expected encoders to rank by")
-    memory, rows = case.memory, [one.ids for one in rankings(case, method, by)]
+    memory, rows = case.memory, [ranking.ids for ranking in rankings(case, method, by)]
     if method == "graphrag":
         return [_of_graph(case, row, budget) for row in rows]
     if method in ("mom", "mindgraph"):
@@ -219,24 +223,24 @@ def pieces(case: Case, method: str, by: Encoders | None = None, budget: int = 10
     if method == "mia_rag":
         notes = [[case.summaries[memory.books[row[0]]]] for row in rows]
     elif method == "signature_shown":
-        notes = [[memory.items[i].text for i in some.ids] for some in items(case, by)]
-    return [[*some, *(memory.chunks[i] for i in row)] for some, row in zip(notes, rows, strict=True)]
+        notes = [[memory.items[i].text for i in shown.ids] for shown in items(case, by)]
+    return [[*shown, *(memory.chunks[i] for i in row)] for shown, row in zip(notes, rows, strict=True)]
 
 
 def _plain(case: Case, method: str, seed: int) -> list[list[Piece]]:
     """Of a method that takes no model."""
-    memory, asked = case.memory, case.questions
+    memory, questions = case.memory, case.questions
     if method == "summary":
-        return [list(case.summaries) for _ in asked]
+        return [list(case.summaries) for _ in questions]
     if method == "lead":
-        rows = [range(min(LEAD, len(memory.chunks)))] * len(asked)
+        rows = [range(min(LEAD, len(memory.chunks)))] * len(questions)
     elif method == "lot":
-        lots = [Chance("methods", "lot", one.id, *[seed] * bool(seed)) for one in asked]
+        lots = [Chance("methods", "lot", question.id, *[seed] * bool(seed)) for question in questions]
         rows = [lot.some(range(len(memory.chunks)), DEPTH) for lot in lots]
     elif method == "bm25":
         rows = BM25(memory.texts, memory.language).search(case.asked, DEPTH)[0].tolist()
     else:  # the evidence, and of each binding the place nearest to it, in the order of the text
-        rows = [memory.holding(one.doc_id, one.support) for one in asked]
+        rows = [memory.holding(question.doc_id, question.support) for question in questions]
     return [[memory.chunks[i] for i in row] for row in rows]
 
 
@@ -247,6 +251,95 @@ def _of_graph(case: Case, entities: Sequence[int], budget: int) -> list[Piece]:
     def count(text: str) -> int:
         return len(token_ids(text, case.tokenizer))
 
-    of = graphrag.assembled(graph, entities, case.graph.document, case.graph.chunks, budget, count)
-    notes = [f"- {graph.texts[i]}" for i in of.entities] + [f"- {graph.relations[i].description}" for i in of.relations]
-    return [*notes, *(case.memory.chunks[i] for i in of.chunks)]
+    context = graphrag.assembled(graph, entities, case.graph.document, case.graph.chunks, budget, count)
+    notes = [f"- {graph.texts[i]}" for i in context.entities]
+    notes += [f"- {graph.relations[i].description}" for i in context.relations]
+    return [*notes, *(case.memory.chunks[i] for i in context.chunks)]
+
+
+# One budget for all ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a reader gets: pieces, the last of them cut where the budget ends, and the tokens in them."""
+
+    pieces: tuple[Piece, ...]
+    tokens: int
+
+    @property
+    def places(self) -> list[Chunk]:
+        return [piece for piece in self.pieces if isinstance(piece, Chunk)]
+
+    @property
+    def notes(self) -> list[str]:
+        return [piece for piece in self.pieces if isinstance(piece, str)]
+
+    def text(self, case: Case) -> str:
+        """Notes, a line each, and places, a blank line between two."""
+        return "\n\n".join(part for part in ("\n".join(self.notes), context(case.documents, self.places)) if part)
+
+
+def filled(case: Case, pieces: Sequence[Piece], budget: int = 1000) -> Shown:
+    """As many pieces as the budget holds, in their order; a place that stands in those before it is passed over, the piece that
+    does not fit is cut, and nothing follows it.
+
+    Tokens are the reader's, of each document and note by itself; the blank lines between pieces are not counted. Raises
+    InputError for a budget below 1. Taught in notebook 50_side_by_side.
+
+    >>> filled(case, pieces(case, "lead")[0], 300).tokens                                    # doctest: +SKIP
+    300
+    """
+    require(budget >= 1, f"budget={budget}: expected at least 1 token")
+    taken: list[Piece] = []
+    left = budget
+    for piece in pieces:
+        if left == 0:
+            break
+        if isinstance(piece, str):
+            at, begin, end = starts(piece, case.tokenizer), 0, len(piece)
+        elif covered(case.documents[piece.doc_id], piece, [place for place in taken if isinstance(place, Chunk)]):
+            continue
+        else:
+            every, begin, end = case.starts[piece.doc_id], piece.start, piece.end
+            at = every[bisect_left(every, begin) : bisect_left(every, end)]
+        if len(at) > left:
+            end = at[left]
+        left -= min(left, len(at))
+        if end > begin:
+            taken.append(piece[:end] if isinstance(piece, str) else replace(piece, end=end))
+    return Shown(tuple(taken), budget - left)
+
+
+@dataclass(frozen=True)
+class Needed:
+    """What a question needs and was shown: the share of its evidence; of its bindings; of both, each span and each binding
+    counted once (1 where there are none); and whether all of it is there.
+
+    A binding is there where one of the places that state it is shown, or a note says it in its words.
+    """
+
+    evidence: float
+    bindings: float
+    share: float
+
+    @property
+    def all(self) -> float:
+        return float(self.evidence == 1 and self.bindings == 1)
+
+
+def needed(case: Case, question: Question, what: Shown) -> Needed:
+    """Whether what is shown holds what a question needs. Taught in notebook 50_side_by_side.
+
+    >>> needed(case, question, filled(case, pieces(case, "evidence")[0])).all               # doctest: +SKIP
+    1.0
+    """
+    document, places = case.documents[question.doc_id], what.places
+    evidence = [covered(document, span, places) for span in question.evidence]
+    bindings = [any(covered(document, span, places) for span in group) for group in question.bindings]
+    notes = " ".join(what.notes).lower()
+    glosses = [part.strip().lower() for part in question.gloss.replace("；", ";").split(";") if part.strip()]
+    if len(glosses) == len(bindings):  # a gloss for each binding
+        bindings = [there or gloss in notes for there, gloss in zip(bindings, glosses, strict=True)]
+    both = [*evidence, *bindings]
+    return Needed(*(sum(there) / len(there) if there else 1.0 for there in (evidence, bindings, both)))

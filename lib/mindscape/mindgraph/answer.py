@@ -130,8 +130,8 @@ def answer(
     except BudgetSpent as error:
         meter.note(str(error))
         return GraphAnswered(**vars(meter.answer("")), ended=str(error))
-    told = {"rounds": rounds, "calling": calling, "graph_tokens": graph_tokens, "tokens": answer_tokens}
-    return answer_from(rebuild(journal), document, question, meter, chunks=len(blocks), **told)
+    options = {"rounds": rounds, "calling": calling, "graph_tokens": graph_tokens, "tokens": answer_tokens}
+    return answer_from(rebuild(journal), document, question, meter, chunks=len(blocks), **options)
 
 
 def answer_from(
@@ -258,10 +258,10 @@ class _Reading:
             self._result("tool" if reply.tool_calls else "user", result, call.id)
         return None
 
-    def last(self, asked: bool) -> tuple[GraphAnswer | None, str]:
+    def last(self, asked_before: bool) -> tuple[GraphAnswer | None, str]:
         """The answer without tools, or why there is none. `asked`: whether the model was asked before."""
         messages = self.messages
-        if asked:
+        if asked_before:
             messages = [*messages, {"role": "user", "content": LAST[self.language].format(form=FORM)}]
         schema = answer_schema(self.tools.graph) if self.calling == "grammar" else GraphAnswer
         reply = self.meter.chat(self._room(messages), schema=schema, max_new_tokens=self.tokens)
@@ -375,11 +375,13 @@ def tool_use(answers: Sequence[GraphAnswered]) -> list[ToolUse]:
     """
     rows, borders = [], (0, *SIZES, float("inf"))
     for least, most in zip(borders, borders[1:], strict=False):
-        group = [one for one in answers if least <= one.nodes < most]
+        group = [answer for answer in answers if least <= answer.nodes < most]
         if group:
-            used = [Counter(one.uses) for one in group]
-            lookups, indexes, details = (median(it[key] for it in used) for key in ("lookup_source", "index", "detail"))
-            summarised = sum(bool(it["index"] + it["detail"]) for it in used) / len(group)
-            size = median(one.nodes for one in group)
+            used = [Counter(answer.uses) for answer in group]
+            lookups, indexes, details = (
+                median(uses[key] for uses in used) for key in ("lookup_source", "index", "detail")
+            )
+            summarised = sum(bool(uses["index"] + uses["detail"]) for uses in used) / len(group)
+            size = median(answer.nodes for answer in group)
             rows.append(ToolUse(least, len(group), size, summarised, lookups, indexes, details))
     return rows

@@ -231,14 +231,14 @@ def ask(
     ['Ivo', 'Ann']
     """
     values: list[Any] = [None] * len(talks)
-    asked = dict(enumerate(talks))
+    waiting = dict(enumerate(talks))
     wrong: dict[int, str] = {}
     for _ in range(tries):
-        if not asked:
+        if not waiting:
             break
         wrong = {}
-        replies = meter.chat(list(asked.values()), schema=form, max_new_tokens=tokens)
-        for i, reply in zip(asked, replies, strict=True):
+        replies = meter.chat(list(waiting.values()), schema=form, max_new_tokens=tokens)
+        for i, reply in zip(waiting, replies, strict=True):
             try:
                 if form and whole_items and reply.finish == "length":
                     values[i] = before_the_cut(reply.text, form)
@@ -249,7 +249,7 @@ def ask(
                 why = f"it was cut off after {tokens} tokens" if reply.finish == "length" else str(error)
                 wrong[i] = " ".join(why.split())[:WHY]
         again = {i: AGAIN[language].format(prompt=talks[i][-1]["content"], why=why) for i, why in wrong.items()}
-        asked = {i: [*talks[i][:-1], *alone(prompt)] for i, prompt in again.items()}
+        waiting = {i: [*talks[i][:-1], *alone(prompt)] for i, prompt in again.items()}
     for why in wrong.values():
         meter.note(f"no reply that can be used: {why}")
     return values
@@ -283,7 +283,7 @@ def before_the_cut(text: str, form: type[Any]) -> Any:
     value = json.loads(whole)
     if not isinstance(value, dict):
         raise ValueError("the reply is no JSON object")
-    lists = {name: [] for name, of in form.model_fields.items() if get_origin(of.annotation) is list}
+    lists = {name: [] for name, field in form.model_fields.items() if get_origin(field.annotation) is list}
     return form.model_validate(lists | value)
 
 
@@ -416,7 +416,7 @@ def groups(meter: Meter, texts: Sequence[str], room: int | None, language: str, 
     """
     rest, joined = [clipped(meter, text, room, language)[0] for text in texts], []
     while rest:
-        some = fitting(meter, rest, room, joint) or rest[:1]
-        joined.append(joint.join(some))
-        rest = rest[len(some) :]
+        group = fitting(meter, rest, room, joint) or rest[:1]
+        joined.append(joint.join(group))
+        rest = rest[len(group) :]
     return joined

@@ -102,8 +102,8 @@ def append(path: str | Path, entry: Entry) -> None:
     """
     edits = []
     for edit in entry.edits:
-        told = {"operation": dict(edit.operation), "reason": edit.reason, "detail": edit.detail}
-        edits.append(told | {"span": edit.span and [edit.span.start, edit.span.end], "src": edit.src})
+        row = {"operation": dict(edit.operation), "reason": edit.reason, "detail": edit.detail}
+        edits.append(row | {"span": edit.span and [edit.span.start, edit.span.end], "src": edit.src})
     row = {"block": entry.block, "reply": entry.reply, "invalid": entry.invalid, "shown": entry.shown}
     records.append(path, [row | {"finish": entry.finish, "edits": edits}])
 
@@ -123,10 +123,10 @@ def rebuild(journal: Journal, *, blocks: int | None = None, edits: int | None = 
     require(blocks is None or edits is None, "blocks and edits are both given: expected one of them")
     if blocks is not None and not 0 <= blocks <= len(journal.entries):
         raise InputError(f"blocks={blocks}: expected 0 to {len(journal.entries)}")
-    made = [edit for entry in journal.entries[:blocks] for edit in entry.edits]
-    require(edits is None or 0 <= edits <= len(made), f"edits={edits}: expected 0 to {len(made)}")
+    all_edits = [edit for entry in journal.entries[:blocks] for edit in entry.edits]
+    require(edits is None or 0 <= edits <= len(all_edits), f"edits={edits}: expected 0 to {len(all_edits)}")
     graph = Graph(journal.about["document"])
-    for edit in made[:edits]:
+    for edit in all_edits[:edits]:
         graph = replay(graph, edit)
     return graph
 
@@ -245,13 +245,13 @@ def noted(
 
 def _steps(askings: Sequence["_Asking"], graph: Graph, held: bool) -> Iterator[tuple[Entry, Graph]]:
     """What becomes of each block, and the graph after it; `graph` is that before the first."""
-    for it in askings:
-        state, shown = shown_state(graph, it.fits, it.document.language)
-        form = quoting(it.document[it.block]) if held else EDITS.form
-        reply = it.llm.chat(it.talk(state), schema=form, max_new_tokens=it.tokens)
+    for asking in askings:
+        state, shown = shown_state(graph, asking.fits, asking.document.language)
+        form = quoting(asking.document[asking.block]) if held else EDITS.form
+        reply = asking.llm.chat(asking.talk(state), schema=form, max_new_tokens=asking.tokens)
         operations, invalid = read_operations(reply.text)
-        graph, edits = apply_all(graph, operations, it.document, it.block)
-        yield Entry(it.block.index, reply.text, edits, invalid, shown, reply.finish), graph
+        graph, edits = apply_all(graph, operations, asking.document, asking.block)
+        yield Entry(asking.block.index, reply.text, edits, invalid, shown, reply.finish), graph
 
 
 class _Asking:
@@ -375,6 +375,6 @@ def _askings(
     room = (
         f"the model's window is {llm.context}, budget={budget}, tokens={tokens}: expected shorter blocks or more room"
     )
-    for it in askings:
-        require(it.fits(least), f"block {it.block.index} leaves no room for a graph: {room}")
+    for asking in askings:
+        require(asking.fits(least), f"block {asking.block.index} leaves no room for a graph: {room}")
     return askings

@@ -94,9 +94,9 @@ def partition(
     if weights:
         names = [f"{i:0{len(str(len(nodes)))}}" for i in range(len(nodes))]  # sorted as texts as they are as numbers
         listed = [(names[a], names[b], weight) for (a, b), weight in sorted(weights.items())]
-        for found in hierarchical_leiden(listed, max_cluster_size=size, seed=seed):
-            if found.is_final_cluster:
-                parts.setdefault(found.cluster, []).append(int(found.node))
+        for member in hierarchical_leiden(listed, max_cluster_size=size, seed=seed):
+            if member.is_final_cluster:
+                parts.setdefault(member.cluster, []).append(int(member.node))
     tied = set().union(*parts.values())
     loose = [i for i in range(len(nodes)) if i not in tied]
     runs = [run for part in parts.values() for run in _runs(part, weights, size)] + _even(loose, size)
@@ -166,12 +166,12 @@ class Reports:
         return [self._read.get(i) for i in wanted]
 
     def _write(self, ids: Sequence[int]) -> None:
-        said = ask(self.meter, COMMUNITY_REPORT, [self._prompt(i) for i in ids], tokens=self.tokens)
-        for i, it in zip(ids, said, strict=True):
-            if it.value is None:
-                self.unreadable[i] = it.unread[0]
+        answers = ask(self.meter, COMMUNITY_REPORT, [self._prompt(i) for i in ids], tokens=self.tokens)
+        for i, answer in zip(ids, answers, strict=True):
+            if answer.value is None:
+                self.unreadable[i] = answer.unread[0]
             else:
-                self._read[i] = it.value
+                self._read[i] = answer.value
 
     def _prompt(self, i: int) -> str:
         state = part_state(self.graph, set(self.communities[i].nodes))
@@ -233,8 +233,8 @@ class Refused(Exception):
     """Why a call is not run: `kind` is "unreadable", "unknown tool", "bad arguments", "unknown node" or "unknown part",
     `expected` what would do."""
 
-    def __init__(self, kind: str, told: str, expected: str):
-        super().__init__(told)
+    def __init__(self, kind: str, message: str, expected: str):
+        super().__init__(message)
         self.kind, self.expected = kind, expected
 
 
@@ -308,8 +308,10 @@ class Tools:
             expected = f"a subgraph_id from 0 to {len(parts) - 1}" if parts else "no call: the graph has no parts"
             raise Refused("unknown part", f"there is no subgraph {subgraph_id}", expected)
         part, (report,) = parts[subgraph_id], self.reports.read([subgraph_id])
-        told = report.model_dump() if report else {"title": self._told(part.nodes), "summary": "(there is no report)"}
-        return {"subgraph_id": part.id, **told, "nodes": list(part.nodes)}
+        contents = (
+            report.model_dump() if report else {"title": self._told(part.nodes), "summary": "(there is no report)"}
+        )
+        return {"subgraph_id": part.id, **contents, "nodes": list(part.nodes)}
 
     def _told(self, nodes: tuple[str, ...]) -> str:
         """In the place of a title: what the node with most edges says."""
@@ -333,8 +335,8 @@ def checked(call: ToolCall) -> dict[str, Any]:
     try:
         validate(call.arguments, schema)
     except ValueError as error:
-        told = {name: about.get("enum", about["type"]) for name, about in schema["properties"].items()}
-        raise Refused("bad arguments", str(error), f"arguments {json.dumps(told)}") from None
+        expected = {name: about.get("enum", about["type"]) for name, about in schema["properties"].items()}
+        raise Refused("bad arguments", str(error), f"arguments {json.dumps(expected)}") from None
     if call.arguments.get("mode") == "detail" and "subgraph_id" not in call.arguments:
         raise Refused("bad arguments", "mode 'detail' needs a subgraph_id", "an integer of the index")
     return call.arguments
@@ -382,5 +384,5 @@ def _call(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    told = {"type": "object", "properties": dict(properties), "required": list(properties)}
-    return told | {"additionalProperties": False}
+    schema = {"type": "object", "properties": dict(properties), "required": list(properties)}
+    return schema | {"additionalProperties": False}

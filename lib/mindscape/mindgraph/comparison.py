@@ -161,11 +161,11 @@ def of_book(book: Book, share: int = 4, first: Sequence[str] = (), seed: int = 0
     """
     chance = Chance("comparison", book.document.id, *([seed] if seed else []))
     corners: dict[tuple[str, str], list[Task]] = {(b, d): [] for b in ("broad", "narrow") for d in ("deep", "shallow")}
-    for one in sorted(chance.shuffled(book.questions), key=lambda one: one.id not in first):
-        gold = (one.answer, *one.accepted)
-        task = Task(one.id, book.document, one.question, gold, one.breadth, one.depth)
-        corners[quarter(one.breadth, one.depth)].append(task)
-    in_turn = [task for some in zip_longest(*corners.values()) for task in some if task is not None]
+    for question in sorted(chance.shuffled(book.questions), key=lambda question: question.id not in first):
+        gold = (question.answer, *question.accepted)
+        task = Task(question.id, book.document, question.question, gold, question.breadth, question.depth)
+        corners[quarter(question.breadth, question.depth)].append(task)
+    in_turn = [task for column in zip_longest(*corners.values()) for task in column if task is not None]
     return in_turn[:share]
 
 
@@ -176,20 +176,20 @@ def built(book: Book) -> list[str]:
 
 def of_benchmarks(kept: Sequence[Judged], folder: str | Path | None = None) -> list[Task]:
     """The items that `long_reason.construct` kept, with their texts; free questions, and choices with their options."""
-    labels = {(one.source, one.id): one for one in kept}
-    found: list[Task] = []
-    for source in dict.fromkeys(one.source for one in kept):
+    labels = {(label.source, label.id): label for label in kept}
+    tasks: list[Task] = []
+    for source in dict.fromkeys(label.source for label in kept):
         texts: dict[str, Document] = {}
-        for piece in items([one for one in kept if one.source == source], folder):
+        for piece in items([label for label in kept if label.source == source], folder):
             if isinstance(piece, Document):
                 texts[piece.id] = piece
                 continue
-            one, choice = labels[source, piece.id], piece.choice
-            told = {"options": piece.options if choice else (), "letter": choice}
+            label, choice = labels[source, piece.id], piece.choice
+            choices = {"options": piece.options if choice else (), "letter": choice}
             document = texts[piece.doc_id]
             name = f"{source}/{piece.id}"
-            found.append(Task(name, document, piece.question, piece.answers, one.breadth, one.depth, **told))
-    return found
+            tasks.append(Task(name, document, piece.question, piece.answers, label.breadth, label.depth, **choices))
+    return tasks
 
 
 def settings_for(llm: LLM) -> Settings:
@@ -210,8 +210,8 @@ def settings_for(llm: LLM) -> Settings:
 
 def methods(settings: Settings) -> dict[str, Method]:
     """The six methods by the paper's names, as the settings have them."""
-    told = {"graph_tokens": settings.graph_tokens, "edit_tokens": settings.edit_tokens, "rounds": settings.rounds}
-    ours = partial(mindgraph.answer, answer_tokens=settings.answer_tokens, **told)
+    bounds = {"graph_tokens": settings.graph_tokens, "edit_tokens": settings.edit_tokens, "rounds": settings.rounds}
+    ours = partial(mindgraph.answer, answer_tokens=settings.answer_tokens, **bounds)
     in_blocks = {name: partial(METHODS[name], size=settings.block) for name in ("GraphRAG", "CoA", "GAM")}
     return {**METHODS, **in_blocks, "RLM": partial(rlm.answer_by_code, iterations=settings.turns), OURS: ours}
 
@@ -228,15 +228,17 @@ def estimated(
     """
     counts = Counter(task.document.id for task in tasks)
     documents = {task.document.id: task.document for task in tasks}
-    settings, found = settings or settings_for(llm), {}
+    settings, estimates = settings or settings_for(llm), {}
     for name in names:
         total = Estimate(0, 0, 0, 0, 0.0)
         for key, n in counts.items():
-            told = {"size": settings.block, "reply": settings.reply}
-            one = _ours(documents[key], llm, settings) if name == OURS else estimate(name, documents[key], llm, **told)
-            total = sum([one] * n, total)
-        found[name] = total
-    return found
+            if name == OURS:
+                each = _ours(documents[key], llm, settings)
+            else:
+                each = estimate(name, documents[key], llm, size=settings.block, reply=settings.reply)
+            total = sum([each] * n, total)
+        estimates[name] = total
+    return estimates
 
 
 def estimated_judge(tasks: Sequence[Task], judge: LLM, names: Sequence[str] = NAMES) -> Estimate:
@@ -247,8 +249,8 @@ def estimated_judge(tasks: Sequence[Task], judge: LLM, names: Sequence[str] = NA
     """
     total = Estimate(0, 0, 0, 0, 0.0)
     for task in (task for task in tasks if not task.letter):
-        told = {"question": task.question, "gold": task.gold[0], "predicted": task.gold[0]}
-        talk = [{"role": "user", "content": GRADE.prompt(task.document.language, form_of(judge), **told)}]
+        slots = {"question": task.question, "gold": task.gold[0], "predicted": task.gold[0]}
+        talk = [{"role": "user", "content": GRADE.prompt(task.document.language, form_of(judge), **slots)}]
         read, n = judge.count_tokens(talk), len(names)
         money = Ledger().cost(judge.name, n * read, n * JUDGE_TOKENS)
         total += Estimate(n, 0, n * read, n * JUDGE_TOKENS, money)
@@ -260,8 +262,8 @@ def _ours(document: Document, llm: LLM, settings: Settings) -> Estimate:
     nodes, rounds = MEDIANS
     if settings.graph_tokens is not None:
         nodes = max(1, min(nodes, settings.graph_tokens // max(1, llm.count_tokens(mindgraph.LINES))))
-    told = {"edit_tokens": settings.edit_tokens, "answer_tokens": settings.answer_tokens}
-    return mindgraph.estimate(document, llm, nodes=nodes, rounds=min(rounds, settings.rounds), **told)
+    bounds = {"edit_tokens": settings.edit_tokens, "answer_tokens": settings.answer_tokens}
+    return mindgraph.estimate(document, llm, nodes=nodes, rounds=min(rounds, settings.rounds), **bounds)
 
 
 def answered(
@@ -278,32 +280,36 @@ def answered(
     settings = settings or settings_for(llm)
     if unknown := set(names) - set(NAMES):
         raise InputError(f"no method {sorted(unknown)[0]!r}: expected some of {', '.join(NAMES)}")
-    lengths = {key: length(of, llm) for key, of in {task.document.id: task.document for task in tasks}.items()}
+    lengths = {
+        key: length(document, llm) for key, document in {task.document.id: task.document for task in tasks}.items()
+    }
     budgets = [Budget(None, settings.times * lengths[task.document.id], settings.reply) for task in tasks]
-    found = {}
+    answers = {}
     for name in names:
         method = methods(settings)[name]
 
         def compute(places: Sequence[int], name: str = name, method: Method = method) -> Iterator[tuple[int, Any]]:
             for start in range(0, len(places), WIDTH):
-                some = places[start : start + WIDTH]
-                jobs = [partial(_answer, method, tasks[i], budgets[i]) for i in some]
-                for k, (i, one) in enumerate(zip(some, side_by_side(_apart(llm), jobs), strict=True)):
-                    yield start + k, _row(name, one, tasks[i].document.language)
+                batch = places[start : start + WIDTH]
+                jobs = [partial(_answer, method, tasks[i], budgets[i]) for i in batch]
+                for k, (i, answer) in enumerate(zip(batch, side_by_side(_apart(llm), jobs), strict=True)):
+                    yield start + k, _row(name, answer, tasks[i].document.language)
 
         questions = [_question(name, task, settings) for task in tasks]
         seconds = 0.0 if getattr(llm.backend, "quick", False) else SECONDS
         rows = store.current().fetch("answer", llm.maker, questions, compute, seconds=seconds)
-        found[name] = [Answered(**row, length=lengths[task.document.id]) for task, row in zip(tasks, rows, strict=True)]
-    return found
+        answers[name] = [
+            Answered(**row, length=lengths[task.document.id]) for task, row in zip(tasks, rows, strict=True)
+        ]
+    return answers
 
 
 def _question(name: str, task: Task, settings: Settings) -> dict[str, Any]:
     """All that decides an answer, but for the model."""
     language = task.document.language
     words = digest([languages(room, prompt)[language] for room, prompt in PROMPTS[name]])
-    asked = {"method": name, "question": task.asked, "text": digest(task.document.text, language), "prompts": words}
-    return asked | asdict(settings)
+    question = {"method": name, "question": task.asked, "text": digest(task.document.text, language), "prompts": words}
+    return question | asdict(settings)
 
 
 def _apart(llm: LanguageModel) -> LanguageModel:
@@ -316,12 +322,12 @@ def scored(tasks: Sequence[Task], answers: Sequence[Answer | Answered], judge: L
     """Whether answers are right: choices by their letter, others by the cascade (section 4.2)."""
     free = [i for i, task in enumerate(tasks) if not task.letter]
     rows = [Row(tasks[i].question, tasks[i].gold, answers[i].text, tasks[i].document.language) for i in free]
-    found: dict[int, Scored] = dict(zip(free, cascade(rows, judge), strict=True))
+    scores: dict[int, Scored] = dict(zip(free, cascade(rows, judge), strict=True))
     for i, task in enumerate(tasks):
         if task.letter:
-            said = chosen(answers[i].text, task.options, task.document.language) if answers[i].text else NO_ANSWER
-            found[i] = Scored(said == task.letter, CHOICE, str(said))
-    return [found[i] for i in range(len(tasks))]
+            letter = chosen(answers[i].text, task.options, task.document.language) if answers[i].text else NO_ANSWER
+            scores[i] = Scored(letter == task.letter, CHOICE, str(letter))
+    return [scores[i] for i in range(len(tasks))]
 
 
 def unusable(name: str, answer: Answer, language: str) -> int:
@@ -366,15 +372,17 @@ def labels(of: Iterable[Book], llm: LanguageModel, *, share: int = 12, seed: int
     wanted = list(_to_label(of, share, seed))
 
     def compute(places: Sequence[int]) -> Iterator[tuple[int, Any]]:
-        for k, one in enumerate(annotate([wanted[i][2] for i in places], _apart(llm))):
-            yield k, [it and [it.breadth, it.depth] for it in one.passes]
+        for k, labelled in enumerate(annotate([wanted[i][2] for i in places], _apart(llm))):
+            yield k, [label and [label.breadth, label.depth] for label in labelled.passes]
 
     asking = [{"prompts": rubric.prompts(asked), "tokens": rubric.TOKENS} for *_, asked in wanted]
-    rows, found = store.current().fetch("label", llm.maker, asking, compute), []
+    rows, answers = store.current().fetch("label", llm.maker, asking, compute), []
     for (name, evidence, _), passes in zip(wanted, rows, strict=True):
-        said = tuple(one and Label(reason="", breadth=one[0], depth=one[1]) for one in passes)
-        found.append(Labels(name, evidence, Labelled(said)))
-    return found
+        passes_of_one = tuple(
+            labelled and Label(reason="", breadth=labelled[0], depth=labelled[1]) for labelled in passes
+        )
+        answers.append(Labels(name, evidence, Labelled(passes_of_one)))
+    return answers
 
 
 def estimated_labels(of: Iterable[Book], llm: LLM, share: int = 12) -> Estimate:

@@ -45,18 +45,18 @@ def as_graphml(graph: Graph) -> str:
     drawn = ElementTree.SubElement(root, "graph", id="G", edgedefault="directed")
     number = {name: f"n{i}" for i, name in enumerate(graph.nodes)}
     for node in graph.nodes.values():
-        told = asdict(node)
-        _data(ElementTree.SubElement(drawn, "node", id=number[node.id]), {"name": told.pop("id")} | told)
+        attributes = asdict(node)
+        _data(ElementTree.SubElement(drawn, "node", id=number[node.id]), {"name": attributes.pop("id")} | attributes)
     for i, edge in enumerate(graph.edges.values()):
-        told = asdict(edge)
-        ends = {end: number[told.pop(end)] for end in ("source", "target")}
-        _data(ElementTree.SubElement(drawn, "edge", id=f"e{i}", **ends), told)
+        attributes = asdict(edge)
+        ends = {end: number[attributes.pop(end)] for end in ("source", "target")}
+        _data(ElementTree.SubElement(drawn, "edge", id=f"e{i}", **ends), attributes)
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _data(element: ElementTree.Element, told: dict[str, str | int]) -> None:
-    for name, value in told.items():
+def _data(element: ElementTree.Element, attributes: dict[str, str | int]) -> None:
+    for name, value in attributes.items():
         ElementTree.SubElement(element, "data", key=name).text = NOT_XML.sub("\ufffd", str(value))
 
 
@@ -112,7 +112,7 @@ def as_html(graph: Graph, document: Document, question: str = "", size: int = 10
     edges = [asdict(edge) for edge in graph.edges.values()]
     marks = {kind: {"mark": mark, "class": kind} for kind, (mark, _) in MARKS.items()}
     colour_of = {kind: PALETTE[name] for kind, (_, name) in MARKS.items()}
-    colours = "".join(f".{kind} {{ fill: {one}; color: {one} }}\n" for kind, one in colour_of.items())
+    colours = "".join(f".{kind} {{ fill: {colour}; color: {colour} }}\n" for kind, colour in colour_of.items())
     page, style, script = (PAGE.joinpath(f"page.{end}").read_text(encoding="utf-8") for end in ("html", "css", "js"))
     style += colours
     return Template(page).substitute(
@@ -129,7 +129,7 @@ def as_html(graph: Graph, document: Document, question: str = "", size: int = 10
 def _embedded(value: object) -> str:
     """JSON that stands between script tags and cannot close them, open a comment, or break a line of JavaScript."""
     text = json.dumps(value, ensure_ascii=False)
-    return re.sub("[<>&\u2028\u2029\x00-\x1f\x7f]", lambda found: f"\\u{ord(found[0]):04x}", text)
+    return re.sub("[<>&\u2028\u2029\x00-\x1f\x7f]", lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _policy(text: str) -> str:

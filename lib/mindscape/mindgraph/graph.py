@@ -146,14 +146,14 @@ def judge(graph: Graph, operation: Any, document: Document, block: Chunk) -> Edi
     """
     require(graph.doc_id == document.id, f"the graph is of document {graph.doc_id!r}: expected one of {document.id!r}")
     document[block]  # raises where it is not of this document
-    it, detail = _fields(operation)
-    reason, detail = ("malformed", detail) if detail else _objection(graph, it)
+    fields, detail = _fields(operation)
+    reason, detail = ("malformed", detail) if detail else _objection(graph, fields)
     span = None
-    if not reason and "src" in it:
-        span = find(it["src"], document, block)
+    if not reason and "src" in fields:
+        span = find(fields["src"], document, block)
         if span is None:
             reason, detail = "quote not in the block", "the block that was read does not have these words"
-    return Edit(it, block.index, reason, detail, span, document[span] if span else "")
+    return Edit(fields, block.index, reason, detail, span, document[span] if span else "")
 
 
 def find(quote: str, document: Document, block: Chunk) -> Span | None:
@@ -183,24 +183,24 @@ def replay(graph: Graph, edit: Edit) -> Graph:
     """
     if edit.reason:
         return graph
-    it, detail = _fields(edit.operation)
-    detail = detail or _objection(graph, it)[1]
-    if not detail and ("src" in it) != (edit.span is not None):
+    fields, detail = _fields(edit.operation)
+    detail = detail or _objection(graph, fields)[1]
+    if not detail and ("src" in fields) != (edit.span is not None):
         detail = "it has a quote without a place, or the reverse"
-    require(not detail, f"the edit {it} does not fit the graph: {detail}")
+    require(not detail, f"the edit {fields} does not fit the graph: {detail}")
     nodes, edges = dict(graph.nodes), dict(graph.edges)
-    if it["op"] == "delete_node":
-        del nodes[it["id"]]
-        edges = {key: edge for key, edge in edges.items() if it["id"] not in (edge.source, edge.target)}
-    elif it["op"] == "edit_node":
-        nodes[it["id"]] = replace(nodes[it["id"]], content=it["content"], touched=edit.block)
+    if fields["op"] == "delete_node":
+        del nodes[fields["id"]]
+        edges = {key: edge for key, edge in edges.items() if fields["id"] not in (edge.source, edge.target)}
+    elif fields["op"] == "edit_node":
+        nodes[fields["id"]] = replace(nodes[fields["id"]], content=fields["content"], touched=edit.block)
     else:
         place = {"src": edit.src, "start": edit.span.start, "end": edit.span.end, "chunk": edit.block}
-        told = {name: it[name] for name in FIELDS[it["op"]] if name != "src"}
-        if it["op"] == "add_node":
-            nodes[it["id"]] = Node(**told, **place, touched=edit.block)
+        contents = {name: fields[name] for name in FIELDS[fields["op"]] if name != "src"}
+        if fields["op"] == "add_node":
+            nodes[fields["id"]] = Node(**contents, **place, touched=edit.block)
         else:
-            edges[it["source"], it["target"], it["relation"]] = Edge(**told, **place)
+            edges[fields["source"], fields["target"], fields["relation"]] = Edge(**contents, **place)
     return Graph(graph.doc_id, nodes, edges)
 
 
@@ -216,8 +216,8 @@ def verify(graph: Graph, document: Document) -> None:
     """
     require(graph.doc_id == document.id, f"the graph is of document {graph.doc_id!r}: expected one of {document.id!r}")
     for key, node in graph.nodes.items():
-        told = f"has id {node.id!r} and type {node.type!r}: expected one of {', '.join(TYPES)}"
-        require(key == node.id and node.type in TYPES, f"node {key!r}: {told}")
+        wrong = f"has id {node.id!r} and type {node.type!r}: expected one of {', '.join(TYPES)}"
+        require(key == node.id and node.type in TYPES, f"node {key!r}: {wrong}")
         check_place(f"node {key!r}", node, node.src, document)
     for key, edge in graph.edges.items():
         for end in key[:2]:
@@ -227,13 +227,15 @@ def verify(graph: Graph, document: Document) -> None:
         check_place(f"edge {key}", edge, edge.src, document)
 
 
-def check_place(name: str, it: Place, src: str, document: Document) -> None:
+def check_place(name: str, place: Place, src: str, document: Document) -> None:
     """See that the text at a place is `src`. Raises InputError, with the name, where it is not.
 
     >>> check_place("node 'x'", Span(0, 3), "Ivo", Document("note", "Ivo sold the lamp."))
     """
-    found = document[it]
-    require(found == src and found, f"{name}: the text at {it.start}:{it.end} is {found!r:.60}, expected {src!r:.60}")
+    text = document[place]
+    require(
+        text == src and text, f"{name}: the text at {place.start}:{place.end} is {text!r:.60}, expected {src!r:.60}"
+    )
 
 
 def around(document: Document, place: Place, size: int = 1000) -> Span:
@@ -264,7 +266,7 @@ def as_json(graph: Graph) -> str:
     >>> as_json(Graph("note"))
     '{"document": "note", "nodes": [], "edges": []}'
     """
-    nodes, edges = ([asdict(one) for one in some.values()] for some in (graph.nodes, graph.edges))
+    nodes, edges = ([asdict(part) for part in mapping.values()] for mapping in (graph.nodes, graph.edges))
     return json.dumps({"document": graph.doc_id, "nodes": nodes, "edges": edges}, ensure_ascii=False)
 
 
@@ -307,23 +309,23 @@ def _fields(operation: Any) -> tuple[dict[str, str], str]:
     return {"op": op} | {name: raw[name] for name in FIELDS[op]}, ""
 
 
-def _objection(graph: Graph, it: Mapping[str, str]) -> tuple[str, str]:
+def _objection(graph: Graph, fields: Mapping[str, str]) -> tuple[str, str]:
     """Why the graph, whatever the text says, does not take an operation: a reason and a detail, or empty texts."""
-    op = it["op"]
+    op = fields["op"]
     for name in FIELDS[op]:
-        if not it[name].strip():
+        if not fields[name].strip():
             return "empty field", f"{name!r} is blank"
-    if op == "add_node" and it["type"] not in TYPES:
-        return "bad type", f"{it['type']!r:.60} is none of {', '.join(TYPES)}"
-    if op == "add_node" and it["id"] in graph.nodes:
-        return "duplicate id", f"there is a node {it['id']!r:.60}; edit_node changes it"
-    if op in ("edit_node", "delete_node") and it["id"] not in graph.nodes:
-        return "unknown id", f"there is no node {it['id']!r:.60}"
+    if op == "add_node" and fields["type"] not in TYPES:
+        return "bad type", f"{fields['type']!r:.60} is none of {', '.join(TYPES)}"
+    if op == "add_node" and fields["id"] in graph.nodes:
+        return "duplicate id", f"there is a node {fields['id']!r:.60}; edit_node changes it"
+    if op in ("edit_node", "delete_node") and fields["id"] not in graph.nodes:
+        return "unknown id", f"there is no node {fields['id']!r:.60}"
     if op == "add_edge":
-        absent = [it[end] for end in ("source", "target") if it[end] not in graph.nodes]
+        absent = [fields[end] for end in ("source", "target") if fields[end] not in graph.nodes]
         if absent:
             return "dangling edge", f"there is no node {absent[0]!r:.60}"
-        if (it["source"], it["target"], it["relation"]) in graph.edges:
+        if (fields["source"], fields["target"], fields["relation"]) in graph.edges:
             return "duplicate edge", "there is the same relation between the same nodes"
     return "", ""
 

@@ -176,23 +176,23 @@ def construct(
     path = Path(path)
     about = {"format": FORMAT, "seed": seed, "sources": [asdict(source) for source in sources]}
     about |= {"llm": llm.fingerprint, "prompt": digest(PROMPTS)}
-    known = {(one.source, one.id): one for one in records.opened(path, about, _one, of=OF, form=FORMAT)}
+    known = {(item.source, item.id): item for item in records.opened(path, about, _one, of=OF, form=FORMAT)}
     kept: list[Judged] = []
     ends: dict[str, Counter[str]] = {}
     for source in sources:
         read = list(candidates(source, folder))
-        ends[source.name] = Counter(one.reason for one in read if one.reason)
-        left = _in_order([one for one in read if not one.reason], source, seed)
+        ends[source.name] = Counter(item.reason for item in read if item.reason)
+        left = _in_order([item for item in read if not item.reason], source, seed)
         chosen: list[Judged] = []
-        for some in (left[i : i + BATCH] for i in range(0, len(left), BATCH)):
+        for batch in (left[i : i + BATCH] for i in range(0, len(left), BATCH)):
             if len(chosen) == source.wanted:
-                ends[source.name]["not needed"] += len(some)
+                ends[source.name]["not needed"] += len(batch)
                 continue
-            for one in _judged(some, known, llm, path):
-                full = not one.reason and len(chosen) == source.wanted
-                ends[source.name]["not needed" if full else one.reason or "kept"] += 1
-                if not one.reason and not full:
-                    chosen.append(one)
+            for item in _judged(batch, known, llm, path):
+                full = not item.reason and len(chosen) == source.wanted
+                ends[source.name]["not needed" if full else item.reason or "kept"] += 1
+                if not item.reason and not full:
+                    chosen.append(item)
         kept += chosen
     return LongReason(tuple(kept), ends)
 
@@ -203,8 +203,8 @@ def estimate(llm: LLM, folder: str | Path | None = None, *, sources: Sequence[So
     >>> print(estimate(llm.load("openai:gpt-4o"), "benchmarks"))                            # doctest: +SKIP
     1,702 calls (0 more are cached), 1,100,000 tokens to read, at most 340,000 to write, at most 6.2000 USD
     """
-    left = [one for source in sources for one in candidates(source, folder) if not one.reason]
-    return rubric.estimate([_asked(one) for one in left], llm)
+    left = [candidate for source in sources for candidate in candidates(source, folder) if not candidate.reason]
+    return rubric.estimate([_asked(candidate) for candidate in left], llm)
 
 
 def first(folder: str | Path | None = None, *, sources: Sequence[Source] = SOURCES, seed: int = 0) -> list[Judged]:
@@ -214,12 +214,12 @@ def first(folder: str | Path | None = None, *, sources: Sequence[Source] = SOURC
 
     >>> comparison.estimated(comparison.of_benchmarks(first(folder), folder), model)        # doctest: +SKIP
     """
-    found = []
+    chosen = []
     for source in sources:
-        left = [one for one in candidates(source, folder) if not one.reason]
-        for one in _in_order(left, source, seed)[: source.wanted]:
-            found.append(_row(one, Labelled((None,))))
-    return found
+        left = [candidate for candidate in candidates(source, folder) if not candidate.reason]
+        for candidate in _in_order(left, source, seed)[: source.wanted]:
+            chosen.append(_row(candidate, Labelled((None,))))
+    return chosen
 
 
 def judged(path: str | Path) -> list[Judged]:
@@ -230,7 +230,7 @@ def judged(path: str | Path) -> list[Judged]:
     >>> Counter(one.reason or "kept" for one in judged("build/long_reason.jsonl"))            # doctest: +SKIP
     Counter({'kept': 200, 'not demanding': 451, 'unstable': 118})
     """
-    return list({(one.source, one.id): one for one in records.read(path, _one, of=OF, form=FORMAT)[1]}.values())
+    return list({(item.source, item.id): item for item in records.read(path, _one, of=OF, form=FORMAT)[1]}.values())
 
 
 def items(kept: Sequence[Judged], folder: str | Path | None = None) -> Iterator[Document | Item]:
@@ -240,9 +240,9 @@ def items(kept: Sequence[Judged], folder: str | Path | None = None) -> Iterator[
 
     >>> for piece in items(construct(model, path, folder).kept, folder): ...                # doctest: +SKIP
     """
-    for name in dict.fromkeys(one.source for one in kept):
-        wanted = {one.id for one in kept if one.source == name}
-        texts = {one.doc_id for one in kept if one.source == name}
+    for name in dict.fromkeys(item.source for item in kept):
+        wanted = {item.id for item in kept if item.source == name}
+        texts = {item.doc_id for item in kept if item.source == name}
         for piece in stream(name, folder):
             if piece.id in (texts if isinstance(piece, Document) else wanted):
                 if isinstance(piece, Item):
@@ -262,34 +262,34 @@ def statistics(kept: Sequence[Judged]) -> Statistics:
     56000
     """
     require(kept, "no items: expected at least one")
-    tokens, choices = [one.tokens for one in kept], sum(one.choice for one in kept)
+    tokens, choices = [item.tokens for item in kept], sum(item.choice for item in kept)
     return Statistics(len(kept), choices, len(kept) - choices, mean(tokens), median(tokens), min(tokens), max(tokens))
 
 
-def _judged(some: Sequence[Candidate], known: dict[tuple[str, str], Judged], llm: LLM, path: Path) -> list[Judged]:
+def _judged(batch: Sequence[Candidate], known: dict[tuple[str, str], Judged], llm: LLM, path: Path) -> list[Judged]:
     """What became of some candidates: as the file has it, or judged now and written to it."""
-    new = [one for one in some if (one.source, one.item.id) not in known]
-    for one, labelled in zip(new, annotate([_asked(it) for it in new], llm), strict=True):
-        row = _row(one, labelled)
+    new = [candidate for candidate in batch if (candidate.source, candidate.item.id) not in known]
+    for candidate, labelled in zip(new, annotate([_asked(waiting) for waiting in new], llm), strict=True):
+        row = _row(candidate, labelled)
         records.append(path, [asdict(row)])
-        known[one.source, one.item.id] = row
-    return [known[one.source, one.item.id] for one in some]
+        known[candidate.source, candidate.item.id] = row
+    return [known[candidate.source, candidate.item.id] for candidate in batch]
 
 
 def _in_order(left: Sequence[Candidate], source: Source, seed: int) -> list[Candidate]:
     """Candidates as they are judged: shuffled, always in the same way."""
-    return sorted(left, key=lambda one: digest(seed, source.name, one.item.id))
+    return sorted(left, key=lambda candidate: digest(seed, source.name, candidate.item.id))
 
 
-def _asked(one: Candidate) -> Asked:
+def _asked(candidate: Candidate) -> Asked:
     """An item as the annotator sees it: of a choice the gold answer among its options."""
-    item = one.item
+    item = candidate.item
     options = [option for option in item.options if option not in item.answers]
     answer = item.answers[0] + (f" (not: {'; '.join(options)})" if options else "")
-    return Asked(item.question, answer, one.words, language=item.language)
+    return Asked(item.question, answer, candidate.words, language=item.language)
 
 
-def _row(one: Candidate, labelled: Labelled) -> Judged:
+def _row(candidate: Candidate, labelled: Labelled) -> Judged:
     label = labelled.label or Label.model_construct(breadth="", depth="")
     if None in labelled.passes:
         reason = "unreadable"
@@ -297,12 +297,19 @@ def _row(one: Candidate, labelled: Labelled) -> Judged:
         reason = "unstable"
     else:
         reason = "" if demanding(label.breadth, label.depth) else "not demanding"
-    told = (one.source, one.item.id, one.item.doc_id, one.tokens, one.words, bool(one.item.choice))
-    return Judged(*told, label.breadth, label.depth, reason)
+    known = (
+        candidate.source,
+        candidate.item.id,
+        candidate.item.doc_id,
+        candidate.tokens,
+        candidate.words,
+        bool(candidate.item.choice),
+    )
+    return Judged(*known, label.breadth, label.depth, reason)
 
 
 def _one(row: dict[str, Any]) -> Judged:
-    one = Judged(**row)
-    if one.reason not in ("", *REASONS):
-        raise ValueError(f"the reason is {one.reason!r:.60}")
-    return one
+    item = Judged(**row)
+    if item.reason not in ("", *REASONS):
+        raise ValueError(f"the reason is {item.reason!r:.60}")
+    return item

@@ -77,12 +77,12 @@ class Labelled:
     @property
     def stable(self) -> bool:
         """Whether all passes gave the same two levels."""
-        return None not in self.passes and len({(one.breadth, one.depth) for one in self.passes}) == 1
+        return None not in self.passes and len({(label.breadth, label.depth) for label in self.passes}) == 1
 
     @property
     def label(self) -> Label | None:
         """That of the first pass that could be read."""
-        return next((one for one in self.passes if one), None)
+        return next((label for label in self.passes if label), None)
 
 
 def asked(document: Document, question: str, answer: str, evidence: Sequence[Place] = ()) -> Asked:
@@ -101,26 +101,30 @@ def asked(document: Document, question: str, answer: str, evidence: Sequence[Pla
     return Asked(question, answer, size, pieces, document.language)
 
 
-def slots(it: Asked, reverse: bool = False) -> dict[str, str]:
+def slots(question: Asked, reverse: bool = False) -> dict[str, str]:
     """What fills the prompt; `reverse` names the levels from the most demanding down.
 
     >>> slots(Asked("Who?", "Ann", 8), reverse=True)["depths"].splitlines()[-1]
     '- lookup: the answer stands there nearly word for word'
     """
-    require(it.language in PROMPTS, f"the question is in {it.language!r}: expected one of {', '.join(PROMPTS)}")
+    require(
+        question.language in PROMPTS, f"the question is in {question.language!r}: expected one of {', '.join(PROMPTS)}"
+    )
     step = -1 if reverse else 1
     levels = {
-        name: "\n".join(f"- {level}: {told}" for level, told in list(of[it.language].items())[::step])
-        for name, of in (("breadths", BREADTH_LEVELS), ("depths", DEPTH_LEVELS))
+        name: "\n".join(
+            f"- {level}: {meaning}" for level, meaning in list(levels_of[question.language].items())[::step]
+        )
+        for name, levels_of in (("breadths", BREADTH_LEVELS), ("depths", DEPTH_LEVELS))
     }
-    count = min(SHOWN, len(it.evidence))
-    shown = [it.evidence[len(it.evidence) * i // count] for i in range(count)]
+    count = min(SHOWN, len(question.evidence))
+    shown = [question.evidence[len(question.evidence) * i // count] for i in range(count)]
     lines = [f"- {percent}%: {words}" for percent, words in shown]
-    if count < len(it.evidence):
-        lines.append(WORDS["more"][it.language].format(n=len(it.evidence) - count))
-    evidence = "\n".join(lines) or WORDS["unknown"][it.language]
-    length = WORDS["length"][it.language].format(n=f"{it.length:,}")
-    return {"question": it.question, "answer": it.answer, "length": length, "evidence": evidence} | levels
+    if count < len(question.evidence):
+        lines.append(WORDS["more"][question.language].format(n=len(question.evidence) - count))
+    evidence = "\n".join(lines) or WORDS["unknown"][question.language]
+    length = WORDS["length"][question.language].format(n=f"{question.length:,}")
+    return {"question": question.question, "answer": question.answer, "length": length, "evidence": evidence} | levels
 
 
 def annotate(questions: Sequence[Asked], llm: LLM, *, temperature: float = 0.0) -> list[Labelled]:
@@ -153,9 +157,9 @@ def estimate(questions: Sequence[Asked], llm: LLM) -> Estimate:
     return Estimate(calls, 0, read, calls * TOKENS, Ledger().cost(llm.name, read, calls * TOKENS))
 
 
-def prompts(it: Asked) -> list[str]:
+def prompts(question: Asked) -> list[str]:
     """What is asked on a question, a prompt each pass: the levels upwards, then downwards."""
-    return [RUBRIC.prompt(it.language, **slots(it, reverse=bool(i % 2))) for i in range(PASSES)]
+    return [RUBRIC.prompt(question.language, **slots(question, reverse=bool(i % 2))) for i in range(PASSES)]
 
 
 @dataclass(frozen=True)
@@ -233,9 +237,9 @@ def measured(gold: Sequence[tuple[str, str]], labelled: Sequence[Labelled]) -> M
     if len(gold) != len(labelled):
         raise InputError(f"{len(gold)} gold labels, {len(labelled)} labelled questions: expected one each")
 
-    def axis(i: int, some: Sequence[int]) -> Agreement:
-        found = [(one.breadth, one.depth)[i] if (one := labelled[k].label) else None for k in some]
-        return agreement([gold[k][i] for k in some], found, (BREADTHS, DEPTHS)[i])
+    def axis(i: int, rows: Sequence[int]) -> Agreement:
+        answers = [(label.breadth, label.depth)[i] if (label := labelled[k].label) else None for k in rows]
+        return agreement([gold[k][i] for k in rows], answers, (BREADTHS, DEPTHS)[i])
 
     every = range(len(gold))
     steady = [k for k in every if labelled[k].stable]
@@ -292,10 +296,10 @@ def of_question(document: Document, question: Question, evidence: bool = True) -
 def _gold(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     """Questions of a book with their labels, one of each cell first."""
     shuffled = chance.shuffled(book.questions)
-    cells = {(one.breadth, one.depth): one for one in reversed(shuffled)}
+    cells = {(question.breadth, question.depth): question for question in reversed(shuffled)}
     for question in list(dict.fromkeys([*cells.values(), *shuffled]))[:MOST]:
-        told = {"evidence": len(question.evidence), "bindings": len(question.bindings)}
-        reason = WORDS["reason"][book.document.language].format(**told)
+        counts = {"evidence": len(question.evidence), "bindings": len(question.bindings)}
+        reason = WORDS["reason"][book.document.language].format(**counts)
         value = Label(reason=reason, breadth=question.breadth, depth=question.depth)
         yield slots(of_question(book.document, question), reverse=chance.hit(0.5)), value
 

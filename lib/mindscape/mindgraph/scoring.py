@@ -109,10 +109,10 @@ def number(gold: str, predicted: str, language: str) -> bool:
     (True, False, True)
     """
     text = fold(gold)
-    found = _numbers(text, language)
-    if len(found) != 1:
+    numbers_in_gold = _numbers(text, language)
+    if len(numbers_in_gold) != 1:
         return False
-    (wanted, start, end) = found[0]
+    (wanted, start, end) = numbers_in_gold[0]
     rest = normalise(text[:start] + " " + text[end:], language)
     if rest and not (language == "zh" and len(rest) == 1 and rest in MEASURES):
         return False
@@ -196,14 +196,16 @@ def cascade(rows: Sequence[Row], judge: LLM | None = None) -> list[Scored]:
         stage = by_rules(row)
         silent = normalise(row.predicted, row.language) in ("", normalise(UNKNOWN[row.language], row.language))
         scored.append(Scored(True, stage) if stage else Scored(False, NO_ANSWER) if silent else None)
-    left = [i for i, one in enumerate(scored) if one is None]
+    left = [i for i, score in enumerate(scored) if score is None]
     if judge is None:
-        return [one or Scored(False, NO_JUDGE) for one in scored]
+        return [score or Scored(False, NO_JUDGE) for score in scored]
     verdicts = ask(judge, GRADE, [_judged(rows[i], form_of(judge)) for i in left], tokens=JUDGE_TOKENS)
-    for i, it in zip(left, verdicts, strict=True):
-        said = it.value
-        scored[i] = Scored(said.correct, "judge", said.reason) if said else Scored(False, UNREADABLE, it.unread[0])
-    return [one for one in scored if one is not None]
+    for i, answer in zip(left, verdicts, strict=True):
+        verdict = answer.value
+        scored[i] = (
+            Scored(verdict.correct, "judge", verdict.reason) if verdict else Scored(False, UNREADABLE, answer.unread[0])
+        )
+    return [score for score in scored if score is not None]
 
 
 @dataclass(frozen=True)
@@ -229,14 +231,14 @@ def stages(scored: Sequence[Scored], truth: Sequence[bool] | None = None) -> lis
     """
     if truth is not None and len(truth) != len(scored):
         raise InputError(f"{len(scored)} scores, {len(truth)} truths: expected one each")
-    found = []
+    rows = []
     for name in STAGES:
-        here = [i for i, one in enumerate(scored) if one.stage == name]
+        here = [i for i, score in enumerate(scored) if score.stage == name]
         if here:
             errors = None if truth is None else sum(scored[i].correct != truth[i] for i in here)
             error = None if errors is None else errors / len(here)
-            found.append(Stage(name, len(here), len(here) / len(scored), errors, error))
-    return found
+            rows.append(Stage(name, len(here), len(here) / len(scored), errors, error))
+    return rows
 
 
 def fooled(gold: str, others: Sequence[str], language: str = "en") -> dict[str, str]:
@@ -249,8 +251,8 @@ def fooled(gold: str, others: Sequence[str], language: str = "en") -> dict[str, 
     """
     check_language(language)
     require(len(others) >= 2, f"{len(others)} other answers: expected two")
-    told = {"gold": gold, "other": others[0], "third": others[1]}
-    return {name: form.format(**told) for name, form in WORDS["fooled"][language].items()}
+    slots = {"gold": gold, "other": others[0], "third": others[1]}
+    return {name: form.format(**slots) for name, form in WORDS["fooled"][language].items()}
 
 
 def chosen(text: str, options: Sequence[str] = (), language: str = "en") -> str:
@@ -280,11 +282,11 @@ def cells(labels: Sequence[tuple[str, str]], right: Sequence[bool]) -> dict[tupl
     {('global', 'lookup'): (1, 2), ('local', 'lookup'): (0, 1)}
     """
     require(len(labels) == len(right), f"{len(labels)} labels, {len(right)} scores: expected one each")
-    found: dict[tuple[str, str], tuple[int, int]] = {}
+    counts: dict[tuple[str, str], tuple[int, int]] = {}
     for label, good in zip(labels, right, strict=True):
-        hits, asked = found.get(tuple(label), (0, 0))
-        found[tuple(label)] = (hits + bool(good), asked + 1)
-    return found
+        hits, total = counts.get(tuple(label), (0, 0))
+        counts[tuple(label)] = (hits + bool(good), total + 1)
+    return counts
 
 
 def pareto(points: Mapping[str, tuple[float, float]]) -> list[str]:
@@ -316,9 +318,9 @@ def _opening(text: str, language: str) -> str:
 
 def _key_words(text: str, language: str) -> Counter[str]:
     """The words of a text without function words; all of them, where there are no others."""
-    found = normalise(text, "en").split() if language == "en" else words(text, "zh", "words")
+    kept = normalise(text, "en").split() if language == "en" else words(text, "zh", "words")
     dropped = WORDS["function_words"][language].split()
-    return Counter([word for word in found if word not in dropped] or found)
+    return Counter([word for word in kept if word not in dropped] or kept)
 
 
 def _judged(row: Row, form: str) -> str:
@@ -330,13 +332,13 @@ def _judged(row: Row, form: str) -> str:
 def _numbers(text: str, language: str) -> list[tuple[Fraction, int, int]]:
     """The numbers of a folded text, each with its place."""
     if language == "zh":
-        found = [(_han(match[0]), *match.span()) for match in _HAN_NUMBER.finditer(text)]
-        return [one for one in found if one[0] is not None]
+        numerals = [(_han(match[0]), *match.span()) for match in _HAN_NUMBER.finditer(text)]
+        return [numeral for numeral in numerals if numeral[0] is not None]
     return _english(text)
 
 
 def _english(text: str) -> list[tuple[Fraction, int, int]]:
-    found: list[tuple[Fraction, int, int]] = []
+    numerals: list[tuple[Fraction, int, int]] = []
     held: list[str] = []  # the words of the number at hand, which stands from `start` to `end`
     start = end = 0
     tokens = list(_WORD.finditer(text))
@@ -350,11 +352,11 @@ def _english(text: str) -> list[tuple[Fraction, int, int]]:
             held.append(word)
         else:
             if held:
-                found.append((_value(held), start, end))
+                numerals.append((_value(held), start, end))
             begins = word[0].isdigit() or word in _WORDS or (word == "a" and after in _SCALES)
             held, start = [word] if begins else [], match.start()
         end = match.end()
-    return [*found, (_value(held), start, end)] if held else found
+    return [*numerals, (_value(held), start, end)] if held else numerals
 
 
 def _goes_on(last: str, word: str) -> bool:

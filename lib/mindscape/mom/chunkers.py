@@ -197,8 +197,9 @@ class LlamaIndex(_Rule):
         try:
             splitter = import_module("llama_index.core.node_parser").SentenceSplitter
         except ImportError as error:
-            said = "LlamaIndex's splitter needs llama-index-core: pip install it, or take Sentences, which is nearly the same"
-            raise InputError(said) from error
+            raise InputError(
+                "LlamaIndex's splitter needs llama-index-core: pip install it, or take Sentences, nearly the same"
+            ) from error
         count = partial(token_ids, tokenizer=self.tokenizer)
         pieces = splitter(chunk_size=limit, chunk_overlap=0, tokenizer=count).split_text(document.text)
         return _starts(document.text, pieces)
@@ -206,13 +207,13 @@ class LlamaIndex(_Rule):
 
 def _starts(text: str, pieces: Sequence[str]) -> list[int]:
     """Where pieces of a text begin that follow each other; blanks at their ends may be lost."""
-    found, behind = [], 0
+    starts, behind = [], 0
     for piece in pieces:
         at = text.find(piece.strip(), behind)
         if at >= 0:
-            found.append(at)
+            starts.append(at)
             behind = at + len(piece.strip())
-    return found
+    return starts
 
 
 @dataclass(frozen=True)
@@ -260,7 +261,7 @@ def paragraphs(document: Document) -> list[Span]:
     ['It rained.\\n\\n', 'Ivo left.\\nAnn stayed.']
     """
     for pattern in (r"\n\s*\n", r"\n"):
-        chunks = at_borders(document, [found.end() for found in re.finditer(pattern, document.text)])
+        chunks = at_borders(document, [match.end() for match in re.finditer(pattern, document.text)])
         if len(chunks) > 1:
             break
     else:
@@ -317,8 +318,8 @@ class Lumber:
         if self.by == "score":
             scores = self.model.score(talk, [f"Answer: ID {i:04d}" for i in choices])
             return max(zip(scores, choices, strict=True), key=lambda pair: (pair[0].logprob, -pair[1]))[1]
-        said = re.search(r"ID\s*(\d+)", self.model.chat(talk, max_new_tokens=24).text)
-        return int(said[1]) if said and int(said[1]) in choices else None
+        match = re.search(r"ID\s*(\d+)", self.model.chat(talk, max_new_tokens=24).text)
+        return int(match[1]) if match and int(match[1]) in choices else None
 
 
 @dataclass(frozen=True)
@@ -348,13 +349,13 @@ class Listing:
         borders, counts = [], Counter()
         for part, reply in zip(parts, replies, strict=True):
             try:
-                said, repairs = read(reply.text, LIST)
+                listed, repairs = read(reply.text, LIST)
             except ValueError:
-                said, repairs = [], ["not read"]
-            made = tile(Document("window", document[part], document.language), [ends_of(chunk) for chunk in said])
-            borders += [part.start + chunk.start for chunk in made.chunks]
+                listed, repairs = [], ["not read"]
+            tiling = tile(Document("window", document[part], document.language), [ends_of(chunk) for chunk in listed])
+            borders += [part.start + chunk.start for chunk in tiling.chunks]
             counts.update(repairs)
-            counts.update(made.repairs)
+            counts.update(tiling.repairs)
         return _finished(document, Cut(at_borders(document, borders), counts), size, self.tokenizer)
 
 
@@ -415,8 +416,8 @@ def cuts(chunker: Chunker, documents: Sequence[Document], size: int | None = SIZ
     """
     if isinstance(chunker, Fixed | Sentences | Remembered):
         return [chunker.cut(document, size) for document in documents]
-    of = {"size": size} | _settings(chunker)
-    asked = [of | {"language": document.language, "text": digest(document.text)} for document in documents]
+    settings = {"size": size} | _settings(chunker)
+    keys = [settings | {"language": document.language, "text": digest(document.text)} for document in documents]
 
     def compute(place: int) -> dict[str, Any]:
         cut = chunker.cut(documents[place], size)
@@ -424,7 +425,7 @@ def cuts(chunker: Chunker, documents: Sequence[Document], size: int | None = SIZ
 
     by = getattr(chunker, "model", None) or getattr(chunker, "encoder", None)
     maker = by.maker if by else Maker(chunker.name, {"chunker": chunker.name})
-    rows = store.current().fetch("cut", maker, asked, store.each(compute))
+    rows = store.current().fetch("cut", maker, keys, store.each(compute))
     return [
         Cut(at_borders(document, row["starts"][1:]), Counter(row["counts"]))
         for document, row in zip(documents, rows, strict=True)
@@ -433,7 +434,7 @@ def cuts(chunker: Chunker, documents: Sequence[Document], size: int | None = SIZ
 
 def _settings(chunker: Any) -> dict[str, Any]:
     """What decides a cut beside the document, its size and the model."""
-    given = {of.name: getattr(chunker, of.name) for of in fields(chunker)}
+    given = {knob.name: getattr(chunker, knob.name) for knob in fields(chunker)}
     rules = json.loads(chunker.tokenizer.backend_tokenizer.to_str()) | {"padding": None, "truncation": None}
-    told = {name: value for name, value in given.items() if isinstance(value, str | int | Mapping | None)}
-    return told | {"chunker": chunker.name, "tokenizer": digest(rules)}
+    plain = {name: value for name, value in given.items() if isinstance(value, str | int | Mapping | None)}
+    return plain | {"chunker": chunker.name, "tokenizer": digest(rules)}

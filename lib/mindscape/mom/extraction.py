@@ -103,28 +103,28 @@ def paths(
     fails.
     """
     require(n >= 1, f"n={n}: expected at least one path")
-    found: list[list[Path]] = [[] for _ in documents]
+    sampled: list[list[Path]] = [[] for _ in documents]
     for language in dict.fromkeys(document.language for document in documents):
-        mine = [i for i, document in enumerate(documents) if document.language == language]
-        prompts = [role.prompt(language, form_of(model), document=documents[i].text.strip()) for i in mine]
-        asked = [[{"role": "user", "content": prompt}] for prompt in prompts]
+        own = [i for i, document in enumerate(documents) if document.language == language]
+        prompts = [role.prompt(language, form_of(model), document=documents[i].text.strip()) for i in own]
+        talks = [[{"role": "user", "content": prompt}] for prompt in prompts]
         how = {"temperature": TEMPERATURE, "top_p": TOP_P, "max_new_tokens": LONGEST[language]} | sampling
         for drawn in range(seed, seed + n):
-            replies = model.chat(asked, schema=role.reply(form_of(model)), seed=drawn, **how)
-            for i, reply in zip(mine, replies, strict=True):
-                found[i].append(_read(documents[i], reply, drawn, role))
-    return found
+            replies = model.chat(talks, schema=role.reply(form_of(model)), seed=drawn, **how)
+            for i, reply in zip(own, replies, strict=True):
+                sampled[i].append(_read(documents[i], reply, drawn, role))
+    return sampled
 
 
 def _read(document: Document, reply: Reply, seed: int, role: Role) -> Path:
     try:
         if reply.finish == "length":
             raise ValueError(f"cut off after {reply.completion_tokens} tokens")
-        said, mended = role.parse(reply.text)
+        memory, repairs = role.parse(reply.text)
     except ValueError as error:
         return Path(seed, reply.text, None, str(error))
-    read = resolve(document, said)
-    read.repairs.update(mended)
+    read = resolve(document, memory)
+    read.repairs.update(repairs)
     return Path(seed, reply.text, read)
 
 
@@ -140,12 +140,12 @@ def extract(
     texts = [Document(f"{document.id}:{part.start}", document[part], document.language) for part in parts]
     sampled = paths(model, texts, n, **sampling)
     memories, choices, repairs = [], [], Counter()
-    for text, some in zip(texts, sampled, strict=True):
-        read = [path.read for path in some if path.read]
+    for text, sample in zip(texts, sampled, strict=True):
+        read = [path.read for path in sample if path.read]
         choice = None
         if len(read) > 1:
-            candidates = [one.memory for one in read]
-            clear = clarity(model, text, [one.chunks for one in candidates])
+            candidates = [resolved.memory for resolved in read]
+            clear = clarity(model, text, [resolved.chunks for resolved in candidates])
             choice = choose(clear, completeness(model, text, candidates))
         kept = read[choice.best if choice else 0] if read else Resolved(whole(text), Counter(["not read"]))
         repairs.update(kept.repairs)
@@ -186,20 +186,20 @@ def readings(
     one_of(ASKED, language=language)
     if any(not text.strip() for pair in pairs for text in pair):
         raise InputError("a passage beside a border is blank: expected some text")
-    found = {}
+    values = {}
     if {"yes", "log_odds", "margin"} & set(names) and pairs:
         talks = [[{"role": "user", "content": ASKED[language].format(a=a, b=b)}] for a, b in pairs]
         scores = model.score(talks, [list(ANSWERS[language])] * len(pairs))
-        yes, no = np.array([[score.logprob for score in some] for some in scores]).T
-        found |= {"yes": 1 / (1 + np.exp(np.clip(no - yes, -700, 700))), "log_odds": yes - no}
-        found["margin"] = np.exp(yes) - np.exp(no)
+        yes, no = np.array([[score.logprob for score in both] for both in scores]).T
+        values |= {"yes": 1 / (1 + np.exp(np.clip(no - yes, -700, 700))), "log_odds": yes - no}
+        values["margin"] = np.exp(yes) - np.exp(no)
     if {"nats", "perplexity"} & set(names) and pairs:
         prompts = [f"{a}\n\n" for a, _ in pairs] + ["\n\n"] * len(pairs)
         scores = model.score(prompts, [[b] for _, b in pairs] * 2)
         perplexities = np.array([score.perplexity for (score,) in scores]).reshape(2, -1)
         given, alone = perplexities
-        found |= {"nats": np.log(given) - np.log(alone), "perplexity": given - alone}
-    return {name: found.get(name, np.zeros(0)) for name in names}
+        values |= {"nats": np.log(given) - np.log(alone), "perplexity": given - alone}
+    return {name: values.get(name, np.zeros(0)) for name in names}
 
 
 def clarity(
@@ -213,9 +213,9 @@ def clarity(
     pairs = [[around(document, a, b, reach) for a, b in zip(chunks, chunks[1:], strict=False)] for chunks in chunkings]
     if not pairs:
         return np.zeros(0)
-    values = readings(model, [pair for some in pairs for pair in some], document.language, [reading])[reading]
-    cuts = np.cumsum([len(some) for some in pairs])[:-1]
-    return np.array([some.mean() if len(some) else np.nan for some in np.split(values, cuts)])
+    values = readings(model, [pair for own in pairs for pair in own], document.language, [reading])[reading]
+    cuts = np.cumsum([len(own) for own in pairs])[:-1]
+    return np.array([own.mean() if len(own) else np.nan for own in np.split(values, cuts)])
 
 
 # Places of which all is known --------------------------------------------------------------------------------------
@@ -228,23 +228,23 @@ def places(book: Book, share: int = 8, reach: int = REACH, seed: int = 0) -> lis
     """
     document, language = book.document, book.document.language
     text, scenes = document.text, book.told.scenes
-    found: dict[str, list[int]] = {kind: [] for kind in PLACES}
+    positions: dict[str, list[int]] = {kind: [] for kind in PLACES}
     for before, after in pairwise(scenes):
         if not text[before.end : after.start].strip():
-            found["scene"].append(after.start)
+            positions["scene"].append(after.start)
     for scene in scenes:
         inside = text[scene.start : scene.end]
         breaks = [match.end() for match in re.finditer(r"\n\s*\n", inside)]
-        found["paragraph"] += [scene.start + at for at in breaks]
+        positions["paragraph"] += [scene.start + at for at in breaks]
         ends = [span.end for span in sentences(inside, language)[:-1]]
         ends = [at for at in ends if "\n" not in inside[max(0, at - 2) : at + 1]]
-        found["sentence"] += [scene.start + at for at in ends]
-        found["middle"] += [scene.start + match.start() for match in re.finditer(WORDS[language], inside)]
+        positions["sentence"] += [scene.start + at for at in ends]
+        positions["middle"] += [scene.start + match.start() for match in re.finditer(WORDS[language], inside)]
     drawn = []
-    for kind, some in found.items():
-        some = [at for at in some if reach <= at <= len(text) - reach]
+    for kind, own in positions.items():
+        own = [at for at in own if reach <= at <= len(text) - reach]
         chance = Chance("trials", kind, document.id, *([seed] if seed else []))
-        drawn += [(at, kind) for at in chance.some(some, share)]
+        drawn += [(at, kind) for at in chance.some(own, share)]
     return sorted(drawn)
 
 

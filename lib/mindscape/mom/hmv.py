@@ -40,9 +40,9 @@ def centres(dim: int, theta: float) -> np.ndarray:
     """
     _whole("dim", dim, 2)
     (theta,) = _checked(theta=theta)
-    found = np.zeros((2, dim))
-    found[0, 0], found[1, 0], found[1, 1] = 1, np.cos(theta), np.sin(theta)
-    return found
+    means = np.zeros((2, dim))
+    means[0, 0], means[1, 0], means[1, 1] = 1, np.cos(theta), np.sin(theta)
+    return means
 
 
 # Means ------------------------------------------------------------------------------------------------------------
@@ -58,10 +58,10 @@ def shortfall(w: ArrayLike, theta: ArrayLike) -> ArrayLike:
     return 2 * w * np.sin(theta / 2) ** 2
 
 
-def expected(w: ArrayLike, theta: ArrayLike, lengths: tuple = (1.0, 1.0), asked: ArrayLike = 1.0) -> tuple:
+def expected(w: ArrayLike, theta: ArrayLike, lengths: tuple = (1.0, 1.0), query_length: ArrayLike = 1.0) -> tuple:
     """E[X_HMV] and E[X_SVF], for q independent of V (Theorem 1).
 
-    The proof takes means of length 1. `lengths` are those of E[V_abs] and E[V_query], `asked` that of E[q]: a mean of
+    The proof takes means of length 1. `lengths` are those of E[V_abs] and E[V_query], `query_length` that of E[q]: a mean of
     unit vectors that scatter is shorter than 1, and then HMV has the larger mean only while
     lengths[0] > lengths[1] · cos θ.
 
@@ -71,12 +71,12 @@ def expected(w: ArrayLike, theta: ArrayLike, lengths: tuple = (1.0, 1.0), asked:
     [0.6, 0.66]
     """
     w, theta = _checked(w=w, theta=theta)
-    first, second, asked = _checked(length_abs=lengths[0], length_query=lengths[1], asked=asked)
+    first, second, query_length = _checked(length_abs=lengths[0], length_query=lengths[1], query_length=query_length)
     if np.ndim(first) == 0 and np.ndim(second) == 0 and first == second == 1:
         mixed = 1 - shortfall(w, theta)
     else:
         mixed = (1 - w) * first + w * second * np.cos(theta)
-    return asked * first, asked * mixed
+    return query_length * first, query_length * mixed
 
 
 def fused_length(w: ArrayLike, theta: ArrayLike) -> ArrayLike:
@@ -130,9 +130,9 @@ def expected_cosine(
     of_fused = sigma_v * np.sqrt(kept_noise(w, shared))
     if np.any(sigma_q == 0) or np.any(of_fused == 0):
         raise InputError("expected_cosine: the noise of q and of V_fused must be above 0")
-    asked, alone = mean_cosine(dim, 1 / sigma_q), mean_cosine(dim, 1 / sigma_v)
+    of_query, alone = mean_cosine(dim, 1 / sigma_q), mean_cosine(dim, 1 / sigma_v)
     fused = mean_cosine(dim, fused_length(w, theta) / of_fused)
-    return asked * alone, asked * fused * fused_cosine(w, theta)
+    return of_query * alone, of_query * fused * fused_cosine(w, theta)
 
 
 def break_even(w: ArrayLike, theta: ArrayLike, shared: ArrayLike = 0.0) -> ArrayLike:
@@ -362,7 +362,7 @@ def simulate(
     w, theta, sigma_q, sigma_v, shared = _checked(w=w, theta=theta, sigma_q=sigma_q, sigma_v=sigma_v, shared=shared)
     require(unit in UNITS, f"unit is {unit!r}: expected one of {', '.join(UNITS)}")
     first, second = centres(dim, theta)
-    found, most = [], max(1, _BLOCK // dim)
+    drawn, most = [], max(1, _BLOCK // dim)
     for start in range(0, n, most):
         size = (min(most, n - start), dim)
         q, v_abs, v_query = (rng.standard_normal(size) for _ in range(3))
@@ -373,8 +373,8 @@ def simulate(
         fused = (1 - w) * v_abs + w * v_query
         if unit == "index":
             fused = _unit(fused)
-        found.append(np.stack([(q * v_abs).sum(1), (q * fused).sum(1)]))
-    hmv, svf = np.concatenate(found, axis=1)
+        drawn.append(np.stack([(q * v_abs).sum(1), (q * fused).sum(1)]))
+    hmv, svf = np.concatenate(drawn, axis=1)
     return hmv, svf
 
 

@@ -142,10 +142,10 @@ def resolve(document: Document, said: role.DocumentMemory | role.Extracted) -> R
     >>> found.memory.outline, found.memory.borders, dict(found.repairs)
     (('The weather', 'The way'), (19,), {'topic left over': 1})
     """
-    made = tile(document, [scenario.ends for scenario in said.scenario])
-    repairs, outline, core = made.repairs, [], []
+    tiling = tile(document, [scenario.ends for scenario in said.scenario])
+    repairs, outline, core = tiling.repairs, [], []
     topics = [topic.strip() for topic in said.outline]
-    for chunk, group in zip(made.chunks, made.groups, strict=True):
+    for chunk, group in zip(tiling.chunks, tiling.groups, strict=True):
         content = _joined((said.scenario[i].core for i in group), document.language)
         topic = _joined((topics[i] for i in group if i < len(topics)), document.language, "; ")
         if not topic:
@@ -157,7 +157,7 @@ def resolve(document: Document, said: role.DocumentMemory | role.Extracted) -> R
         core.append(content or topic)
     if len(topics) > len(said.scenario):
         repairs["topic left over"] += len(topics) - len(said.scenario)
-    return Resolved(DocumentMemory(tuple(outline), tuple(core), made.chunks), repairs)
+    return Resolved(DocumentMemory(tuple(outline), tuple(core), tiling.chunks), repairs)
 
 
 def whole(document: Document) -> DocumentMemory:
@@ -255,7 +255,7 @@ def samples(folder: str | Path | None = None) -> list[Sample]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: expected a document memory a line: {error}") from error
-    found = []
+    texts = []
     for number, line in enumerate(lines, 1):
         try:
             row = json.loads(line)
@@ -263,11 +263,11 @@ def samples(folder: str | Path | None = None) -> list[Sample]:
             memory = DocumentMemory.restored(row)
             if not tiles(document, memory.chunks):
                 raise ValueError("the chunks do not tile the text")
-            questions = tuple(_question(document, i, asked) for i, asked in enumerate(row["questions"]))
+            questions = tuple(_question(document, i, row_of) for i, row_of in enumerate(row["questions"]))
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"{path}, line {number}: expected id, language, memory and questions: {error}") from error
-        found.append(Sample(document, memory, questions))
-    return found
+        texts.append(Sample(document, memory, questions))
+    return texts
 
 
 def _question(document: Document, number: int, row: Mapping[str, Any]) -> Question:
@@ -277,8 +277,8 @@ def _question(document: Document, number: int, row: Mapping[str, Any]) -> Questi
         if start < 0:
             raise ValueError(f"{quote[:40]!r} is not in the text")
         places.append(Span(start, start + len(quote)))
-    asked = (f"{document.id}-{number}", document.id, row["question"], row["answer"], (), ())
-    return Question(*asked, tuple(sorted(places)), row["scope"], "")
+    fields = (f"{document.id}-{number}", document.id, row["question"], row["answer"], (), ())
+    return Question(*fields, tuple(sorted(places)), row["scope"], "")
 
 
 def _follow(chunks: Sequence[Place]) -> bool:
@@ -304,12 +304,12 @@ def _find(words: str, text: str, start: int, near: int | None = None) -> Span | 
 
 
 def _heads(text: str, heads: Sequence[str]) -> list[Span | None]:
-    found, behind = [], 0
+    places, behind = [], 0
     for head in heads:
         place = _find(head, text, behind) or (_find(head, text, 0) if behind else None)
         behind = place.end if place else behind
-        found.append(place)
-    return found
+        places.append(place)
+    return places
 
 
 def _places(
@@ -324,7 +324,7 @@ def _places(
         if not head:
             repairs["head not found"] += 1
         behind = behind if start is None else start
-        following = next((one.start for one in heads[i + 1 :] if one and one.start > behind), len(text))
+        following = next((place.start for place in heads[i + 1 :] if place and place.start > behind), len(text))
         place = _find(tail, text, behind, near=following - len(tail))
         if not place:
             repairs["ends reversed" if _find(tail, text[:behind], 0) else "tail not found"] += 1

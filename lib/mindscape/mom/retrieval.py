@@ -67,13 +67,13 @@ def fuse(vectors: Sequence[ArrayLike], weights: Sequence[float] | None = None, n
     >>> fuse([[[1, 0]], [[0, 1]]]).astype(float).round(3).tolist()
     [[0.707, 0.707]]
     """
-    layers = [np.asarray(some, dtype=np.float32) for some in vectors]
+    layers = [np.asarray(rows, dtype=np.float32) for rows in vectors]
     weights = np.ones(len(layers)) if weights is None else np.asarray(weights, dtype=float)
     if weights.shape != (len(layers),) or not (weights >= 0).all() or not weights.sum() > 0:
         raise InputError(f"weights={weights.tolist()}: expected {len(layers)} numbers, none below 0, one above")
-    if len({some.shape for some in layers}) > 1:
-        raise InputError(f"vectors of shapes {[some.shape for some in layers]}: expected one shape")
-    mixed = sum(weight * some for weight, some in zip(weights / weights.sum(), layers, strict=True))
+    if len({rows.shape for rows in layers}) > 1:
+        raise InputError(f"vectors of shapes {[rows.shape for rows in layers]}: expected one shape")
+    mixed = sum(weight * rows for weight, rows in zip(weights / weights.sum(), layers, strict=True))
     norms = np.linalg.norm(mixed, axis=1, keepdims=True) if normalised else 1.0
     return (mixed / np.maximum(norms, np.finfo(np.float32).tiny)).astype(np.float32)
 
@@ -98,24 +98,24 @@ class Layers:
         normalised: bool = True,
     ):
         require(chunks and texts, "no units: expected at least one chunk and one layer")
-        for layer, some in texts.items():
-            fits = len(some) == len(chunks) and layer not in (*FUSIONS, FUSED)
-            require(fits, f"layer {layer!r} has {len(some)} texts: expected {len(chunks)}, and another name")
+        for layer, unit_texts in texts.items():
+            fits = len(unit_texts) == len(chunks) and layer not in (*FUSIONS, FUSED)
+            require(fits, f"layer {layer!r} has {len(unit_texts)} texts: expected {len(chunks)}, and another name")
         self.chunks, self.encoder = tuple(chunks), encoder
-        self.layers, self.texts = tuple(texts), {layer: list(some) for layer, some in texts.items()}
+        self.layers, self.texts = tuple(texts), {layer: list(unit_texts) for layer, unit_texts in texts.items()}
         self._index, self._mix = index, (weights, normalised)
 
     @cached_property
     def indexes(self) -> dict[str, Index]:
         """An index for each layer, and one for the fused vectors."""
-        vectors = {layer: self.encoder.encode(some) for layer, some in self.texts.items()}
+        vectors = {layer: self.encoder.encode(unit_texts) for layer, unit_texts in self.texts.items()}
         if len(vectors) > 1:
             vectors[FUSED] = fuse([vectors[layer] for layer in self.layers], *self._mix)
-        made: dict[str, Index] = {}
+        indexes: dict[str, Index] = {}
         for layer, rows in vectors.items():
-            made[layer] = self._index(layer, rows.shape[1])
-            made[layer].add(rows)
-        return made
+            indexes[layer] = self._index(layer, rows.shape[1])
+            indexes[layer].add(rows)
+        return indexes
 
     @classmethod
     def of_memories(cls, items: Sequence[tuple[Document, DocumentMemory]], encoder: "Encoder", **options) -> Self:
@@ -158,9 +158,9 @@ class Layers:
         vectors = queries if isinstance(queries, np.ndarray) else self.encoder.encode(list(queries), "query")
         if way in (*self.layers, FUSED):
             return self.indexes[way].search(vectors, k)
-        found = [self.indexes[layer].search(vectors, depth or len(self.chunks)) for layer in self.layers]
+        by_layer = [self.indexes[layer].search(vectors, depth or len(self.chunks)) for layer in self.layers]
         n = len(self.chunks)
-        fused = _by_rank(found, n, smoothing) if way == "rrf" else _by_score(found, n, way)
+        fused = _by_rank(by_layer, n, smoothing) if way == "rrf" else _by_score(by_layer, n, way)
         ids = np.argsort(-fused, axis=1, kind="stable")[:, :k]
         return ids, np.take_along_axis(fused, ids, 1)
 
@@ -168,11 +168,11 @@ class Layers:
         """The ids that `search` gives, (queries, k), out of the store where they are there: one entry for all the queries."""
         one_of(self.ways, way=way)
         weights, normalised = self._mix
-        asked = {"texts": digest(self.texts), "queries": digest(list(queries)), "way": way, "k": k}
-        asked |= {} if way != FUSED else {"weights": weights and list(weights), "normalised": normalised}
+        key = {"texts": digest(self.texts), "queries": digest(list(queries)), "way": way, "k": k}
+        key |= {} if way != FUSED else {"weights": weights and list(weights), "normalised": normalised}
 
         search = store.each(lambda _: self.search(queries, k, way)[0].tolist())
-        (ids,) = store.current().fetch("rankings", self.encoder.maker, [asked], search, {"k": k, "way": way})
+        (ids,) = store.current().fetch("rankings", self.encoder.maker, [key], search, {"k": k, "way": way})
         return np.array(ids)
 
     def close(self) -> None:
@@ -181,17 +181,17 @@ class Layers:
             getattr(index, "close", lambda: None)()
 
 
-def _by_rank(found: Sequence[tuple[np.ndarray, np.ndarray]], units: int, k: float) -> np.ndarray:
+def _by_rank(by_layer: Sequence[tuple[np.ndarray, np.ndarray]], units: int, k: float) -> np.ndarray:
     """Fused scores (queries, units) of each layer's ids and scores (queries, depth)."""
-    ranks = np.full((len(found), len(found[0][0]), units), np.inf)
-    for layer, (ids, _) in zip(ranks, found, strict=True):
+    ranks = np.full((len(by_layer), len(by_layer[0][0]), units), np.inf)
+    for layer, (ids, _) in zip(ranks, by_layer, strict=True):
         np.put_along_axis(layer, ids, np.arange(1.0, ids.shape[1] + 1)[None, :].repeat(len(ids), 0), 1)
     return rrf(ranks, k)
 
 
-def _by_score(found: Sequence[tuple[np.ndarray, np.ndarray]], units: int, way: str) -> np.ndarray:
-    scores = np.empty((len(found), len(found[0][0]), units))
-    for layer, (ids, values) in zip(scores, found, strict=True):
+def _by_score(by_layer: Sequence[tuple[np.ndarray, np.ndarray]], units: int, way: str) -> np.ndarray:
+    scores = np.empty((len(by_layer), len(by_layer[0][0]), units))
+    for layer, (ids, values) in zip(scores, by_layer, strict=True):
         layer[:] = values[:, -1:]
         np.put_along_axis(layer, ids, values.astype(float), 1)
     return scores.max(0) if way == "max" else scores.sum(0)
@@ -219,9 +219,9 @@ def covered(document: Document, span: Place, chunks: Sequence[Place]) -> bool:
     >>> covered(note, Span(3, 14), [Span(0, 10), Span(11, 20)]), covered(note, Span(3, 14), [Span(0, 10)])
     (True, False)
     """
-    mine = [chunk for chunk in chunks if getattr(chunk, "doc_id", document.id) == document.id]
+    own = [chunk for chunk in chunks if getattr(chunk, "doc_id", document.id) == document.id]
     at, missing = span.start, ""
-    for chunk in sorted(mine, key=lambda chunk: chunk.start):
+    for chunk in sorted(own, key=lambda chunk: chunk.start):
         if chunk.start < span.end and chunk.end > at:
             missing += document.text[at : max(at, chunk.start)]
             at = max(at, chunk.end)
@@ -266,14 +266,14 @@ def support(
     array([0.9])
     """
     one_of(FRAMES, language=language)
-    asked = [None] * len(answers) if questions is None else list(questions)
-    if not len(contexts) == len(answers) == len(asked):
-        raise InputError(f"{len(contexts)} contexts, {len(answers)} answers, {len(asked)} questions: expected one each")
+    conditions = [None] * len(answers) if questions is None else list(questions)
+    sizes = len(contexts), len(answers), len(conditions)
+    require(len(set(sizes)) == 1, f"{sizes} contexts, answers, questions: expected one each")
     if blank := [i for i, answer in enumerate(answers) if not answer.strip()]:
         raise InputError(f"answer {blank[0]} is blank: expected some text")
     prompts = [
         (OPEN if question is None else FRAMES)[language].format(context=shown, question=question)
-        for shown, question in zip(contexts, asked, strict=True)
+        for shown, question in zip(contexts, conditions, strict=True)
     ]
     if not prompts:
         return np.zeros(0)

@@ -127,12 +127,12 @@ class Trace:
     @property
     def calls(self) -> int:
         """Replies that it took, cached ones and unreadable ones counted."""
-        return sum(one.tries for one in self.steps) + sum(one.calls for one in self.answers.values())
+        return sum(part.tries for part in self.steps) + sum(part.calls for part in self.answers.values())
 
     @property
     def tokens(self) -> int:
         """Tokens read and written for them."""
-        return sum(one.prompt_tokens + one.completion_tokens for one in (*self.steps, *self.answers.values()))
+        return sum(part.prompt_tokens + part.completion_tokens for part in (*self.steps, *self.answers.values()))
 
 
 def run(
@@ -160,14 +160,16 @@ def run(
     ('D', 'answer')
     """
     require(batch >= 1, f"batch={batch}: expected at least 1")
-    require(len({one.id for one in asked}) == len(asked), "two questions have the same id: expected each once")
+    require(
+        len({question.id for question in asked}) == len(asked), "two questions have the same id: expected each once"
+    )
     updates = Meter(llm, budget)
     writes = updates if generator is None else Meter(generator, budget)
     writes.steps = updates.steps  # one budget for both
     traces: list[Trace] = []
     for start in range(0, len(asked), batch):
-        some = asked[start : start + batch]
-        traces += _together(updates, writes, shelf, some, settings or Settings(), template)
+        together = asked[start : start + batch]
+        traces += _together(updates, writes, shelf, together, settings or Settings(), template)
     return traces
 
 
@@ -178,7 +180,7 @@ def run(
 class _State:
     """Where a question stands: q_t, sigma_t, E_t and the steps so far."""
 
-    one: Posed
+    question: Posed
     query: str
     items: tuple[int, ...]
     signature: Signature | None
@@ -188,38 +190,39 @@ class _State:
 
 
 def _together(
-    llm: LLM, generator: LLM, shelf: Shelf, some: Sequence[Posed], settings: Settings, template: str
+    llm: LLM, generator: LLM, shelf: Shelf, questions: Sequence[Posed], settings: Settings, template: str
 ) -> list[Trace]:
     """The loop for several questions at a time, and their answers."""
     states = []
-    for one, woken in zip(some, shelf.wake([one.text for one in some]), strict=True):
+    for question, woken in zip(questions, shelf.wake([question.text for question in questions]), strict=True):
         items = shelf.choose(woken, settings.way, settings.k) if settings.signature else ()
-        states.append(_State(one, one.text, items, shelf.signature(items) if settings.signature else None))  # 1, 2
+        signature = shelf.signature(items) if settings.signature else None
+        states.append(_State(question, question.text, items, signature))  # 1, 2
     for t in range(settings.steps):  # 3
         going = [state for state in states if not state.stopped]
         signatures = [state.signature or () for state in going] if settings.signature else None
-        found = shelf.search([state.query for state in going], signatures, settings.top, settings.alpha)  # 4
+        rankings = shelf.search([state.query for state in going], signatures, settings.top, settings.alpha)  # 4
         prompts, shown = [], []
-        for state, chunks in zip(going, found, strict=True):
+        for state, chunks in zip(going, rankings, strict=True):
             prompt = partial(_update_prompt, shelf, state, chunks, t, settings, form_of(llm))
             text, kept = fitted(llm, prompt, [shelf.memory.texts[i] for i in chunks], settings.tokens)
             prompts.append(text)
             shown.append(kept)
-        heard = ask(llm, UPDATE, prompts, tokens=settings.tokens, tries=1 + settings.retries)  # 6
-        for state, chunks, kept, it in zip(going, found, shown, heard, strict=True):
-            said: Update | None = it.value
-            state.evidence = tuple(said.evidence_memory) if said else state.evidence
+        replies = ask(llm, UPDATE, prompts, tokens=settings.tokens, tries=1 + settings.retries)  # 6
+        for state, chunks, kept, reply in zip(going, rankings, shown, replies, strict=True):
+            update: Update | None = reply.value
+            state.evidence = tuple(update.evidence_memory) if update else state.evidence
             searched = state.query, state.signature, chunks, kept, shelf.memory.of(chunks[:kept])  # 5
-            made = [getattr(said, name, "") for name in ("action", "confidence", "thought")]
-            took = it.unread, it.calls, it.prompt_tokens, it.completion_tokens
-            state.steps.append(Step(*searched, *made, state.evidence, *took))
-            if said is None:
+            decision = [getattr(update, name, "") for name in ("action", "confidence", "thought")]
+            cost = reply.unread, reply.calls, reply.prompt_tokens, reply.completion_tokens
+            state.steps.append(Step(*searched, *decision, state.evidence, *cost))
+            if update is None:
                 state.stopped = "unreadable"
-            elif said.action == "ANSWER":
+            elif update.action == "ANSWER":
                 state.stopped = "answer"  # 7
             else:
-                state.query = said.rewritten_query if settings.rewrite else state.query
-                state.signature = (said.refined_signature,) if settings.signature else None
+                state.query = update.rewritten_query if settings.rewrite else state.query
+                state.signature = (update.refined_signature,) if settings.signature else None
                 state.stopped = "steps" if t + 1 == settings.steps else ""
     said_of: dict[str, list[Answer]] = {}
     last = [state.steps[-1].chunks for state in states]
@@ -228,11 +231,12 @@ def _together(
         signatures = [state.signature or () for state in states] if with_signature else None
         evidence = [state.evidence for state in states] if with_evidence else None
         how = {"tries": 1 + settings.retries, "template": template}
-        said_of[name] = answers(generator, shelf.memory, some, last, signatures, evidence, **how)
+        said_of[name] = answers(generator, shelf.memory, questions, last, signatures, evidence, **how)
     traces = []
-    for i, of in enumerate(states):
-        said_here = {name: said[i] for name, said in said_of.items()}
-        traces.append(Trace(of.one.id, of.items, tuple(of.steps), of.signature, of.evidence, of.stopped, said_here))
+    for i, state in enumerate(states):
+        replies = {name: replies[i] for name, replies in said_of.items()}
+        ended = state.signature, state.evidence, state.stopped
+        traces.append(Trace(state.question.id, state.items, tuple(state.steps), *ended, replies))
     return traces
 
 
@@ -248,8 +252,8 @@ def _update_prompt(
     return UPDATE.prompt(
         language,
         form,
-        question=state.one.text,
-        options_str=letters(list(state.one.options)) or none,
+        question=state.question.text,
+        options_str=letters(list(state.question.options)) or none,
         step=str(t + 1),
         max_steps=str(settings.steps),
         remaining_steps_hint=say["more"].format(n=left) if left else say["last"],
@@ -280,12 +284,12 @@ def first_seen(trace: Trace, chunks: Collection[int]) -> int | None:
     return next((t for t, step in enumerate(trace.steps, start=1) if not set(chunks).isdisjoint(step.chunks)), None)
 
 
-def table(trace: Trace, one: Posed) -> list[dict[str, Any]]:
+def table(trace: Trace, question: Posed) -> list[dict[str, Any]]:
     """A row a step, to be shown as a table: what the query and the signature were and whether they are new, which notes came
     and went, and how much of the gold was found, now for the first time and so far.
 
-    `evidence` counts the chunks of `one.evidence`, `bindings` the bindings that some retrieved chunk states. Cells are plain
-    texts, numbers and lists: whoever shows them as HTML has to escape them. Taught in notebook 23_signature_agent.
+    `evidence` counts the chunks that hold the evidence, `bindings` the bindings that some retrieved chunk states. Cells are
+    plain texts, numbers and lists: whoever shows them as HTML has to escape them. Taught in notebook 23_signature_agent.
 
     >>> from dataclasses import replace
     >>> one = Posed("q", "note", "Who?", "qa", (), "Ann", (), (7, 9), ((4, 5),))
@@ -296,8 +300,8 @@ def table(trace: Trace, one: Posed) -> list[dict[str, Any]]:
     [(True, ['Ann left'], [7], '1 of 2'), (True, ['she is Ann'], [9], '2 of 2')]
     """
     rows: list[dict[str, Any]] = []
-    seen = [first_seen(trace, [chunk]) for chunk in one.evidence]
-    bound = [first_seen(trace, group) for group in one.bindings]
+    seen = [first_seen(trace, [chunk]) for chunk in question.evidence]
+    bound = [first_seen(trace, group) for group in question.bindings]
     for t, (before, step) in enumerate(pairwise([None, *trace.steps]), start=1):
         notes = before.evidence if before else ()
         rows.append(
@@ -312,7 +316,7 @@ def table(trace: Trace, one: Posed) -> list[dict[str, Any]]:
                 "thought": step.thought,
                 "notes added": [note for note in step.evidence if note not in notes],
                 "notes dropped": [note for note in notes if note not in step.evidence],
-                "evidence now": [chunk for chunk, when in zip(one.evidence, seen, strict=True) if when == t],
+                "evidence now": [chunk for chunk, when in zip(question.evidence, seen, strict=True) if when == t],
                 "evidence so far": f"{sum(when is not None and when <= t for when in seen)} of {len(seen)}",
                 "bindings now": [i for i, when in enumerate(bound) if when == t],
                 "bindings so far": f"{sum(when is not None and when <= t for when in bound)} of {len(bound)}",
@@ -333,15 +337,15 @@ def counts(traces: Iterable[Trace]) -> dict[str, int]:
     traces = list(traces)
     stopped = Counter(trace.stopped for trace in traces)
     steps = [step for trace in traces for step in trace.steps]
-    said = [answer for trace in traces for answer in trace.answers.values()]
+    answers = [answer for trace in traces for answer in trace.answers.values()]
     return {
         "questions": len(traces),
         "steps": len(steps),
         **{f"stopped: {why}": stopped[why] for why in ("answer", "steps", "unreadable")},
         "passages left out": sum(len(step.chunks) - step.shown for step in steps),
         "replies": sum(trace.calls for trace in traces),
-        "unreadable replies": sum(len(step.invalid) for step in steps) + sum(len(answer.unread) for answer in said),
-        "answers": len(said),
-        "unreadable answers": sum(not answer.value for answer in said),
+        "unreadable replies": sum(len(step.invalid) for step in steps) + sum(len(answer.unread) for answer in answers),
+        "answers": len(answers),
+        "unreadable answers": sum(not answer.value for answer in answers),
         "tokens": sum(trace.tokens for trace in traces),
     }

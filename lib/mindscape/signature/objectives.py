@@ -350,11 +350,11 @@ def _floats(numbers: Any) -> np.ndarray:
 
 
 def _sparse(matrix: Any) -> csr_array:
-    found = csr_array(matrix, dtype=np.float64)
-    if not found.has_canonical_format:
-        found = found.copy()
-        found.sum_duplicates()
-    return found
+    sparse = csr_array(matrix, dtype=np.float64)
+    if not sparse.has_canonical_format:
+        sparse = sparse.copy()
+        sparse.sum_duplicates()
+    return sparse
 
 
 # Which summaries to pick ------------------------------------------------------------------------------------------------
@@ -454,8 +454,8 @@ def lazy_greedy(objective: Objective, k: int) -> Selection:
             bounds[picks] = -np.inf
             best = int(bounds.argmax())
         else:
-            best, asked = _highest(objective, state, bounds)
-            evaluations += asked
+            best, evaluated = _highest(objective, state, bounds)
+            evaluations += evaluated
         picks.append(best)
         gains.append(float(bounds[best]))
         bounds[best] = -np.inf
@@ -465,7 +465,7 @@ def lazy_greedy(objective: Objective, k: int) -> Selection:
 
 def _highest(objective: Objective, state: Any, bounds: np.ndarray) -> tuple[int, int]:
     """The summary with the largest gain, and how many gains were asked for; `bounds` are brought down to those gains."""
-    stale, asked, batch = np.isfinite(bounds), 0, 1
+    stale, evaluated, batch = np.isfinite(bounds), 0, 1
     while stale[best := int(bounds.argmax())]:
         rows = np.array([best])
         if batch > 1:  # of equal bounds the partition may leave out the first, which is the one that must be asked
@@ -473,9 +473,9 @@ def _highest(objective: Objective, state: Any, bounds: np.ndarray) -> tuple[int,
             rows = rows[stale[rows]]
         bounds[rows] = objective.gains(state, rows)
         stale[rows] = False
-        asked += len(rows)
+        evaluated += len(rows)
         batch = min(2 * batch, _BATCH, objective.n)  # one is mostly enough; where it is not, calls cost more than gains
-    return best, asked
+    return best, evaluated
 
 
 def exhaustive(objective: Objective, k: int, *, smaller: bool = False) -> Selection:

@@ -103,8 +103,8 @@ class Geometry:
 
     @property
     def maker(self) -> Maker:
-        of = self.encoder.maker
-        return Maker(of.name, {**of.about, "signature": "mean"}, of.dtype)
+        maker = self.encoder.maker
+        return Maker(maker.name, {**maker.about, "signature": "mean"}, maker.dtype)
 
     def chunks(self, texts: Sequence[str]) -> np.ndarray:
         return self.encoder.encode(texts)
@@ -113,14 +113,14 @@ class Geometry:
         return self.encoder.encode(questions, "query")
 
     def steered(self, questions: Sequence[str], signatures: Sequence[Signature]) -> np.ndarray:
-        found = self.asked(questions).copy()
+        steered = self.asked(questions).copy()
         parts = list(dict.fromkeys(part for signature in signatures for part in signature))
         vectors = dict(zip(parts, self.encoder.encode(parts), strict=True)) if parts else {}
         for i, (_, signature) in enumerate(zip(questions, signatures, strict=True)):
             if signature:
                 mean = np.mean([vectors[part] for part in signature], axis=0)
-                found[i] = mean / (np.linalg.norm(mean) or 1.0)
-        return found
+                steered[i] = mean / (np.linalg.norm(mean) or 1.0)
+        return steered
 
 
 class Situated:
@@ -139,8 +139,8 @@ class Situated:
 
     @property
     def maker(self) -> Maker:
-        of = _at_delta(self.embedder, 0.0).maker
-        return Maker(of.name, {**of.about, "signature": "read"}, of.dtype)
+        maker = _at_delta(self.embedder, 0.0).maker
+        return Maker(maker.name, {**maker.about, "signature": "read"}, maker.dtype)
 
     def chunks(self, texts: Sequence[str]) -> np.ndarray:
         return self.embedder.units(texts)
@@ -156,7 +156,7 @@ class Situated:
         getattr(self.embedder, "model", None)  # loaded now, once for all copies
         reader = _at_delta(self.embedder, delta)
         pairs = zip(questions, signatures, strict=True)
-        return np.array([reader.queries([question], "\n".join(told) or None)[0] for question, told in pairs])
+        return np.array([reader.queries([question], "\n".join(signature) or None)[0] for question, signature in pairs])
 
 
 def _at_delta(embedder: Any, delta: float) -> Any:
@@ -255,27 +255,27 @@ class Shelf:
             self._asked[question] = self._encoder().encode([question], "query")[0]
         return self._asked[question]
 
-    def _kept(self, kind: str, of: Any, asked: Sequence[dict[str, Any]], compute: Rows) -> list[list[int]]:
+    def _kept(self, kind: str, model: Any, keys: Sequence[dict[str, Any]], compute: Rows) -> list[list[int]]:
         """Places for each question: out of the store, or computed."""
         if self.live:
-            found = compute(range(len(asked)))
+            rows = compute(range(len(keys)))
         else:
-            if of not in self._makers:
-                self._makers[of] = of.maker  # once: all weights are looked at
-            found = store.current().fetch(kind, self._makers[of], asked, lambda places: enumerate(compute(places)))
-        return [value["ids"] for value in found]
+            if model not in self._makers:
+                self._makers[model] = model.maker  # once: all weights are looked at
+            rows = store.current().fetch(kind, self._makers[model], keys, lambda places: enumerate(compute(places)))
+        return [value["ids"] for value in rows]
 
     def wake(self, questions: Sequence[str], k0: int = K0) -> list[Woken]:
         """Step 0: the `k0` chunks nearest to each question by E_1, and their items."""
 
         def compute(places: Sequence[int]) -> Iterator[dict[str, list[int]]]:
-            for some in _some_at_a_time(places):
-                for row in _products(self.first.asked([questions[i] for i in some]), self._first):
+            for batch in _some_at_a_time(places):
+                for row in _products(self.first.asked([questions[i] for i in batch]), self._first):
                     yield {"ids": ranked(row, k0).tolist()}
 
-        asked = [{"texts": self._texts, "query": question, "k": k0} for question in questions]
-        found = map(tuple, self._kept("ranking", self.first, asked, compute))
-        return [Woken(question, ids, self.memory.of(ids)) for question, ids in zip(questions, found, strict=True)]
+        keys = [{"texts": self._texts, "query": question, "k": k0} for question in questions]
+        nearest = map(tuple, self._kept("ranking", self.first, keys, compute))
+        return [Woken(question, ids, self.memory.of(ids)) for question, ids in zip(questions, nearest, strict=True)]
 
     def objective(self, woken: Woken, weights: Sequence[float] = WEIGHTS, marked: bool = False) -> Objective:
         """Eq. 10 over what a question woke, for any optimiser of `objectives`: its picks are places in `woken.items`.
@@ -324,9 +324,9 @@ class Shelf:
             objective = self.objective(woken, weights) if way == "coverage" else Modular(of_query)
             yield {"ids": [woken.items[pick] for pick in greedy(objective, k).picks]}
 
-        asked = {"memory": self.memory.fingerprint, "query": woken.question, "woken": list(woken.chunks)}
-        asked |= {"way": way, "k": k, "weights": list(map(float, weights))}
-        return tuple(self._kept("choice", self._encoder(), [asked], compute)[0])
+        key = {"memory": self.memory.fingerprint, "query": woken.question, "woken": list(woken.chunks)}
+        key |= {"way": way, "k": k, "weights": list(map(float, weights))}
+        return tuple(self._kept("choice", self._encoder(), [key], compute)[0])
 
     def signature(self, items: Sequence[int]) -> Signature:
         """The texts of items."""
@@ -334,8 +334,8 @@ class Shelf:
 
     def scores(self, questions: Sequence[str], signatures: Sequence[Signature]) -> tuple[np.ndarray, np.ndarray]:
         """s_qry and s_sig of every chunk, each (questions, chunks), by E_2: what an alpha then blends."""
-        asked, steered = self.second.asked(questions), self.second.steered(questions, signatures)
-        return _products(asked, self._second), _products(steered, self._second)
+        alone, steered = self.second.asked(questions), self.second.steered(questions, signatures)
+        return _products(alone, self._second), _products(steered, self._second)
 
     def search(
         self,
@@ -354,24 +354,24 @@ class Shelf:
         k = min(k, len(self.memory.chunks))
 
         def compute(places: Sequence[int]) -> Iterator[dict[str, list[int]]]:
-            for some in _some_at_a_time(places):
-                texts = [questions[i] for i in some]
+            for batch in _some_at_a_time(places):
+                texts = [questions[i] for i in batch]
                 if signatures is None:
                     of_both = [_products(self.second.asked(texts), self._second)] * 2
                 else:
-                    of_both = self.scores(texts, [signatures[i] for i in some])
+                    of_both = self.scores(texts, [signatures[i] for i in batch])
                 for pair in zip(*of_both, strict=True):
                     yield {"ids": [i for a in alphas for i in ranked(blend(*pair, a), k).tolist()]}
 
         alphas = [0.0] if signatures is None else [float(alpha) for alpha in alphas]
         for alpha in alphas:
             blend(0.0, 0.0, alpha)  # refuses what is no share, whatever is in the store
-        asked = [{"texts": self._texts, "query": question, "k": k} for question in questions]
+        keys = [{"texts": self._texts, "query": question, "k": k} for question in questions]
         if signatures is not None:
             steer = {"alphas": alphas}
-            asked = [of | steer | {"signature": list(told)} for of, told in zip(asked, signatures, strict=True)]
-        found = self._kept("ranking", self.second, asked, compute)
-        return [[tuple(ids[start : start + k]) for start in range(0, len(ids), k)] for ids in found]
+            keys = [key | steer | {"signature": list(text)} for key, text in zip(keys, signatures, strict=True)]
+        rankings = self._kept("ranking", self.second, keys, compute)
+        return [[tuple(ids[start : start + k]) for start in range(0, len(ids), k)] for ids in rankings]
 
 
 def _some_at_a_time(places: Sequence[int]) -> Iterator[Sequence[int]]:
@@ -405,10 +405,10 @@ class Ranked:
     items: Mapping[str, tuple[int, ...]]
     found: Mapping[str, tuple[int, ...]]
 
-    def recall(self, one: Posed, system: str = QUERY, k: int = DEPTH) -> float:
+    def recall(self, question: Posed, system: str = QUERY, k: int = DEPTH) -> float:
         """The share of a question's evidence among the first k, at most `DEPTH`. Raises InputError for another system."""
         require(system in self.found, f"{self.id} is not ranked by {system!r}: expected one of {', '.join(self.found)}")
-        return recall_fraction_at_k(self.found[system], one.evidence, k)
+        return recall_fraction_at_k(self.found[system], question.evidence, k)
 
 
 def at(way: str, alpha: float = ALPHA) -> str:
@@ -437,20 +437,22 @@ def rank(
     >>> rank(shelf, asked, ["coverage"])[0].found["coverage@0.5"]                            # doctest: +SKIP
     (17, 4, 60, 9, 2, 31, 8, 77, 5, 40)
     """
-    texts = [one.text for one in asked]
+    texts = [question.text for question in asked]
     woken = shelf.wake(texts, k0)
     items: list[dict[str, tuple[int, ...]]] = [{} for _ in asked]
     found = [{QUERY: chunks} for chunks in shelf.search(texts)]
     for way in ways:
-        for one, it, row in zip(asked, woken, items, strict=True):
-            evidence = one.evidence if way == "gold" else ()
-            row[way] = it.chunks[:k] if way == FEEDBACK else shelf.choose(it, way, k, seed=seed, evidence=evidence)
-        told = shelf.memory.texts if way == FEEDBACK else shelf.memory.summaries
-        some = alphas if way == "coverage" else (ALPHA,)
-        swept = shelf.sweep(texts, [tuple(told[i] for i in row[way]) for row in items], some)
+        for question, wakes, row in zip(asked, woken, items, strict=True):
+            evidence = question.evidence if way == "gold" else ()
+            chosen = None if way == FEEDBACK else shelf.choose(wakes, way, k, seed=seed, evidence=evidence)
+            row[way] = wakes.chunks[:k] if chosen is None else chosen
+        unit_texts = shelf.memory.texts if way == FEEDBACK else shelf.memory.summaries
+        swept_alphas = alphas if way == "coverage" else (ALPHA,)
+        swept = shelf.sweep(texts, [tuple(unit_texts[i] for i in row[way]) for row in items], swept_alphas)
         for row, rankings in zip(found, swept, strict=True):
-            row |= {at(way, alpha): chunks for alpha, chunks in zip(some, rankings, strict=True)}
-    return [Ranked(one.id, *more) for one, *more in zip(asked, (it.chunks for it in woken), items, found, strict=True)]
+            row |= {at(way, alpha): chunks for alpha, chunks in zip(swept_alphas, rankings, strict=True)}
+    rows = zip(asked, woken, items, found, strict=True)
+    return [Ranked(question.id, wakes.chunks, *passes) for question, wakes, *passes in rows]
 
 
 # Asking a model
@@ -495,13 +497,13 @@ def context(
     Ann left.
     """
     require(language in FRAME, f"no headings in {language!r}: expected one of {', '.join(FRAME)}")
-    frame, told = FRAME[language], "\n\n".join(passages)
+    frame, body = FRAME[language], "\n\n".join(passages)
     parts = []
     if signature:
         parts.append(frame["signature"].format("\n".join(signature)))
     if evidence:
         parts.append(frame["evidence"].format("\n".join(f"- {note}" for note in evidence)))
-    return "\n\n".join([*parts, frame["passages"].format(told)]) if parts else told
+    return "\n\n".join([*parts, frame["passages"].format(body)]) if parts else body
 
 
 def answers(
@@ -531,27 +533,28 @@ def answers(
     signatures, evidence = signatures or nothing, evidence or nothing
 
     def prompt(i: int, passages: Sequence[str]) -> str:
-        one, told = asked[i], context(passages, signatures[i], evidence[i], memory.language)
+        question, shown = asked[i], context(passages, signatures[i], evidence[i], memory.language)
         if template:
-            return fill(template, told, one.text)
-        words = {"claim": one.text} if one.kind == "claim" else {"question": one.text}
-        if one.kind == "choice":
-            words["options_str"] = letters(list(one.options))
-        return KINDS[one.kind].prompt(memory.language, form, context=told, **words)
+            return fill(template, shown, question.text)
+        words = {"claim": question.text} if question.kind == "claim" else {"question": question.text}
+        if question.kind == "choice":
+            words["options_str"] = letters(list(question.options))
+        return KINDS[question.kind].prompt(memory.language, form, context=shown, **words)
 
     prompts = []
-    for i, (one, some) in enumerate(zip(asked, chunks, strict=True)):
-        prompts.append(fitted(llm, partial(prompt, i), [memory.texts[chunk] for chunk in some], longest[one.kind])[0])
-    said: dict[int, Answer] = {}
+    for i, (question, row) in enumerate(zip(asked, chunks, strict=True)):
+        passages = [memory.texts[chunk] for chunk in row]
+        prompts.append(fitted(llm, partial(prompt, i), passages, longest[question.kind])[0])
+    answer_of: dict[int, Answer] = {}
     for kind, role in KINDS.items():
-        places = [i for i, one in enumerate(asked) if one.kind == kind]
+        places = [i for i, question in enumerate(asked) if question.kind == kind]
         replies = ask(llm, role, [prompts[i] for i in places], tokens=longest[kind], tries=tries)
-        for i, it in zip(places, replies, strict=True):
-            said[i] = replace(it, value=getattr(it.value, "answer", it.value))
-    return [said[i] for i in range(len(asked))]
+        for i, reply in zip(places, replies, strict=True):
+            answer_of[i] = replace(reply, value=getattr(reply.value, "answer", reply.value))
+    return [answer_of[i] for i in range(len(asked))]
 
 
-def score(one: Posed, answer: Answer, language: Language = "en") -> float:
+def score(question: Posed, answer: Answer, language: Language = "en") -> float:
     """Whether a choice or a verdict is right, the F1 of a free answer; 0 for what cannot be read.
 
     Taught in notebook 22_signature_rag.
@@ -560,9 +563,9 @@ def score(one: Posed, answer: Answer, language: Language = "en") -> float:
     >>> score(one, Answer("Ann", "Ann")), score(one, Answer(""))
     (1.0, 0.0)
     """
-    if one.kind == "qa":
-        return token_f1(answer.value, [one.right, *one.accepted], language) if answer.value else 0.0
-    return float(answer.value == one.right)
+    if question.kind == "qa":
+        return token_f1(answer.value, [question.right, *question.accepted], language) if answer.value else 0.0
+    return float(answer.value == question.right)
 
 
 def by_pair(claims: Sequence[Posed], scores: Sequence[float]) -> tuple[list[float], list[str]]:
@@ -573,6 +576,6 @@ def by_pair(claims: Sequence[Posed], scores: Sequence[float]) -> tuple[list[floa
     ([0.0], ['note'])
     """
     pairs: dict[tuple, list[float]] = {}
-    for one, value in zip(claims, scores, strict=True):
-        pairs.setdefault((one.doc_id, one.pair), []).append(value)
+    for claim, value in zip(claims, scores, strict=True):
+        pairs.setdefault((claim.doc_id, claim.pair), []).append(value)
     return [min(both) for both in pairs.values()], [book for book, _ in pairs]

@@ -84,8 +84,9 @@ def plays(name: str, tokenizer: PreTrainedTokenizerBase, size: int = SIZE) -> Co
 
 
 def _collection(memory: Memory, questions: Iterable[Question], claims: Iterable[ClaimPair]) -> Collection:
-    asked, said = sessions.posed(memory, questions), sessions.posed_claims(memory, claims)
-    return Collection(memory, *(tuple(one for one in some if len(one.evidence) <= MOST) for some in (asked, said)))
+    both = sessions.posed(memory, questions), sessions.posed_claims(memory, claims)
+    narrow = (tuple(question for question in group if len(question.evidence) <= MOST) for group in both)
+    return Collection(memory, *narrow)
 
 
 def collections(
@@ -129,9 +130,9 @@ def of_benchmark(
     texts = loaded.documents.values()
     cut = [(text, split_sentences(text, tokenizer, size)) for text in texts]
     memory = merged([build(text, chunks, write or by_textrank(), width) for text, chunks in cut])
-    asked = sessions.posed_items(memory, loaded.items)
-    questions, claims = (tuple(one for one in asked if (one.kind == "claim") == of) for of in (False, True))
-    return Collection(memory, questions, claims)
+    items = sessions.posed_items(memory, loaded.items)
+    claims = tuple(item for item in items if item.kind == "claim")
+    return Collection(memory, tuple(item for item in items if item.kind != "claim"), claims)
 
 
 def share(asked: Sequence[Posed], count: int, seed: int = 0) -> list[Posed]:
@@ -144,18 +145,18 @@ def share(asked: Sequence[Posed], count: int, seed: int = 0) -> list[Posed]:
     (['q1', 'q3', 'q7'], True)
     """
     units: dict[str, dict[str, None]] = {}
-    for one in asked:
-        units.setdefault(one.doc_id, {})[one.pair or one.id] = None
+    for question in asked:
+        units.setdefault(question.doc_id, {})[question.pair or question.id] = None
     more = [seed] if seed else []
-    chosen = {unit for book, some in units.items() for unit in Chance("signature", book, *more).some([*some], count)}
-    return [one for one in asked if (one.pair or one.id) in chosen]
+    chosen = {unit for book, keys in units.items() for unit in Chance("signature", book, *more).some([*keys], count)}
+    return [question for question in asked if (question.pair or question.id) in chosen]
 
 
-def freely(one: Posed) -> Posed:
+def freely(question: Posed) -> Posed:
     """A choice as an open question. Raises InputError for what is none. Taught in notebook 22_signature_rag.
 
     >>> freely(Posed("q", "note", "Who?", "choice", ("Tom", "Ann"), "B", (), (0,))).right
     'Ann'
     """
-    require(one.kind == "choice", f"question {one.id!r} is a {one.kind}: expected a choice")
-    return replace(one, kind="qa", options=(), right=one.options[LETTERS.index(one.right)])
+    require(question.kind == "choice", f"question {question.id!r} is a {question.kind}: expected a choice")
+    return replace(question, kind="qa", options=(), right=question.options[LETTERS.index(question.right)])

@@ -97,12 +97,16 @@ def merged_blocks(blocks: Sequence[Extracted]) -> EntityGraph:
     """
     passages = []
     for i, block in enumerate(blocks):
-        entities = [(it.name, it.description if it.description.strip() else "") for it in block.entities]
-        entities += [(name, "") for it in block.relations for name in (it.source, it.target)]
+        entities = [(item.name, item.description if item.description.strip() else "") for item in block.entities]
+        entities += [(name, "") for item in block.relations for name in (item.source, item.target)]
         relations = [
-            (it.source, it.target, it.description) for it in block.relations if key(it.source) != key(it.target)
+            (item.source, item.target, item.description)
+            for item in block.relations
+            if key(item.source) != key(item.target)
         ]
-        passages.append(Told(i, tuple((" ".join(name.split()), said) for name, said in entities), tuple(relations)))
+        passages.append(
+            Told(i, tuple((" ".join(name.split()), statement) for name, statement in entities), tuple(relations))
+        )
     return merged_by_name(passages, key, directed=True)
 
 
@@ -119,9 +123,9 @@ def part_state(graph: EntityGraph, part: Sequence[str], meter: Meter, room: int 
     while True:
         nodes = [{"id": graph.names[name], "type": "entity", "content": described[name][:longest]} for name in part]
         edges = [
-            {"source": graph.names[a], "target": graph.names[b], "relation": said[: max(longest, SHORTEST)]}
+            {"source": graph.names[a], "target": graph.names[b], "relation": statements[: max(longest, SHORTEST)]}
             for a, b in relations[:most]
-            for said in ["; ".join(graph.statements[a, b])]
+            for statements in ["; ".join(graph.statements[a, b])]
         ]
         state = graph_state(nodes, edges)
         if room is None or meter.count_tokens(state) <= room or (longest <= SHORTEST and most == 0):
@@ -195,15 +199,15 @@ def build(document: Document, meter: Meter, size: int | None = None) -> tuple[li
     # What was extracted is read again where it is gleaned from.
     parts = asking.blocks(meter, document, empty, 2 * tokens, size)
     talks = [asking.alone(EXTRACT[language].format(text=document[part].strip())) for part in parts]
-    found = asking.ask(meter, talks, language, tokens=tokens, form=Extracted, whole_items=True)
+    extracted = asking.ask(meter, talks, language, tokens=tokens, form=Extracted, whole_items=True)
     for _ in range(GLEANINGS):
         more = [
-            [*talk, {"role": "assistant", "content": one.model_dump_json()}, *asking.alone(GLEAN[language])]
-            for talk, one in zip(talks, found, strict=True)
-            if one is not None
+            [*talk, {"role": "assistant", "content": block.model_dump_json()}, *asking.alone(GLEAN[language])]
+            for talk, block in zip(talks, extracted, strict=True)
+            if block is not None
         ]
-        found += asking.ask(meter, more, language, tokens=tokens, form=Extracted, whole_items=True)
-    graph = merged_blocks([block for block in found if block is not None])
+        extracted += asking.ask(meter, more, language, tokens=tokens, form=Extracted, whole_items=True)
+    graph = merged_blocks([block for block in extracted if block is not None])
     edges = [(source, target, float(len(graph.statements[source, target]))) for source, target in graph.relations]
     communities = partition(list(graph.names), edges)
     meter.note(f"{len(parts)} blocks, {len(graph.names)} entities, {len(edges)} ties, {len(communities)} parts")
@@ -220,10 +224,10 @@ def _answered(question: str, language: str, meter: Meter, reports: Sequence[Repo
     """Map and reduce."""
     tokens = asking.reply_tokens(meter, POINTS)
     left = asking.room(meter, MAP[language].format(question=question, reports=""), tokens, PAPER_BLOCK)
-    some = asking.groups(meter, [shown(report) for report in reports], left, language)
-    talks = [asking.alone(MAP[language].format(question=question, reports=text)) for text in some]
-    found = asking.ask(meter, talks, language, tokens=tokens, form=Points, whole_items=True)
-    points = [point for one in found if one is not None for point in one.points if point.score > 0]
+    batches = asking.groups(meter, [shown(report) for report in reports], left, language)
+    talks = [asking.alone(MAP[language].format(question=question, reports=text)) for text in batches]
+    replies = asking.ask(meter, talks, language, tokens=tokens, form=Points, whole_items=True)
+    points = [point for reply in replies if reply is not None for point in reply.points if point.score > 0]
     if not points:
         meter.note("no report has a point that helps")
         return ""

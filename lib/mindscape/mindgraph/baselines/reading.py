@@ -219,12 +219,12 @@ class _Research:
         index, request, opened = BM25(texts, self.language), self.question, set()
         for _ in range(rounds):
             plan = self.plan(request) or Plan(keywords=[request], pages=[])
-            found = searched(plan, index, texts, opened)
-            self.meter.note(f"opens pages {', '.join(str(i + 1) for i in found) or '(none)'}")
-            if not found:
+            opening = searched(plan, index, texts, opened)
+            self.meter.note(f"opens pages {', '.join(str(i + 1) for i in opening) or '(none)'}")
+            if not opening:
                 return
-            opened |= set(found)
-            self.integrate(sorted(found))
+            opened |= set(opening)
+            self.integrate(sorted(opening))
             reflection = self.reflect()
             if reflection is None or reflection.enough:
                 return
@@ -237,12 +237,12 @@ class _Research:
         slots["notes"] = _overview(self.notes, self.language, self.meter, left)
         return self._ask(PLAN, tokens, Plan, slots)
 
-    def integrate(self, found: Sequence[int]) -> None:
+    def integrate(self, opened: Sequence[int]) -> None:
         """Add to the findings what some pages tell, as many pages at a time as the window holds."""
         tokens = reply_tokens(self.meter, FINDINGS)
         empty = INTEGRATE[self.language].format(question=self.question, findings="", pages="")
         left = room(self.meter, empty, 2 * tokens)  # for the findings that go in and those that come out
-        texts = [f"{_header(i, self.notes[i], self.language)}\n{self.pages[i]}" for i in found]
+        texts = [f"{_header(i, self.notes[i], self.language)}\n{self.pages[i]}" for i in opened]
         for pages in groups(self.meter, texts, left, self.language):
             slots = {"question": self.question, "findings": self._found, "pages": pages}
             self.findings = self._ask(INTEGRATE, tokens, None, slots) or self.findings

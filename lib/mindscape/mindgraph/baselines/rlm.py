@@ -48,8 +48,8 @@ def final_in(reply: str) -> str | None:
     >>> final_in('FINAL("the miller")'), final_in("```python\\nFINAL(name)\\n```")
     ('the miller', None)
     """
-    found = FINAL.search(FENCED.sub("", said_or_empty(reply)))
-    return re.sub(r"""^(["'“‘「])(.*)["'”’」]$""", r"\2", found[1].strip(), flags=re.DOTALL) if found else None
+    match = FINAL.search(FENCED.sub("", said_or_empty(reply)))
+    return re.sub(r"""^(["'“‘「])(.*)["'”’」]$""", r"\2", match[1].strip(), flags=re.DOTALL) if match else None
 
 
 def said_or_empty(reply: str) -> str:
@@ -161,12 +161,12 @@ class _Loop:
     def queries(self, prompts: Sequence[str]) -> list[str]:
         """The replies of the second model to a batch of prompts; one that is too long is not asked."""
         counts = [self.meter.count_tokens(alone(prompt)) for prompt in prompts]
-        asked = [i for i, count in enumerate(counts) if count <= self.longest]
+        short_enough = [i for i, count in enumerate(counts) if count <= self.longest]
         replies = [self.told["long"].format(n=count, most=self.longest) for count in counts]
-        talks = [alone(prompts[i]) for i in asked]
+        talks = [alone(prompts[i]) for i in short_enough]
         before, self.meter.stage = self.meter.stage, QUERY
         try:
-            for i, text in zip(asked, self._asked(talks, self.query_tokens), strict=True):
+            for i, text in zip(short_enough, self._asked(talks, self.query_tokens), strict=True):
                 replies[i] = said_or_empty(text)
         finally:
             self.meter.stage = before

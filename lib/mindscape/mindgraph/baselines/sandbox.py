@@ -150,7 +150,7 @@ class Sandbox:
             raise
 
     def _run(self, code: str, ask: Callable[[Sequence[str]], Sequence[str]] | None) -> Ran:
-        left, taken, asked, message = self.limits.seconds, 0, 0, {"code": code}
+        left, taken, queries, message = self.limits.seconds, 0, 0, {"code": code}
         while True:
             started = time.monotonic()
             reply, size = self._exchange(message, left, self.limits.output - taken)
@@ -159,16 +159,16 @@ class Sandbox:
             if "ask" not in reply:
                 return self._result(reply)
             prompts = self._prompts(reply["ask"])
-            asked += len(prompts)
-            if asked > self.limits.queries:
+            queries += len(prompts)
+            if queries > self.limits.queries:
                 self._stop("queries")
-            message = {"replies": [str(one) for one in ask(prompts)] if ask else [""] * len(prompts)}
+            message = {"replies": [str(reply_text) for reply_text in ask(prompts)] if ask else [""] * len(prompts)}
 
-    def _prompts(self, asked: Any) -> list[str]:
+    def _prompts(self, queries: Any) -> list[str]:
         """What a query asks, which the code may have written by hand."""
-        if not isinstance(asked, list) or not all(isinstance(prompt, str) for prompt in asked):
+        if not isinstance(queries, list) or not all(isinstance(prompt, str) for prompt in queries):
             self._stop(FORGED)
-        return [_plain(prompt) for prompt in asked]
+        return [_plain(prompt) for prompt in queries]
 
     def _result(self, reply: dict[str, Any]) -> Ran:
         output, error, stopped = (reply.get(name) or "" for name in ("output", "error", "stopped"))
@@ -187,9 +187,9 @@ class Sandbox:
         if sys.platform == "win32":
             raise MindscapeError("code that a model writes is not run on Windows, which cannot shut it in")
         self._folder = tempfile.TemporaryDirectory(prefix="confined-")
-        told = json.dumps(asdict(self.limits) | {"parent": os.getpid()})
+        settings = json.dumps(asdict(self.limits) | {"parent": os.getpid()})
         # Isolated by hand rather than by -I, which would let the order of sets change from run to run.
-        command = [sys.executable, "-s", "-P", "-S", "-B", "-X", "utf8", str(OWN), told]
+        command = [sys.executable, "-s", "-P", "-S", "-B", "-X", "utf8", str(OWN), settings]
         kept = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
         environment = {"PYTHONHASHSEED": "0"} | {name: os.environ[name] for name in kept if name in os.environ}
         try:
@@ -273,8 +273,8 @@ class Sandbox:
 
     def _stop(self, why: str) -> NoReturn:
         """End the process and say why; without a reason it has ended by itself, and how is the reason."""
-        told = self._end(0.0 if why else ENDING)
-        raise _Stopped(why or told)
+        how = self._end(0.0 if why else ENDING)
+        raise _Stopped(why or how)
 
     def _end(self, patience: float = 0.0) -> str:
         """Take the process away, after so many seconds in which it may end by itself; in words, how it ended."""
