@@ -16,11 +16,11 @@ from mindscape.errors import BudgetReached, InputError, LLMError, MindscapeError
 from mindscape.llm import LanguageModel
 from mindscape.llm.base import Reply
 from mindscape.mindgraph import asking
-from mindscape.mindgraph.asking import BRIEF, TRIES, alone, ask, before_the_cut, clipped, fitting, groups
+from mindscape.mindgraph.asking import BRIEF, TRIES, alone, ask_and_read, before_the_cut, clipped, fitting, groups
 from mindscape.mindgraph.baselines import METHODS, graphrag, reading, rlm, sandbox
 from mindscape.mindgraph.communities import PROMPTS as REPORT_PROMPTS
 from mindscape.mindgraph.communities import Report
-from mindscape.mindgraph.comparison import RUNS, estimate
+from mindscape.mindgraph.comparison import RUNS, baseline_estimate
 from mindscape.question import ANSWER, BUILD
 from mindscape.roles.answers import QA
 from mindscape.store import Store
@@ -272,7 +272,7 @@ def test_a_second_question_has_the_same_build(name):
 @pytest.mark.parametrize("context", [None, 2400])
 def test_what_it_takes_is_estimated_before_the_first_call(name, language, context):
     model, document = Scripted(Reader(language), context), book(language, 200)
-    told = estimate(name, document, model, size=300)
+    told = baseline_estimate(name, document, model, size=300)
     assert not model.asked and list(RUNS) == list(METHODS)
     size = {} if name in ("Direct", "RLM") else {"size": 300}
     answer = METHODS[name](QUESTION[language], document, model, Budget(), **size)
@@ -281,7 +281,7 @@ def test_what_it_takes_is_estimated_before_the_first_call(name, language, contex
     frames = 60 * answer.calls  # the question and the frame of a talk
     assert answer.tokens_total - written <= told.prompt_tokens + frames
     assert told.money == 0
-    refused(lambda: estimate("RAG", document, model), "no baseline 'RAG'")
+    refused(lambda: baseline_estimate("RAG", document, model), "no baseline 'RAG'")
 
 
 @METHOD
@@ -315,19 +315,19 @@ def test_only_what_cannot_be_read_is_asked_again_together():
 
     model = Scripted(reply)
     meter = Meter(model)
-    assert ask(meter, [alone(name) for name in "abcd"], "en", tokens=9) == ["fine", None, "fine", "fine"]
+    assert ask_and_read(meter, [alone(name) for name in "abcd"], "en", tokens=9) == ["fine", None, "fine", "fine"]
     assert [len(batch) for batch in model.batches] == [4, 2] and TRIES == 2
     assert seen[4].startswith("b\n") and "no words" in seen[4]
     assert notes(meter.answer("")) == ["no reply that can be used: the reply has no words"]
     assert meter.calls == 6
-    assert ask(meter, [], "en", tokens=9) == [] and meter.calls == 6
+    assert ask_and_read(meter, [], "en", tokens=9) == [] and meter.calls == 6
 
 
 @LANGUAGE
 def test_a_reply_that_was_cut_off_is_told_so(language):
     replies = iter([Reply('{"keywords": ["a', finish="length"), Reply('{"keywords": [], "pages": [2]}')])
     model = Scripted(lambda talk: next(replies))
-    [plan] = ask(Meter(model), [alone("?")], language, tokens=7, form=reading.Plan)
+    [plan] = ask_and_read(Meter(model), [alone("?")], language, tokens=7, form=reading.Plan)
     assert plan.pages == [2] and "cut off after 7 tokens" in model.asked[1][0]["content"]
     assert model.asked[1][0]["content"].startswith("?") and len(model.asked[1]) == 1
 

@@ -20,7 +20,16 @@ from mindscape.mindgraph import comparison, long_reason
 from mindscape.mindgraph.answer import limits
 from mindscape.mindgraph.asking import BRIEF, length
 from mindscape.mindgraph.baselines import rlm
-from mindscape.mindgraph.comparison import NAMES, Settings, estimated, labels, of_book, scored, settings_for, unusable
+from mindscape.mindgraph.comparison import (
+    NAMES,
+    MethodSettings,
+    estimated,
+    labels,
+    of_book,
+    scored,
+    settings_for,
+    unusable,
+)
 from mindscape.mindgraph.long_reason import Judged
 from mindscape.question import ANSWER, BUILD, Answer, Step
 from mindscape.store import Store
@@ -59,7 +68,9 @@ def asked(own_store, tmp_path):
     store.use(Store(tmp_path / "cache.sqlite", tmp_path / "travels", fill=True))
 
     def go(stub, **options):
-        return comparison.answered(TASKS, LanguageModel(stub), **{"settings": Settings(times=500, turns=2), **options})
+        return comparison.answered(
+            TASKS, LanguageModel(stub), **{"settings": MethodSettings(times=500, turns=2), **options}
+        )
 
     return go
 
@@ -80,7 +91,7 @@ def test_six_methods_answer_and_say_what_it_took(asked):
     assert [path.name.split(".")[0] for path in kept.shipped.glob("*.jsonl")] == ["answer"]  # no reply travels
     store.use(Store(kept.cache.path.with_name("empty.sqlite"), kept.shipped))
     assert asked(stub) == found and len(stub.asked) == calls
-    assert asked(stub, settings=Settings(times=500, turns=3), names=["RLM"])["RLM"] and len(stub.asked) > calls
+    assert asked(stub, settings=MethodSettings(times=500, turns=3), names=["RLM"])["RLM"] and len(stub.asked) > calls
 
 
 @pytest.mark.parametrize("dies", [1, 2, 9, 20])
@@ -111,7 +122,9 @@ def test_what_it_takes_is_estimated_for_all_tasks():
     told = estimated(TASKS, model)
     once = estimated(TASKS[:1], model)
     assert list(told) == list(NAMES) and all(told[name].calls == 2 * once[name].calls for name in NAMES)
-    small = estimated(TASKS, model, ["MindGraph"], Settings(graph_tokens=300, rounds=0, answer_tokens=96))["MindGraph"]
+    small = estimated(TASKS, model, ["MindGraph"], MethodSettings(graph_tokens=300, rounds=0, answer_tokens=96))[
+        "MindGraph"
+    ]
     assert small.prompt_tokens < told["MindGraph"].prompt_tokens and small.calls < told["MindGraph"].calls
 
 
@@ -133,10 +146,10 @@ def test_the_length_of_a_text_is_in_the_server_s_tokens():
 
 
 def test_the_embedded_reader_reads_its_graph_as_it_was_trained_to():
-    assert settings_for(LanguageModel(Stub(say))) == Settings()
+    assert settings_for(LanguageModel(Stub(say))) == MethodSettings()
     model = LanguageModel(Stub(say, name="embedded"))
     reader = settings_for(model)
-    assert (reader.rounds, reader.graph_tokens, reader.times) == (0, limits(model).graph, Settings().times)
+    assert (reader.rounds, reader.graph_tokens, reader.times) == (0, limits(model).graph, MethodSettings().times)
 
 
 def test_choices_are_scored_by_letter():
@@ -169,10 +182,10 @@ def test_questions_come_from_all_quarters_and_are_the_same_each_time():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_answer_is_filed_under_the_words_of_its_prompts(name, monkeypatch):
-    asked = comparison._question(name, TASKS[0], Settings())
-    assert asked == comparison._question(name, TASKS[0], Settings())
+    asked = comparison._question(name, TASKS[0], MethodSettings())
+    assert asked == comparison._question(name, TASKS[0], MethodSettings())
     monkeypatch.setattr(comparison, "languages", lambda room, prompt: {"en": f"Another {prompt}"})
-    changed = comparison._question(name, TASKS[0], Settings())
+    changed = comparison._question(name, TASKS[0], MethodSettings())
     assert {key for key in asked if asked[key] != changed[key]} == {"prompts"}
 
 
@@ -218,10 +231,10 @@ def test_a_reply_is_as_long_as_the_settings_allow(asked):
             return super().generate(prompts, sampling, *told)
 
     names = ["GraphRAG", "CoA", "GAM", "RLM"]
-    asked(Counting(say), settings=Settings(times=500, turns=2, reply=64, block=50), names=names)
+    asked(Counting(say), settings=MethodSettings(times=500, turns=2, reply=64, block=50), names=names)
     assert set(longest) - {BRIEF} == {64}
     model, told = LanguageModel(Stub(say)), {"turns": 2, "times": 500}
-    short, long = (estimated(TASKS, model, ["GAM"], Settings(reply=it, **told))["GAM"] for it in (64, None))
+    short, long = (estimated(TASKS, model, ["GAM"], MethodSettings(reply=it, **told))["GAM"] for it in (64, None))
     assert short.completion_tokens < long.completion_tokens
-    blocks = [estimated(TASKS, model, ["CoA"], Settings(block=it))["CoA"].calls for it in (20, None)]
+    blocks = [estimated(TASKS, model, ["CoA"], MethodSettings(block=it))["CoA"].calls for it in (20, None)]
     assert blocks[0] > blocks[1]

@@ -29,7 +29,7 @@ from mindscape.mindgraph.build import (
     counts,
     opened,
     ranked,
-    read,
+    read_journal,
     read_operations,
     rebuild,
     shown_state,
@@ -147,8 +147,8 @@ def test_a_file_keeps_all_of_it(tmp_path, batches, data):
         text = data.draw(st.text(st.characters(), max_size=5))  # with halves of surrogate pairs
         entry = Entry(block.index, text, tuple(edits), invalid=text, shown=block.index)
         append(path, entry)
-        assert read(path).entries[-1] == entry
-    assert rebuild(read(path)) == rebuild(opened(path, {"document": "note"})) == graph
+        assert read_journal(path).entries[-1] == entry
+    assert rebuild(read_journal(path)) == rebuild(opened(path, {"document": "note"})) == graph
 
 
 def test_each_reason():
@@ -330,7 +330,7 @@ def test_a_build_by_hand(tmp_path):
     assert '{"id": "oath", "type": "claim", "content": "Ivo stole it"}' in model.prompts[2]
     for block, prompt in zip(BLOCKS, model.prompts, strict=True):
         assert prompt.endswith(DOCUMENT[block].strip())
-    kept = read(tmp_path / "a.jsonl")
+    kept = read_journal(tmp_path / "a.jsonl")
     assert "oath" in rebuild(kept, blocks=2).nodes and rebuild(kept, blocks=3) == graph
     told = counts(kept)
     assert (told["applied"], told["rejected"], told["unknown id"], told["quoted"], told["verbatim"]) == (8, 1, 1, 7, 7)
@@ -382,7 +382,7 @@ def test_killed_by_the_system_it_goes_on(tmp_path):
 
     for change in (in_the_call, in_the_line):
         killed(path, change)
-        assert len(read(path).entries) == 1
+        assert len(read_journal(path).entries) == 1
     assert not path.read_bytes().endswith(b"\n")
     model = Model()
     assert built(model, path) == graph and model.calls == len(BLOCKS) - 1
@@ -409,7 +409,7 @@ def test_a_full_disk_is_said_and_gone_on_from(tmp_path, monkeypatch):
 def test_a_reply_that_cannot_be_read_changes_nothing_and_is_counted(tmp_path, reply):
     model = Model([REPLIES[0], reply, {"operations": []}])
     graph = built(model, tmp_path / "a.jsonl")
-    kept = read(tmp_path / "a.jsonl")
+    kept = read_journal(tmp_path / "a.jsonl")
     assert graph == rebuild(kept, blocks=1) and kept.entries[1].reply == reply and kept.entries[1].invalid
     assert counts(kept)["unreadable"] == 1
     built(model, tmp_path / "a.jsonl")
@@ -421,7 +421,7 @@ def test_a_bad_operation_costs_that_one_alone(tmp_path):
     first = 'Sure:\n```json\n{"operations": [' + ", ".join(map(json.dumps, [*bad, node()])) + ",]}\n```"
     surrogate = json.dumps({"operations": [node("\ud800", "stat", "x", "\ud83d")]})
     graph = built(Model([first, surrogate, {"operations": []}]), tmp_path / "a.jsonl")
-    kept = read(tmp_path / "a.jsonl")
+    kept = read_journal(tmp_path / "a.jsonl")
     assert list(graph.nodes) == ["ivo"] and kept.entries[1].reply == surrogate
     reasons = [[edit.reason for edit in entry.edits] for entry in kept.entries]
     assert reasons[0] == ["malformed", "malformed", "bad type", "quote not in the block", ""]
@@ -431,7 +431,7 @@ def test_a_bad_operation_costs_that_one_alone(tmp_path):
 def test_deeply_nested_and_long_operations_are_kept_short(tmp_path):
     deep = '{"operations": [' + "[" * 300 + "]" * 300 + ', {"op": "' + "x" * 9999 + '"}]}'
     built(Model([deep, {"operations": []}, {"operations": []}]), tmp_path / "a.jsonl")
-    edits = read(tmp_path / "a.jsonl").entries[0].edits
+    edits = read_journal(tmp_path / "a.jsonl").entries[0].edits
     assert [edit.reason for edit in edits] == ["malformed"] * 2
     assert all(len(str(edit.operation)) < 500 for edit in edits)
 
@@ -488,7 +488,7 @@ def test_a_file_that_is_no_journal_is_refused_and_left_alone(tmp_path):
         refused(lambda: built(Model(), path), told)
         assert path.read_bytes() == content
     path.unlink()
-    refused(lambda: read(path), "cannot read")
+    refused(lambda: read_journal(path), "cannot read")
     refused(lambda: built(Model(), tmp_path), "cannot use .*: Is a directory")
 
 
@@ -553,11 +553,11 @@ def test_prompts_keep_to_the_budget_and_the_window(tmp_path):
     for prompt in model.prompts:
         state = re.search(r"Graph so far:\n(.*)\n\nBlock", prompt, re.DOTALL)[1]
         assert estimated_tokens(state) <= 150
-    assert 0 < read(tmp_path / "budget.jsonl").entries[2].shown < 24
+    assert 0 < read_journal(tmp_path / "budget.jsonl").entries[2].shown < 24
     model = Model(many, context=1000)
     built(model, tmp_path / "window.jsonl", tokens=300)
     assert all(estimated_tokens([{"role": "user", "content": prompt}]) + 300 <= 1000 for prompt in model.prompts)
-    assert 0 < read(tmp_path / "window.jsonl").entries[2].shown < 24
+    assert 0 < read_journal(tmp_path / "window.jsonl").entries[2].shown < 24
 
 
 def test_a_build_that_is_held_asks_for_quotes_from_each_block(tmp_path):

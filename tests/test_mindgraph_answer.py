@@ -19,9 +19,18 @@ from mindscape.llm.local import Local
 from mindscape.llm.schema import validate
 from mindscape.llm.together import side_by_side
 from mindscape.mindgraph.answer import DROPPED, GraphAnswered, answer, answer_from, estimate, limits, tool_use
-from mindscape.mindgraph.asking import amortised, block_size, compaction, cut, posed
+from mindscape.mindgraph.asking import amortised, block_size, compaction, cut, with_options
 from mindscape.mindgraph.build import build, noted
-from mindscape.mindgraph.communities import AROUND, REPORT, Refused, Reports, Tools, answer_schema, checked, step_schema
+from mindscape.mindgraph.communities import (
+    AROUND,
+    REPORT,
+    Refused,
+    Reports,
+    Tools,
+    answer_schema,
+    checked_arguments,
+    step_schema,
+)
 from mindscape.mindgraph.graph import Edge, Graph, Node, apply
 from mindscape.question import ANSWER, BUILD, Step
 from mindscape.roles.edits import Edits
@@ -112,10 +121,10 @@ def test_sizes_questions_and_ratios():
     known = [("embedded", 8192, 280), ("openai:gpt-4o", None, 8192), ("hf:x", 131_072, 8192), ("hf:y", 4000, 1000)]
     for name, context, size in known:
         assert block_size(LanguageModel(Stub(None, name=name, context=context))) == size
-    assert posed("谁？", ["甲", "乙"], "zh").splitlines()[2:5] == ["选项：", "A. 甲", "B. 乙"]
+    assert with_options("谁？", ["甲", "乙"], "zh").splitlines()[2:5] == ["选项：", "A. 甲", "B. 乙"]
     for options, language in [(["a"], "en"), (list("abcde"), "en"), ([], "fr")]:
         with pytest.raises(InputError):
-            posed("Who?", options, language)
+            with_options("Who?", options, language)
     told = GraphAnswered("Tom", trace=(Step(ANSWER, "Tom", 70, 3, True),))
     for wrong in (lambda: compaction(told, 0), lambda: amortised(10, []), lambda: cut(DOCUMENT, None, 0)):
         with pytest.raises(InputError):
@@ -184,7 +193,7 @@ def test_the_schema_lets_through_what_can_be_run_and_nothing_else():
     for good in [*map(written, calls), {**FINAL, "cited_nodes": ["oath"]}]:
         assert validate(good, schema) == good
     for call in calls:
-        assert checked(call) == call.arguments
+        assert checked_arguments(call) == call.arguments
     bad = [look("tom"), part("detail", subgraph_id=2), part("detail"), ToolCall("search", {})]
     for wrong in [*map(written, bad), FINAL, {}, []]:
         with pytest.raises(ValueError):
@@ -193,7 +202,7 @@ def test_the_schema_lets_through_what_can_be_run_and_nothing_else():
     empty = step_schema(Graph("note"), 0)
     assert empty["anyOf"] == [answer_schema(Graph("note"))]
     with pytest.raises(Refused):
-        checked(ToolCall("lookup_source", {"node_id": None}))
+        checked_arguments(ToolCall("lookup_source", {"node_id": None}))
 
 
 # ---------------------------------------------------------------- the loop

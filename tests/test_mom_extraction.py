@@ -160,7 +160,7 @@ def test_bad_readings():
         (lambda: rrf([[1]], k=-1), "expected 0 or more"),
         (lambda: choose([], []), "expected one number"),
         (lambda: choose([1.0], [1.0, 2.0]), "expected one number"),
-        (lambda: extraction.windows(Document("blank", "\n"), None), "has no text"),
+        (lambda: extraction.text_windows(Document("blank", "\n"), None), "has no text"),
     ]:
         with pytest.raises(InputError, match=message):
             call()
@@ -229,7 +229,7 @@ def test_the_choice_is_the_slow_one(pairs):
 def test_a_long_document_is_read_in_windows(tokenizer):
     days = [f"Day {i}. It rained all day. Then Ivo went home and slept." for i in range(40)]
     document = Document("long", "\n\n".join(days))
-    parts = extraction.windows(document, tokenizer, 100)
+    parts = extraction.text_windows(document, tokenizer, 100)
     assert tiles(document, parts) and len(parts) > 4
     texts = [document[part] for part in parts]
     assert all(len(tokenizer(text)["input_ids"]) <= 100 for text in texts[:-1])
@@ -245,7 +245,7 @@ def test_a_long_document_is_read_in_windows(tokenizer):
 
 def test_a_window_is_never_blank(tokenizer):
     document = Document("gaps", "\n\n\n" + "It rained. " * 30 + "\n" * 300 + "Ivo left.\n" + "\n" * 400)
-    parts = extraction.windows(document, tokenizer, 20)
+    parts = extraction.text_windows(document, tokenizer, 20)
     assert tiles(document, parts) and all(document[part].strip() for part in parts)
 
 

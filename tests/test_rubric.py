@@ -16,7 +16,17 @@ import storyworld
 from mindscape.errors import InputError
 from mindscape.llm import LanguageModel
 from mindscape.mindgraph import rubric
-from mindscape.mindgraph.rubric import RUBRIC, Asked, Labelled, agreement, annotate, asked, measured, of_question, slots
+from mindscape.mindgraph.rubric import (
+    RUBRIC,
+    Labelled,
+    Unlabelled,
+    agreement,
+    annotate,
+    measured,
+    of_question,
+    shown_to_annotator,
+    slots,
+)
 from mindscape.question import BREADTHS, DEPTHS
 from mindscape.text import Document, Span
 from storyworld.chance import Chance
@@ -29,23 +39,23 @@ def label(breadth="global", depth="global-synthesis"):
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_every_level_is_told_once_and_in_the_order_of_the_scale(language):
     assert tuple(rubric.BREADTH_LEVELS[language]) == BREADTHS and tuple(rubric.DEPTH_LEVELS[language]) == DEPTHS
-    it = Asked("Who?", "Ann", 1200, language=language)
+    it = Unlabelled("Who?", "Ann", 1200, language=language)
     up, down = slots(it), slots(it, reverse=True)
     for name, levels in (("breadths", BREADTHS), ("depths", DEPTHS)):
         named = re.findall(r"^- ([\w-]+)[:：]", up[name], re.MULTILINE)
         assert tuple(named) == levels and up[name].splitlines() == down[name].splitlines()[::-1]
     prompt = RUBRIC.prompt(language, **up)
     assert "1,200" in prompt and "Who?" in prompt and not re.search(r"\{\w+\}", prompt.replace('{"reason"', ""))
-    refused(lambda: slots(Asked("Qui?", "Anne", 3, language="fr")), "expected one of en, zh")
+    refused(lambda: slots(Unlabelled("Qui?", "Anne", 3, language="fr")), "expected one of en, zh")
 
 
 def test_evidence_is_shown_with_its_place_and_not_too_much_of_it():
     document = Document("note", "".join(f"Sentence {i:03}. " for i in range(100)))
     places = [Span(14 * i, 14 * i + 13) for i in reversed(range(100))]
-    shown = slots(asked(document, "Who?", "Ann", places))["evidence"].splitlines()
+    shown = slots(shown_to_annotator(document, "Who?", "Ann", places))["evidence"].splitlines()
     assert shown[0] == "- 0%: Sentence 000." and shown[4] == "- 50%: Sentence 050." and len(shown) == rubric.SHOWN + 1
     assert shown[-1] == "(92 more pieces are not shown)"
-    assert slots(asked(document, "Who?", "Ann"))["evidence"] == "(not known)"
+    assert slots(shown_to_annotator(document, "Who?", "Ann"))["evidence"] == "(not known)"
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -72,12 +82,12 @@ def test_two_passes_and_what_a_model_that_takes_the_first_level_is_worth():
         return {"reason": "it is the first", "breadth": breadth, "depth": depth}
 
     stub = Stub(first)
-    told = annotate([Asked("Who?", "Ann", 9), Asked("Where?", "here", 9)], LanguageModel(stub))
+    told = annotate([Unlabelled("Who?", "Ann", 9), Unlabelled("Where?", "here", 9)], LanguageModel(stub))
     assert len(stub.asked) == 4 and [one.stable for one in told] == [False, False]
     assert told[0].passes[0].breadth == "local" and told[0].passes[1].breadth == "global"
-    steady = annotate([Asked("Who?", "Ann", 9)], LanguageModel(Stub(lambda *_: json.dumps(label().model_dump()))))
+    steady = annotate([Unlabelled("Who?", "Ann", 9)], LanguageModel(Stub(lambda *_: json.dumps(label().model_dump()))))
     assert steady[0].stable and steady[0].label == label()
-    unread = annotate([Asked("Who?", "Ann", 9)], LanguageModel(Stub(lambda *_: "global, I should say")))
+    unread = annotate([Unlabelled("Who?", "Ann", 9)], LanguageModel(Stub(lambda *_: "global, I should say")))
     assert unread[0].passes == (None, None) and not unread[0].stable and unread[0].label is None
     assert annotate([], LanguageModel(Stub(None))) == []
     assert Labelled((label(), label(depth="lookup"))).stable is False

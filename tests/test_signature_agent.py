@@ -16,7 +16,7 @@ from mindscape.errors import BudgetReached, InputError, LLMError
 from mindscape.llm import Reply
 from mindscape.roles.answers import letters
 from mindscape.roles.update import NONE, SAY, UPDATE, Update
-from mindscape.signature.agent import INPUTS, Settings, Step, Trace, counts, first_seen, run, table
+from mindscape.signature.agent import INPUTS, Settings, Step, Trace, counts, first_seen, run, steps_table
 from mindscape.signature.memory import Posed, build
 from mindscape.signature.memory import given as told
 from mindscape.signature.rag import FRAME, Shelf, Situated, context
@@ -375,7 +375,7 @@ def test_what_changed_and_which_evidence_was_found_when():
     first, second = ("Who?", "s1", [1, 5, 9], ["a"]), ("Who?", "s2", [5, 2, 7], ["a", "b"])
     trace = trace_of(first, second, ("Where?", "s2", [3], ["b"]))
     one = question(0, "Who?", 2, 3, 9, 11, bindings=((7, 8), (12,)))
-    rows = table(trace, one)
+    rows = steps_table(trace, one)
     assert [row["new query"] for row in rows] == [True, False, True]
     assert [row["new signature"] for row in rows] == [True, True, False]
     assert [(row["notes added"], row["notes dropped"]) for row in rows] == [(["a"], []), (["b"], []), ([], ["a"])]

@@ -12,7 +12,7 @@ their writers; of plays there are the kit's own summaries, and no graph. Taught 
 averaged, tested or answered here.
 """
 
-from mindscape.methods.books import Case, Statements, cases, joined, novels, picked, plays, starts, stepped
+from mindscape.methods.books import Case, Statements, cases, joined_graph, novels, picked, plays, starts, stepped
 from mindscape.methods.search import (
     METHODS,
     Encoders,
@@ -28,6 +28,6 @@ from mindscape.methods.search import (
 )
 
 __all__ = [
-    "METHODS", "Case", "Encoders", "Method", "Needed", "Piece", "Shown", "Statements", "cases", "filled", "joined",
+    "METHODS", "Case", "Encoders", "Method", "Needed", "Piece", "Shown", "Statements", "cases", "filled", "joined_graph",
     "methods_of", "needed", "novels", "picked", "pieces", "plays", "rankings", "starts", "stepped",
 ]  # fmt: skip

@@ -99,10 +99,10 @@ class Joined:
     chunks: tuple[Chunk, ...]
 
 
-def joined(name: str, books: Sequence[Book], memory: Memory) -> Joined:
+def joined_graph(name: str, books: Sequence[Book], memory: Memory) -> Joined:
     """The entities and ties that the log has of each book, side by side. Taught in notebook 50_side_by_side.
 
-    >>> joined("series", series.books, memory).graph.texts[0]                                # doctest: +SKIP
+    >>> joined_graph("series", series.books, memory).graph.texts[0]                                # doctest: +SKIP
     'Amias Fothergill: is the miller.'
     """
     entities: list[graphrag.Entity] = []
@@ -197,7 +197,7 @@ class Case:
     def graph(self) -> Joined:
         """The log's entities and ties of all books as one graph. Raises InputError for books without a log."""
         require(self.books, f"{self.name} has no entities: expected books of the storyworld")
-        return joined(self.name, self.books, self.memory)
+        return joined_graph(self.name, self.books, self.memory)
 
 
 def starts(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:

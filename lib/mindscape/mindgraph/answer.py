@@ -175,7 +175,7 @@ def answer_from(
     try:
         for done in range(rounds + 1):
             if done == rounds or not reading.affords_two():
-                final, ended = reading.last(asked=done > 0)
+                final, ended = reading.last(asked_before=done > 0)
                 break
             if (final := reading.round()) is not None:
                 break
@@ -259,7 +259,7 @@ class _Reading:
         return None
 
     def last(self, asked_before: bool) -> tuple[GraphAnswer | None, str]:
-        """The answer without tools, or why there is none. `asked`: whether the model was asked before."""
+        """The answer without tools, or why there is none. `asked_before`: whether the model was."""
         messages = self.messages
         if asked_before:
             messages = [*messages, {"role": "user", "content": LAST[self.language].format(form=FORM)}]

@@ -82,12 +82,12 @@ def amortised(build: int, answers: Sequence[int]) -> float:
     return build / len(answers) + sum(answers) / len(answers)
 
 
-def posed(question: str, options: Sequence[str] = (), language: str = "en") -> str:
+def with_options(question: str, options: Sequence[str] = (), language: str = "en") -> str:
     """A question as methods are asked it: with its options by letter where there are some.
 
     Raises InputError for another language than English and Chinese, and for one option or more than four.
 
-    >>> print(posed("Where is the lamp?", ["at the inn", "at the mill"]))
+    >>> print(with_options("Where is the lamp?", ["at the inn", "at the mill"]))
     Where is the lamp?
     <BLANKLINE>
     Options:
@@ -172,12 +172,12 @@ SPARE = 256  # tokens of a window that are kept free: for asking again, and for 
 GAP = {"en": "\n[... {n} characters are left out here ...]\n", "zh": "\n[……此处略去{n}个字符……]\n"}
 
 
-def checked(question: str, document: Document, meter: Meter) -> None:
+def check_question(question: str, document: Document, meter: Meter) -> None:
     """See that there is a question that the window holds, and a text in a language that there are prompts for.
 
     Raises InputError where there is not, before anything is paid for.
 
-    >>> checked(" ", Document("note", "Ivo sold the lamp."), meter)                         # doctest: +SKIP
+    >>> check_question(" ", Document("note", "Ivo sold the lamp."), meter)                         # doctest: +SKIP
     Traceback (most recent call last):
     ...
     mindscape.errors.InputError: the question is blank: expected what is to be answered
@@ -210,7 +210,7 @@ def said(text: str) -> str:
     return words
 
 
-def ask(
+def ask_and_read(
     meter: Meter,
     talks: Sequence[Sequence[Message]],
     language: str,
@@ -227,7 +227,7 @@ def ask(
     then, see `before_the_cut`, with a note. Raises BudgetSpent where the method's budget does not hold a batch, of which
     none is then asked; LLMError where the model fails.
 
-    >>> ask(meter, [alone("Who sold the lamp?"), alone("Who has it?")], "en", tokens=20)        # doctest: +SKIP
+    >>> ask_and_read(meter, [alone("Who sold the lamp?"), alone("Who has it?")], "en", tokens=20)        # doctest: +SKIP
     ['Ivo', 'Ann']
     """
     values: list[Any] = [None] * len(talks)
@@ -307,7 +307,7 @@ def last(meter: Meter, context: str, question: str, language: str) -> str:
         meter.note(f"{left_out:,} characters in the middle are left out: the window or the budget does not hold them")
     try:
         prompt = QA.prompt(language, form, context=context, question=question)
-        [text] = ask(meter, [alone(prompt)], language, tokens=BRIEF)
+        [text] = ask_and_read(meter, [alone(prompt)], language, tokens=BRIEF)
     except BudgetSpent as error:
         meter.note(str(error))
         return ""

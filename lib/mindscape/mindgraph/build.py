@@ -70,12 +70,12 @@ class Journal:
     entries: tuple[Entry, ...] = ()
 
 
-def read(path: str | Path) -> Journal:
+def read_journal(path: str | Path) -> Journal:
     """The journal in a file, without a last line that is not finished; the file is left as it is.
 
     Raises InputError, with the line's number, for a file that is not a journal.
 
-    >>> read("build/hamlet.jsonl").about["question"]                                            # doctest: +SKIP
+    >>> read_journal("build/hamlet.jsonl").about["question"]                                            # doctest: +SKIP
     'Who sent the letter?'
     """
     blocks = count()

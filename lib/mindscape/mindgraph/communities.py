@@ -262,7 +262,7 @@ class Tools:
     def call(self, call: ToolCall) -> str:
         """The result of a call, or the error, as JSON text."""
         try:
-            arguments = checked(call)
+            arguments = checked_arguments(call)
             if call.name == "lookup_source":
                 result, use = self.lookup_source(arguments["node_id"]), "lookup_source"
             else:
@@ -319,12 +319,12 @@ class Tools:
         return self.graph.nodes[max(nodes, key=lambda name: degree[name])].content
 
 
-def checked(call: ToolCall) -> dict[str, Any]:
+def checked_arguments(call: ToolCall) -> dict[str, Any]:
     """The arguments of a call that fits its tool's schema. Raises Refused for an unknown tool and for other arguments.
 
-    >>> checked(ToolCall("subgraph_summary", {"mode": "detail", "subgraph_id": 2}))
+    >>> checked_arguments(ToolCall("subgraph_summary", {"mode": "detail", "subgraph_id": 2}))
     {'mode': 'detail', 'subgraph_id': 2}
-    >>> checked(ToolCall("subgraph_summary", {"mode": "detail"}))
+    >>> checked_arguments(ToolCall("subgraph_summary", {"mode": "detail"}))
     Traceback (most recent call last):
     ...
     mindscape.mindgraph.communities.Refused: mode 'detail' needs a subgraph_id

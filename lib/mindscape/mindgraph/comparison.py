@@ -34,13 +34,13 @@ from mindscape.llm.base import form_of
 from mindscape.llm.together import side_by_side
 from mindscape.mindgraph import answer as mindgraph
 from mindscape.mindgraph import gold, rubric
-from mindscape.mindgraph.asking import BRIEF, PAPER_BLOCK, Method, block_size, cut, length, posed, reply_tokens
+from mindscape.mindgraph.asking import BRIEF, PAPER_BLOCK, Method, block_size, cut, length, reply_tokens, with_options
 from mindscape.mindgraph.baselines import METHODS, graphrag, reading, rlm
 from mindscape.mindgraph.build import TOKENS as EDITS
 from mindscape.mindgraph.build import read_operations
 from mindscape.mindgraph.communities import COMMUNITY_REPORT, TOKENS
 from mindscape.mindgraph.long_reason import Judged, items
-from mindscape.mindgraph.rubric import BROAD, DEEP, Asked, Label, Labelled, annotate, of_question
+from mindscape.mindgraph.rubric import BROAD, DEEP, Label, Labelled, Unlabelled, annotate, of_question
 from mindscape.mindgraph.scoring import JUDGE_TOKENS, NO_ANSWER, Row, Scored, cascade, chosen
 from mindscape.prompts import languages
 from mindscape.question import BUILD, Answer
@@ -89,11 +89,11 @@ class Task:
     @property
     def asked(self) -> str:
         """The question as a method gets it."""
-        return posed(self.question, self.options, self.document.language)
+        return with_options(self.question, self.options, self.document.language)
 
 
 @dataclass(frozen=True)
-class Settings:
+class MethodSettings:
     """What the methods are given: tokens allowed, in `times` those of the text; of the baselines the tokens
     of a block (None: those of `block_size`) and of a reply (None: what each method has), and the turns of RLM; of MindGraph
     the tokens of the graph in a prompt (None: what the window holds), of a block's edits and of an answer, and the rounds with
@@ -192,7 +192,7 @@ def of_benchmarks(kept: Sequence[Judged], folder: str | Path | None = None) -> l
     return tasks
 
 
-def settings_for(llm: LLM) -> Settings:
+def settings_for(llm: LLM) -> MethodSettings:
     """The paper's, but for the embedded reader: that reads small graphs, and without tools, as it was trained to, and replies
     briefly. MindGraph has the blocks that it was trained on; the baselines have larger ones, an eighth of its window, which
     take a quarter of the calls; eight turns of RLM bound what it takes.
@@ -202,13 +202,13 @@ def settings_for(llm: LLM) -> Settings:
     (0, 40)
     """
     if llm.name != "embedded":
-        return Settings()
+        return MethodSettings()
     most = mindgraph.limits(llm)
     ours = {"graph_tokens": most.graph, "edit_tokens": most.edits, "answer_tokens": most.answer, "rounds": 0}
-    return Settings(block=SMALL_BLOCK, reply=most.edits, turns=SMALL_TURNS, **ours)
+    return MethodSettings(block=SMALL_BLOCK, reply=most.edits, turns=SMALL_TURNS, **ours)
 
 
-def methods(settings: Settings) -> dict[str, Method]:
+def methods(settings: MethodSettings) -> dict[str, Method]:
     """The six methods by the paper's names, as the settings have them."""
     bounds = {"graph_tokens": settings.graph_tokens, "edit_tokens": settings.edit_tokens, "rounds": settings.rounds}
     ours = partial(mindgraph.answer, answer_tokens=settings.answer_tokens, **bounds)
@@ -217,7 +217,7 @@ def methods(settings: Settings) -> dict[str, Method]:
 
 
 def estimated(
-    tasks: Sequence[Task], llm: LLM, names: Sequence[str] = NAMES, settings: Settings | None = None
+    tasks: Sequence[Task], llm: LLM, names: Sequence[str] = NAMES, settings: MethodSettings | None = None
 ) -> dict[str, Estimate]:
     """About what each method takes for all tasks, before the first call: see the module for what is supposed.
 
@@ -235,7 +235,7 @@ def estimated(
             if name == OURS:
                 each = _ours(documents[key], llm, settings)
             else:
-                each = estimate(name, documents[key], llm, size=settings.block, reply=settings.reply)
+                each = baseline_estimate(name, documents[key], llm, size=settings.block, reply=settings.reply)
             total = sum([each] * n, total)
         estimates[name] = total
     return estimates
@@ -257,7 +257,7 @@ def estimated_judge(tasks: Sequence[Task], judge: LLM, names: Sequence[str] = NA
     return total
 
 
-def _ours(document: Document, llm: LLM, settings: Settings) -> Estimate:
+def _ours(document: Document, llm: LLM, settings: MethodSettings) -> Estimate:
     """What MindGraph takes: the paper's medians, in so far as the settings have room for them."""
     nodes, rounds = MEDIANS
     if settings.graph_tokens is not None:
@@ -267,7 +267,7 @@ def _ours(document: Document, llm: LLM, settings: Settings) -> Estimate:
 
 
 def answered(
-    tasks: Sequence[Task], llm: LanguageModel, names: Sequence[str] = NAMES, settings: Settings | None = None
+    tasks: Sequence[Task], llm: LanguageModel, names: Sequence[str] = NAMES, settings: MethodSettings | None = None
 ) -> dict[str, list[Answered]]:
     """Each method's answers to all tasks, in their order: out of the store, or asked for now, `WIDTH` tasks side by side.
 
@@ -304,7 +304,7 @@ def answered(
     return answers
 
 
-def _question(name: str, task: Task, settings: Settings) -> dict[str, Any]:
+def _question(name: str, task: Task, settings: MethodSettings) -> dict[str, Any]:
     """All that decides an answer, but for the model."""
     language = task.document.language
     words = digest([languages(room, prompt)[language] for room, prompt in PROMPTS[name]])
@@ -391,10 +391,10 @@ def estimated_labels(of: Iterable[Book], llm: LLM, share: int = 12) -> Estimate:
     >>> print(estimated_labels(books("test"), llm.load("openai:gpt-4o")))                   # doctest: +SKIP
     480 calls (0 more are cached), 250,000 tokens to read, at most 96,000 to write, at most 1.6000 USD
     """
-    return rubric.estimate([asked for *_, asked in _to_label(of, share)], llm)
+    return rubric.labelling_estimate([asked for *_, asked in _to_label(of, share)], llm)
 
 
-def _to_label(of: Iterable[Book], share: int, seed: int = 0) -> Iterator[tuple[str, bool, Asked]]:
+def _to_label(of: Iterable[Book], share: int, seed: int = 0) -> Iterator[tuple[str, bool, Unlabelled]]:
     """Questions by their id, whether they are shown with their evidence, and as the annotator sees them."""
     for book in of:
         by_id = {one.id: one for one in book.questions}
@@ -505,7 +505,9 @@ RUNS: dict[str, Callable[[_Run], None]] = {
 }  # fmt: skip
 
 
-def estimate(name: str, document: Document, llm: LLM, *, size: int | None = None, reply: int | None = None) -> Estimate:
+def baseline_estimate(
+    name: str, document: Document, llm: LLM, *, size: int | None = None, reply: int | None = None
+) -> Estimate:
     """About what one question takes with the baseline `name`, a key of `METHODS`: calls, tokens, money where it has a price.
 
     `size` is that of the method, `reply` what its budget has for a reply. The tokens of the question are left out. Raises
@@ -514,9 +516,9 @@ def estimate(name: str, document: Document, llm: LLM, *, size: int | None = None
     >>> from types import SimpleNamespace
     >>> model = SimpleNamespace(name="embedded", context=8192, count_tokens=lambda text: len(text) // 4)
     >>> note = Document("note", "Ivo sold the lamp. " * 400)
-    >>> print(estimate("Direct", note, model))
+    >>> print(baseline_estimate("Direct", note, model))
     1 call (0 more are cached), 1,938 tokens to read, at most 512 to write, at most 0.0000 USD
-    >>> estimate("CoA", note, model, size=500).calls
+    >>> baseline_estimate("CoA", note, model, size=500).calls
     5
     """
     require(name in RUNS, f"there is no baseline {name!r}: expected one of {', '.join(RUNS)}")

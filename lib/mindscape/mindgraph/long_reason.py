@@ -27,7 +27,7 @@ from mindscape.cache import digest
 from mindscape.errors import InputError, require
 from mindscape.llm import LLM, Estimate
 from mindscape.mindgraph import rubric
-from mindscape.mindgraph.rubric import PROMPTS, Asked, Label, Labelled, annotate, demanding
+from mindscape.mindgraph.rubric import PROMPTS, Label, Labelled, Unlabelled, annotate, demanding
 from mindscape.prompts import table
 from mindscape.text import Document
 
@@ -204,7 +204,7 @@ def estimate(llm: LLM, folder: str | Path | None = None, *, sources: Sequence[So
     1,702 calls (0 more are cached), 1,100,000 tokens to read, at most 340,000 to write, at most 6.2000 USD
     """
     left = [candidate for source in sources for candidate in candidates(source, folder) if not candidate.reason]
-    return rubric.estimate([_asked(candidate) for candidate in left], llm)
+    return rubric.labelling_estimate([_asked(candidate) for candidate in left], llm)
 
 
 def first(folder: str | Path | None = None, *, sources: Sequence[Source] = SOURCES, seed: int = 0) -> list[Judged]:
@@ -281,12 +281,12 @@ def _in_order(left: Sequence[Candidate], source: Source, seed: int) -> list[Cand
     return sorted(left, key=lambda candidate: digest(seed, source.name, candidate.item.id))
 
 
-def _asked(candidate: Candidate) -> Asked:
+def _asked(candidate: Candidate) -> Unlabelled:
     """An item as the annotator sees it: of a choice the gold answer among its options."""
     item = candidate.item
     options = [option for option in item.options if option not in item.answers]
     answer = item.answers[0] + (f" (not: {'; '.join(options)})" if options else "")
-    return Asked(item.question, answer, candidate.words, language=item.language)
+    return Unlabelled(item.question, answer, candidate.words, language=item.language)
 
 
 def _row(candidate: Candidate, labelled: Labelled) -> Judged:

@@ -53,7 +53,7 @@ class Label(Form):
 
 
 @dataclass(frozen=True)
-class Asked:
+class Unlabelled:
     """A question to be labelled: what is known of it, and how long its text is, in words (characters in Chinese)."""
 
     question: str
@@ -85,26 +85,26 @@ class Labelled:
         return next((label for label in self.passes if label), None)
 
 
-def asked(document: Document, question: str, answer: str, evidence: Sequence[Place] = ()) -> Asked:
+def shown_to_annotator(document: Document, question: str, answer: str, evidence: Sequence[Place] = ()) -> Unlabelled:
     """A question on a document as the annotator sees it; `evidence` are places in it, with `start` and `end`.
 
     >>> note = Document("note", "Ivo sold the lamp. Ann has it now.")
     >>> from mindscape.text import Span
-    >>> asked(note, "Who has the lamp?", "Ann", [Span(19, 34)])
-    Asked(question='Who has the lamp?', answer='Ann', length=8, evidence=((56, 'Ann has it now.'),), language='en')
+    >>> shown_to_annotator(note, "Who has the lamp?", "Ann", [Span(19, 34)])
+    Unlabelled(question='Who has the lamp?', answer='Ann', length=8, evidence=((56, 'Ann has it now.'),), language='en')
     """
     size = len(document.text.split()) if document.language == "en" else len(document.text)
     pieces = tuple(
         (round(100 * place.start / max(1, len(document.text))), " ".join(document[place].split())[:QUOTED])
         for place in sorted(evidence, key=lambda place: place.start)
     )
-    return Asked(question, answer, size, pieces, document.language)
+    return Unlabelled(question, answer, size, pieces, document.language)
 
 
-def slots(question: Asked, reverse: bool = False) -> dict[str, str]:
+def slots(question: Unlabelled, reverse: bool = False) -> dict[str, str]:
     """What fills the prompt; `reverse` names the levels from the most demanding down.
 
-    >>> slots(Asked("Who?", "Ann", 8), reverse=True)["depths"].splitlines()[-1]
+    >>> slots(Unlabelled("Who?", "Ann", 8), reverse=True)["depths"].splitlines()[-1]
     '- lookup: the answer stands there nearly word for word'
     """
     require(
@@ -127,12 +127,13 @@ def slots(question: Asked, reverse: bool = False) -> dict[str, str]:
     return {"question": question.question, "answer": question.answer, "length": length, "evidence": evidence} | levels
 
 
-def annotate(questions: Sequence[Asked], llm: LLM, *, temperature: float = 0.0) -> list[Labelled]:
+def annotate(questions: Sequence[Unlabelled], llm: LLM, *, temperature: float = 0.0) -> list[Labelled]:
     """Each question labelled in two passes: the levels upwards with seed 0, downwards with seed 1. Two batches of calls.
 
     Raises InputError for a language without a prompt, LLMError if the model fails; what was answered is in its cache.
 
-    >>> annotate([asked(play, "Who sent the letter?", "Horatio")], llm.load("openai:gpt-4o"))[0].stable     # doctest: +SKIP
+    >>> question = shown_to_annotator(play, "Who sent the letter?", "Horatio")               # doctest: +SKIP
+    >>> annotate([question], llm.load("openai:gpt-4o"))[0].stable                           # doctest: +SKIP
     True
     """
     passes = []
@@ -143,12 +144,12 @@ def annotate(questions: Sequence[Asked], llm: LLM, *, temperature: float = 0.0) 
     return [Labelled(labels) for labels in zip(*passes, strict=True)]
 
 
-def estimate(questions: Sequence[Asked], llm: LLM) -> Estimate:
+def labelling_estimate(questions: Sequence[Unlabelled], llm: LLM) -> Estimate:
     """What `annotate` takes at most, before the first call.
 
     >>> from types import SimpleNamespace
     >>> model = SimpleNamespace(name="openai:gpt-4o", count_tokens=lambda talk: len(talk[0]["content"]) // 4)
-    >>> estimate([Asked("Who?", "Ann", 8)], model).calls
+    >>> labelling_estimate([Unlabelled("Who?", "Ann", 8)], model).calls
     2
     """
     talks = [[{"role": "user", "content": prompt}] for question in questions for prompt in prompts(question)]
@@ -157,7 +158,7 @@ def estimate(questions: Sequence[Asked], llm: LLM) -> Estimate:
     return Estimate(calls, 0, read, calls * TOKENS, Ledger().cost(llm.name, read, calls * TOKENS))
 
 
-def prompts(question: Asked) -> list[str]:
+def prompts(question: Unlabelled) -> list[str]:
     """What is asked on a question, a prompt each pass: the levels upwards, then downwards."""
     return [RUBRIC.prompt(question.language, **slots(question, reverse=bool(i % 2))) for i in range(PASSES)]
 
@@ -283,14 +284,14 @@ def _kappa(table: np.ndarray, cost: np.ndarray) -> float:
     return 1 - float((cost * table).sum()) / expected if expected else float("nan")
 
 
-def of_question(document: Document, question: Question, evidence: bool = True) -> Asked:
+def of_question(document: Document, question: Question, evidence: bool = True) -> Unlabelled:
     """A question of the kit's corpora as the annotator sees it: with all places that must be read (`Question.support`), or
     with none, as most benchmarks give none.
 
     >>> of_question(book.document, book.questions[0]).length                                # doctest: +SKIP
     11240
     """
-    return asked(document, question.question, question.answer, question.support if evidence else ())
+    return shown_to_annotator(document, question.question, question.answer, question.support if evidence else ())
 
 
 def _gold(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:

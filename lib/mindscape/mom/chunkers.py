@@ -33,7 +33,7 @@ from mindscape.cache import digest
 from mindscape.errors import InputError, require
 from mindscape.llm import LLM
 from mindscape.llm.schema import read
-from mindscape.mom.extraction import windows
+from mindscape.mom.extraction import text_windows
 from mindscape.mom.memory import DocumentMemory, ends_of, tile
 from mindscape.store import Maker
 from mindscape.text import Chunk, Document, Span, Tokenizer, sentences, split_sentences, split_tokens, token_ids
@@ -342,7 +342,7 @@ class Listing:
         """Raises InputError for a language without a prompt and a document without text."""
         if document.language not in self.prompts:
             raise InputError(f"no prompt in {document.language!r}: expected one of {', '.join(self.prompts)}")
-        parts = windows(document, self.tokenizer, self.window)
+        parts = text_windows(document, self.tokenizer, self.window)
         prompt = self.prompts[document.language]
         talks = [[{"role": "user", "content": prompt.replace("{document}", document[part].strip())}] for part in parts]
         replies = self.model.chat(talks, schema=LIST if self.held else None, max_new_tokens=self.max_new_tokens)

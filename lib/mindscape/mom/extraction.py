@@ -81,7 +81,7 @@ class Extraction:
 # Paths -------------------------------------------------------------------------------------------------------------
 
 
-def windows(document: Document, tokenizer: Tokenizer, size: int | None = None) -> list[Span]:
+def text_windows(document: Document, tokenizer: Tokenizer, size: int | None = None) -> list[Span]:
     """Whole sentences in parts of at most `size` tokens (`WINDOWS` by default) that tile the document; none is blank.
 
     Raises InputError for a document without text.
@@ -99,8 +99,8 @@ def paths(
 
     Decoding is held to the form of the reply, where the model's backend can do that. `role`: another prompt and form than
     Table 4's, such as `memreader.BARE`. `sampling`: another temperature, top_p or max_new_tokens. A document is read in one
-    piece: `windows` cuts a long one. Raises InputError for n < 1 and for a language without a prompt, LLMError if the model
-    fails.
+    piece: `text_windows` cuts a long one. Raises InputError for n < 1 and for a language without a prompt, LLMError if the
+    model fails.
     """
     require(n >= 1, f"n={n}: expected at least one path")
     sampled: list[list[Path]] = [[] for _ in documents]
@@ -134,9 +134,9 @@ def extract(
     """A document's memory: each window read N times, the best reading of each kept, all joined.
 
     The model itself weighs its readings, by `clarity` and `completeness`; `sampling` goes to `paths`. A window of which no
-    reply can be read becomes one chunk. Raises as `windows` and `paths` do.
+    reply can be read becomes one chunk. Raises as `text_windows` and `paths` do.
     """
-    parts = windows(document, tokenizer, size)
+    parts = text_windows(document, tokenizer, size)
     texts = [Document(f"{document.id}:{part.start}", document[part], document.language) for part in parts]
     sampled = paths(model, texts, n, **sampling)
     memories, choices, repairs = [], [], Counter()

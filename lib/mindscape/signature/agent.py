@@ -284,7 +284,7 @@ def first_seen(trace: Trace, chunks: Collection[int]) -> int | None:
     return next((t for t, step in enumerate(trace.steps, start=1) if not set(chunks).isdisjoint(step.chunks)), None)
 
 
-def table(trace: Trace, question: Posed) -> list[dict[str, Any]]:
+def steps_table(trace: Trace, question: Posed) -> list[dict[str, Any]]:
     """A row a step, to be shown as a table: what the query and the signature were and whether they are new, which notes came
     and went, and how much of the gold was found, now for the first time and so far.
 
@@ -295,7 +295,7 @@ def table(trace: Trace, question: Posed) -> list[dict[str, Any]]:
     >>> one = Posed("q", "note", "Who?", "qa", (), "Ann", (), (7, 9), ((4, 5),))
     >>> step = Step("Who?", None, (4, 7), 2, (0,), "REFINE", "LOW", "Who is she?", ("Ann left",), (), 1, 90, 9)
     >>> last = replace(step, query="Who is she?", chunks=(9,), evidence=("Ann left", "she is Ann"), action="ANSWER")
-    >>> rows = table(Trace("q", (), (step, last), None, last.evidence, "answer"), one)
+    >>> rows = steps_table(Trace("q", (), (step, last), None, last.evidence, "answer"), one)
     >>> [(row["new query"], row["notes added"], row["evidence now"], row["evidence so far"]) for row in rows]
     [(True, ['Ann left'], [7], '1 of 2'), (True, ['she is Ann'], [9], '2 of 2')]
     """

@@ -172,9 +172,9 @@ def answer_by_reports(
     52310
     """
     meter = Meter(llm, budget)
-    asking.checked(question, document, meter)
+    asking.check_question(question, document, meter)
     try:
-        reports, sizes = build(document, meter, size)
+        reports, sizes = community_reports(document, meter, size)
         meter.stage = ANSWER
         best = top(reports, sizes, question, document.language)
         return meter.answer(_answered(question, document.language, meter, best))
@@ -183,12 +183,12 @@ def answer_by_reports(
         return meter.answer("")
 
 
-def build(document: Document, meter: Meter, size: int | None = None) -> tuple[list[Report], list[int]]:
+def community_reports(document: Document, meter: Meter, size: int | None = None) -> tuple[list[Report], list[int]]:
     """The reports on a document's communities, and how many entities each is about; the question has no part in it.
 
     Raises BudgetSpent where the meter's budget does not hold the next batch of calls.
 
-    >>> reports, sizes = build(document, Meter(model))                                      # doctest: +SKIP
+    >>> reports, sizes = community_reports(document, Meter(model))                                      # doctest: +SKIP
     >>> reports[0].title, sizes[0]                                                          # doctest: +SKIP
     ('The miller and his lamps', 10)
     """
@@ -199,14 +199,14 @@ def build(document: Document, meter: Meter, size: int | None = None) -> tuple[li
     # What was extracted is read again where it is gleaned from.
     parts = asking.blocks(meter, document, empty, 2 * tokens, size)
     talks = [asking.alone(EXTRACT[language].format(text=document[part].strip())) for part in parts]
-    extracted = asking.ask(meter, talks, language, tokens=tokens, form=Extracted, whole_items=True)
+    extracted = asking.ask_and_read(meter, talks, language, tokens=tokens, form=Extracted, whole_items=True)
     for _ in range(GLEANINGS):
         more = [
             [*talk, {"role": "assistant", "content": block.model_dump_json()}, *asking.alone(GLEAN[language])]
             for talk, block in zip(talks, extracted, strict=True)
             if block is not None
         ]
-        extracted += asking.ask(meter, more, language, tokens=tokens, form=Extracted, whole_items=True)
+        extracted += asking.ask_and_read(meter, more, language, tokens=tokens, form=Extracted, whole_items=True)
     graph = merged_blocks([block for block in extracted if block is not None])
     edges = [(source, target, float(len(graph.statements[source, target]))) for source, target in graph.relations]
     communities = partition(list(graph.names), edges)
@@ -215,7 +215,7 @@ def build(document: Document, meter: Meter, size: int | None = None) -> tuple[li
     left = asking.room(meter, COMMUNITY_REPORT.prompt(language, graph_state=""), tokens)
     states = [part_state(graph, part, meter, left) for part in communities]
     talks = [asking.alone(COMMUNITY_REPORT.prompt(language, graph_state=state)) for state in states]
-    reports = asking.ask(meter, talks, language, tokens=tokens, form=Report, whole_items=True)
+    reports = asking.ask_and_read(meter, talks, language, tokens=tokens, form=Report, whole_items=True)
     kept = [(report, len(part)) for report, part in zip(reports, communities, strict=True) if report is not None]
     return [report for report, _ in kept], [count for _, count in kept]
 
@@ -226,7 +226,7 @@ def _answered(question: str, language: str, meter: Meter, reports: Sequence[Repo
     left = asking.room(meter, MAP[language].format(question=question, reports=""), tokens, PAPER_BLOCK)
     batches = asking.groups(meter, [shown(report) for report in reports], left, language)
     talks = [asking.alone(MAP[language].format(question=question, reports=text)) for text in batches]
-    replies = asking.ask(meter, talks, language, tokens=tokens, form=Points, whole_items=True)
+    replies = asking.ask_and_read(meter, talks, language, tokens=tokens, form=Points, whole_items=True)
     points = [point for reply in replies if reply is not None for point in reply.points if point.score > 0]
     if not points:
         meter.note("no report has a point that helps")

@@ -30,10 +30,10 @@ from mindscape.lexical import BM25
 from mindscape.llm import LLM
 from mindscape.mindgraph.asking import (
     alone,
-    ask,
+    ask_and_read,
     block_size,
     blocks,
-    checked,
+    check_question,
     clipped,
     fitting,
     groups,
@@ -69,7 +69,7 @@ def direct(question: str, document: Document, llm: LLM, budget: Budget | None = 
     'Ivo'
     """
     meter = Meter(llm, budget, stage=ANSWER)
-    checked(question, document, meter)
+    check_question(question, document, meter)
     return meter.answer(last(meter, document.text, question, document.language))
 
 
@@ -84,7 +84,7 @@ def chain_of_agents(
     13
     """
     meter, language = Meter(llm, budget), document.language
-    checked(question, document, meter)
+    check_question(question, document, meter)
     size = block_size(meter) if size is None else size
     tokens, summary = reply_tokens(meter, SUMMARY, size), NOTHING[language]
     slots = {"question": question, "summary": "", "index": 9999, "total": 9999, "block": ""}
@@ -93,7 +93,7 @@ def chain_of_agents(
     for part in parts:
         slots |= {"summary": summary, "index": part.index + 1, "total": len(parts), "block": document[part].strip()}
         try:
-            [new] = ask(meter, [alone(WORKER[language].format(**slots))], language, tokens=tokens)
+            [new] = ask_and_read(meter, [alone(WORKER[language].format(**slots))], language, tokens=tokens)
         except BudgetSpent as error:
             meter.note(f"{error}; {part.index} of {len(parts)} blocks were read")
             break
@@ -144,7 +144,7 @@ def gam(
     1480
     """
     meter, language = Meter(llm, budget), document.language
-    checked(question, document, meter)
+    check_question(question, document, meter)
     research = _Research(question, language, meter, *memorised(document, meter, size))
     meter.stage = ANSWER
     try:
@@ -176,7 +176,7 @@ def memorised(document: Document, meter: Meter, size: int | None = None) -> tupl
             kept = fitting(meter, [_line(j, notes[j], language) for j in reversed(range(i))], bound)
             prompt = MEMORISE[language].format(notes="\n".join(kept[::-1]) or NOTHING[language], page=page)
             try:
-                [note] = ask(meter, [alone(prompt)], language, tokens=tokens, form=Note)
+                [note] = ask_and_read(meter, [alone(prompt)], language, tokens=tokens, form=Note)
             except BudgetSpent as error:
                 meter.note(f"{error}; {i} of {len(pages)} pages have notes")
                 ended = True
@@ -257,7 +257,7 @@ class _Research:
 
     def _ask(self, prompts: Mapping[str, str], tokens: int, form: type | None, slots: Mapping[str, str]) -> Any:
         talk = alone(prompts[self.language].format(**slots))
-        return ask(self.meter, [talk], self.language, tokens=tokens, form=form)[0]
+        return ask_and_read(self.meter, [talk], self.language, tokens=tokens, form=form)[0]
 
 
 def _overview(notes: Sequence[Note], language: str, meter: Meter, room: int | None) -> str:

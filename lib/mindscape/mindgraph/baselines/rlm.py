@@ -17,7 +17,7 @@ from collections.abc import Collection, Sequence
 
 from mindscape.budget import Budget, BudgetSpent, Meter
 from mindscape.llm import LLM, Message
-from mindscape.mindgraph.asking import BRIEF, SPARE, alone, checked, clipped, reply_tokens, room, said
+from mindscape.mindgraph.asking import BRIEF, SPARE, alone, check_question, clipped, reply_tokens, room, said
 from mindscape.mindgraph.baselines.sandbox import Limits, Ran, Sandbox
 from mindscape.prompts import languages, table
 from mindscape.question import ANSWER, Answer
@@ -85,7 +85,7 @@ def answer_by_code(
     '3'
     """
     meter = Meter(llm, budget, stage=ANSWER)
-    checked(question, document, meter)
+    check_question(question, document, meter)
     with Sandbox(document.text, limits, accept) as sandbox:
         return meter.answer(_Loop(question, document, meter, sandbox, iterations).run())
 
