@@ -99,6 +99,7 @@ def draw(name: str, here: tuple[str, ...] = ()):
         xlim=(-WIDE / 2 - 0.1, columns * ACROSS + WIDE / 2 + 0.1), ylim=(-HIGH / 2 - 0.1, rows * UP + HIGH / 2 + 0.45)
     )
     ax.set_aspect("equal")
+    ax.set(xticks=[], yticks=[])  # an axis without numbers needs no label
     ax.axis("off")
     kinds = [Patch(facecolor=FILLS[made], edgecolor=plots.GREY, label=says) for made, says in MADE.items()]
     ax.legend(handles=kinds, loc="upper left", ncols=3, fontsize=7.5, borderaxespad=0, handlelength=1.2)
