@@ -95,6 +95,7 @@ benchmark: .venv/core
 test: .venv/core .venv/extras
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 	$(BIN)/python -m mindscape.assets
 	MINDSCAPE_NO_SKIPS=1 $(BIN)/python -m pytest tests lib --doctest-modules -n 2 --dist loadfile
 	rm -rf build/nbval
