@@ -310,3 +310,15 @@ def test_rivals_by_name_and_cuts_that_are_found_again(tokenizer, own_store, tmp_
     assert chunkers.cuts(found["lumber"], [NOTE], 40) == [first] and len(backend.asked) == asked
     assert len(other.keys) == 1
     assert other.remake(count=1)[0].agrees
+
+
+@pytest.mark.parametrize("installed", [False, True])
+def test_what_a_missing_package_made_is_not_computed_anew(tmp_path, tokenizer, monkeypatch, installed):
+    """`make data TINY=1` and `make remeasure` run where the extras are not installed, too."""
+    monkeypatch.setattr(chunkers, "find_spec", lambda name: object() if installed else None)
+    monkeypatch.setattr(chunkers.LlamaIndex, "borders", lambda self, document, limit: [len(document.text) // 2])
+    here = Store(tmp_path / "cache.sqlite", tmp_path / "store")
+    monkeypatch.setattr(store, "current", lambda: here)
+    first = chunkers.cuts(chunkers.LlamaIndex(tokenizer), [NOTE], 40)
+    assert chunkers.cuts(chunkers.LlamaIndex(tokenizer), [NOTE], 40) == first
+    assert len(here.remake(share=1.0)) == installed

@@ -23,6 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -424,7 +425,7 @@ def cuts(chunker: Chunker, documents: Sequence[Document], size: int | None = SIZ
         return {"starts": [chunk.start for chunk in cut.chunks], "counts": dict(cut.counts)}
 
     by = getattr(chunker, "model", None) or getattr(chunker, "encoder", None)
-    maker = by.maker if by else Maker(chunker.name, {"chunker": chunker.name})
+    maker = by.maker if by else Maker(chunker.name, {"chunker": chunker.name}, here=bool(find_spec("llama_index")))
     rows = store.current().fetch("cut", maker, keys, store.each(compute))
     return [
         Cut(at_borders(document, row["starts"][1:]), Counter(row["counts"]))
