@@ -20,11 +20,11 @@ from mindscape.mia.emb_training import Batch, Recipe, plan, prepare, published, 
 from mindscape.mia.embedding import Form
 from mindscape.mia.silver import Silver
 from mindscape.mia.supervision import Asked, Units
-from mindscape.roles import passages
 from mindscape.store import Maker
 from mindscape.text import mentions
 from mindscape.training import Settings
 from storyworld.books import training_book
+from storyworld.teaching import passages
 
 NAMES = ["Ann", "Tom", "Eve", "Ivo", "Una", "Max"]
 TRADES = ["smith", "miller", "weaver", "nurse", "baker", "cook"]

@@ -9,8 +9,8 @@ import storyworld
 from mindscape.mia import graph_facts
 from mindscape.mia.graph_facts import NOTHING, PASSAGE, SAID, Log, compared, contexts, counter, extract, holdings, posed
 from mindscape.mia.graphrag import CRITERIA, Context, Told, judged, merged, of_story, win_rates
-from mindscape.roles import passages
 from mindscape.text import mentions
+from storyworld.teaching import passages
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ from mindscape import llm as models
 from mindscape.llm.schema import json_schema, read
 from mindscape.llm.tags import Needs, Tags, Text
 from mindscape.roles import ROLES
+from storyworld import teaching
 
 
 class Scenario(BaseModel):
@@ -113,7 +114,7 @@ def accepts(form, tokens, vocabulary):
 @pytest.mark.parametrize("name", [name for name, role in ROLES.items() if isinstance(role.form, Tags)])
 def test_the_grammars_of_the_roles_take_their_gold(tokenizer, vocabulary, name, language):
     book = storyworld.book(1004, tokens=15_000, language=language)
-    examples = list(islice(ROLES[name].examples(book, tokenizer), 6))
+    examples = list(islice(teaching.examples(name, book, tokenizer), 6))
     assert examples
     assert all(accepts(ROLES[name].form, tokenizer.encode(example.reply), vocabulary) for example in examples)
 
@@ -140,7 +141,7 @@ def test_a_reply_cut_off_in_its_last_part_is_not_whole():
 def test_what_the_grammar_allows_can_be_read(vocabulary, tokenizer, name):
     """Gold replies with pieces cut out, blanked or put in: what the grammar still takes, the form reads."""
     book, form, rng = storyworld.book(1005, tokens=15_000), ROLES[name].form, random.Random(0)
-    gold = [example.reply for example in islice(ROLES[name].examples(book, tokenizer), 5)]
+    gold = [example.reply for example in islice(teaching.examples(name, book, tokenizer), 5)]
     taken = 0
     for _ in range(150):
         text = rng.choice(gold)

@@ -6,7 +6,7 @@ from extras import refused
 import storyworld
 from mindscape.mia.mcea_prompts import CONDITIONS, NOISE, SHOWN, cases
 from mindscape.mia.supervision import to_find
-from mindscape.roles import passages
+from storyworld.teaching import passages
 
 
 @pytest.fixture(scope="module", params=["en", "zh"])

@@ -79,11 +79,6 @@ def test_examples_are_of_the_same_documents(tokenizer):
     refused(lambda: examples(range(2), tokenizer, chinese=3), "chinese=3: expected 0 to 2")
 
 
-def test_the_gold_of_the_bare_role(book, tokenizer):
-    slots, value = next(BARE.gold(book, memreader.Chance("x"), tokenizer))
-    assert BARE.parse(BARE.render(value))[0] == value and slots["document"]
-
-
 def test_paths_in_reverse():
     chinese = Document("记", "清晨下了大雨，磨坊停了工。午后，林剑秋提着灯回家去了。", "zh")
     memory = DocumentMemory(["雨", "归"], ["下雨停工。", "剑秋回家。"], [Span(0, 13), Span(13, len(chinese.text))])

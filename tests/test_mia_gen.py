@@ -17,8 +17,9 @@ from mindscape.mia.generation import JOIN, TASKS, VARIANTS, answerable, examples
 from mindscape.mia.grid import MAIN, asked, average_ranks, scores, tokens_once
 from mindscape.mia.supervision import MOST, evidence, same_kind
 from mindscape.question import Answer
-from mindscape.roles import ROLES, passages
+from mindscape.roles import ROLES
 from storyworld.chance import Chance
+from storyworld.teaching import passages
 
 SLOTS = {
     "qa": {"question": "Who has the lamp?"},

@@ -14,9 +14,9 @@ from mindscape.llm.base import Reply
 from mindscape.metrics import bootstrap, intervals
 from mindscape.mia import graphrag
 from mindscape.mia.supervision import bearing, nodes
-from mindscape.roles import judges, passages
-from mindscape.roles.entities import described
 from mindscape.text import mentions
+from storyworld.teaching import passages, questions
+from storyworld.teaching.summaries import described
 
 # -- the graph ---------------------------------------------------------------------------------------------------------
 
@@ -217,11 +217,11 @@ class Asked(Model):
 def test_questions_on_the_whole(language):
     document = replace(NOVEL, language=language)
 
-    questions = ["Why?", " Why? ", "How?", "", "At what price?", "For whom?", "And then?", "So?"]
+    asked = ["Why?", " Why? ", "How?", "", "At what price?", "For whom?", "And then?", "So?"]
 
     def say(prompt):
         if "sold" in prompt:
-            return json.dumps({"questions": questions})
+            return json.dumps({"questions": asked})
         return json.dumps({"questions": ["Why?", "How?"]}) if "niece" in prompt else "no idea"
 
     model = Asked(say)
@@ -324,7 +324,7 @@ def test_preferences_that_the_log_bears_out(book):
         stop = "。" if language == "zh" else ". "
         facts, worse = (text.rstrip(".。").split(stop) for text in (whole, spoilt))
         n = len(facts)
-        assert 3 <= n <= judges.FACTS[language] and len(set(facts)) == n and one.comparison.group == book.document.id
+        assert 3 <= n <= questions.FACTS[language] and len(set(facts)) == n and one.comparison.group == book.document.id
         expected = {"removed": (n - 1, n - 1), "doubled": (n + 1, n), "swapped": (n, n - 1)}[one.kind]
         assert (len(worse), len(set(worse))) == expected and set(worse) <= set(facts)
 

@@ -11,8 +11,9 @@ from mindscape.mindgraph.asking import cut
 from mindscape.mindgraph.build import counts, rebuild
 from mindscape.mindgraph.gold import Counts
 from mindscape.mindgraph.graph import Edge, Graph, Node, verify
-from mindscape.roles.edits import Builder, Edits
+from mindscape.roles.edits import Edits
 from mindscape.roles.scores import node_and_edge_f1
+from storyworld.teaching.graphs import Builder
 
 COUNTING = SimpleNamespace(count_tokens=estimated_tokens)
 

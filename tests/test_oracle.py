@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from mindscape.mia import oracle
 from mindscape.mia.silver import Silver
 from mindscape.question import Answer
-from mindscape.roles import passages
+from storyworld.teaching import passages
 
 
 def annotated(book, chosen=(7, 3)):

@@ -13,7 +13,7 @@ CALL = re.compile(r'\b(load|languages|paper|table)\("(\w+)", "([\w./-]+)"\)')
 def named() -> set[str]:
     """The files that some module asks for."""
     found = set()
-    for module in HOME.rglob("*.py"):
+    for module in HOME.parent.rglob("*.py"):
         for kind, room, name in CALL.findall("" if module.name == "prompts.py" else module.read_text()):
             both = [f".{one}.md" for one in prompts.LANGUAGES]
             ends = {"load": [".md"], "table": [".toml"], "languages": both, "paper": [*both, ".toml"]}[kind]

@@ -4,8 +4,8 @@ import pytest
 from extras import refused
 
 import storyworld
-from mindscape.reader import mixture
 from mindscape.roles import ROLES
+from storyworld.teaching import mixture
 
 
 def test_every_role_is_taught_and_the_list_is_always_the_same(tokenizer):
@@ -22,4 +22,4 @@ def test_other_seeds_are_refused(seed, tokenizer):
 
 
 def test_an_unknown_role_is_refused(tokenizer):
-    refused(lambda: mixture([0], tokenizer, {"poet": 1}), "no role 'poet'")
+    refused(lambda: mixture([0], tokenizer, {"poet": 1}), "role='poet': expected one of chunk_summary")

@@ -165,7 +165,7 @@ def test_the_recipes_are_listed(monkeypatch, capsys):
         ("{lesson: people", "{lesson: chapters", "recipe 'second': lesson='chapters'"),
         ("questions: 3", "question: 3", "recipe 'second': Recipe has no 'question'"),
         ("merged: first", "marged: first", "recipe 'second': Recipe has no 'marged'"),
-        ("{qa: 2}", "{judge: 2}", "no role 'judge'"),
+        ("{qa: 2}", "{judge: 2}", "role='judge': expected one of chunk_summary"),
         ("first:\n", "first: {\n", "expected recipes in YAML"),
     ],
 )

@@ -9,11 +9,13 @@ import pytest
 import storyworld
 from mindscape.llm import Tags
 from mindscape.llm.tools import checked
-from mindscape.roles.edits import EDITS, EMPTY, Edits, Reading, graph_state
+from mindscape.roles.edits import EDITS, EMPTY, Edits, graph_state
 from mindscape.roles.graph_answer import GRAPH_ANSWER, TOOLS, UNKNOWN, GraphAnswer, graph_stats
 from mindscape.roles.memory import MEMORY, REVERSE, DocumentMemory, Extracted
 from mindscape.roles.update import NONE, UPDATE, Update
+from storyworld import teaching
 from storyworld.chance import Chance
+from storyworld.teaching.graphs import Reading
 
 ROLES = [EDITS, GRAPH_ANSWER, UPDATE, MEMORY, REVERSE]
 MOST_TOKENS = {"en": 900, "zh": 1400}
@@ -34,7 +36,7 @@ def gold(role, seed, language, tokenizer, chance=0):
     if key not in _MADE:
         it = book(seed, language)
         stream = Chance(role.name, it.document.id, chance)
-        _MADE[key] = list(role.gold(it, stream, tokenizer))
+        _MADE[key] = list(teaching.gold(role.name, it, stream, tokenizer))
     return _MADE[key]
 
 
@@ -58,7 +60,7 @@ def test_gold_is_read_back_and_fits(role, seed_language, tokenizer):
 @pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
 def test_another_seed_gives_other_examples_and_the_same_the_same(role, tokenizer):
     it = book(7, "en")
-    first, again, other = ([e.prompt for e in role.examples(it, tokenizer, seed)] for seed in (0, 0, 1))
+    first, again, other = ([e.prompt for e in teaching.examples(role.name, it, tokenizer, seed)] for seed in (0, 0, 1))
     assert first == again != other
 
 

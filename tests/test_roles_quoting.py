@@ -12,6 +12,7 @@ import storyworld
 from mindscape.mindgraph.graph import find
 from mindscape.roles.edits import EDITS, Edits, quoting
 from mindscape.text import Chunk, Document
+from storyworld import teaching
 from storyworld.chance import Chance
 
 
@@ -36,7 +37,7 @@ def noting(quote):
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_gold_replies_can_be_written(language, tokenizer, constraints):
     book = storyworld.book(0, tokens=15_000, language=language)
-    made = list(EDITS.gold(book, Chance("quoting", language), tokenizer))
+    made = list(teaching.gold("edits", book, Chance("quoting", language), tokenizer))
     assert len(made) > 10
     for slots, value in made:
         reply = EDITS.render(value)

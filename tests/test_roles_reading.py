@@ -10,11 +10,12 @@ import storyworld
 from mindscape.llm.schema import json_schema
 from mindscape.mia import summaries as mia
 from mindscape.roles import ROLES as THE_KIT_S
-from mindscape.roles import answers, entities, judges, passages, silver, summaries
+from mindscape.roles import answers, entities, judges, silver, summaries
 from mindscape.text import mentions, sentences
-from storyworld import weighing
+from storyworld import teaching, weighing
 from storyworld.books import training_book
 from storyworld.chance import Chance
+from storyworld.teaching import passages, questions
 
 SUMMARIES = (summaries.CHUNK_SUMMARY, summaries.GLOBAL_SUMMARY, summaries.SESSION_SUMMARY)
 ANN = [{"name": "Ann", "description": ""}]
@@ -38,7 +39,7 @@ def read(request, tokenizer):
     gold = {}
     for name, role in ROLES.items():
         gold[name] = []
-        for slots, value in role.gold(book, Chance(name, book.document.id, 0), tokenizer):
+        for slots, value in teaching.gold(role.name, book, Chance(name, book.document.id, 0), tokenizer):
             gold[name].append((slots, value, role.prompt(book.document.language, **slots), role.render(value)))
     return book, gold
 
@@ -80,9 +81,11 @@ def test_gold_replies_are_read_again_and_fit(read, tokenizer):
 def test_examples_are_the_same_for_a_seed_and_others_for_another(read, tokenizer):
     book, gold = read
     role = answers.QA
-    examples = list(role.examples(book, tokenizer, seed=0))
+    examples = list(teaching.examples(role.name, book, tokenizer, seed=0))
     assert [(one.prompt, one.reply) for one in examples] == [(prompt, reply) for *_, prompt, reply in gold["qa"]]
-    assert {one.prompt for one in role.examples(book, tokenizer, seed=1)}.isdisjoint(one.prompt for one in examples)
+    assert {one.prompt for one in teaching.examples(role.name, book, tokenizer, seed=1)}.isdisjoint(
+        one.prompt for one in examples
+    )
 
 
 def test_summaries_say_what_the_prompt_shows(read):
@@ -140,7 +143,11 @@ def test_silver_nodes_are_those_of_the_question_and_of_its_evidence(read):
 @pytest.mark.parametrize("role", SILVER, ids=lambda role: role.name)
 def test_some_prompts_show_nothing_relevant(role, tokenizer):
     book = storyworld.book(0, tokens=15_000)
-    assert any(json.loads(one.reply) == [-1] for seed in range(3) for one in role.examples(book, tokenizer, seed))
+    assert any(
+        json.loads(one.reply) == [-1]
+        for seed in range(3)
+        for one in teaching.examples(role.name, book, tokenizer, seed)
+    )
 
 
 def test_entities_are_in_the_text_each_once(read):
@@ -204,7 +211,7 @@ def test_a_name_within_a_word_is_no_name():
 
 def test_grades_follow_the_gold_answer(read):
     book, gold = read
-    forms = judges.ANSWERED[book.document.language]
+    forms = questions.ANSWERED[book.document.language]
     for slots, value, *_ in gold["grade"]:
         question, pair = asked(book, slots)
         predicted = slots["predicted"].lower()
@@ -218,7 +225,7 @@ def test_the_better_answer_says_more(read):
     stop = book.voice.say.STOP
     for slots, value, *_ in gold["pairwise"]:
         said = [{part.strip() for part in slots[slot].split(stop)} for slot in ("answer1", "answer2")]
-        empty = {part.strip() for text in judges.EMPTY[book.document.language] for part in text.split(stop)}
+        empty = {part.strip() for text in questions.EMPTY[book.document.language] for part in text.split(stop)}
         best = said[0] - empty > said[1] - empty
         assert best or said[1] - empty > said[0] - empty
         verdicts = (value.Comprehensiveness, value.Diversity, value.Empowerment, value.Overall)

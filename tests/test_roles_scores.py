@@ -11,13 +11,15 @@ import storyworld
 from mindscape.roles import ROLES, scores
 from mindscape.roles.edits import Edits
 from mindscape.roles.memory import Extracted
-from mindscape.roles.scores import QUOTES, border_f1, borders, indices_f1, located, node_and_edge_f1, score, verbatim
+from mindscape.roles.scores import QUOTES, border_f1, borders, indices_f1, located, node_and_edge_f1, verbatim
+from storyworld import teaching
 from storyworld.chance import Chance
+from storyworld.teaching.scoring import SCORES, score
 
 
 @pytest.mark.parametrize("name", ROLES)
 def test_gold_agrees_with_itself_and_silence_with_nothing(book, tokenizer, name):
-    asked = list(islice(ROLES[name].gold(book, Chance(name), tokenizer), 3))
+    asked = list(islice(teaching.gold(name, book, Chance(name), tokenizer), 3))
     assert asked
     for slots, value in asked:
         best, worst = score(name, book, slots, value, value), score(name, book, slots, value, None)
@@ -27,7 +29,7 @@ def test_gold_agrees_with_itself_and_silence_with_nothing(book, tokenizer, name)
                 assert math.isnan(worst[key]) and (math.isnan(number) or number == 1), key
             else:
                 assert (number, worst[key]) == (1, 0), key
-    assert set(scores.SCORES) == set(ROLES)
+    assert set(SCORES) == set(ROLES)
 
 
 sets = st.sets(st.integers(0, 12))

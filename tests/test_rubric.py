@@ -3,7 +3,6 @@
 import json
 import math
 import re
-from itertools import islice
 
 import numpy as np
 import pytest
@@ -23,13 +22,11 @@ from mindscape.mindgraph.rubric import (
     agreement,
     annotate,
     measured,
-    of_question,
     shown_to_annotator,
     slots,
 )
 from mindscape.question import BREADTHS, DEPTHS
 from mindscape.text import Document, Span
-from storyworld.chance import Chance
 
 
 def label(breadth="global", depth="global-synthesis"):
@@ -56,21 +53,6 @@ def test_evidence_is_shown_with_its_place_and_not_too_much_of_it():
     assert shown[0] == "- 0%: Sentence 000." and shown[4] == "- 50%: Sentence 050." and len(shown) == rubric.SHOWN + 1
     assert shown[-1] == "(92 more pieces are not shown)"
     assert slots(shown_to_annotator(document, "Who?", "Ann"))["evidence"] == "(not known)"
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_gold_of_a_book(tokenizer, language):
-    book = storyworld.book(1003, tokens=15_000, language=language)
-    made = list(islice(RUBRIC.gold(book, Chance("rubric"), tokenizer), 12))
-    by_question = {question.question: question for question in book.questions}
-    assert len({(value.breadth, value.depth) for _, value in made}) > 6
-    for told, value in made:
-        question = by_question[told["question"]]
-        assert (value.breadth, value.depth) == (question.breadth, question.depth)
-        assert RUBRIC.parse(RUBRIC.render(value))[0] == value and question.answer == told["answer"]
-        RUBRIC.prompt(language, **told)
-    assert of_question(book.document, question).evidence and not of_question(book.document, question, False).evidence
-    assert list(RUBRIC.examples(book, tokenizer)) == list(RUBRIC.examples(book, tokenizer))
 
 
 def test_two_passes_and_what_a_model_that_takes_the_first_level_is_worth():

@@ -10,10 +10,11 @@ from mindscape.ask import LONGEST
 from mindscape.corpora import shakespeare
 from mindscape.errors import InputError
 from mindscape.question import Answer
-from mindscape.reader.scoring import ANSWERS, PLAY, ROWS, interval, play_prompts, rows, scored
-from mindscape.roles import ROLES, passages
+from mindscape.roles import ROLES
 from storyworld.books import SPLITS
 from storyworld.books import books as of_split
+from storyworld.teaching import passages
+from storyworld.teaching.scoring import ANSWERS, PLAY, ROWS, interval, play_prompts, rows, scored
 
 
 @pytest.fixture(scope="module")

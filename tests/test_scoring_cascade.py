@@ -15,6 +15,7 @@ from mindscape.metrics import NoAnswer, exact_match
 from mindscape.mindgraph import scoring
 from mindscape.mindgraph.scoring import Row, by_rules, cascade, containment, first_sentence, key_phrase, number, numbers
 from mindscape.roles.judges import GRADE
+from storyworld import teaching
 from storyworld.chance import Chance
 
 ONES = "zero one two three four five six seven eight nine ten eleven twelve"
@@ -180,7 +181,7 @@ def test_stages_against_the_storyworld(tokenizer, language):
     rows, truth = [], []
     for seed in (1003, 1004):
         book = storyworld.book(seed, tokens=15_000, language=language)
-        for slots, grade in GRADE.gold(book, Chance("cascade"), tokenizer):
+        for slots, grade in teaching.gold("grade", book, Chance("cascade"), tokenizer):
             rows.append(Row(slots["question"], (slots["gold"],), slots["predicted"], language))
             truth.append(grade.correct)
     scored = cascade(rows)

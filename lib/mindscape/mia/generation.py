@@ -24,10 +24,11 @@ from mindscape.errors import InputError, one_of, require
 from mindscape.llm.base import PAPER, SHORT
 from mindscape.mia.supervision import MOST, evidence, same_kind
 from mindscape.question import ClaimPair, Question
-from mindscape.roles import ROLES, Example, answers, passages
+from mindscape.roles import ROLES, Example, answers
 from mindscape.roles.answers import LETTER
 from mindscape.text import Chunk, Span, Tokenizer
 from storyworld import Book, Chance
+from storyworld.teaching import passages, questions
 
 TASKS = ("qa", "choice", "claim")
 SHOWN = 10  # passages of an example, at most: the largest k of Table 2
@@ -178,12 +179,12 @@ def posed(
         return [({"question": question.question}, question.answer)]
     if task == "choice":
         options = chance.shuffled(question.options)
-        last = answers.gold_choice(book, question, options)
+        last = questions.gold_choice(book, question, options)
         found = [({"question": question.question, "options_str": answers.letters(options)}, last)]
     else:
-        true, last = answers.gold_verdicts(book, question, pair)
+        true, last = questions.gold_verdicts(book, question, pair)
         found = [({"claim": pair.true}, true), ({"claim": pair.false}, last)]
-    return found if len(tokenizer.encode(last.explanation)) <= answers.LONGEST else []
+    return found if len(tokenizer.encode(last.explanation)) <= questions.LONGEST else []
 
 
 def examples(

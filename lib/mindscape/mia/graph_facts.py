@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import Literal
 
 from mindscape.mia.graphrag import JOIN, TOP, Comparison, Context, Count, Graph, assembled, statements
-from mindscape.roles import judges, passages
 from mindscape.text import Chunk, Span, Tokenizer, mentions, token_ids
 from storyworld import Book, Chance, kinds, sentence, weighing
+from storyworld.teaching import passages, questions
 
 Way = Literal["name", "trade"]
 WAYS: tuple[Way, ...] = ("name", "trade")
@@ -157,7 +157,7 @@ def posed(log: Log, share: int = SHARE, seed: int = 0) -> list[Sense]:
     rich = [person.id for person in book.world.people if len(log.of.get(person.id, ())) >= LEAST]
     found = []
     for person in chance.some(rich, share):
-        form = chance.pick(judges.ASKED[log.language])
+        form = chance.pick(questions.ASKED[log.language])
         by = {"name": voice.name(person), "trade": voice.trade(person)}
         asked = {way: sentence(form.format(name=name)) for way, name in by.items()}
         found += [Sense(book, person, way, asked[way], asked["name"], tuple(log.of[person])) for way in WAYS]

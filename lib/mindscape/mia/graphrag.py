@@ -30,6 +30,7 @@ from mindscape.metrics import Interval, grouped
 from mindscape.roles import ROLES, Role, judges
 from mindscape.text import Chunk, Document, sentences
 from storyworld import Book, Chance, sentence
+from storyworld.teaching import questions
 
 Count = Callable[[str], int]  # tokens of a text
 TOP = 20  # entities that are retrieved (appendix D.2)
@@ -449,11 +450,11 @@ def gold_preferences(book: Book, most: int = 8, seed: int = 0) -> list[Preferenc
     chance, language = Chance("preference", book.document.id, seed), book.document.language
     join, say = book.voice.words.scenes.JOIN, book.voice.say
     told = {entity.name: entity.description.removesuffix(say.STOP).split(say.FACT_JOIN) for entity in book.entities}
-    rich = {name: facts[: judges.FACTS[language]] for name, facts in told.items() if len(facts) > 2}
+    rich = {name: facts[: questions.FACTS[language]] for name, facts in told.items() if len(facts) > 2}
     found = []
     for name in chance.some(list(rich), most):
         facts = rich[name]
-        question = sentence(chance.pick(judges.ASKED[language]).format(name=name))
+        question = sentence(chance.pick(questions.ASKED[language]).format(name=name))
         dropped, said_twice = chance.some(range(len(facts)), 2)
         less = [fact for i, fact in enumerate(facts) if i != dropped]
         spoilt = {"removed": less, "doubled": [*facts, facts[said_twice]], "swapped": [*less, facts[said_twice]]}

@@ -19,11 +19,11 @@ from mindscape.llm.base import LLM, PAPER, form_of
 from mindscape.metrics import exact_match
 from mindscape.mia.generation import JOIN, TASKS, answerable, posed, summaries, write
 from mindscape.question import Answer, Question
-from mindscape.reader.scoring import Row, scored
 from mindscape.roles import ROLES
 from mindscape.roles.answers import LETTER, letters
 from mindscape.text import Tokenizer
 from storyworld import Book, Chance
+from storyworld.teaching.scoring import Row, scored
 
 MAIN = {"qa": "f1", "choice": "accuracy", "claim": "pair_accuracy"}  # the score of a task in Table 2
 

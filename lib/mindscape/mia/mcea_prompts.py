@@ -16,9 +16,9 @@ from mindscape.llm.base import SHORT
 from mindscape.mia.generation import answerable, write
 from mindscape.mia.mcea import Layout, equal_lengths, lay_out, shuffled, with_summary
 from mindscape.mia.supervision import MOST
-from mindscape.roles import passages
 from mindscape.text import Tokenizer, token_ids
 from storyworld import Book, Chance
+from storyworld.teaching import passages
 
 CONDITIONS = ("true", "unrelated", "other", "shuffled", "equal")
 SHARE = 4  # questions on a book

@@ -15,9 +15,10 @@ from mindscape.llm.base import SHORT
 from mindscape.metrics import exact_match, token_f1
 from mindscape.mia.silver import Silver
 from mindscape.question import Answer, Question
-from mindscape.roles import ROLES, passages
+from mindscape.roles import ROLES
 from mindscape.text import Tokenizer
 from storyworld import Book
+from storyworld.teaching import passages
 
 HALF = 7_000  # tokens of passages in a prompt
 CONDITIONS = ("silver", "gold", "half")

@@ -18,10 +18,10 @@ from mindscape.metrics import normalise
 from mindscape.mia.summaries import build, build_with
 from mindscape.mia.supervision import to_find, who_is_who
 from mindscape.question import Question, Ranking
-from mindscape.roles import passages
 from mindscape.search import Retriever, search
 from mindscape.text import Chunk, Document, Tokenizer, sentences, split_sentences, split_tokens
 from storyworld import Book, Chance
+from storyworld.teaching import passages
 
 TASKS = ("chunk", "node", "who")
 KINDS = ("gold", "none", "shuffled", "other", "textrank", "reader")

@@ -15,10 +15,11 @@ from mindscape.cache import digest
 from mindscape.errors import InputError, LLMError, require
 from mindscape.llm import LLM
 from mindscape.llm.base import PAPER, form_of
-from mindscape.roles import Role, passages
+from mindscape.roles import Role
 from mindscape.roles.summaries import CHUNK_SUMMARY, GLOBAL_SUMMARY
 from mindscape.text import Chunk, Document, Tokenizer, mentions
 from storyworld import Book
+from storyworld.teaching import passages
 
 CHUNK_PROMPT, GLOBAL_PROMPT = CHUNK_SUMMARY.prompts, GLOBAL_SUMMARY.prompts  # their short forms
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from mindscape.mia.embedding import Task
 from mindscape.mia.silver import HARD, SIMPLE, Silver
 from mindscape.question import Question
-from mindscape.roles import passages
-from mindscape.roles.silver import bears_on
 from mindscape.text import Chunk, Span, Tokenizer, mentions
 from storyworld import Book, Chance, sentence
+from storyworld.teaching import passages
+from storyworld.teaching.questions import bears_on
 
 Places = Sequence[int]
 TOLD_OF = {"en": "What is told of {}?", "zh": "书中讲了{}的什么事？"}

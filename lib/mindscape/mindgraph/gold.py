@@ -19,11 +19,12 @@ from mindscape.metrics import token_f1
 from mindscape.mindgraph.build import Entry, Journal
 from mindscape.mindgraph.graph import TYPES, Graph, apply_all
 from mindscape.question import Question
-from mindscape.roles.edits import Builder, Edits, Reading
+from mindscape.roles.edits import Edits
 from mindscape.roles.scores import matched
 from mindscape.text import Chunk, Document, Span
 from storyworld import Book
 from storyworld.books import books
+from storyworld.teaching.graphs import Builder, Reading
 
 SHORT = 6  # novels of the split that three graphs are built of
 LONGER = {"develop": storyworld.DEVELOP[20:34], "test": storyworld.TEST[20:34]}  # the seeds of longer novels, by split

@@ -23,16 +23,13 @@ from mindscape.errors import InputError, require
 from mindscape.llm import LLM, Estimate, Ledger
 from mindscape.prompts import languages, table
 from mindscape.question import BREADTHS, DEPTHS, Question
-from mindscape.roles.base import Form, Gold, Role
-from mindscape.text import Document, Tokenizer
+from mindscape.roles.base import Form, Role
+from mindscape.text import Document
 from mindscape.text.documents import Place
-from storyworld import Book
-from storyworld.chance import Chance
 
 BROAD, DEEP = ("partial", "global"), ("set-aggregation", "global-synthesis")
 PASSES = 2
 TOKENS = 200  # of a reply, at most
-MOST = 12  # examples of a book
 SHOWN = 8  # pieces of evidence that a prompt shows, evenly taken
 QUOTED = 200  # characters of one
 WORDS = table("mindgraph", "rubric")
@@ -294,15 +291,4 @@ def of_question(document: Document, question: Question, evidence: bool = True) -
     return shown_to_annotator(document, question.question, question.answer, question.support if evidence else ())
 
 
-def _gold(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
-    """Questions of a book with their labels, one of each cell first."""
-    shuffled = chance.shuffled(book.questions)
-    cells = {(question.breadth, question.depth): question for question in reversed(shuffled)}
-    for question in list(dict.fromkeys([*cells.values(), *shuffled]))[:MOST]:
-        counts = {"evidence": len(question.evidence), "bindings": len(question.bindings)}
-        reason = WORDS["reason"][book.document.language].format(**counts)
-        value = Label(reason=reason, breadth=question.breadth, depth=question.depth)
-        yield slots(of_question(book.document, question), reverse=chance.hit(0.5)), value
-
-
-RUBRIC = Role("rubric", PROMPTS, Label, _gold)
+RUBRIC = Role("rubric", PROMPTS, Label)

@@ -37,6 +37,7 @@ from mindscape.roles.scores import border_f1, matched
 from mindscape.text import Document, Span, Tokenizer
 from storyworld import Book, Chance
 from storyworld.books import books, training_book
+from storyworld.teaching import gold
 
 KINDS = ("storyworld", "play", "sample")
 SHARE = 3  # cases from each book or play
@@ -58,15 +59,10 @@ def _bare(value: role.DocumentMemory) -> Extracted:
     return Extracted(outline=value.outline, scenario=value.scenario)
 
 
-def _bare_gold(book: Book, chance: Chance, tokenizer: Tokenizer) -> Iterator[tuple[dict[str, str], Extracted]]:
-    return ((slots, _bare(value)) for slots, value in MEMORY.gold(book, chance, tokenizer))
-
-
 BARE = Role(
     "memory_bare",
     {language: _without_thoughts(language) for language in MEMORY.prompts},
     Tags(Extracted),
-    _bare_gold,
     paper={language: _without_thoughts(language, PAPER) for language in MEMORY.prompts},
 )
 
@@ -98,7 +94,7 @@ def _told(
     book: Book, chance: Chance, tokenizer: Tokenizer, share: int | None
 ) -> Iterator[tuple[Document, role.DocumentMemory]]:
     """Runs of scenes, at most `share`, and their memories."""
-    for i, (slots, value) in enumerate(islice(MEMORY.gold(book, chance, tokenizer), share)):
+    for i, (slots, value) in enumerate(islice(gold("memory", book, chance, tokenizer), share)):
         yield Document(f"{book.document.id}:{i}", slots["document"], book.document.language), value
 
 

@@ -9,7 +9,6 @@ update        an agent's next step (MiA-Signature)
 memory        a document's memory, and the reasoning that leads to it (MoM)
 answers       open questions, multiple choice, claims
 judges        grading an answer, comparing two
-passages      which passages a question needs: for gold alone
 """
 
 from mindscape.roles.answers import CHOICE, CLAIM, QA

@@ -1,5 +1,6 @@
-"""A role that a language model plays in the papers' pipelines: what it is asked, in what form it answers, and what a
-perfect reader of a storyworld book would answer.
+"""A role that a language model plays in the papers' pipelines: what it is asked, and in what form it answers.
+
+What a perfect reader of a novel would reply is `storyworld.teaching`'s.
 
 Where a paper prints the prompt, it has two forms, both ours: the short one, which the embedded reader was trained on, and the
 paper's, with each of its demands, for every other model; see `mindscape.prompts`. Which one a model is sent is what
@@ -9,9 +10,8 @@ paper's, with each of its demands, for every other model; see `mindscape.prompts
 import json
 import re
 import string
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -20,11 +20,6 @@ from mindscape.errors import InputError, one_of, require
 from mindscape.llm import Schema, Tags
 from mindscape.llm.base import PAPER, SHORT
 from mindscape.llm.schema import read
-from mindscape.text import Tokenizer
-from storyworld import Book
-from storyworld.chance import Chance
-
-Gold = Iterator[tuple[dict[str, str], Any]]  # what fills a prompt, and the value of the reply
 
 
 def mended(text: str, repairs: Sequence[tuple[str, str, str]]) -> tuple[str, list[str]]:
@@ -46,11 +41,6 @@ def mended(text: str, repairs: Sequence[tuple[str, str, str]]) -> tuple[str, lis
     return text, taken
 
 
-def first(n: int | Mapping[str, int], gold: Callable[..., Gold]) -> Callable[..., Gold]:
-    """The gold of a role, at most its first n examples of a book; `n` may be by language."""
-    return lambda book, *how: islice(gold(book, *how), n if isinstance(n, int) else n[book.document.language])
-
-
 class Form(BaseModel):
     """A reply in JSON; it may have more keys than asked for, but decoding that is held to it adds none."""
 
@@ -69,15 +59,14 @@ class Example:
 
 @dataclass(frozen=True)
 class Role:
-    """A prompt for each language, the form of the reply, and gold examples from a book.
+    """A prompt for each language, and the form of the reply.
 
     `form` is None where the reply is plain text, a pydantic model where it is JSON, `Tags` where it is in tags. `plain`
-    parses a text; a role that has both is held to its form when it is written and read by `plain`. `examples` makes gold
-    (slots, reply value) from a book; chance decides which passages and questions. `paper` are the prompts in the paper's form,
-    `asks` the form of the reply where that asks for another one, which `plain` then reads, too.
+    parses a text; a role that has both is held to its form when it is written and read by `plain`. `paper` are the prompts in
+    the paper's form, `asks` the form of the reply where that asks for another one, which `plain` then reads, too.
 
     >>> numbers = {"type": "array", "items": {"type": "integer"}}
-    >>> role = Role("even", {"en": "Which of these are even? {numbers}"}, numbers, gold=lambda *_: iter(()))
+    >>> role = Role("even", {"en": "Which of these are even? {numbers}"}, numbers)
     >>> role.prompt(numbers="3 4"), role.parse("```json\\n[4]\\n```")
     ('Which of these are even? 3 4', ([4], ['code fence stripped']))
     """
@@ -85,7 +74,6 @@ class Role:
     name: str
     prompts: Mapping[str, str]
     form: Schema | None
-    gold: Callable[[Book, Chance, Tokenizer], Gold] = lambda *_: iter(())
     plain: Callable[[str], tuple[Any, list[str]]] | None = None
     paper: Mapping[str, str] | None = None
     asks: Schema | None = None
@@ -123,10 +111,3 @@ class Role:
             return value
         value = value.model_dump(exclude_defaults=True) if isinstance(value, BaseModel) else value
         return json.dumps(value, ensure_ascii=False)
-
-    def examples(self, book: Book, tokenizer: Tokenizer, seed: int = 0) -> Iterator[Example]:
-        """Gold examples from a book, always the same for the same book and seed."""
-        chance = Chance(self.name, book.document.id, seed)
-        for slots, value in self.gold(book, chance, tokenizer):
-            prompt = self.prompt(book.document.language, **slots)
-            yield Example(self.name, prompt, self.render(value), book.document.id)

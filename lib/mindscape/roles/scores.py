@@ -1,24 +1,22 @@
-"""How well a reply of a role agrees with the gold: a score from 0 to 1 for each of a few names, per reply.
+"""How far two replies of a role agree, from 0 to 1: indices, operations on a graph, quotes, the borders of a memory.
 
-A reply that cannot be read scores 0. A score is NaN where the gold leaves nothing to score (a summary that binds nobody, a
-block without edges), and the scores of quotes where a reply quotes nothing. Taught in notebook 01_the_reader.
+NaN where there is nothing to score. Scores of each role against the gold of a novel are `storyworld.teaching.scoring`'s. Taught
+in notebook 01_the_reader.
 """
 
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from mindscape.metrics import exact_match, rouge_l, token_f1
+from mindscape.metrics import token_f1
 from mindscape.roles.edits import AddEdge, AddNode, EditNode, Edits, Operation
 from mindscape.roles.memory import DocumentMemory, Extracted
 from mindscape.text import Document, locate
-from storyworld import Book, weighing
 
 T = TypeVar("T")
 ALIKE = 0.5  # token F1 from which the contents of two nodes are taken for the same
 NEAR = 20  # characters by which a border may miss
-Score = Callable[[Book, Mapping[str, str], Any, Any], dict[str, float]]
 QUOTES = ("quote_located", "quote_verbatim", "ends_located")
 
 
@@ -145,88 +143,3 @@ def border_f1(gold: Sequence[int], found: Sequence[int]) -> float:
             free.remove(hit)
             right += 1
     return 2 * right / (len(gold) + len(found)) if gold or found else math.nan
-
-
-def _accepted(book: Book, slots: Mapping[str, str], gold: str) -> list[str]:
-    """The gold answer, and what else the book takes for one to the question, where the gold is the book's."""
-    asked = next(question for question in book.questions if question.question == slots["question"])
-    return [gold, *asked.accepted] if gold == asked.answer else [gold]
-
-
-def _kept(gold: weighing.Kept, found: weighing.Kept) -> float:
-    """Of what the gold keeps, the share that the reply keeps, too."""
-    asked = [right for wanted, right in zip(gold.right, found.right, strict=True) if wanted]
-    return sum(asked) / len(asked) if asked else math.nan
-
-
-def _summary(book: Book, slots: Mapping[str, str], gold: str, found: str) -> dict[str, float]:
-    kinds = {"binding_recall": weighing.bindings, "event_recall": weighing.events}
-    return {name: _kept(of(book.voice, gold), of(book.voice, found)) for name, of in kinds.items()}
-
-
-def _entities(book: Book, slots: Mapping[str, str], gold: list[dict], found: list[dict]) -> dict[str, float]:
-    return {"f1": f1(*({one["name"].lower() for one in some} for some in (gold, found)))}
-
-
-def _edits(book: Book, slots: Mapping[str, str], gold: Edits, found: Edits) -> dict[str, float]:
-    nodes, edges = node_and_edge_f1(gold, found, book.document.language)
-    quotes = [op.src for op in found.operations if isinstance(op, AddNode | AddEdge)]
-    block = slots["block_text"]
-    found_quotes = {"quote_located": located(quotes, block), "quote_verbatim": verbatim(quotes, block)}
-    return {"node_f1": nodes, "edge_f1": edges} | found_quotes
-
-
-def _graph_answer(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -> dict[str, float]:
-    references = _accepted(book, slots, gold.answer)
-    right = exact_match(found.answer, references, book.document.language) if found.answer.strip() else 0.0
-    return {"accuracy": right, "cited_f1": f1(gold.cited_nodes, found.cited_nodes)}
-
-
-def _memory(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -> dict[str, float]:
-    text = slots["document"]
-    return {
-        "boundary_f1": border_f1(borders(gold, text), borders(found, text)),
-        "ends_located": located([end for one in found.scenario for end in one.ends if end], text),
-    }
-
-
-def _agrees(score: str, get: Callable[[Any], Any]) -> Score:
-    """Whether gold and reply say the same in one respect."""
-    return lambda book, slots, gold, found: {score: float(get(gold) == get(found))}
-
-
-# By role: a function of the book, what the prompt showed, the gold value and the value of the reply.
-SCORES: dict[str, Score] = {
-    "chunk_summary": _summary,
-    "global_summary": _summary,
-    "session_summary": _summary,
-    "silver_chunks": lambda book, slots, gold, found: {"f1": indices_f1(gold, found)},
-    "silver_nodes": lambda book, slots, gold, found: {"f1": indices_f1(gold, found)},
-    "entities": _entities,
-    "edits": _edits,
-    "graph_answer": _graph_answer,
-    "update": _agrees("action_accuracy", lambda it: it.action),
-    "memory": _memory,
-    "reverse_reasoning": lambda book, _, gold, found: {"rouge_l": rouge_l(found, gold, book.document.language)},
-    "qa": lambda book, slots, gold, found: {
-        "f1": token_f1(found, _accepted(book, slots, gold), book.document.language)
-    },
-    "choice": _agrees("accuracy", lambda it: it.answer),
-    "claim": _agrees("accuracy", lambda it: it.answer),
-    "grade": _agrees("accuracy", lambda it: it.correct),
-    "pairwise": _agrees("accuracy", lambda it: it.Overall.Winner),
-}
-
-
-def score(role: str, book: Book, slots: Mapping[str, str], gold: Any, found: Any | None) -> dict[str, float]:
-    """The scores of a reply's value, or of None where it could not be read.
-
-    >>> import storyworld
-    >>> book = storyworld.book(1000, tokens=15_000)
-    >>> score("silver_chunks", book, {}, [0, 2], [0]), score("silver_chunks", book, {}, [0, 2], None)
-    ({'f1': 0.6666666666666666}, {'f1': 0.0})
-    """
-    if found is None:  # what was not said is not quoted, either
-        best = SCORES[role](book, slots, gold, gold).items()
-        return {name: math.nan if math.isnan(value) or name in QUOTES else 0.0 for name, value in best}
-    return SCORES[role](book, slots, gold, found)

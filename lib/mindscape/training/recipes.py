@@ -40,12 +40,12 @@ from mindscape.mia.embedding import Form
 from mindscape.mia.supervision import Asked, of_story, who_is_who
 from mindscape.mom import memreader
 from mindscape.mom.chunkers import length
-from mindscape.reader.mixture import mixture
 from mindscape.roles import Example
 from mindscape.store import Maker
 from mindscape.training import Settings, bases, sft
 from mindscape.weights import adapter_hash
 from storyworld.books import training_book
+from storyworld.teaching import mixture
 
 FILE = paths.data("adapters", "recipes.yaml")
 SCALE = [16, 32, False]  # rank, alpha and rsLoRA of an adapter that is known by its hash alone

@@ -6,12 +6,15 @@ answer, unless it has to be counted. Makes no prompts and no replies. Taught in 
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import Any
 
 from mindscape.question import ClaimPair, Question
 from mindscape.text import Chunk, Document, Span, Tokenizer, mentions, split_sentences
 from storyworld import Book
 from storyworld.chance import Chance
 from storyworld.world import Binding, Event
+
+Gold = Iterator[tuple[dict[str, str], Any]]  # what fills a prompt, and the value of the reply
 
 SIZE = 120  # tokens of a passage, at most
 MOST = 5  # passages in a prompt

@@ -1,0 +1,96 @@
+"""What teaches models from novels: gold examples of every role that the papers give a language model.
+
+`gold` has what fills a role's prompt and the value of the reply, `examples` the prompts and replies themselves, `mixture` those
+that the embedded reader is tuned on. The roles are `mindscape.roles`'. Taught in notebook 01_the_reader.
+
+    passages   which passages a question needs, and what is told in them
+    summaries  summaries and entities
+    questions  answers, silver evidence, judging
+    graphs     changes to a concept graph, answers from one
+    update     an agent's next step
+    memory     a document's memory, and the reasoning that leads to it
+    scoring    how well a model plays the roles
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+
+from mindscape import prompts
+from mindscape.errors import one_of
+from mindscape.roles import ROLES, Example
+from mindscape.text import Tokenizer
+from storyworld import Book
+from storyworld.books import training_book
+from storyworld.chance import Chance
+from storyworld.teaching import graphs, memory, questions, summaries, update
+from storyworld.teaching.passages import Gold
+
+GOLD: dict[str, Callable[[Book, Chance, Tokenizer], Gold]] = {
+    "chunk_summary": summaries.chunk_summary,
+    "global_summary": summaries.global_summary,
+    "session_summary": summaries.session_summary,
+    "silver_chunks": questions.silver_chunks,
+    "silver_nodes": questions.silver_nodes,
+    "entities": summaries.named_entities,
+    "edits": graphs.edits,
+    "graph_answer": graphs.graph_answer,
+    "update": update.update,
+    "memory": memory.memory,
+    "reverse_reasoning": memory.reverse_reasoning,
+    "qa": questions.qa,
+    "choice": questions.choice,
+    "claim": questions.claim,
+    "grade": questions.grade,
+    "pairwise": questions.pairwise,
+}
+# Of one book, at most; the other roles' makers know where to end.
+MOST = {"chunk_summary": 12, "global_summary": 6, "session_summary": 6, "graph_answer": 16, "update": 24}
+MOST_MEMORIES = {"en": 14, "zh": 8}
+SHARES = prompts.table("roles", "shares")["taught"]  # of each role, so many examples of a book
+
+
+def gold(role: str, book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
+    """What fills a role's prompt, by slot, and the value of a perfect reader's reply.
+
+    `chance` decides which passages and questions. Raises InputError for a role that is not taught.
+
+    >>> slots, grade = next(gold("grade", training_book(0), Chance("example"), tokenizer))   # doctest: +SKIP
+    >>> grade.correct                                                                         # doctest: +SKIP
+    True
+    """
+    one_of(GOLD, role=role)
+    most = MOST_MEMORIES[book.document.language] if role in ("memory", "reverse_reasoning") else MOST.get(role)
+    return islice(GOLD[role](book, chance, tokenizer), most)
+
+
+def examples(role: str, book: Book, tokenizer: Tokenizer, seed: int = 0) -> Iterator[Example]:
+    """A role's gold examples from a book, always the same for the same book and seed.
+
+    >>> next(examples("qa", training_book(0), tokenizer)).reply                          # doctest: +SKIP
+    'the north brewery'
+    """
+    plays, name = ROLES[role], book.document.id
+    for slots, value in gold(role, book, Chance(role, name, seed), tokenizer):
+        yield Example(role, plays.prompt(book.document.language, **slots), plays.render(value), name)
+
+
+def mixture(
+    seeds: Iterable[int], tokenizer: Tokenizer, shares: Mapping[str, int] = SHARES, language: str = "en"
+) -> list[Example]:
+    """The examples of the books of `seeds`: for each book at most `shares[role]` of each role.
+
+    The same arguments give the same list. Raises InputError for a seed that is not for training, so that no test seed slips in,
+    and for a role that is not taught.
+
+    >>> [example.role for example in mixture([0], tokenizer, {"grade": 2})]             # doctest: +SKIP
+    ['grade', 'grade']
+    """
+    for role in shares:
+        one_of(GOLD, role=role)
+    books = (training_book(seed, language) for seed in seeds)
+    return [
+        example
+        for book in books
+        for role, share in shares.items()
+        for example in islice(examples(role, book, tokenizer), share)
+    ]

@@ -1,0 +1,377 @@
+"""Gold of MindGraph's roles: what each block of a book changes in a concept graph, and answers from such a graph.
+
+The builder reads in order and has the question in mind: whoever an earlier block named keeps the id, a trade told of a known
+person edits that person's node, an oath that the story refutes is deleted. Answers are from graphs small enough to be read
+whole, for which the paper skips the overview. Taught in notebook 01_the_reader.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from mindscape.question import Question
+from mindscape.roles.base import Form
+from mindscape.roles.edits import BLOCK, EDITS, EMPTY, AddEdge, AddNode, DeleteNode, EditNode, Edits, graph_state
+from mindscape.roles.graph_answer import GRAPH_ANSWER, UNKNOWN, GraphAnswer, graph_stats
+from mindscape.text import Chunk, Span, Tokenizer
+from storyworld import Book, kinds
+from storyworld.chance import Chance
+from storyworld.gold import Edge, Node
+from storyworld.teaching.passages import Gold, cut
+from storyworld.voice import sentence
+from storyworld.world import Binding, Event
+
+LONGEST = 900  # tokens of a prompt
+MOST = 16  # examples with operations from a book; others that have none come on top
+QUOTE = {"en": 8, "zh": 12}  # words or characters of a sentence that a quote has at least
+OATH = {"en": "{c} says on oath: {fact}", "zh": "{c}起誓说：{fact}"}
+WHO = {"en": "Who {predicate}?", "zh": "谁{predicate}？"}
+
+
+def shown_fact(book: Book, event: Event) -> str:
+    """An event in few words, as one who has read no more than its telling can put it, without a full stop.
+
+    An oath is not called false yet, and what ties a person to the crime is given as the book gives it.
+    """
+    voice = book.voice
+    if event.kind == "false":
+        true = book.world.events[event.slots["of"]]
+        fact = voice.fact(replace(true, slots={**true.slots, "a": event.slots["a"]}))
+        return OATH[book.document.language].format(c=voice.name(event.slots["c"]), fact=fact)
+    if event.kind == "tie":
+        return book.document[book.told.events[event.id][0]].rstrip(voice.say.STOP)
+    return voice.fact(event)
+
+
+def alike(event: Event) -> set[str]:
+    """The kinds that a reader could take for this one: a purchase is a sale, a trace goes with its ties."""
+    kind = {"trace": "tie"}.get(event.kind, event.kind)
+    return {kind, kinds.FROM_B.get(kind, kind), *(("trace",) if kind == "tie" else ())}
+
+
+@dataclass
+class Reading:
+    """What a perfect builder of one question's graph knows after some blocks. Its ids are those of the reply."""
+
+    nodes: dict[str, dict[str, str]] = field(default_factory=dict)
+    edges: list[dict[str, str]] = field(default_factory=list)
+    ids: dict[str, str] = field(default_factory=dict)  # of what the book's own graph calls by a key
+
+    def apply(self, operations: Iterable[Form]) -> None:
+        """Do what the operations say."""
+        for operation in operations:
+            it = operation.model_dump()
+            op = it.pop("op")
+            if op == "add_node":
+                self.nodes[it["id"]] = it
+            elif op == "add_edge":
+                self.edges.append(it)
+            elif op == "edit_node":
+                self.nodes[it["id"]]["content"] = it["content"]
+            else:
+                del self.nodes[it["id"]]
+                self.edges = [edge for edge in self.edges if it["id"] not in (edge["source"], edge["target"])]
+
+    @property
+    def state(self) -> str:
+        return graph_state(list(self.nodes.values()), self.edges)
+
+
+class Builder:
+    """Makes the operations that note an event or a binding of a book. `book.graph` says what takes part in what."""
+
+    def __init__(self, book: Book):
+        self.book, self.voice, self.text = book, book.voice, book.document.text
+        self.language = book.document.language
+        nodes, edges = book.graph
+        self.nodes: dict[str, Node] = {node.id: node for node in nodes}
+        self.edges: dict[str, list[Edge]] = defaultdict(list)
+        for edge in edges:
+            self.edges[edge.source].append(edge)
+        self.at = {span: book.world.events[i] for i, spans in book.told.events.items() for span in spans}
+        self.bound = {span: book.world.bindings[i] for i, spans in book.told.bindings.items() for span in spans}
+
+    def key(self, event: Event) -> str:
+        return next(key for kind in ("event", "claim", "concept") if (key := f"{kind}{event.id}") in self.nodes)
+
+    def events(self, question: Question) -> list[Event]:
+        """What the question's evidence tells, each once; none where the evidence is no event (a refrain)."""
+        return list({event.id: event for span in question.evidence if (event := self.at.get(span))}.values())
+
+    def said(self, event: Event) -> list[str]:
+        """The people, places, things and the number that the book gives an event."""
+        key, number = self.key(event), f"stat{event.id}"
+        keys = [edge.target for edge in self.edges[key]] + [number] * (number in self.nodes)
+        return [self.nodes[it].content for it in keys if it in self.nodes and self.nodes[it].type in ("entity", "stat")]
+
+    def bindings(self, question: Question) -> list[Binding]:
+        return [self.bound[group[0]] for group in question.bindings]
+
+    def quote(self, span: Span, within: Span) -> str:
+        """The first words of a span, as many as make them stand only once in the block."""
+        block, whole = self.text[within.start : within.end], self.text[span.start : span.end]
+        ends = [found.end() for found in re.finditer(r"\S+" if self.language == "en" else r".", whole)]
+        for end in ends[min(QUOTE[self.language], len(ends)) - 1 :]:
+            if block.count(whole[:end]) == 1:
+                return whole[:end]
+        return whole
+
+    def event(self, event: Event, within: Span, reading: Reading, slots: int = 2, answer: str = "") -> list[Form]:
+        """Note an event: its node, and edges to at most `slots` of those who take part and are named in the block.
+
+        People come first, but before them what answers the question where the node's own text does not. A number that
+        answers it takes the place of all but one of them, as a node of its own.
+        """
+        key, span = self.key(event), self.book.told.events[event.id][0]
+        node, src = self.nodes[key], self.quote(span, within)
+        number = f"stat{event.id}" if answer and self._content(f"stat{event.id}") == answer else None
+        part = [edge for edge in self.edges[key] if edge.target in self.nodes and self._mention(edge.target, within)]
+        people = [edge for edge in part if re.match("person|guise", edge.target)]
+        asked = [edge for edge in part if edge not in people and self._content(edge.target) == answer]
+        asked = [edge for edge in asked if answer not in node.content]
+        chosen = [*people[:1], *asked, *people[1:]][: 1 if number else slots]
+        name = self._content(people[0].target) if people else event.slots.get("clue", "")
+        content = node.content if node.type == "concept" else sentence(shown_fact(self.book, event))
+        sort = "oath" if event.kind == "false" else event.kind
+        mine = self._id(key, f"{sort}_{_slug(name)}", reading)
+        found: list[Form] = [AddNode(op="add_node", id=mine, type=node.type, content=content, src=src)]
+        for edge in chosen:
+            found += self._entity(edge.target, within, reading)
+            target = reading.ids[edge.target]
+            found.append(AddEdge(op="add_edge", source=mine, target=target, relation=edge.relation, src=src))
+        if number:
+            src = self.quote(self.nodes[number].span, within)
+            own = self._id(number, f"number_of_{mine}", reading)
+            found.append(AddNode(op="add_node", id=own, type="stat", content=answer, src=src))
+            relation = self.edges[number][0].relation
+            found.append(AddEdge(op="add_edge", source=own, target=mine, relation=relation, src=src))
+        return found
+
+    def binding(self, binding: Binding, span: Span, within: Span, reading: Reading) -> list[Form]:
+        """Note who somebody is: a trade in the person's node, a kinship or a guise as an edge."""
+        src, person = self.quote(span, within), f"person{binding.person}"
+        if binding.kind == "trade":
+            content = sentence(self.voice.binding(binding))
+            if person in reading.ids:
+                return [EditNode(op="edit_node", id=reading.ids[person], content=content)]
+            mine = self._id(person, _slug(self.nodes[person].content), reading)
+            return [AddNode(op="add_node", id=mine, type="entity", content=content, src=src)]
+        first, second = person, f"person{binding.other}"
+        relation = self.voice.relation(binding) if binding.kind == "kin" else self.voice.say.RELATIONS["guise"]
+        if binding.kind == "guise":
+            first, second = f"guise{binding.person}", person
+        found = [*self._entity(first, within, reading), *self._entity(second, within, reading)]
+        source, target = reading.ids[first], reading.ids[second]
+        return [*found, AddEdge(op="add_edge", source=source, target=target, relation=relation, src=src)]
+
+    def _content(self, key: str) -> str:
+        return self.nodes[key].content if key in self.nodes else ""
+
+    def _mention(self, key: str, within: Span) -> str | None:
+        """The name as the block has it, with a capital letter where it opens a sentence."""
+        name, block = self.nodes[key].content, self.text[within.start : within.end]
+        return next((form for form in (name, sentence(name)) if form in block), None)
+
+    def _entity(self, key: str, within: Span, reading: Reading) -> list[Form]:
+        if key in reading.ids:
+            return []
+        name = self.nodes[key].content
+        mine = self._id(key, _slug(name), reading)
+        src = self._mention(key, within) or name
+        return [AddNode(op="add_node", id=mine, type="entity", content=name, src=src)]
+
+    def _id(self, key: str, wanted: str, reading: Reading) -> str:
+        """A new id; the second of a name gets a number."""
+        taken, mine, n = set(reading.ids.values()), wanted, 2
+        while mine in taken:
+            mine, n = f"{wanted}_{n}", n + 1
+        reading.ids[key] = mine
+        return mine
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"\W+", "_", name.lower().removeprefix("the ").replace("'", "")).strip("_")
+
+
+@dataclass
+class _Block:
+    """A block, and what is told wholly within it: events, and bindings with their places. `cut`: something is not."""
+
+    index: int
+    span: Span
+    events: list[Event]
+    bindings: list[tuple[Binding, Span]]
+    cut: bool
+
+
+def split_blocks(book: Book, tokenizer: Tokenizer) -> list[Chunk]:
+    """The blocks that the graph of a book is built from: whole sentences, at most `BLOCK` tokens."""
+    return cut(book, tokenizer, BLOCK)
+
+
+def _blocks(builder: Builder, chunks: Sequence[Chunk]) -> list[_Block]:
+    found = []
+    for chunk in chunks:
+        near = [span for span in (*builder.at, *builder.bound) if span.start < chunk.end and span.end > chunk.start]
+        whole = [span for span in near if chunk.start <= span.start and span.end <= chunk.end]
+        told = {event.id: event for span in sorted(near) if (event := builder.at.get(span))}
+        events = [it for it in told.values() if set(builder.book.told.events[it.id]) <= set(whole)]
+        bindings = [(builder.bound[span], span) for span in sorted(whole) if span in builder.bound]
+        span = Span(chunk.start, chunk.end)
+        cut = len(whole) < len(near) or len(events) < len(told)
+        found.append(_Block(chunk.index, span, events, bindings, cut))
+    return found
+
+
+def edits(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
+    """Blocks read with a question in mind, and the changes that each makes to its graph (MindGraph, appendix D.1)."""
+    builder = Builder(book)
+    blocks = _blocks(builder, split_blocks(book, tokenizer))
+
+    def one(examples: list[tuple[dict[str, str], Edits]]) -> list[tuple[dict[str, str], Edits]]:
+        """One of those that fit, if there is one."""
+        for slots, value in chance.shuffled(examples):
+            if len(tokenizer(EDITS.prompt(book.document.language, **slots))["input_ids"]) <= LONGEST:
+                return [(slots, value)]
+        return []
+
+    full, empty = [], []
+    # Those first that hang on who is who: in their blocks people are refined.
+    for question in sorted(chance.shuffled(book.questions), key=lambda question: not question.needs_binding):
+        if len(full) >= MOST:
+            break
+        read = list(_read(builder, question, blocks))
+        telling = [it for it in read if it[1].operations]
+        editing = [it for it in telling if any(operation.op == "edit_node" for operation in it[1].operations)]
+        later = [it for it in telling if it[0]["graph_state"] != EMPTY]
+        if question.needs_binding and not editing and chance.hit(0.6):
+            continue
+        full += one(editing) or (one(later) if chance.hit(0.5) else []) or one(telling)
+        if len(empty) < len(full) / 4:
+            empty += one([it for it in read if not it[1].operations])
+    lies = chance.some([event for event in book.world.events if event.kind == "false"], 3)
+    refuted = [it for lie in lies for it in one(list(_refuted(builder, lie, blocks)))]
+    yield from [*full, *empty, *refuted]
+
+
+def _slots(question: str, block: _Block, blocks: Sequence[_Block], builder: Builder, state: str) -> dict[str, str]:
+    return {
+        "question": question,
+        "graph_state": state,
+        "block_text": builder.text[block.span.start : block.span.end].strip(),
+        "block_idx": str(block.index + 1),
+        "total_blocks": str(len(blocks)),
+    }
+
+
+def _read(builder: Builder, question: Question, blocks: Sequence[_Block]) -> Gold:
+    """What each block does to the graph of a question. Blocks are left out where a reader could be in two minds."""
+    wanted, bindings = builder.events(question), builder.bindings(question)
+    if not wanted:
+        return
+    kinds_of = set().union(*map(alike, wanted))
+    people = {binding.person for binding in bindings} | {binding.other for binding in bindings}
+    people |= {value for event in wanted for slot, value in event.slots.items() if slot in "abcdw"}
+    reading, noted = Reading(), set()
+    for block in blocks:
+        before, operations, doubtful = reading.state, [], block.cut
+        for event in block.events:
+            if event in wanted:
+                operations += builder.event(event, block.span, reading, answer=question.answer)
+            else:
+                doubtful |= event.kind in kinds_of
+        for binding, span in block.bindings:
+            mine = binding in bindings
+            # A trade is named in the question; kin and guises mean something once one of the two is known.
+            known = binding.kind == "trade" or any(
+                key in reading.ids
+                for key in (f"person{binding.person}", f"guise{binding.person}", f"person{binding.other}")
+            )
+            if mine and known and binding not in noted:
+                noted.add(binding)
+                operations += builder.binding(binding, span, block.span, reading)
+            else:
+                doubtful |= not mine and bool({binding.person, binding.other} & people) or mine and not known
+        reading.apply(operations)
+        if not doubtful and len(operations) <= 6:
+            yield _slots(question.question, block, blocks, builder, before), Edits(operations=operations)
+
+
+def _refuted(builder: Builder, lie: Event, blocks: Sequence[_Block]) -> Gold:
+    """Somebody has sworn that another did it, and the block tells who did: the oath goes, the deed comes."""
+    true = builder.book.world.events[lie.slots["of"]]
+    fact = builder.voice.words.events.EVENTS[true.kind]["fact"]
+    told = [block for block in blocks if true in block.events and lie not in block.events and not block.cut]
+    sworn = [block for block in blocks if lie in block.events]
+    if not told or not sworn or not fact.startswith("{a}") or true.guised:
+        return
+    predicate = fact[3:].strip().format(**builder.voice.fields(true.kind, true.slots, true.guised))
+    question = WHO[builder.language].format(predicate=predicate)
+    reading = Reading()
+    reading.apply(builder.event(lie, sworn[0].span, reading))
+    before, claim = reading.state, reading.ids[builder.key(lie)]
+    operations = [DeleteNode(op="delete_node", id=claim), *builder.event(true, told[0].span, reading, slots=1)]
+    yield _slots(question, told[0], blocks, builder, before), Edits(operations=operations)
+
+
+def graph_answer(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
+    """Graphs of a question, and the answer that they allow with the nodes that it rests on (MindGraph, appendix D.2)."""
+    builder = Builder(book)
+    chunks = len(split_blocks(book, tokenizer))
+    for question in chance.shuffled(book.questions):
+        events, bindings = builder.events(question), builder.bindings(question)
+        if not events or len(events) > 3 or not _readable(builder, question, events):
+            continue
+        fate = chance.pick(["all", "all", "all", "bindings", "events"])
+        noise = [event for event in book.world.events if event.kind != "false" and not alike(event) & _kinds(events)]
+        noise = chance.some(noise, chance.between(1, 4))
+        for i in range(len(noise) + 1):
+            example = _example(builder, question, events, bindings, noise[i:], fate, chunks)
+            prompt = GRAPH_ANSWER.prompt(book.document.language, **example[0])
+            if len(tokenizer(prompt)["input_ids"]) <= LONGEST:
+                yield example
+                break
+
+
+def _kinds(events: Sequence[Event]) -> set[str]:
+    return set().union(*map(alike, events))
+
+
+def _readable(builder: Builder, question: Question, events: Sequence[Event]) -> bool:
+    """Whether the graph says the answer in so many words."""
+    said = [builder.nodes[builder.key(event)].content for event in events]
+    said += [builder.nodes[edge.target].content for event in events for edge in builder.edges[builder.key(event)]]
+    return question.answer.lower() in " ".join(said).lower() and question.depth != "set-aggregation"
+
+
+def _example(
+    builder: Builder,
+    question: Question,
+    events: Sequence[Event],
+    bindings: Sequence[Binding],
+    noise: Sequence[Event],
+    fate: str,
+    chunks: int,
+) -> tuple[dict[str, str], GraphAnswer]:
+    """A graph of the question's events and of others, from which the events or the bindings may be missing."""
+    language, reading, whole = builder.language, Reading(), Span(0, len(builder.text))
+    cited = []
+    shown = [*noise] if fate == "events" else [*noise, *events]
+    for event in sorted(shown, key=lambda event: builder.book.told.events[event.id][0]):
+        reading.apply(builder.event(event, whole, reading, slots=3, answer=question.answer))
+        if event in events:
+            cited.append(reading.ids[builder.key(event)])
+    for binding in [] if fate == "bindings" else bindings:
+        span = builder.book.told.bindings[binding.id][0]
+        reading.apply(builder.binding(binding, span, whole, reading))
+        cited.append(reading.ids[f"{'guise' if binding.kind == 'guise' else 'person'}{binding.person}"])
+    slots = {
+        "graph_state": reading.state,
+        "graph_stats": graph_stats(len(reading.nodes), len(reading.edges), chunks, language),
+        "question": question.question,
+    }
+    if fate == "events":
+        return slots, GraphAnswer(answer=UNKNOWN[language], cited_nodes=[], confidence="low")
+    sure = "medium" if bindings and fate == "bindings" else "high"
+    return slots, GraphAnswer(answer=question.answer, cited_nodes=list(dict.fromkeys(cited)), confidence=sure)

@@ -1,0 +1,225 @@
+"""How well a model plays the roles: gold rows from storyworld books, and scores of its replies by role.
+
+    asked = rows("qa", books("test"), tokenizer)
+    numbers = scored(asked, ask(model, ROLES["qa"], [row.prompt for row in asked], free_first=True))
+    interval(asked, numbers["f1"])
+
+Scores are from 0 to 1. A reply that cannot be read scores 0. A score is NaN where the gold leaves nothing to score (a summary
+that binds nobody, a block without edges), and the scores of quotes where a reply quotes nothing. Taught in notebook
+01_the_reader.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from mindscape import prompts
+from mindscape.errors import require
+from mindscape.llm.base import SHORT
+from mindscape.metrics import Interval, exact_match, grouped, rouge_l, token_f1
+from mindscape.question import Answer
+from mindscape.roles import ROLES, edits
+from mindscape.roles.edits import AddEdge, AddNode, Edits
+from mindscape.roles.scores import QUOTES, border_f1, borders, f1, indices_f1, located, node_and_edge_f1, verbatim
+from mindscape.text import Chunk, Document, Tokenizer, split_sentences
+from storyworld import Book, Chance, weighing
+from storyworld.teaching import gold, questions
+
+PLAY = 24  # blocks of a play
+# Roles asked of a play, and the slot that its text goes into.
+OF_PLAY = {"chunk_summary": "chunk_content", "entities": "text", "edits": "block_text", "memory": "document"}
+ANSWERS = {
+    "qa": questions.qa,
+    "choice": questions.choice,
+    "claim": questions.claim_pairs,
+}  # gold of the roles with passages
+ROWS = prompts.table("roles", "shares")["asked"]
+ABOUT = prompts.table("roles", "about")  # of each role where it stands in its `paper`, and its main `score`
+Score = Callable[[Book, Mapping[str, str], Any, Any], dict[str, float]]
+
+
+def _accepted(book: Book, slots: Mapping[str, str], gold: str) -> list[str]:
+    """The gold answer, and what else the book takes for one to the question, where the gold is the book's."""
+    asked = next(question for question in book.questions if question.question == slots["question"])
+    return [gold, *asked.accepted] if gold == asked.answer else [gold]
+
+
+def _kept(gold: weighing.Kept, found: weighing.Kept) -> float:
+    """Of what the gold keeps, the share that the reply keeps, too."""
+    asked = [right for wanted, right in zip(gold.right, found.right, strict=True) if wanted]
+    return sum(asked) / len(asked) if asked else math.nan
+
+
+def _summary(book: Book, slots: Mapping[str, str], gold: str, found: str) -> dict[str, float]:
+    kinds = {"binding_recall": weighing.bindings, "event_recall": weighing.events}
+    return {name: _kept(of(book.voice, gold), of(book.voice, found)) for name, of in kinds.items()}
+
+
+def _entities(book: Book, slots: Mapping[str, str], gold: list[dict], found: list[dict]) -> dict[str, float]:
+    return {"f1": f1(*({one["name"].lower() for one in some} for some in (gold, found)))}
+
+
+def _edits(book: Book, slots: Mapping[str, str], gold: Edits, found: Edits) -> dict[str, float]:
+    nodes, edges = node_and_edge_f1(gold, found, book.document.language)
+    quotes = [op.src for op in found.operations if isinstance(op, AddNode | AddEdge)]
+    block = slots["block_text"]
+    found_quotes = {"quote_located": located(quotes, block), "quote_verbatim": verbatim(quotes, block)}
+    return {"node_f1": nodes, "edge_f1": edges} | found_quotes
+
+
+def _graph_answer(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -> dict[str, float]:
+    references = _accepted(book, slots, gold.answer)
+    right = exact_match(found.answer, references, book.document.language) if found.answer.strip() else 0.0
+    return {"accuracy": right, "cited_f1": f1(gold.cited_nodes, found.cited_nodes)}
+
+
+def _memory(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -> dict[str, float]:
+    text = slots["document"]
+    return {
+        "boundary_f1": border_f1(borders(gold, text), borders(found, text)),
+        "ends_located": located([end for one in found.scenario for end in one.ends if end], text),
+    }
+
+
+def _agrees(score: str, get: Callable[[Any], Any]) -> Score:
+    """Whether gold and reply say the same in one respect."""
+    return lambda book, slots, gold, found: {score: float(get(gold) == get(found))}
+
+
+# By role: a function of the book, what the prompt showed, the gold value and the value of the reply.
+SCORES: dict[str, Score] = {
+    "chunk_summary": _summary,
+    "global_summary": _summary,
+    "session_summary": _summary,
+    "silver_chunks": lambda book, slots, gold, found: {"f1": indices_f1(gold, found)},
+    "silver_nodes": lambda book, slots, gold, found: {"f1": indices_f1(gold, found)},
+    "entities": _entities,
+    "edits": _edits,
+    "graph_answer": _graph_answer,
+    "update": _agrees("action_accuracy", lambda it: it.action),
+    "memory": _memory,
+    "reverse_reasoning": lambda book, _, gold, found: {"rouge_l": rouge_l(found, gold, book.document.language)},
+    "qa": lambda book, slots, gold, found: {
+        "f1": token_f1(found, _accepted(book, slots, gold), book.document.language)
+    },
+    "choice": _agrees("accuracy", lambda it: it.answer),
+    "claim": _agrees("accuracy", lambda it: it.answer),
+    "grade": _agrees("accuracy", lambda it: it.correct),
+    "pairwise": _agrees("accuracy", lambda it: it.Overall.Winner),
+}
+
+
+def score(role: str, book: Book, slots: Mapping[str, str], gold: Any, found: Any | None) -> dict[str, float]:
+    """The scores of a reply's value, or of None where it could not be read.
+
+    >>> import storyworld
+    >>> book = storyworld.book(1000, tokens=15_000)
+    >>> score("silver_chunks", book, {}, [0, 2], [0]), score("silver_chunks", book, {}, [0, 2], None)
+    ({'f1': 0.6666666666666666}, {'f1': 0.0})
+    """
+    if found is None:  # what was not said is not quoted, either
+        best = SCORES[role](book, slots, gold, gold).items()
+        return {name: math.nan if math.isnan(value) or name in QUOTES else 0.0 for name, value in best}
+    return SCORES[role](book, slots, gold, found)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A prompt of a role and what a perfect reader replies."""
+
+    role: str
+    book: Book
+    slots: Mapping[str, str]
+    gold: Any
+
+    @property
+    def prompt(self) -> str:
+        """What the embedded reader is asked."""
+        return self.asked()
+
+    def asked(self, form: str = SHORT) -> str:
+        """What a model is asked that is sent this form of the prompts (`mindscape.llm.base.form_of`)."""
+        return ROLES[self.role].prompt(self.book.document.language, form, **self.slots)
+
+
+def rows(
+    role: str, books: Iterable[Book], tokenizer: Tokenizer, share: int | None = None, alone: bool = False
+) -> list[Row]:
+    """At most `share` gold rows of a role from each book (`ROWS[role]` by default), always the same.
+
+    `alone`: qa, choice and claim with no passages but those that answer. Of claims the true one and the false one of a pair
+    follow each other. Raises InputError for a role that there is not, or that has no passages to leave out.
+
+    >>> rows("judge", [], None)                                                     # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    mindscape.errors.InputError: no role 'judge': expected some of chunk_summary, ...
+    """
+    require(role in ROLES, f"no role {role!r}: expected some of {', '.join(ROLES)}")
+    require(not alone or role in ANSWERS, f"alone=True with role {role!r}: expected one of {', '.join(ANSWERS)}")
+    share, found = ROWS[role] if share is None else share, []
+    make = partial(ANSWERS[role], alone=alone) if role in ANSWERS else partial(gold, role)
+    for book in books:
+        chance = Chance("evaluation", role, book.document.id)
+        if role == "claim":
+            for context, true, yes, false, no in islice(make(book, chance, tokenizer), share // 2):
+                found.append(Row(role, book, {**context, "claim": true}, yes))
+                found.append(Row(role, book, {**context, "claim": false}, no))
+        else:
+            found += [Row(role, book, *made) for made in islice(make(book, chance, tokenizer), share)]
+    return found
+
+
+def scored(asked: Sequence[Row], answers: Sequence[Answer]) -> dict[str, list[float]]:
+    """By name of a score, its value for each row; `valid` and `valid_free` tell whether the reply could be read.
+
+    `pair_accuracy` stands at the second of two claims, and is NaN at the first.
+    """
+    found: dict[str, list[float]] = {"valid": [], "valid_free": []}
+    for row, answer in zip(asked, answers, strict=True):
+        found["valid"].append(float(answer.value is not None))
+        found["valid_free"].append(float(answer.free_read))
+        for name, number in score(row.role, row.book, row.slots, row.gold, answer.value).items():
+            found.setdefault(name, []).append(number)
+    if asked and asked[0].role == "claim":
+        right = found["accuracy"]
+        twins = zip(right[::2], right[1::2], strict=True)
+        found["pair_accuracy"] = [number for a, b in twins for number in (math.nan, min(a, b))]
+    return found
+
+
+def interval(asked: Sequence[Row], numbers: Sequence[float], seed: int = 0) -> Interval | None:
+    """The mean of a score over the rows that have one, with a 95 % interval; None for fewer than two such rows.
+
+    Books are drawn whole where there are more than one, since questions on one book stand or fall together.
+    """
+    return grouped(zip(numbers, (row.book.document.id for row in asked), strict=True), seed)
+
+
+def play_prompts(role: str, play: Document, tokenizer: Tokenizer, form: str = SHORT) -> list[tuple[str, str]]:
+    """Blocks from all over a play and the prompts of a role on them: pairs of block and prompt, `PLAY` many.
+
+    `form` as in `Row.asked`. There is no gold, but what a reply quotes is in the block or not. Raises InputError for a role
+    that is not in `OF_PLAY`.
+    """
+    require(role in OF_PLAY, f"role {role!r} is not asked of a play: expected one of {', '.join(OF_PLAY)}")
+    blocks = _blocks(play, tokenizer)
+    picked = [blocks[round(i)] for i in np.linspace(0, len(blocks) - 1, PLAY)]
+    graph = {"graph_state": edits.EMPTY, "total_blocks": str(len(blocks))}
+    graph["question"] = f"What becomes of the people of {play.meta['title']}?"
+    found = []
+    for block in picked:
+        text = play[block].strip()
+        more = {**graph, "block_idx": str(block.index + 1)} if role == "edits" else {}
+        found.append((text, ROLES[role].prompt(play.language, form, **{OF_PLAY[role]: text}, **more)))
+    return found
+
+
+@lru_cache(maxsize=2)
+def _blocks(play: Document, tokenizer: Tokenizer) -> list[Chunk]:
+    return split_sentences(play, tokenizer, 300)

@@ -1,0 +1,136 @@
+"""Gold summaries and entities: what a passage tells, in the words of a book's gold (roles of MiA-RAG and MiA-Signature).
+
+A summary has the events of its passage and who is who. What only the rest of the book supports is in none of them. Entities
+are the people, guises, places and things of which a passage tells an event or a binding; somebody who only stands by is left
+out, and entities that are one and the same are not merged. Taught in notebook 01_the_reader.
+"""
+
+import json
+from collections.abc import Mapping
+
+from mindscape.prompts import table
+from mindscape.text import Chunk, Tokenizer, mentions
+from storyworld import Book
+from storyworld.chance import Chance
+from storyworld.teaching import passages
+from storyworld.teaching.passages import Gold
+from storyworld.voice import sentence
+
+SIZES = (200, 300, 400, 500)  # tokens of a chunk, at most
+SESSION = {"en": 700, "zh": 600}  # tokens of a session's text, at most
+ROOM = 550  # tokens of the summaries that are merged
+LONGEST = 200  # tokens of a reply
+PLOT = ("crime", "trace", "tie", "alibi", "false")  # events that a short summary keeps before others
+CHARACTERS = 500  # of a chunk's summary, as its prompt asks
+QUIET = table("roles", "summaries")["quiet"]
+ENTITY_PASSAGES = 15  # of one book
+ENTITY_SIZES = (100, 150, 200)  # tokens of a passage, at most
+NOBODY = 0.1  # share of the passages tell of nobody
+
+
+def told(book: Book, statements: list[str]) -> str:
+    """The statements as sentences, or that there is nothing to tell."""
+    if not statements:
+        return QUIET[book.document.language]
+    return book.voice.words.scenes.JOIN.join(sentence(says) + book.voice.say.STOP for says in statements)
+
+
+def merged(book: Book, statements: list[str], tokenizer: Tokenizer) -> str:
+    """The statements as one summary: who is who first, then as much of the rest as `LONGEST` allows, the crime before
+    all, in the order of the book."""
+    voice, summary, join = book.voice, book.voice.say.SUMMARY, book.voice.words.scenes.JOIN
+    who = {voice.binding(binding): binding for binding in book.world.bindings}
+    bound = {says: who[says] for says in statements if says in who}  # as they come: to be read off from left to right
+    people = [
+        summary["person"].format(name=voice.name(binding.person), trade=voice.bare_trade(binding.person))
+        for binding in bound.values()
+        if binding.kind == "trade"
+    ]
+    parts = [sentence(voice.list(people)) + voice.say.STOP] if people else []
+    for kind in ("kin", "guise"):
+        if listed := [says for says, binding in bound.items() if binding.kind == kind]:
+            parts.append(sentence(summary[kind].format(list=voice.list(listed))))
+    rest = [says for says in dict.fromkeys(statements) if says not in bound]
+    plot = {voice.fact(event) for event in book.world.events if event.kind in PLOT}
+    kept: list[str] = []
+    for says in sorted(rest, key=lambda says: says not in plot):
+        longer = [one for one in rest if one in kept or one == says]
+        if len(tokenizer.encode(join.join([*parts, told(book, longer)]))) > LONGEST:
+            break
+        kept = longer
+    return join.join([*parts, told(book, kept)] if kept else parts)
+
+
+def _texts(book: Book, chunks: list[Chunk]) -> list[tuple[Chunk, list[str]]]:
+    """The chunks that can be summarised by themselves, with what they tell."""
+    found = [(chunk, passages.statements(book, chunk.start, chunk.end)) for chunk in chunks]
+    return [(chunk, statements) for chunk, statements in found if statements is not None]
+
+
+def chunk_summary(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
+    """Chunks that can be summarised by themselves, and their summaries (MiA-RAG, Eq. 3)."""
+    quiet, chunks = 0, passages.cut(book, tokenizer, chance.pick(SIZES))
+    for chunk, statements in chance.shuffled(_texts(book, chunks)):
+        value = told(book, statements)
+        quiet += not statements
+        if (statements or quiet == 1) and _short(value, tokenizer) and len(value) < CHARACTERS:
+            yield {"chunk_content": book.document[chunk].strip()}, value
+
+
+def session_summary(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
+    """Sessions of a book and their summaries (MiA-Signature, appendix F)."""
+    chunks = passages.cut(book, tokenizer, SESSION[book.document.language])
+    for chunk, statements in chance.shuffled(_texts(book, chunks)):
+        value = told(book, statements)
+        if _short(value, tokenizer):
+            part = {"idx": str(chunk.index + 1), "total": str(len(chunks))}
+            yield {**part, "raw_text": book.document[chunk].strip()}, value
+
+
+def global_summary(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
+    """Runs of neighbouring summaries, as a fold reads them, and summaries from all over the book, by turns."""
+    texts = [text for text in _texts(book, passages.cut(book, tokenizer, SIZES[-1])) if text[1]]
+    for i, start in enumerate(chance.shuffled(range(max(1, len(texts) - 5)))):
+        order = range(start, len(texts)) if i % 2 else chance.shuffled(range(len(texts)))
+        picked: list[int] = []
+        used = 0
+        for at in order:
+            used += len(tokenizer.encode(told(book, texts[at][1]))) + 1
+            if used > ROOM:
+                break
+            picked.append(at)
+        picked.sort()
+        value = merged(book, [says for at in picked for says in texts[at][1]], tokenizer)
+        if _short(value, tokenizer):
+            yield {"concatenated_summaries": "\n".join(told(book, texts[at][1]) for at in picked)}, value
+
+
+def _short(reply: str, tokenizer: Tokenizer) -> bool:
+    return len(tokenizer.encode(reply)) <= LONGEST
+
+
+def described(book: Book, statements: list[str], places: Mapping[str, str]) -> list[dict[str, str]]:
+    """Whom and what the statements name, and their places, in the order of the statements, each with those on it."""
+    found: dict[str, list[str]] = {}
+    for says in statements:
+        for entity in book.entities:
+            if mentions(entity.name, says) or entity.name == places.get(says):
+                found.setdefault(entity.name, []).append(says)
+    join, stop = book.voice.say.FACT_JOIN, book.voice.say.STOP
+    return [{"name": name, "description": sentence(join.join(says)) + stop} for name, says in found.items()]
+
+
+def named_entities(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
+    """Passages and the entities that they name (MiA-RAG, section 3.2); some name nobody."""
+    places, full, empty = passages.settings(book), [], []
+    for size in sorted({ENTITY_SIZES[0], chance.pick(ENTITY_SIZES)}):
+        for chunk in passages.cut(book, tokenizer, size):
+            told = passages.statements(book, chunk.start, chunk.end)
+            if told is not None:
+                value = described(book, told, places)
+                tokens = len(tokenizer.encode(json.dumps(value, ensure_ascii=False)))
+                (full if value else empty).append((tokens, chunk, value))
+    nobody = chance.some(empty, round(NOBODY * ENTITY_PASSAGES))
+    somebody = chance.some([one for one in full if one[0] <= LONGEST], ENTITY_PASSAGES - len(nobody))
+    for _, chunk, value in chance.shuffled([*nobody, *somebody]):
+        yield {"text": book.document[chunk].strip()}, value
