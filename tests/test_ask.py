@@ -3,7 +3,7 @@
 import pytest
 
 from mindscape import llm
-from mindscape.ask import LONGEST, WARMER, ask, read
+from mindscape.ask import LONGEST, WARMER, ask, read_replies
 from mindscape.budget import Budget, BudgetSpent, Meter
 from mindscape.llm.base import Reply, estimated_tokens
 from mindscape.roles import ROLES
@@ -108,5 +108,5 @@ def test_free_first_sees_through_a_meter():
 
 
 def test_reading():
-    assert read(SILVER, "[0, 2]") == [0, 2]
-    assert read(SILVER, "the first") is None and read(SILVER, "[0]", cut=True) is None
+    assert read_replies(SILVER, "[0, 2]") == [0, 2]
+    assert read_replies(SILVER, "the first") is None and read_replies(SILVER, "[0]", cut=True) is None

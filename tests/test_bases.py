@@ -11,7 +11,7 @@ from mindscape.errors import InputError
 from mindscape.training import Settings, bases
 from mindscape.training.bases import CONFIG, WEIGHTS, first_layers, shallow
 from mindscape.training.loop import with_lora
-from mindscape.weights import merged
+from mindscape.weights import merged_model
 
 
 @pytest.fixture(scope="module", params=[LlamaConfig, Qwen3Config], ids=["llama", "qwen3"])
@@ -40,8 +40,8 @@ def test_the_first_layers_fit_the_shallow_model(base, adapter, tmp_path):
     whole, cut = (load_file(it / WEIGHTS) for it in (adapter, folder))
     assert set(cut) == {name for name in whole if ".layers.2." not in name} and 0 < len(cut) < len(whole)
     assert all(torch.equal(weights, whole[name]) for name, weights in cut.items())
-    theirs = merged(AutoModelForCausalLM.from_pretrained(base), adapter).state_dict()
-    ours = merged(AutoModelForCausalLM.from_pretrained(shallow(base, 2, tmp_path / "base")), folder).state_dict()
+    theirs = merged_model(AutoModelForCausalLM.from_pretrained(base), adapter).state_dict()
+    ours = merged_model(AutoModelForCausalLM.from_pretrained(shallow(base, 2, tmp_path / "base")), folder).state_dict()
     assert all(torch.equal(weights, theirs[name]) for name, weights in ours.items())  # and so each layer's states
 
 
@@ -79,8 +79,8 @@ def test_the_first_layers_make_a_smaller_model(base, tmp_path):
 
 
 def test_an_adapter_is_merged_once(base, adapter, tmp_path):
-    folder = bases.merged(base, adapter, tmp_path / "both")
-    theirs = merged(AutoModelForCausalLM.from_pretrained(base), adapter).state_dict()
+    folder = bases.merged_base(base, adapter, tmp_path / "both")
+    theirs = merged_model(AutoModelForCausalLM.from_pretrained(base), adapter).state_dict()
     ours = AutoModelForCausalLM.from_pretrained(folder).state_dict()
     assert all(torch.equal(weights, theirs[name]) for name, weights in ours.items())
-    assert bases.merged(base, tmp_path, folder) == folder  # what is there is taken
+    assert bases.merged_base(base, tmp_path, folder) == folder  # what is there is taken

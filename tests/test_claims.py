@@ -42,9 +42,9 @@ def test_a_failed_claim_stays_in_the_table(tmp_path):
     (tmp_path / "n").mkdir()
     metrics = {"gain": {"value": -1.0, "ci": [-2.0, 0.0]}}
     (tmp_path / "n" / "results.json").write_text(json.dumps({"finished": True, "metrics": metrics}))
-    text = claims.table([claim()], tmp_path)
+    text = claims.claims_table([claim()], tmp_path)
     assert "gain: -1 [-2, 0]" in text and "**contradicted** |" in text
-    text = claims.table([claim(needs_larger_model="see | why")], tmp_path)
+    text = claims.claims_table([claim(needs_larger_model="see | why")], tmp_path)
     assert "**needs a larger model**: see \\| why |" in text
 
 

@@ -232,16 +232,16 @@ def test_a_folder_gives_its_books_in_order(tmp_path):
 def test_a_folder_is_read_as_one_text_whose_files_are_known(tmp_path):
     for name, text in (("b.txt", "Two."), ("a.md", "One.\n\n\n")):
         (tmp_path / name).write_text(text)
-    both = own.read(tmp_path)
+    both = own.read_own(tmp_path)
     assert both.text == "One.\n\nTwo.\n\n" and both.meta == {"parts": {"a": 0, "b": 6}}
-    assert own.read(tmp_path / "b.txt").text == "Two."
+    assert own.read_own(tmp_path / "b.txt").text == "Two."
 
 
 def test_a_book_is_read_in_a_language_of_the_kit_and_a_folder_in_one(tmp_path):
     (tmp_path / "a.txt").write_text("One.")
-    refused(lambda: own.read(tmp_path / "a.txt", language="de"), "a.txt is in 'de': expected en or zh")
+    refused(lambda: own.read_own(tmp_path / "a.txt", language="de"), "a.txt is in 'de': expected en or zh")
     (tmp_path / "b.txt").write_text("谁买了那盏灯？")
-    refused(lambda: own.read(tmp_path), "holds en and zh: expected one language")
+    refused(lambda: own.read_own(tmp_path), "holds en and zh: expected one language")
 
 
 def test_a_folder_without_books_is_refused(tmp_path):

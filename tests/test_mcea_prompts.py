@@ -4,7 +4,7 @@ import pytest
 from extras import refused
 
 import storyworld
-from mindscape.mia.mcea_prompts import CONDITIONS, NOISE, SHOWN, cases
+from mindscape.mia.mcea_prompts import CONDITIONS, NOISE, SHOWN, controlled_prompts
 from mindscape.mia.supervision import to_find
 from storyworld.teaching import passages
 
@@ -20,9 +20,13 @@ def shown(layout, tokenizer):
 
 
 def test_prompts_and_their_controls(two_books, tokenizer):
-    found = cases(two_books, tokenizer, share=3)
+    found = controlled_prompts(two_books, tokenizer, share=3)
     assert [case.book for case in found] == [book.document.id for book in two_books for _ in range(3)]
-    assert found == cases(two_books, tokenizer, share=3) != cases(two_books, tokenizer, share=3, seed=1)
+    assert (
+        found
+        == controlled_prompts(two_books, tokenizer, share=3)
+        != controlled_prompts(two_books, tokenizer, share=3, seed=1)
+    )
     for case in found:
         book = next(book for book in two_books if book.document.id == case.book)
         question = next(one for one in book.questions if one.id == case.id)
@@ -41,7 +45,7 @@ def test_prompts_and_their_controls(two_books, tokenizer):
             assert layout.ids[start:end] != true.ids[start:end]
         assert sorted(shown(case.layouts["shuffled"], tokenizer)) == sorted(texts)
         assert len({end - start for start, end in case.layouts["equal"].places("chunk")}) == 1
-    assert any(sum(case.layouts["true"].relevant) > 1 for case in cases(two_books, tokenizer, share=12))
+    assert any(sum(case.layouts["true"].relevant) > 1 for case in controlled_prompts(two_books, tokenizer, share=12))
 
 
 def test_silver_labels(two_books, tokenizer):
@@ -52,7 +56,7 @@ def test_silver_labels(two_books, tokenizer):
     for n, (question, right) in enumerate(questions):
         far = [i for i, chunk in enumerate(chunks) if not passages.relevant(book, question, chunk)][:2]
         taken[question.id] = [*sorted(right)[: n % 2], *far]
-    found = cases(two_books, tokenizer, share=6, silver=taken)
+    found = controlled_prompts(two_books, tokenizer, share=6, silver=taken)
     assert [len(case.silver) for case in found] == [SHOWN] * 6 + [0] * 6
     of = {"".join(book.document[chunk].split()): i for i, chunk in enumerate(chunks)}
     for case in found[:6]:
@@ -65,5 +69,5 @@ def test_silver_labels(two_books, tokenizer):
 
 
 def test_prompts_that_cannot_be(two_books, tokenizer):
-    refused(lambda: cases(two_books[:1], tokenizer), "1 books: expected at least two")
-    refused(lambda: cases(two_books, tokenizer, shown=5), "shown=5: expected at least 6 passages")
+    refused(lambda: controlled_prompts(two_books[:1], tokenizer), "1 books: expected at least two")
+    refused(lambda: controlled_prompts(two_books, tokenizer, shown=5), "shown=5: expected at least 6 passages")

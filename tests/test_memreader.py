@@ -13,7 +13,17 @@ from mindscape.llm.schema import json_schema
 from mindscape.mom import memreader
 from mindscape.mom.extraction import paths
 from mindscape.mom.memory import DocumentMemory, resolve, said, tiles
-from mindscape.mom.memreader import BARE, Case, Triple, core_support, example, examples, of_book, outline_recall, scored
+from mindscape.mom.memreader import (
+    BARE,
+    Case,
+    Triple,
+    core_support,
+    example,
+    memory_examples,
+    memory_scores,
+    of_book,
+    outline_recall,
+)
 from mindscape.roles.memory import MEMORY, Extracted
 from mindscape.text import Document, Span
 
@@ -71,12 +81,12 @@ def test_the_bare_prompt_asks_for_no_thoughts(language):
 
 
 def test_examples_are_of_the_same_documents(tokenizer):
-    full, bare = (examples(range(2), tokenizer, with_path, share=3, chinese=1) for with_path in (True, False))
+    full, bare = (memory_examples(range(2), tokenizer, with_path, share=3, chinese=1) for with_path in (True, False))
     assert [one.book for one in full] == [one.book for one in bare] and len(full) == 6
     assert any("文档" in one.prompt for one in full) and any("Document:" in one.prompt for one in full)
     assert sum(len(one.reply) for one in full) > sum(len(one.reply) for one in bare)
-    refused(lambda: examples([2000], tokenizer), "seed 2000 is not for training")
-    refused(lambda: examples(range(2), tokenizer, chinese=3), "chinese=3: expected 0 to 2")
+    refused(lambda: memory_examples([2000], tokenizer), "seed 2000 is not for training")
+    refused(lambda: memory_examples(range(2), tokenizer, chinese=3), "chinese=3: expected 0 to 2")
 
 
 def test_paths_in_reverse():
@@ -146,7 +156,7 @@ def test_only_what_cannot_be_read_is_asked_again(with_path):
     assert [len(answer.unread) for answer in answers] == [0, 2, 2, 0] and "cut off" in answers[2].unread[0]
     assert [schema is not None for *_, schema in model.backend.asked] == [False] * 4 + [True] * 2
     pairs = zip(cases, answers, strict=True)
-    assert [memreader.read(case, answer) is not None for case, answer in pairs] == [True, False, False, True]
+    assert [memreader.resolved_memory(case, answer) is not None for case, answer in pairs] == [True, False, False, True]
 
 
 def test_the_bare_role_can_be_sampled():
@@ -167,24 +177,24 @@ def answer_of(*said, with_path=True):
 
 def test_a_right_reply_has_full_marks():
     for with_path in (True, False):
-        found = scored([CASE], answer_of(right(with_path), with_path=with_path))
+        found = memory_scores([CASE], answer_of(right(with_path), with_path=with_path))
         assert found.pop("core_support") == [1.0]
         assert found == {name: [1.0] for name in ("valid", "valid_free", "boundary_f1", "outline_recall", "unrepaired")}
 
 
 def test_a_reply_that_cannot_be_read_has_none():
     for pair in (("no", "no"), (cut_off(right()), "no"), ("no", cut_off(right()))):
-        found = scored([CASE], answer_of(*pair))
+        found = memory_scores([CASE], answer_of(*pair))
         assert math.isnan(found.pop("core_support")[0])
         assert all(numbers == [0.0] for numbers in found.values())
-    found = scored([CASE], answer_of("no", right()))
+    found = memory_scores([CASE], answer_of("no", right()))
     assert found["valid"] == [1.0] and found["valid_free"] == [0.0] and found["boundary_f1"] == [1.0]
 
 
 def test_borders_topics_and_cores_by_hand():
     other = DocumentMemory(["the mill", "Ivo at home"], ["A wedding.", "Ivo went away."], [Span(0, 31), Span(31, 86)])
     reply = example(Triple(NOTE, PATH, said(NOTE, other))).reply
-    found = scored([CASE], answer_of(reply))
+    found = memory_scores([CASE], answer_of(reply))
     assert found["boundary_f1"] == [0.0]  # 31 is 22 characters from 53
     assert found["outline_recall"] == [0.5]
     assert found["core_support"] == [pytest.approx((0 + 1 / 2) / 2)]  # of wedding none; of went and away the first

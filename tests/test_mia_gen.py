@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import rankdata
 
 import storyworld
-from mindscape.ask import read
+from mindscape.ask import read_replies
 from mindscape.mia.generation import JOIN, TASKS, VARIANTS, answerable, examples, mixed, write
 from mindscape.mia.grid import MAIN, asked, average_ranks, scores, tokens_once
 from mindscape.mia.supervision import MOST, evidence, same_kind
@@ -176,7 +176,7 @@ def test_the_same_questions_in_each_task(two_books, tokenizer):
 
 def said(task, texts):
     """Answers as `ask` makes them of replies that needed no second try."""
-    values = [read(ROLES[task], text) for text in texts]
+    values = [read_replies(ROLES[task], text) for text in texts]
     unread = [() if value is not None else ("why",) for value in values]
     return [Answer(*of, free=of[0]) for of in zip(texts, values, unread, strict=True)]
 

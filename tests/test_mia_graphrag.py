@@ -36,7 +36,7 @@ def novel(prompt):
 
 def test_a_graph_of_replies():
     model = Model(novel)
-    graph = graphrag.build(model, NOVEL, CHUNKS)
+    graph = graphrag.build_graph(model, NOVEL, CHUNKS)
     assert graph.unread == {"entities": 1}
     assert [entity.name for entity in graph.entities] == ["Ann", "Tom", "Eve"]
     assert graph.entities[1].chunks == (0, 1)
@@ -47,7 +47,7 @@ def test_a_graph_of_replies():
 
 
 def test_no_passages_no_graph():
-    refused(lambda: graphrag.build(Model(novel), NOVEL, []), "novel has no passages")
+    refused(lambda: graphrag.build_graph(Model(novel), NOVEL, []), "novel has no passages")
 
 
 def test_who_shares_a_statement_is_tied():

@@ -52,5 +52,5 @@ def test_nothing_chosen_is_nothing_shown(book, tokenizer):
 def test_scores(book, tokenizer):
     case = oracle.cases(book, tokenizer, annotated(book))[0]
     right = case.question.answer
-    assert oracle.scored(case, Answer(right, right)) == (1.0, 1.0)
-    assert oracle.scored(case, Answer(right, None, cut=True)) == (0.0, 0.0)
+    assert oracle.f1_and_exact(case, Answer(right, right)) == (1.0, 1.0)
+    assert oracle.f1_and_exact(case, Answer(right, None, cut=True)) == (0.0, 0.0)

@@ -7,7 +7,7 @@ import mindscape
 from mindscape import prompts
 
 HOME = Path(mindscape.__file__).parent
-CALL = re.compile(r'\b(load|languages|paper|table)\("(\w+)", "([\w./-]+)"\)')
+CALL = re.compile(r'\b(load|languages|paper|short_texts)\("(\w+)", "([\w./-]+)"\)')
 
 
 def named() -> set[str]:
@@ -16,7 +16,7 @@ def named() -> set[str]:
     for module in HOME.parent.rglob("*.py"):
         for kind, room, name in CALL.findall("" if module.name == "prompts.py" else module.read_text()):
             both = [f".{one}.md" for one in prompts.LANGUAGES]
-            ends = {"load": [".md"], "table": [".toml"], "languages": both, "paper": [*both, ".toml"]}[kind]
+            ends = {"load": [".md"], "short_texts": [".toml"], "languages": both, "paper": [*both, ".toml"]}[kind]
             place = f"paper/{name}" if kind == "paper" else name
             found |= {f"{room}/prompts/{place}{end}" for end in ends}
     return found

@@ -72,7 +72,7 @@ def test_every_demand_is_told_in_both_languages():
 
 @pytest.mark.parametrize("name", MARKDOWN)
 def test_the_slots_are_those_that_are_listed_and_those_of_the_short_form(name):
-    listed = prompts.table(prompts.printed()[name], f"paper/{name}")["slots"]
+    listed = prompts.short_texts(prompts.printed()[name], f"paper/{name}")["slots"]
     for language in prompts.LANGUAGES:
         paper, short = texts(name, language)
         assert sorted(slots(paper)) == sorted(listed) == sorted(slots(short))
@@ -264,9 +264,9 @@ FINAL = '{"answer": "Ivo", "cited_nodes": [], "confidence": "high"}'
 QUESTIONS = '{"questions": ["Why?", "What for?", "Who gains?"]}'
 ROWS = [Row("Who sold it?", ("Ivo",), "the seller of lamps")]
 SENT = {
-    "chunk_summary": ("Ivo sold it.", lambda model: summaries.build(model, NOTE, WHOLE)),
+    "chunk_summary": ("Ivo sold it.", lambda model: summaries.summarise_document(model, NOTE, WHOLE)),
     "session_summary": ("Ivo sold it.", lambda model: session.by_model(model)(NOTE, [WHOLE])),
-    "entities": ("[]", lambda model: graphrag.build(model, NOTE, WHOLE)),
+    "entities": ("[]", lambda model: graphrag.build_graph(model, NOTE, WHOLE)),
     "pairwise": (REPLY["pairwise"], lambda model: graphrag.judged(model, [graphrag.Comparison("Who?", "a", "b")])),
     "sense_questions": (QUESTIONS, lambda model: graphrag.sense_questions(model, NOTE, WHOLE)),
     "sense_answer": ("Ivo did.", lambda model: graphrag.sense_answers(model, [("Why?", NOTE.text)])),

@@ -142,7 +142,7 @@ def test_adapters_that_do_not_travel_any_more_are_trained(file, tmp_path, monkey
     home.mkdir(parents=True)
     (home / "README.md").write_text("a card")
     command.main(["--missing", "--recipes", str(file)])
-    assert "first: 4 steps" in capsys.readouterr().out and recipes.read("first", file).adapter == home
+    assert "first: 4 steps" in capsys.readouterr().out and recipes.read_recipe("first", file).adapter == home
     assert (home / "adapter_model.safetensors").is_file() and (home / "README.md").read_text() == "a card"
     assert recipes.missing(file) == [] == recipes.missing()
 

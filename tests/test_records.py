@@ -19,8 +19,8 @@ def test_rows_come_back(tmp_path):
     assert records.opened(path, {"llm": "embedded", "k": (3, 5)}) == []
     records.append(path, ROWS[:2])
     records.append(path, ROWS[2:])
-    assert records.read(path) == (ABOUT, ROWS) and records.opened(path, ABOUT) == ROWS
-    assert records.read(path, lambda row: row.get("n"))[1] == [0, None, 2]
+    assert records.read_rows(path) == (ABOUT, ROWS) and records.opened(path, ABOUT) == ROWS
+    assert records.read_rows(path, lambda row: row.get("n"))[1] == [0, None, 2]
 
 
 @given(st.data())
@@ -33,7 +33,7 @@ def test_a_kill_at_any_byte(tmp_path_factory, data):
     path.write_bytes(held)
     kept = max(held.count(b"\n") - 1, 0)
     if b"\n" in held:
-        assert records.read(path) == (ABOUT, ROWS[:kept]) and path.read_bytes() == held  # to read changes nothing
+        assert records.read_rows(path) == (ABOUT, ROWS[:kept]) and path.read_bytes() == held  # to read changes nothing
     assert records.opened(path, ABOUT) == ROWS[:kept]
     records.append(path, ROWS[kept:])
     assert path.read_bytes() == whole
@@ -61,9 +61,9 @@ def test_what_is_another_s_is_refused_and_left_alone(tmp_path, held, said):
 
 def test_a_format_is_asked_for(tmp_path):
     records.opened(tmp_path / "a", {"format": "rows 1"})
-    assert records.read(tmp_path / "a", form="rows 1") == ({"format": "rows 1"}, [])
+    assert records.read_rows(tmp_path / "a", form="rows 1") == ({"format": "rows 1"}, [])
     said = "line 1: expected a line on the run: .*the format is 'rows 1': expected 'rows 2'"
-    refused(lambda: records.read(tmp_path / "a", form="rows 2"), said)
+    refused(lambda: records.read_rows(tmp_path / "a", form="rows 2"), said)
 
 
 def test_what_a_kill_left_is_not_added_to(tmp_path):
@@ -71,11 +71,11 @@ def test_what_a_kill_left_is_not_added_to(tmp_path):
     with (tmp_path / "a").open("a") as file:
         file.write('{"n": 1')
     records.append(tmp_path / "a", ROWS)
-    assert records.read(tmp_path / "a") == (ABOUT, ROWS)
+    assert records.read_rows(tmp_path / "a") == (ABOUT, ROWS)
 
 
 def test_what_cannot_be_read_or_written(tmp_path):
-    refused(lambda: records.read(tmp_path / "missing"), "cannot read .*: No such file")
+    refused(lambda: records.read_rows(tmp_path / "missing"), "cannot read .*: No such file")
     refused(lambda: records.opened(tmp_path, ABOUT), "cannot use .*: Is a directory")
     with pytest.raises(MindscapeError, match="cannot write .*; what was there before still is"):
         records.append(tmp_path / "missing" / "rows.jsonl", ROWS)

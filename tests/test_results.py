@@ -24,7 +24,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def begun(of=NOTEBOOK):
-    return results.read(of, paths.build("figures"))
+    return results.read(of, paths.build_path("figures"))
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def test_a_number_says_which_entries_it_rests_on(folder, defaults):
     assert stored["sources"] == {"s1": {f"any {maker.label}": {"computed": 2}}}
     run = json.loads((folder / NOTEBOOK / "run.json").read_text())
     assert run["store"] == {f"any {maker.label}": {"computed": 2}}
-    asked = paths.build("asked", f"{NOTEBOOK}.txt").read_text().split()
+    asked = paths.build_path("asked", f"{NOTEBOOK}.txt").read_text().split()
     assert asked == sorted(store.Store.key("any", maker, n) for n in (1, 2))
 
 
@@ -171,7 +171,7 @@ def test_a_spot_check_computes_some_of_what_was_found_anew(folder, defaults):
     assert made == [20, 3, 3] and len(shown) == 3 and set(shown["the same again"]) == {"yes"}
     of = begun()["metrics"]["store.agree"]
     assert of["value"] == of["n"] == 3 and of["varies"]
-    assert not paths.build("remeasured").exists()
+    assert not paths.build_path("remeasured").exists()
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_the_end_of_a_notebook_computes_anew_what_the_environment_asks_for(
     assert len(lines) in count and {line["notebook"] for line in lines} == {NOTEBOOK}
     remeasure.main()
     assert f"{len(lines)} entries, {len(lines)} agree." in capsys.readouterr().out
-    (page,) = (path.read_text() for path in paths.build("remeasured").glob("*/REPORT.md"))
+    (page,) = (path.read_text() for path in paths.build_path("remeasured").glob("*/REPORT.md"))
     assert f"| {NOTEBOOK} | {len(lines)} | " in page and "| any |" in page and f"| {maker.label} |" in page
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from extras import refused
 from test_signature_rag import ASKED, question
 
-from mindscape.signature.series import MOST, collections, freely, plays, share, town
+from mindscape.signature.series import MOST, collections, freely, play_collection, share, town
 
 CHOICES = [replace(one, kind="choice", options=("Ann", "Ivo", "Tom", "Eve"), right="B") for one in ASKED]
 CLAIMS = [question(9, f"Claim {right}.", 3, kind="claim", right=right, pair="p") for right in ("TRUE", "FALSE")]
@@ -23,9 +23,9 @@ def test_a_town(tokenizer, language):
 
 
 def test_plays(tokenizer):
-    rome = plays("rome", tokenizer)
+    rome = play_collection("rome", tokenizer)
     assert len(rome.questions) > 30 and len(rome.claims) % 2 == 0 and rome.name == "julius-caesar"
-    refused(lambda: plays("greece", tokenizer), "no series 'greece': expected one of histories")
+    refused(lambda: play_collection("greece", tokenizer), "no series 'greece': expected one of histories")
 
 
 def test_what_there_is_no_corpus_of(tokenizer):

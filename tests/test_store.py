@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from mindscape import store as stores
 from mindscape.cache import Cache
 from mindscape.errors import InputError, MindscapeError
-from mindscape.store import Maker, Store, agreement
+from mindscape.store import Maker, Store, compare_values
 
 ANN = Maker("ann", {"base": "1"}, "float32")
 QUESTIONS = [{"of": n} for n in range(6)]
@@ -476,12 +476,12 @@ def test_only_what_was_found_is_computed_anew(tmp_path):
     ],
 )
 def test_what_agreement_means(old, new, agrees, off):
-    assert agreement(old, new) == (agrees, off)
+    assert compare_values(old, new) == (agrees, off)
 
 
 @given(JSON)
 def test_what_is_the_same_agrees(value):
-    assert agreement(value, json.loads(json.dumps(value)))[0]
+    assert compare_values(value, json.loads(json.dumps(value)))[0]
 
 
 # -- one for a process, and its speed ------------------------------------------------------------------------------------------
@@ -540,11 +540,11 @@ def test_arrays_of_any_shape_are_kept_and_compared():
     np.testing.assert_allclose(stores.unpacked(value["vectors"]), vectors, atol=6e-6)
     assert stores.unpacked(value["places"]).tolist() == places.tolist() and stores.unpacked(stores.packed([])).size == 0
     close = value | {"vectors": stores.packed(vectors + 5e-4, 1e-5)}
-    assert agreement(value, close) == (True, 0.0005)
-    assert agreement(value, value | {"vectors": stores.packed(vectors + 0.01, 1e-5)}) == (False, 0.01)
+    assert compare_values(value, close) == (True, 0.0005)
+    assert compare_values(value, value | {"vectors": stores.packed(vectors + 0.01, 1e-5)}) == (False, 0.01)
     places[0, 0, 0] = 7
-    assert agreement(value, value | {"places": stores.packed(places)}) == (False, round(1 / 24, 6))
-    assert agreement(value, value | {"places": stores.packed(places[0])}) == (False, None)
+    assert compare_values(value, value | {"places": stores.packed(places)}) == (False, round(1 / 24, 6))
+    assert compare_values(value, value | {"places": stores.packed(places[0])}) == (False, None)
 
 
 def test_what_an_entry_is_made_of_does_not_travel(tmp_path):

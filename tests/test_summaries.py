@@ -40,7 +40,7 @@ def pieces(n, language="en"):
 def test_chunk_summaries_then_one_over_their_concatenation():
     document, chunks = pieces(4)
     model = Echo()
-    built = summaries.build(model, document, chunks)
+    built = summaries.summarise_document(model, document, chunks)
     assert built.levels == (tuple(f"beta{i} gamma{i} delta{i}" for i in range(4)), ("beta3 gamma3 delta3",))
     assert built.text == "beta3 gamma3 delta3" and built.source == "echo"
     assert "\n".join(built.levels[0]) in model.asked[-1]
@@ -52,7 +52,7 @@ def test_chunk_summaries_then_one_over_their_concatenation():
 def test_the_fold_reads_every_summary_once_and_never_too_much(n, context):
     document, chunks = pieces(n)
     model = Echo(context)
-    built = summaries.build(model, document, chunks, chunk_tokens=40, tokens=40)
+    built = summaries.summarise_document(model, document, chunks, chunk_tokens=40, tokens=40)
     assert len(built.levels[0]) == n and len(built.levels[-1]) == 1
     sizes = [len(level) for level in built.levels]
     assert sizes == sorted(sizes, reverse=True)
@@ -64,10 +64,10 @@ def test_the_fold_reads_every_summary_once_and_never_too_much(n, context):
 def test_no_more_than_asked_is_merged_at_once(n, read, context):
     document, chunks = pieces(n)
     model = Echo(context)
-    built = summaries.build(model, document, chunks, chunk_tokens=40, tokens=40, read=read)
+    built = summaries.summarise_document(model, document, chunks, chunk_tokens=40, tokens=40, read=read)
     merged = [prompt.split("<text>\n")[1].split("\n</text>")[0] for prompt in model.asked[n:]]
     assert all(len(text.split()) <= read for text in merged)
-    assert built.text == summaries.build(Echo(), document, chunks).text
+    assert built.text == summaries.summarise_document(Echo(), document, chunks).text
 
 
 def test_novels_are_summed_up_once(own_store, tokenizer):
@@ -82,13 +82,13 @@ def test_novels_are_summed_up_once(own_store, tokenizer):
 
 def test_an_endpoint_that_does_not_say_what_it_reads_is_asked_once():
     document, chunks = pieces(50)
-    assert len(summaries.build(Echo(context=None), document, chunks).levels) == 2
+    assert len(summaries.summarise_document(Echo(context=None), document, chunks).levels) == 2
 
 
 def test_a_model_that_cannot_read_two_summaries_is_refused():
     document, chunks = cut("toy", ["word " * 60] * 3)
     with pytest.raises(InputError, match="cannot read two summaries of toy at once"):
-        summaries.build(Echo(context=200, words=60), document, chunks, chunk_tokens=5, tokens=5)
+        summaries.summarise_document(Echo(context=200, words=60), document, chunks, chunk_tokens=5, tokens=5)
 
 
 @pytest.mark.parametrize("reply", [Reply(" \n"), Reply("I cannot.", invalid="refused")])
@@ -97,12 +97,12 @@ def test_a_refused_or_empty_summary_is_an_error_not_a_mindscape(reply):
     model = Echo()
     model.chat = lambda conversations, max_new_tokens: [Reply("fine"), reply, Reply("fine")]
     with pytest.raises(LLMError, match="echo, summary 2 of 3: (an empty reply|refused)"):
-        summaries.build(model, document, chunks)
+        summaries.summarise_document(model, document, chunks)
 
 
 def test_chinese_has_prompts_of_its_own():
     model = Echo()
-    summaries.build(model, *cut("红楼", ["贾宝玉来了。", "林黛玉走了。"], "zh"))
+    summaries.summarise_document(model, *cut("红楼", ["贾宝玉来了。", "林黛玉走了。"], "zh"))
     assert "贾宝玉来了。" in model.asked[0] and "不超过500个字符" in model.asked[0]
     assert "梗概" in model.asked[-1]
 
@@ -110,8 +110,11 @@ def test_chinese_has_prompts_of_its_own():
 def test_an_unknown_language_and_no_chunks_are_refused():
     document, chunks = pieces(2, language="fr")
     with pytest.raises(InputError, match="no summary prompt for language 'fr': expected one of en, zh"):
-        summaries.build(Echo(), document, chunks)
-    for build in (lambda d: summaries.build(Echo(), d, []), lambda d: summaries.build_with(str, "x", d, [])):
+        summaries.summarise_document(Echo(), document, chunks)
+    for build in (
+        lambda d: summaries.summarise_document(Echo(), d, []),
+        lambda d: summaries.build_with(str, "x", d, []),
+    ):
         with pytest.raises(InputError, match="toy has no chunks"):
             build(document)
 

@@ -12,7 +12,7 @@ from transformers import AutoModelForCausalLM, LlamaConfig
 from mindscape import llm
 from mindscape.errors import InputError
 from mindscape.llm import local
-from mindscape.weights import merged
+from mindscape.weights import merged_model
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_merged_is_what_peft_computes(base, adapter):
     with torch.inference_mode():
         plain = AutoModelForCausalLM.from_pretrained(base)
         alone = plain(ids).logits
-        added = merged(plain, folder)(ids).logits
+        added = merged_model(plain, folder)(ids).logits
         torch.testing.assert_close(added, beside(ids).logits, rtol=1e-4, atol=1e-4)
     assert not torch.allclose(added, alone, atol=1e-2)
 

@@ -44,7 +44,7 @@ BREAKS = re.compile(r"(?<![!-~\s])\s+|\s+(?![!-~\s])")  # white space with somet
 FAILED = '","msg":"request openai failed"'  # what the owners' generator left where it got no reply
 
 
-def read(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
+def read_crud_rag(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
     """The rows of all tasks. Each is put to the collection, so its doc_id is empty; where a row brings articles, they are
     documents and evidence. An article has the same id in `articles`, so that evidence is found there too.
 

@@ -44,7 +44,7 @@ class _Asked(Row):
     answer_position: int | None = None
 
 
-def read(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
+def read_detectiveqa(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
     """The questions; evidence are the clues' paragraphs. The text has a blank line between paragraphs and no marks.
 
     A clue at -1 is a step of reasoning that no paragraph states: it is no evidence. Rejected: questions on a novel that

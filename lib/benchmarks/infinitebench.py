@@ -34,7 +34,7 @@ class _Row(Row):
     options: list[str] | None = None
 
 
-def read(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
+def read_infinitebench(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
     """The rows of the tasks that are there. A book comes once, however many questions and tasks ask about it.
 
     Rejected: rows without a text, a choice without four options, and an answer that is none of them or at odds with its

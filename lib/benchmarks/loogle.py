@@ -32,7 +32,7 @@ class _Pair(Row):
     type: str = ""
 
 
-def read(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
+def read_loogle(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
     """The questions of the tasks that are there; `kind` is LooGLE's type of a long dependency.
 
     A cloze has one answer, the entities by mask as JSON. Evidence is often not word for word: what is not found even

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from benchmarks.reading import csv_rows, json_lines, page, unmarked, unpacked
+from benchmarks.reading import csv_rows, json_lines, text_of_page, unmarked, unpacked
 from benchmarks.shapes import Found, Item, Report, Row, Unusable, checked, document, rest
 from mindscape.errors import InputError
 from mindscape.text import Document
@@ -22,7 +22,7 @@ QUESTIONS = ("document_id", "set", "question", "answer1", "answer2")
 TOO_SHORT = 0.5  # of the published size; their own check asks for 3.5 % more or less, sites have changed since
 
 
-def read(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
+def read_narrativeqa(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
     """The owners' CSV files with the fetched stories. A story's published summary is in `meta["summary"]`.
 
     Rejected: questions whose story is missing, or less than half as long as published (a site's error page, most
@@ -65,7 +65,7 @@ def _story(about: Mapping[str, str] | None, path: Path | None, summary: str, rep
         data = unpacked(path)
         if len(data) < TOO_SHORT * _size(about["story_file_size"]):
             raise Unusable("its story is less than half as long as published: an error page? Fetch it again")
-        text = page(data, str(path))
+        text = text_of_page(data, str(path))
     except InputError as error:
         raise Unusable(str(error)) from None
     text = trimmed(text, about["story_start"], about["story_end"], report)

@@ -25,7 +25,7 @@ class _Claim(Row):
     length_bucket: str = ""  # the description's name for it
 
 
-def read(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
+def read_nocha(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
     """The claims, two with the same `group` a pair; answers are "TRUE" and "FALSE". `raw` keeps the models' replies.
 
     Rejected: a claim on a book that the pickle lacks, and one whose pair is not one true and one false claim, both fit to

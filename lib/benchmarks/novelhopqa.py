@@ -27,7 +27,7 @@ class _Row(Row):
     qid: int | str | None = None
 
 
-def read(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
+def read_novelhopqa(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
     """The rows of the splits that are there, on the novel where it is there, else on their own paragraphs."""
     novels = {title_key(path.stem): path for path in files["novels"] if path.suffix in own.SUFFIXES}
     texts: dict[str, Document] = {}

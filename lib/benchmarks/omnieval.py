@@ -48,7 +48,7 @@ class _Entry(Row):
     contents: str
 
 
-def read(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
+def read_omnieval(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
     """The questions; `kind` is the topic, `group` the conversation whose earlier turns a later one may need.
 
     The relevant passages are documents and evidence; doc_id is empty, as a question is put to the collection. The

@@ -34,7 +34,7 @@ class _Meeting(Row):
     meeting_transcripts: list[_Turn]
 
 
-def read(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
+def read_qmsum(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
     """The queries of the splits that are there. A text is a line a turn, "speaker: content"; `meta` has its topics.
 
     Evidence is the passage from the first to the last turn of each span. A span that runs backwards or out of the

@@ -252,7 +252,7 @@ def unpacked(path: Path) -> bytes:
     return data
 
 
-def page(data: bytes, where: str) -> str:
+def text_of_page(data: bytes, where: str) -> str:
     """The text of a fetched page or text file: UTF-8, or else Windows-1252, as browsers read old pages; no HTML in it."""
     try:
         text = data.decode("utf-8-sig")

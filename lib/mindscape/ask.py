@@ -84,11 +84,11 @@ def ask(
     return found
 
 
-def read(role: Role, text: str, cut: bool = False) -> Any | None:
+def read_replies(role: Role, text: str, cut: bool = False) -> Any | None:
     """What a reply says, or None where it cannot be read or was cut off.
 
     >>> from mindscape.roles import ROLES
-    >>> read(ROLES["silver_chunks"], "[0, 2]"), read(ROLES["silver_chunks"], "the first")
+    >>> read_replies(ROLES["silver_chunks"], "[0, 2]"), read_replies(ROLES["silver_chunks"], "the first")
     ([0, 2], None)
     """
     try:

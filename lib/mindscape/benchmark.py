@@ -31,8 +31,8 @@ GOALS = {"reading": 0.8, "writing": 5.0, "look_up_us": 50.0, "import_s": 1.0}
 
 def main() -> None:
     """Measure, write, print; exits with 1 where a goal is missed."""
-    found = {"environment": results.environment(), "goals": GOALS, **measured()}
-    path = paths.build("benchmark.json")
+    found = {"environment": results.environment(), "goals": GOALS, **measure_speed()}
+    path = paths.build_path("benchmark.json")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     for name in ("reading", "writing", "bf16_reading", "bf16_writing", "look_up_us", "import_s"):
@@ -52,7 +52,7 @@ def missed(found: dict[str, Any]) -> list[str]:
     return at_least + [name for name in ("look_up_us", "import_s") if found[name] > GOALS[name]]
 
 
-def measured() -> dict[str, Any]:
+def measure_speed() -> dict[str, Any]:
     """All ratios and times of one run."""
     models = {dtype: _model(dtype) for dtype in ("bfloat16", "float32")}
     read, written = reading(models["bfloat16"]), writing(models["bfloat16"])

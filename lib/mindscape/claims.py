@@ -124,7 +124,7 @@ def _measured(metric: dict) -> str:
     return f"{value}{interval}" + (f", n = {metric['n']}" if "n" in metric else "")
 
 
-def table(claims: list[Claim] | None = None, folder: Path | None = None) -> str:
+def claims_table(claims: list[Claim] | None = None, folder: Path | None = None) -> str:
     """The Markdown table *paper / ours / verdict* over all claims, with the results under `folder`."""
     lines = ["| paper | claim | the paper says | we got | verdict |", "|---|---|---|---|---|"]
     for claim in claims if claims is not None else load():

@@ -19,7 +19,7 @@ def figures() -> Path:
     return Path(os.environ.get("MINDSCAPE_FIGURES") or root() / "figures").expanduser()
 
 
-def build(*parts: str) -> Path:
+def build_path(*parts: str) -> Path:
     """A path under `build`, which is never tracked: `MINDSCAPE_BUILD`, or `build` in the checkout."""
     return Path(os.environ.get("MINDSCAPE_BUILD") or root() / "build").expanduser().joinpath(*parts)
 

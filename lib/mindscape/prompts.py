@@ -3,7 +3,7 @@
     load("mom", "answer")            mindscape/mom/prompts/answer.md, as it stands there
     languages("roles", "qa")         {"en": mindscape/roles/prompts/qa.en.md, "zh": mindscape/roles/prompts/qa.zh.md}
     paper("roles", "edits")          {"en": mindscape/roles/prompts/paper/edits.en.md, ...}: its other form
-    table("roles", "judges")         mindscape/roles/prompts/judges.toml, for short words and what is said in a reply
+    short_texts("roles", "judges")   mindscape/roles/prompts/judges.toml, for short words and what is said in a reply
 
 A prompt that a paper prints has two forms. The short one is what the embedded model was trained on; the paper's form, which all
 other models are sent (`mindscape.llm.base.form_of`), has in the kit's words every demand, phase, slot and format that the paper
@@ -93,14 +93,14 @@ def printed() -> dict[str, str]:
 
 def _about(name: str) -> dict[str, Any]:
     require(name in printed(), f"no paper prints a prompt {name!r}: expected one of {', '.join(printed())}")
-    return table(printed()[name], f"paper/{name}")
+    return short_texts(printed()[name], f"paper/{name}")
 
 
 @cache
-def table(room: str, name: str) -> dict[str, Any]:
+def short_texts(room: str, name: str) -> dict[str, Any]:
     """Short texts by name; not to be changed, since all who ask get the same.
 
-    >>> sorted(table("roles", "judges")["answered"])
+    >>> sorted(short_texts("roles", "judges")["answered"])
     ['en', 'zh']
     """
     return tomllib.loads(_file(room, f"{name}.toml"))

@@ -39,7 +39,7 @@ def whole_lines(path: str | Path) -> list[str]:
     return whole.decode("utf-8").split("\n")[:-1]
 
 
-def read(
+def read_rows(
     path: str | Path, make: Callable[[About], T] = dict, *, of: str = "a row", form: str = ""
 ) -> tuple[About, list[T]]:
     """What the first line says, and what `make` makes of each other one; the file is left as it is.
@@ -47,7 +47,7 @@ def read(
     `of` names a row in messages; `form` is what the first line must have as its format. Raises InputError, with the line, for a
     file that cannot be read, and for a line of which nothing can be made (`make` raises ValueError, KeyError or TypeError).
 
-    >>> about, rows = read("build/rows.jsonl")                                               # doctest: +SKIP
+    >>> about, rows = read_rows("build/rows.jsonl")                                               # doctest: +SKIP
     """
     try:
         lines = Path(path).read_bytes().split(b"\n")[:-1]
@@ -79,7 +79,7 @@ def opened(
 ) -> list[T]:
     """The rows of a file that `about` begins, to go on with; begun where there is none yet.
 
-    Raises InputError as `read` does, and for a file of another run: says in what it differs.
+    Raises InputError as `read_rows` does, and for a file of another run: says in what it differs.
 
     >>> opened("build/rows.jsonl", {"llm": "embedded"})                                      # doctest: +SKIP
     []
@@ -91,7 +91,7 @@ def opened(
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(_line(about))
             return []
-        first, rows = read(path, make, of=of, form=form)
+        first, rows = read_rows(path, make, of=of, form=form)
         for key in about | first:
             if first.get(key) != about.get(key):
                 told = f"{key} is {first.get(key)!r:.80}, expected {about.get(key)!r:.80}"

@@ -26,7 +26,7 @@ KINDS = {  # what agrees means, for a reader of the report
 OTHER = f"numbers within {store.CLOSE:.1%}"
 
 
-def asked() -> bool:
+def requested() -> bool:
     """Whether the environment asks for entries to be computed anew."""
     return any(os.environ.get(f"MINDSCAPE_{name}") for name in ("REMEASURE", "TINY"))
 
@@ -34,7 +34,7 @@ def asked() -> bool:
 def at_the_end(notebook: str, name: str) -> None:
     """What the environment asks for when a notebook is done; and the keys that it asked for, for those who look for dead
     entries."""
-    keys = paths.build("asked")
+    keys = paths.build_path("asked")
     keys.mkdir(parents=True, exist_ok=True)
     (keys / f"{name}.txt").write_text("\n".join(sorted(store.current().keys)) + "\n", encoding="ascii")
     if told := os.environ.get("MINDSCAPE_REMEASURE"):
@@ -56,7 +56,7 @@ def folder_of(told: str | None) -> Path:
     >>> folder_of("0.02:7").name, folder_of("").name
     ('0.02-7', 'tiny')
     """
-    return paths.build("remeasured", told.replace(":", "-") if told else "tiny")
+    return paths.build_path("remeasured", told.replace(":", "-") if told else "tiny")
 
 
 def _share(text: str) -> float:
@@ -69,7 +69,7 @@ def _share(text: str) -> float:
     raise InputError(f"SHARE={text}: expected more than 0, at most 1")
 
 
-def table(remade: Sequence[Remade]):
+def remade_table(remade: Sequence[Remade]):
     """A row for each entry that was computed anew, as a notebook shows it."""
     import pandas as pd
 

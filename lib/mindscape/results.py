@@ -113,7 +113,12 @@ def begin(notebook: str, variables: Mapping | None = None, **parameters) -> None
     plots.use()
     kept = {k: v for k, v in parameters.items() if k not in ("fill", "fresh", "shard")}
     _run = Run(
-        notebook, _fresh(paths.build("figures", name)), kept, environment(), time.perf_counter(), paths.figures() / name
+        notebook,
+        _fresh(paths.build_path("figures", name)),
+        kept,
+        environment(),
+        time.perf_counter(),
+        paths.figures() / name,
     )
     _run.write()
     print(f"{notebook}: " + ", ".join(f"{k}={v!r}" for k, v in parameters.items()))
@@ -143,7 +148,7 @@ def record(key: str, value, ci: tuple | None = None, n: int | None = None, rows=
         entry["rows"] = digest(list(rows))
     if varies:
         entry["varies"] = varies
-    entry["from"] = trail.named(trail.behind(store.current()), _run.sources)
+    entry["from"] = trail.source_name(trail.behind(store.current()), _run.sources)
     _run.metrics[key] = entry
     _run.write()
     return entry["value"]
@@ -252,7 +257,7 @@ def finish() -> None:
     if _run is None:
         raise InputError("results.finish before results.begin: run the notebook's second cell first")
     _run.write(finished=True)
-    if not remeasure.asked():  # whose spot checks are those of the environment
+    if not remeasure.requested():  # whose spot checks are those of the environment
         _publish(_run)
     remeasure.at_the_end(_run.notebook, _run.folder.name)
 
@@ -330,12 +335,12 @@ def spot_check(count: int = 3, seed: int | None = None, kinds: Sequence[str] = (
     if _run is None:
         raise InputError("results.spot_check before results.begin: run the notebook's second cell first")
     seed = _run.parameters.get("seed", 0) if seed is None else seed
-    count = 0 if remeasure.asked() else count
+    count = 0 if remeasure.requested() else count
     remade = store.current().remake(count=count, seed=seed, kinds=kinds)
     record(
         "store.agree", sum(one.agrees for one in remade), n=len(remade), varies="processor, precision, what is found"
     )
-    return remeasure.table(remade)
+    return remeasure.remade_table(remade)
 
 
 def read(notebook: str, folder: Path | None = None) -> dict:

@@ -423,7 +423,7 @@ class Store:
             key, value = of.keys[some[position]], json.loads(json.dumps(value))
             now = time.perf_counter()
             then = self._dtype(of.kind, of.maker, key)
-            agrees, off = agreement(old[key], value)
+            agrees, off = compare_values(old[key], value)
             told = then if then == of.maker.dtype else f"{then}, now {of.maker.dtype}"
             yield Remade(key, of.kind, of.maker.label, agrees, off, round(now - begun, 3), told, blocks[key])
             begun = now
@@ -507,15 +507,17 @@ def unpacked(value: Mapping[str, Any]) -> Any:
 # -- agreement ------------------------------------------------------------------------------------------------------------
 
 
-def agreement(old: Any, new: Any) -> tuple[bool, float | None]:
+def compare_values(old: Any, new: Any) -> tuple[bool, float | None]:
     """Whether a value that was computed anew is the one that was found, and by how much it is off where that is a number.
 
     Replies agree if their texts do, log-probabilities within `NEAR` nats a token, rankings if their ids do, other numbers
     within one part in a thousand, whatever precision each was computed in.
 
-    >>> agreement({"text": "Ann", "seconds": 2}, {"text": "Ann", "seconds": 1}), agreement({"ids": [3, 1]}, {"ids": [3, 2]})
-    ((True, None), (False, 0.5))
-    >>> agreement({"logprob": -6.0, "tokens": 3}, {"logprob": -6.03, "tokens": 3})
+    >>> compare_values({"text": "Ann", "seconds": 2}, {"text": "Ann", "seconds": 1})
+    (True, None)
+    >>> compare_values({"ids": [3, 1]}, {"ids": [3, 2]})
+    (False, 0.5)
+    >>> compare_values({"logprob": -6.0, "tokens": 3}, {"logprob": -6.03, "tokens": 3})
     (True, 0.01)
     """
     if isinstance(old, dict) and isinstance(new, dict):

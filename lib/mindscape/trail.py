@@ -185,11 +185,11 @@ def totals(store: Store) -> dict[str, dict[str, int]]:
     return _summed(store.trail)
 
 
-def named(source: dict[str, dict[str, int]], table: dict[str, dict[str, dict[str, int]]]) -> str:
+def source_name(source: dict[str, dict[str, int]], table: dict[str, dict[str, dict[str, int]]]) -> str:
     """The short name that a source has in the table, which it is added to: s1, s2, ...; "no model" for an empty one.
 
     >>> table = {}
-    >>> named({"reply reader-1f": {"shipped": 2}}, table), named({}, table), list(table)
+    >>> source_name({"reply reader-1f": {"shipped": 2}}, table), source_name({}, table), list(table)
     ('s1', 'no model', ['s1'])
     """
     if not source:

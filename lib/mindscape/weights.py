@@ -125,12 +125,12 @@ def adapted(model: PreTrainedModel, adapter: str | Path, trainable: bool = False
     return tuned
 
 
-def merged(model: PreTrainedModel, adapter: str | Path) -> PreTrainedModel:
+def merged_model(model: PreTrainedModel, adapter: str | Path) -> PreTrainedModel:
     """The model with a LoRA adapter added to its weights, in place: W + (alpha / r) B A for each matrix that it learned.
 
     Raises InputError as `adapted` does.
 
-    >>> merged(model, "data/adapters/reader")                                            # doctest: +SKIP
+    >>> merged_model(model, "data/adapters/reader")                                            # doctest: +SKIP
     """
     return adapted(model, adapter).merge_and_unload()
 

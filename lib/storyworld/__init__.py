@@ -33,7 +33,7 @@ from mindscape.errors import require
 from mindscape.question import ClaimPair, Question
 from mindscape.text import Chunk, Document, Span
 from storyworld import gold
-from storyworld.asking import ask
+from storyworld.asking import questions_and_claims
 from storyworld.chance import Chance
 from storyworld.gold import Edge, Entity, Memory, Node
 from storyworld.novelist import MOST_BOOKS, imagine, setting
@@ -82,7 +82,7 @@ class Book:
     @cached_property
     def entities(self) -> list[Entity]:
         """People, guises, places and things with descriptions."""
-        return gold.entities(self.voice, self.told)
+        return gold.gold_entities(self.voice, self.told)
 
     @cached_property
     def graph(self) -> tuple[list[Node], list[Edge]]:
@@ -188,7 +188,7 @@ def _id(seed: int, language: str, sort: str = "storyworld") -> str:
 def _book(world: World, language: str, name: str) -> Book:
     voice = Voice(world, language)
     told = tell(voice)
-    questions, claims = ask(voice, told, name)
+    questions, claims = questions_and_claims(voice, told, name)
     document = Document(name, told.text, language, {"title": voice.title, "seed": world.seed})
     return Book(document, world, told, tuple(questions), tuple(claims))
 

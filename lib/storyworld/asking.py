@@ -27,7 +27,7 @@ OPEN = "{answer}"  # stands in a claim until it is filled in
 HINTED = 0.25  # how often a thing or a place is paraphrased where a question names it
 
 
-def ask(voice: Voice, told: Telling, doc_id: str) -> tuple[list[Question], list[ClaimPair]]:
+def questions_and_claims(voice: Voice, told: Telling, doc_id: str) -> tuple[list[Question], list[ClaimPair]]:
     """The questions on a book, and one pair of claims for each, in the same order."""
     return _Asker(voice, told, doc_id).all()
 

@@ -119,7 +119,7 @@ def _headline(voice: Voice, told: Telling, passage: Passage) -> str:
     return template.format(p=voice.place(scene.place), when=voice.when(scene), people=people).rstrip(":： ")
 
 
-def entities(voice: Voice, told: Telling) -> list[Entity]:
+def gold_entities(voice: Voice, told: Telling) -> list[Entity]:
     """People, guises, places and things that the text names, with what it says of them."""
     join = voice.say.FACT_JOIN
     facts: dict[tuple[str, int], list[str]] = {}

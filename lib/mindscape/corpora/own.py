@@ -114,12 +114,12 @@ def joined(documents: Sequence[Document], name: str) -> Document:
     return Document(name, text, languages[0], {"parts": parts})
 
 
-def read(path: str | Path, language: str = "", encoding: str = "") -> Document:
+def read_own(path: str | Path, language: str = "", encoding: str = "") -> Document:
     """A file, or the files of a folder in a row, in a language that the kit has prompts in.
 
     Raises InputError for another language, and as `load`, `load_folder` and `joined` do. Taught in notebook 52_your_own_book.
 
-    >>> read("novels").meta                                                                  # doctest: +SKIP
+    >>> read_own("novels").meta                                                                  # doctest: +SKIP
     {'parts': {'moby-dick': 0, 'walden': 1215236}}
     """
     path = Path(path).expanduser().resolve()

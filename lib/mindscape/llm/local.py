@@ -62,7 +62,7 @@ def load(
         with _named(name), weights.quiet():
             model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32 if adapter else precision)
         if adapter:  # added in float32: the sum of both, not each, is rounded to the precision
-            model = weights.merged(model, adapter).to(precision)
+            model = weights.merged_model(model, adapter).to(precision)
         return model.to(device).eval()
 
     with _named(name), weights.quiet():

@@ -16,7 +16,7 @@ from mindscape.errors import InputError
 BEGINS = b'{"model": '  # what every line that is written here begins with, however early it is cut off
 
 
-def read(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_recording(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The lines of a recording, each with its number from 1.
 
     Raises InputError that names the file, and the line if there is one, for what cannot be read, for what is not a
@@ -87,7 +87,7 @@ class Recorder:
             raise InputError(f"cannot record to {self.path}: {error.strerror or error}") from error
 
     def _read(self) -> None:
-        lines = [line for _, line in read(self.path)]
+        lines = [line for _, line in read_recording(self.path)]
         others = [line["model"] for line in lines if line.get("model", self.model) != self.model]
         if others:
             raise InputError(f"{self.path} holds replies of {others[0]}: record {self.model} to another file")

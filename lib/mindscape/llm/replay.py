@@ -33,7 +33,7 @@ class Replay:
         self.path = Path(path).expanduser()
         self.name = f"replay:{path}"
         self.answers: dict[str, Reply | Score] = {}
-        lines = list(recording.read(self.path))
+        lines = list(recording.read_recording(self.path))
         self.fingerprint = digest(lines)
         recorded = next((line["model"] for _, line in lines if "model" in line), self.name)
         self.form = form_of(SimpleNamespace(name=recorded))  # what the model was asked, that is found again

@@ -42,8 +42,8 @@ from mindscape.store import Maker, watch
 from mindscape.text import Tokenizer, token_ids
 
 Task = Literal["node", "chunk"]
-INSTRUCTION, QUESTION, SUMMARY, WORDS = prompts.table("mia", "embedding").values()  # each by language
-PAPER_WORDING = prompts.table("mia", "paper/embedding")  # Figure 15, with all that it demands
+INSTRUCTION, QUESTION, SUMMARY, WORDS = prompts.short_texts("mia", "embedding").values()  # each by language
+PAPER_WORDING = prompts.short_texts("mia", "paper/embedding")  # Figure 15, with all that it demands
 TOKENS = {"q": "<|query|>", "n": "<|nodes|>", "c": "<|chunks|>"}
 
 
@@ -406,7 +406,7 @@ def load(
 
     def read() -> tuple[PreTrainedModel, Tokenizer]:
         network, tokenizer = loaded(source, form, dtype_of)
-        return (network if adapter is None else weights.merged(network, adapter)).to(device), tokenizer
+        return (network if adapter is None else weights.merged_model(network, adapter)).to(device), tokenizer
 
     maker = weights.known_maker(source, adapter, dtype_of, "smollm2")
     if maker is not None and form.marks == "words" and (adapter is None or weights.is_shipped(adapter)):

@@ -133,7 +133,7 @@ def answerable(
     `silver` tells it by the question's id.
     """
     chunks = passages.cut(book, tokenizer)
-    for question, pair in passages.asked(book, chance):
+    for question, pair in passages.questions_with_claims(book, chance):
         right = list(silver.get(question.id, ())) if silver is not None else evidence(book, question, chunks)
         if not 0 < len(right) <= MOST or question.kind in passages.WHOLE:
             continue
@@ -168,7 +168,7 @@ def mixed(
         yield question, pair, passages.mixed(book, question, [chunks[i] for i in (*keep, *alike)], rest, count, chance)
 
 
-def posed(
+def task_prompts(
     book: Book, question: Question, pair: ClaimPair, task: str, chance: Chance, tokenizer: Tokenizer
 ) -> list[tuple[dict[str, str], Any]]:
     """A question as a task asks it: the slots of the prompt and the reply's gold value; of a claim the true and the false one.
@@ -210,7 +210,7 @@ def examples(
     for task, share in told.shares.items():
         chance = Chance("mia_gen", task, book.document.id, seed)
         ways = (
-            (posed(book, question, pair, task, chance, tokenizer), chunks)
+            (task_prompts(book, question, pair, task, chance, tokenizer), chunks)
             for question, pair, chunks in mixed(book, tokenizer, chance, most, silver)
         )
         asked = ((*chance.pick(some), chunks) for some, chunks in ways if some)  # of two claims one by chance

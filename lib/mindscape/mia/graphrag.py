@@ -38,7 +38,7 @@ SAID = 6  # statements of a description, at most
 TIES = 10  # of the ties that lead out of the retrieved entities, so many for each of those, at most
 SHARES = (0.25, 0.25, 0.5)  # of the budget: entities, ties, passages
 JOIN = {"en": " ", "zh": ""}
-HEADINGS = prompts.table("mia", "graphrag")["headings"]
+HEADINGS = prompts.short_texts("mia", "graphrag")["headings"]
 CRITERIA = ("Comprehensiveness", "Diversity", "Empowerment", "Overall")
 FEWEST, MOST = 3, 5  # questions of a segment: fewer count as none (Figure 13)
 
@@ -104,13 +104,13 @@ class Graph:
         return [ends[i] for i in range(len(self.entities))]
 
 
-def build(model: LLM, document: Document, chunks: Sequence[Chunk]) -> Graph:
+def build_graph(model: LLM, document: Document, chunks: Sequence[Chunk]) -> Graph:
     """The graph that a model makes of a document: the entities that it finds in each passage, tied as `read_off` says.
 
     A reply that cannot be read adds nothing and is counted. Raises InputError for a document without passages or in a language
     without prompts, LLMError if the model fails, after which the same call goes on where it was.
 
-    >>> build(llm.load("embedded"), play, split_sentences(play, tokenizer, 150))         # doctest: +SKIP
+    >>> build_graph(llm.load("embedded"), play, split_sentences(play, tokenizer, 150))         # doctest: +SKIP
     """
     require(chunks, f"{document.id} has no passages to build a graph from")
     role, language = ROLES["entities"], document.language
@@ -176,7 +176,7 @@ def merged(document: str, told: Iterable[Told], language: str = "en", unread: Ma
 
 
 def of_story(book: Book, chunks: Sequence[Chunk]) -> Graph:
-    """The graph of a storyworld book from its log: what `build` would give with a perfect model.
+    """The graph of a storyworld book from its log: what `build_graph` would give with a perfect model.
 
     Its entities are the book's own, in their order and with their descriptions, so that `supervision.bearing` speaks of them.
     """

@@ -17,19 +17,19 @@ from mindscape.ask import ask
 from mindscape.errors import require
 from mindscape.llm.base import LLM, PAPER, form_of
 from mindscape.metrics import exact_match
-from mindscape.mia.generation import JOIN, TASKS, answerable, posed, summaries, write
+from mindscape.mia.generation import JOIN, TASKS, answerable, summaries, task_prompts, write
 from mindscape.question import Answer, Question
 from mindscape.roles import ROLES
 from mindscape.roles.answers import LETTER, letters
 from mindscape.text import Tokenizer
 from storyworld import Book, Chance
-from storyworld.teaching.scoring import Row, scored
+from storyworld.teaching.scoring import GoldRow, scored
 
 MAIN = {"qa": "f1", "choice": "accuracy", "claim": "pair_accuracy"}  # the score of a task in Table 2
 
 
 @dataclass(frozen=True)
-class Asked(Row):
+class Asked(GoldRow):
     """A question as a task, which is a role, asks it: `slots` are those of its prompt but for the context, `query` is for a
     retriever, `right` are the passages that answer, by their numbers in `passages.cut`."""
 
@@ -52,7 +52,7 @@ def asked(books: Iterable[Book], tokenizer: Tokenizer, share: int = 10, seed: in
     for book in books:
         chance = Chance("grid", book.document.id, *([seed] if seed else []))
         ways = (
-            [(task, posed(book, question, pair, task, chance, tokenizer), question, right) for task in TASKS]
+            [(task, task_prompts(book, question, pair, task, chance, tokenizer), question, right) for task in TASKS]
             for question, pair, right in answerable(book, tokenizer, chance)
         )
         for tasks in islice((some for some in ways if all(made for _, made, *_ in some)), share):

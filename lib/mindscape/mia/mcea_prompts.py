@@ -27,7 +27,7 @@ NOISE = 2  # of them no evidence of either kind, at least
 
 
 @dataclass(frozen=True)
-class Case:
+class ControlledPrompt:
     """A question's prompt, and its controls by name; `binding` says that the question names nobody by name.
 
     `silver` has a flag for each passage of the true prompt, by Algorithm 1, and is empty where that has not been run.
@@ -40,7 +40,7 @@ class Case:
     silver: tuple[bool, ...] = ()
 
 
-def cases(
+def controlled_prompts(
     books: Sequence[Book],
     tokenizer: Tokenizer,
     share: int = SHARE,
@@ -49,7 +49,7 @@ def cases(
     reader: Tokenizer | None = None,
     seed: int = 0,
     form: str = SHORT,
-) -> list[Case]:
+) -> list[ControlledPrompt]:
     """The same `share` questions on each book, of those that a few passages and the summary answer, always the same prompts;
     others for another `seed`. `form`: that of the prompts which the model is sent (`mindscape.llm.base.form_of`).
 
@@ -62,7 +62,7 @@ def cases(
     evidence and noise may take.
 
     >>> from storyworld.books import books
-    >>> found = cases(books("develop")[:2], tokenizer)                                   # doctest: +SKIP
+    >>> found = controlled_prompts(books("develop")[:2], tokenizer)                                   # doctest: +SKIP
     >>> len(found), found[0].layouts["true"].relevant                                    # doctest: +SKIP
     (8, (False, True, False, False, False, False, False, False))
     """
@@ -89,7 +89,7 @@ def cases(
             layouts |= {name: with_summary(layout, _repeated(ids, layout)) for name, ids in instead.items()}
             layouts |= {"shuffled": shuffled(layout, int(digest(question.id)[:8], 16)), "equal": equal_lengths(layout)}
             flags = tuple(number[chunk] in taken[question.id] for chunk in some) if question.id in taken else ()
-            found.append(Case(question.id, book.document.id, question.needs_binding, layouts, flags))
+            found.append(ControlledPrompt(question.id, book.document.id, question.needs_binding, layouts, flags))
     return found
 
 

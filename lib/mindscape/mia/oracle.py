@@ -25,7 +25,7 @@ CONDITIONS = ("silver", "gold", "half")
 
 
 @dataclass(frozen=True)
-class Case:
+class OracleCase:
     """A question and the passages that its reader is shown, by condition, in the order of the text."""
 
     book: Book
@@ -43,7 +43,7 @@ def halves(lengths: Sequence[int], most: int = HALF) -> tuple[range, range]:
     return range(first), range(len(lengths) - last, len(lengths))
 
 
-def cases(book: Book, tokenizer: Tokenizer, annotated: Sequence[Silver]) -> list[Case]:
+def cases(book: Book, tokenizer: Tokenizer, annotated: Sequence[Silver]) -> list[OracleCase]:
     """The annotated questions of a book that one of its halves can answer; those on the same half stand together.
 
     Raises InputError for an annotation of another book's question.
@@ -52,7 +52,7 @@ def cases(book: Book, tokenizer: Tokenizer, annotated: Sequence[Silver]) -> list
     gap = len(tokenizer.encode("\n\n"))
     both = halves([len(tokenizer.encode(book.document[chunk].strip())) + gap for chunk in chunks])
     asked = {question.id: question for question in book.questions}
-    found: list[list[Case]] = [[], []]
+    found: list[list[OracleCase]] = [[], []]
     for one in annotated:
         if one.question not in asked:
             raise InputError(f"{book.document.id} has no question {one.question!r}: expected annotations of its own")
@@ -61,18 +61,18 @@ def cases(book: Book, tokenizer: Tokenizer, annotated: Sequence[Silver]) -> list
         fitting = [i for i, half in enumerate(both) if needed and needed <= set(half)]
         if fitting:
             shown = {"silver": sorted(one.silver), "gold": sorted(needed), "half": both[fitting[0]]}
-            found[fitting[0]].append(Case(book, question, {name: tuple(some) for name, some in shown.items()}))
+            found[fitting[0]].append(OracleCase(book, question, {name: tuple(some) for name, some in shown.items()}))
     return found[0] + found[1]
 
 
-def prompt(case: Case, condition: str, tokenizer: Tokenizer, form: str = SHORT) -> str:
+def prompt(case: OracleCase, condition: str, tokenizer: Tokenizer, form: str = SHORT) -> str:
     """What the reader is asked, in the form that it is sent: passages and question. Without passages the context is a dash."""
     chunks = passages.cut(case.book, tokenizer)
     context = passages.shown(case.book, [chunks[i] for i in case.shown[condition]]) or "-"
     return ROLES["qa"].prompt(case.book.document.language, form, context=context, question=case.question.question)
 
 
-def scored(case: Case, answer: Answer) -> tuple[float, float]:
+def f1_and_exact(case: OracleCase, answer: Answer) -> tuple[float, float]:
     """F1 of words and exact match; a reply that cannot be read scores 0."""
     said, language = answer.value, case.book.document.language
     right = [case.question.answer, *case.question.accepted]

@@ -15,7 +15,7 @@ from mindscape.errors import InputError, one_of, require
 from mindscape.extractive import summarise
 from mindscape.llm import LLM
 from mindscape.metrics import normalise
-from mindscape.mia.summaries import build, build_with
+from mindscape.mia.summaries import build_with, summarise_document
 from mindscape.mia.supervision import to_find, who_is_who
 from mindscape.question import Question, Ranking
 from mindscape.search import Retriever, search
@@ -132,7 +132,9 @@ def benchmark_summaries(loaded: Loaded, tokenizer: Tokenizer, llm: LLM | None = 
     for name, text in loaded.documents.items():
         chunks = [chunk for chunk in split_tokens(text, tokenizer, overlap=0) if text[chunk].strip()]
         extract = partial(summarise, language=text.language)
-        found[name] = (build(llm, text, chunks) if llm else build_with(extract, "textrank", text, chunks)).text
+        found[name] = (
+            summarise_document(llm, text, chunks) if llm else build_with(extract, "textrank", text, chunks)
+        ).text
     return found
 
 

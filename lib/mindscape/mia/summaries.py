@@ -41,7 +41,7 @@ class Mindscape:
         return self.levels[-1][0]
 
 
-def build(
+def summarise_document(
     llm: LLM,
     document: Document,
     chunks: Sequence[Chunk],
@@ -58,7 +58,7 @@ def build(
 
     Raises InputError for a document without chunks or in a language without prompts, LLMError if the model fails.
 
-    >>> build(llm.load("embedded"), play, split_tokens(play, tokenizer)).text            # doctest: +SKIP
+    >>> summarise_document(llm.load("embedded"), play, split_tokens(play, tokenizer)).text   # doctest: +SKIP
     """
     require(chunks, f"{document.id} has no chunks to summarise")
     form, language = form_of(llm), document.language
@@ -94,7 +94,7 @@ def of_books(llm: LLM, books: Sequence[Book], tokenizer: Tokenizer) -> dict[str,
 
     def compute(place: int) -> dict[str, Any]:
         book = books[place]
-        of = build(llm, book.document, passages.cut(book, tokenizer, size), tokens=tokens, read=read)
+        of = summarise_document(llm, book.document, passages.cut(book, tokenizer, size), tokens=tokens, read=read)
         return {"text": of.text, "levels": [len(level) for level in of.levels]}
 
     found = store.current().fetch("mindscape", llm.maker, asked, store.each(compute), how, seconds=120)

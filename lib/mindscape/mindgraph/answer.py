@@ -33,7 +33,7 @@ from mindscape.mindgraph.asking import block_size, cut
 from mindscape.mindgraph.build import TOKENS, noted, rebuild, shown_state
 from mindscape.mindgraph.communities import PARAMETERS, Refused, Reports, Tools, answer_schema, step_schema
 from mindscape.mindgraph.graph import Graph, verify
-from mindscape.prompts import table
+from mindscape.prompts import short_texts
 from mindscape.question import ANSWER, Answer
 from mindscape.roles.edits import EDITS
 from mindscape.roles.graph_answer import GRAPH_ANSWER, GraphAnswer, graph_stats, tools_of
@@ -45,7 +45,7 @@ SIZES = (50, 150)  # nodes from which a graph is of middle size, and large (sect
 FORM = '{"answer": "...", "cited_nodes": ["id"], "confidence": "high|medium|low"}'
 Calling = Literal["tools", "grammar"]
 
-WORDS = table("mindgraph", "answer")
+WORDS = short_texts("mindgraph", "answer")
 LINES = WORDS["lines"]  # a node and two edges as prompts show them
 HOW = WORDS["how"]  # added to the prompt of a model that has no tools of its own
 SMALL = ("embedded", "smollm2")  # models whose decoding is held to a grammar unless a call says otherwise

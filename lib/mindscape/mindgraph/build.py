@@ -79,7 +79,7 @@ def read_journal(path: str | Path) -> Journal:
     'Who sent the letter?'
     """
     blocks = count()
-    about, entries = records.read(path, lambda row: _entry(row, next(blocks)), of=OF, form=FORMAT)
+    about, entries = records.read_rows(path, lambda row: _entry(row, next(blocks)), of=OF, form=FORMAT)
     return Journal(_checked(path, about), tuple(entries))
 
 

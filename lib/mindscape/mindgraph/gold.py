@@ -145,13 +145,13 @@ def same(gold: Graph, found: Graph, language: str = "en") -> dict[str, str]:
     return {its: mine for mine, its in matched(alike).items()}
 
 
-def agreement(gold: Graph, found: Graph, language: str = "en") -> dict[str, Counts]:
+def graph_agreement(gold: Graph, found: Graph, language: str = "en") -> dict[str, Counts]:
     """How far a graph agrees with the gold one: counts by type of node, and of "node", "edge" and "tie".
 
     Edges are the same if their ends are and the relation is, in any case; "tie" counts pairs of nodes with an edge between
     them, whichever way and in whatever words.
 
-    >>> agreement(Graph("note"), Graph("note"))["node"]
+    >>> graph_agreement(Graph("note"), Graph("note"))["node"]
     Counts(gold=0, found=0, both=0)
     """
     pairs = same(gold, found, language)

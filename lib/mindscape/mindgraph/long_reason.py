@@ -28,7 +28,7 @@ from mindscape.errors import InputError, require
 from mindscape.llm import LLM, Estimate
 from mindscape.mindgraph import rubric
 from mindscape.mindgraph.rubric import PROMPTS, Label, Labelled, Unlabelled, annotate, demanding
-from mindscape.prompts import table
+from mindscape.prompts import short_texts
 from mindscape.text import Document
 
 OF = "an item that was judged"  # a line of the file, in messages
@@ -38,7 +38,7 @@ SUMMARY = re.compile(r"\bsummar(?:y|ies|i[sz]e)\b|总结|概括|摘要", re.IGNO
 REASONS = ("code", "summary", "cloze", "too short", "unreadable", "unstable", "not demanding", "not needed")
 
 # Where section 2.1 puts benchmarks in Figure 2's plane.
-FIGURE_2: dict[str, list[str]] = table("mindgraph", "figure_2")
+FIGURE_2: dict[str, list[str]] = short_texts("mindgraph", "figure_2")
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,9 @@ def judged(path: str | Path) -> list[Judged]:
     >>> Counter(one.reason or "kept" for one in judged("build/long_reason.jsonl"))            # doctest: +SKIP
     Counter({'kept': 200, 'not demanding': 451, 'unstable': 118})
     """
-    return list({(item.source, item.id): item for item in records.read(path, _one, of=OF, form=FORMAT)[1]}.values())
+    return list(
+        {(item.source, item.id): item for item in records.read_rows(path, _one, of=OF, form=FORMAT)[1]}.values()
+    )
 
 
 def items(kept: Sequence[Judged], folder: str | Path | None = None) -> Iterator[Document | Item]:

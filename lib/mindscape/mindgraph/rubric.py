@@ -21,7 +21,7 @@ import numpy as np
 from mindscape.ask import ask
 from mindscape.errors import InputError, require
 from mindscape.llm import LLM, Estimate, Ledger
-from mindscape.prompts import languages, table
+from mindscape.prompts import languages, short_texts
 from mindscape.question import BREADTHS, DEPTHS, Question
 from mindscape.roles.base import Form, Role
 from mindscape.text import Document
@@ -32,7 +32,7 @@ PASSES = 2
 TOKENS = 200  # of a reply, at most
 SHOWN = 8  # pieces of evidence that a prompt shows, evenly taken
 QUOTED = 200  # characters of one
-WORDS = table("mindgraph", "rubric")
+WORDS = short_texts("mindgraph", "rubric")
 BREADTH_LEVELS, DEPTH_LEVELS = WORDS["breadth"], WORDS["depth"]
 PROMPTS = languages("mindgraph", "rubric")
 

@@ -29,7 +29,7 @@ from mindscape.errors import InputError, require
 from mindscape.llm.base import LLM, form_of
 from mindscape.metrics import NoAnswer, exact_match, normalise, words
 from mindscape.metrics.words import check_language, check_texts, fold
-from mindscape.prompts import table
+from mindscape.prompts import short_texts
 from mindscape.roles.answers import LETTERS, letter
 from mindscape.roles.graph_answer import UNKNOWN
 from mindscape.roles.judges import GRADE
@@ -41,7 +41,7 @@ JUDGE_TOKENS = 200  # of a verdict, at most
 NO_ANSWER, NO_JUDGE, UNREADABLE = "no answer", "no judge", "unreadable verdict"
 
 OR = {"en": "{first} (or: {others})", "zh": "{first}（或：{others}）"}
-WORDS = table("mindgraph", "scoring")
+WORDS = short_texts("mindgraph", "scoring")
 MEASURES = "个次封人位年月日天岁只张件块名条本样种"  # behind a number of Chinese things
 
 _ONES = (

@@ -36,7 +36,7 @@ TEMPERATURE, TOP_P = 0.7, 0.8  # section 4.1
 K = 60  # of reciprocal rank fusion
 WINDOWS = {"en": 600, "zh": 1000}  # tokens of a document that are read at once: as long as the role's examples
 LONGEST = {"en": 532, "zh": 800}  # tokens of a reply: what gold takes at most, and a third more
-READINGS, SHORT, PLACES = map(prompts.table("mom", "terms").get, ("readings", "short", "places"))
+READINGS, SHORT, PLACES = map(prompts.short_texts("mom", "terms").get, ("readings", "short", "places"))
 ASKED = prompts.languages("mom", "border")
 ANSWERS = {"en": ("Yes", "No"), "zh": ("是", "否")}
 WORDS = {"en": r"(?<=[a-z,] )[a-z]", "zh": r"(?<=[\u4e00-\u9fff])[\u4e00-\u9fff]"}  # where one begins inside a sentence

@@ -26,7 +26,7 @@ from mindscape.text import Document, Span, locate, sentences
 from mindscape.text.documents import Place
 
 CLOSING = ".,;:!?…)]。，；：！？）】”’」』"
-RULES = prompts.table("mom", "terms")["rules"]
+RULES = prompts.short_texts("mom", "terms")["rules"]
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ P‖M; the ablation that the paper leaves out has M alone, with a prompt that as
     python -m mindscape.training memreader
     python -m mindscape.training memreader_without_path
 
-It is asked (`ask`) and scored (`scored`) on what was not trained on: other storyworld books, scenes of plays without their
-headings, the manuals and news pieces of the kit.
+It is asked (`ask`) and scored (`memory_scores`) on what was not trained on: other storyworld books, scenes of plays without
+their headings, the manuals and news pieces of the kit.
 
 Taught in notebook 41_memreader. The training itself is `mindscape.training`'s.
 """
@@ -45,7 +45,7 @@ LARGEST = {"en": 1200, "zh": 2000}  # tokens of an excerpt of a play or a sample
 MOST = 4  # parts of an excerpt
 PATH_TOKENS = 200  # of a path of thought
 # What the prompt says of thoughts, and what stands there without them.
-UNSAID = prompts.table("mom", "unsaid")
+UNSAID = prompts.short_texts("mom", "unsaid")
 
 
 def _without_thoughts(language: str, form: str = SHORT) -> str:
@@ -130,7 +130,7 @@ def example(triple: Triple, with_path: bool = True) -> Example:
     return Example(asked.name, prompt, asked.render(value), triple.document.id)
 
 
-def examples(
+def memory_examples(
     seeds: Sequence[int], tokenizer: Tokenizer, with_path: bool = True, share: int | None = None, chinese: int = 0
 ) -> list[Example]:
     """The examples of the books of training seeds, the last `chinese` of them told in Chinese.
@@ -234,7 +234,7 @@ def ask(model: LLM, cases: Sequence[Case], with_path: bool = True) -> list[Answe
 # Scoring -----------------------------------------------------------------------------------------------------------
 
 
-def read(case: Case, answer: Answer) -> Resolved | None:
+def resolved_memory(case: Case, answer: Answer) -> Resolved | None:
     """The memory that a reply means, in places of the case's document; None where it cannot be read or was cut off."""
     return None if answer.value is None else resolve(case.document, answer.value)
 
@@ -275,7 +275,7 @@ def _marks(text: str, language: str) -> set[str]:
     return {word for word in words(text, "en") if len(word) >= 4}
 
 
-def scored(cases: Sequence[Case], answers: Sequence[Answer]) -> dict[str, list[float]]:
+def memory_scores(cases: Sequence[Case], answers: Sequence[Answer]) -> dict[str, list[float]]:
     """By name of a score, its value for each case.
 
     `valid` and `valid_free`: the reply can be read, held to the form or free; `boundary_f1`: borders within
@@ -285,7 +285,7 @@ def scored(cases: Sequence[Case], answers: Sequence[Answer]) -> dict[str, list[f
     names = ("valid", "valid_free", "boundary_f1", "outline_recall", "core_support", "unrepaired")
     found: dict[str, list[float]] = {name: [] for name in names}
     for case, answer in zip(cases, answers, strict=True):
-        it = read(case, answer)
+        it = resolved_memory(case, answer)
         row = (0.0, 0.0, 0.0, 0.0, math.nan, 0.0)
         if it:
             borders = border_f1(case.memory.borders, it.memory.borders)

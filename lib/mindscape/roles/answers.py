@@ -93,15 +93,15 @@ def letter(text: str) -> tuple[str, list[str]]:
     return text, repairs
 
 
-def chosen(text: str) -> tuple[Choice, list[str]]:
+def read_choice(text: str) -> tuple[Choice, list[str]]:
     """The choice that a reply makes and the repairs that it took: in tags, in JSON as the paper's form asks for it, or by the
     letter alone, which many models give.
 
     Raises ValueError where there is no letter, or more than one.
 
-    >>> chosen("B. the mill")
+    >>> read_choice("B. the mill")
     (Choice(explanation='', answer='B'), ['tags missing', 'text around dropped'])
-    >>> chosen('{"answer": "B", "reasoning": "Ann walks to the mill."}')
+    >>> read_choice('{"answer": "B", "reasoning": "Ann walks to the mill."}')
     (Choice(explanation='Ann walks to the mill.', answer='B'), [])
     """
     try:
@@ -125,6 +125,6 @@ def chosen(text: str) -> tuple[Choice, list[str]]:
 
 
 QA = Role("qa", languages("roles", "qa"), None, phrase, paper=paper("roles", "qa"))
-CHOICE = Role("choice", languages("roles", "choice"), Tags(Choice), chosen, paper("roles", "choice"), Reasoned)
-LETTER = Role("letter", languages("roles", "choice"), None, plain=chosen, paper=paper("roles", "letter"))
+CHOICE = Role("choice", languages("roles", "choice"), Tags(Choice), read_choice, paper("roles", "choice"), Reasoned)
+LETTER = Role("letter", languages("roles", "choice"), None, plain=read_choice, paper=paper("roles", "letter"))
 CLAIM = Role("claim", languages("roles", "claim"), Tags(Verdict), paper=paper("roles", "claim"))

@@ -7,15 +7,15 @@ notebook 01_the_reader.
 from typing import Any, Literal
 
 from mindscape.llm.base import PAPER
-from mindscape.prompts import languages, paper, table
+from mindscape.prompts import languages, paper, short_texts
 from mindscape.roles.base import Form, Role
 
-WORDS = table("roles", "graph_answer")
+WORDS = short_texts("roles", "graph_answer")
 UNKNOWN = {"en": "unknown", "zh": "不知道"}
 
 
 TOOLS: list[dict[str, Any]] = WORDS["tools"]
-PAPER_TOOLS: list[dict[str, Any]] = table("roles", "paper/tools")["tools"]
+PAPER_TOOLS: list[dict[str, Any]] = short_texts("roles", "paper/tools")["tools"]
 
 
 def tools_of(form: str) -> list[dict[str, Any]]:

@@ -8,13 +8,13 @@ from typing import Annotated, Literal
 from pydantic import BaseModel
 
 from mindscape.llm import Needs, Tags
-from mindscape.prompts import languages, paper, table
+from mindscape.prompts import languages, paper, short_texts
 from mindscape.roles.base import Role
 
 NONE = {"en": "(none)", "zh": "（无）"}
 
 
-SAY = table("roles", "update")
+SAY = short_texts("roles", "update")
 
 
 class Update(BaseModel):

@@ -34,7 +34,7 @@ from mindscape.llm import LLM
 from mindscape.llm.base import PAPER, form_of
 from mindscape.metrics import recall_fraction_at_k, token_f1
 from mindscape.metrics.words import Language
-from mindscape.prompts import table
+from mindscape.prompts import short_texts
 from mindscape.question import Answer
 from mindscape.roles import Role
 from mindscape.roles.answers import CHOICE, CLAIM, QA, letters
@@ -62,7 +62,7 @@ LONGEST = {"choice": 200, "qa": 48, "claim": 200}  # tokens of an answer, by its
 KINDS: dict[str, Role] = {"choice": CHOICE, "qa": QA, "claim": CLAIM}
 TOGETHER = 16  # questions that are read before the first of their rankings is kept
 QUERY, FEEDBACK = "query", "feedback"  # no signature; the best passages of the first pass in a signature's place
-FRAME = table("signature", "frame")  # by language: what stands over the parts of a context
+FRAME = short_texts("signature", "frame")  # by language: what stands over the parts of a context
 
 Signature = tuple[str, ...]
 Rows = Callable[[Sequence[int]], Iterator[dict[str, list[int]]]]  # places of questions to the ids for each

@@ -68,12 +68,12 @@ def town(
     return _collection(merged(built), *of_series(series))
 
 
-def plays(name: str, tokenizer: PreTrainedTokenizerBase, size: int = SIZE) -> Collection:
+def play_collection(name: str, tokenizer: PreTrainedTokenizerBase, size: int = SIZE) -> Collection:
     """Plays that share characters: passages of `size` tokens, scenes for sessions, the kit's own summaries and questions.
 
     Raises InputError for a series that the kit does not know, or has not summed up. Taught in notebook 22_signature_rag.
 
-    >>> len(plays("rome", tokenizer).memory.documents)                                       # doctest: +SKIP
+    >>> len(play_collection("rome", tokenizer).memory.documents)                                       # doctest: +SKIP
     2
     """
     require(name in shakespeare.SERIES, f"no series {name!r}: expected one of {', '.join(shakespeare.SERIES)}")
@@ -105,7 +105,7 @@ def collections(
     ['series-1000-1', 'series-1001-1']
     """
     if corpus == "shakespeare":
-        return [plays(name, tokenizer, size) for name in PLAYS[:count]]
+        return [play_collection(name, tokenizer, size) for name in PLAYS[:count]]
     require(corpus == "storyworld", f"corpus={corpus!r}: expected storyworld or shakespeare")
     require(split in SEEDS, f"split={split!r}: expected {', '.join(SEEDS)}")
     return [town(seed, tokenizer, width, size) for seed in SEEDS[split][:count]]

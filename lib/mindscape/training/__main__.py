@@ -26,8 +26,8 @@ def main(arguments: list[str] | None = None) -> None:
         if given.missing:
             recipes.complete(given.recipes)
         elif given.name:
-            recipe = recipes.read(given.name, given.recipes)
-            print(recipes.train(recipe, given.out, given.dtype, given.recipes))
+            recipe = recipes.read_recipe(given.name, given.recipes)
+            print(recipes.train_recipe(recipe, given.out, given.dtype, given.recipes))
         else:
             for name, recipe in recipes.every(given.recipes).items():
                 print(f"{name:24} {recipe.cost:46} {recipe.about}")

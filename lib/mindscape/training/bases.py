@@ -48,19 +48,19 @@ def shallow(base: str | Path, layers: int, folder: str | Path) -> Path:
     return folder
 
 
-def merged(base: str | Path, adapter: str | Path, folder: str | Path) -> Path:
+def merged_base(base: str | Path, adapter: str | Path, folder: str | Path) -> Path:
     """The base with an adapter added to its weights, saved in a folder; what is there already is taken.
 
     Raises InputError where the adapter does not fit.
 
-    >>> merged(assets.language_model(), "data/adapters/reader", "build/with_reader")     # doctest: +SKIP
+    >>> merged_base(assets.language_model(), "data/adapters/reader", "build/with_reader")     # doctest: +SKIP
     PosixPath('build/with_reader')
     """
     folder = Path(folder)
     if not folder.exists():
         scratch = _scratch(folder)
         with weights.quiet():
-            weights.merged(AutoModelForCausalLM.from_pretrained(base), adapter).save_pretrained(scratch)
+            weights.merged_model(AutoModelForCausalLM.from_pretrained(base), adapter).save_pretrained(scratch)
         AutoTokenizer.from_pretrained(base).save_pretrained(scratch)
         os.replace(scratch, folder)
     return folder

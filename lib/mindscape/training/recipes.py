@@ -93,7 +93,7 @@ class Memories:
     chinese: int = 0
 
     def examples(self, seeds: range, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
-        return memreader.examples(seeds, tokenizer, self.with_path, self.share, self.chinese)
+        return memreader.memory_examples(seeds, tokenizer, self.with_path, self.share, self.chinese)
 
     def told(self, made: Sequence[Example], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
         return {"examples": len(made), "reply_tokens": sum(length(one.reply, tokenizer) for one in made)} | asdict(self)
@@ -193,7 +193,7 @@ class Recipe:
     @property
     def built(self) -> Path:
         """Where the command leaves the adapter."""
-        return paths.build("adapters", self.name, "adapter")
+        return paths.build_path("adapters", self.name, "adapter")
 
     @property
     def home(self) -> Path:
@@ -209,7 +209,7 @@ class Recipe:
     def cost(self) -> str:
         """Steps, tokens, and the time that the logged runs took.
 
-        >>> read("layers_10").cost
+        >>> read_recipe("layers_10").cost
         '270 steps, 385,512 tokens, 0.3 hours'
         """
         steps, tokens, seconds = (sum(column) for column in zip(*(one.measured for one in self.stages), strict=True))
@@ -227,10 +227,10 @@ def every(file: str | Path = FILE) -> dict[str, Recipe]:
     return {name: _recipe(name, entry) for name, entry in entries.items()}
 
 
-def read(name: str, file: str | Path = FILE) -> Recipe:
+def read_recipe(name: str, file: str | Path = FILE) -> Recipe:
     """The recipe of a name. Raises InputError for one that there is not.
 
-    >>> read("mia_gen").start, read("mia_gen").stages[0].settings.steps
+    >>> read_recipe("mia_gen").start, read_recipe("mia_gen").stages[0].settings.steps
     ('reader', 270)
     """
     found = every(file)
@@ -275,14 +275,14 @@ def _made(kind: type, given: Mapping[str, Any]) -> Any:
 # Training --------------------------------------------------------------------------------------------------------------
 
 
-def train(recipe: Recipe, out: str | Path = "", dtype: str = "", file: str | Path = FILE) -> Path:
+def train_recipe(recipe: Recipe, out: str | Path = "", dtype: str = "", file: str | Path = FILE) -> Path:
     """Train a recipe's adapter, stage after stage; returns its folder `out`/adapter. The same call goes on after a kill.
 
     `out` is build/adapters/NAME by default; stages before the last are in folders of their own below it. `dtype` in the place
     of the recipe's precision. Layers are compiled where a C++ compiler is found. Beside each adapter is how it was made
     (`run.json`). Raises InputError where an adapter to begin with is not there, and where `out` holds another run.
 
-    >>> train(read("mia_gen"))                                                           # doctest: +SKIP
+    >>> train_recipe(read_recipe("mia_gen"))                                                           # doctest: +SKIP
     PosixPath('build/adapters/mia_gen/adapter')
     """
     out = Path(out or recipe.built.parent)
@@ -328,13 +328,13 @@ def missing(file: str | Path = FILE) -> list[Recipe]:
 def complete(file: str | Path = FILE) -> None:
     """Train what is `missing`, in the recipes' order, each after a word on what it takes, and put it where it travels."""
     for recipe in missing(file):
-        shutil.copytree(train(recipe, file=file), recipe.home, dirs_exist_ok=True)
+        shutil.copytree(train_recipe(recipe, file=file), recipe.home, dirs_exist_ok=True)
 
 
 def _base(recipe: Recipe, out: Path, file: str | Path) -> str | Path:
     base = recipe.base or assets.language_model()
     if recipe.merged:
-        base = bases.merged(base, _there(recipe.merged, file), out / "merged")
+        base = bases.merged_base(base, _there(recipe.merged, file), out / "merged")
     return bases.shallow(base, recipe.layers, out / "base") if recipe.layers else base
 
 
@@ -347,7 +347,7 @@ def _start(recipe: Recipe, out: Path, file: str | Path) -> Path | None:
 
 def _there(name: str, file: str | Path) -> Path:
     """The folder of another recipe's adapter."""
-    adapter = read(name, file).adapter
+    adapter = read_recipe(name, file).adapter
     if not (adapter / bases.WEIGHTS).is_file():
         raise InputError(f"{adapter} is not there: train it first, python -m mindscape.training {name}")
     return adapter
@@ -372,7 +372,7 @@ def load(name: str, dtype: str = "float32", **options: Any) -> LanguageModel:
     >>> load("no_summary").maker.name
     'no_summary'
     """
-    recipe = read(name)
+    recipe = read_recipe(name)
     if isinstance(recipe.stages[-1].kind, Retrieval) or recipe.base or recipe.merged:
         raise InputError(f"recipe {name!r} makes no language model on the embedded base")
     known, (precision, device) = recipe.sha256, weights.placed(dtype, None)

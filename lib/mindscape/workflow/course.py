@@ -90,7 +90,7 @@ def _output(cell: dict) -> str:
     return "\n".join(parts)
 
 
-def page(root: Path) -> str:
+def course_page(root: Path) -> str:
     """figures/course.json: a line a notebook, and the words of all together."""
     found = {
         path.stem: counted(json.loads(path.read_text(encoding="utf-8")))

@@ -46,7 +46,7 @@ GOLD: dict[str, Callable[[Book, Chance, Tokenizer], Gold]] = {
 # Of one book, at most; the other roles' makers know where to end.
 MOST = {"chunk_summary": 12, "global_summary": 6, "session_summary": 6, "graph_answer": 16, "update": 24}
 MOST_MEMORIES = {"en": 14, "zh": 8}
-SHARES = prompts.table("roles", "shares")["taught"]  # of each role, so many examples of a book
+SHARES = prompts.short_texts("roles", "shares")["taught"]  # of each role, so many examples of a book
 
 
 def gold(role: str, book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from mindscape.llm import Tags
-from mindscape.prompts import table
+from mindscape.prompts import short_texts
 from mindscape.roles.memory import MASK, MEMORY, REVERSE, DocumentMemory, Extracted, Scenario, ends
 from mindscape.text import Span, Tokenizer
 from storyworld import Book
@@ -20,7 +20,7 @@ from storyworld.voice import sentence
 LENGTHS = {"en": (300, 620), "zh": (300, 1050)}
 LONGEST = {"en": 900, "zh": 1400}
 LONGEST_REPLY = {"en": 400, "zh": 600}  # tokens
-THOUGHTS = table("roles", "memory")
+THOUGHTS = short_texts("roles", "memory")
 
 
 def _spans(book: Book) -> list[Span]:

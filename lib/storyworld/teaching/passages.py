@@ -94,7 +94,7 @@ def answerable(
     book: Book, chance: Chance, chunks: Sequence[Chunk]
 ) -> Iterator[tuple[Question, ClaimPair, list[Chunk]]]:
     """Questions that a few chunks answer, their claims and those chunks, in an order of chance."""
-    for question, pair in asked(book, chance):
+    for question, pair in questions_with_claims(book, chance):
         if (keep := needed(book, question, chunks)) is not None:
             yield question, pair, keep
 
@@ -122,7 +122,7 @@ def shown(book: Book, chunks: Sequence[Chunk]) -> str:
     return "\n\n".join(book.document[chunk].strip() for chunk in chunks)
 
 
-def asked(book: Book, chance: Chance) -> list[tuple[Question, ClaimPair]]:
+def questions_with_claims(book: Book, chance: Chance) -> list[tuple[Question, ClaimPair]]:
     """The book's questions with their claims, in an order of chance."""
     return chance.shuffled(list(zip(book.questions, book.claims, strict=True)))
 

@@ -9,7 +9,7 @@ compare what is said; it does not learn taste. Taught in notebook 01_the_reader.
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from mindscape.prompts import table
+from mindscape.prompts import short_texts
 from mindscape.question import ClaimPair, Question
 from mindscape.roles.answers import LETTERS, Choice, Verdict, letters
 from mindscape.roles.judges import Grade, Judgement, Pairwise
@@ -30,7 +30,7 @@ FACTS = {"en": 6, "zh": 4}  # of the longer answer, at most
 PADDED = 0.3  # how often the poorer answer is the longer one
 CONTRARY = {"en": "not {wrong} but {right}", "zh": "不是{wrong}，而是{right}"}
 HENCE = {"en": "so it is {right}", "zh": "所以是{right}"}
-WORDS = table("roles", "judges")
+WORDS = short_texts("roles", "judges")
 SAID = WORDS["said"]  # in a reply
 ANSWERED = WORDS["answered"]  # a short answer in a sentence
 ASKED = WORDS["asked"]  # about somebody or something, so that an answer may hold much or little
@@ -123,7 +123,7 @@ def silver_chunks(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
 
 def silver_nodes(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     """Questions with numbered entities, and which of these are relevant (MiA-RAG, Figure 12)."""
-    narrow = (one for one, _ in passages.asked(book, chance) if one.kind not in passages.WHOLE)
+    narrow = (one for one, _ in passages.questions_with_claims(book, chance) if one.kind not in passages.WHOLE)
     for question in islice(narrow, SHARE):
         supporting = passages.supporting(book, question)
         bearing = {entity.name: bears_on(question, entity, supporting) for entity in book.entities}
@@ -147,7 +147,9 @@ def grade(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     """Right and wrong answers to questions, and the judge's verdict on each (MindGraph, appendix D.4)."""
     language = book.document.language
     said, conjunction = SAID[language], book.voice.say.AND
-    asked = [one for one in passages.asked(book, chance) if one[0].kind != "meals"]  # whose answer is a sequence
+    asked = [
+        one for one in passages.questions_with_claims(book, chance) if one[0].kind != "meals"
+    ]  # whose answer is a sequence
     for question, pair in asked[:GRADES]:
         right = question.answer
         parts = right.split(conjunction)

@@ -38,8 +38,8 @@ ANSWERS = {
     "choice": questions.choice,
     "claim": questions.claim_pairs,
 }  # gold of the roles with passages
-ROWS = prompts.table("roles", "shares")["asked"]
-ABOUT = prompts.table("roles", "about")  # of each role where it stands in its `paper`, and its main `score`
+ROWS = prompts.short_texts("roles", "shares")["asked"]
+ABOUT = prompts.short_texts("roles", "about")  # of each role where it stands in its `paper`, and its main `score`
 Score = Callable[[Book, Mapping[str, str], Any, Any], dict[str, float]]
 
 
@@ -129,7 +129,7 @@ def score(role: str, book: Book, slots: Mapping[str, str], gold: Any, found: Any
 
 
 @dataclass(frozen=True)
-class Row:
+class GoldRow:
     """A prompt of a role and what a perfect reader replies."""
 
     role: str
@@ -149,7 +149,7 @@ class Row:
 
 def rows(
     role: str, books: Iterable[Book], tokenizer: Tokenizer, share: int | None = None, alone: bool = False
-) -> list[Row]:
+) -> list[GoldRow]:
     """At most `share` gold rows of a role from each book (`ROWS[role]` by default), always the same.
 
     `alone`: qa, choice and claim with no passages but those that answer. Of claims the true one and the false one of a pair
@@ -168,14 +168,14 @@ def rows(
         chance = Chance("evaluation", role, book.document.id)
         if role == "claim":
             for context, true, yes, false, no in islice(make(book, chance, tokenizer), share // 2):
-                found.append(Row(role, book, {**context, "claim": true}, yes))
-                found.append(Row(role, book, {**context, "claim": false}, no))
+                found.append(GoldRow(role, book, {**context, "claim": true}, yes))
+                found.append(GoldRow(role, book, {**context, "claim": false}, no))
         else:
-            found += [Row(role, book, *made) for made in islice(make(book, chance, tokenizer), share)]
+            found += [GoldRow(role, book, *made) for made in islice(make(book, chance, tokenizer), share)]
     return found
 
 
-def scored(asked: Sequence[Row], answers: Sequence[Answer]) -> dict[str, list[float]]:
+def scored(asked: Sequence[GoldRow], answers: Sequence[Answer]) -> dict[str, list[float]]:
     """By name of a score, its value for each row; `valid` and `valid_free` tell whether the reply could be read.
 
     `pair_accuracy` stands at the second of two claims, and is NaN at the first.
@@ -193,7 +193,7 @@ def scored(asked: Sequence[Row], answers: Sequence[Answer]) -> dict[str, list[fl
     return found
 
 
-def interval(asked: Sequence[Row], numbers: Sequence[float], seed: int = 0) -> Interval | None:
+def interval(asked: Sequence[GoldRow], numbers: Sequence[float], seed: int = 0) -> Interval | None:
     """The mean of a score over the rows that have one, with a 95 % interval; None for fewer than two such rows.
 
     Books are drawn whole where there are more than one, since questions on one book stand or fall together.

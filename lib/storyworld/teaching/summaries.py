@@ -8,7 +8,7 @@ out, and entities that are one and the same are not merged. Taught in notebook 0
 import json
 from collections.abc import Mapping
 
-from mindscape.prompts import table
+from mindscape.prompts import short_texts
 from mindscape.text import Chunk, Tokenizer, mentions
 from storyworld import Book
 from storyworld.chance import Chance
@@ -22,7 +22,7 @@ ROOM = 550  # tokens of the summaries that are merged
 LONGEST = 200  # tokens of a reply
 PLOT = ("crime", "trace", "tie", "alibi", "false")  # events that a short summary keeps before others
 CHARACTERS = 500  # of a chunk's summary, as its prompt asks
-QUIET = table("roles", "summaries")["quiet"]
+QUIET = short_texts("roles", "summaries")["quiet"]
 ENTITY_PASSAGES = 15  # of one book
 ENTITY_SIZES = (100, 150, 200)  # tokens of a passage, at most
 NOBODY = 0.1  # share of the passages tell of nobody
@@ -35,7 +35,7 @@ def told(book: Book, statements: list[str]) -> str:
     return book.voice.words.scenes.JOIN.join(sentence(says) + book.voice.say.STOP for says in statements)
 
 
-def merged(book: Book, statements: list[str], tokenizer: Tokenizer) -> str:
+def as_summary(book: Book, statements: list[str], tokenizer: Tokenizer) -> str:
     """The statements as one summary: who is who first, then as much of the rest as `LONGEST` allows, the crime before
     all, in the order of the book."""
     voice, summary, join = book.voice, book.voice.say.SUMMARY, book.voice.words.scenes.JOIN
@@ -100,7 +100,7 @@ def global_summary(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
                 break
             picked.append(at)
         picked.sort()
-        value = merged(book, [says for at in picked for says in texts[at][1]], tokenizer)
+        value = as_summary(book, [says for at in picked for says in texts[at][1]], tokenizer)
         if _short(value, tokenizer):
             yield {"concatenated_summaries": "\n".join(told(book, texts[at][1]) for at in picked)}, value
 

@@ -19,7 +19,7 @@ from mindscape.budget import Budget, BudgetSpent, Meter
 from mindscape.llm import LLM, Message
 from mindscape.mindgraph.asking import BRIEF, SPARE, alone, check_question, clipped, reply_tokens, room, said
 from mindscape.mindgraph.baselines.sandbox import Limits, Ran, Sandbox
-from mindscape.prompts import languages, table
+from mindscape.prompts import languages, short_texts
 from mindscape.question import ANSWER, Answer
 from mindscape.text import Document
 
@@ -30,7 +30,7 @@ LONGEST = 65_536  # tokens of a query, where the model's window is not known
 FENCED = re.compile(r"```[ \t]*(?:python|py|repl)?[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
 FINAL = re.compile(r"^[ \t]*FINAL\((.*)\)\s*$", re.DOTALL | re.MULTILINE)
 TASK = languages("mindgraph", "rlm_task")
-TOLD = table("mindgraph", "rlm")
+TOLD = short_texts("mindgraph", "rlm")
 
 
 def code_in(reply: str) -> str:
