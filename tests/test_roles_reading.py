@@ -10,20 +10,20 @@ import storyworld
 from mindscape.llm.schema import json_schema
 from mindscape.mia import summaries as mia
 from mindscape.roles import ROLES as THE_KIT_S
-from mindscape.roles import answers, entities, judges, silver, summaries
+from mindscape.roles import answers, judges, reading
 from mindscape.text import mentions, sentences
 from storyworld import teaching, weighing
 from storyworld.books import training_book
 from storyworld.chance import Chance
 from storyworld.teaching import passages, questions
 
-SUMMARIES = (summaries.CHUNK_SUMMARY, summaries.GLOBAL_SUMMARY, summaries.SESSION_SUMMARY)
+SUMMARIES = (reading.CHUNK_SUMMARY, reading.GLOBAL_SUMMARY, reading.SESSION_SUMMARY)
 ANN = [{"name": "Ann", "description": ""}]
 SO = answers.Verdict(explanation="So.", answer="TRUE")
 THOUGHT = "thinking dropped"
 LOOSE = ["tags missing", "text around dropped"]
-SILVER = (silver.SILVER_CHUNKS, silver.SILVER_NODES)
-ALL = [*SUMMARIES, *SILVER, entities.ENTITIES, answers.QA, answers.CHOICE, answers.CLAIM, judges.GRADE, judges.PAIRWISE]
+SILVER = (reading.SILVER_CHUNKS, reading.SILVER_NODES)
+ALL = [*SUMMARIES, *SILVER, reading.ENTITIES, answers.QA, answers.CHOICE, answers.CLAIM, judges.GRADE, judges.PAIRWISE]
 ROLES = {role.name: role for role in ALL}
 BOOKS = {  # without "played barber to" and "The Complete Farrier", which `weighing` takes for trades
     "en-0": {"seed": 0},
@@ -107,7 +107,7 @@ def test_a_merged_summary_keeps_every_binding(read):
 
 
 def test_prompts_of_summaries_stand_once():
-    assert mia.CHUNK_PROMPT is summaries.CHUNK_SUMMARY.prompts and mia.GLOBAL_PROMPT is summaries.GLOBAL_SUMMARY.prompts
+    assert mia.CHUNK_PROMPT is reading.CHUNK_SUMMARY.prompts and mia.GLOBAL_PROMPT is reading.GLOBAL_SUMMARY.prompts
 
 
 def test_silver_chunks_hold_evidence_and_the_others_do_not(read):

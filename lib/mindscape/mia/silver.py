@@ -23,7 +23,7 @@ from mindscape.errors import InputError, require
 from mindscape.llm import LLM
 from mindscape.llm.base import form_of
 from mindscape.roles import ROLES, Role
-from mindscape.roles.silver import numbered
+from mindscape.roles.reading import numbered
 from mindscape.search import DEPTH, Retriever, search
 
 Task = Literal["chunk", "node"]

@@ -16,7 +16,7 @@ from mindscape.errors import InputError, LLMError, require
 from mindscape.llm import LLM
 from mindscape.llm.base import PAPER, form_of
 from mindscape.roles import Role
-from mindscape.roles.summaries import CHUNK_SUMMARY, GLOBAL_SUMMARY
+from mindscape.roles.reading import CHUNK_SUMMARY, GLOBAL_SUMMARY
 from mindscape.text import Chunk, Document, Tokenizer, mentions
 from storyworld import Book
 from storyworld.teaching import passages

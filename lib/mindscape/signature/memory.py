@@ -38,7 +38,7 @@ from mindscape.llm.base import form_of
 from mindscape.metrics import recall_fraction_at_k
 from mindscape.question import ClaimPair, Question
 from mindscape.roles.answers import LETTERS
-from mindscape.roles.summaries import SESSION_SUMMARY
+from mindscape.roles.reading import SESSION_SUMMARY
 from mindscape.signature.objectives import WINDOW, windows
 from mindscape.text import Chunk, Document, mentions
 from mindscape.text.documents import Place

@@ -13,7 +13,7 @@ from mindscape.prompts import short_texts
 from mindscape.question import ClaimPair, Question
 from mindscape.roles.answers import LETTERS, Choice, Verdict, letters
 from mindscape.roles.judges import Grade, Judgement, Pairwise
-from mindscape.roles.silver import numbered
+from mindscape.roles.reading import numbered
 from mindscape.text import Tokenizer, mentions
 from storyworld import Book, Entity
 from storyworld.chance import Chance
