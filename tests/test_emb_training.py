@@ -15,16 +15,16 @@ from transformers import AutoModelForCausalLM, Qwen3Config
 import storyworld
 from mindscape import paper
 from mindscape.errors import InputError
-from mindscape.mia import contrastive, emb_training, embedding, retrieval, supervision
+from mindscape.mia import contrastive, emb_training, embedding, retrieval
 from mindscape.mia.emb_training import Batch, Recipe, plan, prepare, published, train
 from mindscape.mia.embedding import Form
 from mindscape.mia.silver import Silver
-from mindscape.mia.supervision import Asked, Units
 from mindscape.store import Maker
 from mindscape.text import mentions
 from mindscape.training import Settings
 from storyworld.books import training_book
-from storyworld.teaching import passages
+from storyworld.teaching import passages, supervision
+from storyworld.teaching.supervision import Asked, Units
 
 NAMES = ["Ann", "Tom", "Eve", "Ivo", "Una", "Max"]
 TRADES = ["smith", "miller", "weaver", "nurse", "baker", "cook"]

@@ -4,9 +4,9 @@ import pytest
 from extras import refused
 
 import storyworld
-from mindscape.mia.mcea_prompts import CONDITIONS, NOISE, SHOWN, controlled_prompts
-from mindscape.mia.supervision import to_find
 from storyworld.teaching import passages
+from storyworld.teaching.mcea_prompts import CONDITIONS, NOISE, SHOWN, controlled_prompts
+from storyworld.teaching.supervision import to_find
 
 
 @pytest.fixture(scope="module", params=["en", "zh"])

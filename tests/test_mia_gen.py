@@ -15,11 +15,11 @@ import storyworld
 from mindscape.ask import read_replies
 from mindscape.mia.generation import JOIN, TASKS, VARIANTS, answerable, examples, mixed, write
 from mindscape.mia.grid import MAIN, asked, average_ranks, scores, tokens_once
-from mindscape.mia.supervision import MOST, evidence, same_kind
 from mindscape.question import Answer
 from mindscape.roles import ROLES
 from storyworld.chance import Chance
 from storyworld.teaching import passages
+from storyworld.teaching.supervision import MOST, evidence, same_kind
 
 SLOTS = {
     "qa": {"question": "Who has the lamp?"},

@@ -13,10 +13,10 @@ from stubs import Model, cut
 from mindscape.llm.base import Reply
 from mindscape.metrics import bootstrap, intervals
 from mindscape.mia import graphrag
-from mindscape.mia.supervision import bearing, nodes
 from mindscape.text import mentions
 from storyworld.teaching import passages, questions
 from storyworld.teaching.summaries import described
+from storyworld.teaching.supervision import bearing, nodes
 
 # -- the graph ---------------------------------------------------------------------------------------------------------
 

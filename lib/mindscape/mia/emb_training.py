@@ -21,10 +21,10 @@ from torch import Tensor
 from mindscape.errors import InputError, require
 from mindscape.mia.contrastive import cached_backward, info_nce
 from mindscape.mia.embedding import TOKENS, Form, Reading, Task, enriched, loaded, query_readings, unit_readings
-from mindscape.mia.supervision import Asked
 from mindscape.text import Tokenizer
 from mindscape.training.loop import Settings, attend, fit, identity, with_lora
 from mindscape.weights import adapter_hash
+from storyworld.teaching.supervision import Asked
 
 TASKS: tuple[Task, ...] = ("chunk", "node")
 

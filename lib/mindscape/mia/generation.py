@@ -22,13 +22,13 @@ from typing import Any
 from mindscape import prompts
 from mindscape.errors import InputError, one_of, require
 from mindscape.llm.base import PAPER, SHORT
-from mindscape.mia.supervision import MOST, evidence, same_kind
 from mindscape.question import ClaimPair, Question
 from mindscape.roles import ROLES, Example, answers
 from mindscape.roles.answers import LETTER
 from mindscape.text import Chunk, Span, Tokenizer
 from storyworld import Book, Chance
 from storyworld.teaching import passages, questions
+from storyworld.teaching.supervision import MOST, evidence, same_kind
 
 TASKS = ("qa", "choice", "claim")
 SHOWN = 10  # passages of an example, at most: the largest k of Table 2

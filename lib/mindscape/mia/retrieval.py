@@ -16,12 +16,12 @@ from mindscape.extractive import summarise
 from mindscape.llm import LLM
 from mindscape.metrics import normalise
 from mindscape.mia.summaries import build_with, summarise_document
-from mindscape.mia.supervision import to_find, who_is_who
 from mindscape.question import Question, Ranking
 from mindscape.search import Retriever, search
 from mindscape.text import Chunk, Document, Tokenizer, sentences, split_sentences, split_tokens
 from storyworld import Book, Chance
 from storyworld.teaching import passages
+from storyworld.teaching.supervision import to_find, who_is_who
 
 TASKS = ("chunk", "node", "who")
 KINDS = ("gold", "none", "shuffled", "other", "textrank", "reader")

@@ -37,7 +37,6 @@ from mindscape.errors import InputError, require
 from mindscape.llm import LanguageModel, local
 from mindscape.mia import emb_training, generation
 from mindscape.mia.embedding import Form
-from mindscape.mia.supervision import Asked, of_story, who_is_who
 from mindscape.mom import memreader
 from mindscape.mom.chunkers import length
 from mindscape.roles import Example
@@ -46,6 +45,7 @@ from mindscape.training import Settings, bases, sft
 from mindscape.weights import adapter_hash
 from storyworld.books import training_book
 from storyworld.teaching import mixture
+from storyworld.teaching.supervision import Asked, of_story, who_is_who
 
 FILE = paths.data("adapters", "recipes.yaml")
 SCALE = [16, 32, False]  # rank, alpha and rsLoRA of an adapter that is known by its hash alone

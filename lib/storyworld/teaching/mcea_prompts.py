@@ -15,10 +15,10 @@ from mindscape.errors import require
 from mindscape.llm.base import SHORT
 from mindscape.mia.generation import answerable, write
 from mindscape.mia.mcea import Layout, equal_lengths, lay_out, shuffled, with_summary
-from mindscape.mia.supervision import MOST
 from mindscape.text import Tokenizer, token_ids
 from storyworld import Book, Chance
 from storyworld.teaching import passages
+from storyworld.teaching.supervision import MOST
 
 CONDITIONS = ("true", "unrelated", "other", "shuffled", "equal")
 SHARE = 4  # questions on a book
