@@ -33,6 +33,7 @@ from mindscape.llm import LLM
 from mindscape.llm.base import form_of
 from mindscape.llm.schema import parse
 from mindscape.mindgraph.graph import REASONS, Edit, Graph, apply_all, check_place, replay
+from mindscape.roles.base import Role
 from mindscape.roles.edits import EDITS, graph_state, quoting
 from mindscape.text import Chunk, Document, Span
 
@@ -233,12 +234,15 @@ def noted(
     budget: int | None = None,
     tokens: int = TOKENS,
     held: bool = False,
+    role: Role = EDITS,
 ) -> Journal:
     """The journal of a build, without a file: what the model was asked before is found in its store. Otherwise as `build`.
 
+    `role` is what the model is asked: EDITS, or BUILDER, by which it says first what a block tells.
+
     >>> rebuild(noted(play, "Who sent the letter?", llm.load("openai:gpt-4o"), blocks=blocks)).nodes    # doctest: +SKIP
     """
-    askings = _askings(document, question, llm, blocks, budget, tokens)
+    askings = _askings(document, question, llm, blocks, budget, tokens, role)
     entries = [entry for entry, _ in _steps(askings, Graph(document.id), held)]
     return Journal({"document": document.id, "question": question}, tuple(entries))
 
@@ -247,7 +251,8 @@ def _steps(askings: Sequence["_Asking"], graph: Graph, held: bool) -> Iterator[t
     """What becomes of each block, and the graph after it; `graph` is that before the first."""
     for asking in askings:
         state, shown = shown_state(graph, asking.fits, asking.document.language)
-        form = quoting(asking.document[asking.block]) if held else EDITS.form
+        form = asking.role.form
+        form = quoting(asking.document[asking.block], form) if held else form
         reply = asking.llm.chat(asking.talk(state), schema=form, max_new_tokens=asking.tokens)
         operations, invalid = read_operations(reply.text)
         graph, edits = apply_all(graph, operations, asking.document, asking.block)
@@ -258,14 +263,22 @@ class _Asking:
     """What the model is asked on a block, and how much of a graph has room there."""
 
     def __init__(
-        self, document: Document, block: Chunk, slots: dict[str, str], llm: LLM, budget: int | None, tokens: int
+        self,
+        document: Document,
+        block: Chunk,
+        slots: dict[str, str],
+        llm: LLM,
+        budget: int | None,
+        tokens: int,
+        role: Role,
     ):
         self.document, self.block, self.llm, self.budget, self.tokens = document, block, llm, budget, tokens
+        self.role = role
         self.slots = slots | {"block_text": document[block].strip(), "block_idx": str(block.index + 1)}
         self.frame = llm.context and llm.count_tokens(self.talk(""))
 
     def talk(self, state: str) -> list[dict[str, str]]:
-        prompt = EDITS.prompt(self.document.language, form_of(self.llm), graph_state=state, **self.slots)
+        prompt = self.role.prompt(self.document.language, form_of(self.llm), graph_state=state, **self.slots)
         return [{"role": "user", "content": prompt}]
 
     def fits(self, state: str) -> bool:
@@ -356,7 +369,13 @@ def _rendered(graph: Graph, kept: set[str], left_out: int, language: str) -> str
 
 
 def _askings(
-    document: Document, question: str, llm: LLM, blocks: Sequence[Chunk], budget: int | None, tokens: int
+    document: Document,
+    question: str,
+    llm: LLM,
+    blocks: Sequence[Chunk],
+    budget: int | None,
+    tokens: int,
+    role: Role = EDITS,
 ) -> list[_Asking]:
     """What is asked, a block each; raises InputError for what cannot be."""
     if document.language not in LEFT_OUT:
@@ -370,7 +389,7 @@ def _askings(
     for name, value in (("budget", budget), ("tokens", tokens)):
         require(value is None or value >= 1, f"{name}={value}: expected at least 1")
     slots = {"question": question, "total_blocks": str(len(blocks))}
-    askings = [_Asking(document, block, slots, llm, budget, tokens) for block in blocks]
+    askings = [_Asking(document, block, slots, llm, budget, tokens, role) for block in blocks]
     least = _rendered(Graph(document.id), set(), 9999, document.language)
     room = (
         f"the model's window is {llm.context}, budget={budget}, tokens={tokens}: expected shorter blocks or more room"

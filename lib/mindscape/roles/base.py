@@ -49,12 +49,16 @@ class Form(BaseModel):
 
 @dataclass(frozen=True)
 class Example:
-    """A prompt and what a perfect reader replies; `book` is the id of the document that it was made from."""
+    """A prompt and what a perfect reader replies; `book` is the id of the document that it was made from.
+
+    `history` is what was said between the two, the reader's turn first: a tool call and its result, say.
+    """
 
     role: str
     prompt: str
     reply: str
     book: str
+    history: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -60,22 +60,39 @@ class Edits(Form):
     operations: list[Operation]
 
 
-def quoting(block: str) -> dict[str, Any]:
+class Noted(Form):
+    """What one block tells, what of it bears on the question, and what that changes: relevance is put into words first.
+
+    >>> Noted.model_validate({"told": ["Ivo sold the lamp"], "bears": [], "operations": []}).operations
+    []
+    """
+
+    told: list[str]
+    bears: list[str]
+    operations: list[Operation]
+
+
+def quoting(block: str, form: type[Edits] | type[Noted] = Edits) -> dict[str, Any]:
     """The form of a reply each `src` of which stands in the block: whole words and marks in a row, a space for any blank.
 
-    A grammar (`lark`), for a model whose decoding can be held to one; others are told `Edits` and may quote what they like.
+    A grammar (`lark`), for a model whose decoding can be held to one; others are told `form` and may quote what they like.
 
     >>> print(quoting("Ivo sold it.")["lark"].splitlines()[-1])
     WORDS: %regex {"substring_chunks": ["Ivo", " ", "sold", " ", "it", "."]}
     """
     pieces = [json.dumps(" " if it.isspace() else it, ensure_ascii=False)[1:-1] for it in PIECE.findall(block.strip())]
     models = [it for it in (AddNode, AddEdge, EditNode, DeleteNode) if pieces or "src" not in it.model_fields]
-    lines = [f'start: {_said(OPENING)} (op (", " op)*)? "]}}"']
+    if form is Noted:
+        sentences = 'sentences: "[" (string (", " string)*)? "]"'
+        opening = f'"{{" "\\"told\\": " sentences ", \\"bears\\": " sentences {_said(", " + OPENING[1:])}'
+    else:
+        sentences, opening = "", _said(OPENING)
+    lines = [f'start: {opening} (op (", " op)*)? "]}}"', *filter(None, [sentences])]
     lines += ["op: " + " | ".join(_rule(model) for model in models), 'string: %json {"type": "string"}']
     if pieces:
         lines += [r'src: "\"" QUOTE "\""', r"QUOTE: WORDS & /\S|\S(.|\n)*\S/"]
         lines += [f"WORDS: %regex {json.dumps({'substring_chunks': pieces}, ensure_ascii=False)}"]
-    return {"title": Edits.__name__, "lark": "\n".join(lines)}
+    return {"title": form.__name__, "lark": "\n".join(lines)}
 
 
 def _rule(model: type[BaseModel]) -> str:
@@ -117,3 +134,6 @@ def _lines(rows: Iterable[Mapping[str, str]], keys: Sequence[str]) -> str:
 
 
 EDITS = Role("edits", languages("roles", "edits"), Edits, paper=paper("roles", "edits"))
+BUILDER = Role(
+    "builder", languages("roles", "builder"), Noted
+)  # the same in two steps, as the builder's adapter has learned it

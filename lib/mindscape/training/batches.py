@@ -38,6 +38,7 @@ def encode(example: Example, tokenizer: PreTrainedTokenizerBase) -> Encoded:
     'Ann<|im_end|>'
     """
     asked = [{"role": "user", "content": example.prompt}]
+    asked += [{"role": ("assistant", "user")[i % 2], "content": text} for i, text in enumerate(example.history)]
     prompt = tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=True)
     head = tokenizer(prompt, add_special_tokens=False).input_ids
     reply = tokenizer(example.reply, add_special_tokens=False).input_ids

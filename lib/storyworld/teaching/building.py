@@ -1,0 +1,293 @@
+"""Examples for a builder of its own: what a block tells, what of it bears on the question, what that changes in the graph; and
+answers from such graphs, with a look-up where a note lacks what its passage has.
+
+The graph before a block is that of a builder who errs: it misses notes, drops edges, notes what does not bear. Half of the
+blocks bear on the question, and of the others two in three are near it: they tell the same kind of thing, or name the same
+people. (The examples of `graphs.edits` leave out every block on which a reader could be in two minds, and so most of these.)
+Taught in notebook 30_mindgraph_build.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from mindscape.mindgraph.answer import HOW, RESULT
+from mindscape.mindgraph.build import shown_state
+from mindscape.mindgraph.communities import Tools
+from mindscape.mindgraph.graph import Graph, apply_all, around
+from mindscape.question import Question
+from mindscape.roles import Example
+from mindscape.roles.base import Form
+from mindscape.roles.edits import BUILDER, AddEdge, DeleteNode, Noted
+from mindscape.roles.graph_answer import GRAPH_ANSWER, UNKNOWN, GraphAnswer, graph_stats
+from mindscape.text import Chunk, Span, Tokenizer
+from storyworld import Book
+from storyworld.chance import Chance
+from storyworld.teaching.graphs import WHO, Builder, Reading, alike, shown_fact, split_blocks
+from storyworld.voice import sentence
+from storyworld.world import Binding, Event
+
+GRAPH = 400  # tokens of a graph before a block, at most
+ANSWERED = 700  # of one that is answered from
+LONGEST = 1300  # tokens of a builder's prompt
+FAULTS = (
+    0,
+    0.03,
+    0.06,
+    0.12,
+)  # how often a builder notes what does not bear on the question; 0: it makes no fault at all
+OTHERS = ("liar", "people", "times", "twice", "culprit", "herring", "unvouched", "heirloom")
+
+
+class Run:
+    """A builder's way through a book for a question: what is to be noted of each block, and its own graph, right or wrong."""
+
+    def __init__(
+        self,
+        book: Book,
+        chunks: Sequence[Chunk],
+        question: Question,
+        tokenizer: Tokenizer,
+        chance: Chance,
+        faults: float,
+    ):
+        self.book, self.builder, self.chunks, self.question = book, Builder(book), chunks, question
+        self.tokenizer, self.chance, self.faults = tokenizer, chance, faults
+        self.reading, self.graph = Reading(), Graph(book.document.id)
+        self.wanted = self.builder.events(question)
+        self.bindings = self.builder.bindings(question)
+
+    def told(self, index: int) -> tuple[list[Event], list[tuple[Binding, Span]]]:
+        """Events that a block is the first to tell, and bindings with their places."""
+        chunk, told, world = self.chunks[index], self.book.told, self.book.world
+
+        def inside(span: Span) -> bool:
+            return chunk.start <= span.start < chunk.end
+
+        events = sorted(
+            (told.events[event.id][0], event.id)
+            for event in world.events
+            if told.events[event.id] and inside(told.events[event.id][0])
+        )
+        bindings = sorted(
+            (span, binding.id) for binding in world.bindings for span in told.bindings[binding.id] if inside(span)
+        )
+        return [world.events[i] for _, i in events], [(world.bindings[i], span) for span, i in bindings]
+
+    def facts(self, index: int) -> list[tuple[Span, str, bool]]:
+        """What a block tells: the place, a sentence, whether it bears on the question."""
+        events, bindings = self.told(index)
+        places = self.book.told
+        facts = [
+            (places.events[event.id][0], sentence(shown_fact(self.book, event)), event in self.wanted)
+            for event in events
+        ]
+        for binding, span in bindings:
+            bears = binding in self.bindings and span == places.bindings[binding.id][0]
+            facts.append((span, sentence(self.builder.voice.binding(binding)), bears))
+        return sorted(facts)
+
+    def gold(self, index: int, thin: bool = False) -> tuple[list[Form], Graph]:
+        """The operations on a block that apply to the graph as it is, and the graph after them.
+
+        `thin`: an event's note has one edge, and the answer only where the event's own words name it.
+        """
+        chunk, (events, bindings) = self.chunks[index], self.told(index)
+        within, operations = Span(chunk.start, chunk.end), []
+        for event in events:
+            if event in self.wanted:
+                how = {"slots": 1} if thin else {"answer": self.question.answer}
+                operations += self.builder.event(event, within, self.reading, **how)
+        for binding, span in bindings:
+            if binding in self.bindings and span == self.book.told.bindings[binding.id][0]:
+                operations += self.builder.binding(binding, span, within, self.reading)
+        return self.applied(operations, chunk)
+
+    def applied(self, operations: list[Form], chunk: Chunk) -> tuple[list[Form], Graph]:
+        """The operations that apply, and the graph after them."""
+        after, edits = apply_all(self.graph, operations, self.book.document, chunk)
+        self._known(after)
+        return [operation for operation, edit in zip(operations, edits, strict=True) if not edit.reason], after
+
+    def go(self, index: int, operations: list[Form], after: Graph) -> None:
+        """Take the graph after a block for one's own, now and then with a fault."""
+        chunk, chance = self.chunks[index], self.chance
+        if operations and self.faults and chance.hit(0.2):  # missed
+            after = self.graph
+        elif operations and self.faults and chance.hit(0.2):
+            nodes = [operation for operation in operations if not isinstance(operation, AddEdge)]
+            after, _ = apply_all(self.graph, nodes, self.book.document, chunk)
+        elif not operations and self.faults and chance.hit(self.faults):
+            events, _ = self.told(index)
+            if events:
+                within = Span(chunk.start, chunk.end)
+                _, after = self.applied(self.builder.event(chance.pick(events), within, self.reading), chunk)
+        self.graph = after
+        self._known(after)
+
+    def state(self, most: int = GRAPH) -> str:
+        """The graph as a prompt shows it, in so many tokens at most."""
+
+        def fits(text: str) -> bool:
+            return len(self.tokenizer(text)["input_ids"]) <= most
+
+        return shown_state(self.graph, fits, self.book.document.language)[0]
+
+    def example(self, kind: str, index: int, state: str, operations: list[Form]) -> Example:
+        """A block before which the graph was `state`."""
+        facts, chunk = self.facts(index), self.chunks[index]
+        told = list(dict.fromkeys(text for _, text, _ in facts))
+        bears = list(dict.fromkeys(text for _, text, on in facts if on)) if operations else []
+        slots = {"question": self.question.question, "graph_state": state, "block_idx": str(index + 1)}
+        slots |= {"block_text": self.book.document[chunk].strip(), "total_blocks": str(len(self.chunks))}
+        reply = BUILDER.render(Noted(told=told, bears=bears, operations=operations))
+        return Example(
+            f"builder {kind}", BUILDER.prompt(self.book.document.language, **slots), reply, self.book.document.id
+        )
+
+    def _known(self, graph: Graph) -> None:
+        self.reading.ids = {key: name for key, name in self.reading.ids.items() if name in graph.nodes}
+
+
+def examples(book: Book, tokenizer: Tokenizer, seed: int = 0) -> list[Example]:
+    """What a builder and answerer learns from a book, always the same for the same book and seed.
+
+    Roles are `builder full`, `builder empty`, `builder refuted`, and `answer ...` by what the graph says.
+
+    >>> [example.role for example in examples(training_book(600), tokenizer)][:2]            # doctest: +SKIP
+    ['builder full', 'builder full']
+    """
+    chance = Chance("builder", book.document.id, seed)
+    builder, chunks = Builder(book), split_blocks(book, tokenizer)
+    made, ended = [], []
+    for question in _chosen(book, builder, chance):
+        run = Run(book, chunks, question, tokenizer, chance, chance.pick(list(FAULTS)))
+        made += _read(run, thin=chance.hit(0.2))
+        ended.append(run)
+    for question in chance.shuffled([question for question in book.questions if _lacking(book, builder, question)])[:5]:
+        run = Run(book, chunks, question, tokenizer, chance, chance.pick(list(FAULTS[:3])))
+        for index in range(len(chunks)):
+            run.go(index, *run.gold(index, thin=True))
+        ended.append(run)
+    for lie in chance.some([event for event in book.world.events if event.kind == "false"], 3):
+        made += _refuted(book, chunks, lie, tokenizer, chance)
+    made = [example for example in made if len(tokenizer(example.prompt)["input_ids"]) <= LONGEST]
+    chance = Chance("builder answers", book.document.id, seed)
+    return [*made, *(example for run in ended for example in _answers(run, chance))]
+
+
+def _chosen(book: Book, builder: Builder, chance: Chance) -> list[Question]:
+    """Questions of all kinds: behind a binding, untruths on oath, counts, others."""
+
+    def drawn(fits: Callable[[Question], bool]) -> list[Question]:
+        return chance.shuffled([question for question in book.questions if fits(question) and builder.events(question)])
+
+    bound = drawn(lambda question: question.needs_binding and question.depth != "set-aggregation")
+    chosen = [question for question in bound if len(builder.events(question)) <= 2][:6]
+    for kinds in (("liar",), ("people",), ("times", "twice")):
+        chosen += drawn(lambda question, kinds=kinds: question.kind in kinds)[:2]
+    return chosen + drawn(lambda question: not question.needs_binding and question.kind not in OTHERS)[:2]
+
+
+def _read(run: Run, thin: bool) -> list[Example]:
+    """Read a book to its end: every block that bears on the question, and as many others."""
+    kinds = set().union(*map(alike, run.wanted))
+    people = {value for event in run.wanted for slot, value in event.slots.items() if slot in "abcdw"}
+    people |= {person for binding in run.bindings for person in (binding.person, binding.other)}
+    full, near, far = [], [], []
+    for index in range(len(run.chunks)):
+        state = run.state()
+        operations, after = run.gold(index, thin)
+        events, bindings = run.told(index)
+        if operations:
+            full += [] if thin else [run.example("full", index, state, operations)]
+        elif any(bears for _, _, bears in run.facts(index)):
+            pass  # noted before, or its quote is cut
+        elif {event.kind for event in events} & kinds or {binding.person for binding, _ in bindings} & people:
+            near.append(run.example("empty", index, state, []))
+        else:
+            far.append(run.example("empty", index, state, []))
+        run.go(index, operations, after)
+    most = max(2, len(full))
+    empty = run.chance.shuffled(near)[: (2 * most + 1) // 3]
+    return full + empty + run.chance.shuffled(far)[: most - len(empty)]
+
+
+def _lacking(book: Book, builder: Builder, question: Question) -> bool:
+    """Whether a note of the question's one event does not name the answer, and the passage does."""
+    events = builder.events(question)
+    if len(events) != 1 or question.depth == "set-aggregation":
+        return False
+    return question.answer.lower() not in shown_fact(book, events[0]).lower()
+
+
+def _refuted(book: Book, chunks: Sequence[Chunk], lie: Event, tokenizer: Tokenizer, chance: Chance) -> list[Example]:
+    """Somebody has sworn that another did it, and the block tells who did: the oath goes, the deed comes."""
+    builder, true = Builder(book), book.world.events[lie.slots["of"]]
+    fact = builder.voice.words.events.EVENTS[true.kind]["fact"]
+    if not fact.startswith("{a}") or true.guised:
+        return []
+    predicate = fact[3:].strip().format(**builder.voice.fields(true.kind, true.slots, true.guised))
+    asked = WHO[builder.language].format(predicate=predicate)
+    question = replace(book.questions[0], question=asked, answer="", evidence=(), bindings=())
+    run = Run(book, chunks, question, tokenizer, chance, 0)
+    sworn, told = (
+        next(i for i, chunk in enumerate(chunks) if chunk.start <= book.told.events[event.id][0].start < chunk.end)
+        for event in (lie, true)
+    )
+    if sworn == told:
+        return []
+    run.wanted = [lie]
+    _, run.graph = run.gold(sworn)
+    if builder.key(lie) not in run.reading.ids:
+        return []
+    state, run.wanted, chunk = run.state(), [true], chunks[told]
+    operations: list[Form] = [DeleteNode(op="delete_node", id=run.reading.ids[builder.key(lie)])]
+    operations += builder.event(true, Span(chunk.start, chunk.end), run.reading, slots=1)
+    operations, _ = run.applied(operations, chunk)
+    return [run.example("refuted", told, state, operations)] if len(operations) > 1 else []
+
+
+def _answers(run: Run, chance: Chance) -> Iterator[Example]:
+    """The answer from a finished graph, with tools and without; a look-up before it where only the passage has it."""
+    book, question, graph, language = run.book, run.question, run.graph, run.builder.language
+    state, ids, names = run.state(ANSWERED), run.reading.ids, graph.nodes
+    noted = [ids[key] for key in map(run.builder.key, run.wanted) if ids.get(key) in names]
+    shown = [name for name in noted if f'"id": "{name}"' in state]
+    keys = [f"{'guise' if binding.kind == 'guise' else 'person'}{binding.person}" for binding in run.bindings]
+    bound = [ids[key] for key in keys if key in ids]
+    counted, whole = question.depth == "set-aggregation", len(noted) == len(run.wanted)
+    parts = question.answer.lower().split(run.builder.voice.say.AND)
+    says = (
+        whole and len(shown) == len(noted) if counted else bool(noted) and all(part in state.lower() for part in parts)
+    )
+    says = says and (whole or question.kind != "liar")
+    slots = {"graph_state": state, "question": question.question}
+    slots["graph_stats"] = graph_stats(len(names), len(graph.edges), len(run.chunks), language)
+    plain = GRAPH_ANSWER.prompt(language, **slots)
+    tools = f"{plain}\n\n{HOW[language]}"
+    cited = list(dict.fromkeys([*shown, *(name for name in bound if f'"id": "{name}"' in state)]))
+    sure: Literal["high", "medium"] = "high" if len(bound) == len(run.bindings) else "medium"
+
+    def example(kind: str, prompt: str, answer: str, *history: str) -> Example:
+        known = answer != UNKNOWN[language]
+        value = GraphAnswer(answer=answer, cited_nodes=cited if known else [], confidence=sure if known else "low")
+        return Example(f"answer {kind}", prompt, GRAPH_ANSWER.render(value), book.document.id, history)
+
+    if says:
+        yield example("says", plain, question.answer)
+        yield example("says, tools", tools, question.answer)
+    elif not noted:
+        yield example("nothing", plain, UNKNOWN[language])
+        yield example("nothing, tools", tools, UNKNOWN[language])
+    elif not counted and question.kind != "liar":
+        passages = {name: book.document[around(book.document, names[name])].lower() for name in shown}
+        looked = next((name for name, passage in passages.items() if question.answer.lower() in passage), None)
+        if looked:
+            call = json.dumps({"name": "lookup_source", "arguments": {"node_id": looked}}, ensure_ascii=False)
+            result = json.dumps(Tools(graph, book.document, None).lookup_source(looked), ensure_ascii=False)
+            yield Example("answer lacks, look-up", tools, call, book.document.id)
+            yield example("looked up", tools, question.answer, call, RESULT[language].format(result=result))
+            if chance.hit(0.5):
+                yield example("lacks", plain, UNKNOWN[language])
