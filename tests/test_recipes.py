@@ -30,7 +30,7 @@ def run_of(stage):
 
 def test_each_shipped_adapter_has_a_recipe_and_each_stage_a_log():
     shipped = {path.parent.name for path in paths.data("adapters").glob("*/adapter_model.safetensors")}
-    assert shipped <= set(RECIPES) and len(MEASURED) == 12
+    assert shipped <= set(RECIPES) and len(MEASURED) == 13
     for recipe in RECIPES.values():
         for stage in recipe.stages:
             assert stage.measured[0] == (stage.settings.until or stage.settings.steps)
@@ -151,7 +151,7 @@ def test_the_recipes_are_listed(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["training"])
     command.main()
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(RECIPES) and "580 steps, 3,367,232 tokens, 1.2 hours" in lines[3]
+    assert len(lines) == len(RECIPES) and "580 steps, 3,367,232 tokens, 1.2 hours" in lines[4]
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_a_bad_recipe_is_named(file, old, new, said, capsys):
 
 
 def test_a_name_that_there_is_not():
-    with pytest.raises(SystemExit, match="error: no recipe 'judge': expected one of reader, memreader"):
+    with pytest.raises(SystemExit, match="error: no recipe 'judge': expected one of reader, builder"):
         command.main(["judge"])
 
 

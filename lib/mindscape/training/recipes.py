@@ -44,7 +44,7 @@ from mindscape.store import Maker
 from mindscape.training import Settings, bases, sft
 from mindscape.weights import adapter_hash
 from storyworld.books import training_book
-from storyworld.teaching import mixture
+from storyworld.teaching import building, mixture
 from storyworld.teaching.supervision import Asked, of_story, who_is_who
 
 FILE = paths.data("adapters", "recipes.yaml")
@@ -100,6 +100,21 @@ class Memories:
 
 
 @dataclass(frozen=True)
+class Building:
+    """Blocks and what they change in a concept graph, and answers from such graphs: see `storyworld.teaching.building`."""
+
+    language: str = "en"
+
+    def examples(self, seeds: range, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
+        return [
+            example for seed in seeds for example in building.examples(training_book(seed, self.language), tokenizer)
+        ]
+
+    def told(self, made: Sequence[Example], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+        return {"examples": len(made), "building": asdict(self)}
+
+
+@dataclass(frozen=True)
 class Retrieval:
     """Questions with what is to be found: the people of a novel, tellings of a sentence or two, or chunks and nodes.
 
@@ -128,7 +143,7 @@ class Retrieval:
         return {"questions": len(made), **asdict(self), "recipe": recipe}
 
 
-Kind = Roles | Answers | Memories | Retrieval
+Kind = Roles | Answers | Memories | Building | Retrieval
 
 
 def _retrieval(given: Mapping[str, Any]) -> Retrieval:
@@ -142,6 +157,7 @@ KINDS = {  # the key of a stage that says what its examples are, and what is mad
     "roles": lambda given: Roles(given),
     "answers": lambda given: _made(Answers, given),
     "memories": lambda given: _made(Memories, given),
+    "building": lambda given: _made(Building, given),
     "retrieval": _retrieval,
 }
 

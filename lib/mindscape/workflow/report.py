@@ -112,6 +112,7 @@ def _run(run: Path, log: Path) -> str:
     made, lines = json.loads(run.read_text("utf-8")), [json.loads(line) for line in log.read_text("utf-8").splitlines()]
     tokens, seconds = (sum(line[key] for line in lines) for key in ("tokens", "seconds"))
     told = _of_roles if "shares" in made else _of_memories if "with_path" in made else _of_questions
+    told = _of_blocks if "building" in made else told
     data, ends = told(made, lines[-100:])
     first, last = made["seeds"]
     of = f"AdamW, learning rate {made['settings']['learning_rate']:g}, {made['settings']['warmup']} steps of warm-up"
@@ -143,6 +144,10 @@ def _of_memories(made: dict, lines: list[dict]) -> tuple[str, str]:
 def _of_roles(made: dict, lines: list[dict]) -> tuple[str, str]:
     shares = ", ".join(f"{share} {role}" for role, share in sorted(made["shares"].items(), key=lambda pair: -pair[1]))
     return f"{made['examples']:,} examples, from each novel {shares}. {_steps(made['settings'])}", _losses(lines)
+
+
+def _of_blocks(made: dict, lines: list[dict]) -> tuple[str, str]:
+    return f"{made['examples']:,} blocks and answers. {_steps(made['settings'])}", _losses(lines)
 
 
 def _of_questions(made: dict, lines: list[dict]) -> tuple[str, str]:

@@ -7,6 +7,7 @@ that the embedded reader is tuned on. The roles are `mindscape.roles`'. Taught i
     summaries     summaries and entities
     questions     answers, silver evidence, judging
     graphs        changes to a concept graph, answers from one
+    building      the same for the builder's adapter: what a block tells first, graphs that err, look-ups
     update        an agent's next step
     memory        a document's memory, and the reasoning that leads to it
     scoring       how well a model plays the roles

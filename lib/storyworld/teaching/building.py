@@ -141,7 +141,8 @@ class Run:
         bears = list(dict.fromkeys(text for _, text, on in facts if on)) if operations else []
         slots = {"question": self.question.question, "graph_state": state, "block_idx": str(index + 1)}
         slots |= {"block_text": self.book.document[chunk].strip(), "total_blocks": str(len(self.chunks))}
-        reply = BUILDER.render(Noted(told=told, bears=bears, operations=operations))
+        noted = {"told": told, "bears": bears, "operations": [operation.model_dump() for operation in operations]}
+        reply = BUILDER.render(Noted.model_validate(noted))
         return Example(
             f"builder {kind}", BUILDER.prompt(self.book.document.language, **slots), reply, self.book.document.id
         )
@@ -185,8 +186,10 @@ def _chosen(book: Book, builder: Builder, chance: Chance) -> list[Question]:
 
     bound = drawn(lambda question: question.needs_binding and question.depth != "set-aggregation")
     chosen = [question for question in bound if len(builder.events(question)) <= 2][:6]
-    for kinds in (("liar",), ("people",), ("times", "twice")):
-        chosen += drawn(lambda question, kinds=kinds: question.kind in kinds)[:2]
+    chosen += (
+        drawn(lambda question: question.kind == "liar")[:2] + drawn(lambda question: question.kind == "people")[:2]
+    )
+    chosen += drawn(lambda question: question.kind in ("times", "twice"))[:2]
     return chosen + drawn(lambda question: not question.needs_binding and question.kind not in OTHERS)[:2]
 
 

@@ -1,0 +1,117 @@
+"""What the builder's adapter learns from: shares of what blocks change, graphs that a perfect builder ends with, replies that
+can be written."""
+
+import json
+from collections import Counter
+
+import pytest
+from llguidance import LLMatcher
+from llguidance.hf import from_tokenizer
+
+import storyworld
+from mindscape.llm.base import Reply
+from mindscape.llm.schema import parse
+from mindscape.mindgraph import gold
+from mindscape.mindgraph.build import noted, rebuild
+from mindscape.roles import Example
+from mindscape.roles.edits import BUILDER, Noted, quoting
+from mindscape.training.batches import encode
+from storyworld.books import training_book
+from storyworld.chance import Chance
+from storyworld.teaching.building import Run, examples
+from storyworld.teaching.graphs import split_blocks
+
+
+@pytest.fixture(scope="module")
+def made(tokenizer):
+    return [example for seed in (600, 700, 800) for example in examples(training_book(seed), tokenizer)]
+
+
+def noted_in(example):
+    return Noted.model_validate(parse(example.reply)[0])
+
+
+def test_shares_of_what_blocks_change(made):
+    """Half of the blocks change nothing; all four operations occur: none did that but two in what the reader learned from."""
+    blocks = [noted_in(example) for example in made if example.role.startswith("builder")]
+    changes = Counter(operation.op for block in blocks for operation in block.operations)
+    assert 0.4 < sum(not block.operations for block in blocks) / len(blocks) < 0.6
+    assert set(changes) == {"add_node", "add_edge", "edit_node", "delete_node"}
+    assert changes["delete_node"] / len(blocks) > 0.02 and changes["edit_node"] / len(blocks) > 0.01
+    assert all(bool(block.bears) == bool(block.operations) and set(block.bears) <= set(block.told) for block in blocks)
+    states = Counter("(empty)" in example.prompt for example in made if example.role == "builder full")
+    assert min(states.values()) / states.total() > 0.1  # into an empty graph, and into one with notes
+
+
+def test_shares_of_answers(made):
+    roles = Counter(example.role for example in made if example.role.startswith("answer"))
+    calls = [example for example in made if example.role == "answer lacks, look-up"]
+    assert roles["answer looked up"] == len(calls) > 0.05 * roles.total() and roles["answer says"] > 0.2 * roles.total()
+    for call, after in zip(calls, [example for example in made if example.role == "answer looked up"], strict=True):
+        answer, name = json.loads(after.reply)["answer"], json.loads(call.reply)["arguments"]["node_id"]
+        assert after.history[0] == call.reply and answer.lower() in after.history[1].lower()
+        assert f'"id": "{name}"' in call.prompt and call.prompt == after.prompt
+
+
+def test_the_same_book_gives_the_same_examples(made, tokenizer):
+    again = examples(training_book(600), tokenizer)
+    assert again == made[: len(again)] != examples(training_book(600), tokenizer, seed=1)
+
+
+@pytest.mark.parametrize("seed", storyworld.DEVELOP[:2])
+@pytest.mark.parametrize("kind", gold.KINDS)
+def test_a_builder_without_faults_ends_with_the_gold_graph(seed, kind, tokenizer):
+    book = storyworld.book(seed, 15_000)
+    chunks, question = split_blocks(book, tokenizer), gold.asked(book, kind)
+    run = Run(book, chunks, question, tokenizer, Chance("test", seed), faults=0)
+    for index in range(len(chunks)):
+        run.go(index, *run.gold(index))
+    assert run.graph == rebuild(gold.perfect(book, question, chunks)) and run.graph.nodes
+
+
+def test_replies_can_be_written(made, tokenizer):
+    """By a model whose decoding is held to quotes of the block."""
+    constraints = from_tokenizer(tokenizer)
+    full = [example for example in made if example.role == "builder full"][:20]
+    for example in [*full, *[example for example in made if example.role == "builder empty"][:5]]:
+        block = example.prompt.rpartition(":\n")[2]
+        grammar = LLMatcher.grammar_from_lark(quoting(block, Noted)["lark"])
+        matcher, tokens = LLMatcher(constraints, grammar), tokenizer(example.reply)["input_ids"]
+        assert matcher.try_consume_tokens(tokens) == len(tokens) and matcher.is_accepting(), example.reply
+
+
+def test_only_the_last_reply_is_learned(tokenizer):
+    example = Example(
+        "answer", "Who?", '{"answer": "Ann"}', "book", ('{"name": "lookup_source"}', "Result: Ann sold it.")
+    )
+    encoded = encode(example, tokenizer)
+    assert tokenizer.decode(encoded.ids[-encoded.reply :]) == '{"answer": "Ann"}<|im_end|>'
+    text = tokenizer.decode(encoded.ids)
+    assert [text.index(part) for part in (example.prompt, *example.history, example.reply)] == sorted(
+        text.index(part) for part in (example.prompt, *example.history, example.reply)
+    )
+
+
+class Scripted:
+    """A model that always replies the same, and keeps what it was asked."""
+
+    name, fingerprint, context, stage = "scripted", "0", None, ""
+
+    def __init__(self, reply):
+        self.reply, self.asked = reply, []
+
+    def chat(self, messages, schema=None, max_new_tokens=0):
+        self.asked.append((messages[0]["content"], schema))
+        return Reply(self.reply)
+
+    def count_tokens(self, text):
+        return len(str(text).split())
+
+
+def test_a_build_asks_in_the_builder_s_words(tokenizer):
+    book = storyworld.book(storyworld.DEVELOP[0], 15_000)
+    reply = '{"told": ["Ivo sold it."], "bears": [], "operations": []}'
+    model, blocks = Scripted(reply), split_blocks(book, tokenizer)[:2]
+    journal = noted(book.document, "Who?", model, blocks=blocks, held=True, role=BUILDER)
+    assert [entry.reply for entry in journal.entries] == [reply, reply] and not rebuild(journal).nodes
+    assert all('"bears"' in prompt and schema["title"] == "Noted" for prompt, schema in model.asked)
