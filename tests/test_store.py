@@ -10,6 +10,7 @@ import sys
 import textwrap
 import time
 from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
@@ -407,16 +408,18 @@ def test_a_share_is_computed_anew_and_compared(tmp_path):
 
 
 def test_entries_about_the_same_texts_are_drawn_together(tmp_path):
-    """Their dear part is reading the texts: all of a text's or none, in whichever call they were asked for."""
+    """Their dear part is reading the texts: all of a text's or none, in whichever call they were asked for, and with whichever
+    weight of the question."""
+    other = Maker("ann", {**ANN.about, "delta": 0.5})
     calls = [
         [{"of": n, "texts": f"book {book}"} for n in range(5 * k, 5 * k + 5)] for book in range(40) for k in (0, 1)
     ]
     store = opened(tmp_path)
-    for questions in 2 * calls:
-        store.fetch("square", ANN, questions, Squares(questions))
-    assert len(remade(store, share=1.0)) == 400
+    for questions, maker in product(2 * calls, (ANN, other)):
+        store.fetch("square", maker, questions, Squares(questions))
+    assert len(remade(store, share=1.0)) == 800
     drawn = Counter(one.block for one in remade(store, share=0.2, seed=3))
-    assert set(drawn.values()) == {10} and len(drawn) in (8, 9)
+    assert set(drawn.values()) == {20} and len(drawn) in (8, 9)
 
 
 def test_what_does_not_come_out_again_is_told_and_not_kept(tmp_path):

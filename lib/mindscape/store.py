@@ -75,6 +75,19 @@ class Maker:
         """The name as a file has it, with the beginning of the fingerprint."""
         return f"{re.sub(r'[^A-Za-z0-9_+.]+', '-', self.name).strip('-.')[:60] or 'model'}-{self.fingerprint[:8]}"
 
+    @cached_property
+    def network(self) -> str:
+        """A hash of what reads texts, whatever is done with their vectors: of two that make something together, the first's.
+
+        >>> one, other = (Maker("mia_emb", {"adapter": "fb78", "delta": delta}) for delta in (0.0, 0.5))
+        >>> one.network == other.network == (other & Maker("minilm", {})).network, one.fingerprint == other.fingerprint
+        (True, False)
+        """
+        about = self.about
+        while "first" in about:
+            about = about["first"]
+        return digest({key: value for key, value in about.items() if key not in ("delta", "embedder", "signature")})
+
     def __and__(self, other: "Maker") -> "Maker":
         """Two that make something together."""
         dtypes = dict.fromkeys(dtype for dtype in (self.dtype, other.dtype) if dtype)
@@ -394,7 +407,7 @@ class Store:
         `smallest`, the shortest of each kind and maker; of all kinds or of some. Nothing is filed.
 
         A share is drawn in blocks, since neighbours cost little more than one alone: all rankings of the same texts by one
-        maker, whose vectors are computed once; of other kinds `BLOCK` that were asked for one after the other.
+        network, whose vectors are computed once; of other kinds `BLOCK` that were asked for one after the other.
 
         >>> Store().remake(count=3)
         []
@@ -435,7 +448,7 @@ class Store:
             blocks, alone = kinds[of.kind], []
             for i, (key, texts) in enumerate(zip(of.keys, of.texts, strict=True)):
                 if where.get(key) == (n, i):
-                    (blocks[digest(of.kind, of.maker.fingerprint, texts)] if texts else alone).append(key)
+                    (blocks[digest(of.kind, of.maker.network, texts)] if texts else alone).append(key)
             blocks |= {alone[start]: alone[start : start + BLOCK] for start in range(0, len(alone), BLOCK)}
         return kinds
 
