@@ -3,6 +3,7 @@
 #   make figures [SCALE=small|full|gpu] [ONLY=10] [JOBS=2]   run the notebooks; figures and numbers go to figures/
 #   make test                                                lint, library tests, stored notebooks, guards
 #   make lab                                                 JupyterLab on the notebooks
+#   make site                                                the course as a website, in build/site/html
 #   make clean                                               remove what was generated (not .venv)
 #
 # Long computations are found in data/store, see README.md. To make them anew, with ONLY, SCALE and JOBS as above:
@@ -42,7 +43,7 @@ export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM := false
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: figures data remeasure plan train benchmark test lab clean lock stored
+.PHONY: figures data remeasure plan train benchmark test site lab clean lock stored
 .DEFAULT_GOAL := figures
 
 # MODE names the marks that notebooks leave when they are done; what they are run for they read from the environment.
@@ -103,6 +104,9 @@ test: .venv/core .venv/extras
 	    --nbval-sanitize-with tests/nbval.cfg --nbval-cell-timeout 600
 	$(BIN)/python -m mindscape.workflow.compare build/nbval
 
+site: .venv/core .venv/extras
+	$(BIN)/python -m mindscape.workflow.site
+
 lab: .venv/core
 	$(BIN)/jupyter lab --ServerApp.root_dir=notebooks --LabApp.default_url=/lab/tree/00_start_here.ipynb $(LAB_ARGS)
 
@@ -118,15 +122,19 @@ stored: .venv/core
 	$(BIN)/python -m mindscape.workflow.stored "$(ONLY)"
 	@$(BIN)/python -m mindscape.workflow.report
 
-# Compile the locks anew after a change of pyproject.toml (needs uv; UV_ARGS="--find-links FOLDER" for a CPU PyTorch).
-# PyTorch and what its GPU builds bring are left out: which build it is, is the user's choice.
-LOCK := uv pip compile $(UV_ARGS) --generate-hashes --universal --python-version 3.11 --no-header --no-annotate \
-    --no-emit-find-links --no-emit-package torch --quiet
-WITHOUT_GPU := awk '/^[a-z]/ {drop = /^(nvidia|cuda|triton)-?/} !drop'
+# Compile the locks anew after a change of pyproject.toml, with the versions that they hold where these still fit (needs uv;
+# UV_ARGS="--find-links FOLDER" for a CPU PyTorch). PyTorch and what its GPU builds bring are left out: which build it is, is the
+# user's choice. The lock of the extras has what the core's has not.
+LOCK := uv pip compile pyproject.toml $(UV_ARGS) --generate-hashes --universal --python-version 3.11 --no-header --no-annotate \
+    --no-emit-find-links --no-emit-package torch --quiet -o build/lock
+WITHOUT_GPU := awk '/^[a-z]/ {drop = /^(nvidia|cuda|triton)-?/} !drop' build/lock
 lock:
-	$(LOCK) pyproject.toml -o build/lock && $(WITHOUT_GPU) build/lock > requirements/core.lock
-	$(LOCK) pyproject.toml --all-extras -o build/lock && $(WITHOUT_GPU) build/lock > requirements/extras.lock
-	rm build/lock
+	@mkdir -p build && cp requirements/core.lock build/lock
+	$(LOCK) && $(WITHOUT_GPU) > requirements/core.lock
+	@cat requirements/core.lock requirements/extras.lock > build/lock
+	$(LOCK) --all-extras && $(WITHOUT_GPU) > build/all.lock
+	awk 'NR == FNR {held[$$1]; next} /^[a-z]/ {drop = $$1 in held} !drop' requirements/core.lock build/all.lock > requirements/extras.lock
+	rm build/lock build/all.lock
 
 # Environment ------------------------------------------------------------------------------------------------------
 
@@ -139,6 +147,6 @@ lock:
 	@touch $@
 
 .venv/extras: requirements/extras.lock .venv/core
-	@echo "installing what only the tests need: Milvus Lite, a loopback model server, two libraries of submodular choice, LlamaIndex's core (650 MB)"
+	@echo "installing what only the tests need: Milvus Lite, a loopback model server, two libraries of submodular choice, LlamaIndex's core, Sphinx (700 MB)"
 	@$(PIP) install --quiet $(PIP_ARGS) --no-deps --require-hashes -r requirements/extras.lock
 	@touch $@

@@ -1,0 +1,333 @@
+"""Build the course as a website from what is stored: `make site` writes build/site/html, offline, and says how large it is.
+
+Notebooks are shown as they are stored, nothing is run. Claims, glossary, cards and the log become pages; a paper has one of its
+own. Formulas become MathML, which browsers draw by themselves. Links are looked up in the pages once they are written, and a
+link that leads nowhere, or a warning of Sphinx, ends it with exit status 1.
+"""
+
+import json
+import posixpath
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urldefrag
+
+from mindscape import claims, paths, results
+from mindscape.claims import Claim
+from mindscape.workflow.report import first_cell
+
+PARTS = {  # of the course: what its notebooks' names begin with
+    "Before the papers": "0",
+    "Part 1: MiA-RAG": "1",
+    "Part 2: MiA-Signature": "2",
+    "Part 3: MindGraph": "3",
+    "Part 4: MoM": "4",
+    "All four": "5",
+}
+PAPERS = {
+    "MiA-RAG": "10",
+    "MiA-Signature": "20",
+    "MindGraph": "30",
+    "MoM": "40",
+}  # and the notebook that opens its part
+VERDICTS = ("reproduced", "partly", "undecided", "contradicted", "needs a larger model")
+DRAWING = "system"  # the figure that a part's first notebook draws its paper's system in
+FOUR = Path("50_side_by_side", "system.png")
+CONF = """
+import latex2mathml.converter
+
+extensions = ["myst_nb"]
+project, html_title = "The mindscape kit", "The mindscape kit"
+html_theme, nb_execution_mode, nb_merge_streams = "sphinx_book_theme", "off", True
+html_static_path, html_extra_path, html_css_files = ["_static"], ["extra"], ["kit.css"]
+html_theme_options = {"use_download_button": True, "show_toc_level": 2, "use_fullscreen_button": False}
+html_sidebars = {"**": ["navbar-logo.html", "search-button-field.html", "sbt-sidebar-nav.html"]}
+myst_enable_extensions, myst_heading_anchors = ["dollarmath", "amsmath"], 3
+html_math_renderer = "mathml"
+
+
+def mathml(self, node):
+    text = node.astext()
+    display = "block" if node.tagname == "math_block" else "inline"
+    self.body.append(latex2mathml.converter.convert(text, display=display))
+    raise __import__("docutils.nodes").nodes.SkipNode
+
+
+def setup(app):
+    app.add_html_math_renderer("mathml", (mathml, None), (mathml, None))
+"""
+CSS = """
+table { display: block; max-width: 100%; overflow-x: auto; font-size: 0.85em; }
+math[display="block"] { overflow-x: auto; margin: 1em 0; }
+iframe.graph { width: 100%; height: 42em; border: 1px solid #8884; }
+pre { overflow-x: auto; }
+"""
+
+
+# -- pages ----------------------------------------------------------------------------------------------------------------
+
+
+def label(metric: str) -> str:
+    """A metric's key as a person reads it.
+
+    >>> label("rag.coverage_minus_query_only.recall@10.binding")
+    'rag: coverage − query only, recall@10, binding'
+    """
+    head, *rest = [part.replace("_minus_", " − ").replace("_", " ") for part in metric.split(".")]
+    return f"{head}: {', '.join(rest)}" if rest else head
+
+
+def weighed_in(cells: list[dict], metrics: list[str]) -> int | None:
+    """The place of the cell that records the first of these metrics: the one whose source names most of its key.
+
+    >>> cells = [{"cell_type": "code", "source": 'results.record(f"rag.{name}.recall", of)'}]
+    >>> weighed_in(cells, ["rag.signature.recall"]), weighed_in(cells, ["other"])
+    (0, None)
+    """
+    found = []
+    for i, cell in enumerate(cells):
+        if cell["cell_type"] == "code":
+            for said in re.findall(r'"([\w.@+-]{3,}?)(?:\{[^"]*)?"', "".join(cell["source"])):
+                found += [(len(said), -i) for metric in metrics[:1] if metric.startswith(said)]
+    return -max(found)[1] if found else None
+
+
+def notebook(path: Path, anchors: dict[int, list[str]]) -> dict:
+    """A stored notebook as the site shows it: links lead to pages, images have their words, graphs stand in the page."""
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    shown = []
+    for i, cell in enumerate(stored["cells"]):
+        if ids := anchors.get(i):
+            marks = "".join(f'<span id="{name}"></span>' for name in ids)
+            shown.append({"cell_type": "markdown", "id": f"claims-{i}", "metadata": {}, "source": marks})
+        cell["source"] = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            cell["source"] = linked(cell["source"], "notebooks")
+        for output in cell.get("outputs", []):
+            if alt := output.get("metadata", {}).get("image/png", {}).get("alt"):
+                cell["metadata"]["mystnb"] = {"image": {"alt": alt, "width": "100%"}}
+        shown.append(cell)
+    return stored | {"cells": shown}
+
+
+def linked(text: str, folder: str) -> str:
+    """The links of a text that stands in a folder of the kit, as they are on the site; what has no page is named."""
+
+    def page(match: re.Match) -> str:
+        said, (target, mark) = match[1], urldefrag(match[2])
+        if not target or re.match(r"[a-z]+:", target):
+            return match[0]
+        name = posixpath.normpath(posixpath.join(folder, target))
+        if name.endswith(".html"):
+            at = f"../{Path(name).name}"
+            return f'<a href="{at}">{said}</a>\n\n<iframe class="graph" src="{at}" title="{said}"></iframe>\n\n'
+        known = {"figures/CLAIMS.md": "claims", "lib/LOG.md": "log"}
+        if name in known:
+            return f"[{said}](/{known[name]}.md)"
+        if card := re.fullmatch(r"data/(?:adapters/)?(\w+)(?:/README\.md)?", name):
+            return f"[{said}](/cards/{card[1]}.md)"
+        if name.startswith("notebooks/"):
+            return f"[{said}](/{name}{'#' + mark.lower() if mark else ''})"
+        return f"{said} (`{name}`)"
+
+    return re.sub(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)", page, text)
+
+
+def weighing(claim: Claim) -> str:
+    """A link to the cell that weighs a claim."""
+    return f'<a href="notebooks/{claim.notebook}.html#{claim.id}">{claim.notebook[:2]}</a>'
+
+
+def claim_rows(some: list[tuple[Claim, str]], metrics: dict[str, dict]) -> str:
+    """A table: claim, the paper's numbers, ours, and where it is weighed."""
+    lines = ["| claim | the paper | here | weighed in |", "|---|---|---|---|"]
+    for claim, _ in some:
+        ours = []
+        for key in claim.metrics:
+            if of := metrics[claim.notebook].get(key):
+                ends = f" [{of['ci'][0]:.3g}, {of['ci'][1]:.3g}]" if "ci" in of else ""
+                ours.append(f"{label(key)}: {of['value']:.3g}{ends}")
+        cells = [f"{claim.claim} *{claim.place}*", claim.paper_value, "<br>".join(ours), weighing(claim)]
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def paper_page(paper: str, of: list[tuple[Claim, str]], metrics: dict[str, dict], root: Path) -> str:
+    """A paper: its system, the notebooks, what was found and what was not."""
+    first = next((root / "notebooks").glob(f"{PAPERS[paper]}_*.ipynb")).stem
+    drawn = results.read(first, root / "figures")["figures"][DRAWING]
+    lines = [f"# {paper}", "", f"![{drawn['alt']}](/figures/{first}/{drawn['file']})", "", "## Its notebooks", ""]
+    for path in sorted((root / "notebooks").glob(f"{PAPERS[paper][0]}*.ipynb")):
+        lines += [f"- [{path.stem}](/notebooks/{path.name}): {first_cell(root, path.stem)[0]}"]
+    lines += ["", f"## {len(of)} claims", ""]
+    for verdict in VERDICTS:
+        if some := [pair for pair in of if pair[1] == verdict]:
+            lines += [f"### {verdict.capitalize()} ({len(some)})", "", claim_rows(some, metrics)]
+    return "\n".join(lines)
+
+
+def written(root: Path, source: Path) -> None:
+    """All that Sphinx reads, in a new folder."""
+    shutil.rmtree(source, ignore_errors=True)
+    for name in ("notebooks", "cards", "extra", "_static", "papers"):
+        (source / name).mkdir(parents=True)
+    (source / "conf.py").write_text(CONF, encoding="utf-8")
+    (source / "_static" / "kit.css").write_text(CSS, encoding="utf-8")
+    shutil.copytree(
+        root / "figures", source / "figures", ignore=shutil.ignore_patterns("*.json", "*.md", "*.html", "*@*")
+    )
+    for page in (root / "figures").glob("[0-9]*/*.html"):
+        shutil.copy(page, source / "extra")
+    names = [path.stem for path in sorted((root / "notebooks").glob("[0-9]*.ipynb"))]
+    stored = {name: results.read(name, root / "figures") for name in names}
+    metrics = {name: of["metrics"] for name, of in stored.items()}
+    weighed = [
+        (claim, claims.verdict(claim, stored[claim.notebook])) for claim in claims.load(root / "data" / "claims.yaml")
+    ]
+    for name in names:
+        path = root / "notebooks" / f"{name}.ipynb"
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        anchors = defaultdict(list)
+        for claim, _ in weighed:
+            if claim.notebook == name:
+                anchors[weighed_in(cells, claim.metrics) or 1].append(claim.id)
+        (source / "notebooks" / path.name).write_text(json.dumps(notebook(path, anchors)), encoding="utf-8")
+    for paper in PAPERS:
+        of = [pair for pair in weighed if pair[0].paper == paper]
+        text = paper_page(paper, of, metrics, root)
+        (source / f"paper_{paper.lower()}.md").write_text(text, encoding="utf-8")
+    for name, card in cards(root):
+        (source / "cards" / f"{name}.md").write_text(
+            linked(card.read_text("utf-8"), str(card.parent.relative_to(root))), "utf-8"
+        )
+    (source / "log.md").write_text(linked((root / "lib" / "LOG.md").read_text("utf-8"), "lib"), "utf-8")
+    (source / "claims.md").write_text(claims_page(weighed), "utf-8")
+    (source / "glossary.md").write_text(glossary(root), "utf-8")
+    (source / "index.md").write_text(index(root, names), "utf-8")
+
+
+def cards(root: Path) -> Iterator[tuple[str, Path]]:
+    """The cards of adapters and of Shakespeare's texts, by name."""
+    for card in [
+        *sorted((root / "data" / "adapters").glob("*/README.md")),
+        root / "data" / "shakespeare" / "README.md",
+    ]:
+        yield card.parent.name, card
+
+
+def claims_page(weighed: list[tuple[Claim, str]]) -> str:
+    """How many claims of each paper came to which verdict."""
+    lines = [
+        "# The papers' claims, weighed",
+        "",
+        f"| paper | {' | '.join(VERDICTS)} | all |",
+        "|---|" + "---:|" * (len(VERDICTS) + 1),
+    ]
+    for paper in PAPERS:
+        of = [verdict for claim, verdict in weighed if claim.paper == paper]
+        counts = [str(of.count(verdict)) for verdict in VERDICTS]
+        lines.append(f"| [{paper}](paper_{paper.lower()}.md) | {' | '.join(counts)} | {len(of)} |")
+    for verdict in VERDICTS:
+        some = [claim for claim, found in weighed if found == verdict]
+        lines += ["", f"## {verdict.capitalize()}", ""]
+        lines += [f"- {claim.claim} *{claim.paper}, {claim.place}* ({weighing(claim)})" for claim in some]
+    return "\n".join(lines) + "\n"
+
+
+def glossary(root: Path) -> str:
+    """The glossary of notebook 00, as a page."""
+    cells = json.loads((root / "notebooks" / "00_start_here.ipynb").read_text(encoding="utf-8"))["cells"]
+    text = next(said for cell in cells if "### Glossary" in (said := "".join(cell["source"])))
+    return "# Glossary\n" + linked(text.partition("### Glossary")[2], "notebooks")
+
+
+def index(root: Path, names: list[str]) -> str:
+    """The front page, with the table of contents."""
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    about = readme.partition("\n\n")[2].partition("\n## ")[0]
+    alt = results.read(FOUR.parent.name, root / "figures")["figures"][FOUR.stem]["alt"]
+    lines = ["# The mindscape kit", "", about.strip(), "", f"![{alt}](/figures/{FOUR.as_posix()})", ""]
+    for part, begin in PARTS.items():
+        paper = part.partition(": ")[2]
+        pages = [f"paper_{paper.lower()}"] if paper else []
+        pages += [f"notebooks/{name}" for name in names if name.startswith(begin)]
+        lines += ["```{toctree}", f":caption: {part}", ":maxdepth: 1", *pages, "```", ""]
+    lines += ["```{toctree}", ":caption: To look up", ":maxdepth: 1", "claims", "glossary", "log", "```", ""]
+    lines += ["```{toctree}", ":caption: Cards", ":maxdepth: 1", *(f"cards/{name}" for name, _ in cards(root)), "```"]
+    return "\n".join(lines) + "\n"
+
+
+# -- links ----------------------------------------------------------------------------------------------------------------
+
+
+class Page(HTMLParser):
+    """The ids of a page and the links that it has."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.ids: set[str] = set()
+        self.links: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note ids, and what is linked or loaded."""
+        for name, value in attrs:
+            if value and name in ("id", "name"):
+                self.ids.add(value)
+            elif value and name in ("href", "src") and (tag, name) != ("link", "rel"):
+                self.links.append(value)
+
+
+def broken(html: Path) -> list[str]:
+    """Links of the pages in a folder that lead nowhere; other hosts are not asked."""
+    pages = {
+        path.resolve(): Page(path.read_text(encoding="utf-8"))
+        for path in html.rglob("*.html")
+        if "_static" not in path.parts
+    }
+    wrong = []
+    for path, page in pages.items():
+        for link in page.links:
+            target, mark = urldefrag(unquote(link))
+            if re.match(r"(https?:)?//|data:|mailto:|javascript:", target):
+                continue
+            there = (path.parent / target.partition("?")[0]).resolve() if target else path
+            if not there.exists() or (mark and there in pages and mark not in pages[there].ids):
+                wrong.append(f"{path.relative_to(html.resolve())}: {link}")
+    return sorted(set(wrong))
+
+
+def main() -> int:
+    """Write the sources, build, look at links; a line on what came of it, kept in build/site/site.json."""
+    root, begun = paths.root(), time.perf_counter()
+    home = paths.build_path("site")
+    written(root, home / "source")
+    shutil.rmtree(home / "html", ignore_errors=True)
+    folders = map(str, (home / "doctrees", home / "source", home / "html"))
+    command = [sys.executable, "-m", "sphinx", "-q", "-j", "2", "-d", *folders]
+    built = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+    warnings = [line for line in built.stderr.splitlines() if "WARNING" in line or "ERROR" in line]
+    wrong = broken(home / "html") if built.returncode == 0 else [built.stderr[-2000:]]
+    for path in (home / "html").rglob("*.map"):  # for those who mend the theme
+        path.unlink()
+    size = sum(path.stat().st_size for path in (home / "html").rglob("*") if path.is_file()) / 1e6
+    told = {
+        "seconds": round(time.perf_counter() - begun, 1),
+        "mb": round(size, 1),
+        "warnings": len(warnings),
+        "broken": len(wrong),
+    }
+    (home / "site.json").write_text(json.dumps({f"site.{key}": value for key, value in told.items()}) + "\n", "utf-8")
+    print(*warnings, *wrong, sep="\n", end="\n" * bool(warnings or wrong))
+    print(f"{home / 'html' / 'index.html'}:", ", ".join(f"{name} {value}" for name, value in told.items()))
+    return bool(warnings or wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
