@@ -67,7 +67,11 @@ def test_the_whole_site(tmp_path, monkeypatch, capsys):
         assert f'href="../_sources/notebooks/{path.name}"' in page  # download this notebook
         assert "$" not in page.partition("<h1>")[2].partition("</h1>")[0]
     formulas = pages["notebooks/51_paper_audit.html"]
-    assert '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">' in formulas and "<summary>" in formulas
+    assert (
+        '<math tabindex="0" xmlns="http://www.w3.org/1998/Math/MathML" display="block">' in formulas
+        and "<summary>" in formulas
+    )
+    assert all("<table border" not in page and "Toggle hidden content" not in page for page in pages.values())
     assert "MCEA" in pages["glossary.html"] and "mcea" in (html / "searchindex.js").read_text("utf-8")
     assert 'src="../macbeth.html"' in pages["notebooks/30_mindgraph_build.html"]
     for page in pages.values():

@@ -263,6 +263,16 @@ def index(root: Path, names: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def accessible(html: str) -> str:
+    """A page that a keyboard and a screen reader get through: what scrolls can be reached, what is shown names a button.
+
+    >>> accessible('<table border="1"><summary aria-label="Toggle hidden content">Show</summary>')
+    '<table tabindex="0" border="1"><summary>Show</summary>'
+    """
+    html = re.sub(r'<(table|math(?=[^>]* display="block"))\b', r'<\1 tabindex="0"', html)
+    return re.sub(r'(<(?:summary|button)\b[^>]*?) aria-label="(?:Toggle hidden content|Search)"', r"\1", html)
+
+
 # -- links ----------------------------------------------------------------------------------------------------------------
 
 
@@ -313,6 +323,8 @@ def main() -> int:
     command = [sys.executable, "-m", "sphinx", "-q", "-j", "2", "-d", *folders]
     built = subprocess.run(command, stderr=subprocess.PIPE, text=True)
     warnings = [line for line in built.stderr.splitlines() if "WARNING" in line or "ERROR" in line]
+    for path in (home / "html").rglob("*.html"):
+        path.write_text(accessible(path.read_text("utf-8")), "utf-8")
     wrong = broken(home / "html") if built.returncode == 0 else [built.stderr[-2000:]]
     for path in (home / "html").rglob("*.map"):  # for those who mend the theme
         path.unlink()
