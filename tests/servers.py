@@ -115,6 +115,7 @@ class Scripted:
         self.script = list(script)
         self.asked: list[dict] = []
         self.headers: list[Message] = []
+        self.paths: list[str] = []
         self.together = self.most_together = 0
         lock = threading.Lock()
         scripted = self
@@ -127,6 +128,7 @@ class Scripted:
                 with lock:
                     scripted.asked.append(body)
                     scripted.headers.append(self.headers)
+                    scripted.paths.append(self.path)
                     behave = scripted.script.pop(0) if len(scripted.script) > 1 else scripted.script[0]
                     scripted.together += 1
                     scripted.most_together = max(scripted.most_together, scripted.together)

@@ -136,7 +136,7 @@ def test_lasting_trouble_is_one_line_with_url_and_cause(trouble, said):
         (answers(b"null"), "not a completion, at the top: .*None"),
         (answers(b'{"choices": [{"index": 0}]}'), r"not a completion, at choices\.0\.message: "),
         (answers(b'{"choices": [{"index": 0, "message": "hi"}]}'), r"not a completion, at choices\.0\.message: .*'hi'"),
-        (says([{"type": "text", "text": "hi"}]), r"not a completion, at choices\.0\.message\.content: "),
+        (says(["hi"]), r"not a completion, at choices\.0\.message\.content: "),
         (says(3), r"not a completion, at choices\.0\.message\.content: "),
         (says("hi", tool_calls=["f"]), r"not a completion, at choices\.0\.message\.tool_calls\.0: "),
         (says("hi", refusal=["no"]), r"not a completion, at choices\.0\.message\.refusal: "),

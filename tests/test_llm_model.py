@@ -362,7 +362,7 @@ def test_a_model_goes_by_its_own_name(name, adapter):
         ("embedded", "timeout", "adapter, batch_size, batch_tokens, device, dtype"),
         ("embedded", "name", "adapter, batch_size, batch_tokens, device, dtype"),
         ("hf:somewhere", "base_url", "adapter, batch_size, batch_tokens, device, dtype"),
-        ("openai:x", "dtype", "base_url, concurrency, retries, timeout, total_timeout"),
+        ("openai:x", "dtype", "base_url, concurrency, leave_out, reasoning_effort, retries, timeout, total_timeout"),
         ("hf:somewhere", "source", "adapter, batch_size, batch_tokens, device, dtype"),
         ("replay:absent.jsonl", "dtype", "none"),
         ("replay:absent.jsonl", "path", "none"),

@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -409,6 +410,15 @@ def test_ends_of_its_own_are_told(box, code, why):
 def test_forged_lines_end_it(box, line):
     ran = box.run(f"import os\nos.write(1, b'''{line}''' + b'\\n')\nwhile True: pass")
     assert ran.stopped == sandbox.FORGED
+
+
+def test_a_forged_line_does_not_fill_the_memory(box):
+    tracemalloc.start()
+    ran = box.run(
+        "import os\nfor _ in range(200): os.write(1, b'[[' + b'[],' * 20_000)\nos.write(1, b'\\n')\nwhile True: pass"
+    )
+    assert ran.stopped == sandbox.FORGED and tracemalloc.get_traced_memory()[1] < 64 << 20
+    tracemalloc.stop()
 
 
 def test_a_forged_answer_is_no_more_than_an_answer(box):

@@ -96,7 +96,7 @@ def test_a_refused_or_empty_summary_is_an_error_not_a_mindscape(reply):
     document, chunks = pieces(3)
     model = Echo()
     model.chat = lambda conversations, max_new_tokens: [Reply("fine"), reply, Reply("fine")]
-    with pytest.raises(LLMError, match="echo, summary 2 of 3: (an empty reply|refused)"):
+    with pytest.raises(LLMError, match="echo, summary 2 of 3: (the reply has no words|refused)"):
         summaries.summarise_document(model, document, chunks)
 
 

@@ -105,7 +105,7 @@ def _added(before: Answer, reply: Reply, role: Role) -> Answer:
             raise ValueError(f"cut off after {reply.completion_tokens} tokens")
         if reply.invalid and role.form is None:
             raise ValueError(reply.invalid)
-        value, names = role.parse(reply.text)
+        value, names = role.parse(reply.whole)
         repairs = tuple(names)
     except ValueError as error:
         why = (str(error),)

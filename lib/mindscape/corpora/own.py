@@ -236,6 +236,9 @@ def page(html: str, where: str) -> str:
     """The text of one page: a blank line between blocks, `<br/>` as a line break, other white space as one blank."""
     if "<!ENTITY" in html:
         raise InputError(f"{where} declares entities of its own: expected plain XHTML")
+    # Where no ">" follows, a "<" begins no tag; the parser would look for one from each of them to the end.
+    closed = html.rfind(">") + 1
+    html = html[:closed] + re.sub("<(?=[A-Za-z/!?])", "&lt;", html[closed:])
     html = "<html>" + html  # or BeautifulSoup warns of pages that begin as XML, or as a file's name
     try:
         soup = BeautifulSoup(html, "html.parser")

@@ -89,9 +89,10 @@ def load(
     `ledger`: share one among several models, or give it a cap. `cache=False` asks anew each time. `record`: a JSONL
     file of one model, to which questions and replies are appended, for `replay:PATH`. Other options go to the backend:
     `adapter` (a LoRA adapter's folder), `dtype`, `device`, `batch_size`, `batch_tokens` to a local model
-    (`mindscape.llm.local.load`), `base_url`, `concurrency`, `timeout`, `total_timeout`, `retries` to a server
-    (`mindscape.llm.endpoint.Endpoint`). `dtype` is "float32" for "embedded" and "smollm2", so that they write the same
-    on every machine (MINDSCAPE_DTYPE=auto: what is quick here, to fill the store), and "auto" for "hf:...".
+    (`mindscape.llm.local.load`), `base_url`, `concurrency`, `timeout`, `total_timeout`, `retries`, `leave_out` (parameters
+    that a newer model refuses), `reasoning_effort` to a server (`mindscape.llm.endpoint.Endpoint`). `dtype` is "float32" for
+    "embedded" and "smollm2", so that they write the same on every machine (MINDSCAPE_DTYPE=auto: what is quick here, to fill
+    the store), and "auto" for "hf:...".
 
     Raises InputError for a string of another form and for an option that the backend does not have, LLMError if the
     model cannot be had.

@@ -4,7 +4,7 @@ Taught in notebook 00. Nothing here loads a model or touches the disk.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import ceil, exp, inf
 from typing import Any, Protocol, runtime_checkable
@@ -72,7 +72,7 @@ class Reply:
     `finish` is "stop", "length" (cut off at `max_new_tokens`) or "tool_calls". `seconds` is this reply's share of the
     time its batch took, or the time its request took; a reply out of the cache keeps the seconds it once took.
     `invalid` says why a reply cannot be used: it does not fit the schema, calls an unknown tool, or is empty. Such a
-    reply is handed over, never cached, and counted by the ledger.
+    reply is handed over, never cached, and counted by the ledger. `thinking` is what a server told beside the text.
 
     >>> Reply("Elsinore", prompt_tokens=12, completion_tokens=4).text
     'Elsinore'
@@ -86,6 +86,7 @@ class Reply:
     seconds: float = 0.0
     cached: bool = False
     invalid: str = ""
+    thinking: str = ""
     value: Any = field(default=None, repr=False)
 
     @property
@@ -94,6 +95,11 @@ class Reply:
         if self.invalid or self.value is None:
             raise LLMError(self.invalid or "the reply has no parsed value: it was asked for without a schema")
         return self.value
+
+    @property
+    def whole(self) -> str:
+        """The text behind what was thought before it, in marks: what a role parses, one of which asks for the thinking."""
+        return f"<think>{self.thinking}</think>\n{self.text}" if self.thinking else self.text
 
     @property
     def message(self) -> dict[str, Any]:
@@ -241,6 +247,19 @@ def shared(schemas: list[Any]) -> Any:
     (None, [{'type': 'string'}, None])
     """
     return schemas[0] if schemas and all(schema == schemas[0] for schema in schemas) else schemas
+
+
+def mapped(value: Any, change: Callable[[str], str]) -> Any:
+    """A value as JSON has it, with all its texts changed, but not its objects' names.
+
+    >>> mapped([{"a": "b", "c": 1}], str.upper)
+    [{'a': 'B', 'c': 1}]
+    """
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list | tuple):
+        return [mapped(one, change) for one in value]
+    return {name: mapped(one, change) for name, one in value.items()} if isinstance(value, Mapping) else value
 
 
 def conversation(prompt: Prompt) -> str | list[dict[str, Any]]:

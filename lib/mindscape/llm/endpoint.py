@@ -1,36 +1,59 @@
 """Any server that speaks OpenAI's protocol: OpenAI itself, vLLM, llama.cpp, a university's cluster.
 
 `OPENAI_BASE_URL` says where it is (default: OpenAI), `OPENAI_API_KEY` holds the key. The key is sent to that server and
-goes nowhere else: not into messages, the cache, or a recording.
+goes nowhere else: not into messages, the cache, or a recording, even if the server repeats it. `MINDSCAPE_LEAVE_OUT` names
+parameters that the model refuses, `MINDSCAPE_REASONING_EFFORT` says how long it may think. Redirects are not followed.
 
 Taught in notebook 00. Not here: streaming, images, the batch interface, a tokenizer (tokens are estimated before a call,
 and counted by the server after it).
 """
 
 import asyncio
+import base64
 import email.utils
+import html
 import json
+import math
 import os
 import random
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from queue import SimpleQueue
 from typing import Annotated, Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import openai
 from bs4 import BeautifulSoup
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, NonNegativeInt
 
 from mindscape.cache import digest
-from mindscape.errors import InputError, LLMError, require
-from mindscape.llm.base import Form, Forms, Prompt, Replies, Reply, Sampling, Score, Tool, estimated_tokens, for_each
+from mindscape.errors import InputError, LLMError, one_of, require
+from mindscape.llm.base import (
+    Form,
+    Forms,
+    Prompt,
+    Replies,
+    Reply,
+    Sampling,
+    Score,
+    Tool,
+    estimated_tokens,
+    for_each,
+    mapped,
+)
 from mindscape.llm.schema import validate
-from mindscape.llm.tools import tool_call
+from mindscape.llm.tools import read_calls, tool_call
 
 OPENAI = "https://api.openai.com/v1"
+OPTIONAL = ("temperature", "top_p", "seed", "max_tokens", "stop", "response_format")  # what may be left out
+REFUSES = re.compile(r"support|unexpected|unknown|unrecognized|extra|permitted|allowed|deprecated", re.IGNORECASE)
+LARGEST = 8 << 20  # bytes of an answer, unpacked
+# Characters from which a key, a password or a value of a URL's query is masked in messages, and in replies, which "anything",
+# the stand-in for a server that wants no key, must not change.
+SECRET, SURE = 8, 12
 
 Result = TypeVar("Result")
 Job = Callable[[openai.AsyncOpenAI], Awaitable[Result]]
@@ -48,44 +71,67 @@ def _writable(text: str) -> str:
 Text = Annotated[str, AfterValidator(_writable)]
 
 
-class _Read(BaseModel):
-    model_config = ConfigDict(from_attributes=True)
+class _Told(Exception):
+    """An error that came with status 200."""
+
+    def __init__(self, error: Any):
+        self.code = error.get("code") if isinstance(error, Mapping) else None
+        self.status_code = int(self.code) if str(self.code).isdecimal() else 400
+        super().__init__(_said(error))
 
 
-class _Function(_Read):
+class _Function(BaseModel):
     name: Any = None  # looked at by `tool_call`: a call that cannot be read spoils its reply, not the run
     arguments: Any = None
 
 
-class _Call(_Read):
+class _Call(BaseModel):
     id: Text | None = None
     function: _Function
 
 
-class _Message(_Read):
-    content: Text | None = None
+def _told(content: Any) -> Any:
+    """The text of content that comes in parts; what else is among them, pictures say, is no part of a reply."""
+    if not isinstance(content, list) or not all(isinstance(part, Mapping) for part in content):
+        return content
+    return "".join(part["text"] for part in content if isinstance(part.get("text"), str)) or None
+
+
+def _thinking(message: Any) -> Any:
+    """The message with what was thought, which some servers put beside the content and some into a part of it."""
+    if not isinstance(message, Mapping):
+        return message
+    content = message.get("content")
+    parts = [part.get("thinking") for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
+    thought = [message.get("reasoning_content"), message.get("reasoning"), *map(_told, parts)]
+    return {**message, "thinking": next((one for one in thought if isinstance(one, str)), "")}
+
+
+class _Message(BaseModel):
+    content: Annotated[Text | None, BeforeValidator(_told)] = None
+    thinking: Text = ""
     tool_calls: list[_Call] | None = None
     refusal: Text | None = None
 
 
-class _Logprobs(_Read):
+class _Logprobs(BaseModel):
     text_offset: list[int] | None = None
     token_logprobs: list[float | None] | None = None
 
 
-class _Choice(_Read):
-    message: _Message | None = None  # of a chat
-    text: Text | None = None  # of a completion of raw text
+class _Choice(BaseModel):
+    message: Annotated[_Message | None, BeforeValidator(_thinking)] = None  # of a chat
+    text: Annotated[Text | None, BeforeValidator(_told)] = None  # of a completion of raw text
     logprobs: _Logprobs | None = None
     finish_reason: Text | None = None
 
 
-class _Usage(_Read):
+class _Usage(BaseModel):
     prompt_tokens: NonNegativeInt | None = None
     completion_tokens: NonNegativeInt | None = None
 
 
-class _Completion(_Read):
+class _Completion(BaseModel):
     choices: Annotated[list[_Choice], Field(min_length=1)]
     usage: _Usage | None = None
 
@@ -96,8 +142,9 @@ class Endpoint:
     At most `concurrency` calls run at a time. A call is tried again, at most `retries` times, after a time-out, a lost
     connection, a reply that is cut off, HTTP 429 or 5xx; the wait doubles from half a second, or is what the server's
     Retry-After says. `timeout` bounds the silence of the server in one try, `total_timeout` a call with all its tries;
-    both in seconds. Raises InputError without a key, LLMError (one line: URL and cause) for a call that failed; what
-    other calls brought is handed over first.
+    both in seconds. `leave_out` names parameters of `OPTIONAL` that are not sent, in a text with commas between them;
+    `reasoning_effort` is sent where it is given. Raises InputError without a key that can be sent, LLMError (one line: URL
+    and cause) for a call that failed; what other calls brought is handed over first.
 
     >>> from mindscape import llm
     >>> llm.load("openai:gpt-4o").chat([{"role": "user", "content": "Who's there?"}]).text  # doctest: +SKIP
@@ -116,17 +163,37 @@ class Endpoint:
         retries: int = 5,
         timeout: float = 120.0,
         total_timeout: float = 600.0,
+        leave_out: str | None = None,
+        reasoning_effort: str | None = None,
     ):
         self.model, self.name = model, f"openai:{model}"
-        self.base_url = (base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI).rstrip("/")
-        parts = urlsplit(self.base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InputError(f"base URL {self.base_url!r}: expected something like http://127.0.0.1:8000/v1")
         self._key = os.environ.get("OPENAI_API_KEY", "").strip()
         own = "for a server of your own that wants none, set it to any value, and OPENAI_BASE_URL to the server"
         require(self._key, f"llm={self.name!r} needs a key: set OPENAI_API_KEY ({own})")
-        self.url = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()  # a URL may hold a password
-        if min(concurrency, timeout, total_timeout) <= 0 or retries < 0:
+        if wrong := re.search(r"[^!-~]|^[\"'`]|[\"'`]$", self._key):
+            where = f"its character {wrong.start() + 1} is U+{ord(wrong[0]):04X}"
+            raise InputError(
+                f"OPENAI_API_KEY is no key: {where}, expected plain letters, digits and marks, without quotes"
+            )
+        given = (base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI).strip()
+        self.url = _without_secrets(given)
+        try:
+            parts = urlsplit(given)
+            require(parts.scheme in ("http", "https") and parts.hostname and parts.port != 0, "")
+        except ValueError:
+            raise InputError(f"base URL {self.url!r}: expected something like http://127.0.0.1:8000/v1") from None
+        self.base_url = parts._replace(query="", fragment="").geturl().rstrip("/")
+        self._query = dict(parse_qsl(parts.query))
+        user, password = unquote(parts.username or ""), unquote(parts.password or "")
+        basic = base64.b64encode(f"{user}:{password}".encode()).decode() if password else ""
+        secrets = [self._key, password, basic, *self._query.values()]
+        self._secret = {most: _any_form([it for it in secrets if len(it) >= most]) for most in (SECRET, SURE)}
+        named = os.environ.get("MINDSCAPE_LEAVE_OUT", "") if leave_out is None else leave_out
+        self.left_out = {name.strip() for name in named.split(",") if name.strip()}
+        for name in self.left_out:
+            one_of(OPTIONAL, leave_out=name)
+        self.effort = reasoning_effort or os.environ.get("MINDSCAPE_REASONING_EFFORT") or None
+        if not all(bound > 0 for bound in (concurrency, timeout, total_timeout)) or retries < 0:
             raise InputError("concurrency, timeout and total_timeout must be more than 0, retries not less than 0")
         self.concurrency, self.retries = concurrency, retries
         self.timeout, self.total_timeout = timeout, total_timeout
@@ -134,7 +201,8 @@ class Endpoint:
     @property
     def fingerprint(self) -> str:
         """Server and model name: what the server runs under that name cannot be seen from here."""
-        return digest(self.url, self.model)
+        changed = [sorted(self.left_out), self.effort] if self.left_out or self.effort else []
+        return digest(self.url, self.model, *changed)
 
     def generate(
         self, prompts: Sequence[Prompt], sampling: Sampling, tools: Sequence[Tool] = (), schema: Forms = None
@@ -146,21 +214,20 @@ class Endpoint:
             "top_p": sampling.top_p,
             "seed": sampling.seed,
             "stop": list(sampling.stop) or openai.omit,
+            "max_tokens": sampling.max_new_tokens,
         }
-        chat = {
-            # OpenAI's newer models refuse the old name, other servers may not know the new one.
-            "max_completion_tokens" if self.base_url == OPENAI else "max_tokens": sampling.max_new_tokens,
-            "tools": list(tools) or openai.omit,
-        }
+        chat: dict[str, Any] = {"tools": list(tools) or openai.omit, "reasoning_effort": self.effort or openai.omit}
+        if self.base_url == OPENAI:  # its newer models refuse the old name, other servers may not know the new one
+            chat["max_completion_tokens"] = options.pop("max_tokens")
 
         def job(prompt: Prompt, form: Form | None) -> Job[Reply]:
             raw = isinstance(prompt, str)
-            asked = {"prompt": prompt, "max_tokens": sampling.max_new_tokens}
-            asked = asked if raw else {**chat, **_held_to(form), "messages": _messages(prompt)}
+            asked = {"prompt": prompt} if raw else {**chat, **_held_to(form), "messages": _messages(prompt)}
+            asked = {name: value for name, value in (options | asked).items() if _old(name) not in self.left_out}
 
             async def call(client: openai.AsyncOpenAI) -> Reply:
                 started = time.perf_counter()
-                answer = await (client if raw else client.chat).completions.create(**options, **asked)
+                answer = await (client if raw else client.chat).completions.create(**asked)
                 return self._reply(answer, prompt, time.perf_counter() - started)
 
             return call
@@ -168,9 +235,10 @@ class Endpoint:
         return self._gather(list(map(job, prompts, for_each(schema, len(prompts)))))
 
     def _reply(self, answer: Any, prompt: Prompt, seconds: float) -> Reply:
-        completion = self._completion(answer, "text" if isinstance(prompt, str) else "message")
+        raw = isinstance(prompt, str)
+        completion = self._completion(answer, "text" if raw else "message")
         choice, usage = completion.choices[0], completion.usage or _Usage()
-        message = _Message(content=choice.text) if isinstance(prompt, str) else choice.message
+        message = _Message(content=choice.text) if raw else choice.message
         text = message.content or ""
         calls, invalid = [], ""
         for i, call in enumerate(message.tool_calls or ()):
@@ -181,7 +249,7 @@ class Endpoint:
         if message.refusal:
             invalid = f"the model refused: {message.refusal:.200}"
         read, written = usage.prompt_tokens, usage.completion_tokens
-        return Reply(
+        reply = Reply(
             text=text,
             tool_calls=tuple(calls),
             prompt_tokens=self.count_tokens(prompt) if read is None else read,
@@ -189,10 +257,16 @@ class Endpoint:
             finish=choice.finish_reason or "stop",
             seconds=seconds,
             invalid=invalid,
+            thinking=message.thinking,
         )
+        return reply if raw or calls or invalid else read_calls(reply)  # some servers leave a call in the text
 
     def _completion(self, answer: Any, holds: str) -> _Completion:
-        """The answer, if it is a completion whose first choice holds a "message" or a "text"."""
+        """The answer, if it is a completion whose first choice holds a "message" or a "text", without what is secret."""
+        answer = answer.to_dict(warnings=False) if isinstance(answer, openai.BaseModel) else answer
+        answer = mapped(answer, partial(self._masked, most=SURE))
+        if isinstance(answer, dict) and (error := answer.get("error") or _error_of_choice(answer)):
+            raise _Told(error)
         if isinstance(answer, str) and (words := _html_words(answer)):
             hint = "a web page: is the base URL right? it usually ends in /v1. It says"
             raise LLMError(f"{self.url}: the answer is {hint}: {self._clean(words)}")
@@ -201,8 +275,9 @@ class Endpoint:
             if getattr(completion.choices[0], holds) is None:
                 raise ValueError(f"at choices.0.{holds}: there is none")
         except ValueError as error:
-            got = answer.to_dict(warnings=False) if isinstance(answer, openai.BaseModel) else answer
-            raise LLMError(f"{self.url}: the answer is not a completion, {self._clean(f'{error}: {got!r}')}") from error
+            raise LLMError(
+                f"{self.url}: the answer is not a completion, {self._clean(f'{error}: {answer!r}')}"
+            ) from None
         return completion
 
     def score(self, pairs: Sequence[tuple[Prompt, str]]) -> Iterator[tuple[int, Score]]:
@@ -257,7 +332,15 @@ class Endpoint:
             running.append((asyncio.get_running_loop(), asyncio.current_task()))
             gate = asyncio.Semaphore(self.concurrency)
             async with openai.AsyncOpenAI(
-                api_key=self._key, base_url=self.base_url, timeout=self.timeout, max_retries=0
+                api_key=self._key,
+                base_url=self.base_url,
+                default_query=self._query,
+                timeout=self.timeout,
+                max_retries=0,
+                # A redirect could take the prompt to another host, a small answer could unpack into all memory.
+                http_client=openai.DefaultAsyncHttpxClient(
+                    follow_redirects=False, event_hooks={"response": [_read_bounded]}
+                ),
             ) as client:
 
                 async def one(position: int, job: Job[Result]) -> None:
@@ -294,44 +377,95 @@ class Endpoint:
                 for attempt in range(self.retries + 1):
                     try:
                         return await job(client)
-                    except (openai.OpenAIError, ValueError, RecursionError) as error:  # the last two: no JSON
+                    except (openai.OpenAIError, _Told, ValueError, RecursionError) as error:  # the last two: no JSON
                         cause = self._cause(error)
-                        wait = self._wait(error, attempt)
+                        passing, wanted = self._passing(error)
+                        wait = wanted or min(0.5 * 2**attempt, 30.0) * random.uniform(0.8, 1.2)  # not all in step
                     left = begun + self.total_timeout - time.monotonic()
-                    if wait is None or attempt == self.retries or wait > left:
+                    if not passing or attempt == self.retries or wait > left:
                         tries = f" ({attempt + 1} tries)" if attempt else ""
-                        asked = f"; it asks to wait {wait:.0f} s" if wait is not None and wait > left else ""
+                        asked = f"; it asks to wait {wanted:.0f} s" if wanted and wanted > left else ""
                         raise LLMError(f"{self.url}: {cause}{asked}{tries}")
                     await asyncio.sleep(wait)
         except TimeoutError:
             raise LLMError(f"{self.url}: nothing usable within {self.total_timeout:g} s ({cause})") from None
         raise AssertionError("unreachable")
 
-    def _wait(self, error: Exception, attempt: int) -> float | None:
-        """Seconds until the next try; None if another try cannot help."""
-        if isinstance(error, openai.APIStatusError):
-            passing = error.status_code in (408, 409, 429) or error.status_code >= 500
-            if not passing or error.code == "insufficient_quota":
-                return None
-            asked = _retry_after(error.response.headers)
-            if asked is not None:
-                return asked
-        return min(0.5 * 2**attempt, 30.0) * random.uniform(0.8, 1.2)  # spread, so that calls do not return in step
+    def _passing(self, error: Exception) -> tuple[bool, float | None]:
+        """Whether another try may help, and after how many seconds, if the server says so."""
+        if isinstance(error.__cause__, LLMError):
+            return False, None
+        status = getattr(error, "status_code", 500)
+        passing = (status in (408, 409, 429) or status >= 500) and getattr(error, "code", "") != "insufficient_quota"
+        return passing, _retry_after(error.response.headers) if isinstance(error, openai.APIStatusError) else None
 
     def _cause(self, error: Exception) -> str:
         """What went wrong, in a few words without the key."""
         if isinstance(error, openai.APITimeoutError):
             return f"no answer within {self.timeout:g} s"
         if isinstance(error, openai.APIStatusError):
-            return f"HTTP {error.status_code}: {self._clean(_said(error.body))}"
+            to = _without_secrets(error.response.headers.get("location", ""))
+            if 300 <= error.status_code < 400 and to:
+                return f"HTTP {error.status_code}: it redirects to {self._clean(to)}: if that is right, set OPENAI_BASE_URL"
+            return f"HTTP {error.status_code}: {self._clean(_said(error.body))}{self._refused(error)}"
+        if isinstance(error, _Told):
+            return f"HTTP 200 with an error, {error.code}: {self._clean(str(error))}"
+        if isinstance(error.__cause__, LLMError):
+            return str(error.__cause__)
         if isinstance(error, openai.APIConnectionError):
             return f"the connection failed: {self._clean(str(error.__cause__ or error))}"
         return f"the answer is not the JSON it claims to be: {self._clean(str(error))}"
 
+    def _refused(self, error: openai.APIStatusError) -> str:
+        """How to leave out a parameter that the server does not take."""
+        said = _said(error.body)
+        words = [error.param or "", *re.findall(r"\w+", said if REFUSES.search(said) else "")]
+        named = next((_old(word) for word in words if _old(word) in OPTIONAL), None)
+        how = f"; to leave it out: leave_out={named!r}, or MINDSCAPE_LEAVE_OUT={named}"
+        return how if named and error.status_code in (400, 422) else ""
+
+    def _masked(self, text: str, most: int = SECRET) -> str:
+        return self._secret[most].sub("***", text)
+
     def _clean(self, text: str) -> str:
-        if len(self._key) >= 8:  # a shorter one is a stand-in for a server that wants none, and may be part of a word
-            text = text.replace(self._key, "***")
-        return f"{' '.join(text.split()):.200}"
+        return f"{' '.join(self._masked(text).split()):.200}"
+
+
+async def _read_bounded(response: Any) -> None:
+    """Read an answer unless it is too large: the client itself would unpack whatever comes."""
+    packed = response.headers.get("content-encoding", "identity").lower()
+    if packed not in ("identity", "gzip", "deflate"):
+        raise LLMError(f"the answer is packed as {packed[:40]!r}, which was not asked for")
+    parts, size = [], 0
+    async for part in response.aiter_bytes():
+        parts.append(part)
+        size += len(part)
+        if size > LARGEST:
+            raise LLMError(f"the answer has more than {LARGEST >> 20} MB")
+    response._content = b"".join(parts)  # where `aread` keeps it, too
+
+
+def _without_secrets(url: str) -> str:
+    """A URL without user, password, query and fragment."""
+    return re.sub(r"//[^/]*@", "//", re.split("[?#]", url)[0]).rstrip("/")
+
+
+def _any_form(secrets: Sequence[str]) -> re.Pattern[str]:
+    """What matches some secrets as they are, percent-encoded, or escaped as in a repr, JSON or HTML."""
+    ways = (str, partial(quote, safe=""), html.escape, lambda it: repr(it)[1:-1], lambda it: it.replace("/", "\\/"))
+    forms = sorted({way(secret) for secret in secrets for way in ways}, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, forms)) or r"(?!)", re.IGNORECASE)
+
+
+def _error_of_choice(answer: Mapping[str, Any]) -> Any:
+    choices = answer.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return first.get("error") if isinstance(first, dict) else None
+
+
+def _old(name: str) -> str:
+    """The older of a parameter's two names."""
+    return "max_tokens" if name == "max_completion_tokens" else name
 
 
 def _said(body: object) -> str:
@@ -394,10 +528,11 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds that the server asks to wait, in any of the three forms in use."""
     try:
         if "retry-after-ms" in headers:
-            return float(headers["retry-after-ms"]) / 1000
-        asked = headers.get("retry-after", "")
-        if asked.replace(".", "", 1).isdigit():
-            return float(asked)
-        return max(0.0, email.utils.parsedate_to_datetime(asked).timestamp() - time.time())
-    except (ValueError, TypeError):
+            seconds = float(headers["retry-after-ms"]) / 1000
+        elif re.fullmatch(r"[0-9]+(\.[0-9]*)?", asked := headers.get("retry-after", "")):
+            seconds = float(asked)
+        else:
+            seconds = email.utils.parsedate_to_datetime(asked).timestamp() - time.time()
+    except (ValueError, TypeError, OverflowError):
         return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None

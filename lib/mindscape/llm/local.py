@@ -10,6 +10,7 @@ Taught in notebook 00. Not here: training, quantised weights, several devices, s
 """
 
 import copy
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -31,10 +32,11 @@ from transformers.cache_utils import DynamicLayer
 from mindscape import weights
 from mindscape.cache import digest
 from mindscape.errors import InputError, LLMError, require
-from mindscape.llm.base import Form, Forms, Prompt, Replies, Reply, Sampling, Score, Tool, for_each
+from mindscape.llm.base import Form, Forms, Prompt, Replies, Reply, Sampling, Score, Tool, for_each, mapped
 from mindscape.llm.tools import in_words, read_calls
 from mindscape.store import Maker, watch
 
+SHOWN = re.compile("\ue000([0-9]+)\ue001")
 STRETCH = 16  # tokens that a batch writes before the rows that have ended leave it
 
 
@@ -118,6 +120,7 @@ class Local:
         self._weights, self._maker, self.tokenizer, self.name = model, maker, tokenizer, name
         self._loaded = ""  # the fingerprint of weights as they were loaded
         self.batch_size, self.batch_tokens = batch_size, batch_tokens
+        self._special = [token.content for token in tokenizer.added_tokens_decoder.values() if token.special]
         config = model.config.get_text_config()
         self.context = getattr(config, "max_position_embeddings", None)
         ends = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
@@ -177,6 +180,7 @@ class Local:
         if not self.tokenizer.chat_template:
             raise InputError(f"{self.name} has no chat template: use complete, or a model tuned to chat")
         native = "tools" in self.tokenizer.get_chat_template()
+        prompt, tools = (mapped(list(given), self._shown) for given in (prompt, tools))
         try:
             text = self.tokenizer.apply_chat_template(
                 list(prompt) if native else in_words(prompt, tools),
@@ -186,10 +190,19 @@ class Local:
             )
         except jinja2.TemplateError as error:
             raise InputError(f"the chat template of {self.name} refuses the conversation: {error}") from error
-        return self._encode(text)
+        pieces = SHOWN.split(text)  # every second one is a control token that stands in the data
+        pieces[1::2] = (self._special[int(piece)] for piece in pieces[1::2])
+        return [token for i, piece in enumerate(pieces) for token in self._encode(piece, data=i % 2 == 1)]
 
-    def _encode(self, text: str) -> list[int]:
-        return self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+    def _shown(self, text: str) -> str:
+        """A text without the template's control tokens: a mark in the place of each."""
+        for i, special in enumerate(self._special):
+            text = text.replace(special, f"\ue000{i}\ue001")
+        return text
+
+    def _encode(self, text: str, data: bool = False) -> list[int]:
+        """The tokens of a text; `data` has no control tokens, but what they are called letter by letter."""
+        return self.tokenizer(text, add_special_tokens=False, split_special_tokens=data, verbose=False)["input_ids"]
 
     def _fits(self, tokens: int, written: int, which: str) -> None:
         if self.context is not None and tokens + written > self.context:
@@ -309,7 +322,7 @@ class Local:
         befores, afters, rows = [], [], []
         for i, (prompt, continuation) in enumerate(pairs):
             before = self._tokens(prompt) or [self._beginning(i)]
-            after = self._encode(continuation)
+            after = self._encode(continuation, data=not isinstance(prompt, str))
             self._fits(len(before) + len(after), 0, f"prompt {i} with its continuation")
             befores.append(before)
             afters.append(after)

@@ -296,11 +296,11 @@ def _checked(reply: Reply, tools: Sequence[Tool], schema: Schema | None, repairs
     if unknown:
         return replace(reply, invalid=f"the reply calls tools that there are not: {', '.join(sorted(unknown))}")
     if not reply.text.strip() and not reply.tool_calls:
-        return replace(reply, invalid="the reply is empty")
+        return replace(reply, invalid="the reply ends inside its thinking" if reply.thinking else "the reply is empty")
     if schema is None:
         return reply
     try:
-        value, mended = json_by_schema.read(reply.text, schema)
+        value, mended = json_by_schema.read(reply.whole, schema)
     except ValueError as error:
         cut = f" (cut off after {reply.completion_tokens} tokens)" if reply.finish == "length" else ""
         name = json_by_schema.title(schema)

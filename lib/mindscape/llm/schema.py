@@ -6,16 +6,21 @@ Decoding that cannot leave the schema in the first place is the business of `min
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from mindscape.errors import InputError
 from mindscape.llm.base import Schema
-from mindscape.llm.tags import THINKING, Tags
+from mindscape.llm.tags import Tags
+from mindscape.llm.thinking import dropped
 
-STRING = r'"(?:\\.|[^"\\])*"'
+# All patterns here take time in proportion to the text, whatever it holds: what is matched is never given back ("*+").
+STRING = r'"(?:\\.|[^"\\])*+"?'  # one that is cut off goes on to the end
+PARTS = re.compile(rf"{STRING}|[{{}}\[\]]", re.DOTALL)
+OPENS = re.compile(r"""\{(?=\s*["'}])|\[(?=\s*(?:["'{\[\]\d-]|true|false|null|True|False|None))""")  # not "{see above}"
+FENCE = re.compile(r"```\w*\s*\Z")
 
 
 def json_schema(schema: Schema) -> dict[str, Any]:
@@ -42,24 +47,9 @@ def title(schema: Schema) -> str:
     return schema.__name__ if isinstance(schema, type) else str(schema.get("title", "the JSON schema"))
 
 
-def _drop_thinking(text: str) -> str:
-    return re.sub(THINKING, "", text, flags=re.DOTALL)
-
-
-def _strip_fence(text: str) -> str:
-    fenced = re.search(r"```[a-zA-Z]*\s*\n(.*?)\n?\s*```", text, flags=re.DOTALL)
-    return fenced[1] if fenced else text
-
-
-def _drop_around(text: str) -> str:
-    start = min((i for i in (text.find("{"), text.find("[")) if i >= 0), default=0)
-    end = text.rfind("}" if text[start : start + 1] == "{" else "]") + 1
-    return text[start:end] if end > start else text
-
-
 def _outside_strings(pattern: str, repl: Any, text: str) -> str:
     """`re.sub` where the pattern's group 1 matched; strings are stepped over."""
-    return re.sub(f"{STRING}|{pattern}", lambda m: repl(m[1]) if m[1] is not None else m[0], text)
+    return re.sub(f"{STRING}|{pattern}", lambda m: repl(m[1]) if m[1] is not None else m[0], text, flags=re.DOTALL)
 
 
 def _drop_trailing_commas(text: str) -> str:
@@ -76,14 +66,12 @@ def _escape_newlines(text: str) -> str:
     return re.sub(STRING, lambda m: re.sub("[\n\r\t]", lambda c: escape[c[0]], m[0]), text, flags=re.DOTALL)
 
 
-REPAIRS = {  # in the order in which they are tried; each works on what the one before left
-    "thinking dropped": _drop_thinking,
-    "code fence stripped": _strip_fence,
-    "text around dropped": _drop_around,
+REPAIRS = {  # of a value, in the order in which they are tried; each works on what the one before left
     "trailing comma removed": _drop_trailing_commas,
     "Python constant": _python_constants,
     "line break in a string": _escape_newlines,
 }
+FRAME = ("thinking dropped", "code fence stripped", "text around dropped")  # the names of what is done around it
 
 
 def _loads(text: str) -> Any:
@@ -96,18 +84,8 @@ def _loads(text: str) -> Any:
         raise ValueError("nested too deeply") from None
 
 
-def read(text: str, schema: Schema) -> tuple[Any, list[str]]:
-    """The value that a reply gives, as the schema has it, and the repairs that it took. Raises ValueError."""
-    value, repairs = schema.parse(text) if isinstance(schema, Tags) else parse(text)
-    return validate(value, schema), repairs
-
-
-def parse(text: str) -> tuple[Any, list[str]]:
-    """The JSON value in `text`, and the names of the repairs that it took. Raises ValueError if there is none.
-
-    >>> parse('Here it is:\\n```json\\n{"age": 30,}\\n```')
-    ({'age': 30}, ['code fence stripped', 'trailing comma removed'])
-    """
+def _mended(text: str) -> tuple[Any, list[str]]:
+    """The value that a text is, and the repairs that it took. Raises ValueError."""
     try:
         return _loads(text), []
     except ValueError as error:
@@ -123,6 +101,71 @@ def parse(text: str) -> tuple[Any, list[str]]:
             except ValueError:
                 continue
     raise ValueError(f"not JSON: {problem}")
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    """Where something begins as objects and lists do and ends at its closing bracket; none after one that never ends."""
+    end = 0
+    while opened := OPENS.search(text, end):
+        depth = 0
+        for part in PARTS.finditer(text, opened.start()):
+            depth += (part[0] in "{[") - (part[0] in "}]")
+            if not depth:
+                break
+        else:
+            return  # cut off: a part of it is not what was meant
+        end = part.end()
+        yield opened.start(), end
+
+
+def _values(text: str) -> list[tuple[Any, list[str]]]:
+    """The values in a reply with the repairs that each took, what is meant first: the last object, before the longest list, for
+    lists in prose may be citations. Raises ValueError where there is none, or no longest one."""
+    try:
+        return [_mended(text)]
+    except ValueError:
+        text, thought = dropped(text)
+    found: dict[str, list] = {"{": [], "[": []}
+    broken: dict[str, ValueError] = {}
+    for start, end in _spans(text):
+        fenced = FENCE.search(text[max(0, start - 40) : start])
+        frame = "code fence stripped" if fenced else "text around dropped" if text.strip() != text[start:end] else ""
+        try:
+            value, made = _mended(text[start:end])
+            found[text[start]].append((value, [*thought, *filter(None, [frame]), *made]))
+        except ValueError as error:
+            broken[text[start]] = error
+    objects, lists = ([one for one in some if one[0]] or some for some in found.values())
+    if objects or lists and "{" not in broken:
+        longest = max((len(value) for value, _ in lists), default=0)
+        lists = [one for one in lists if len(one[0]) == longest]
+        if objects or all(value == lists[0][0] for value, _ in lists):
+            return [*reversed(objects), *lists[:1]]
+        raise ValueError(f"not JSON: {len(lists)} lists, none of them the longest")
+    if broken:
+        raise broken.get("{") or broken["["]
+    value, made = _mended(text)
+    return [(value, [*thought, *made])]
+
+
+def read(text: str, schema: Schema) -> tuple[Any, list[str]]:
+    """The value that a reply gives, as the schema has it, and the repairs that it took. Raises ValueError."""
+    wrong = None
+    for value, repairs in [schema.parse(text)] if isinstance(schema, Tags) else _values(text):
+        try:
+            return validate(value, schema), repairs
+        except ValueError as error:
+            wrong = wrong or error
+    raise wrong
+
+
+def parse(text: str) -> tuple[Any, list[str]]:
+    """The JSON value in `text`, and the names of the repairs that it took. Raises ValueError if there is none.
+
+    >>> parse('As passage [2] says:\\n```json\\n{"age": 30,}\\n```')
+    ({'age': 30}, ['code fence stripped', 'trailing comma removed'])
+    """
+    return _values(text)[0]
 
 
 def validate(value: Any, schema: Schema) -> Any:

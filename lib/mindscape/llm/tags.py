@@ -13,6 +13,7 @@ Taught in notebook 01_the_reader. JSON is the business of `mindscape.llm.schema`
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -20,7 +21,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-THINKING = r"^\s*<think>.*?</think>\s*"  # what a reasoning model says before its reply
+from mindscape.llm.thinking import dropped, split
+
 BARE = "bare"  # Annotated[str, BARE]: the text of a field without a tag
 Text = Annotated[str, BARE]
 
@@ -65,14 +67,23 @@ class Tags:
 
         Raises ValueError where a tag that must be there is not.
         """
-        repairs: list[str] = []
-        said = text if "think" in self.model.model_fields else re.sub(THINKING, "", text, flags=re.DOTALL)
-        if said != text:
-            repairs.append("thinking dropped")
+        said, repairs = self._said(text)
         found, rest = _parse(self.model, said, repairs)
         if rest.strip():
             repairs.insert(0, "text around dropped")
         return found, repairs
+
+    def _said(self, text: str) -> tuple[str, list[str]]:
+        """The reply without its thinking; where that is a field, with the last that was thought in the field's own tag."""
+        if "think" not in self.model.model_fields:
+            return dropped(text, self.model.model_fields)
+        try:
+            said, thought = split(text)
+        except ValueError:
+            return text, []  # a tag that is not closed
+        if not thought or (len(thought) == 1 and "<think>" in text):
+            return text, []
+        return f"<think>{thought[-1]}</think>\n{said}", ["thinking dropped"] if len(thought) > 1 else []
 
     def lark(self) -> str:
         """The form as a Lark grammar, to which decoding can be held."""
@@ -151,25 +162,43 @@ def _tied(needs: Mapping[str, tuple[str, ...]]) -> list[str]:
 
 
 def _take(name: str, text: str, repairs: list[str], all_of_them: bool) -> tuple[list[str], str]:
-    """What stands in the tags of a name; a tag that is not closed ends where the next tag begins."""
-    inner = []
-    while match := re.search(rf"<{name}>(.*?)</{name}>", text, re.DOTALL | re.IGNORECASE):
-        inner.append(match[1])
-        text = text[: match.start()] + text[match.end() :]
-        if not all_of_them:
-            return inner, text
-    if inner and re.search(rf"<{name}>", text, re.IGNORECASE):  # cut off in the last one: something was lost
+    """What stands in the tags of a name, and the text without; a tag that is not closed ends where the next tag begins."""
+    inner, rest = taken(name, text, all_of_them)
+    opened = re.search(rf"<{name}>([^<]*)", rest, re.IGNORECASE) if all_of_them or not inner else None
+    if opened and inner:  # cut off in the last one: something was lost
         raise ValueError(f"a <{name}> is not closed")
-    if not inner and (match := re.search(rf"<{name}>([^<]*)", text, re.IGNORECASE)):
+    if opened:
         repairs.append("tag closed")
-        return [match[1]], text[: match.start()] + text[match.end() :]
-    return inner, text
+        return [opened[1]], rest[: opened.start()] + rest[opened.end() :]
+    return inner, rest
+
+
+def taken(name: str, text: str, all_of_them: bool = False) -> tuple[list[str], str]:
+    """What stands between the tags of a name, the first or all of them, and the text without.
+
+    >>> taken("b", "<b>one</b>, <B>two</B>")
+    (['one'], ', <B>two</B>')
+    """
+    inner, rest, end = [], [], 0
+    opening, closing = (re.compile(rf"<{mark}{name}>", re.IGNORECASE) for mark in ("", "/"))
+    # Two searches rather than one pattern: where nothing is closed, that would go through the text from each opening tag.
+    while (all_of_them or not inner) and (opened := opening.search(text, end)):
+        closed = closing.search(text, opened.end())
+        if closed is None:
+            break
+        inner.append(text[opened.end() : closed.start()])
+        rest.append(text[end : opened.start()])
+        end = closed.end()
+    return inner, "".join([*rest, text[end:]])
 
 
 def _choice(text: str, choices: tuple[str, ...], repairs: list[str]) -> str:
-    same = next((choice for choice in choices if choice.lower() == text.lower()), text)
+    if text in choices or not choices:
+        return text
+    bare = unicodedata.normalize("NFKC", text).strip("*_`\"'().: \n")  # full-width letters, and marks around
+    same = next((choice for choice in choices if choice.lower() == bare.lower()), text)
     if same != text:
-        repairs.append("case of a choice")
+        repairs.append("case of a choice" if same.lower() == text.lower() else "marks around dropped")
     return same
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from mindscape.errors import InputError
 from mindscape.llm.base import Message, Reply, Tool, ToolCall
 from mindscape.llm.schema import parse
+from mindscape.llm.thinking import dropped
 from mindscape.prompts import load
 
 INSTRUCTION = load("llm", "tools")
@@ -59,8 +60,11 @@ def read_calls(reply: Reply) -> Reply:
     >>> read_calls(Reply('<tool_call>{"name": "search", "arguments": {"query": "Yorick"}}</tool_call>')).tool_calls
     (ToolCall(name='search', arguments={'query': 'Yorick'}, id='call_0'),)
     """
-    calls = []
-    for i, block in enumerate(re.findall(r"<tool_call>(.*?)(?:</tool_call>|$)", reply.text, flags=re.DOTALL)):
+    try:
+        said, calls = dropped(reply.text)[0], []
+    except ValueError:
+        return reply  # it thinks to its end
+    for i, block in enumerate(re.findall(r"<tool_call>(.*?)(?:</tool_call>|$)", said, flags=re.DOTALL)):
         try:
             call, _ = parse(block)
             arguments = call.get("arguments", call.get("parameters", {}))
@@ -69,7 +73,7 @@ def read_calls(reply: Reply) -> Reply:
             return replace(reply, invalid=f"the reply holds a tool call that cannot be read: {error}")
     if not calls:
         return reply
-    text = re.sub(r"<tool_call>.*?(</tool_call>|$)", "", reply.text, flags=re.DOTALL).strip()
+    text = re.sub(r"<tool_call>.*?(</tool_call>|$)", "", said, flags=re.DOTALL).strip()
     return replace(reply, text=text, tool_calls=tuple(calls), finish="tool_calls")
 
 

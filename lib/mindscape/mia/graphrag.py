@@ -22,12 +22,13 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from mindscape import prompts
-from mindscape.ask import ask
+from mindscape.ask import ask, read_replies
 from mindscape.entity_graph import Told, merged_by_name
 from mindscape.errors import InputError, one_of, require
 from mindscape.llm.base import LLM, form_of
 from mindscape.metrics import Interval, grouped
 from mindscape.roles import ROLES, Role, judges
+from mindscape.roles.base import mended
 from mindscape.text import Chunk, Document, sentences
 from storyworld import Book, Chance, sentence
 from storyworld.teaching import questions
@@ -57,7 +58,7 @@ SENSE_QUESTIONS = Role(
     paper=prompts.paper("mia", "sense_questions"),
 )
 SENSE_ANSWER = Role(
-    "sense_answer", prompts.languages("mia", "sense_answer"), None, paper=prompts.paper("mia", "sense_answer")
+    "sense_answer", prompts.languages("mia", "sense_answer"), None, mended, prompts.paper("mia", "sense_answer")
 )
 
 
@@ -328,7 +329,8 @@ def sense_answers(model: LLM, asked: Sequence[tuple[str, str]], language: str = 
     form = form_of(model)
     prompts = [SENSE_ANSWER.prompt(language, form, question=question, context=context) for question, context in asked]
     talks = [[{"role": "user", "content": prompt}] for prompt in prompts]
-    return [reply.text.strip() for reply in model.chat(talks, max_new_tokens=tokens)] if talks else []
+    replies = model.chat(talks, max_new_tokens=tokens) if talks else []
+    return [read_replies(SENSE_ANSWER, reply.text) or "" for reply in replies]
 
 
 # -- judging -----------------------------------------------------------------------------------------------------------

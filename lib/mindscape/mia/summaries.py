@@ -1,7 +1,8 @@
 """The mindscape: a summary of the whole text, built bottom-up (MiA-RAG, section 3.2, Eq. 3 and 4).
 
 Taught in notebook 10. The prompts are those of the roles `chunk_summary` and `global_summary`. A summary is kept
-as the model gave it: nothing is cut, cleaned or repaired here, and whether it is any good is for the notebooks to measure.
+as the model gave it, without thinking and fences: nothing else is cut or repaired here, and whether it is any good is for the
+notebooks to measure.
 Extractive summaries are in `mindscape.extractive`.
 `of_books` sums up novels of the storyworld; what it wrote is in the store.
 """
@@ -16,6 +17,7 @@ from mindscape.errors import InputError, LLMError, require
 from mindscape.llm import LLM
 from mindscape.llm.base import PAPER, form_of
 from mindscape.roles import Role
+from mindscape.roles.base import mended
 from mindscape.roles.reading import CHUNK_SUMMARY, GLOBAL_SUMMARY
 from mindscape.text import Chunk, Document, Tokenizer, mentions
 from storyworld import Book
@@ -68,7 +70,8 @@ def summarise_document(
         groups = _fitting(llm, levels[-1], language, tokens, read)
         if len(groups) == len(levels[-1]) > 1:
             raise InputError(f"{llm.name} cannot read two summaries of {document.id} at once: shorten chunk_tokens")
-        levels.append(_replies(llm, [_global(language, form, group) for group in groups], tokens))
+        prompts = [_global(language, form, group) for group in groups]
+        levels.append(_replies(llm, prompts, tokens))
     return Mindscape(document.id, llm.name, tuple(tuple(level) for level in levels))
 
 
@@ -127,11 +130,15 @@ def _global(language: str, form: str, summaries: Sequence[str]) -> str:
 
 def _replies(llm: LLM, prompts: Sequence[str], tokens: int) -> list[str]:
     conversations = [[{"role": "user", "content": prompt}] for prompt in prompts]
-    replies = llm.chat(conversations, max_new_tokens=tokens)
-    for i, reply in enumerate(replies):
-        if reply.invalid or not reply.text.strip():
-            raise LLMError(f"{llm.name}, summary {i + 1} of {len(replies)}: {reply.invalid or 'an empty reply'}")
-    return [reply.text.strip() for reply in replies]
+    summaries = []
+    for i, reply in enumerate(llm.chat(conversations, max_new_tokens=tokens), start=1):
+        try:
+            if reply.invalid:
+                raise ValueError(reply.invalid)
+            summaries.append(mended(reply.text)[0])
+        except ValueError as error:
+            raise LLMError(f"{llm.name}, summary {i} of {len(prompts)}: {error}") from None
+    return summaries
 
 
 def _fitting(llm: LLM, summaries: Sequence[str], language: str, tokens: int, read: int | None) -> list[list[str]]:

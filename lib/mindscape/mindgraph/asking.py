@@ -10,7 +10,6 @@ Taught in notebooks 31_mindgraph_answer and 32_long_reason. Nothing here knows a
 """
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, get_origin
 
@@ -21,7 +20,7 @@ from mindscape.errors import InputError, require
 from mindscape.llm import Message
 from mindscape.llm.base import LLM, form_of
 from mindscape.llm.schema import read
-from mindscape.llm.tags import THINKING
+from mindscape.llm.thinking import dropped
 from mindscape.prompts import languages
 from mindscape.question import Answer
 from mindscape.roles.answers import LETTERS, QA, letters
@@ -204,7 +203,7 @@ def said(text: str) -> str:
     >>> said("<think>Who has it?</think> The miller. ")
     'The miller.'
     """
-    words = re.sub(THINKING, "", text, flags=re.DOTALL).strip()
+    words = dropped(text)[0].strip()
     if not words:
         raise ValueError("the reply has no words")
     return words
@@ -265,6 +264,7 @@ def before_the_cut(text: str, form: type[Any]) -> Any:
     >>> before_the_cut('{"people": ["Ann", "Ivo", "To', Names)
     Names(people=['Ann', 'Ivo'], places=[])
     """
+    text, _ = dropped(text)
     # pydantic's own parser of partial JSON would keep a number that was cut off, 9 of 90
     open_until: list[str] = []  # the marks that would close what is open
     whole, quoted, escaped = "", False, False

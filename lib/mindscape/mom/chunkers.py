@@ -34,6 +34,7 @@ from mindscape.cache import digest
 from mindscape.errors import InputError, require
 from mindscape.llm import LLM
 from mindscape.llm.schema import read
+from mindscape.llm.thinking import dropped
 from mindscape.mom.extraction import text_windows
 from mindscape.mom.memory import DocumentMemory, ends_of, tile
 from mindscape.store import Maker
@@ -319,7 +320,10 @@ class Lumber:
         if self.by == "score":
             scores = self.model.score(talk, [f"Answer: ID {i:04d}" for i in choices])
             return max(zip(scores, choices, strict=True), key=lambda pair: (pair[0].logprob, -pair[1]))[1]
-        match = re.search(r"ID\s*(\d+)", self.model.chat(talk, max_new_tokens=24).text)
+        try:
+            match = re.search(r"ID\s*(\d+)", dropped(self.model.chat(talk, max_new_tokens=24).text)[0])
+        except ValueError:  # it thinks to its end
+            return None
         return int(match[1]) if match and int(match[1]) in choices else None
 
 

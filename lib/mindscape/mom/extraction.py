@@ -120,7 +120,7 @@ def _read(document: Document, reply: Reply, seed: int, role: Role) -> Path:
     try:
         if reply.finish == "length":
             raise ValueError(f"cut off after {reply.completion_tokens} tokens")
-        memory, repairs = role.parse(reply.text)
+        memory, repairs = role.parse(reply.whole)
     except ValueError as error:
         return Path(seed, reply.text, None, str(error))
     read = resolve(document, memory)

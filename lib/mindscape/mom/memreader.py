@@ -115,7 +115,7 @@ def reverse(model: LLM, items: Sequence[tuple[Document, DocumentMemory]], **samp
     found: list[Triple | None] = []
     for (document, _), memory, reply in zip(items, memories, replies, strict=True):
         try:
-            found.append(Triple(document, REVERSE.parse(reply.text)[0].replace("<", "‹"), memory))
+            found.append(Triple(document, REVERSE.parse(reply.whole)[0].replace("<", "‹"), memory))
         except ValueError:
             found.append(None)
     return found

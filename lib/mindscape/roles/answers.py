@@ -5,22 +5,25 @@ There is no role here for "I do not know". Taught in notebook 01_the_reader.
 """
 
 import re
+import unicodedata
 from typing import Literal
 
 from pydantic import BaseModel
 
 from mindscape.llm import Tags
 from mindscape.llm.schema import parse, read
-from mindscape.llm.tags import THINKING
+from mindscape.llm.tags import taken
+from mindscape.llm.thinking import dropped
 from mindscape.prompts import languages, paper
-from mindscape.roles.base import Form, Role, mended
+from mindscape.roles.base import Form, Role, label, mended
 
 LETTERS = "ABCD"
 
 PHRASE_REPAIRS = (
-    ("thinking dropped", THINKING, ""),
-    ("label dropped", r"^(?:(?:the )?answer(?: is)?|答案(?:是)?|答)\s*[:：]\s*", ""),
-    ("first line kept", r"\s*\n.*$", ""),
+    label("(?:(?:the |final )*answer(?: is)?|最终答案|答案(?:是)?|答)"),
+    ("tags dropped", r"</?answer>", ""),
+    ("first line kept", r"\n.*$", ""),
+    ("emphasis dropped", r"\*\*|__|^[*_`]+|[*_`]+$", ""),
     ("full stop dropped", r"[.。]$", ""),
     ("quotes dropped", r"""^["“'‘「](.*)["”'’」]$""", r"\1"),
 )
@@ -73,7 +76,9 @@ def letter(text: str) -> tuple[str, list[str]]:
     >>> letter("The answer is (b).")
     ('B', ['text around dropped', 'case of a letter'])
     """
-    text, repairs = text.strip(), []
+    plain = unicodedata.normalize("NFKC", text).strip()  # full-width letters
+    repairs = [] if plain == text.strip() else ["full-width letters"]
+    text = plain
     if len(text) > 1:
         first = re.match(r"[(（]?([A-Da-d])[)）.:：、]", text)
         alone = set(
@@ -114,14 +119,12 @@ def read_choice(text: str) -> tuple[Choice, list[str]]:
         if isinstance(said, dict) and isinstance(said.get("answer"), str):
             answer, more = letter(said["answer"])
             return Choice(explanation=str(said.get("reasoning", "")).strip(), answer=answer), [*repairs, *more]
-        rest = re.sub(THINKING, "", text, flags=re.DOTALL)
-        repairs = [] if rest == text else ["thinking dropped"]
-        explained = re.search(r"<explanation>(.*?)</explanation>", rest, re.DOTALL | re.IGNORECASE)
-        rest = rest.replace(explained[0], "") if explained else rest
+        rest, repairs = dropped(text)
+        explained, rest = taken("explanation", rest)
         tagged = re.search(r"<answer>([^<]*)", rest, re.IGNORECASE)
         answer, more = letter(tagged[1] if tagged else rest)
         repairs += more if tagged else ["tags missing", *more]
-        return Choice(explanation=explained[1].strip() if explained else "", answer=answer), repairs
+        return Choice(explanation="".join(explained).strip(), answer=answer), repairs
 
 
 QA = Role("qa", languages("roles", "qa"), None, phrase, paper=paper("roles", "qa"))

@@ -20,18 +20,28 @@ from mindscape.errors import InputError, one_of, require
 from mindscape.llm import Schema, Tags
 from mindscape.llm.base import PAPER, SHORT
 from mindscape.llm.schema import read
+from mindscape.llm.thinking import dropped
+
+FENCES = ("code fence stripped", r"^```\w*[^\S\n]*\n|\n?```$", "")
 
 
-def mended(text: str, repairs: Sequence[tuple[str, str, str]]) -> tuple[str, list[str]]:
-    """A plain reply after the repairs that it took, and their names: (name, pattern, what it is replaced by) in their order.
+def label(words: str) -> tuple[str, str, str]:
+    """The repair of a plain reply that begins with what it is, such as "**Answer:** ", in any of some words."""
+    return "label dropped", rf"^[*#_\s]*(?:{words})[*_\s]*[:：][*_\s]*", ""
 
-    Raises ValueError where no words are left.
 
-    >>> mended("Answer: a mill", [("label dropped", r"^answer:", ""), ("full stop dropped", r"\\.$", "")])
+def mended(text: str, repairs: Sequence[tuple[str, str, str]] = ()) -> tuple[str, list[str]]:
+    """A plain reply without thinking and fences, after the further repairs that it took, and the names of all:
+    (name, pattern, what it is replaced by) in their order.
+
+    Raises ValueError where no words are left, or the reply ends inside its thinking.
+
+    >>> mended("**Answer:** a mill", [label("answer"), ("full stop dropped", r"\\.$", "")])
     ('a mill', ['label dropped'])
     """
-    text, taken = text.strip(), []
-    for name, pattern, kept in repairs:
+    text, taken = dropped(text)
+    text = text.strip()
+    for name, pattern, kept in (FENCES, *repairs):
         clean = re.sub(pattern, kept, text, flags=re.DOTALL | re.IGNORECASE)
         if clean != text:
             taken.append(name)

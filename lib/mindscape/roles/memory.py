@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from mindscape.llm import Tags
 from mindscape.llm.tags import Text
+from mindscape.llm.thinking import MARK
 from mindscape.prompts import languages, paper
 from mindscape.roles.base import Role, mended
 
@@ -75,11 +76,7 @@ class DocumentMemory(BaseModel):
     scenario: list[Scenario] = Field(min_length=1)
 
 
-THOUGHT_REPAIRS = (
-    ("code fence stripped", r"^```\w*\n(.*?)\n?```$", r"\1"),
-    ("think tags dropped", r"</?think>", ""),
-    ("memory dropped", r"<(?:outline|scenario)>.*$", ""),
-)
+THOUGHT_REPAIRS = (("memory dropped", r"<(?:outline|scenario)>.*$", ""),)
 
 
 def plain(text: str) -> tuple[str, list[str]]:
@@ -88,7 +85,12 @@ def plain(text: str) -> tuple[str, list[str]]:
     >>> plain("<think>Two parts.</think>")
     ('Two parts.', ['think tags dropped'])
     """
-    return mended(text, THOUGHT_REPAIRS)
+    try:
+        return mended(text, THOUGHT_REPAIRS)
+    except ValueError:  # there is nothing but what stands in marks of thinking, closed or not: that is the path
+        bare = MARK.sub("", text)
+        path, repairs = mended(bare, THOUGHT_REPAIRS)
+        return path, [*(["think tags dropped"] if bare != text else []), *repairs]
 
 
 def ends(text: str, language: str = "en") -> tuple[str, str]:

@@ -9,9 +9,8 @@ whether an index is among those shown is not checked here: the caller knows how 
 
 from collections.abc import Sequence
 
-from mindscape.llm.tags import THINKING
 from mindscape.prompts import languages, paper
-from mindscape.roles.base import Role, mended
+from mindscape.roles.base import Role, label, mended
 
 # [INST]_sum_c of Eq. 3 and [INST]_sum_g of Eq. 4. The instructions come first, so that one reading of this common head
 # serves every chunk.
@@ -19,9 +18,7 @@ CHUNK_PROMPT = languages("roles", "chunk_summary")
 GLOBAL_PROMPT = languages("roles", "global_summary")
 
 PROSE_REPAIRS = (
-    ("thinking dropped", THINKING, ""),
-    ("code fence stripped", r"^```\w*\s*\n|\n?```$", ""),
-    ("label dropped", r"^[*#\s]*(?:summary|摘要|总摘要|复述)\s*[:：]\s*\**\s*", ""),
+    label("summary|摘要|总摘要|复述"),
     ("tags dropped", r"</?(?:summary|text|chunk)>\s*", ""),
 )
 

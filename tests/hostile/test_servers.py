@@ -1,0 +1,182 @@
+"""Servers that speak OpenAI's protocol in their own way, or mean harm."""
+
+import gzip
+import json
+
+import pytest
+from extras import refused
+from servers import USAGE, Scripted, answers, completion, says, send, status
+
+from mindscape import llm
+from mindscape.ask import ask
+from mindscape.errors import InputError, LLMError
+from mindscape.llm import LanguageModel
+from mindscape.llm.endpoint import LARGEST, Endpoint, _retry_after
+from mindscape.mom.extraction import paths
+from mindscape.roles import ROLES
+from mindscape.text import Document
+
+HELLO = [{"role": "user", "content": "Who's there?"}]
+MEMORY = "<outline>\n- b\n</outline>\n<scenario>\n<chunk>Ivo sold [MASK] the lamp.</chunk>\nA sale.\n</scenario>"
+PARTS = [{"type": "thinking", "thinking": [{"type": "text", "text": "who?"}]}, {"type": "text", "text": "the miller"}]
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-verysecret")
+
+
+def at(server: Scripted, **options) -> LanguageModel:
+    return LanguageModel(Endpoint("some-model", base_url=server.url, **options))
+
+
+@pytest.mark.parametrize(
+    ("message", "thinking"),
+    [
+        ({"text": PARTS}, "who?"),
+        ({"text": "the miller", "reasoning_content": "who?"}, "who?"),
+        ({"text": "the miller", "reasoning": "who?"}, "who?"),
+        ({"text": [{"type": "text", "text": "the "}, {"type": "text", "text": "miller"}]}, ""),
+    ],
+)
+def test_content_in_parts_and_thinking_beside_it(message, thinking):
+    with Scripted(says(**message)) as server:
+        reply = at(server).chat(HELLO)
+        assert (reply.text, reply.thinking, reply.invalid) == ("the miller", thinking, "")
+        assert reply.message == {"role": "assistant", "content": "the miller"}
+        assert ask(at(server), ROLES["qa"], ["Who?"])[0].value == "the miller"
+
+
+@pytest.mark.parametrize("message", [{"reasoning_content": "Two parts."}, {"reasoning": "Two parts."}, {}])
+def test_a_memory_whose_thinking_was_moved_out_is_read(message):
+    text = MEMORY if message else f"Two parts.</think>{MEMORY}"
+    with Scripted(says(text, **message)) as server:
+        [[path]] = paths(at(server), [Document("note", "Ivo sold her the lamp.")], n=1)
+        assert path.invalid == "" and path.read is not None
+        [answer] = ask(at(server), ROLES["memory"], ["Read."])
+        assert answer.value.think == "Two parts."
+
+
+def test_a_reply_that_is_thinking_alone_is_counted():
+    with Scripted(says(None, reasoning_content="who has it?")) as server:
+        model = at(server)
+        assert model.chat(HELLO).invalid == "the reply ends inside its thinking"
+        assert model.ledger.rejects == 1
+
+
+@pytest.mark.parametrize("code", [429, 502, "503"])
+def test_an_error_with_status_200_is_tried_again(code):
+    error = {"message": "upstream rate-limited", "code": code}
+    choice = {"index": 0, "message": {"content": "the"}, "finish_reason": "error", "error": error}
+    for body in ({"error": error}, {"error": error, "choices": None}, {"choices": [choice], "usage": USAGE}):
+        with Scripted(answers(json.dumps(body).encode()), says("Francisco")) as server:
+            assert at(server).chat(HELLO).text == "Francisco"
+            assert len(server.asked) == 2
+    with Scripted(answers(json.dumps({"error": error}).encode())) as server:
+        said = rf"HTTP 200 with an error, {code}: upstream rate-limited \(2 tries\)"
+        refused(lambda: at(server, retries=1).chat(HELLO), said, LLMError)
+
+
+@pytest.mark.parametrize("error", [{"message": "no such model", "code": 404}, {"message": "no"}, "no"])
+def test_an_error_with_status_200_that_lasts_is_not(error):
+    with Scripted(answers(json.dumps({"error": error}).encode())) as server:
+        refused(lambda: at(server).chat(HELLO), "HTTP 200 with an error, .*: no", LLMError)
+        assert len(server.asked) == 1
+
+
+def test_a_call_in_the_text_is_a_call():
+    tools = [{"type": "function", "function": {"name": "look", "parameters": {}}}]
+    with Scripted(says('<tool_call>\n{"name": "look", "arguments": {"q": 1}}\n</tool_call>')) as server:
+        reply = at(server).chat(HELLO, tools=tools)
+        assert (
+            reply.tool_calls == (llm.ToolCall("look", {"q": 1}, "call_0"),) and reply.text == "" and not reply.invalid
+        )
+        assert "calls tools that there are not: look" in at(server).chat(HELLO).invalid
+
+
+def test_parameters_can_be_left_out(monkeypatch):
+    with Scripted(says("Francisco")) as server:
+        at(server, leave_out="temperature, top_p,seed,max_tokens", reasoning_effort="low").chat(HELLO)
+        assert set(server.asked[-1]) == {"model", "messages", "reasoning_effort"}
+        assert server.asked[-1]["reasoning_effort"] == "low"
+        monkeypatch.setenv("MINDSCAPE_LEAVE_OUT", "seed")
+        monkeypatch.setenv("MINDSCAPE_REASONING_EFFORT", "high")
+        model = at(server)
+        model.chat(HELLO)
+        assert "seed" not in server.asked[-1] and server.asked[-1]["reasoning_effort"] == "high"
+        monkeypatch.undo()
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-verysecret")
+        assert model.fingerprint != at(server).fingerprint
+        assert at(server, leave_out="seed").fingerprint == at(server, leave_out=" seed,").fingerprint
+    refused(lambda: at(server, leave_out="model"), "leave_out='model': expected one of temperature, top_p")
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "named"),
+    [
+        (
+            400,
+            {"message": "Unsupported value: 'temperature' does not support 0.0", "param": "temperature"},
+            "temperature",
+        ),
+        (400, {"message": "Unsupported parameter: 'max_tokens' is not supported", "param": None}, "max_tokens"),
+        (422, {"message": "seed: extra fields not permitted"}, "seed"),
+        (400, {"message": "too many requests at top"}, None),
+        (400, {"message": "the context is full: use fewer tokens than max_tokens"}, None),
+    ],
+)
+def test_an_error_that_names_a_parameter_says_how_to_leave_it_out(code, error, named):
+    with Scripted(lambda handler, _: send(handler, json.dumps({"error": error}).encode(), code)) as server:
+        with pytest.raises(LLMError) as caught:
+            at(server).chat(HELLO)
+        how = f"; to leave it out: leave_out='{named}', or MINDSCAPE_LEAVE_OUT={named}"
+        assert (how in str(caught.value)) if named else "leave" not in str(caught.value)
+
+
+def packed(size: int, encoding: str = "gzip", code: int = 200):
+    body = completion("a" * size)
+    return lambda handler, _: send(handler, gzip.compress(body), code, Content_Encoding=encoding)
+
+
+def test_an_answer_has_a_bound():
+    with Scripted(packed(1000)) as server:
+        assert len(at(server).chat(HELLO).text) == 1000
+    for code in (200, 500):
+        with Scripted(packed(4 * LARGEST, code=code)) as server:
+            refused(lambda server=server: at(server).chat(HELLO), "the answer has more than 8 MB$", LLMError)
+            assert len(server.asked) == 1
+    with Scripted(packed(1000, "gzip, gzip")) as server:
+        refused(lambda: at(server).chat(HELLO), "packed as 'gzip, gzip'", LLMError)
+
+
+def test_redirects_are_not_followed():
+    with Scripted(says("stolen")) as other:
+        moved = status(307, Location=f"{other.url}/chat/completions?key=sk-other-secret")
+        with Scripted(moved) as server, pytest.raises(LLMError) as caught:
+            at(server).chat(HELLO)
+        assert other.asked == [] and len(server.asked) == 1
+        assert f"HTTP 307: it redirects to {other.url}/chat/completions:" in str(caught.value)
+        assert "sk-other" not in str(caught.value)
+
+
+def test_waits_that_are_none():
+    for asked in ("nan", "inf", "-inf", "1e999", "", "soon"):
+        assert _retry_after({"retry-after-ms": asked}) is None
+        assert _retry_after({"retry-after": asked}) is None
+    assert _retry_after({"retry-after-ms": "-5"}) == 0.0 and _retry_after({"retry-after": "9" * 400}) is None
+    with Scripted(status(429, retry_after_ms="nan"), says("Francisco")) as server:
+        assert at(server).chat(HELLO).text == "Francisco"
+
+
+def test_whose_wait_it_is_is_told():
+    with Scripted(status(500)) as server:
+        with pytest.raises(LLMError) as caught:
+            at(server, total_timeout=0.3).chat(HELLO)
+        assert "asks to wait" not in str(caught.value)
+    with Scripted(status(429, Retry_After="7")) as server:
+        refused(lambda: at(server, total_timeout=2).chat(HELLO), "it asks to wait 7 s", LLMError)
+
+
+def test_bounds_that_are_none():
+    for name in ("timeout", "total_timeout"):
+        refused(lambda name=name: Endpoint("m", **{name: float("nan")}), "must be more than 0", InputError)

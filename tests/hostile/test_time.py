@@ -1,0 +1,125 @@
+"""Crafted replies and pages take time in proportion to their length: from n to 4n about four times; a square takes sixteen.
+
+The least of three measurements counts, and none under a floor: the machine may be busy.
+"""
+
+import time
+
+import pytest
+from pydantic import BaseModel
+
+from mindscape.corpora.own import page
+from mindscape.llm import Tags
+from mindscape.llm.base import Reply
+from mindscape.llm.endpoint import _any_form, _html_words, _without_secrets
+from mindscape.llm.schema import parse
+from mindscape.llm.tools import read_calls
+from mindscape.mindgraph.asking import before_the_cut
+from mindscape.mindgraph.baselines.rlm import code_in, final_in
+from mindscape.mindgraph.scoring import chosen
+from mindscape.roles import ROLES
+
+FLOOR = 0.15  # seconds
+N = 3000  # times that something is repeated
+REPLIES = {
+    "a fence and line breaks": "```" + "\n" * N,
+    "fences": "```\n" * N,
+    "a fence and a word": "```" + "a" * N,
+    "blanks": " " * N + "x",
+    "open tags": "<explanation>" * N + "</answer>",
+    "closed tags": "<answer></answer>" * N,
+    "scenarios": "<scenario></scenario>" * N + "<scenario>",
+    "closing tags": "</think>" * N,
+    "opening tags": "<think>" * N,
+    "calls": "<tool_call>" * N,
+    "escaped quotes": '{"' + '\\"' * N,
+    "quotes": '{"a": ' + '"' * (N + 1),
+    "backslashes": '{"a": "' + "\\" * (N + 1),
+    "brackets": "[" * N,
+    "lists": "[1] " * N,
+    "pairs": "[]" * N,
+    "nested": "[" * N + "]" * N,
+    "objects": '{"a":1} ' * N,
+    "braces": "{ " * N,
+    "objects that are open": '{"' * N,
+    "commas": "[" + "," * N + "]",
+    "commas and blanks": "[1," + " ," * N + "]",
+    "stars": "*" * N,
+    "label": "answer" * N,
+    "the": "the " * N + "answer",
+    "quoted": "“" * N,
+    "letters": "(a" * N,
+    "A": "A " * N,
+    "digits": "1" * N,
+    "FINAL": "FINAL(" * N,
+}
+
+
+class Names(BaseModel):
+    people: list[str]
+
+
+def refused_or_read(read):
+    def attempt(text):
+        try:
+            return read(text)
+        except ValueError:
+            return None
+
+    return attempt
+
+
+PARSERS = {name: role.parse for name, role in ROLES.items()}
+PARSERS |= {"JSON": parse, "calls": lambda text: read_calls(Reply(text)), "code": code_in, "final": final_in}
+PARSERS |= {"cut": lambda text: before_the_cut(text, Names), "names": Tags(Names).parse}
+PARSERS |= {"chosen": lambda text: chosen(text, ["an inn", "a mill"], "en"), "error": _html_words}
+PARSERS |= {"bare": _without_secrets, "masked": lambda text: _any_form(["sk-verysecret"]).sub("***", text)}
+TAGS = (
+    "<a ",
+    "<p>",
+    "</p>",
+    "<a",
+    "<!",
+    "<!--",
+    "<![CDATA[",
+    "<?",
+    "&",
+    "&#",
+    "&#x",
+    "<a b='",
+    '<a b="',
+    "< ",
+    "</",
+    "<br/>",
+)
+PAGES = {tag: tag * N for tag in TAGS} | {f"{tag}, closed": f"{tag * N}><p>So.</p>" for tag in TAGS}
+
+
+def least(read, text: str) -> float:
+    best = float("inf")
+    for _ in range(3):
+        began = time.perf_counter()
+        read(text)
+        best = min(best, time.perf_counter() - began)
+        if best < FLOOR:
+            break
+    return best
+
+
+def grows(read, text: str) -> str:
+    """How it grows, where that is faster than the text."""
+    read, half = refused_or_read(read), len(text) // 2
+    long = least(read, text[:half] * 4 + text[half:] * 4)
+    short = least(read, text) if long > FLOOR else long
+    return f"{short:.2f} to {long:.2f} s" if long > 8 * short else ""
+
+
+@pytest.mark.parametrize("name", PARSERS)
+def test_replies_are_read_in_time(name):
+    slow = {text: how for text, crafted in REPLIES.items() if (how := grows(PARSERS[name], crafted))}
+    assert not slow
+
+
+def test_pages_are_read_in_time():
+    slow = {tag: how for tag, crafted in PAGES.items() if (how := grows(lambda html: page(html, "it"), crafted))}
+    assert not slow
