@@ -19,7 +19,9 @@ from mindscape.llm.thinking import dropped
 # All patterns here take time in proportion to the text, whatever it holds: what is matched is never given back ("*+").
 STRING = r'"(?:\\.|[^"\\])*+"?'  # one that is cut off goes on to the end
 PARTS = re.compile(rf"{STRING}|[{{}}\[\]]", re.DOTALL)
-OPENS = re.compile(r"""\{(?=\s*["'}])|\[(?=\s*(?:["'{\[\]\d-]|true|false|null|True|False|None))""")  # not "{see above}"
+OPENS = re.compile(
+    r"""\{(?=\s*["'}])|\[(?=\s*(?:["'{\[\]\d/-]|true|false|null|True|False|None))"""
+)  # not "{see above}"
 FENCE = re.compile(r"```\w*\s*\Z")
 
 
@@ -136,10 +138,10 @@ def _values(text: str) -> list[tuple[Any, list[str]]]:
         except ValueError as error:
             broken[text[start]] = error
     objects, lists = ([one for one in some if one[0]] or some for some in found.values())
-    if objects or lists and "{" not in broken:
+    if objects or lists and not broken:
         longest = max((len(value) for value, _ in lists), default=0)
         lists = [one for one in lists if len(one[0]) == longest]
-        if objects or all(value == lists[0][0] for value, _ in lists):
+        if objects or len(lists) == 1:
             return [*reversed(objects), *lists[:1]]
         raise ValueError(f"not JSON: {len(lists)} lists, none of them the longest")
     if broken:
