@@ -11,19 +11,25 @@ def root() -> Path:
 
 def cache() -> Path:
     """Where fetched assets, replies and vectors are kept: `MINDSCAPE_CACHE`, or `build/cache` in the checkout."""
-    return Path(os.environ.get("MINDSCAPE_CACHE") or root() / "build" / "cache").expanduser()
+    return _given("MINDSCAPE_CACHE", "build", "cache")
 
 
 def figures() -> Path:
     """Where the notebooks leave figures and numbers: `MINDSCAPE_FIGURES`, or `figures` in the checkout."""
-    return Path(os.environ.get("MINDSCAPE_FIGURES") or root() / "figures").expanduser()
+    return _given("MINDSCAPE_FIGURES", "figures")
 
 
 def build_path(*parts: str) -> Path:
     """A path under `build`, which is never tracked: `MINDSCAPE_BUILD`, or `build` in the checkout."""
-    return Path(os.environ.get("MINDSCAPE_BUILD") or root() / "build").expanduser().joinpath(*parts)
+    return _given("MINDSCAPE_BUILD", "build").joinpath(*parts)
 
 
 def data(*parts: str) -> Path:
     """A path under the checkout's `data` folder."""
     return root().joinpath("data", *parts)
+
+
+def _given(variable: str, *default: str) -> Path:
+    """What a variable of the environment names. A relative path counts from the checkout: processes of one run have different
+    working folders."""
+    return root() / Path(os.environ.get(variable) or Path(*default)).expanduser()

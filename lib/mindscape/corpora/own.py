@@ -27,6 +27,7 @@ from mindscape.text import Document
 
 LANGUAGES = ("en", "zh")  # that the kit has prompts in
 SUFFIXES = (".txt", ".md", ".epub")
+NO_BOOK = (".", "~$")  # begins the names of hidden files and of locks, which have a book's suffix too
 LARGEST_MEMBER = 8_000_000  # bytes of one file in an EPUB, unpacked; a parse tree takes up to 250 times that at worst
 LARGEST_BOOK = 128_000_000  # bytes of all its pages
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # all that EPUB 3.3 allows, and all that unpack within a bound
@@ -75,10 +76,10 @@ def load(path: str | Path, language: str | None = None, encoding: str | None = N
 
 
 def load_folder(path: str | Path, language: str | None = None, encoding: str | None = None) -> list[Document]:
-    """All books in a folder, in the order of their names; arguments and errors as in `load`.
+    """All books in a folder, in the order of their names, chapter 2 before chapter 10; arguments and errors as in `load`.
 
-    Files of other kinds and folders within are passed over. Raises InputError too where there is no book at all, or two
-    would have the same id.
+    Files of other kinds, hidden ones, locks of a word processor and folders within are passed over.
+    Raises InputError too where there is no book at all, or two would have the same id.
 
     >>> [document.id for document in load_folder("books")]                                   # doctest: +SKIP
     ['moby-dick', 'walden']
@@ -86,7 +87,8 @@ def load_folder(path: str | Path, language: str | None = None, encoding: str | N
     folder = Path(path)
     if not folder.is_dir():
         raise InputError(f"{folder}: expected a folder")
-    files = [file for file in sorted(folder.iterdir()) if file.suffix.lower() in SUFFIXES and file.is_file()]
+    named = (file for file in folder.iterdir() if not file.name.startswith(NO_BOOK))
+    files = sorted((file for file in named if file.suffix.lower() in SUFFIXES and file.is_file()), key=_natural)
     if not files:
         raise InputError(f"{folder} holds no book: expected files that end in {', '.join(SUFFIXES)}")
     by_id = {}
@@ -94,6 +96,12 @@ def load_folder(path: str | Path, language: str | None = None, encoding: str | N
         if by_id.setdefault(file.stem, file) is not file:
             raise InputError(f"{folder}: {by_id[file.stem].name} and {file.name} have the same id: rename one")
     return [load(file, language, encoding) for file in files]
+
+
+def _natural(file: Path) -> list[tuple[int, str]]:
+    """A key that sorts names by their text, and the numbers in them by value."""
+    pieces = re.split("([0-9]+)", file.name)
+    return [(int(piece), "") if index % 2 else (0, piece) for index, piece in enumerate(pieces)]
 
 
 def joined(documents: Sequence[Document], name: str) -> Document:
@@ -147,6 +155,7 @@ def _decode(data: bytes, where: str, encoding: str | None = None, advice: str = 
         byte = f"byte {error.start} (0x{data[error.start]:02x})"
         name = {"utf-8-sig": "UTF-8", "utf-16": "UTF-16"}.get(encoding, encoding)
         raise InputError(f"{where}: {byte} is not {name}: {advice}") from None
+    text = text.removeprefix("\ufeff")  # a byte order mark, which only some codecs take away
     if "\0" in text:
         raise InputError(f"{where}: character {text.index(chr(0))} is NUL, which no text has: {advice}")
     return text
