@@ -287,6 +287,19 @@ def test_a_model_that_is_held_to_a_grammar():
     assert reader.asked[0][2]["title"] == "a tool call or the answer"
 
 
+@pytest.mark.parametrize("rounds", [0, 2])
+def test_an_answer_is_held_to_its_options_where_there_are_some(rounds):
+    final = {"answer": "Ann", "cited_nodes": [], "confidence": "low"}
+    told, stub = asked(final, rounds=rounds, calling="grammar", options=("Tom", "Ann"))
+    schema = stub.asked[0][2]
+    held = schema["anyOf"][-1] if rounds else schema
+    assert told.text == "Ann" and held["properties"]["answer"]["enum"] == ["Tom", "Ann"]
+    assert validate(final, schema) == final and "Tom, Ann" not in stub.asked[0][0][0]["content"]
+    with pytest.raises(ValueError):
+        validate({**final, "answer": "Ivo"}, schema)
+    refused(lambda: asked(final, calling="tools", options=("Tom", "Ann")), 'only "grammar" holds an answer to options')
+
+
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_random_model_that_is_held_to_the_grammar_says_nothing_else(tokenizer, seed):
     """Noise in the form of a step: every call is run, every citation is a node, whatever a reply that is cut off holds."""

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 from extras import refused
 
+import storyworld
 from mindscape.llm.base import estimated_tokens
 from mindscape.mindgraph import gold as golds
 from mindscape.mindgraph.asking import cut
@@ -36,6 +37,13 @@ def test_the_questions(book):
         assert 1 <= len(builder.events(question)) <= 2 and question.depth != "set-aggregation"
     refused(lambda: golds.asked(book, "who"), "kind='who': expected bound, liar, people")
     refused(lambda: golds.shelf("hard"), "split='hard': expected develop, test")
+    refused(lambda: golds.many("hard"), "split='hard': expected develop, test")
+
+
+def test_the_seeds_of_novels_are_of_their_split_and_asked_once():
+    for split, seeds in {"develop": storyworld.DEVELOP, "test": storyworld.TEST}.items():
+        more, longer = golds.MORE[split], golds.LONGER[split]
+        assert set(more) <= set(seeds) and not set(more) & set(longer) and len(set(more)) == 34
 
 
 def test_a_perfect_builder_notes_each_event_where_it_is_told(book, blocks):

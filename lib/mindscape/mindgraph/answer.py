@@ -35,6 +35,7 @@ from mindscape.mindgraph.communities import PARAMETERS, Refused, Reports, Tools,
 from mindscape.mindgraph.graph import Graph, verify
 from mindscape.prompts import short_texts
 from mindscape.question import ANSWER, Answer
+from mindscape.roles.base import Role
 from mindscape.roles.edits import EDITS
 from mindscape.roles.graph_answer import GRAPH_ANSWER, GraphAnswer, graph_stats, tools_of
 from mindscape.text import Document
@@ -107,12 +108,13 @@ def answer(
     edit_tokens: int = TOKENS,
     answer_tokens: int = ANSWER_TOKENS,
     held: bool | None = None,
+    role: Role = EDITS,
 ) -> GraphAnswered:
     """Build the graph of a document for a question, and answer from it; the whole method (a `Method`).
 
     `size`: tokens of a block, by default `block_size(llm)`. `graph_tokens` bounds the graph in a prompt, `edit_tokens` and
     `answer_tokens` a reply, with what a reasoning model thinks: such a model needs some thousand. `rounds` and `calling`: see
-    `answer_from`. What is `held`: see `build`; by default "embedded" and "smollm2" are.
+    `answer_from`. What is `held`: see `build`; by default "embedded" and "smollm2" are. `role`: see `noted`.
 
     A budget that is spent ends the method without an answer. Raises InputError for a blank question or text and for blocks
     that leave no room for a graph, LLMError if the model fails; what was asked until then is in its store, where the same
@@ -125,8 +127,9 @@ def answer(
     meter = Meter(llm, budget)
     blocks = cut(document, llm, block_size(llm) if size is None else size)
     held = llm.name in SMALL if held is None else held
+    building = {"budget": graph_tokens, "tokens": edit_tokens, "held": held, "role": role}
     try:
-        journal = noted(document, question, meter, blocks=blocks, budget=graph_tokens, tokens=edit_tokens, held=held)
+        journal = noted(document, question, meter, blocks=blocks, **building)
     except BudgetSpent as error:
         meter.note(str(error))
         return GraphAnswered(**vars(meter.answer("")), ended=str(error))
@@ -145,13 +148,15 @@ def answer_from(
     calling: Calling | None = None,
     graph_tokens: int | None = None,
     tokens: int = ANSWER_TOKENS,
+    options: Sequence[str] = (),
 ) -> GraphAnswered:
     """Answer a question from a graph of the document that was built from so many `chunks`.
 
     A round is a reply that calls tools, or one that cannot be used; after `rounds` of them comes the answer, so there are at
     most `rounds` + 1 calls, and those of the reports. With `rounds=0` the graph is read without tools, by the very prompt that
     the embedded reader was trained on. `calling` is "tools" for a model that has tools, or whose template is given them in
-    words, and "grammar" for one that is held to `step_schema`; the default is "grammar" for "embedded" and "smollm2".
+    words, and "grammar" for one that is held to `step_schema`; the default is "grammar" for "embedded" and "smollm2". With
+    `options`, which no prompt shows, "grammar" holds the answer to one of them.
 
     The reports that a summary needs are asked for at the stage "report". Given a meter, its
     budget holds, and what it has counted before is part of the answer's tokens. Raises InputError for a graph that is not of
@@ -167,8 +172,11 @@ def answer_from(
     meter = llm if isinstance(llm, Meter) else Meter(llm)
     calling = calling or ("grammar" if meter.name in SMALL else "tools")
     require(calling in ("tools", "grammar"), f'calling={calling!r}: expected "tools" or "grammar"')
+    require(
+        not options or calling == "grammar", 'options and calling="tools": only "grammar" holds an answer to options'
+    )
     reports = Reports(graph, meter, language=document.language)
-    reading = _Reading(Tools(graph, document, reports), meter, calling, tokens, document.language)
+    reading = _Reading(Tools(graph, document, reports), meter, calling, tokens, options)
     meter.stage = ANSWER
     shown = reading.begin(question, chunks, rounds, graph_tokens)
     final, ended = None, ""
@@ -201,11 +209,12 @@ def answer_from(
 class _Reading:
     """The conversation of the answer stage: the prompt, then replies and results in turn."""
 
-    def __init__(self, tools: Tools, meter: Meter, calling: Calling, tokens: int, language: str):
-        self.tools, self.meter, self.calling, self.tokens, self.language = tools, meter, calling, tokens, language
+    def __init__(self, tools: Tools, meter: Meter, calling: Calling, tokens: int, options: Sequence[str]):
+        self.tools, self.meter, self.calling, self.tokens, self.options = tools, meter, calling, tokens, options
+        self.language = tools.document.language
         self.messages: list[dict[str, Any]] = []
         self.results: list[int] = []  # where in the messages results stand that may be dropped
-        self.step = step_schema(tools.graph, len(tools.reports.communities))
+        self.step = step_schema(tools.graph, len(tools.reports.communities), options)
         self.described = tools_of(form_of(meter))
         self.frame = 0  # tokens of the tools' schemas, which stand beside the messages
 
@@ -263,7 +272,7 @@ class _Reading:
         messages = self.messages
         if asked_before:
             messages = [*messages, {"role": "user", "content": LAST[self.language].format(form=FORM)}]
-        schema = answer_schema(self.tools.graph) if self.calling == "grammar" else GraphAnswer
+        schema = answer_schema(self.tools.graph, self.options) if self.calling == "grammar" else GraphAnswer
         reply = self.meter.chat(self._room(messages), schema=schema, max_new_tokens=self.tokens)
         if reply.invalid:
             self.tools.malformed["unreadable"] += 1

@@ -342,7 +342,7 @@ def checked_arguments(call: ToolCall) -> dict[str, Any]:
     return call.arguments
 
 
-def step_schema(graph: Graph, parts: int) -> dict[str, Any]:
+def step_schema(graph: Graph, parts: int, options: Sequence[str] = ()) -> dict[str, Any]:
     """What a model without tools of its own may write next, as a JSON schema: a call that can be run, or the answer.
 
     A call is `{"name": ..., "arguments": {...}}`. Ids of nodes and the numbers of `parts` parts are listed, so a model that
@@ -365,18 +365,21 @@ def step_schema(graph: Graph, parts: int) -> dict[str, Any]:
         ways.append(_call("subgraph_summary", {"mode": {"const": "index"}}))
         which = {"type": "integer", "enum": list(range(parts))}
         ways.append(_call("subgraph_summary", {"mode": {"const": "detail"}, "subgraph_id": which}))
-    return {"title": "a tool call or the answer", "anyOf": [*ways, answer_schema(graph)]}
+    return {"title": "a tool call or the answer", "anyOf": [*ways, answer_schema(graph, options)]}
 
 
-def answer_schema(graph: Graph) -> dict[str, Any]:
-    """The last reply (D.2) as a JSON schema in which no node can be cited that there is not.
+def answer_schema(graph: Graph, options: Sequence[str] = ()) -> dict[str, Any]:
+    """The last reply (D.2) as a JSON schema in which no node can be cited that there is not; given options, the answer is one.
 
     >>> answer_schema(Graph("note"))["properties"]["cited_nodes"]
     {'type': 'array', 'maxItems': 0}
     """
     schema = GraphAnswer.model_json_schema()
     cited = {"items": {"type": "string", "enum": list(graph.nodes)}} if graph.nodes else {"maxItems": 0}
-    return {**schema, "properties": {**schema["properties"], "cited_nodes": {"type": "array", **cited}}}
+    held = {"cited_nodes": {"type": "array", **cited}}
+    if options:
+        held["answer"] = {"type": "string", "enum": list(options)}
+    return {**schema, "properties": {**schema["properties"], **held}}
 
 
 def _call(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

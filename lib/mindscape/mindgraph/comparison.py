@@ -36,7 +36,7 @@ from mindscape.mindgraph import answer as mindgraph
 from mindscape.mindgraph import gold, rubric
 from mindscape.mindgraph.asking import BRIEF, PAPER_BLOCK, Method, block_size, cut, length, reply_tokens, with_options
 from mindscape.mindgraph.baselines import METHODS, graphrag, reading, rlm
-from mindscape.mindgraph.build import TOKENS as EDITS
+from mindscape.mindgraph.build import TOKENS as EDIT_TOKENS
 from mindscape.mindgraph.build import read_operations
 from mindscape.mindgraph.communities import COMMUNITY_REPORT, TOKENS
 from mindscape.mindgraph.long_reason import Judged, items
@@ -45,6 +45,7 @@ from mindscape.mindgraph.scoring import JUDGE_TOKENS, NO_ANSWER, Row, Scored, ca
 from mindscape.prompts import languages
 from mindscape.question import BUILD, Answer
 from mindscape.roles.answers import QA
+from mindscape.roles.edits import BUILDER, EDITS
 from mindscape.roles.judges import GRADE
 from mindscape.text import Document
 from storyworld import Book
@@ -58,6 +59,7 @@ WIDTH = 16  # questions side by side
 SMALL_BLOCK, SMALL_TURNS = 1024, 8  # of the baselines with the embedded reader
 SECONDS = 300.0  # that an answer of the embedded reader takes, about
 MEDIANS = 45, 4  # nodes of a graph, and passages looked up where it is small (sections 5.3 and 5.4)
+ROLES = {role.name: role for role in (EDITS, BUILDER)}
 NOTES, NOTED, SHOWN = 12, 160, 300  # notes of an answer; characters of one, and of a step of a trace
 _LAST = ("roles", "qa"), ("mindgraph", "again")
 PROMPTS = {  # the files that a method asks in: another word is another question to the store
@@ -96,8 +98,8 @@ class Task:
 class MethodSettings:
     """What the methods are given: tokens allowed, in `times` those of the text; of the baselines the tokens
     of a block (None: those of `block_size`) and of a reply (None: what each method has), and the turns of RLM; of MindGraph
-    the tokens of the graph in a prompt (None: what the window holds), of a block's edits and of an answer, and the rounds with
-    tools. The defaults are the paper's, as far as it tells.
+    the tokens of the graph in a prompt (None: what the window holds), of a block's edits and of an answer, the rounds with
+    tools, and the role of its builder, "edits" or "builder". The defaults are the paper's, as far as it tells.
     """
 
     times: int = TIMES
@@ -105,9 +107,10 @@ class MethodSettings:
     reply: int | None = None
     turns: int = rlm.ITERATIONS
     graph_tokens: int | None = None
-    edit_tokens: int = EDITS
+    edit_tokens: int = EDIT_TOKENS
     answer_tokens: int = mindgraph.ANSWER_TOKENS
     rounds: int = mindgraph.ROUNDS
+    role: str = EDITS.name
 
 
 @dataclass(frozen=True)
@@ -208,10 +211,20 @@ def settings_for(llm: LLM) -> MethodSettings:
     return MethodSettings(block=SMALL_BLOCK, reply=most.edits, turns=SMALL_TURNS, **ours)
 
 
+def settings_for_builder() -> MethodSettings:
+    """MindGraph's, of the adapter that was trained for its two stages (data/adapters/builder): as it was trained, with tools.
+
+    >>> settings_for_builder().rounds
+    4
+    """
+    return MethodSettings(graph_tokens=400, edit_tokens=512, answer_tokens=96, rounds=4, role=BUILDER.name)
+
+
 def methods(settings: MethodSettings) -> dict[str, Method]:
     """The six methods by the paper's names, as the settings have them."""
     bounds = {"graph_tokens": settings.graph_tokens, "edit_tokens": settings.edit_tokens, "rounds": settings.rounds}
-    ours = partial(mindgraph.answer, answer_tokens=settings.answer_tokens, **bounds)
+    bounds |= {"answer_tokens": settings.answer_tokens, "role": ROLES[settings.role]}
+    ours = partial(mindgraph.answer, **bounds)
     in_blocks = {name: partial(METHODS[name], size=settings.block) for name in ("GraphRAG", "CoA", "GAM")}
     return {**METHODS, **in_blocks, "RLM": partial(rlm.answer_by_code, iterations=settings.turns), OURS: ours}
 
@@ -306,10 +319,13 @@ def answered(
 
 def _question(name: str, task: Task, settings: MethodSettings) -> dict[str, Any]:
     """All that decides an answer, but for the model."""
-    language = task.document.language
-    words = digest([languages(room, prompt)[language] for room, prompt in PROMPTS[name]])
+    language, given = task.document.language, asdict(settings)
+    files = [(room, given["role"] if prompt == EDITS.name else prompt) for room, prompt in PROMPTS[name]]
+    words = digest([languages(*file)[language] for file in files])
     question = {"method": name, "question": task.asked, "text": digest(task.document.text, language), "prompts": words}
-    return question | asdict(settings)
+    if settings.role == EDITS.name:  # as answers were kept before there was a choice
+        del given["role"]
+    return question | given
 
 
 def _apart(llm: LanguageModel) -> LanguageModel:

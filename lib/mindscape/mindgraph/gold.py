@@ -29,6 +29,10 @@ from storyworld.teaching.graphs import Builder, Reading
 SHORT = 6  # novels of the split that three graphs are built of
 LONGER = {"develop": storyworld.DEVELOP[20:34], "test": storyworld.TEST[20:34]}  # the seeds of longer novels, by split
 LENGTHS = (16_000, 19_000, 23_000, 28_000)  # of longer novels, in turn
+MORE = {
+    "develop": storyworld.DEVELOP[34:68],
+    "test": storyworld.TEST[34:68],
+}  # seeds of further novels of the usual length
 KINDS = ("bound", "liar", "people")  # questions that a graph is built for
 
 
@@ -61,6 +65,12 @@ def shelf(split: str) -> list[Book]:
     require(split in LONGER, f"split={split!r}: expected {', '.join(LONGER)}")
     longer = [storyworld.book(seed, LENGTHS[i % len(LENGTHS)]) for i, seed in enumerate(LONGER[split])]
     return [*books(split)[:SHORT], *longer]
+
+
+def many(split: str) -> list[Book]:
+    """Forty novels of 15,000 tokens each: the first six of the shelf, and 34 more. Raises InputError as `shelf` does."""
+    require(split in MORE, f"split={split!r}: expected {', '.join(MORE)}")
+    return [*books(split)[:SHORT], *(storyworld.book(seed, tokens=15_000) for seed in MORE[split])]
 
 
 def asked(book: Book, kind: str) -> Question:
