@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from mindscape.workflow import report
+
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -197,6 +199,25 @@ def test_the_stored_results_are_finished_and_whole(path):
 def test_the_readme_is_short():
     lines = (ROOT / "README.md").read_text().splitlines()
     assert len(lines) <= 150 and max(map(len, lines)) < 500
+
+
+def test_every_finding_is_borne_by_its_numbers():
+    told = yaml.safe_load((ROOT / "data" / "findings.yaml").read_text())
+    shown = report.findings(ROOT).splitlines()
+    assert len(shown) == len(told) == 5 and not any("{" in line for line in shown)
+
+
+def test_a_finding_ends_with_its_numbers(tmp_path):
+    (tmp_path / "notebooks").symlink_to(ROOT / "notebooks")
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    stored = json.loads((ROOT / "figures" / "43_hmv_theorem" / "results.json").read_text())
+    (tmp_path / "figures" / "43_hmv_theorem").mkdir(parents=True)
+    at = tmp_path / "figures" / "43_hmv_theorem" / "results.json"
+    at.write_text(json.dumps(stored))
+    assert "counterexamples to Theorem 2" in report.findings(tmp_path)  # the others' notebooks have no results there
+    stored["metrics"]["hmv.theorem2.counterexamples"]["value"] = 0
+    at.write_text(json.dumps(stored))
+    assert report.findings(tmp_path).strip() == ""
 
 
 def test_the_package_is_imported_in_a_moment_without_torch():

@@ -24,14 +24,17 @@ Taught in notebook 00. Nothing is evaluated as code.
 
 import operator
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 import yaml
 
 from mindscape import paths, results
 from mindscape.errors import InputError, require
 
+VERDICTS = ("reproduced", "partly", "undecided", "contradicted", "needs a larger model")
 OPERATORS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 RULE = re.compile(
     r"^(?P<key>[\w.@+-]+)\.(?P<edge>value|low|high)\s*(?P<op><=|>=|<|>)\s*(?P<bound>-?\d+(\.\d+)?(e-?\d+)?)$"
@@ -124,14 +127,38 @@ def _measured(metric: dict) -> str:
     return f"{value}{interval}" + (f", n = {metric['n']}" if "n" in metric else "")
 
 
+def weighed(claims: list[Claim], folder: Path | None = None) -> list[tuple[Claim, str]]:
+    """Each claim with its verdict, from the results under `folder`."""
+    return [(claim, verdict(claim, _stored(claim, folder))) for claim in claims]
+
+
+def _stored(claim: Claim, folder: Path | None) -> dict | None:
+    try:
+        return results.read(claim.notebook, folder)
+    except InputError:
+        return None
+
+
+def counts_table(weighed: list[tuple[Claim, str]], pages: Mapping[str, str] = MappingProxyType({})) -> str:
+    """A Markdown table: how many claims of each paper came to which verdict. `pages` has links in place of the papers' names.
+
+    >>> claim = Claim("a.b", "MoM", "section 3", "It holds.", "stated", "43_hmv_theorem", [], ["a.value > 0"])
+    >>> print(counts_table([(claim, "partly")]).splitlines()[-1])
+    | MoM | 0 | 1 | 0 | 0 | 0 | 1 |
+    """
+    lines = [f"| paper | {' | '.join(VERDICTS)} | all |", "|---|" + "---:|" * (len(VERDICTS) + 1)]
+    for paper in dict.fromkeys(claim.paper for claim, _ in weighed):
+        found = [judged for claim, judged in weighed if claim.paper == paper]
+        counts = [str(found.count(judged)) for judged in VERDICTS]
+        lines.append(f"| {pages.get(paper, paper)} | {' | '.join(counts)} | {len(found)} |")
+    return "\n".join(lines) + "\n"
+
+
 def claims_table(claims: list[Claim] | None = None, folder: Path | None = None) -> str:
     """The Markdown table *paper / ours / verdict* over all claims, with the results under `folder`."""
     lines = ["| paper | claim | the paper says | we got | verdict |", "|---|---|---|---|---|"]
     for claim in claims if claims is not None else load():
-        try:
-            stored = results.read(claim.notebook, folder)
-        except InputError:
-            stored = None
+        stored = _stored(claim, folder)
         judged = verdict(claim, stored)
         why = f": {claim.needs_larger_model}" if judged == "needs a larger model" else ""
         place, got = f"{claim.paper}, {claim.place}", ours(claim, stored)

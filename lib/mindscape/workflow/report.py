@@ -9,7 +9,10 @@ With `--check [ROOT]`, write nothing and exit with 1 if a file is not as it woul
 import json
 import re
 import sys
+import textwrap
 from pathlib import Path
+
+import yaml
 
 from mindscape import claims, paths, results
 from mindscape.errors import InputError
@@ -73,6 +76,48 @@ def gallery(root: Path) -> str:
 def verdicts(root: Path) -> str:
     """CLAIMS.md: each claim of the papers, what they have, what was measured here, and the verdict."""
     return claims.claims_table(claims.load(root / "data" / "claims.yaml"), root / "figures")
+
+
+def counts(root: Path) -> str:
+    """How many claims of each paper came to which verdict."""
+    return claims.counts_table(claims.weighed(claims.load(root / "data" / "claims.yaml"), root / "figures"))
+
+
+def picture(root: Path) -> str:
+    """The drawing of the four memories, with its words in lines of a length that the README may have."""
+    drawn = results.read("50_side_by_side", root / "figures")["figures"]["system"]
+    return (
+        textwrap.fill(f"![{drawn['alt']}](figures/50_side_by_side/{drawn['file']})", 490, break_on_hyphens=False) + "\n"
+    )
+
+
+def findings(root: Path) -> str:
+    """The findings of data/findings.yaml with their numbers, those whose rules hold."""
+    stored, lines = dict(notebooks(root)), []
+    by_number = {name[:2]: (name, results["metrics"]) for name, results in stored.items()}
+
+    def number(match: re.Match) -> str:
+        return _in_words(by_number[match["notebook"]][1][match["key"]], match["sign"])
+
+    for finding in yaml.safe_load((root / "data" / "findings.yaml").read_text(encoding="utf-8")):
+        rules = [(name, rule) for name, some in finding["holds"].items() for rule in some]
+        if all(name in stored and claims.holds(rule, stored[name]["metrics"]) for name, rule in rules):
+            text = re.sub(r"\{(?P<sign>\+?)(?P<notebook>\d\d):(?P<key>[\w.@+-]+)\}", number, finding["text"])
+            where = ", ".join(f"[{name[:2]}](notebooks/{name}.ipynb)" for name in finding["holds"])
+            lines.append(f"- {text} ({where})")
+    return "\n".join(lines) + "\n"
+
+
+def _in_words(metric: dict, sign: str) -> str:
+    """A number, with its interval if it has one: `+0.11 [+0.05, +0.16]`; counts as they are."""
+
+    def written(value: float) -> str:
+        if isinstance(value, int):
+            return f"{value:,d}"
+        return f"{value:{sign}.2f}".replace("-", "−") if round(value, 2) else "0"
+
+    ends = f" [{', '.join(written(end) for end in metric['ci'])}]" if "ci" in metric else ""
+    return written(metric["value"]) + ends
 
 
 def reader(root: Path) -> str:
@@ -177,6 +222,9 @@ def embedders(root: Path) -> str:
 
 
 PARTS = {
+    "picture": picture,
+    "findings": findings,
+    "counts": counts,
     "course": course,
     "reader": reader,
     "embedders": embedders,

@@ -19,7 +19,7 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
 from mindscape import claims, paths, results
-from mindscape.claims import Claim
+from mindscape.claims import VERDICTS, Claim
 from mindscape.workflow.report import first_cell
 
 PARTS = {  # of the course: what its notebooks' names begin with
@@ -36,9 +36,7 @@ PAPERS = {
     "MindGraph": "30",
     "MoM": "40",
 }  # and the notebook that opens its part
-VERDICTS = ("reproduced", "partly", "undecided", "contradicted", "needs a larger model")
 DRAWING = "system"  # the figure that a part's first notebook draws its paper's system in
-FOUR = Path("50_side_by_side", "system.png")
 CONF = """
 import latex2mathml.converter
 
@@ -185,11 +183,8 @@ def written(root: Path, source: Path) -> None:
     for page in (root / "figures").glob("[0-9]*/*.html"):
         shutil.copy(page, source / "extra")
     names = [path.stem for path in sorted((root / "notebooks").glob("[0-9]*.ipynb"))]
-    stored = {name: results.read(name, root / "figures") for name in names}
-    metrics = {name: of["metrics"] for name, of in stored.items()}
-    weighed = [
-        (claim, claims.verdict(claim, stored[claim.notebook])) for claim in claims.load(root / "data" / "claims.yaml")
-    ]
+    metrics = {name: results.read(name, root / "figures")["metrics"] for name in names}
+    weighed = claims.weighed(claims.load(root / "data" / "claims.yaml"), root / "figures")
     for name in names:
         path = root / "notebooks" / f"{name}.ipynb"
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
@@ -223,16 +218,8 @@ def cards(root: Path) -> Iterator[tuple[str, Path]]:
 
 def claims_page(weighed: list[tuple[Claim, str]]) -> str:
     """How many claims of each paper came to which verdict."""
-    lines = [
-        "# The papers' claims, weighed",
-        "",
-        f"| paper | {' | '.join(VERDICTS)} | all |",
-        "|---|" + "---:|" * (len(VERDICTS) + 1),
-    ]
-    for paper in PAPERS:
-        of = [verdict for claim, verdict in weighed if claim.paper == paper]
-        counts = [str(of.count(verdict)) for verdict in VERDICTS]
-        lines.append(f"| [{paper}](paper_{paper.lower()}.md) | {' | '.join(counts)} | {len(of)} |")
+    pages = {paper: f"[{paper}](paper_{paper.lower()}.md)" for paper in PAPERS}
+    lines = ["# The papers' claims, weighed", "", claims.counts_table(weighed, pages)]
     for verdict in VERDICTS:
         some = [claim for claim, found in weighed if found == verdict]
         lines += ["", f"## {verdict.capitalize()}", ""]
@@ -251,8 +238,7 @@ def index(root: Path, names: list[str]) -> str:
     """The front page, with the table of contents."""
     readme = (root / "README.md").read_text(encoding="utf-8")
     about = readme.partition("\n\n")[2].partition("\n## ")[0]
-    alt = results.read(FOUR.parent.name, root / "figures")["figures"][FOUR.stem]["alt"]
-    lines = ["# The mindscape kit", "", about.strip(), "", f"![{alt}](/figures/{FOUR.as_posix()})", ""]
+    lines = ["# The mindscape kit", "", about.strip(), ""]
     for part, begin in PARTS.items():
         paper = part.partition(": ")[2]
         pages = [f"paper_{paper.lower()}"] if paper else []
