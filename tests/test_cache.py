@@ -63,10 +63,27 @@ def test_a_full_disk_is_one_clear_line_and_loses_nothing(tmp_path):
     assert cache.get(["kept", "big"]) == {"kept": b"v"}
 
 
-def test_a_file_that_is_no_cache_is_named(tmp_path):
-    (tmp_path / "s.sqlite").write_text("this is a poem, not a database, and it is long enough to be read as a header")
-    with pytest.raises(MindscapeError, match="s.sqlite.*delete it if it is not a cache of this kit"):
-        Cache(tmp_path / "s.sqlite").get(["k"])
+def test_a_file_that_is_no_cache_is_named_and_kept(tmp_path, capsys):
+    poem = "this is a poem, not a database, and it is long enough to be read as a header"
+    (tmp_path / "s.sqlite").write_text(poem)
+    cache = Cache(tmp_path / "s.sqlite")
+    assert cache.get(["k"]) == {}
+    cache.put({"k": b"v"})
+    assert Cache(tmp_path / "s.sqlite").get(["k"]) == {"k": b"v"}
+    assert (tmp_path / "s.sqlite.damaged-1").read_text() == poem
+    said = (
+        "s.sqlite is damaged (file is not a database): it is kept as s.sqlite.damaged-1; 0 entries of it could be read"
+    )
+    assert said in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written_is_one_clear_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    for cache in (Cache(tmp_path / "file" / "s.sqlite"), Cache(tmp_path)):
+        with pytest.raises(
+            MindscapeError, match="cannot use the cache .*; see that it can be written, or set MINDSCAPE"
+        ):
+            cache.put({"k": b"v"})
 
 
 @given(st.lists(st.text(max_size=3), max_size=4), st.lists(st.text(max_size=3), max_size=4))

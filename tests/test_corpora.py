@@ -176,9 +176,9 @@ def test_a_text_file_is_taken_as_it_is(tmp_path, data, encoding, text):
 @pytest.mark.parametrize(
     "data, options, message",
     [
-        ("Thé".encode("latin-1"), {}, r"bad\.txt: byte 2 \(0xe9\) is not UTF-8: .*encoding='latin-1'.*iconv"),
+        ("Thé".encode("latin-1"), {}, r"bad\.txt: byte 2 \(0xe9\) is not UTF-8: .*encoding='cp1252'.*iconv"),
         (b"\xff\xfea", {}, r"byte 2 \(0x61\) is not UTF-16"),
-        (b"text", {"encoding": "latin-99"}, "no encoding is called 'latin-99'"),
+        (b"text", {"encoding": "latin-99"}, "no encoding of texts is called 'latin-99'"),
         ("Thé".encode(), {"encoding": "ascii"}, r"byte 2 \(0xc3\) is not ascii"),
         ("text".encode("utf-16-le"), {}, "character 1 is NUL"),
         (b"", {}, r"bad\.txt is empty"),
@@ -195,7 +195,7 @@ def test_a_path_that_is_no_book_is_refused(tmp_path):
     (tmp_path / "folder.txt").mkdir()
     for name, message in {
         "absent.txt": "cannot be read: No such file",
-        "folder.txt": "cannot be read: Is a directory",
+        "folder.txt": "expected a file, and no folder, pipe or device",
         "book.pdf": "expected a file that ends in .txt, .md, .epub",
     }.items():
         with pytest.raises(InputError, match=message):
@@ -287,7 +287,6 @@ BOMB = '<!DOCTYPE b [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>'
         ({"container": BOMB + "<b>&b;</b>"}, "container.xml is not the XML of a book: EntitiesForbidden"),
         ({"package": BOMB + "<b>&b;</b>"}, "book.opf is not the XML of a book: EntitiesForbidden"),
         ({"package": None}, "OEBPS/book.opf is missing"),
-        ({"two": None}, "OEBPS/text/two.xhtml is missing"),
         ({"two": BOMB + "<p>&b;</p>"}, "two.xhtml declares entities"),
         ({"two": "Thé".encode("latin-1")}, r"two.xhtml: byte 2 \(0xe9\) is not UTF-8: an EPUB is in UTF-8 or UTF-16"),
         ({"two": "<p>T\0</p>"}, "two.xhtml: character 4 is NUL, .*: an EPUB is in UTF-8 or UTF-16"),
@@ -303,7 +302,6 @@ BOMB = '<!DOCTYPE b [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>'
         ({"package": PACKAGE.replace("text/two.xhtml", "/etc/passwd")}, "'/etc/passwd' points outside"),
         ({"package": PACKAGE.replace("text/two", "%2e%2e/%2e%2e/two")}, "points outside"),
         ({"package": PACKAGE.replace("text/two", "file:///two")}, "points outside"),
-        ({"package": PACKAGE.replace('id="two"', 'id="three"')}, "the spine's 'two' is not in the manifest"),
         ({"package": re.sub("<itemref[^>]*>", "", PACKAGE)}, "is empty"),
     ],
 )

@@ -16,8 +16,8 @@ from nltk.translate.bleu_score import sentence_bleu
 from scipy import stats
 
 from mindscape import metrics
+from mindscape.folding import fold
 from mindscape.metrics import NoAnswer, overlap
-from mindscape.metrics.words import fold
 
 # Retrieval
 

@@ -4,12 +4,14 @@ import errno
 import json
 import os
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
 import textwrap
 import time
 from collections import Counter
+from contextlib import closing
 from itertools import product
 
 import numpy as np
@@ -18,7 +20,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindscape import store as stores
-from mindscape.cache import Cache
 from mindscape.errors import InputError, MindscapeError
 from mindscape.store import Maker, Store, compare_values
 
@@ -298,7 +299,8 @@ def test_a_damaged_line_is_said_once_with_its_number(tmp_path, capsys):
 def test_a_damaged_entry_of_the_cache_is_computed_anew(tmp_path, damage):
     squares(opened(tmp_path))
     key = Store.key("square", ANN, {"of": 4})
-    Cache(tmp_path / "me.sqlite").put({key: damage})
+    with closing(sqlite3.connect(tmp_path / "me.sqlite")) as file, file:
+        file.execute("UPDATE checked SET value = ? WHERE key = ?", (damage, key))
     store = opened(tmp_path)
     values, asked = squares(store)
     assert values[4] == 16 and asked == [4]
@@ -308,6 +310,9 @@ def test_a_damaged_entry_of_the_cache_is_computed_anew(tmp_path, damage):
 # -- what it cannot use --------------------------------------------------------------------------------------------------------
 
 
+NO_HEAD = "line 1: expected what maker's entries follow"
+
+
 @pytest.mark.parametrize(
     ("first", "said"),
     [
@@ -315,17 +320,22 @@ def test_a_damaged_entry_of_the_cache_is_computed_anew(tmp_path, damage):
             b'{"format": "mindscape store 2", "kind": "square"}',
             "is of format 'mindscape store 2': expected 'mindscape store 1'",
         ),
-        (b'{"format": "mindscape store 1"}', "line 1: expected what maker's entries follow"),
-        (b"a diary", "line 1: expected what maker's entries follow"),
-        (b"", "line 1: expected what maker's entries follow"),
-        (b"[]", "line 1: expected what maker's entries follow"),
+        (b'{"format": "mindscape store 1"}', NO_HEAD),
+        (b"a diary", NO_HEAD),
+        (b"", NO_HEAD),
+        (b"[]", NO_HEAD),
     ],
 )
 def test_a_file_of_another_version_or_of_none(tmp_path, first, said):
     path = filled(tmp_path)
-    path.write_bytes(first + b"\n" + path.read_bytes().partition(b"\n")[2])
+    rest = path.read_bytes().partition(b"\n")[2]
+    path.write_bytes(first + b"\nDear diary\n")
     with pytest.raises(InputError, match=said):
         squares(opened(tmp_path))
+    path.write_bytes(first + b"\n" + rest)
+    if said is NO_HEAD:  # entries are found by their keys, which are hashes of their maker, too
+        store = opened(tmp_path)
+        assert squares(store) == ([0, 1, 4, 9, 16, 25], []) and NO_HEAD in store.damaged[0]
 
 
 @pytest.mark.parametrize("change", [{"maker": {"base": "2"}}, {"kind": "cube"}])

@@ -16,8 +16,8 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 from mindscape import assets
 from mindscape.corpora import shakespeare
 from mindscape.errors import InputError
+from mindscape.folding import folded
 from mindscape.text import Chunk, Document, Span, locate, sentences, split_sentences, split_tokens, windows
-from mindscape.text.quotes import _fold
 
 # Pieces that are awkward to cut, to fold or to find, in two languages.
 PIECES = [
@@ -250,12 +250,12 @@ REWORKED = {
 def test_a_reworked_quote_is_found_where_it_was(rework, words):
     """The folded quote is somewhere between two fences that it cannot hold, so its place is known."""
     text = "".join(words)
-    if not _fold(text).text or unicodedata.category(text[0]).startswith("M"):
+    if not folded(text, blanks=False).text or unicodedata.category(text[0]).startswith("M"):
         return
     document = Document("any", "☞ " + text + " ☜")
     place = locate(rework(text), document)
     assert place is not None
-    assert _fold(document[place]).text == _fold(text).text
+    assert folded(document[place], blanks=False).text == folded(text, blanks=False).text
 
 
 @pytest.mark.parametrize(
@@ -389,12 +389,12 @@ def slow_best(needle: str, text: str) -> int:
 def test_no_passage_is_more_similar_than_the_one_found(macbeth):
     rng = random.Random(6)
     document = Document("part", macbeth.text[20_000:24_000])
-    folded = _fold(document.text).text
+    whole = folded(document.text, blanks=False).text
     for _ in range(15):
         start = rng.randrange(3_800)
         quote = perturb(document.text[start : start + rng.randint(40, 150)], 0.1, rng)
-        needle, place = _fold(quote).text, _fold(document[locate(quote, document)]).text
-        assert slow_best(needle, place) <= slow_best(needle, folded) + 1
+        needle, place = folded(quote, blanks=False).text, folded(document[locate(quote, document)], blanks=False).text
+        assert slow_best(needle, place) <= slow_best(needle, whole) + 1
 
 
 def test_a_quote_longer_than_the_document_and_other_edges():

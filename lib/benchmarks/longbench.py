@@ -42,7 +42,7 @@ def read_v2(files: Found, report: Report, part: str | None) -> Iterator[Document
             text = document(one.context, "en")
             yield text
             yield Item(
-                id=str(row.get("_id", where.rpartition(" ")[2])),
+                id=str(row.get("_id") or where.rpartition(" ")[2]),
                 doc_id=text.id,
                 question=one.question,
                 answers=(options[LETTERS.index(one.answer)],),

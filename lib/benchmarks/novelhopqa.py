@@ -12,6 +12,7 @@ from pathlib import Path
 from benchmarks.reading import csv_rows, json_lines, json_list
 from benchmarks.shapes import Found, Item, Passage, Report, Row, checked, document, place, rest
 from mindscape.corpora import own
+from mindscape.folding import fold
 from mindscape.text import Document, Span, locate
 
 PARTS = ("hop_1", "hop_2", "hop_3", "hop_4")
@@ -82,6 +83,6 @@ def title_key(title: str) -> str:
     >>> title_key("Les Misérables: Vol. I") == title_key("les miserables - vol i")
     True
     """
-    bare = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", title).casefold())
+    bare = unicodedata.normalize("NFKD", fold(title).casefold())
     letters = "".join(character for character in bare if not unicodedata.combining(character))
     return " ".join("".join(character if character.isalnum() else " " for character in letters).split())

@@ -11,6 +11,7 @@ import csv
 import gzip
 import io
 import json
+import math
 import pickle
 import pickletools
 import re
@@ -30,6 +31,15 @@ STEP = 1 << 20  # characters read at a time
 BROKEN = (ValueError, RecursionError)  # what json raises; JSONDecodeError and a bad encoding are ValueErrors
 # What pickle raises for a file that is none.
 UNFIT = (pickle.UnpicklingError, ValueError, TypeError, EOFError, LookupError, AttributeError, OverflowError)
+
+
+def _number(text: str) -> float | None:
+    """A number as JSON means it: one that is none or too large, as other writers have it, is a null."""
+    value = float(text)
+    return value if math.isfinite(value) else None
+
+
+DECODER = json.JSONDecoder(parse_constant=lambda _: None, parse_float=_number)
 BLANKS = re.compile(r"[ \t\r\n]*")
 MARKUP = re.compile(r"<(!doctype|html|head|body|pre|p|br|b|title)\b", re.IGNORECASE)
 
@@ -70,7 +80,7 @@ def json_lines(path: Path) -> Iterator[tuple[str, Any]]:
     """
     for where, line in text_lines(path):
         try:
-            value = json.loads(line)
+            value = DECODER.decode(line)
         except BROKEN as error:
             raise InputError(f"{where} is not JSON: {error}. Is the download complete?") from None
         yield where, value
@@ -113,7 +123,7 @@ class _Window:
 
     def __init__(self, file, step: int):
         self.file, self.step, self.text, self.at = file, step, "", 0
-        self.decode = json.JSONDecoder().raw_decode
+        self.decode = DECODER.raw_decode
 
     def more(self) -> bool:
         """Read on, as much again as is waiting, so that a long element is tried a few times only; False at the end."""
@@ -150,7 +160,7 @@ def json_file(path: Path) -> Any:
     """What a JSON file holds, read at once. Raises InputError for one that is not JSON or larger than `LARGEST`."""
     data = _bytes(path)
     try:
-        return json.loads(data.decode("utf-8-sig"))
+        return DECODER.decode(data.decode("utf-8-sig"))
     except BROKEN as error:
         raise InputError(f"{path} is not JSON: {error}. Is the download complete?") from None
 

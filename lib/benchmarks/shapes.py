@@ -19,6 +19,7 @@ from mindscape.errors import InputError
 from mindscape.text import Document, locate
 
 LETTERS = "ABCD"
+NO_ID = ("", "nan", "none", "null")  # what programs write in place of one
 COLLECTION = "collection"  # the key of the files that hold the documents to be searched
 
 
@@ -249,13 +250,15 @@ def rest(row: Mapping[str, Any], *text: str) -> dict[str, Any]:
 def document(text: str, language: str, prefix: str = "doc", name: str = "", **meta: Any) -> Document:
     """A document; without a name it is called by a fingerprint of its text, so that the same text is the same document.
 
-    Raises Unusable for a text that is blank or not Unicode.
+    Raises Unusable for a text that is blank, holds NUL, or is not Unicode.
 
     >>> document("Once upon a time.", "en").id == document("Once upon a time.", "en", title="A tale").id
     True
     """
     if not text.strip():
         raise Unusable("the text is blank")
+    if "\0" in text:
+        raise Unusable("the text holds NUL: it is damaged, or no text")
     try:
         return Document(name or f"{prefix}-{fingerprint(text)}", text, language, meta)
     except InputError:
@@ -305,4 +308,8 @@ def fault(item: Item) -> str:
         return "there is no answer"
     if any("\ud800" <= character <= "\udfff" for text in texts for character in text):
         return "half of a surrogate pair: it is not Unicode"
+    if any("\0" in text for text in texts):
+        return "NUL within: it is damaged, or no text"
+    if item.id.rpartition("/")[2].strip().lower() in NO_ID:
+        return "it has no id of its own"
     return ""

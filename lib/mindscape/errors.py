@@ -3,7 +3,10 @@
 Taught in notebook 00. Anything else that is raised is a bug in the kit and keeps its full traceback.
 """
 
-from collections.abc import Collection
+import errno
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 
 class MindscapeError(Exception):
@@ -55,3 +58,33 @@ def one_of(known: Collection[str], **given: object) -> None:
     """
     for name, value in given.items():
         require(value in known, f"{name}={value!r}: expected one of {', '.join(known)}")
+
+
+FREE_SPACE, WRITABLE = "free some space there", "see that it can be written"
+
+
+def storage_advice(error: OSError) -> str:
+    """What to do where a file could not be written.
+
+    >>> storage_advice(OSError(errno.ENOSPC, "")), storage_advice(OSError(errno.EACCES, ""))
+    ('free some space there', 'see that it can be written')
+    """
+    return FREE_SPACE if error.errno in (errno.ENOSPC, errno.EDQUOT) else WRITABLE
+
+
+@contextmanager
+def writing(folder: Path, instead: str) -> Iterator[None]:
+    """Raises MindscapeError in place of an OSError, with what to do; `instead` ends it.
+
+    >>> with writing(Path("figures"), "or set MINDSCAPE_FIGURES to another folder"):
+    ...     raise OSError(errno.ENOSPC, "No space left on device")
+    Traceback (most recent call last):
+    ...
+    mindscape.errors.MindscapeError: cannot write to figures: No space left on device; free some space there, or set ...
+    """
+    try:
+        yield
+    except OSError as error:
+        raise MindscapeError(
+            f"cannot write to {folder}: {error.strerror or error}; {storage_advice(error)}, {instead}"
+        ) from error

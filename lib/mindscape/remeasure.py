@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from mindscape import paths, store
+from mindscape import paths, records, store
 from mindscape.errors import InputError
 from mindscape.store import Remade
 
@@ -80,9 +80,7 @@ def remade_table(remade: Sequence[Remade]):
 
 def report(folder: Path) -> str:
     """What notebooks left in a folder, as a page in Markdown: how much agrees, by kind and by notebook, and what does not."""
-    found = [
-        json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in path.read_text("utf-8").splitlines()
-    ]
+    found = [json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in records.lines(path)]
     said = f"{len(found)} entries, {sum(of['agrees'] for of in found)} agree."
     if blocks := {(of["notebook"], of["block"]) for of in found} - {(of["notebook"], "") for of in found}:
         said += f" They were drawn in {len(blocks)} blocks: what one call asked for together, or about the same texts."

@@ -37,10 +37,11 @@ from transformers.utils.logging import disable_progress_bar
 from mindscape import encoders, llm, paths, plots, remeasure, store, trail
 from mindscape.cache import Cache, digest
 from mindscape.environment import peak_bytes
-from mindscape.errors import InputError
+from mindscape.errors import InputError, writing
 from mindscape.metrics import Interval, bootstrap, paired_bootstrap
 
 SCALES = ("small", "full", "gpu")
+ELSEWHERE = "or set MINDSCAPE_BUILD to another folder"
 NUMBERED = ("labelleft", "labelright", "labelbottom", "labeltop")  # sides of an axis that may show its numbers
 VERSIONS = ("torch", "transformers", "sentence-transformers", "faiss-cpu", "numpy", "pandas", "matplotlib")
 
@@ -76,15 +77,19 @@ class Run:
             "store": trail.totals(store.current()),
             "environment": self.environment,
         }
-        self.folder.mkdir(parents=True, exist_ok=True)
-        _write(self.folder / "results.json", content)
-        _write(self.folder / "run.json", run)
+        with writing(self.folder, ELSEWHERE):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            _write(self.folder / "results.json", content)
+            _write(self.folder / "run.json", run)
 
 
 def _write(path: Path, content: dict) -> None:
     scratch = path.with_name(f".{path.name}")
-    scratch.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(scratch, path)
+    try:
+        scratch.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        os.replace(scratch, path)
+    finally:
+        scratch.unlink(missing_ok=True)
 
 
 _run: Run | None = None
@@ -216,7 +221,8 @@ def figure(fig, name: str, alt: str, caption: str = ""):
                 )
     file = _run.folder / f"{name}.png"
     about = {"Title": caption or name, "Description": alt, "Software": f"mindscape, {_run.notebook}"}
-    fig.savefig(file, metadata=about)
+    with writing(_run.folder, ELSEWHERE):
+        fig.savefig(file, metadata=about)
     pyplot.close(fig)
     _run.figures[name] = {"file": file.name, "alt": alt, "caption": caption}
     _run.write()
@@ -230,7 +236,8 @@ def page(name: str, html: str) -> None:
     """
     if _run is None:
         raise InputError("results.page before results.begin: run the notebook's second cell first")
-    (_run.folder / f"{name}.html").write_text(html, encoding="utf-8")
+    with writing(_run.folder, ELSEWHERE):
+        (_run.folder / f"{name}.html").write_text(html, encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -267,6 +274,11 @@ def _publish(run: Run) -> None:
     old, new = (_read(folder / "results.json") for folder in (run.published, run.folder))
     if not told and old is not None and not differing(old, new) and _whole(run.published, old):
         return
+    with writing(run.published, "or set MINDSCAPE_FIGURES to another folder"):
+        _copy(run, told, new)
+
+
+def _copy(run: Run, told: bool, new: dict) -> None:
     run.published.mkdir(parents=True, exist_ok=True)
     for stale in (path for kind in ("png", "html") for path in run.published.glob(f"*.{kind}")):
         stale.unlink()
@@ -391,6 +403,8 @@ def _check(parameters: dict, defaults: dict, handed_over: list[str]) -> None:
         expected = type(defaults[name])
         if type(value) is not expected and not (expected is float and type(value) is int):
             raise InputError(f"parameter {name}={value!r} must be of type {expected.__name__}; valid are {valid}")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InputError(f"parameter {name}={value!r} must be a number, and a finite one; valid are {valid}")
     if parameters.get("scale", "small") not in SCALES:
         raise InputError(
             f"parameter scale={parameters['scale']!r} must be one of {', '.join(SCALES)}; valid are {valid}"

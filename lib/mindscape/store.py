@@ -14,7 +14,6 @@ once; a kill loses at most one batch; a damaged line is named, counted, and comp
 `remake` computes a random part of what was found anew and says how much of it agrees. Taught in notebook 00_start_here.
 """
 
-import errno
 import json
 import os
 import random
@@ -35,7 +34,7 @@ from filelock import FileLock
 
 from mindscape import paths
 from mindscape.cache import Cache, digest
-from mindscape.errors import InputError, MindscapeError
+from mindscape.errors import FREE_SPACE, InputError, MindscapeError, require, storage_advice
 
 FORMAT = "mindscape store 1"
 BATCH = 64  # of what is missing, between two looks at what others have computed meanwhile
@@ -284,7 +283,7 @@ class Store:
         """Keep values under their keys, all or none; returned as JSON gives them back. In `fill` they go to what travels,
         too."""
         bodies = {key: _body(kind, maker, value, seconds / len(items), how) for key, value in items.items()}
-        self.cache.put({key: _sum(body) + body for key, body in bodies.items()})
+        self.cache.put(bodies)
         if self.fill and not self._inside:
             self._waiting.setdefault(self.path(kind, maker), (kind, maker, {}))[2].update(bodies)
             if sum(len(some) for _, _, some in self._waiting.values()) >= BATCH:
@@ -313,10 +312,8 @@ class Store:
     def _found(self, kind: str, maker: Maker, keys: list[str]) -> tuple[dict[str, Any], set[str]]:
         found = {}
         for key, entry in self.cache.get(keys).items():
-            if _sum(entry[8:]) == entry[:8]:
-                found[key] = json.loads(entry[8:])["value"]
-            else:
-                self._damage(f"{self.cache.path}: entry {key} is damaged: it is computed anew")
+            found[key] = json.loads(entry)["value"]
+        self.damaged += [said for said in self.cache.damaged if said not in self.damaged]
         shipped: set[str] = set()
         if not self.fresh and len(found) < len(keys):
             entries = self._entries(self.path(kind, maker), kind, maker)
@@ -357,7 +354,7 @@ class Store:
         """What was computed before it was to travel."""
         there = self._entries(self.path(kind, maker), kind, maker)
         if new := [key for key in keys if key not in there]:
-            self.ship(kind, maker, {key: entry[8:] for key, entry in self.cache.get(new).items()})
+            self.ship(kind, maker, self.cache.get(new))
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -382,16 +379,20 @@ class Store:
         except OSError as error:
             raise _explained(path, error) from error
         about = _about(path, lines[0])
-        if about["kind"] != kind or digest(about["maker"]) != maker.fingerprint:
+        if about is None:
+            # A key is a hash of the maker, too, so that no entry is taken for another's; a file without any is something else.
+            said = "expected what maker's entries follow"
+            require(any(map(_entry, lines[1:])), f"{path}, line 1: {said}")
+            self._damage(f"{path.name}, line 1: {said}; they are found by their keys")
+        elif about["kind"] != kind or digest(about["maker"]) != maker.fingerprint:
             raise InputError(
                 f"{path} holds entries of {about['name']!r:.60}, kind {about['kind']!r:.30}: expected those of "
                 f"{maker.name!r:.60}, kind {kind!r}"
             )
         entries: dict[str, bytes] = {}
         for number, line in enumerate(lines[1:], start=2):
-            match = LINE.match(line)
-            if match and _sum(body := b"{" + match[3] + b"}") == match[2]:
-                entries[match[1].decode()] = body
+            if entry := _entry(line):
+                entries[entry[0]] = entry[1]
             elif line:
                 self._damage(
                     f"{path.name}, line {number}: expected an entry, whole and as it was written: it is computed anew"
@@ -455,7 +456,7 @@ class Store:
     def _dtype(self, kind: str, maker: Maker, key: str) -> str:
         """The precision in which an entry was made."""
         cached = self.cache.get([key]).get(key)
-        body = cached[8:] if cached else self._entries(self.path(kind, maker), kind, maker)[key]
+        body = cached if cached else self._entries(self.path(kind, maker), kind, maker)[key]
         return json.loads(body).get("dtype", "")
 
     def _smallest(self, where: Mapping[str, tuple[int, int]]) -> list[str]:
@@ -613,7 +614,14 @@ def _body(kind: str, maker: Maker, value: Any, seconds: float, how: Mapping[str,
 
 
 def _sum(body: bytes) -> bytes:
-    return digest(body.decode("utf-8", "replace"))[:8].encode()
+    return digest(body.decode("utf-8", "surrogateescape"))[:8].encode()
+
+
+def _entry(line: bytes) -> tuple[str, bytes] | None:
+    """Key and body of an entry's line; None for one that is not whole."""
+    match = LINE.match(line)
+    body = b"{" + match[3] + b"}" if match else b""
+    return (match[1].decode(), body) if match and _sum(body) == match[2] else None
 
 
 def _line(key: str, body: bytes) -> bytes:
@@ -626,7 +634,8 @@ def _head(kind: str, maker: Maker) -> bytes:
     ).encode()
 
 
-def _about(path: Path, line: bytes) -> dict[str, Any]:
+def _about(path: Path, line: bytes) -> dict[str, Any] | None:
+    """What the first line of a file says; None where it says nothing. Raises InputError for a file of another version."""
     try:
         about = json.loads(line)
         if about["format"] != FORMAT:
@@ -634,10 +643,10 @@ def _about(path: Path, line: bytes) -> dict[str, Any]:
                 f"{path} is of format {about['format']!r:.40}: expected {FORMAT!r}, which this version of the kit reads"
             )
         return {"kind": about["kind"], "name": about["name"], "maker": about["maker"]}
-    except (ValueError, LookupError, TypeError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path}, line 1: expected what maker's entries follow: {error!r:.100}") from error
+    except InputError:
+        raise
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -653,8 +662,8 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _explained(path: Path, error: OSError) -> MindscapeError:
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    advice = "free some space there" if full else "see that it can be read and written, or leave out fill"
+    advice = storage_advice(error)
+    advice = advice if advice == FREE_SPACE else "see that it can be read and written, or leave out fill"
     return MindscapeError(f"cannot use the store {path}: {error.strerror}; {advice}; what was computed is in the cache")
 
 

@@ -5,6 +5,7 @@ Behind notebooks 00 and 10. It loads no model itself: `mindscape.llm` and `minds
 
 import hashlib
 import json
+import pickle
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from peft import PeftModel, get_peft_model_state_dict
 from safetensors import SafetensorError, safe_open
 from torch import nn
 from transformers import PretrainedConfig, PreTrainedModel
+from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 from transformers.utils import logging
 
 from mindscape import assets, paths
@@ -23,6 +25,18 @@ from mindscape.cache import digest
 from mindscape.errors import InputError, require
 from mindscape.store import Maker
 
+POINTER = b"version https://git-lfs.github.com/spec/"  # begins what Git leaves where it has not fetched a large file
+# What the libraries raise for weights that are missing, cut off, of another size, or no weights at all.
+UNLOADABLE = (
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    RuntimeError,
+    EOFError,
+    SafetensorError,
+    pickle.UnpicklingError,
+)
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
@@ -63,6 +77,38 @@ def quiet(warnings: bool = True) -> Iterator[None]:
         log.disabled = off
         if shown:
             logging.enable_progress_bar()
+
+
+def why(source: str | Path, error: Exception) -> str:
+    """Why weights could not be loaded, in a line: what the library says, or that a file of the folder is not there yet.
+
+    >>> why("no-such-folder", OSError("no  file\\nthere"))
+    'no file there'
+    """
+    folder = Path(source)
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if path.is_file() and path.stat().st_size < 1000 and path.read_bytes().startswith(POINTER):
+            return f"{path.name} is a pointer of Git LFS: fetch the file itself (git lfs pull)"
+    return f"{' '.join(str(error).split()) or type(error).__name__:.300}"
+
+
+def check_causal(config: PretrainedConfig, source: str | Path) -> None:
+    """Raises InputError for the configuration of an encoder, whose texts read in both directions: it would load as a causal
+    model, and give vectors and words that mean nothing.
+
+    >>> from transformers import BertConfig
+    >>> check_causal(BertConfig(architectures=["BertModel"]), "bge")
+    Traceback (most recent call last):
+    ...
+    mindscape.errors.InputError: 'bge' is a BertModel, which reads in both directions: expected a causal language model...
+    """
+    named = config.architectures or [config.model_type]
+    causal = getattr(config, "is_decoder", False) or any("CausalLM" in name or "LMHead" in name for name in named)
+    if config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES and not causal:
+        raise InputError(
+            f"{str(source)!r} is a {named[0]}, which reads in both directions: expected a causal language model, or for an "
+            "encoder the files of sentence-transformers, of which modules.json says how vectors are pooled"
+        )
 
 
 def adapter_hash(adapter: str | Path) -> str:
@@ -116,8 +162,8 @@ def adapted(model: PreTrainedModel, adapter: str | Path, trainable: bool = False
             stored = set(file.keys())
         with warnings.catch_warnings(action="ignore"):  # missing keys are an error below; the rest is between libraries
             tuned = PeftModel.from_pretrained(model, str(folder), is_trainable=trainable)
-    except (RuntimeError, ValueError, TypeError, LookupError, OSError, SafetensorError) as error:
-        raise InputError(f"{said} does not fit the model: {' '.join(str(error).split()):.300}") from error
+    except UNLOADABLE as error:
+        raise InputError(f"{said} does not fit the model: {why(folder, error)}") from error
     # peft passes over what has no counterpart; told to look at embeddings, it asks the hub about the base
     missed = stored ^ get_peft_model_state_dict(tuned, save_embedding_layers=False).keys()
     if missed:

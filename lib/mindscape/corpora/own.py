@@ -1,8 +1,9 @@
 """Your own books: plain text, Markdown and EPUB files, or a folder of them.
 
 A text or Markdown file is taken as it is, marks and line breaks included, so offsets fit the file. An EPUB becomes the
-text of its pages in reading order, with a blank line between paragraphs; pictures, scripts, styles and ruby notes are
-left out. A file is data: nothing in it is run, unpacked to disk, or fetched.
+text of its pages in reading order, with a blank line between paragraphs; pictures, scripts, styles, ruby notes, page
+numbers, the marks of notes and characters that do not show are left out. A file is data: nothing in it is run, unpacked to
+disk, or fetched.
 
 This reads no PDF, no Word file and no book under digital rights management. Taught in notebook 52_your_own_book.
 """
@@ -11,6 +12,8 @@ import codecs
 import posixpath
 import re
 import struct
+import unicodedata
+import warnings
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -18,7 +21,7 @@ from pathlib import Path
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element, ParseError
 
-from bs4 import BeautifulSoup, NavigableString, ParserRejectedMarkup, Tag
+from bs4 import BeautifulSoup, CData, NavigableString, ParserRejectedMarkup, Tag
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
@@ -26,23 +29,44 @@ from mindscape.errors import InputError
 from mindscape.text import Document
 
 LANGUAGES = ("en", "zh")  # that the kit has prompts in
+UNTOLD = ("", "und", "mul", "mis", "zxx")  # what a book says whose language is not known, or several
+SPELLED = {  # what EPUBs say besides the tag of two letters that they ought to
+    **dict.fromkeys(("eng", "english", "en-us", "anglais", "englisch"), "en"),
+    **dict.fromkeys(("zho", "chi", "cmn", "chinese", "mandarin", "中文", "汉语", "漢語", "简体中文", "繁體中文"), "zh"),
+}
 SUFFIXES = (".txt", ".md", ".epub")
+NO_TEXTS = (
+    "idna",
+    "punycode",
+    "undefined",
+    "unicode-escape",
+    "raw-unicode-escape",
+)  # Python's codecs for something else
 NO_BOOK = (".", "~$")  # begins the names of hidden files and of locks, which have a book's suffix too
 LARGEST_MEMBER = 8_000_000  # bytes of one file in an EPUB, unpacked; a parse tree takes up to 250 times that at worst
 LARGEST_BOOK = 128_000_000  # bytes of all its pages
+PICTURES = ("image/", "audio/", "video/", "font/")  # begin the media types of what has no text
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # all that EPUB 3.3 allows, and all that unpack within a bound
 # What zipfile raises for a bad archive. RuntimeError: locked, or of a later version; the last three: a bad field.
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OverflowError, struct.error)
 CHINESE = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 DROPPED = ("head", "script", "style", "svg", "template", "rt", "rp")
+NOT_TEXT = {
+    "noteref",
+    "pagebreak",
+    "doc-noteref",
+    "doc-pagebreak",
+}  # of epub:type and role: marks of notes, and page numbers
+NOTE_MARK = re.compile(r"\s*(?:\[\s*(?:\d{1,4}|[a-z*†‡§])\s*\]|[*†‡§]{1,3}|[\u00b9\u00b2\u00b3\u2070-\u2079]+)\s*")
+RAISED = re.compile(r"\s*[\[(]?(?:\d{1,4}|[*†‡§]{1,3})[\])]?\s*")
+SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+HIDDEN = dict.fromkeys((0x00AD, 0x200B, 0x2060, 0xFEFF))  # places where a word may be broken, or may not
 BLOCKS = (
     *("address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "div", "dl", "dt", "figcaption"),
     *("figure", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "li", "main", "nav", "ol", "p", "pre"),
     *("section", "table", "td", "th", "tr", "ul"),
 )
-OTHER_ENCODING = (
-    "name the right encoding, as in load(path, encoding='latin-1'), or convert the file: iconv -f LATIN1 -t UTF-8"
-)
+OTHER_ENCODING = "name the right encoding, as in load(path, encoding={}), or convert the file: iconv -f {} -t UTF-8"
 OTHER_ENCODING_IN_EPUB = "an EPUB is in UTF-8 or UTF-16: convert the book to a text file, and load that"
 
 
@@ -52,7 +76,8 @@ def load(path: str | Path, language: str | None = None, encoding: str | None = N
     Text is read as UTF-8, or as UTF-16 where a byte order mark says so, unless `encoding` names another one; that is
     for text and Markdown files alone, as an EPUB has no other. `language` is an ISO 639-1 code; by default it is what
     an EPUB says, or else "zh" where at least three in ten letters are Chinese characters and "en" otherwise.
-    Raises InputError for a file that is missing, of another kind, in another encoding, broken, or without text.
+    Raises InputError for a file that is missing, of another kind, in another encoding, broken, or without text. What a spine
+    names and an EPUB lacks is left out with a warning, and stands in `meta` under "left out".
 
     >>> load("walden.txt")                                                                   # doctest: +SKIP
     Document(id='walden', text='When I wrote the following…', language='en', meta={'file': 'walden.txt'})
@@ -62,10 +87,12 @@ def load(path: str | Path, language: str | None = None, encoding: str | None = N
         raise InputError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}")
     meta = {"file": path.name}
     try:
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path}: expected a file, and no folder, pipe or device")
         if path.suffix.lower() == ".epub":
-            text, title, said = _epub(path)
+            text, title, said, left_out = _epub(path)
             language = language or said
-            meta |= {"title": title} if title else {}
+            meta |= ({"title": title} if title else {}) | ({"left out": left_out} if left_out else {})
         else:
             text = _decode(path.read_bytes(), str(path), encoding)
     except OSError as error:
@@ -146,19 +173,36 @@ def _decode(data: bytes, where: str, encoding: str | None = None, advice: str = 
         marks = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         encoding = "utf-16" if data.startswith(marks) else "utf-8-sig"
     try:
+        encoding = codecs.lookup(encoding).name
+        if encoding in NO_TEXTS:
+            raise LookupError(encoding)
         text = data.decode(encoding)
     except LookupError:
         raise InputError(
-            f"{where}: no encoding is called {encoding!r}: expected a name like 'latin-1', 'gb18030'"
+            f"{where}: no encoding of texts is called {encoding!r}: expected a name like 'cp1252', 'gb18030'"
         ) from None
     except UnicodeDecodeError as error:
         byte = f"byte {error.start} (0x{data[error.start]:02x})"
-        name = {"utf-8-sig": "UTF-8", "utf-16": "UTF-16"}.get(encoding, encoding)
-        raise InputError(f"{where}: {byte} is not {name}: {advice}") from None
+        name = {"utf-8-sig": "UTF-8", "utf-8": "UTF-8", "utf-16": "UTF-16"}.get(encoding, encoding)
+        raise InputError(f"{where}: {byte} is not {name}: {_advised(advice, data)}") from None
     text = text.removeprefix("\ufeff")  # a byte order mark, which only some codecs take away
     if "\0" in text:
-        raise InputError(f"{where}: character {text.index(chr(0))} is NUL, which no text has: {advice}")
+        raise InputError(f"{where}: character {text.index(chr(0))} is NUL, which no text has: {_advised(advice, data)}")
+    if not encoding.startswith("utf") and (control := re.search("[\x80-\x9f]", text)):
+        told = f"character {control.start()} is the control character U+{ord(control[0]):04X} in {encoding}"
+        raise InputError(f"{where}: {told}, which no text has: {_advised(advice, data)}")
     return text
+
+
+def _advised(advice: str, data: bytes) -> str:
+    """The advice, with an encoding in which the bytes are text: Chinese where they can be, else that of Windows."""
+    for name in ("gb18030", "cp1252", "latin-1"):
+        try:
+            if not re.search("[\x80-\x9f\ue000-\uf8ff\0]", data.decode(name)):
+                return advice.format(repr(name), name.upper())
+        except UnicodeDecodeError:
+            continue
+    return advice.format("NAME", "NAME")
 
 
 def _language(text: str) -> str:
@@ -166,8 +210,8 @@ def _language(text: str) -> str:
     return "zh" if 10 * len(CHINESE.findall(text)) >= 3 * max(1, letters) else "en"
 
 
-def _epub(path: Path) -> tuple[str, str, str]:
-    """The text, the title and the language of a book; the latter two are empty where it does not say.
+def _epub(path: Path) -> tuple[str, str, str, tuple[str, ...]]:
+    """The text, the title, the language and what is left out of a book; title and language are empty where it does not say.
 
     After EPUB 3.3: META-INF/container.xml names the package file; its spine lists the pages in reading order.
     """
@@ -182,32 +226,74 @@ def _epub(path: Path) -> tuple[str, str, str]:
             raise InputError(
                 f"{path}: META-INF/container.xml names no package file: expected a rootfile with full-path"
             )
-        package_name = _inside(path, "", rootfile.get("full-path"))
+        package_name = _found(archive, _inside(path, "", rootfile.get("full-path")))
         package = _xml(path, archive, package_name)
-        hrefs = {item.get("id"): item.get("href") for item in package.iterfind("{*}manifest/{*}item")}
-        pages, size = [], 0
+        items = {item.get("id"): item for item in package.iterfind("{*}manifest/{*}item")}
+        pages, size, left_out = [], 0, []
         for itemref in package.iterfind("{*}spine/{*}itemref"):
-            href = hrefs.get(itemref.get("idref"))
-            if not href:
-                raise InputError(f"{path}: {package_name}: the spine's {itemref.get('idref')!r} is not in the manifest")
-            name = _inside(path, posixpath.dirname(package_name), href)
+            item = items.get(itemref.get("idref"))
+            if item is None or not item.get("href"):
+                left_out.append(f"{itemref.get('idref')!r} is in the spine and not in the manifest")
+                continue
+            name = _found(archive, _inside(path, posixpath.dirname(package_name), item.get("href")))
+            kind = item.get("media-type", "")
+            if kind.startswith(PICTURES):
+                left_out.append(f"{name} is {kind} and no page")
+                continue
+            if name not in archive.NameToInfo:
+                left_out.append(f"{name} is missing from the book")
+                continue
             data = _member(path, archive, name)
             size += len(data)
             if size > LARGEST_BOOK:
                 raise InputError(f"{path}: its pages have more than {LARGEST_BOOK / 1e6:.0f} MB: expected a book")
             where = f"{path}: {name}"
             pages.append(page(_decode(data, where, advice=OTHER_ENCODING_IN_EPUB), where))
+    if left_out and not any(pages):
+        raise InputError(f"{path}: {left_out[0]}, and there is no page with text: expected a book")
+    if left_out:
+        warnings.warn(f"{path.name}: {'; '.join(left_out)}: left out", stacklevel=3)
     title = (package.findtext("{*}metadata/{http://purl.org/dc/elements/1.1/}title") or "").strip()
-    language = (package.findtext("{*}metadata/{http://purl.org/dc/elements/1.1/}language") or "").strip()
-    return "\n\n".join(filter(None, pages)), title, language.lower().split("-")[0]
+    language = package.findtext("{*}metadata/{http://purl.org/dc/elements/1.1/}language") or ""
+    return "\n\n".join(filter(None, pages)), title, _tag(language), tuple(left_out)
+
+
+def _tag(said: str) -> str:
+    """The code of a language from what an EPUB says; empty where that is none.
+
+    >>> _tag("eng"), _tag("zh-Hant-TW"), _tag("en_US"), _tag("und"), _tag("English")
+    ('en', 'zh', 'en', '', 'en')
+    """
+    plain = said.strip().lower()
+    first = re.split("[-_ (,;]", plain)[0]
+    code = SPELLED.get(plain) or SPELLED.get(first, first)
+    return "" if code in UNTOLD else code
 
 
 def _inside(path: Path, folder: str, href: str) -> str:
-    """The name of the member that `href` in `folder` points to, if it stays within the book, and on one line."""
-    name = posixpath.normpath(posixpath.join(folder, unquote(href.partition("#")[0])))
-    if name.startswith(("/", "..")) or "\\" in name or ":" in name or name.splitlines() != [name]:
-        raise InputError(f"{path}: {href!r} points outside the book")
+    """The name of the member that `href` in `folder` points to, as it stands there, if it stays within the book, and on one
+    line."""
+    bare = href.partition("#")[0].replace("\\", "/")
+    name = posixpath.normpath(posixpath.join(folder, bare))
+    for form in (name, posixpath.normpath(unquote(name).replace("\\", "/"))):
+        if form.startswith(("/", "..")) or ":" in form or form.splitlines() != [form]:
+            raise InputError(f"{path}: {href!r} points outside the book")
     return name
+
+
+def _found(archive: zipfile.ZipFile, name: str) -> str:
+    """The member that a name means: without its percent signs, as it is, or in another case or form of Unicode, as programs
+    write them that never unpack what they pack. Without one, the name for people."""
+    plain = unquote(name)
+    for form in (plain, name):
+        if form in archive.NameToInfo:
+            return form
+    wanted = {_alike(plain), _alike(name)}
+    return next((member for member in archive.NameToInfo if _alike(member) in wanted), plain)
+
+
+def _alike(member: str) -> str:
+    return unicodedata.normalize("NFC", member.replace("\\", "/")).casefold()
 
 
 def _member(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
@@ -258,17 +344,42 @@ def page(html: str, where: str) -> str:
     while waiting:
         node, home = waiting.pop()
         if isinstance(node, Tag):
-            if node.name in DROPPED:
+            name = node.name.rpartition(":")[2]  # XHTML may name its elements with a prefix
+            if name in DROPPED or _is_mark(node, name):
                 continue
-            if node.name in BLOCKS:
+            if name in BLOCKS:
                 home = node
-            pieces.append("\n\n" if home is node else "\n" if node.name == "br" else "")
+            pieces.append("\n\n" if home is node else "\n" if name == "br" else "")
             waiting.extend((child, home) for child in reversed(node.contents))
-        elif type(node) is NavigableString:  # and not a comment or the like
+        elif type(node) in (NavigableString, CData):  # and not a comment or the like
             if home is not block:
                 pieces.append("\n\n")
                 block = home
-            pieces.append(node if home and home.name == "pre" else re.sub(r"\s+", " ", node))
+            text = node.translate(HIDDEN)
+            if node.parent.name.rpartition(":")[2] == "sup":
+                text = text.translate(SUPERSCRIPT)  # or 10² would be read as 102
+            pieces.append(text if home and home.name.rpartition(":")[2] == "pre" else re.sub(r"\s+", " ", text))
     paragraphs = re.split(r"\n\s*\n", "".join(pieces))
     stripped = ["\n".join(map(str.strip, paragraph.strip().split("\n"))) for paragraph in paragraphs]
     return "\n\n".join(filter(None, stripped))
+
+
+def _is_mark(node: Tag, name: str) -> bool:
+    """Whether an element is the mark of a note or the number of a page, which would be glued to the word before it."""
+    told = f"{node.get('epub:type') or ''} {node.get('role') or ''}".split()
+    if not NOT_TEXT.isdisjoint(told):
+        return True
+    if name not in ("a", "sup") or sum(1 for _, _ in zip(node.descendants, range(9), strict=False)) > 8:
+        return False
+    text = node.get_text()
+    if name == "a":
+        return "#" in (node.get("href") or "") and bool(NOTE_MARK.fullmatch(text) or _raised(node, text))
+    before = node.previous_sibling
+    word = re.search(r"(\w*)\W?\Z", before[-40:]) if isinstance(before, NavigableString) else None
+    # m² and 10² keep theirs; a word of three letters or more, or the end of a sentence, has a note
+    return bool(RAISED.fullmatch(text)) and bool(word) and (len(word[1]) > 2 and not word[1].isdigit())
+
+
+def _raised(link: Tag, text: str) -> bool:
+    inside = link.find("sup") or (link.parent if link.parent and link.parent.name.rpartition(":")[2] == "sup" else None)
+    return inside is not None and bool(RAISED.fullmatch(text))

@@ -272,7 +272,7 @@ def conversation(prompt: Prompt) -> str | list[dict[str, Any]]:
     [{'role': 'user', 'content': "Who's there?"}]
     """
     if isinstance(prompt, str):
-        return prompt
+        return unicode_text(prompt, "the prompt")
     require(prompt, "the conversation is empty: expected at least one message")
     messages = []
     for i, message in enumerate(prompt):
@@ -281,8 +281,24 @@ def conversation(prompt: Prompt) -> str | list[dict[str, Any]]:
         absent = message.get("content") is None and message.get("tool_calls")
         text = absent or isinstance(message.get("content"), str)
         require(text, f"message {i} ({message['role']}): expected its content to be text")
-        messages.append({**message, "content": message.get("content") or "", **_tool_calls(message, i)})
+        content = unicode_text(message.get("content") or "", f"message {i} ({message['role']})")
+        messages.append({**message, "content": content, **_tool_calls(message, i)})
     return messages
+
+
+def unicode_text(text: str, which: str) -> str:
+    """The text, if every model can read it. Raises InputError, which names it by `which`, where it is not Unicode.
+
+    >>> unicode_text("Who's there?", "prompt 0")
+    "Who's there?"
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{which}: character {error.start} is half of a surrogate pair: expected Unicode text"
+        ) from None
+    return text
 
 
 def _tool_calls(message: Message, i: int) -> dict[str, Any]:

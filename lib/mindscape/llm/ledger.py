@@ -89,6 +89,11 @@ class Ledger:
     spent: float = 0.0  # dollars, by models whose price is known
     unpriced: set[str] = field(default_factory=set)  # models whose price is not
 
+    def __post_init__(self):
+        for name in ("cap_tokens", "cap_money"):
+            cap = getattr(self, name)
+            require(cap is None or cap >= 0, f"{name}={cap!r}: expected a number from 0 on, or None for no cap")
+
     @property
     def money(self) -> float | None:
         """US dollars spent; None if a model was asked whose price is unknown."""

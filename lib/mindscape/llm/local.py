@@ -61,13 +61,14 @@ def load(
     precision, device = weights.placed(dtype, device)
 
     def weights_of() -> PreTrainedModel:
-        with _named(name), weights.quiet():
+        with _named(name, source), weights.quiet():
+            weights.check_causal(AutoConfig.from_pretrained(source), source)
             model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32 if adapter else precision)
         if adapter:  # added in float32: the sum of both, not each, is rounded to the precision
             model = weights.merged_model(model, adapter).to(precision)
         return model.to(device).eval()
 
-    with _named(name), weights.quiet():
+    with _named(name, source), weights.quiet():
         tokenizer = AutoTokenizer.from_pretrained(source)
     maker = weights.known_maker(source, adapter, precision, name)
     late = maker is not None and (adapter is None or weights.is_shipped(adapter))  # its files are known to be whole
@@ -76,14 +77,14 @@ def load(
 
 
 @contextmanager
-def _named(name: str) -> Iterator[None]:
+def _named(name: str, source: str | Path) -> Iterator[None]:
     try:
         yield
-    except (OSError, ValueError, KeyError) as error:
-        if isinstance(error, InputError):
-            raise
-        why = " ".join(str(error).split())
-        raise LLMError(f"cannot load {name}: expected a folder or a name on the hub: {why:.300}") from error
+    except InputError:
+        raise
+    except weights.UNLOADABLE as error:
+        told = weights.why(source, error)
+        raise LLMError(f"cannot load {name}: expected a folder or a name on the hub: {told}") from error
 
 
 @dataclass(frozen=True)

@@ -95,6 +95,7 @@ class LanguageModel:
         for i, prompt in enumerate(listed):
             if not isinstance(prompt, str):
                 raise InputError(f"prompt {i} is {prompt!r:.80}: expected text (a conversation goes to `chat`)")
+            base.unicode_text(prompt, f"prompt {i}")
         replies = self._results(self._replies(listed, Sampling(**sampling)))
         return replies[0] if one else replies
 
@@ -142,7 +143,7 @@ class LanguageModel:
         for p, group in zip(prompts, groups, strict=True):
             if isinstance(group, str) or not all(isinstance(text, str) for text in group):
                 raise InputError(f"continuations={group!r:.80}: expected a list of texts")
-            pairs += [(base.conversation(p), text) for text in group]
+            pairs += [(base.conversation(p), base.unicode_text(text, "a continuation")) for text in group]
         scores = iter(self._results(self._scores(pairs)))
         nested = [[next(scores) for _ in group] for group in groups]
         return nested[0] if one else nested

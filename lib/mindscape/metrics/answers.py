@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from mindscape.errors import InputError, require
-from mindscape.metrics.words import Language, Unit, check_language, check_texts, fold, without_punctuation, words
+from mindscape.folding import fold
+from mindscape.metrics.words import Language, Unit, check_language, check_texts, without_punctuation, words
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 

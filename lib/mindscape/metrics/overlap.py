@@ -12,6 +12,7 @@ from functools import cache, partial
 from types import SimpleNamespace
 
 from mindscape.errors import InputError, require
+from mindscape.folding import visible
 from mindscape.metrics.words import Language, Unit, check_language, check_texts, segment, words
 
 
@@ -51,7 +52,7 @@ def bleu(prediction: str, references: str | Sequence[str], language: Language, u
     >>> [round(score, 4) for score in (of.bleu_1, of.bleu_2, of.bleu_3, of.brevity_penalty)], of.precisions
     ([0.7165, 0.5067, 0.4514, 0.7165], (1.0, 0.5, 0.0, 0.0))
     """
-    listed = check_texts(prediction, references)
+    prediction, *listed = map(visible, (prediction, *check_texts(prediction, references)))
     check_language(language, unit)
     if language == "zh" and unit == "words":
         prediction, *listed = (" ".join(segment(text)) for text in (prediction, *listed))
@@ -87,7 +88,7 @@ def rouge_l(prediction: str, references: str | Sequence[str], language: Language
     >>> round(rouge_l("王子死了", ["王子没有死"], "zh"), 4)
     0.6667
     """
-    listed = check_texts(prediction, references)
+    prediction, *listed = map(visible, (prediction, *check_texts(prediction, references)))
     check_language(language, unit)
     return _rouge_scorer(language, unit).score_multi(listed, prediction)["rougeL"].fmeasure
 

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Literal
 
 from mindscape.errors import InputError, require
+from mindscape.folding import fold, visible
 
 Language = Literal["en", "zh"]
 Unit = Literal["characters", "words"]
@@ -20,7 +21,7 @@ _ENGLISH_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 
 def words(text: str, language: Language, unit: Unit = "characters") -> list[str]:
-    """The units of a text in order, lower case, without punctuation. Full-width forms count as their plain ones.
+    """The units of a text in order, lower case, without punctuation, folded by `mindscape.folding`.
 
     English: words, with apostrophes inside them. Chinese: single characters, Latin letters and digits among them
     (`unit="characters"`), or the words that jieba finds (`unit="words"`). `unit` has no meaning in English.
@@ -34,9 +35,9 @@ def words(text: str, language: Language, unit: Unit = "characters") -> list[str]
     """
     check_language(language, unit)
     if language == "en":
-        return _ENGLISH_WORD.findall(fold(text).replace("’", "'"))
+        return _ENGLISH_WORD.findall(fold(text))
     # jieba reads punctuation as word borders, so it goes first and the punctuation after it
-    units = segment(text) if unit == "words" else text
+    units = segment(visible(text)) if unit == "words" else text
     return [bare for each in units if (bare := without_punctuation(fold(each)))]
 
 
@@ -63,15 +64,6 @@ def _jieba():
     tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
     tokenizer.initialized = True
     return tokenizer
-
-
-def fold(text: str) -> str:
-    """Lower case, in compatibility form: full-width letters, digits and signs become their plain ones.
-
-    >>> fold("ＡＢＣ１２３，Ok")
-    'abc123,ok'
-    """
-    return unicodedata.normalize("NFKC", text).lower()
 
 
 def without_punctuation(text: str) -> str:

@@ -40,6 +40,7 @@ from mindscape.roles.graph_answer import TOOLS, GraphAnswer
 from mindscape.text import Document
 
 SIZE, SEED = 10, 0
+HEAVIEST = 1e100  # weight of an edge: sums of them stay finite
 TOKENS = 700  # of a report, at most
 REPORT = "report"  # the stage under which a meter counts its calls
 
@@ -80,7 +81,7 @@ def partition(
     ties a node to itself counts for nothing. Time and memory grow with the edges.
 
     Raises InputError for a size below 1, a node that comes twice, an edge with an end that is no node, and a weight that is
-    not above 0.
+    not above 0 or so large that sums would overflow.
 
     >>> two = [("a", "b", 1.0), ("b", "c", 1.0), ("a", "c", 1.0), ("d", "e", 1.0), ("c", "d", 0.1)]
     >>> partition("abcdef", two)
@@ -184,7 +185,8 @@ def _weights(rank: Mapping[str, int], edges: Iterable[tuple[str, str, float]]) -
     for source, target, weight in sorted(edges):  # sorted: sums of floats depend on their order
         for end in (source, target):
             require(end in rank, f"edge {source!r} to {target!r}: there is no node {end!r}")
-        require(0 < weight < float("inf"), f"edge {source!r} to {target!r} weighs {weight}: expected more than 0")
+        known = 0 < weight <= HEAVIEST
+        require(known, f"edge {source!r} to {target!r} weighs {weight}: expected more than 0, at most {HEAVIEST:g}")
         pair = (min(rank[source], rank[target]), max(rank[source], rank[target]))
         if pair[0] != pair[1]:
             weights[pair] = weights.get(pair, 0.0) + weight

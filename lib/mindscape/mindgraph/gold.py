@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import storyworld
-from mindscape import paths
+from mindscape import paths, records
 from mindscape.corpora import shakespeare
 from mindscape.errors import require
 from mindscape.metrics import token_f1
@@ -134,7 +134,7 @@ def macbeth() -> tuple[Document, list[Chunk], list[dict[str, Any]]]:
     24
     """
     play, path = shakespeare.play("macbeth"), paths.data("shakespeare", "mindgraph_macbeth.jsonl")
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in records.lines(path)]
     return play, [Chunk(play.id, i, row["start"], row["end"]) for i, row in enumerate(rows)], rows
 
 

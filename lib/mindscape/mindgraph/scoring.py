@@ -26,9 +26,10 @@ from fractions import Fraction
 
 from mindscape.ask import ask
 from mindscape.errors import InputError, require
+from mindscape.folding import fold
 from mindscape.llm.base import LLM, form_of
 from mindscape.metrics import NoAnswer, exact_match, normalise, words
-from mindscape.metrics.words import check_language, check_texts, fold
+from mindscape.metrics.words import check_language, check_texts
 from mindscape.prompts import short_texts
 from mindscape.roles.answers import LETTERS, letter
 from mindscape.roles.graph_answer import UNKNOWN

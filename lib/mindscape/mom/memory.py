@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from mindscape import paths, prompts
+from mindscape import paths, prompts, records
 from mindscape.corpora import own
 from mindscape.errors import InputError, require
 from mindscape.question import Question
@@ -252,7 +252,7 @@ def samples(folder: str | Path | None = None) -> list[Sample]:
     """
     path = (Path(folder) if folder else paths.data("texts")) / "memories.jsonl"
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = records.lines(path)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: expected a document memory a line: {error}") from error
     texts = []

@@ -10,8 +10,6 @@ passage is. Taught in notebook 00_start_here.
 """
 
 import re
-import unicodedata
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -19,6 +17,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import Levenshtein
 
 from mindscape.errors import require
+from mindscape.folding import Folded, folded, unicode_codes
 from mindscape.text.documents import Document, Span
 
 SIMILARITY = 0.75  # least similarity of a passage: 1 - edits / characters, both folded
@@ -27,23 +26,42 @@ LONGEST = 4000  # characters of a folded quote; the time of a fuzzy search grows
 N = 4  # of the n-grams that shortlist passages: characters of the folded text
 HASH_BITS = 20
 CANDIDATES = 5  # passages compared with a quote, character by character: so many likely ones, and so many near ones
-QUOTATION_MARKS = "\"'`´′″‵‶ʹʺʼ＇＂「」『』｢｣〝〞〟"  # besides Unicode's categories Pi and Pf
-CHINESE_STOPS = {"。": ".", "、": ","}  # the full-width ones become ASCII by NFKD
+WORD = "a-z0-9\u0300-\u036f"  # letters that go on, in a script whose words have borders; an accent is one of its own
 
 
 def mentions(name: str, text: str) -> list[int]:
-    """Where a name stands in a text, in any case, as whole words where the script has them; offsets in order.
+    """Where a name stands in a text, as whole words where the script has them; offsets in order.
 
-    Chinese has no blanks between words, so a Chinese name may stand anywhere. An empty name stands nowhere.
+    Case, width, kinds of blanks and apostrophes, line breaks and characters that do not show are passed over. Chinese has no
+    blanks between words, so a Chinese name may stand anywhere. An empty name stands nowhere.
 
     >>> mentions("Ann", "Anna left. Ann's lamp; ann too."), mentions("剑秋", "谁要找剑秋")
     ([11, 23], [3])
+    >>> mentions("Ann O'Hara", "Ann\\nO\u2019Ha\u00adra left.")
+    [0]
     """
-    if not name or name.lower() not in text.lower():  # quick, for most names
+    wanted = _name(name)
+    if wanted is None or wanted[0] not in (whole := _searched(text)).text:  # quick, for most names
         return []
-    left = r"(?<![A-Za-z0-9])" if re.match("[A-Za-z0-9]", name[0]) else ""
-    right = r"(?![A-Za-z0-9])" if re.match("[A-Za-z0-9]", name[-1]) else ""
-    return [found.start() for found in re.finditer(left + re.escape(name) + right, text, re.IGNORECASE)]
+    return [int(whole.origin[found.start()]) for found in wanted[1].finditer(whole.text)]
+
+
+@lru_cache(maxsize=4096)
+def _name(name: str) -> tuple[str, re.Pattern[str]] | None:
+    """A folded name and the expression that finds it; None where nothing of it is left."""
+    plain = folded(name).text.strip()
+    if not plain:
+        return None
+    left = f"(?<![{WORD}])" if re.match("[a-z0-9]", plain[0]) else ""
+    right = f"(?![{WORD}])" if re.match(f"[{WORD}]", plain[-1]) else ""
+    return plain, re.compile(left + re.escape(plain) + right)
+
+
+def _searched(text: str) -> Folded:
+    return (_book if len(text) > 10_000 else _passage)(text)
+
+
+_book, _passage = lru_cache(maxsize=8)(folded), lru_cache(maxsize=2048)(folded)
 
 
 def locate(quote: str, document: Document, near: int | None = None) -> Span | None:
@@ -70,18 +88,18 @@ def locate(quote: str, document: Document, near: int | None = None) -> Span | No
     if starts:
         start = min(starts, key=lambda i: abs(i - near))
         return Span(start, start + len(quote))
-    needle = _fold(quote).text
+    needle = folded(quote, blanks=False).text
     if not needle:
         return None
-    folded, grams = _fold_document(document.text)
-    starts = _around(needle, folded.text, folded.index(near))
+    whole, grams = _fold_document(document.text)
+    starts = _around(needle, whole.text, whole.index(near))
     if starts:
-        start = min(starts, key=lambda i: abs(int(folded.origin[i]) - near))
-        return _original(folded, start, start + len(needle), document.text)
+        start = min(starts, key=lambda i: abs(int(whole.origin[i]) - near))
+        return _original(whole, start, start + len(needle), document.text)
     if len(needle.encode()) < SHORTEST or len(needle) > LONGEST:
         return None
-    passage = _most_similar(needle, folded, grams, near)
-    return passage and _original(folded, passage.start, passage.end, document.text)
+    passage = _most_similar(needle, whole, grams, near)
+    return passage and _original(whole, passage.start, passage.end, document.text)
 
 
 def _around(quote: str, text: str, near: int) -> list[int]:
@@ -90,82 +108,30 @@ def _around(quote: str, text: str, near: int) -> list[int]:
     return [start for start in starts if start >= 0]
 
 
-@dataclass(frozen=True)
-class _Folded:
-    """A text without what does not matter in a quote, and for each of its characters the index of its origin."""
-
-    text: str
-    origin: np.ndarray  # (len(text),) int32, ascending
-
-    def index(self, offset: int) -> int:
-        """The first character that comes from `offset` in the original, or from beyond."""
-        return int(np.searchsorted(self.origin, offset))
-
-
-class _Folding(dict):
-    """What each character becomes, for `str.translate`; filled as characters are met."""
-
-    def __missing__(self, code: int) -> str:
-        decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", chr(code)).casefold())
-        self[code] = folded = "".join(map(self.plain, decomposed))
-        return folded
-
-    @staticmethod
-    def plain(character: str) -> str:
-        category = unicodedata.category(character)
-        if character.isspace() or category in ("Cc", "Cf", "Cs"):
-            return ""
-        if category in ("Pi", "Pf") or character in QUOTATION_MARKS:
-            return "'"
-        if category == "Pd" or character == "−":
-            return "-"
-        return CHINESE_STOPS.get(character, character)
-
-
-_FOLDING = _Folding()
-
-
-def _fold(text: str) -> _Folded:
-    """Fold character by character (NFKD, case folded), then make one of several dashes or quotation marks in a row."""
-    folded = _codes(text.translate(_FOLDING))
-    codes = _codes(text)
-    lengths = np.zeros(0x110000, np.int8)
-    for code in map(ord, set(text)):
-        lengths[code] = len(_FOLDING[code])
-    origin = np.repeat(np.arange(len(codes), dtype=np.int32), lengths[codes])
-    again = np.zeros(len(folded), bool)
-    again[1:] = (folded[1:] == folded[:-1]) & ((folded[1:] == ord("-")) | (folded[1:] == ord("'")))
-    return _Folded(folded[~again].tobytes().decode("utf-32-le"), origin[~again])
-
-
-def _codes(text: str) -> np.ndarray:
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-
-
 @lru_cache(maxsize=4)
-def _fold_document(text: str) -> tuple[_Folded, np.ndarray]:
+def _fold_document(text: str) -> tuple[Folded, np.ndarray]:
     """A folded document and the hashes of its n-grams."""
-    folded = _fold(text)
-    return folded, _grams(folded.text)
+    without = folded(text, blanks=False)
+    return without, _grams(without.text)
 
 
-def _original(folded: _Folded, start: int, end: int, text: str) -> Span:
-    """The span of the original text behind folded[start:end], with what was dropped after it but for blanks."""
-    last = int(folded.origin[end - 1])
-    following = int(folded.origin[end]) if end < len(folded.text) else len(text)
-    return Span(int(folded.origin[start]), last + max(1, len(text[last:following].rstrip())))
+def _original(whole: Folded, start: int, end: int, text: str) -> Span:
+    """The span of the original text behind whole[start:end], with what was dropped after it but for blanks."""
+    last = int(whole.origin[end - 1])
+    following = int(whole.origin[end]) if end < len(whole.text) else len(text)
+    return Span(int(whole.origin[start]), last + max(1, len(text[last:following].rstrip())))
 
 
-def _most_similar(needle: str, folded: _Folded, grams: np.ndarray, near: int) -> Span | None:
+def _most_similar(needle: str, whole: Folded, grams: np.ndarray, near: int) -> Span | None:
     """The folded passage that is most similar to `needle`, if similar enough; of equals the one nearest to `near`."""
-    margin, found, text = 8 + len(needle) // 4, [], folded.text
-    for place in _shortlist(needle, grams, folded.index(near)):
+    margin, found, text = 8 + len(needle) // 4, [], whole.text
+    for place in _shortlist(needle, grams, whole.index(near)):
         left = max(0, place - margin)
         passage = _align(needle, text[left : place + len(needle) + margin])
         start, end = left + passage.start, left + passage.end
         similarity = Levenshtein.normalized_similarity(needle, text[start:end])
         if similarity >= SIMILARITY:
-            found.append((-similarity, abs(int(folded.origin[start]) - near), start, end))
+            found.append((-similarity, abs(int(whole.origin[start]) - near), start, end))
     return Span(*min(found)[2:]) if found else None
 
 
@@ -196,7 +162,7 @@ def _shortlist(needle: str, grams: np.ndarray, near: int) -> list[int]:
 
 def _grams(text: str) -> np.ndarray:
     """The hash of the n-gram at each place of a text, (len(text) - N + 1,) integers of HASH_BITS bits."""
-    codes = _codes(text)
+    codes = unicode_codes(text)
     hashes = np.zeros(max(0, len(codes) - N + 1), np.uint32)
     for i in range(N):
         hashes = (hashes + codes[i : i + len(hashes)]) * np.uint32(2654435761)  # Knuth's multiplier

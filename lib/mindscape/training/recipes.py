@@ -32,7 +32,7 @@ from accelerate import PartialState
 from transformers import AutoConfig, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 import storyworld
-from mindscape import assets, paths, results, store, weights
+from mindscape import assets, paths, records, results, store, weights
 from mindscape.errors import InputError, require
 from mindscape.llm import LanguageModel, local
 from mindscape.mia import emb_training, generation
@@ -181,7 +181,7 @@ class Stage:
         if self.log is None:
             return []
         store.current().read_file(self.log)
-        return [json.loads(line) for line in self.log.read_text(encoding="utf-8").splitlines()]
+        return [json.loads(line) for line in records.lines(self.log)]
 
     @property
     def measured(self) -> tuple[int, int, float]:

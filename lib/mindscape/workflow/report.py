@@ -14,7 +14,7 @@ from pathlib import Path
 
 import yaml
 
-from mindscape import claims, paths, results
+from mindscape import claims, paths, records, results
 from mindscape.errors import InputError
 from mindscape.workflow import course as built
 
@@ -154,7 +154,7 @@ def training(card: Path) -> str:
 
 def _run(run: Path, log: Path) -> str:
     """Data, steps, tokens, hours, speed, losses in the last hundred steps."""
-    made, lines = json.loads(run.read_text("utf-8")), [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    made, lines = json.loads(run.read_text("utf-8")), [json.loads(line) for line in records.lines(log)]
     tokens, seconds = (sum(line[key] for line in lines) for key in ("tokens", "seconds"))
     told = _of_roles if "shares" in made else _of_memories if "with_path" in made else _of_questions
     told = _of_blocks if "building" in made else told

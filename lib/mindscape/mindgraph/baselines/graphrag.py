@@ -17,7 +17,6 @@ points with score 0 are dropped, and where no other is left there is no answer.
 Taught in notebook 32_long_reason. There are no levels of communities here, no embeddings and no claims.
 """
 
-import unicodedata
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -25,6 +24,7 @@ from pydantic import Field
 
 from mindscape.budget import Budget, BudgetSpent, Meter
 from mindscape.entity_graph import EntityGraph, Told, merged_by_name
+from mindscape.folding import fold
 from mindscape.lexical import BM25
 from mindscape.llm import LLM
 from mindscape.llm.base import form_of
@@ -81,7 +81,7 @@ def key(name: str) -> str:
     >>> key(" Ivo  the Miller ") == key("ivo the miller"), key("Ｉｖｏ")
     (True, 'ivo')
     """
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    return " ".join(fold(name).casefold().split())
 
 
 def merged_blocks(blocks: Sequence[Extracted]) -> EntityGraph:
