@@ -223,7 +223,7 @@ def test_a_list_read_piece_by_piece_is_the_list(tmp_path_factory, values, step, 
     path = tmp_path_factory.mktemp("list") / "data.json"
     text = json.dumps(values, indent=indent, ensure_ascii=ascii_only) + " \n"
     path.write_text(text, encoding="utf-8", errors="replace")
-    whole = json.loads(path.read_text(encoding="utf-8"))
+    whole = reading.DECODER.decode(path.read_text(encoding="utf-8"))
     assert [value for _, value in reading.json_list(path, step)] == whole
 
 

@@ -30,10 +30,8 @@ class _Table(dict):
 
 
 def _shows(character: str) -> bool:
-    """Control and format characters do not, nor do selectors of a variant; blanks do."""
-    if character.isspace():
-        return True
-    return unicodedata.category(character) not in ("Cc", "Cf", "Cs") and not "\ufe00" <= character <= "\ufe0f"
+    """Format characters do not, nor do selectors of a variant."""
+    return unicodedata.category(character) != "Cf" and not "\ufe00" <= character <= "\ufe0f"
 
 
 def _plain(character: str) -> str:
@@ -52,7 +50,7 @@ def _mark(character: str) -> str:
     if character.isspace():
         return " "
     category = unicodedata.category(character)
-    if not _shows(character):
+    if category in ("Cc", "Cs") or not _shows(character):
         return ""
     if category in ("Pi", "Pf") or character in QUOTATION_MARKS:
         return "'"

@@ -6,6 +6,7 @@ talk, habits. It holds no fact that a question asks for. Taught in notebook 00_s
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from mindscape.text import Span
@@ -72,6 +73,7 @@ class _Narrator:
     def book(self) -> Telling:
         order = self._order()
         weights = [WEIGHTS.get(scene.form, 2) for scene, _ in order]
+        *_, heavy = accumulate(weights)  # `sum` rounds otherwise from Python 3.12 on, and would give other novels
         chapters = max(5, len(order) // CHAPTER)
         firsts = {round(k * len(order) / chapters): k for k in range(chapters)}
         titles = self.chance.shuffled(self.words.TITLES)
@@ -83,7 +85,7 @@ class _Narrator:
             if i in firsts:
                 self._chapter(firsts[i], titles[firsts[i] % len(titles)])
             spent += weights[i]
-            self._scene(scene, moved, due=int(whole * spent / sum(weights)))
+            self._scene(scene, moved, due=int(whole * spent / heavy))
         self._close_chapter()
         self._write(self.words.EPILOGUE)
         self.found.text = "".join(self.pieces)
