@@ -1,0 +1,136 @@
+"""The gated builder: its rules on sentences that are known, its searches, and what it refuses."""
+
+import json
+from dataclasses import dataclass, field
+
+import pytest
+from extras import refused
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mindscape.llm import LanguageModel
+from mindscape.llm.scripted import Scripted
+from mindscape.mindgraph import gated
+from mindscape.mindgraph.build import rebuild
+from mindscape.question import Ranking
+from mindscape.roles.edits import Noted
+from mindscape.text import Document, laid_out
+
+LINES = [
+    "Asked for the hatter, they all sent one to Tobias.",
+    "The scarecrow fiddler threw off his mask: it was Tobias!",
+    "Marmaduke only wanted the gilded saddle for a day, and the scarecrow fiddler let him have it.",
+    "Tabitha took the blue drum down and gave it to Marmaduke until Sunday.",
+    "It rained.",
+]
+FACTS = [
+    ["Tobias is the hatter"],
+    ["The scarecrow fiddler is Tobias"],
+    ["The scarecrow fiddler made a loan of the gilded saddle to Marmaduke"],
+    ["Tabitha made a loan of the blue drum to Marmaduke"],
+    [],
+]
+QUESTION = "Who got a belonging on loan from the hatter?"
+DOCUMENT, BLOCKS = laid_out("note", LINES)
+
+
+def noted(facts: list[str], bears: bool = True) -> Noted:
+    return Noted(told=facts, bears=facts if bears else [], operations=[])
+
+
+def made(question: str, facts: list[list[str]], lines: list[str]):
+    document, blocks = laid_out("note", lines)
+    return rebuild(gated.journal(question, document, blocks, {i: noted(of) for i, of in enumerate(facts)}))
+
+
+def test_a_trade_and_a_guise_lead_to_the_one_who_is_meant():
+    graph = made(QUESTION, FACTS, LINES)
+    assert {node.content for node in graph.nodes.values()} == {
+        "Tobias is the hatter",
+        "the scarecrow fiddler",
+        "The scarecrow fiddler made a loan of the gilded saddle to Marmaduke",
+        "Marmaduke",
+    }
+    loan = "scarecrow_fiddler_made_a_loan_of_the_gilded_saddle_to_marmaduke"
+    assert set(graph.edges) == {
+        ("scarecrow_fiddler", "tobias", "is really"),
+        (loan, "scarecrow_fiddler", "is done by"),
+        (loan, "marmaduke", "involves"),
+    }
+    assert all(DOCUMENT[node] == node.src for node in graph.nodes.values())
+
+
+def test_an_oath_is_a_claim_and_the_truth_stands_beside_it():
+    facts = [
+        ["Ann sold the lamp"],
+        ["Eve says on oath: Tom sold the lamp", "Ivo says on oath: Tom hid a boat"],
+        ["Una sold a boat"],
+    ]
+    lines = ["Ann sold the lamp.", "'Tom sold the lamp,' swore Eve; Ivo swore that Tom hid a boat.", "Una sold a boat."]
+    graph = made("Who lied on oath about who sold the lamp?", facts, lines)
+    kinds = {node.content: node.type for node in graph.nodes.values() if node.type != "entity"}
+    assert kinds == {
+        "Ann sold the lamp": "event",
+        "Eve says on oath: Tom sold the lamp": "claim",
+        "Una sold a boat": "event",
+    }
+    claim = "eve_says_on_oath_tom_sold_the_lamp"
+    assert {(claim, "eve", "is said by"), (claim, "tom", "is done by")} <= set(graph.edges)
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=12))
+def test_what_is_told_again_is_noted_once_whatever_was_read(order):
+    lines, facts = [LINES[i] for i in order], [FACTS[i] for i in order]
+    graph = made(QUESTION, facts, lines)
+    contents = [node.content for node in graph.nodes.values()]
+    assert len(contents) == len(set(contents))
+    linked = 0 in order
+    assert ("Tobias is the hatter" in contents) == linked
+    if linked and 3 in order:
+        assert "Tabitha made a loan of the blue drum to Marmaduke" not in contents
+
+
+@dataclass
+class ByWord:
+    """A retriever that looks for the queries' words."""
+
+    asked: list[str] = field(default_factory=list)
+
+    def __call__(self, retriever, texts, queries, k):
+        self.asked += queries
+        wanted = set(queries[0].lower().strip("?").split())
+        order = sorted(range(len(texts)), key=lambda i: -len(wanted & set(texts[i].lower().strip(".").split())))
+        return [Ranking(tuple(order[:k]), ())]
+
+
+@pytest.fixture
+def by_word(monkeypatch) -> ByWord:
+    retriever = ByWord()
+    monkeypatch.setattr(gated, "search", retriever)
+    return retriever
+
+
+def told(messages, *_) -> str:
+    facts = next((of for line, of in zip(LINES, FACTS, strict=True) if line in messages[0]["content"]), [])
+    return json.dumps({"told": facts, "bears": facts, "operations": []})
+
+
+def test_the_question_is_asked_again_with_each_name_that_it_means(by_word):
+    journal = gated.noted(DOCUMENT, QUESTION, LanguageModel(Scripted(told)), None, blocks=BLOCKS, k=2)
+    assert by_word.asked[0] == QUESTION and "Who got a belonging on loan from Tobias?" in by_word.asked
+    assert len(by_word.asked) == len(set(by_word.asked)) <= 3
+    assert journal.about["read"] == sorted(set(journal.about["read"])) and len(journal.entries) == len(BLOCKS)
+
+
+def test_a_reply_that_cannot_be_read_tells_nothing(by_word):
+    model = LanguageModel(Scripted(lambda *_: "I cannot say."))
+    assert not rebuild(gated.noted(DOCUMENT, QUESTION, model, None, blocks=BLOCKS)).nodes
+
+
+def test_what_is_refused(by_word):
+    model = LanguageModel(Scripted(told))
+    refused(
+        lambda: gated.noted(DOCUMENT, QUESTION, model, None, blocks=BLOCKS, k=0), "k=0: expected at least one block"
+    )
+    chinese = Document("note", DOCUMENT.text, "zh")
+    refused(lambda: gated.noted(chinese, QUESTION, model, None, blocks=BLOCKS), "note is in 'zh'")
