@@ -344,7 +344,7 @@ def page(html: str, where: str) -> str:
     while waiting:
         node, home = waiting.pop()
         if isinstance(node, Tag):
-            name = node.name.rpartition(":")[2]  # XHTML may name its elements with a prefix
+            name = _local(node)
             if name in DROPPED or _is_mark(node, name):
                 continue
             if name in BLOCKS:
@@ -356,9 +356,9 @@ def page(html: str, where: str) -> str:
                 pieces.append("\n\n")
                 block = home
             text = node.translate(HIDDEN)
-            if node.parent.name.rpartition(":")[2] == "sup":
+            if _local(node.parent) == "sup":
                 text = text.translate(SUPERSCRIPT)  # or 10² would be read as 102
-            pieces.append(text if home and home.name.rpartition(":")[2] == "pre" else re.sub(r"\s+", " ", text))
+            pieces.append(text if home and _local(home) == "pre" else re.sub(r"\s+", " ", text))
     paragraphs = re.split(r"\n\s*\n", "".join(pieces))
     stripped = ["\n".join(map(str.strip, paragraph.strip().split("\n"))) for paragraph in paragraphs]
     return "\n\n".join(filter(None, stripped))
@@ -369,17 +369,33 @@ def _is_mark(node: Tag, name: str) -> bool:
     told = f"{node.get('epub:type') or ''} {node.get('role') or ''}".split()
     if not NOT_TEXT.isdisjoint(told):
         return True
-    if name not in ("a", "sup") or sum(1 for _, _ in zip(node.descendants, range(9), strict=False)) > 8:
-        return False
-    text = node.get_text()
+    parts = _few(node) if name in ("a", "sup") else []
+    text = "".join(part for part in parts if isinstance(part, str))
     if name == "a":
-        return "#" in (node.get("href") or "") and bool(NOTE_MARK.fullmatch(text) or _raised(node, text))
+        raised = any(isinstance(part, Tag) and _local(part) == "sup" for part in (node.parent, *parts))
+        return "#" in (node.get("href") or "") and bool(
+            NOTE_MARK.fullmatch(text) or (raised and RAISED.fullmatch(text))
+        )
     before = node.previous_sibling
     word = re.search(r"(\w*)\W?\Z", before[-40:]) if isinstance(before, NavigableString) else None
     # m² and 10² keep theirs; a word of three letters or more, or the end of a sentence, has a note
-    return bool(RAISED.fullmatch(text)) and bool(word) and (len(word[1]) > 2 and not word[1].isdigit())
+    return bool(RAISED.fullmatch(text)) and bool(word) and len(word[1]) > 2 and not word[1].isdigit()
 
 
-def _raised(link: Tag, text: str) -> bool:
-    inside = link.find("sup") or (link.parent if link.parent and link.parent.name.rpartition(":")[2] == "sup" else None)
-    return inside is not None and bool(RAISED.fullmatch(text))
+def _few(node: Tag, most: int = 9) -> list[Tag | NavigableString]:
+    """What is within an element, at any depth; nothing where that is more than a mark has."""
+    found, waiting = [], [node]
+    while waiting:
+        current = waiting.pop()
+        if current is not node:
+            found.append(current)
+        if isinstance(current, Tag):
+            if len(found) + len(waiting) + len(current.contents) > most:
+                return []
+            waiting.extend(reversed(current.contents))
+    return found
+
+
+def _local(node: Tag) -> str:
+    """An element's name; XHTML may give it a prefix."""
+    return node.name.rpartition(":")[2]
