@@ -18,13 +18,13 @@ from mindscape.roles.edits import BUILDER, Noted, quoting
 from mindscape.training.batches import encode
 from storyworld.books import training_book
 from storyworld.chance import Chance
-from storyworld.teaching.building import Run, examples
+from storyworld.teaching.building import Run, block_examples
 from storyworld.teaching.graphs import split_blocks
 
 
 @pytest.fixture(scope="module")
 def made(tokenizer):
-    return [example for seed in (600, 700, 800) for example in examples(training_book(seed), tokenizer)]
+    return [example for seed in (600, 700, 800) for example in block_examples(training_book(seed), tokenizer)]
 
 
 def noted_in(example):
@@ -54,8 +54,8 @@ def test_shares_of_answers(made):
 
 
 def test_the_same_book_gives_the_same_examples(made, tokenizer):
-    again = examples(training_book(600), tokenizer)
-    assert again == made[: len(again)] != examples(training_book(600), tokenizer, seed=1)
+    again = block_examples(training_book(600), tokenizer)
+    assert again == made[: len(again)] != block_examples(training_book(600), tokenizer, seed=1)
 
 
 @pytest.mark.parametrize("seed", storyworld.DEVELOP[:2])

@@ -107,7 +107,9 @@ class Building:
 
     def examples(self, seeds: range, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
         return [
-            example for seed in seeds for example in building.examples(training_book(seed, self.language), tokenizer)
+            example
+            for seed in seeds
+            for example in building.block_examples(training_book(seed, self.language), tokenizer)
         ]
 
     def told(self, made: Sequence[Example], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:

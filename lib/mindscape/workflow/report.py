@@ -78,7 +78,7 @@ def verdicts(root: Path) -> str:
     return claims.claims_table(claims.load(root / "data" / "claims.yaml"), root / "figures")
 
 
-def counts(root: Path) -> str:
+def verdict_counts(root: Path) -> str:
     """How many claims of each paper came to which verdict."""
     return claims.counts_table(claims.weighed(claims.load(root / "data" / "claims.yaml"), root / "figures"))
 
@@ -224,7 +224,7 @@ def embedders(root: Path) -> str:
 PARTS = {
     "picture": picture,
     "findings": findings,
-    "counts": counts,
+    "counts": verdict_counts,
     "course": course,
     "reader": reader,
     "embedders": embedders,

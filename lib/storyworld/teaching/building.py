@@ -151,12 +151,12 @@ class Run:
         self.reading.ids = {key: name for key, name in self.reading.ids.items() if name in graph.nodes}
 
 
-def examples(book: Book, tokenizer: Tokenizer, seed: int = 0) -> list[Example]:
+def block_examples(book: Book, tokenizer: Tokenizer, seed: int = 0) -> list[Example]:
     """What a builder and answerer learns from a book, always the same for the same book and seed.
 
     Roles are `builder full`, `builder empty`, `builder refuted`, and `answer ...` by what the graph says.
 
-    >>> [example.role for example in examples(training_book(600), tokenizer)][:2]            # doctest: +SKIP
+    >>> [example.role for example in block_examples(training_book(600), tokenizer)][:2]            # doctest: +SKIP
     ['builder full', 'builder full']
     """
     chance = Chance("builder", book.document.id, seed)
