@@ -163,6 +163,9 @@ class LocalEncoder(ABC):
         self.prompts = {"passage": "", "query": "", **(prompts or {})}
         self.counts = Counts(0, 0, 0, 0)
         rules = json.loads(tokenizer.backend_tokenizer.to_str())
+        # A control token's name in a text is data, read letter by letter, unless the model's own prompts hold such tokens.
+        special = [token.content for token in tokenizer.added_tokens_decoder.values() if token.special]
+        self._splits = not any(token in prompt for token in special for prompt in self.prompts.values())
         self._tokenizer_hash = digest({**rules, "padding": None, "truncation": None})  # those change with every call
 
     def __repr__(self) -> str:
@@ -239,7 +242,8 @@ class LocalEncoder(ABC):
 
     def _ids(self, texts: Sequence[str], prompt: str, **options: Any) -> list[list[int]]:
         """Token ids of each text."""
-        return self.tokenizer([prompt + text for text in texts], **options)["input_ids"]
+        how = {"split_special_tokens": self._splits, **options}
+        return self.tokenizer([prompt + text for text in texts], **how)["input_ids"]
 
     @abstractmethod
     def _vectors(self, texts: list[str], prompt: str) -> torch.Tensor:
@@ -264,6 +268,7 @@ class SentenceEncoder(LocalEncoder):
             **options,
         )
         model.max_seq_length = self.max_tokens
+        model.tokenizer.split_special_tokens = self._splits  # the library calls it by itself
 
     def _modules(self) -> list[str]:
         return [repr(module) for module in self.model]  # the pooling mode, for example: it has no weights

@@ -119,7 +119,10 @@ def write(question: str, summary: str | None, form: Form, tokenizer: Tokenizer, 
     ids: list[int] = []
     spans = {}
     for name, text in (*head, *tail):
-        own = token_ids(text, tokenizer) if text else []
+        if name in mark and form.marks == "tokens":
+            own = [tokenizer.convert_tokens_to_ids(text)]
+        else:
+            own = token_ids(text, tokenizer) if text else []
         spans[name] = len(ids), len(ids) + len(own)
         ids += own
     shared = spans["summary"][1] if head else 0

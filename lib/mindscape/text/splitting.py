@@ -88,8 +88,9 @@ def sentences(text: str, language: str = "en") -> list[Span]:
 
 
 def token_ids(text: str, tokenizer: Tokenizer) -> list[int]:
-    """A text's tokens by themselves: nothing is put around them, and a text beyond the model's limit is nothing to warn of."""
-    return tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+    """A text's tokens by themselves: nothing is put around them, a control token's name in it is read letter by letter, as data
+    is, and a text beyond the model's limit is nothing to warn of."""
+    return tokenizer(text, add_special_tokens=False, split_special_tokens=True, verbose=False)["input_ids"]
 
 
 def windows(chunks: Sequence[Chunk], size: int) -> list[list[Chunk]]:
@@ -178,7 +179,8 @@ def _retreat(
 
 def _offsets(text: str, tokenizer: Tokenizer) -> list[tuple[int, int]]:
     # verbose=False: a text beyond the model's limit is nothing to warn of here
-    return tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)["offset_mapping"]
+    how = {"add_special_tokens": False, "split_special_tokens": True, "verbose": False}
+    return tokenizer(text, return_offsets_mapping=True, **how)["offset_mapping"]
 
 
 def _cut(text: str, start: int, at: int) -> int:
