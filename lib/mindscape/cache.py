@@ -109,9 +109,8 @@ class Cache:
             connection = _connected(self.path)
             try:
                 if size := self.path.stat().st_size:
-                    connection.execute(
-                        "SELECT key FROM checked LIMIT 1"
-                    )  # without the table it is damaged, or no cache
+                    # Without the table the file is damaged, or no cache.
+                    connection.execute("SELECT key FROM checked LIMIT 1")
                     if size < LARGEST and (fault := _fault(connection)):
                         raise sqlite3.DatabaseError(fault)
                 else:

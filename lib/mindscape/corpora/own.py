@@ -35,13 +35,8 @@ SPELLED = {  # what EPUBs say besides the tag of two letters that they ought to
     **dict.fromkeys(("zho", "chi", "cmn", "chinese", "mandarin", "中文", "汉语", "漢語", "简体中文", "繁體中文"), "zh"),
 }
 SUFFIXES = (".txt", ".md", ".epub")
-NO_TEXTS = (
-    "idna",
-    "punycode",
-    "undefined",
-    "unicode-escape",
-    "raw-unicode-escape",
-)  # Python's codecs for something else
+# Python's codecs for something else.
+NO_TEXTS = ("idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape")
 NO_BOOK = (".", "~$")  # begins the names of hidden files and of locks, which have a book's suffix too
 LARGEST_MEMBER = 8_000_000  # bytes of one file in an EPUB, unpacked; a parse tree takes up to 250 times that at worst
 LARGEST_BOOK = 128_000_000  # bytes of all its pages
@@ -51,12 +46,8 @@ METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # all that EPUB 3.3 allows
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OverflowError, struct.error)
 CHINESE = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 DROPPED = ("head", "script", "style", "svg", "template", "rt", "rp")
-NOT_TEXT = {
-    "noteref",
-    "pagebreak",
-    "doc-noteref",
-    "doc-pagebreak",
-}  # of epub:type and role: marks of notes, and page numbers
+# Of epub:type and role: marks of notes, and page numbers.
+NOT_TEXT = {"noteref", "pagebreak", "doc-noteref", "doc-pagebreak"}
 NOTE_MARK = re.compile(r"\s*(?:\[\s*(?:\d{1,4}|[a-z*†‡§])\s*\]|[*†‡§]{1,3}|[\u00b9\u00b2\u00b3\u2070-\u2079]+)\s*")
 RAISED = re.compile(r"\s*[\[(]?(?:\d{1,4}|[*†‡§]{1,3})[\])]?\s*")
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
