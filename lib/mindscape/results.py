@@ -301,8 +301,9 @@ def _read(path: Path) -> dict | None:
 
 def _fresh(folder: Path) -> Path:
     """The folder without what an earlier run left in it."""
-    for old in folder.glob("*"):
-        old.unlink()
+    with writing(folder, ELSEWHERE):
+        for old in folder.glob("*"):
+            old.unlink()
     return folder
 
 

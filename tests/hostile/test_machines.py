@@ -239,6 +239,16 @@ def test_results_that_cannot_be_written(notebook, monkeypatch, tmp_path, number)
     assert (tmp_path / "build" / "figures" / notebook / "results.json").read_bytes() == kept
 
 
+def test_what_an_earlier_run_left_cannot_be_removed(notebook, monkeypatch):
+    def no(*_, **__):
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(Path, "unlink", no)
+    refused(
+        lambda: results.begin(notebook, **defaults(notebook)), "cannot write to .*; see that it can be", MindscapeError
+    )
+
+
 def test_figures_that_cannot_be_published(notebook, tmp_path):
     (tmp_path / "figures").write_text("a file in the place of the folder")
     results.record("first", 1)
