@@ -18,6 +18,18 @@ settings.register_profile("same", deadline=None, derandomize=True)
 settings.load_profile("same")
 
 
+def pytest_terminal_summary(terminalreporter):
+    """The report of tests/hostile: how many attacks were tried, and how many were held."""
+
+    def count(kind: str) -> int:
+        reports = terminalreporter.stats.get(kind, [])
+        return sum("tests/hostile/" in it.nodeid for it in reports if hasattr(it, "nodeid"))
+
+    held = count("passed")
+    if tried := held + count("failed") + count("error"):
+        terminalreporter.write_line(f"attack.held {held} of attack.tried {tried}")
+
+
 @pytest.fixture(scope="session")
 def language_model_dir() -> Path:
     """The folder of SmolLM2-135M-Instruct."""
