@@ -148,3 +148,8 @@ def test_what_cannot_be(model, tokenizer):
     refused(lambda: Form(delta=1.5), "delta")
     refused(lambda: write("Qui?", None, Form(), tokenizer, "fr"), "'fr'")
     refused(lambda: MiaEmbedder(model, tokenizer, language="fr"), "'fr'")
+
+
+def test_marks_are_tokens_where_the_tokenizer_has_them_and_letters_else(tokenizer):
+    full = Form(order="paper", marks="tokens", wording="paper")
+    assert "<|query|>" in tokenizer.decode(write("Who?", "Ann.", full, tokenizer).tail)

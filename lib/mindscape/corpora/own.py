@@ -186,14 +186,15 @@ def _decode(data: bytes, where: str, encoding: str | None = None, advice: str = 
 
 
 def _advised(advice: str, data: bytes) -> str:
-    """The advice, with an encoding in which the bytes are text: Chinese where they can be, else that of Windows."""
+    """The advice, with an encoding in which the bytes are text: Chinese where they can be, else that of Windows, which also
+    stands as an example where they are text in none."""
     for name in ("gb18030", "cp1252", "latin-1"):
         try:
             if not re.search("[\x80-\x9f\ue000-\uf8ff\0]", data.decode(name)):
                 return advice.format(repr(name), name.upper())
         except UnicodeDecodeError:
             continue
-    return advice.format("NAME", "NAME")
+    return advice.format("'cp1252'", "CP1252")
 
 
 def _language(text: str) -> str:

@@ -120,7 +120,7 @@ def write(question: str, summary: str | None, form: Form, tokenizer: Tokenizer, 
     spans = {}
     for name, text in (*head, *tail):
         if name in mark and form.marks == "tokens":
-            own = [tokenizer.convert_tokens_to_ids(text)]
+            own = tokenizer(text, add_special_tokens=False)["input_ids"]  # one token, where the tokenizer has it
         else:
             own = token_ids(text, tokenizer) if text else []
         spans[name] = len(ids), len(ids) + len(own)
