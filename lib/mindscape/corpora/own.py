@@ -31,7 +31,7 @@ from mindscape.text import Document
 LANGUAGES = ("en", "zh")  # that the kit has prompts in
 UNTOLD = ("", "und", "mul", "mis", "zxx")  # what a book says whose language is not known, or several
 SPELLED = {  # what EPUBs say besides the tag of two letters that they ought to
-    **dict.fromkeys(("eng", "english", "en-us", "anglais", "englisch"), "en"),
+    **dict.fromkeys(("eng", "english", "anglais", "englisch"), "en"),
     **dict.fromkeys(("zho", "chi", "cmn", "chinese", "mandarin", "中文", "汉语", "漢語", "简体中文", "繁體中文"), "zh"),
 }
 SUFFIXES = (".txt", ".md", ".epub")

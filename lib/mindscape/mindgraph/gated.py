@@ -20,10 +20,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from mindscape.ask import read_replies
 from mindscape.errors import require
 from mindscape.llm import LLM
 from mindscape.llm.base import form_of
-from mindscape.llm.schema import parse
 from mindscape.metrics import words
 from mindscape.mindgraph.build import Entry, Journal
 from mindscape.mindgraph.graph import Graph, apply_all
@@ -82,14 +82,8 @@ def _read(question: str, texts: Sequence[str], some: Sequence[int], llm: LLM, to
     talks = [[{"role": "user", "content": prompt}] for prompt in prompts]
     replies = llm.chat(talks, schema=[quoting(texts[i], Noted) for i in some], max_new_tokens=tokens) if some else []
     assert isinstance(replies, list)  # one a conversation
-    return [_noted(reply.text) for reply in replies]
-
-
-def _noted(reply: str) -> Noted:
-    try:
-        return Noted.model_validate(parse(reply)[0])
-    except ValueError:
-        return Noted(told=[], bears=[], operations=[])
+    nothing = Noted(told=[], bears=[], operations=[])
+    return [read_replies(BUILDER, reply.text) or nothing for reply in replies]
 
 
 def journal(question: str, document: Document, blocks: Sequence[Chunk], read: Mapping[int, Noted]) -> Journal:
