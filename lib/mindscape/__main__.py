@@ -1,7 +1,11 @@
-"""What the kit can be asked from a shell: python -m mindscape benchmarks [NAME ...] [--folder FOLDER].
+"""What the kit can be asked from a shell.
 
-Without names it lists which benchmarks are there and where the missing files are published; with names it reads these
-and says how many rows were used, rejected and why. Training has a command of its own: python -m mindscape.training.
+    python -m mindscape ask BOOK "question" … [--llm NAME] [--memory NAMES] [--cap DOLLARS]
+    python -m mindscape benchmarks [NAME ...] [--folder FOLDER]
+
+`ask` reads a book of one's own (`mindscape.own_book`). `benchmarks` without names lists which are there and where the missing
+files are published; with names it reads these and says how many rows were used, rejected and why. Training has a command of its
+own: python -m mindscape.training.
 """
 
 import argparse
@@ -10,19 +14,23 @@ import sys
 
 import benchmarks
 from mindscape.errors import MindscapeError
+from mindscape.own_book import command
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Read the arguments and do what they say. An error of ours is one line, and the exit code is 1."""
-    asked = argparse.ArgumentParser(prog="python -m mindscape", description="The mindscape kit.")
-    commands = asked.add_subparsers(dest="command", required=True)
+    parser = argparse.ArgumentParser(prog="python -m mindscape", description="The mindscape kit.")
+    commands = parser.add_subparsers(dest="command", required=True)
     listed = commands.add_parser("benchmarks", help="list what is found and what is missing, or read some and report")
     listed.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to read; none to list all")
     listed.add_argument("--folder", default="", help=f"folder of all benchmarks; {benchmarks.VARIABLE} by default")
     listed.add_argument("--part", default=None, help="one split or task alone, such as test or longbook_qa_eng")
-    given = asked.parse_args(arguments)
+    command.arguments(commands)
+    given = parser.parse_args(arguments)
     try:
-        if given.names:
+        if given.command == "ask":
+            command.ask_book(given)
+        elif given.names:
             _read(given.names, given.folder, given.part)
         else:
             _list(given.folder)

@@ -9,6 +9,7 @@ words are those of `metrics.words`, in Chinese those of jieba; English stop word
 stemmed. Taught in notebook 00_start_here.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 
 import bm25s
@@ -46,6 +47,7 @@ class BM25:
         require(passages, "no passages: expected at least one")
         self.language, self._n = language, len(passages)
         bags = [terms(passage, language) for passage in passages]
+        self._held = Counter(term for bag in bags for term in set(bag))  # passages that hold a word
         self._index = bm25s.BM25() if any(bags) else None  # the library cannot index passages without words
         if self._index:
             self._index.index(bags, show_progress=False)
@@ -61,11 +63,29 @@ class BM25:
         """
         require(k >= 1, f"k={k}: expected at least 1")
         scores = (
-            np.stack([self._scores(question) for question in questions]) if len(questions) else np.zeros((0, self._n))
+            np.stack([self._scores(terms(question, self.language)) for question in questions])
+            if len(questions)
+            else np.zeros((0, self._n))
         )
         ids = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         return ids, np.take_along_axis(scores, ids, axis=1)
 
-    def _scores(self, question: str) -> np.ndarray:
-        known = [term for term in terms(question, self.language) if self._index and term in self._index.vocab_dict]
+    def shares(self, questions: Sequence[str]) -> np.ndarray:
+        """Scores of all passages as a share of the question's weight, the sum of its words' idf: (questions, passages).
+
+        A word counts once, and also where no passage holds it; a passage of many repeats can come to more than 1.
+
+        >>> BM25(["A lamp for Ann.", "Tom sings."]).shares(["Who sings?", "Whose harp?"]).round(2).tolist()
+        [[0.0, 0.4], [0.0, 0.0]]
+        """
+        rows = np.zeros((len(questions), self._n))
+        for row, question in zip(rows, questions, strict=True):
+            wanted = list(dict.fromkeys(terms(question, self.language)))
+            held = np.array([self._held[term] for term in wanted])
+            weight = np.log(1 + (self._n - held + 0.5) / (held + 0.5)).sum()
+            row[:] = self._scores(wanted) / (weight or 1.0)
+        return rows
+
+    def _scores(self, wanted: Sequence[str]) -> np.ndarray:
+        known = [term for term in wanted if self._index and term in self._index.vocab_dict]
         return self._index.get_scores(known) if known else np.zeros(self._n, dtype=np.float32)

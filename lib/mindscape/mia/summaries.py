@@ -7,6 +7,7 @@ Extractive summaries are in `mindscape.extractive`.
 `of_books` sums up novels of the storyworld; what it wrote is in the store.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,8 @@ from mindscape.cache import digest
 from mindscape.errors import InputError, LLMError, require
 from mindscape.llm import LLM
 from mindscape.llm.base import PAPER, form_of
+from mindscape.metrics import words
+from mindscape.metrics.words import Language
 from mindscape.roles import Role
 from mindscape.roles.base import mended
 from mindscape.roles.reading import CHUNK_SUMMARY, GLOBAL_SUMMARY
@@ -24,6 +27,7 @@ from storyworld import Book
 from storyworld.teaching import passages
 
 CHUNK_PROMPT, GLOBAL_PROMPT = CHUNK_SUMMARY.prompts, GLOBAL_SUMMARY.prompts  # their short forms
+CIRCLES, STRANGE = 0.2, 0.1  # shares of repeated runs of four words, and of names that the text does not have
 
 
 @dataclass(frozen=True)
@@ -116,6 +120,51 @@ def kept(summary: str, facts: Mapping[str, Iterable[str]]) -> dict[str, bool]:
     {'binding': True}
     """
     return {name: any(mentions(wording, summary) for wording in wordings) for name, wordings in facts.items()}
+
+
+def repetition(text: str, language: Language = "en", n: int = 4) -> float:
+    """The share of a text's runs of `n` words (in Chinese, characters) that repeat an earlier one.
+
+    >>> repetition("the king is dead, the king is dead, the king is dead"), repetition("他来了。")
+    (0.5555555555555556, 0.0)
+    """
+    units = words(text, language)
+    runs = list(zip(*(units[i:] for i in range(n)), strict=False))
+    return 1 - len(set(runs)) / len(runs) if runs else 0.0
+
+
+def names(text: str, language: Language = "en") -> list[str]:
+    """What may be names in a text, each once: English words in capitals that do not begin a sentence alone; in Chinese, where
+    nothing marks a name, none.
+
+    >>> names("The thane Macbeth met Banquo. Banquo fled.")
+    ['Banquo', 'Macbeth']
+    """
+    if language != "en":
+        return []
+    return sorted(set(re.findall(r"(?<=[\w,;:] )[A-Z][a-z]{2,}", text)))
+
+
+def unfit(summary: str, document: Document) -> str:
+    """Why a summary must not guide anything on its document; empty where nothing speaks against it.
+
+    It goes in circles (more than `CIRCLES` of its runs of four words are repeats), it names nobody of the document, or more
+    than `STRANGE` of its names are not there. It sees no other error.
+
+    >>> play = Document("play", "Macbeth met Banquo on the heath. Then Macbeth, as Banquo feared, killed Duncan.")
+    >>> unfit("The thane Macbeth killed Duncan.", play), unfit("Then Sibyl met Mistress Ford.", play)
+    ('', '3 of 3 names are not in the text: Ford, Mistress, Sibyl')
+    """
+    repeats = repetition(summary, document.language)
+    if repeats > CIRCLES:
+        return f"{repeats:.0%} of it repeats what stands before"
+    found = names(summary, document.language)
+    strange = [name for name in found if not mentions(name, document.text)]
+    if len(strange) > STRANGE * len(found):
+        return f"{len(strange)} of {len(found)} names are not in the text: {', '.join(strange[:8])}"
+    if document.language == "en" and names(document.text[:100_000]) and not found:
+        return "it names nobody"
+    return ""
 
 
 def _prompt(role: Role, language: str, form: str, **slots: str) -> str:

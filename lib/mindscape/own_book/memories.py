@@ -1,0 +1,355 @@
+"""Four memories of one's own book, each built by a model as far as it reads, else copied, and each beside plain search.
+
+A memory adds something to plain search's score (`look.FirstLook.scores`) and to the prompt:
+
+    plain       nothing: passages alone
+    mindscape   a summary of the book (MiA-RAG 3.2), mixed into the query and put before the passages
+    signature   the summaries of a few sessions that the question activates (MiA-Signature 3.2.1, Eq. 4)
+    document    outline and core content of each chunk (MoM 3.1, 3.2), compared with the question beside the chunk
+    graph       built for one question from the likeliest blocks (MindGraph 3.1, 3.2); it finds nothing, it is read
+
+How much plain search counts beside a memory, its `share`, is chosen on the book itself (`check`). Taught in notebook
+52_your_own_book.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from itertools import chain, zip_longest
+
+import numpy as np
+
+from mindscape import extractive
+from mindscape.budget import Meter
+from mindscape.errors import InputError
+from mindscape.llm import LLM, OURS
+from mindscape.llm.together import side_by_side
+from mindscape.metrics.words import Language
+from mindscape.mia import summaries
+from mindscape.mia.generation import write
+from mindscape.mindgraph.answer import ROUNDS, GraphAnswered, answer_from
+from mindscape.mindgraph.build import Journal, noted, rebuild
+from mindscape.mindgraph.graph import Graph, Node, around
+from mindscape.mom import extraction, memory
+from mindscape.mom.memory import DocumentMemory
+from mindscape.own_book.book import OwnBook
+from mindscape.own_book.look import FirstLook
+from mindscape.question import BUILD
+from mindscape.roles.answers import QA
+from mindscape.roles.edits import BUILDER, EDITS
+from mindscape.signature import rag
+from mindscape.signature.memory import build, by_model, given
+from mindscape.text import Chunk, Document, Span, mentions, sentences, split_sentences
+
+MEMORIES = ("mindscape", "signature", "document", "graph")
+PLAIN = "plain search"
+NEAR = 400  # characters around a note's quote in which its names must stand
+
+
+@dataclass
+class Memory:
+    """What finds passages: by itself plain search, and what the four memories that find are made from.
+
+    `units` are what is shown, one for each text of `look`. `aside` says why it is not used, empty where it is. `tokens` is what
+    a model read and wrote for it, `held` the text that it has from the book word for word.
+    """
+
+    name: str
+    book: OwnBook
+    look: FirstLook
+    units: Sequence[Chunk]
+    tokens: int = 0
+    note: str = ""
+    held: str = ""
+    share: float = 1.0
+    aside: str = ""
+
+    def cosines(self, questions: Sequence[str]) -> np.ndarray | None:
+        """What the memory says of each unit, (questions, units); None: nothing."""
+        return None
+
+    def find(self, questions: Sequence[str], k: int | None = None) -> list[list[Chunk]]:
+        """The k best units for each question, best first; by default as many as are shown, of no more tokens than passages
+        would have."""
+        sizes = self.book.sizes
+        rows = self.look.best(self.look.scores(questions, self.cosines(questions), self.share), k or sizes.shown)
+        found = [[self.units[i] for i in row] for row in rows]
+        if k is not None or self.units is self.book.passages:
+            return found
+        room = sizes.shown * sizes.passage * self.book.per_token  # characters
+        kept = []
+        for row in found:
+            lengths = np.cumsum([unit.end - unit.start for unit in row])
+            kept.append(row[: max(1, int((lengths <= room).sum()))])
+        return kept
+
+    def prompt(self, question: str, places: Sequence[Chunk], form: str) -> str:
+        """What a model is asked, with the texts of some places."""
+        context = rag.context(self.texts_of(places), language=self.language)
+        return QA.prompt(self.language, form, context=context, question=question)
+
+    def texts_of(self, places: Sequence[Chunk]) -> list[str]:
+        return [self.book.document[place].strip() for place in places]
+
+    @property
+    def language(self) -> Language:
+        return self.book.language
+
+
+@dataclass
+class Mindscape(Memory):
+    """`summary`: of the book, written or copied. The query is read with it (Eq. 11), the passages behind it (Eq. 6)."""
+
+    summary: str = ""
+
+    def cosines(self, questions: Sequence[str]) -> np.ndarray | None:
+        return self.look.cosines([f"{question}\n{self.summary}" for question in questions])
+
+    def prompt(self, question: str, places: Sequence[Chunk], form: str) -> str:
+        return write("qa", {"question": question}, self.texts_of(places), self.summary, self.language, form).text
+
+
+@dataclass
+class Signed(Memory):
+    """The signature: of the sessions of `shelf` whose passages a question activates, those few that stand for all of them."""
+
+    shelf: rag.Shelf | None = None
+    chosen: dict[str, tuple[int, ...]] = field(default_factory=dict)  # sessions by question
+
+    def signature(self, question: str) -> tuple[str, ...]:
+        """The summaries that a question activates (Algorithm 2)."""
+        if question not in self.chosen:
+            (woken,) = self.shelf.wake([question])
+            self.chosen[question] = self.shelf.choose(woken, "coverage", self.book.sizes.items)
+        return self.shelf.signature(self.chosen[question])
+
+    def cosines(self, questions: Sequence[str]) -> np.ndarray | None:
+        signatures = [self.signature(question) for question in questions]
+        return rag.Geometry(self.look.encoder).steered(questions, signatures) @ self.look.vectors.T
+
+    def prompt(self, question: str, places: Sequence[Chunk], form: str) -> str:
+        context = rag.context(self.texts_of(places), self.signature(question), language=self.language)
+        return QA.prompt(self.language, form, context=context, question=question)
+
+
+@dataclass
+class Outlined(Memory):
+    """The document memory: topics and core contents beside the chunks, which are the units."""
+
+    memory: DocumentMemory | None = None
+
+    @cached_property
+    def _layers(self) -> list[np.ndarray]:
+        return [self.look.encoder.encode(list(texts)) for texts in (self.memory.outline, self.memory.core)]
+
+    def cosines(self, questions: Sequence[str]) -> np.ndarray | None:
+        vectors = self.look.encoder.encode(list(questions), "query")
+        return np.mean([vectors @ layer.T for layer in self._layers], axis=0)
+
+
+# Copying ---------------------------------------------------------------------------------------------------------------
+
+
+def copies(book: OwnBook, text: str, tokens: int) -> str:
+    """The most central sentences of a text (TextRank), of about so many tokens.
+
+    >>> copies(book, book.document.text[:9000], 110)                                          # doctest: +SKIP
+    'Thunder and lightning. …'
+    """
+    return extractive.summarise(text, book.language, max(1, int(tokens * book.per_token)))
+
+
+def copied_sessions(book: OwnBook) -> list[str]:
+    """Of each session its central sentences.
+
+    >>> len(copied_sessions(book)) == len(book.units("session"))                             # doctest: +SKIP
+    True
+    """
+    return [copies(book, book.document[unit], book.sizes.copied) for unit in book.units("session")]
+
+
+# Building --------------------------------------------------------------------------------------------------------------
+
+
+def plain_search(book: OwnBook, encoder) -> Memory:
+    """Passages, and nothing beside them.
+
+    >>> plain_search(book, encoder).find(["Who fled to Ireland?"], 1)                        # doctest: +SKIP
+    [[Chunk(doc_id='macbeth', index=112, start=41877, end=42300)]]
+    """
+    return Memory(PLAIN, book, FirstLook(book.texts, book.language, encoder), book.passages)
+
+
+def mindscape(plain: Memory, llm: LLM, copied: Sequence[str]) -> Mindscape:
+    """A summary of the book by a model: of a digest of the copied sentences where its reading is bounded, else of all pieces.
+
+    One that must not guide anything (`summaries.unfit`) gives way to copied sentences, which `note` says.
+
+    >>> mindscape(plain, llm.load("openai:gpt-4o"), copied).summary                          # doctest: +SKIP
+    """
+    book, sizes, together = plain.book, plain.book.sizes, "\n".join(copied)
+    document, pieces, bound = book.document, book.units("piece"), {}
+    if book.reads:
+        text = copies(book, together, book.reads * sizes.piece * sizes.passage)
+        document = Document(f"{document.id}: digest", text, document.language)
+        pieces = split_sentences(document, book.tokenizer, sizes.passage * sizes.piece)[: book.reads]
+        bound = {"read": sizes.merged}
+    meter = Meter(llm, stage=BUILD)
+    lengths = {"chunk_tokens": sizes.replies["piece"], "tokens": sizes.replies["whole"]}
+    written = summaries.summarise_document(meter, document, pieces, **lengths, **bound).text
+    wrong = summaries.unfit(written, book.document)
+    summary = copies(book, together, 300) if wrong else written
+    said = f"the model's summary is not used: {wrong}; copied sentences stand in its place" if wrong else ""
+    held = summary if wrong else ""
+    return Mindscape("mindscape", book, plain.look, book.passages, meter.tokens, said, held, summary=summary)
+
+
+def signature(plain: Memory, llm: LLM, copied: Sequence[str]) -> Signed:
+    """Sessions with their summaries: copied sentences where the model's reading is bounded, else the model's.
+
+    >>> signature(plain, llm.load("openai:gpt-4o"), copied).signature("Who fled to Ireland?")      # doctest: +SKIP
+    """
+    book, meter = plain.book, Meter(llm, stage=BUILD)
+    writer = given(copied) if book.reads else by_model(meter, book.sizes.replies["session"])
+    sessions = build(book.document, book.passages, writer, width=book.sizes.session)
+    held = "\n".join(copied) if book.reads else ""
+    shelf = rag.Shelf(sessions, plain.look.encoder, live=True)
+    return Signed("signature", book, plain.look, book.passages, meter.tokens, "", held, shelf=shelf)
+
+
+def likeliest(plain: Memory, questions: Sequence[str], kind: str) -> list[list[int]]:
+    """For each question the units that hold its best passages: as many as are read, all where that is not bounded; best first.
+
+    >>> likeliest(plain, ["Who fled to Ireland?"], "block")                                  # doctest: +SKIP
+    [[56, 43]]
+    """
+    every = plain.look.best(plain.look.scores(questions), len(plain.units))
+    size, reads = getattr(plain.book.sizes, kind), plain.book.reads
+    return [list(dict.fromkeys(i // size for i in row))[: reads or None] for row in every]
+
+
+def document_memory(plain: Memory, llm: LLM, questions: Sequence[str]) -> Outlined:
+    """Outline, core contents and chunks: by the model of the windows that the questions point to, as many as it reads; of all
+    other windows, and where its reply cannot be read, copied.
+
+    >>> len(document_memory(plain, llm.load("openai:gpt-4o"), questions).units)              # doctest: +SKIP
+    """
+    book, parts = plain.book, plain.book.units("window")
+    turns = zip_longest(*likeliest(plain, questions, "window"))
+    wanted = dict.fromkeys(i for i in chain.from_iterable(turns) if i is not None)
+    chosen = sorted(list(wanted)[: book.reads or None])
+    meter = Meter(llm, stage=BUILD)
+    texts = [Document(f"{book.document.id}:{i}", book.document[parts[i]], book.document.language) for i in chosen]
+    longest = book.sizes.replies["window"]
+    sampled = extraction.paths(meter, texts, 1, temperature=0.0, top_p=1.0, max_new_tokens=longest)
+    read = [paths[0].read for paths in sampled]
+    memories = [_copied_memory(book, group, part) for group, part in zip(book.groups("window"), parts, strict=True)]
+    for i, resolved in zip(chosen, read, strict=True):
+        memories[i] = resolved.memory if resolved else memories[i]
+    whole = memory.join(book.document, [Span(part.start, part.end) for part in parts], memories)
+    units = [Chunk(book.document.id, i, chunk.start, chunk.end) for i, chunk in enumerate(whole.chunks)]
+    look = FirstLook([book.document[unit].strip() for unit in units], book.language, plain.look.encoder)
+    said = (
+        f"{sum(map(bool, read))} of {len(read)} windows could be read by the model; of {len(parts)}, the rest is copied"
+    )
+    held = "\n".join((*whole.outline, *whole.core))
+    return Outlined("document", book, look, units, meter.tokens, said, held, memory=whole)
+
+
+def _copied_memory(book: OwnBook, passages: Sequence[Chunk], part: Chunk) -> DocumentMemory:
+    """Each passage is a chunk, its first sentence the topic, its most central ones the core content."""
+    texts = [book.document[passage].strip() for passage in passages]
+    topics = [text[: sentences(text, book.language)[0].end].strip() for text in texts]
+    cores = [extractive.summarise(text, book.language, 160) for text in texts]
+    spans = (Span(passage.start - part.start, passage.end - part.start) for passage in passages)
+    return DocumentMemory(tuple(topics), tuple(cores), tuple(spans))
+
+
+# The graph of a question -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Read:
+    """A question's graph and the answer from it. `dropped`: notes that their quotes did not bear out."""
+
+    graph: Graph
+    journal: Journal
+    dropped: tuple[Node, ...]
+    reply: GraphAnswered
+    built: int  # tokens that its building took
+
+
+def borne_out(node: Node, document: Document) -> bool:
+    """Whether a note's names stand in its quote or the `NEAR` characters around it; in Chinese, whether half of its words do.
+
+    A model that knows other books notes their people; a quote that is in the text does not make them stand there.
+
+    >>> play = Document("play", "The doctor spoke. Out, damned spot!")
+    >>> sibyl = Node("sibyl", "entity", "Sibyl, the surgeon", "Out, damned spot!", 18, 35, 0, 0)
+    >>> borne_out(sibyl, play), borne_out(replace(sibyl, content="the doctor speaks of a spot"), play)
+    (False, True)
+    """
+    near = document[around(document, node, NEAR)]
+    if document.language == "zh":
+        wanted = re.findall("[\u4e00-\u9fff]{2}", node.content)
+        return sum(word in near for word in wanted) >= len(wanted) / 2
+    return all(mentions(name, near) for name in re.findall(r"\b[A-Z][a-z]{2,}", node.content))
+
+
+def supported_graph(graph: Graph, document: Document) -> tuple[Graph, tuple[Node, ...]]:
+    """A graph without the notes that are not borne out, nor their edges; and these notes.
+
+    >>> supported_graph(Graph("note"), Document("note", "It rained."))
+    (Graph(doc_id='note', nodes={}, edges={}), ())
+    """
+    dropped = tuple(node for node in graph.nodes.values() if not borne_out(node, document))
+    gone = {node.id for node in dropped}
+    nodes = {name: node for name, node in graph.nodes.items() if name not in gone}
+    edges = {key: edge for key, edge in graph.edges.items() if not gone & {edge.source, edge.target}}
+    return Graph(graph.doc_id, nodes, edges), dropped
+
+
+def graphs(plain: Memory, llm: LLM, questions: Sequence[str]) -> list[Read]:
+    """A graph for each question from its likeliest blocks, in the order of the book, and the answer from it.
+
+    The kit's own builder is asked as it was trained, a block's relevance first and answers without tools; another model may
+    look up sources and call for reports.
+
+    >>> graphs(plain, llm.load("openai:gpt-4o"), ["Who fled to Ireland?"])[0].reply.text     # doctest: +SKIP
+    """
+    units = plain.book.units("block")
+    by_question = [
+        [Chunk(units[j].doc_id, n, units[j].start, units[j].end) for n, j in enumerate(sorted(row))]
+        for row in likeliest(plain, questions, "block")
+    ]
+    pairs = zip(questions, by_question, strict=True)
+    return side_by_side(llm, [partial(_read, plain.book, question, blocks) for question, blocks in pairs])
+
+
+def _read(book: OwnBook, question: str, blocks: Sequence[Chunk], llm: LLM) -> Read:
+    own, sizes = llm.name in OURS, book.sizes
+    meter = Meter(llm, stage=BUILD)
+    role = BUILDER if llm.name == "embedded" else EDITS
+    limits = {"budget": sizes.graph, "tokens": sizes.replies["edits"]}
+    journal = noted(book.document, question, meter, blocks=blocks, held=own, role=role, **limits)
+    graph, dropped = supported_graph(rebuild(journal), book.document)
+    if graph.nodes:
+        rounds, longest = 0 if own else ROUNDS, sizes.replies["answer"]
+        about = (graph, book.document, question, Meter(llm))
+        reply = answer_from(*about, chunks=len(blocks), rounds=rounds, graph_tokens=sizes.graph, tokens=longest)
+    else:
+        reply = GraphAnswered("", ended="no note is left to answer from")
+    return Read(graph, journal, dropped, reply, meter.tokens)
+
+
+def chosen_memories(names: Sequence[str]) -> tuple[str, ...]:
+    """Those memories that are asked for, in the kit's order. Raises InputError for another name.
+
+    >>> chosen_memories(["graph", "mindscape"])
+    ('mindscape', 'graph')
+    """
+    for name in names:
+        if name not in MEMORIES:
+            raise InputError(f"memory={name!r}: expected some of {', '.join(MEMORIES)}")
+    return tuple(name for name in MEMORIES if name in names)

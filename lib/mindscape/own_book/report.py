@@ -1,0 +1,243 @@
+"""What came of a run: lines for a terminal, a page for a browser, JSON for programs.
+
+For each question the quoted passages come first, then the answers beside each other with what they rest on: a small model's
+answer is worth less than the passage that it was shown. The book's text and the model's words are data: in the page they are
+escaped, and nothing in it is run or loaded. Taught in notebook 52_your_own_book.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from mindscape import errors, results
+from mindscape.errors import MindscapeError
+from mindscape.lexical import terms
+from mindscape.llm import OURS
+from mindscape.mindgraph.export import as_html
+from mindscape.own_book import estimate
+from mindscape.own_book.memories import PLAIN
+from mindscape.own_book.run import Run, duration
+from mindscape.own_book.sources import OwnAnswer, is_silent
+from mindscape.text import Chunk
+
+QUOTED = 2  # passages that are quoted for a question before its answers
+EXCERPT = 130  # characters of a source
+
+
+def line(text: str) -> str:
+    """A text in one line.
+
+    >>> line("Out,\\n  damned spot!")
+    'Out, damned spot!'
+    """
+    return " ".join(text.split())
+
+
+def excerpt(run: Run, place: Chunk, answer: str) -> str:
+    """Some words of a place, around the first of an answer's words that it has.
+
+    >>> excerpt(run, place, "Colmekill")                                                     # doctest: +SKIP
+    "… Where is Duncan's body? MACDUFF Carried to Colmekill, The sacred storehouse …"
+    """
+    text = line(run.book.document[place])
+    at = [text.lower().find(word) for word in terms(answer, run.book.language)]
+    start = max(0, min((i for i in at if i >= 0), default=0) - EXCERPT // 2)
+    end = start + EXCERPT
+    return ("… " if start else "") + text[start:end] + (" …" if end < len(text) else "")
+
+
+def trust(run: Run) -> str:
+    """One line on how far answers can be trusted: measured on plays, in notebook 52, for the embedded reader.
+
+    >>> trust(run)                                                                           # doctest: +SKIP
+    'The embedded reader was right on 12 of 120 questions about plays …'
+    """
+    if run.llm not in OURS:
+        return ""
+    try:
+        metrics = results.read("52_your_own_book")["metrics"]
+        of = metrics["plays.right"]
+        measured = (
+            f"on plays, shown the same kind of passages, it was right {of['value']:.0%} of the time (n = {of['n']})"
+        )
+    except (MindscapeError, KeyError, TypeError):
+        measured = "how often it is right is measured in notebook 52"
+    return (
+        "The embedded reader has 135 million parameters and knows one kind of English prose: read the quoted passages first, "
+        f"its answers last; {measured}."
+    )
+
+
+def rests(answer: OwnAnswer) -> str:
+    """What is known of an answer's source, in words.
+
+    >>> rests(OwnAnswer("plain search", "Who fled?", "Ivo")), rests(OwnAnswer("graph", "Who fled?", ""))
+    ('its words are in no passage that was shown', 'no answer')
+    """
+    if is_silent(answer.answer):
+        return "no answer"
+    if answer.source is None:
+        return "its words are in no passage that was shown"
+    if answer.supported is None:
+        return "support not measured: no likelihoods"
+    return "supported" if answer.supported else "not supported: as likely without its source"
+
+
+def set_aside(run: Run) -> list[str]:
+    """A line for each memory that is not used, and what each used one was checked for.
+
+    >>> set_aside(run)                                                                       # doctest: +SKIP
+    ['mindscape: set aside: finds 31 of 60 sentences where plain search finds 43']
+    """
+    lines = []
+    checked = {of.memory: of for of in run.checked}
+    for memory in run.built:
+        note = f"; {memory.note}" if memory.note else ""
+        if memory.aside:
+            lines.append(f"{memory.name}: set aside: {memory.aside}{note}")
+        elif memory.name in checked:
+            lines.append(f"{memory.name}: {checked[memory.name]}, with {memory.share:.0%} of plain search{note}")
+        else:
+            lines.append(f"{memory.name}: not checked, the book has too few sentences{note}")
+    if run.graphs:
+        notes = sum(len(read.graph.nodes) for read in run.graphs)
+        dropped = sum(len(read.dropped) for read in run.graphs)
+        lines.append(f"graph: {notes} notes, {dropped} more were dropped: names that are not where their quotes are")
+    return lines
+
+
+def cost_rows(run: Run) -> list[list[str]]:
+    """For each memory the calls and tokens that were estimated at most, and what it took; then all together.
+
+    >>> cost_rows(run)[-1][0]                                                                # doctest: +SKIP
+    'together'
+    """
+    table = run.costs()
+    took = {memory.name: memory.tokens for memory in run.built}
+    took["graph"] = sum(read.built for read in run.graphs)
+    rows = []
+    for name in table.index:
+        answered = sum(answer.tokens for answer in run.answers.get(name, []))
+        estimated = int(table.read[name] + table.written[name])
+        rows.append([name, f"{table.calls[name]:,}", f"{estimated:,}", f"{took.get(name, 0) + answered:,}"])
+    money = estimate.dollars(run.model(), table)
+    price = "price unknown" if money is None else f"at most {money:.2f} $"
+    seconds = sum(run.seconds.values())
+    forecast = f"foretold {duration(run.foretold)}, " if run.foretold else ""
+    rows.append(["together", f"{int(table.calls.sum()):,}", price, f"{forecast}took {duration(seconds)}; {run.ledger}"])
+    return rows
+
+
+COSTS = ("memory", "calls at most", "tokens at most", "tokens taken")
+
+
+def lines(run: Run) -> Iterable[str]:
+    """For a terminal: each question, the passages that plain search puts first, all answers with their sources.
+
+    >>> print("\\n".join(lines(run)))                                                         # doctest: +SKIP
+    """
+    for i, question in enumerate(run.questions):
+        yield f"\n{question}"
+        for place in run.answers[PLAIN][i].places[:QUOTED]:
+            yield f"  at {run.book.where(place)}: {line(run.book.document[place])[:200]} …"
+        for name, answers in run.answers.items():
+            answer = answers[i]
+            yield f"  {name}: {answer.answer or '–'} ({rests(answer)})"
+            if answer.source is not None:
+                yield f"      {run.book.where(answer.source)}: {excerpt(run, answer.source, answer.answer)}"
+    yield ""
+    yield from set_aside(run)
+    if said := trust(run):
+        yield said
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Cells are HTML already."""
+    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr>{body}</table>"
+
+
+def page(run: Run, links: Sequence[str] = ()) -> str:
+    """One HTML file, to be opened in any browser, without a network. `links`: for each question its graph's file.
+
+    >>> "<script" in page(run)                                                               # doctest: +SKIP
+    False
+    """
+    book, parts = run.book, []
+    for i, question in enumerate(run.questions):
+        quotes = "".join(
+            f'<blockquote>{escape(book.document[place].strip())}<br><span class="place">{escape(book.where(place))}</span>'
+            "</blockquote>"
+            for place in run.answers[PLAIN][i].places[:QUOTED]
+        )
+        rows = []
+        for name, answers in run.answers.items():
+            answer, where = answers[i], "–"
+            if answer.source is not None:
+                quote = escape(excerpt(run, answer.source, answer.answer))
+                where = f'{quote}<br><span class="place">{escape(book.where(answer.source))}</span>'
+            label = f'<a href="{links[i]}">graph</a>' if name == "graph" and links else escape(name)
+            rows.append([label, f"<mark>{escape(answer.answer) or '–'}</mark>", escape(rests(answer)), where])
+        table = _table(("from", "answer", "rests on its source?", "source"), rows)
+        parts.append(f'<h2>{escape(question)}</h2>{quotes}<div class="scroll">{table}</div>')
+    warning = f'<p class="warning">{escape(said)}</p>' if (said := trust(run)) else ""
+    aside = [[escape(part) for part in said.split(": ", 1)] for said in set_aside(run)]
+    filled = {
+        "language": book.language,
+        "title": f"{escape(book.document.id)}: {len(run.questions)} questions",
+        "facts": f"{len(book.document.text):,} characters, {book.tokens:,} tokens, {len(book.passages):,} passages; "
+        f"answers by {escape(run.llm)}.",
+        "warning": warning,
+        "questions": "".join(parts),
+        "memories": _table(("memory", "what there is to say of it"), aside),
+        "costs": _table(COSTS, [[escape(cell) for cell in row] for row in cost_rows(run)]),
+    }
+    return Template((Path(__file__).parent / "report.html").read_text(encoding="utf-8")).substitute(filled)
+
+
+def as_json(run: Run) -> str:
+    """Questions, answers with their places and sources, the check, seconds.
+
+    >>> json.loads(as_json(run))["questions"]                                                # doctest: +SKIP
+    ['Who fled to Ireland?']
+    """
+    book = run.book
+
+    def told(answer: OwnAnswer) -> dict[str, Any]:
+        texts = [{"start": p.start, "end": p.end, "text": book.document[p].strip()} for p in answer.places]
+        return asdict(answer) | {"places": texts, "supported": answer.supported}
+
+    content = {
+        "book": book.document.id,
+        "characters": len(book.document.text),
+        "llm": run.llm,
+        "questions": run.questions,
+        "answers": {name: [told(answer) for answer in answers] for name, answers in run.answers.items()},
+        "check": [asdict(of) for of in run.checked],
+        "set_aside": {memory.name: memory.aside for memory in run.built if memory.aside},
+        "foretold_seconds": round(run.foretold),
+        "seconds": {name: round(seconds, 1) for name, seconds in run.seconds.items()},
+    }
+    return json.dumps(content, ensure_ascii=False, indent=1)
+
+
+def write(run: Run, folder: Path) -> list[Path]:
+    """report.html, answers.json and a page for each graph that has notes, in a folder. Raises MindscapeError where it cannot be
+    written.
+
+    >>> [path.name for path in write(run, Path("macbeth.answers"))]                          # doctest: +SKIP
+    ['report.html', 'answers.json', 'graph_1.html']
+    """
+    names = [f"graph_{i}.html" for i in range(1, len(run.graphs) + 1)]
+    files = {"report.html": page(run, names), "answers.json": as_json(run)}
+    for name, question, read in zip(names, run.questions, run.graphs, strict=True):
+        files[name] = as_html(read.graph, run.book.document, question)
+    with errors.writing(folder, "or name another folder with --out"):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            (folder / name).write_text(content, encoding="utf-8")
+    return [folder / name for name in files]
