@@ -14,7 +14,7 @@ from mindscape.corpora import own
 from mindscape.errors import BudgetReached, InputError, LLMError, require
 from mindscape.own_book import estimate, report
 from mindscape.own_book.memories import MEMORIES
-from mindscape.own_book.run import Run, begin, duration, finish, recall
+from mindscape.own_book.run import Run, begin, duration, finish, foretell, recall
 
 Known = dict[str, tuple[str, str]]
 
@@ -61,7 +61,8 @@ def ask_book(given: argparse.Namespace) -> None:
         print(", ".join(f"{name} {share:.0%}" for name, share in recall(run, known).items()))
     folder = Path(given.out).expanduser() if given.out else Path(f"{document.id}.answers")
     (first, *_) = report.write(run, folder)
-    _say(f"took {duration(sum(run.seconds.values()))}, foretold {duration(run.foretold)}; the report: {first}")
+    forecast = f", foretold {duration(run.foretold)}" if run.foretold else ""
+    _say(f"took {duration(sum(run.seconds.values()))}{forecast}; the report: {first}")
 
 
 def _say(text: str) -> None:
@@ -83,9 +84,7 @@ def _estimated(run: Run, cap: float | None) -> None:
     elif money:
         _say(f"at most {money:.2f} dollars")
         require(cap is not None, f"{run.llm} costs up to {money:.2f} dollars for this: pass --cap DOLLARS to go on")
-    speed = estimate.measured(run.plain, model)
-    if speed.read:
-        run.foretold = estimate.foretold(book, model, table, speed)
+    if foretell(run):
         _say(f"about {duration(run.foretold)}, if nothing of it was made before")
 
 

@@ -117,13 +117,11 @@ def cost_rows(run: Run) -> list[list[str]]:
     'together'
     """
     table = run.costs()
-    took = {memory.name: memory.tokens for memory in run.built}
-    took["graph"] = sum(read.built for read in run.graphs)
     rows = []
     for name in table.index:
         answered = sum(answer.tokens for answer in run.answers.get(name, []))
         estimated = int(table.read[name] + table.written[name])
-        rows.append([name, f"{table.calls[name]:,}", f"{estimated:,}", f"{took.get(name, 0) + answered:,}"])
+        rows.append([name, f"{table.calls[name]:,}", f"{estimated:,}", f"{run.tokens_of(name) + answered:,}"])
     money = estimate.dollars(run.model(), table)
     price = "price unknown" if money is None else f"at most {money:.2f} $"
     seconds = sum(run.seconds.values())
@@ -234,7 +232,7 @@ def write(run: Run, folder: Path) -> list[Path]:
     """
     names = [f"graph_{i}.html" for i in range(1, len(run.graphs) + 1)]
     files = {"report.html": page(run, names), "answers.json": as_json(run)}
-    for name, question, read in zip(names, run.questions, run.graphs, strict=True):
+    for name, question, read in zip(names, run.questions, run.graphs, strict=False):  # none where none is asked for
         files[name] = as_html(read.graph, run.book.document, question)
     with errors.writing(folder, "or name another folder with --out"):
         folder.mkdir(parents=True, exist_ok=True)

@@ -9,16 +9,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import pandas as pd
 from transformers import AutoTokenizer
 
 from mindscape import assets, encoders, paths
 from mindscape import llm as models
 from mindscape.ask import ask
-from mindscape.errors import BudgetReached, InputError, require
+from mindscape.errors import InputError, require
 from mindscape.llm import Ledger
 from mindscape.llm.base import form_of
 from mindscape.llm.ledger import price
 from mindscape.mindgraph.graph import around
+from mindscape.mom.retrieval import covered
 from mindscape.own_book import estimate
 from mindscape.own_book.book import OwnBook, open_book
 from mindscape.own_book.check import Checked, check
@@ -37,7 +39,7 @@ from mindscape.own_book.memories import (
 )
 from mindscape.own_book.sources import OwnAnswer, falls, source
 from mindscape.roles.answers import QA
-from mindscape.text import Chunk, Document
+from mindscape.text import Chunk, Document, locate
 
 ADAPTERS = {"mindscape": "mia_gen", "document": "memreader", "graph": "builder"}  # of the embedded reader
 
@@ -75,7 +77,12 @@ class Run:
             return models.load(self.llm, ledger=self.ledger, adapter=paths.data("adapters", ADAPTERS[memory]))
         return models.load(self.llm, ledger=self.ledger)
 
-    def costs(self):
+    def tokens_of(self, name: str) -> int:
+        """What a model read and wrote to build a memory."""
+        built = {memory.name: memory.tokens for memory in self.built}
+        return sum(read.built for read in self.graphs) if name == "graph" else built.get(name, 0)
+
+    def costs(self) -> pd.DataFrame:
         """The estimate: calls and tokens at most, a row a memory."""
         reader = self.model()
         frame = estimate.frames(reader, self.book.language)
@@ -147,6 +154,18 @@ def finish(run: Run, seed: int = 0) -> Run:
     return run
 
 
+def foretell(run: Run) -> float:
+    """Seconds that the run will take here, about, if nothing of it was made before; 0 for a model behind a server.
+
+    >>> foretell(run)                                                                        # doctest: +SKIP
+    140.0
+    """
+    model = run.model()
+    speed = estimate.measured(run.plain, model)
+    run.foretold = estimate.foretold(run.book, model, run.costs(), speed) if speed.read else 0.0
+    return run.foretold
+
+
 def duration(seconds: float) -> str:
     """For people.
 
@@ -180,19 +199,41 @@ def _graphs(run: Run) -> None:
     run.graphs = graphs(run.plain, run.model("graph"), run.questions)
 
 
+def answers_from(run: Run, memory: Memory, places: Sequence[Sequence[Chunk]]) -> list[OwnAnswer]:
+    """The model's answer to each question from the texts of some places, as a memory puts them into its prompt.
+
+    >>> answers_from(run, run.plain, run.plain.find(run.questions))[0].answer                # doctest: +SKIP
+    'Colmekill'
+    """
+    model = run.model(
+        "mindscape" if memory.name == "mindscape" else ""
+    )  # a document memory's adapter reads windows alone
+    rows = list(zip(run.questions, places, strict=True))
+    prompts = [memory.prompt(question, found, form_of(model)) for question, found in rows]
+    replies = ask(model, QA, prompts, tokens=run.book.sizes.replies["phrase"], tries=2)
+    return [
+        OwnAnswer(memory.name, question, reply.value or "", tuple(found), reply.tokens_total)
+        for (question, found), reply in zip(rows, replies, strict=True)
+    ]
+
+
+def with_sources(run: Run, answers: Sequence[OwnAnswer]) -> list[OwnAnswer]:
+    """Answers with the place that each rests on, and how much less likely it is without.
+
+    >>> with_sources(run, answers)[0].supported                                              # doctest: +SKIP
+    True
+    """
+    placed = []
+    for answer in answers:
+        place, words = source(run.book, answer.answer, answer.places)
+        placed.append(replace(answer, source=place, words=words))
+    found = zip(placed, falls(run.book, run.model(), placed), strict=True)
+    return [replace(answer, fall=fall) for answer, fall in found]
+
+
 def _answers(run: Run) -> None:
-    phrase = run.book.sizes.replies["phrase"]
     for memory in run.used:
-        model = run.model("mindscape" if memory.name == "mindscape" else "")
-        places = memory.find(run.questions)
-        pairs = zip(run.questions, places, strict=True)
-        prompts = [memory.prompt(question, found, form_of(model)) for question, found in pairs]
-        replies = ask(model, QA, prompts, tokens=phrase, tries=2)
-        rows = zip(run.questions, replies, places, strict=True)
-        run.answers[memory.name] = [
-            OwnAnswer(memory.name, question, reply.value or "", tuple(found), reply.tokens_total)
-            for question, reply, found in rows
-        ]
+        run.answers[memory.name] = answers_from(run, memory, memory.find(run.questions))
     if run.graphs:
         run.answers["graph"] = []
     for question, read in zip(run.questions, run.graphs, strict=False):
@@ -204,14 +245,8 @@ def _answers(run: Run) -> None:
 
 
 def _sources(run: Run) -> None:
-    flat = [answer for answers in run.answers.values() for answer in answers]
-    placed = []
-    for answer in flat:
-        place, words = source(run.book, answer.answer, answer.places)
-        placed.append(replace(answer, source=place, words=words))
-    found = iter(zip(placed, falls(run.book, run.model(), placed), strict=True))
-    for answers in run.answers.values():
-        answers[:] = [replace(answer, fall=fall) for answer, fall in (next(found) for _ in answers)]
+    found = iter(with_sources(run, [answer for answers in run.answers.values() for answer in answers]))
+    run.answers = {name: [next(found) for _ in answers] for name, answers in run.answers.items()}
 
 
 def recall(run: Run, known: dict[str, tuple[str, str]], depth: int = 10) -> dict[str, float]:
@@ -222,9 +257,6 @@ def recall(run: Run, known: dict[str, tuple[str, str]], depth: int = 10) -> dict
     >>> recall(run, {"Who fled to Ireland?": ("Donalbain", "To Ireland, I")})                # doctest: +SKIP
     {'plain search': 1.0}
     """
-    from mindscape.mom.retrieval import covered
-    from mindscape.text import locate
-
     document, spans = run.book.document, {}
     for question, (_, quote) in known.items():
         spans[question] = locate(quote, document)
@@ -236,6 +268,3 @@ def recall(run: Run, known: dict[str, tuple[str, str]], depth: int = 10) -> dict
             np.mean([covered(document, s, row) for s, row in zip(spans.values(), rows, strict=True)])
         )
     return found
-
-
-__all__ = ["BudgetReached", "Run", "begin", "checked_questions", "duration", "finish", "recall"]

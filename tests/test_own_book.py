@@ -1,0 +1,350 @@
+"""One's own book: plain search, the check on the book itself, what is dropped or set aside, the command and its errors."""
+
+import json
+import re
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mindscape.__main__ import main
+from mindscape.errors import InputError
+from mindscape.lexical import BM25, terms
+from mindscape.llm import LanguageModel
+from mindscape.llm.endpoint import Endpoint
+from mindscape.mia.summaries import repetition, unfit
+from mindscape.mindgraph.graph import Edge, Graph, Node
+from mindscape.own_book import check, report, run
+from mindscape.own_book.book import SMALL, OwnBook
+from mindscape.own_book.look import WORDS, FirstLook
+from mindscape.own_book.memories import Memory, borne_out, chosen_memories, supported_graph
+from mindscape.own_book.sources import FALL, OwnAnswer, falls, source
+from mindscape.text import Chunk, Document
+from tests.servers import Scripted, completion, says, send, status
+from tests.stubs import Letters, Stub, cut
+
+PEOPLE = ["Ann the smith", "Tom the baker", "Eve the miller", "Ivo the singer", "Sam the cooper", "Una the weaver"]
+DEEDS = ["sold a copper lamp", "mended the wooden bridge", "buried seven silver spoons", "painted a yellow wagon"]
+PLACES = ["behind the old chapel", "near the frozen river", "under the market arches", "beside the northern gate"]
+LINES = [
+    f"{who} {deed} {where} on day {i}, and nobody saw it happen. "
+    for i, (who, deed, where) in enumerate((w, d, p) for w in PEOPLE for d in DEEDS for p in PLACES)
+]
+ENCODER = Letters()
+
+
+def small_book(lines=LINES, language="en"):
+    document, chunks = cut("note", lines, language)
+    book = OwnBook(document, SimpleNamespace(), SMALL)
+    vars(book)["passages"] = chunks
+    vars(book)["tokens"] = max(1, len(document.text) // 4)
+    return book
+
+
+def plain_memory(book):
+    return Memory("plain search", book, FirstLook(book.texts, book.language, ENCODER), book.passages)
+
+
+# -- plain search --------------------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.sampled_from(["lamp", "boat", "river", "who", "smith", "gold"]), min_size=1, max_size=5))
+def test_words_count_by_the_share_of_the_questions_weight_that_a_passage_holds(words):
+    """Against the formula, written anew: idf as Lucene has it, the score of BM25 over the sum."""
+    passages = ["A lamp by the river.", "The smith sold gold.", "Nobody came.", "A boat, a boat."]
+    index, question = BM25(passages), " ".join(words)
+    wanted = set(terms(question))
+    held = {term: sum(term in terms(passage) for passage in passages) for term in wanted}
+    weight = sum(np.log(1 + (4 - n + 0.5) / (n + 0.5)) for n in held.values())
+    ids, scores = index.search([" ".join(wanted)], 4)
+    expected = np.zeros(4)
+    expected[ids[0]] = scores[0] / (weight or 1)
+    assert np.allclose(index.shares([question])[0], expected, atol=1e-6)
+    assert (index.shares([question]) >= 0).all() and (index.shares([question]) <= 2.5).all()  # k1 + 1 at most
+
+
+def test_a_question_that_shares_no_word_is_left_to_the_vectors():
+    look = FirstLook(["Ann left.", "It rained all week.", "Tom sang."], "en", ENCODER)
+    assert np.array_equal(look.scores(["zzz qqq"]), look.cosines(["zzz qqq"]))
+
+
+def test_plain_search_is_the_sum_of_both():
+    look = FirstLook(LINES[:20], "en", ENCODER)
+    asked = ["Who buried the silver spoons?"]
+    by_hand = ENCODER.encode(asked, "query") @ ENCODER.encode(LINES[:20]).T + WORDS * BM25(LINES[:20]).shares(asked)
+    assert np.allclose(look.scores(asked), by_hand)
+    assert "silver spoons" in LINES[look.best(look.scores(asked), 1)[0][0]]
+
+
+def test_an_encoder_that_reads_no_chinese_leaves_it_to_the_words():
+    encoder = SimpleNamespace(name="minilm", encode=None)  # is not asked
+    look = FirstLook(["他卖了那盏灯。", "下雨了。"], "zh", encoder)
+    assert look.blind and look.best(look.scores(["谁卖了灯？"]), 1) == [[0]]
+
+
+# -- the check on the book itself --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("language", "lines"), [("en", LINES), ("zh", ["安娜在河边卖了一盏铜灯，汤姆在桥上修好了木船。"] * 3)]
+)
+def test_a_known_item_is_made_of_a_sentences_own_words(language, lines):
+    book = small_book(lines, language)
+    items = check.known_items(book, seed=3, n=20)
+    assert items and items == check.known_items(book, seed=3, n=20)
+    for query, span in items:
+        frame = terms(check.FRAMES[language].format(""), language)
+        assert set(terms(query, language)) - set(frame) <= set(terms(book.document[span], language))
+
+
+def test_no_sentence_that_a_memory_holds_is_asked_for():
+    book = small_book()
+    held = [line.strip() for line in LINES[: len(LINES) - 2]]
+    texts = {book.document[span].strip() for _, span in check.known_items(book, held)}
+    assert texts and texts <= {line.strip() for line in LINES[-2:]}
+
+
+class Says(Memory):
+    """A memory whose cosines are of so much use: those of plain search, turned around by noise."""
+
+    noise = 0.0
+
+    def cosines(self, questions):
+        rng = np.random.default_rng(0)
+        noise = rng.normal(size=(len(questions), len(self.look.texts)))
+        return self.look.cosines(questions) + self.noise * noise
+
+
+def memory_with(noise):
+    plain = plain_memory(small_book())
+    memory = Says("noisy", plain.book, plain.look, plain.units)
+    memory.noise = noise
+    return plain, memory
+
+
+def test_a_memory_that_finds_as_much_keeps_the_papers_share():
+    plain, memory = memory_with(0.0)
+    (checked,) = check.check(plain, [memory])
+    assert not memory.aside and memory.share == check.SHARES[0] and checked.queries == check.QUERIES
+
+
+def test_a_memory_that_finds_less_is_set_aside_with_its_numbers():
+    plain, memory = memory_with(50.0)
+    (checked,) = check.check(plain, [memory])
+    assert checked.share is None and memory.aside.startswith("finds ")
+    assert f"plain search finds {checked.plain}" in memory.aside
+
+
+def test_a_memory_that_finds_less_at_half_may_do_at_nine_tenths():
+    plain, memory = memory_with(0.3)
+    (checked,) = check.check(plain, [memory])
+    found = checked.found
+    assert found[0.5] < found[0.9], "the noise shrinks with its share"
+    expected = next((share for share in check.SHARES if found[share] >= checked.plain), None)
+    assert checked.share == expected and bool(memory.aside) == (expected is None)
+
+
+def test_a_book_without_sentences_to_ask_for_is_not_checked():
+    plain = plain_memory(small_book(["Hi. ", "Ho. "]))
+    memory = Memory("short", plain.book, plain.look, plain.units)
+    assert check.check(plain, [memory]) == [] and not memory.aside
+
+
+# -- what is dropped -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_summary_in_circles_guides_nothing():
+    play = Document("play", "Macbeth met Banquo on the heath, and Macbeth spoke with Banquo of kings.")
+    assert repetition("a b c d a b c d") == pytest.approx(1 / 5)
+    assert "repeats" in unfit("He met Banquo there. " * 6, play)
+    assert unfit("On the heath a thane, Macbeth, and his friend Banquo spoke of kings.", play) == ""
+    assert "Sibyl" in unfit("There the surgeon Sibyl sold a lamp.", play)
+    assert unfit("somebody met somebody", play) == "it names nobody"
+    assert "repeats" in unfit("他来了又走了。" * 5, Document("n", "他来了又走了。", "zh"))
+
+
+def test_a_note_whose_names_are_not_around_its_quote_is_dropped_with_its_edges():
+    text = "The doctor spoke low. Out, damned spot! " + "It rained. " * 80 + "Sibyl sang."
+    document = Document("play", text)
+    at = text.index("Out")
+    quote = {"src": "Out, damned spot!", "start": at, "end": at + 17, "chunk": 0}
+    nodes = {
+        "sibyl": Node("sibyl", "entity", "Sibyl the surgeon", touched=0, **quote),
+        "doctor": Node("doctor", "entity", "the doctor", touched=0, **quote),
+        "spot": Node("spot", "event", "a spot is seen", touched=0, **quote),
+    }
+    edges = {(a, b, "saw"): Edge(a, b, "saw", **quote) for a, b in [("sibyl", "spot"), ("doctor", "spot")]}
+    graph, dropped = supported_graph(Graph("play", nodes, edges), document)
+    assert list(graph.nodes) == ["doctor", "spot"] and list(graph.edges) == [("doctor", "spot", "saw")]
+    assert [node.id for node in dropped] == ["sibyl"]
+
+
+def test_a_chinese_note_needs_half_of_its_words_nearby():
+    document = Document("n", "安娜在河边卖了一盏铜灯。" + "下雨了。" * 200, "zh")
+    near = {"src": "安娜", "start": 0, "end": 2, "chunk": 0, "touched": 0}
+    assert borne_out(Node("a", "entity", "安娜在河边", **near), document)
+    assert not borne_out(Node("b", "entity", "汤姆修好木船", **near), document)
+
+
+# -- what an answer rests on ---------------------------------------------------------------------------------------------------
+
+
+def test_support_is_what_the_likelihood_loses_without_the_source():
+    """Not that the words stand there: here they do for both answers, and only one loses anything."""
+    book = small_book(["Ann sold the lamp. ", "Tom sings by the river. "])
+    places = tuple(book.passages)
+
+    def weigh(prompt, continuation):
+        return -1.0 if "Ann" in continuation and "Ann sold" in prompt else -3.0
+
+    answers = [OwnAnswer("plain search", "Who sold it?", text, places) for text in ("Ann", "Tom", "", "nobody there")]
+    answers = [OwnAnswer(**{**vars(a), "source": source(book, a.answer, places)[0]}) for a in answers]
+    found = falls(book, LanguageModel(Stub(weigh=weigh)), answers)
+    assert found == [2.0, 0.0, None, None]
+    supported = [OwnAnswer("m", "q", "a", fall=fall).supported for fall in found]
+    assert supported == [True, False, None, None] and 0 < FALL < 2
+
+
+def test_a_server_without_likelihoods_leaves_it_open(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    book = small_book(["Ann sold the lamp. "])
+    answer = OwnAnswer("m", "Who?", "Ann", tuple(book.passages), source=book.passages[0])
+    with Scripted(says("Ann")) as server:
+        assert falls(book, LanguageModel(Endpoint("local", base_url=server.url)), [answer]) == [None]
+    assert "not measured" in report.rests(answer)
+
+
+# -- the command ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def novel(tmp_path, monkeypatch, own_store):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "novel.txt").write_text("".join(LINES), encoding="utf-8")
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    return "novel.txt"
+
+
+def failed(*arguments):
+    with pytest.raises(SystemExit) as stopped:
+        main(["ask", *arguments])
+    return str(stopped.value.code)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says_what"),
+    [
+        (["novel.txt"], "no question: expected at least one"),
+        (["novel.txt", " "], "question 1 is empty"),
+        (["novel.txt", "Who?", "Who? "], "question 2 is asked twice"),
+        (["novel.txt", "Who?", "--memory", "atlas"], "memory='atlas': expected some of mindscape"),
+        (["novel.txt", "Who?", "--cap", "-1"], "cap=-1.0: expected dollars"),
+        (["novel.txt", "Who?", "--llm", "gpt4"], "llm='gpt4': expected"),
+        (["novel.txt", "Who?", "--encoder", "glove"], "encoder='glove': expected"),
+        (["novel.txt", "Who?", "--known", "none.json"], "none.json: .*expected JSON"),
+        (["novel.txt", "--questions", "none.txt"], "none.txt: .*expected a text file of questions"),
+        (["paper.pdf", "Who?"], "paper.pdf: expected a file that ends in"),
+        (["missing.txt", "Who?"], "missing.txt"),
+    ],
+)
+def test_bad_input_is_one_line(novel, tmp_path, arguments, says_what):
+    (tmp_path / "paper.pdf").write_bytes(b"%PDF-1.7")
+    assert re.search(f"^error: .*{says_what}", failed(*arguments))
+
+
+def test_a_server_without_a_key_is_one_line(novel, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert "OPENAI_API_KEY" in failed(novel, "Who?", "--llm", "openai:gpt-4o", "--memory", "none", "--cap", "1")
+
+
+def answering(handler, asked):
+    """Any question with the copper lamp's smith."""
+    send(handler, completion("Ann the smith"))
+
+
+def test_a_priced_server_wants_a_cap_and_keeps_to_it(novel, monkeypatch):
+    with Scripted(answering) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        arguments = [novel, "Who sold a copper lamp?", "--llm", "openai:gpt-4o", "--memory", "none"]
+        assert "pass --cap DOLLARS" in failed(*arguments)
+        assert "the cap of 0.0000 USD is reached" in failed(*arguments, "--cap", "0")
+        assert not server.asked, "nothing was asked"
+
+
+def test_the_command_answers_quotes_and_reports(novel, tmp_path, monkeypatch, capsys):
+    (tmp_path / "known.json").write_text(json.dumps({"Who sold a copper lamp?": ["Ann", LINES[0].strip()]}))
+    with Scripted(answering) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        main(["ask", novel, "--llm", "openai:local", "--memory", "none", "--known", "known.json"])
+    shown = capsys.readouterr()
+    assert "plain search: Ann the smith (support not measured" in shown.out and " 0 %: Ann the smith" in shown.out
+    assert "at most 1 calls" in shown.err and "plain search 100%" in shown.out
+    page = (tmp_path / "novel.answers" / "report.html").read_text()
+    assert "Ann the smith" in page and "<script" not in page
+    kept = json.loads((tmp_path / "novel.answers" / "answers.json").read_text())
+    assert kept["answers"]["plain search"][0]["answer"] == "Ann the smith"
+
+
+def chats(server):
+    """How often it was asked for an answer, and not for likelihoods."""
+    return sum(path.endswith("chat/completions") for path in server.paths)
+
+
+def test_what_a_server_answered_before_it_died_is_kept(novel, tmp_path, monkeypatch, capsys):
+    """It answers one question and dies: the next run asks for the other alone."""
+    questions = ["Who sold a copper lamp?", "Who painted a yellow wagon?"]
+
+    def dying(handler, asked):
+        prompt = asked["messages"][-1]["content"]
+        if "yellow wagon?" in prompt:
+            time.sleep(0.5)  # the other answer is there before
+            status(400)(handler, asked)
+        else:
+            send(handler, completion("Ann"))
+
+    with Scripted(dying) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        arguments = [novel, *questions, "--llm", "openai:local", "--memory", "none"]
+        assert "the same command goes on from there" in failed(*arguments)
+        assert not (tmp_path / "novel.answers").exists()
+        server.script, before = [says("Eve")], chats(server)
+        main(["ask", *arguments])
+        assert chats(server) == before + 1
+    assert "Ann" in capsys.readouterr().out
+
+
+def test_a_page_shows_text_as_text(novel, monkeypatch):
+    nasty = '<script>alert(1)</script> & "Ann"'
+    with Scripted(says(nasty)) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        main(["ask", novel, "Who is <b>?", "--llm", "openai:local", "--memory", "none", "--out", "there"])
+    page = (Path("there") / "report.html").read_text()
+    assert "<script" not in page and "<b>" not in page and "&lt;script&gt;" in page
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(novel, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    with Scripted(says("Ann")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        message = failed(novel, "Who?", "--llm", "openai:local", "--memory", "none", "--out", "file/x")
+    assert "cannot write to file/x" in message and "--out" in message
+
+
+def test_memories_are_asked_for_by_name():
+    assert chosen_memories(["document", "mindscape"]) == ("mindscape", "document")
+    with pytest.raises(InputError, match="memory='atlas'"):
+        chosen_memories(["atlas"])
+
+
+def test_questions_are_read_without_their_blanks():
+    assert run.checked_questions([" Who\n left? ", "Why?"]) == ["Who left?", "Why?"]
+
+
+def test_a_place_of_a_folder_names_its_file():
+    document = Document("both", "One. Two.", "en", {"parts": {"a": 0, "b": 5}})
+    book = OwnBook(document, SimpleNamespace(), SMALL)
+    assert book.where(Chunk("both", 0, 5, 9)) == "b, 56 %"
