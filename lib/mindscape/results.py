@@ -29,12 +29,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from IPython import get_ipython
 from IPython.display import Image, display
 from matplotlib import pyplot
 from matplotlib.ticker import ScalarFormatter
 from transformers.utils.logging import disable_progress_bar
 
-from mindscape import encoders, llm, paths, plots, remeasure, store, trail
+from mindscape import encoders, llm, paths, plots, progress, remeasure, store, trail
 from mindscape.cache import Cache, digest
 from mindscape.environment import peak_bytes
 from mindscape.errors import InputError, writing
@@ -116,6 +117,7 @@ def begin(notebook: str, variables: Mapping | None = None, **parameters) -> None
     _seed(parameters.get("seed", 0))
     disable_progress_bar()  # of loading weights: stored outputs would differ each time
     plots.use()
+    progress.show_life(get_ipython())
     kept = {k: v for k, v in parameters.items() if k not in ("fill", "fresh", "shard")}
     _run = Run(
         notebook,
@@ -386,10 +388,8 @@ def _assignments(source: str) -> dict:
 def _handed_over() -> list[str]:
     """The names that papermill injected: in a cell that begins with its own comment, found in the kernel's history."""
     try:
-        from IPython import get_ipython
-
         history = get_ipython().user_ns["In"]
-    except (ImportError, AttributeError, KeyError):
+    except (AttributeError, KeyError):  # no IPython, or no history
         return []
     injected = [ast.parse(source) for source in history if source.startswith("# Parameters\n")]
     return [node.targets[0].id for tree in injected for node in tree.body if isinstance(node, ast.Assign)]
