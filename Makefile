@@ -4,6 +4,7 @@
 #   make test                                                lint, library tests, stored notebooks, guards
 #   make lab                                                 JupyterLab on the notebooks
 #   make site                                                the course as a website, in build/site/html
+#   make browser                                             JupyterLab and the site in a real Chromium, which has to be there
 #   make clean                                               remove what was generated (not .venv)
 #
 # Long computations are found in data/store, see README.md. To make them anew, with ONLY, SCALE and JOBS as above:
@@ -43,7 +44,7 @@ export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM := false
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: figures data remeasure plan train benchmark test site lab clean lock stored
+.PHONY: figures data remeasure plan train benchmark test site browser lab clean lock stored
 .DEFAULT_GOAL := figures
 
 # MODE names the marks that notebooks leave when they are done; what they are run for they read from the environment.
@@ -98,7 +99,7 @@ test: .venv/core .venv/extras
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m mindscape.assets
-	MINDSCAPE_NO_SKIPS=1 $(BIN)/python -m pytest tests lib --doctest-modules -n 2 --dist loadfile
+	MINDSCAPE_NO_SKIPS=1 $(BIN)/python -m pytest tests lib --ignore tests/browser --doctest-modules -n 2 --dist loadfile
 	rm -rf build/nbval
 	MINDSCAPE_BUILD="$(CURDIR)/build/nbval" MINDSCAPE_FIGURES="$(CURDIR)/build/nbval/published" $(BIN)/python -m pytest --nbval notebooks -p tests.as_jupyter -n 2 --dist loadscope \
 	    --nbval-sanitize-with tests/nbval.cfg --nbval-cell-timeout 600
@@ -107,8 +108,11 @@ test: .venv/core .venv/extras
 site: .venv/core .venv/extras
 	$(BIN)/python -m mindscape.workflow.site
 
+browser: .venv/browser
+	$(BIN)/python -m pytest tests/browser
+
 lab: .venv/core
-	$(BIN)/jupyter lab --ServerApp.root_dir=notebooks --LabApp.default_url=/lab/tree/00_start_here.ipynb $(LAB_ARGS)
+	$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb $(LAB_ARGS)
 
 clean:
 	rm -rf build .snakemake .pytest_cache .ruff_cache .hypothesis
@@ -132,9 +136,12 @@ lock:
 	@mkdir -p build && cp requirements/core.lock build/lock
 	$(LOCK) && $(WITHOUT_GPU) > requirements/core.lock
 	@cat requirements/core.lock requirements/extras.lock > build/lock
-	$(LOCK) --all-extras && $(WITHOUT_GPU) > build/all.lock
+	$(LOCK) $(foreach extra,milvus serve site peers,--extra $(extra)) && $(WITHOUT_GPU) > build/all.lock
 	awk 'NR == FNR {held[$$1]; next} /^[a-z]/ {drop = $$1 in held} !drop' requirements/core.lock build/all.lock > requirements/extras.lock
-	rm build/lock build/all.lock
+	@cat requirements/core.lock requirements/extras.lock | tee build/held.lock > build/lock
+	$(LOCK) $(foreach extra,milvus serve site peers browser,--extra $(extra)) && $(WITHOUT_GPU) > build/all.lock
+	awk 'NR == FNR {held[$$1]; next} /^[a-z]/ {drop = $$1 in held} !drop' build/held.lock build/all.lock > requirements/browser.lock
+	rm build/lock build/all.lock build/held.lock
 
 # Environment ------------------------------------------------------------------------------------------------------
 
@@ -149,4 +156,9 @@ lock:
 .venv/extras: requirements/extras.lock .venv/core
 	@echo "installing what only the tests need: Milvus Lite, a loopback model server, two libraries of submodular choice, LlamaIndex's core, Sphinx (700 MB)"
 	@$(PIP) install --quiet $(PIP_ARGS) --no-deps --require-hashes -r requirements/extras.lock
+	@touch $@
+
+.venv/browser: requirements/browser.lock .venv/extras
+	@echo "installing what drives a browser: Playwright and axe-core (170 MB)"
+	@$(PIP) install --quiet $(PIP_ARGS) --no-deps --require-hashes -r requirements/browser.lock
 	@touch $@

@@ -78,6 +78,10 @@ def test_every_import_is_declared():
             assert files <= {"lib/mindscape/index.py", "tests/test_index.py"}
             assert names & set(declared(EXTRAS["milvus"]))
             continue
+        if module in ("playwright", "axe_playwright_python"):  # an extra too, of what `make browser` runs
+            assert all(file.startswith("tests/browser/") for file in files)
+            assert names & set(declared(EXTRAS["browser"])) or module not in distributions
+            continue
         assert names & set(core), f"{module} is imported in {', '.join(sorted(files))} and pyproject.toml lacks it"
 
 
@@ -100,7 +104,7 @@ def test_every_declared_package_is_imported_or_called():
 
 
 def test_the_locks_hold_the_declared_versions():
-    locks = [(ROOT / "requirements" / name).read_text() for name in ("core.lock", "extras.lock")]
+    locks = [(ROOT / "requirements" / name).read_text() for name in ("core.lock", "extras.lock", "browser.lock")]
     locked = dict(re.findall(r"^([\w.-]+)==(\S+)", "\n".join(locks), re.MULTILINE))
     for name, version in declared().items():
         if name != "torch":  # its build is the user's choice, see the Makefile

@@ -126,26 +126,23 @@ def memory_with(noise):
     return plain, memory
 
 
-def test_a_memory_that_finds_as_much_keeps_the_papers_share():
+def test_a_memory_that_finds_as_much_is_used():
     plain, memory = memory_with(0.0)
     (checked,) = check.check(plain, [memory])
-    assert not memory.aside and memory.share == check.SHARES[0] and checked.queries == check.QUERIES
+    assert checked.passed and not memory.aside and memory.share == check.SHARE and checked.queries == check.QUERIES
 
 
 def test_a_memory_that_finds_less_is_set_aside_with_its_numbers():
     plain, memory = memory_with(50.0)
     (checked,) = check.check(plain, [memory])
-    assert checked.share is None and memory.aside.startswith("finds ")
+    assert not checked.passed and memory.aside.startswith("finds ")
     assert f"plain search finds {checked.plain}" in memory.aside
 
 
-def test_a_memory_that_finds_less_at_half_may_do_at_nine_tenths():
+def test_what_a_memory_says_counts_less_beside_plain_search_than_half_and_half():
     plain, memory = memory_with(0.3)
     (checked,) = check.check(plain, [memory])
-    found = checked.found
-    assert found[0.5] < found[0.9], "the noise shrinks with its share"
-    expected = next((share for share in check.SHARES if found[share] >= checked.plain), None)
-    assert checked.share == expected and bool(memory.aside) == (expected is None)
+    assert checked.at_half < checked.found, "the noise shrinks with its share"
 
 
 def test_a_book_without_sentences_to_ask_for_is_not_checked():

@@ -25,9 +25,10 @@ from mindscape.methods.search import (
     needed,
     pieces,
     rankings,
+    short_layers,
 )
 
 __all__ = [
     "METHODS", "Case", "Encoders", "Method", "Needed", "Piece", "Shown", "Statements", "cases", "filled", "joined_graph",
-    "methods_of", "needed", "novels", "picked", "pieces", "plays", "rankings", "starts", "stepped",
+    "methods_of", "needed", "novels", "picked", "pieces", "plays", "rankings", "short_layers", "starts", "stepped",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ memory by ranks that are fused (MoM). Whether a reader can make use of it is not
 50_side_by_side.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -187,6 +187,37 @@ def _by_layers(case: Case, by: Encoders) -> list[Ranking]:
         return (Ranking(tuple(row)) for row in ids.tolist())
 
     return by_rule(by.minilm.maker, rule, case.asked, rank)
+
+
+def short_layers(case: Case, by: Encoders) -> list[list[Piece]]:
+    """Three layers with a passage for a unit: each passage has the topic and the core content of the unit that it begins in.
+
+    What "mom" brings for a question are whole units, scenes of a novel, of which few fit a small budget; this is the same
+    memory in the units that everybody else is given. Taught in notebook 50_side_by_side.
+
+    >>> short_layers(case, by)[0][0]                                                         # doctest: +SKIP
+    Chunk(doc_id='series-2010-1', index=17, start=4105, end=4390)
+    """
+    begins = [(unit.doc_id, unit.start) for unit in case.units]
+    order = {name: i for i, name in enumerate(case.documents)}
+    keys = [(order[name], start) for name, start in begins]
+    unit_of = [bisect_right(keys, (order[chunk.doc_id], chunk.start)) - 1 for chunk in case.memory.chunks]
+    topics = [topic for memory in case.memories for topic in memory.outline]
+    cores = [core for memory in case.memories for core in memory.core]
+    texts = {"outline": [topics[i] for i in unit_of], "core": [cores[i] for i in unit_of], "chunk": case.memory.texts}
+    rule = {
+        "texts": digest(case.memory.texts),
+        "layers": digest([texts["outline"], texts["core"]]),
+        "way": "rrf",
+        "k": DEPTH,
+    }
+
+    def rank(questions: Sequence[str]) -> Iterator[Ranking]:
+        ids, _ = Layers(case.memory.chunks, texts, by.minilm).search(questions, DEPTH, "rrf")
+        return (Ranking(tuple(row)) for row in ids.tolist())
+
+    rows = by_rule(by.minilm.maker, rule, case.asked, rank)
+    return [[case.memory.chunks[i] for i in row.ids] for row in rows]
 
 
 RULES = {"mia_emb": _in_its_books_light, "signature": _by_signature, "mindgraph": _by_statements, "mom": _by_layers}

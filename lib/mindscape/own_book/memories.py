@@ -8,7 +8,7 @@ A memory adds something to plain search's score (`look.FirstLook.scores`) and to
     document    outline and core content of each chunk (MoM 3.1, 3.2), compared with the question beside the chunk
     graph       built for one question from the likeliest blocks (MindGraph 3.1, 3.2); it finds nothing, it is read
 
-How much plain search counts beside a memory, its `share`, is chosen on the book itself (`check`). Taught in notebook
+Whether a memory is used is decided on the book itself (`check`). Taught in notebook
 52_your_own_book.
 """
 

@@ -100,7 +100,7 @@ def set_aside(run: Run) -> list[str]:
         if memory.aside:
             lines.append(f"{memory.name}: set aside: {memory.aside}{note}")
         elif memory.name in checked:
-            lines.append(f"{memory.name}: {checked[memory.name]}, with {memory.share:.0%} of plain search{note}")
+            lines.append(f"{memory.name}: {checked[memory.name]}{note}")
         else:
             lines.append(f"{memory.name}: not checked, the book has too few sentences{note}")
     if run.graphs:

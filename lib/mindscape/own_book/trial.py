@@ -14,7 +14,7 @@ from mindscape.corpora import own, shakespeare
 from mindscape.metrics import token_f1
 from mindscape.metrics.words import Language
 from mindscape.mom.retrieval import recall
-from mindscape.own_book.check import DEPTH, QUERIES, SHARES
+from mindscape.own_book.check import DEPTH, QUERIES, SHARE
 from mindscape.own_book.look import WORDS
 from mindscape.own_book.memories import PLAIN, Memory
 from mindscape.own_book.run import Run, answers_from, finish, foretell, with_sources
@@ -109,7 +109,7 @@ def whole_run(run: Run, questions: Sequence[Question], seed: int = 0) -> dict[st
     """
     asked: dict[str, Any] = {"text": digest(run.book.document.text), "run": digest(run.questions)}
     asked |= {"questions": digest([question.question for question in questions]), "seed": seed}
-    asked |= {"words": WORDS, "shares": list(SHARES), "queries": QUERIES}
+    asked |= {"words": WORDS, "share": SHARE, "queries": QUERIES}
 
     def compute(place: int) -> dict[str, Any]:
         foretell(run)

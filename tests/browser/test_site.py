@@ -1,0 +1,70 @@
+"""The course's site in a real browser: its search, its ways on, a narrow screen, and what axe-core finds."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from mindscape.mindgraph.export import as_html
+from mindscape.mindgraph.graph import Graph, apply_all
+from mindscape.text import Chunk, Document
+
+PAGES = ("index.html", "notebooks/10_hierarchical_summaries.html", "notebooks/43_hmv_theorem.html", "claims.html")
+
+
+def test_the_search_finds_a_term(site, page):
+    page.goto(f"{site}/search.html?q=MCEA")
+    found = page.locator("#search-results ul.search li a")
+    found.first.wait_for(timeout=30_000)
+    assert any("MCEA" in text or "15" in text for text in found.all_inner_texts())
+
+
+def test_one_comes_to_the_next_chapter_and_back(site, page):
+    page.goto(f"{site}/notebooks/10_hierarchical_summaries.html")
+    page.locator("a.right-next").first.click()
+    expect(page).to_have_url(f"{site}/notebooks/11_silver_evidence.html")
+    page.locator("a.left-prev").first.click()
+    expect(page).to_have_url(f"{site}/notebooks/10_hierarchical_summaries.html")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_narrow_screen_does_not_scroll_sideways(site, page, name):
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.goto(f"{site}/{name}")
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= 400, f"{name} is {width} pixels wide"
+
+
+def test_nobody_is_shut_out(site, page):
+    """No serious fault by axe-core on any kind of page."""
+    serious = []
+    for name in PAGES:
+        page.goto(f"{site}/{name}")
+        for fault in Axe().run(page).response["violations"]:
+            if fault["impact"] in ("serious", "critical"):
+                first = fault["nodes"][0]
+                serious.append(f"{name}: {fault['id']} ({len(fault['nodes'])}), such as {first['html'][:160]}")
+    print(f"site.axe.serious = {len(serious)}")
+    assert not serious, "\n".join(serious)
+
+
+def test_the_keyboard_reaches_the_text(site, page):
+    page.goto(f"{site}/index.html")
+    page.keyboard.press("Tab")
+    assert "Skip" in page.evaluate("document.activeElement.innerText")
+
+
+def test_a_node_of_a_graph_shows_its_passage(page, tmp_path):
+    text = "It rained. Ivo sold the brass lamp to Ann at the fair. Nobody sang."
+    document, block = Document("note", text), Chunk("note", 0, 0, len(text))
+    add = {
+        "op": "add_node",
+        "id": "lamp",
+        "type": "event",
+        "content": "Ivo sells a lamp",
+        "src": "Ivo sold the brass lamp",
+    }
+    graph, _ = apply_all(Graph("note"), [add], document, block)
+    (tmp_path / "graph.html").write_text(as_html(graph, document, "Who sold the lamp?"), encoding="utf-8")
+    page.goto((tmp_path / "graph.html").as_uri())
+    page.locator("g.node").first.click()
+    expect(page.locator("body")).to_contain_text("to Ann at the fair")
