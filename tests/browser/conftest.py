@@ -107,8 +107,8 @@ class Lab:
         page.evaluate(READY)
 
     def run(self, page: Page, source: str = "") -> list[list[str]]:
-        """All cells, to the end; before it the source of the cell that holds `source`'s first line is replaced. The kinds of
-        output of each code cell."""
+        """All cells, to the end; before it the source of the cell that holds `source`'s first line is replaced. Of each
+        code cell its number, and what it printed, or its error."""
         return page.evaluate(RUN, source)
 
 
@@ -118,6 +118,7 @@ READY = """async () => {
   await panel.sessionContext.session.kernel.info;
 }"""
 RUN = """async (source) => {
+  const said = output => output.output_type === 'error' ? 'error ' + output.evalue : [output.text].flat().join('');
   const panel = window.jupyterapp.shell.currentWidget, first = source.split('\\n')[0];
   const cells = Array.from(panel.content.model.cells);
   if (source) {
@@ -126,7 +127,7 @@ RUN = """async (source) => {
   }
   await window.jupyterapp.commands.execute('notebook:run-all-cells');
   return panel.content.model.toJSON().cells.filter(cell => cell.cell_type === 'code')
-    .map(cell => cell.outputs.map(output => output.output_type + ' ' + (output.ename || '')));
+    .map(cell => [String(cell.execution_count), ...cell.outputs.map(said)]);
 }"""
 
 
@@ -134,14 +135,14 @@ RUN = """async (source) => {
 def lab(tmp_path_factory) -> Iterator[Lab]:
     home, token = tmp_path_factory.mktemp("lab"), secrets.token_hex(8)
     shutil.copytree(ROOT / "notebooks", home / "notebooks")
-    for name in ("data", "figures", "lib"):
-        (home / name).symlink_to(ROOT / name)
+    for name in ("data", "figures"):  # what notebooks link to
+        shutil.copytree(ROOT / name, home / name, ignore=shutil.ignore_patterns("store", "adapters"))
     (home / "settings").mkdir()
     (home / "settings" / "overrides.json").write_text(json.dumps(QUIET))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    written = {f"MINDSCAPE_{name}": str(home / name.lower()) for name in ("FIGURES", "BUILD")}
+    written = {f"MINDSCAPE_{name}": str(home / "written" / name.lower()) for name in ("FIGURES", "BUILD")}
     environment = {**os.environ, **written, "MINDSCAPE_CACHE": str(paths.cache())}
     options = ["--no-browser", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0", "--allow-root"]
     options += [f"--IdentityProvider.token={token}", f"--LabApp.app_settings_dir={home / 'settings'}"]
