@@ -21,7 +21,7 @@ from mindscape.mindgraph.graph import Edge, Graph, Node
 from mindscape.own_book import check, report, run
 from mindscape.own_book.book import SMALL, OwnBook
 from mindscape.own_book.look import WORDS, FirstLook
-from mindscape.own_book.memories import Memory, borne_out, chosen_memories, supported_graph
+from mindscape.own_book.memories import Finder, borne_out, chosen_memories, supported_graph
 from mindscape.own_book.sources import FALL, OwnAnswer, falls, source
 from mindscape.text import Chunk, Document
 from tests.servers import Scripted, completion, says, send, status
@@ -46,7 +46,7 @@ def small_book(lines=LINES, language="en"):
 
 
 def plain_memory(book):
-    return Memory("plain search", book, FirstLook(book.texts, book.language, ENCODER), book.passages)
+    return Finder("plain search", book, FirstLook(book.texts, book.language, ENCODER), book.passages)
 
 
 # -- plain search --------------------------------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ def test_no_sentence_that_a_memory_holds_is_asked_for():
     assert texts and texts <= {line.strip() for line in LINES[-2:]}
 
 
-class Says(Memory):
+class Says(Finder):
     """A memory whose cosines are of so much use: those of plain search, turned around by noise."""
 
     noise = 0.0
@@ -147,7 +147,7 @@ def test_what_a_memory_says_counts_less_beside_plain_search_than_half_and_half()
 
 def test_a_book_without_sentences_to_ask_for_is_not_checked():
     plain = plain_memory(small_book(["Hi. ", "Ho. "]))
-    memory = Memory("short", plain.book, plain.look, plain.units)
+    memory = Finder("short", plain.book, plain.look, plain.units)
     assert check.check(plain, [memory]) == [] and not memory.aside
 
 

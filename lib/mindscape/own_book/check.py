@@ -18,7 +18,7 @@ import numpy as np
 from mindscape.lexical import terms
 from mindscape.mom.retrieval import covered
 from mindscape.own_book.book import OwnBook
-from mindscape.own_book.memories import Memory
+from mindscape.own_book.memories import Finder
 from mindscape.text import Span, sentences
 
 QUERIES, DEPTH = 60, 10
@@ -74,7 +74,7 @@ def known_items(book: OwnBook, held: Sequence[str] = (), seed: int = 0, n: int =
     return found
 
 
-def check(plain: Memory, memories: Sequence[Memory], seed: int = 0, n: int = QUERIES) -> list[Checked]:
+def check(plain: Finder, memories: Sequence[Finder], seed: int = 0, n: int = QUERIES) -> list[Checked]:
     """Says what each memory found, and in the memory why it is set aside.
 
     A book with fewer than ten sentences to ask for says nothing, and all memories are used.
@@ -91,7 +91,7 @@ def check(plain: Memory, memories: Sequence[Memory], seed: int = 0, n: int = QUE
         return []
     queries, spans = map(list, zip(*items, strict=True))
 
-    def found(memory: Memory, scores: np.ndarray) -> int:
+    def found(memory: Finder, scores: np.ndarray) -> int:
         rows = memory.look.best(scores, DEPTH)
         document = memory.book.document
         hits = [covered(document, span, [memory.units[i] for i in row]) for span, row in zip(spans, rows, strict=True)]

@@ -14,7 +14,7 @@ from mindscape.corpora import own
 from mindscape.errors import BudgetReached, InputError, LLMError, require
 from mindscape.own_book import estimate, report
 from mindscape.own_book.memories import MEMORIES
-from mindscape.own_book.run import Run, begin, duration, finish, foretell, recall
+from mindscape.own_book.run import OwnRun, begin, carry_out, duration, foretell, recall
 
 Known = dict[str, tuple[str, str]]
 
@@ -52,15 +52,15 @@ def ask_book(given: argparse.Namespace) -> None:
         raise InputError(f"{given.known}: {strange[0][:60]!r} has blanks around it or within: write it as it is asked")
     _estimated(run, given.cap)
     try:
-        finish(run, given.seed)
+        carry_out(run, given.seed)
     except (BudgetReached, LLMError) as error:
         raise type(error)(f"{error}; what was answered is kept: the same command goes on from there") from error
-    print("\n".join(report.lines(run)))
+    print("\n".join(report.answer_lines(run)))
     if known:
         print("\nthe passage that tells is among the first ten of", end=" ")
         print(", ".join(f"{name} {share:.0%}" for name, share in recall(run, known).items()))
     folder = Path(given.out).expanduser() if given.out else Path(f"{document.id}.answers")
-    (first, *_) = report.write(run, folder)
+    (first, *_) = report.write_report(run, folder)
     forecast = f", foretold {duration(run.foretold)}" if run.foretold else ""
     _say(f"took {duration(sum(run.seconds.values()))}{forecast}; the report: {first}")
 
@@ -69,7 +69,7 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _estimated(run: Run, cap: float | None) -> None:
+def _estimated(run: OwnRun, cap: float | None) -> None:
     table, model = run.costs(), run.model()
     total, money = table.sum(), estimate.dollars(model, table)
     book = run.book

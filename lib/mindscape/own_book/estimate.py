@@ -16,7 +16,7 @@ import pandas as pd
 
 from mindscape.llm import OURS, LanguageModel, Reply
 from mindscape.own_book.book import OwnBook
-from mindscape.own_book.memories import PLAIN, Memory, copies
+from mindscape.own_book.memories import PLAIN, Finder, copies
 from mindscape.roles import ROLES
 
 FRAMED = ("chunk_summary", "global_summary", "session_summary", "edits", "graph_answer", "memory", "qa")
@@ -112,10 +112,10 @@ class Speed:
     write: float
 
 
-def measured(plain: Memory, llm: LanguageModel) -> Speed:
+def machine_speed(plain: Finder, llm: LanguageModel) -> Speed:
     """In a few small steps whose results are not kept; of a server nothing is known, and reading and writing count 0.
 
-    >>> measured(plain, llm.load("embedded")).write > 0                                      # doctest: +SKIP
+    >>> machine_speed(plain, llm.load("embedded")).write > 0                                      # doctest: +SKIP
     True
     """
     book, texts = plain.book, plain.book.texts[:16]
@@ -142,7 +142,7 @@ def measured(plain: Memory, llm: LanguageModel) -> Speed:
 def foretold(book: OwnBook, llm: LanguageModel, table: pd.DataFrame, speed: Speed) -> float:
     """Seconds of a run that finds nothing in the cache, about.
 
-    >>> foretold(book, model, costs(book, frame, 3, MEMORIES), measured(plain, model))       # doctest: +SKIP
+    >>> foretold(book, model, costs(book, frame, 3, MEMORIES), machine_speed(plain, model))       # doctest: +SKIP
     140.0
     """
     passages, sessions = len(book.passages), len(book.units("session"))

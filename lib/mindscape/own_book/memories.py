@@ -48,7 +48,7 @@ NEAR = 400  # characters around a note's quote in which its names must stand
 
 
 @dataclass
-class Memory:
+class Finder:
     """What finds passages: by itself plain search, and what the four memories that find are made from.
 
     `units` are what is shown, one for each text of `look`. `aside` says why it is not used, empty where it is. `tokens` is what
@@ -98,7 +98,7 @@ class Memory:
 
 
 @dataclass
-class Mindscape(Memory):
+class Mindscape(Finder):
     """`summary`: of the book, written or copied. The query is read with it (Eq. 11), the passages behind it (Eq. 6)."""
 
     summary: str = ""
@@ -111,7 +111,7 @@ class Mindscape(Memory):
 
 
 @dataclass
-class Signed(Memory):
+class Signed(Finder):
     """The signature: of the sessions of `shelf` whose passages a question activates, those few that stand for all of them."""
 
     shelf: rag.Shelf | None = None
@@ -134,7 +134,7 @@ class Signed(Memory):
 
 
 @dataclass
-class Outlined(Memory):
+class Outlined(Finder):
     """The document memory: topics and core contents beside the chunks, which are the units."""
 
     memory: DocumentMemory | None = None
@@ -172,16 +172,16 @@ def copied_sessions(book: OwnBook) -> list[str]:
 # Building --------------------------------------------------------------------------------------------------------------
 
 
-def plain_search(book: OwnBook, encoder) -> Memory:
+def plain_search(book: OwnBook, encoder) -> Finder:
     """Passages, and nothing beside them.
 
     >>> plain_search(book, encoder).find(["Who fled to Ireland?"], 1)                        # doctest: +SKIP
     [[Chunk(doc_id='macbeth', index=112, start=41877, end=42300)]]
     """
-    return Memory(PLAIN, book, FirstLook(book.texts, book.language, encoder), book.passages)
+    return Finder(PLAIN, book, FirstLook(book.texts, book.language, encoder), book.passages)
 
 
-def mindscape(plain: Memory, llm: LLM, copied: Sequence[str]) -> Mindscape:
+def mindscape(plain: Finder, llm: LLM, copied: Sequence[str]) -> Mindscape:
     """A summary of the book by a model: of a digest of the copied sentences where its reading is bounded, else of all pieces.
 
     One that must not guide anything (`summaries.unfit`) gives way to copied sentences, which `note` says.
@@ -205,7 +205,7 @@ def mindscape(plain: Memory, llm: LLM, copied: Sequence[str]) -> Mindscape:
     return Mindscape("mindscape", book, plain.look, book.passages, meter.tokens, said, held, summary=summary)
 
 
-def signature(plain: Memory, llm: LLM, copied: Sequence[str]) -> Signed:
+def signature(plain: Finder, llm: LLM, copied: Sequence[str]) -> Signed:
     """Sessions with their summaries: copied sentences where the model's reading is bounded, else the model's.
 
     >>> signature(plain, llm.load("openai:gpt-4o"), copied).signature("Who fled to Ireland?")      # doctest: +SKIP
@@ -218,7 +218,7 @@ def signature(plain: Memory, llm: LLM, copied: Sequence[str]) -> Signed:
     return Signed("signature", book, plain.look, book.passages, meter.tokens, "", held, shelf=shelf)
 
 
-def likeliest(plain: Memory, questions: Sequence[str], kind: str) -> list[list[int]]:
+def likeliest(plain: Finder, questions: Sequence[str], kind: str) -> list[list[int]]:
     """For each question the units that hold its best passages: as many as are read, all where that is not bounded; best first.
 
     >>> likeliest(plain, ["Who fled to Ireland?"], "block")                                  # doctest: +SKIP
@@ -229,7 +229,7 @@ def likeliest(plain: Memory, questions: Sequence[str], kind: str) -> list[list[i
     return [list(dict.fromkeys(i // size for i in row))[: reads or None] for row in every]
 
 
-def document_memory(plain: Memory, llm: LLM, questions: Sequence[str]) -> Outlined:
+def document_memory(plain: Finder, llm: LLM, questions: Sequence[str]) -> Outlined:
     """Outline, core contents and chunks: by the model of the windows that the questions point to, as many as it reads; of all
     other windows, and where its reply cannot be read, copied.
 
@@ -310,7 +310,7 @@ def supported_graph(graph: Graph, document: Document) -> tuple[Graph, tuple[Node
     return Graph(graph.doc_id, nodes, edges), dropped
 
 
-def graphs(plain: Memory, llm: LLM, questions: Sequence[str]) -> list[Read]:
+def graphs(plain: Finder, llm: LLM, questions: Sequence[str]) -> list[Read]:
     """A graph for each question from its likeliest blocks, in the order of the book, and the answer from it.
 
     The kit's own builder is asked as it was trained, a block's relevance first and answers without tools; another model may

@@ -20,7 +20,7 @@ from mindscape.llm import OURS
 from mindscape.mindgraph.export import as_html
 from mindscape.own_book import estimate
 from mindscape.own_book.memories import PLAIN
-from mindscape.own_book.run import Run, duration
+from mindscape.own_book.run import OwnRun, duration
 from mindscape.own_book.sources import OwnAnswer, is_silent
 from mindscape.text import Chunk
 
@@ -37,7 +37,7 @@ def line(text: str) -> str:
     return " ".join(text.split())
 
 
-def excerpt(run: Run, place: Chunk, answer: str) -> str:
+def excerpt(run: OwnRun, place: Chunk, answer: str) -> str:
     """Some words of a place, around the first of an answer's words that it has.
 
     >>> excerpt(run, place, "Colmekill")                                                     # doctest: +SKIP
@@ -50,7 +50,7 @@ def excerpt(run: Run, place: Chunk, answer: str) -> str:
     return ("… " if start else "") + text[start:end] + (" …" if end < len(text) else "")
 
 
-def trust(run: Run) -> str:
+def trust(run: OwnRun) -> str:
     """One line on how far answers can be trusted: measured on plays, in notebook 52, for the embedded reader.
 
     >>> trust(run)                                                                           # doctest: +SKIP
@@ -87,7 +87,7 @@ def rests(answer: OwnAnswer) -> str:
     return "supported" if answer.supported else "not supported: as likely without its source"
 
 
-def set_aside(run: Run) -> list[str]:
+def set_aside(run: OwnRun) -> list[str]:
     """A line for each memory that is not used, and what each used one was checked for.
 
     >>> set_aside(run)                                                                       # doctest: +SKIP
@@ -110,7 +110,7 @@ def set_aside(run: Run) -> list[str]:
     return lines
 
 
-def cost_rows(run: Run) -> list[list[str]]:
+def cost_rows(run: OwnRun) -> list[list[str]]:
     """For each memory the calls and tokens that were estimated at most, and what it took; then all together.
 
     >>> cost_rows(run)[-1][0]                                                                # doctest: +SKIP
@@ -133,10 +133,10 @@ def cost_rows(run: Run) -> list[list[str]]:
 COSTS = ("memory", "calls at most", "tokens at most", "tokens taken")
 
 
-def lines(run: Run) -> Iterable[str]:
+def answer_lines(run: OwnRun) -> Iterable[str]:
     """For a terminal: each question, the passages that plain search puts first, all answers with their sources.
 
-    >>> print("\\n".join(lines(run)))                                                         # doctest: +SKIP
+    >>> print("\\n".join(answer_lines(run)))                                                         # doctest: +SKIP
     """
     for i, question in enumerate(run.questions):
         yield f"\n{question}"
@@ -159,10 +159,10 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return f"<table><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr>{body}</table>"
 
 
-def page(run: Run, links: Sequence[str] = ()) -> str:
+def report_page(run: OwnRun, links: Sequence[str] = ()) -> str:
     """One HTML file, to be opened in any browser, without a network. `links`: for each question its graph's file.
 
-    >>> "<script" in page(run)                                                               # doctest: +SKIP
+    >>> "<script" in report_page(run)                                                               # doctest: +SKIP
     False
     """
     book, parts = run.book, []
@@ -197,7 +197,7 @@ def page(run: Run, links: Sequence[str] = ()) -> str:
     return Template((Path(__file__).parent / "report.html").read_text(encoding="utf-8")).substitute(filled)
 
 
-def as_json(run: Run) -> str:
+def as_json(run: OwnRun) -> str:
     """Questions, answers with their places and sources, the check, seconds.
 
     >>> json.loads(as_json(run))["questions"]                                                # doctest: +SKIP
@@ -223,15 +223,15 @@ def as_json(run: Run) -> str:
     return json.dumps(content, ensure_ascii=False, indent=1)
 
 
-def write(run: Run, folder: Path) -> list[Path]:
+def write_report(run: OwnRun, folder: Path) -> list[Path]:
     """report.html, answers.json and a page for each graph that has notes, in a folder. Raises MindscapeError where it cannot be
     written.
 
-    >>> [path.name for path in write(run, Path("macbeth.answers"))]                          # doctest: +SKIP
+    >>> [path.name for path in write_report(run, Path("macbeth.answers"))]                          # doctest: +SKIP
     ['report.html', 'answers.json', 'graph_1.html']
     """
     names = [f"graph_{i}.html" for i in range(1, len(run.graphs) + 1)]
-    files = {"report.html": page(run, names), "answers.json": as_json(run)}
+    files = {"report.html": report_page(run, names), "answers.json": as_json(run)}
     for name, question, read in zip(names, run.questions, run.graphs, strict=False):  # none where none is asked for
         files[name] = as_html(read.graph, run.book.document, question)
     with errors.writing(folder, "or name another folder with --out"):

@@ -27,7 +27,7 @@ from mindscape.own_book.check import Checked, check
 from mindscape.own_book.memories import (
     MEMORIES,
     NEAR,
-    Memory,
+    Finder,
     Read,
     chosen_memories,
     copied_sessions,
@@ -45,16 +45,16 @@ ADAPTERS = {"mindscape": "mia_gen", "document": "memreader", "graph": "builder"}
 
 
 @dataclass
-class Run:
+class OwnRun:
     """What is used and what came of it, as far as it went. `built` are the memories that find, those set aside too; `answers`
     by memory in the order of the questions; `seconds` by stage; `foretold` seconds and `costs` what was estimated."""
 
-    plain: Memory
+    plain: Finder
     questions: list[str]
     llm: str
     ledger: Ledger
     names: tuple[str, ...] = MEMORIES
-    built: list[Memory] = field(default_factory=list)
+    built: list[Finder] = field(default_factory=list)
     checked: list[Checked] = field(default_factory=list)
     graphs: list[Read] = field(default_factory=list)
     answers: dict[str, list[OwnAnswer]] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Run:
         return self.plain.book
 
     @property
-    def used(self) -> list[Memory]:
+    def used(self) -> list[Finder]:
         """Plain search and the memories that find no less."""
         return [self.plain, *(memory for memory in self.built if not memory.aside)]
 
@@ -112,7 +112,7 @@ def begin(
     reads: int | None = None,
     cap: float | None = None,
     say: Callable[[str], None] = lambda text: None,
-) -> Run:
+) -> OwnRun:
     """A run of which nothing is done yet. `cap`: dollars. Raises InputError for what is wrong with questions, names, `reads`
     and `cap`, LLMError for a model that cannot be had.
 
@@ -124,15 +124,15 @@ def begin(
         raise InputError(f"cap={cap}: the price of {llm!r} is unknown, so no cap on dollars can hold: leave it out")
     tokenizer = AutoTokenizer.from_pretrained(assets.language_model())
     book = open_book(document, models.load(llm, ledger=ledger), tokenizer, reads)
-    return Run(plain_search(book, encoders.load(encoder)), listed, llm, ledger, names, say=say)
+    return OwnRun(plain_search(book, encoders.load(encoder)), listed, llm, ledger, names, say=say)
 
 
-def finish(run: Run, seed: int = 0) -> Run:
+def carry_out(run: OwnRun, seed: int = 0) -> OwnRun:
     """All stages, each said before it begins; `seed` draws the check. What a stage made stays in `run` if a later one fails.
 
     Raises BudgetReached where the cap does not hold the next call, LLMError where the model fails.
 
-    >>> finish(begin(shakespeare.play("macbeth"), ["Who fled to Ireland?"])).answers         # doctest: +SKIP
+    >>> carry_out(begin(shakespeare.play("macbeth"), ["Who fled to Ireland?"])).answers         # doctest: +SKIP
     """
     stages = {
         "plain search": _look,
@@ -154,14 +154,14 @@ def finish(run: Run, seed: int = 0) -> Run:
     return run
 
 
-def foretell(run: Run) -> float:
+def foretell(run: OwnRun) -> float:
     """Seconds that the run will take here, about, if nothing of it was made before; 0 for a model behind a server.
 
     >>> foretell(run)                                                                        # doctest: +SKIP
     140.0
     """
     model = run.model()
-    speed = estimate.measured(run.plain, model)
+    speed = estimate.machine_speed(run.plain, model)
     run.foretold = estimate.foretold(run.book, model, run.costs(), speed) if speed.read else 0.0
     return run.foretold
 
@@ -177,11 +177,11 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _look(run: Run) -> None:
+def _look(run: OwnRun) -> None:
     run.plain.find(run.questions)
 
 
-def _build(run: Run) -> None:
+def _build(run: OwnRun) -> None:
     if run.plain.look.blind:  # the memories that find have nothing to find with
         run.say("the encoder does not read the book's language: words alone decide, and only the graph is built")
         run.names = tuple(name for name in run.names if name == "graph")
@@ -195,11 +195,11 @@ def _build(run: Run) -> None:
             run.built.append((mindscape if name == "mindscape" else signature)(run.plain, model, copied))
 
 
-def _graphs(run: Run) -> None:
+def _graphs(run: OwnRun) -> None:
     run.graphs = graphs(run.plain, run.model("graph"), run.questions)
 
 
-def answers_from(run: Run, memory: Memory, places: Sequence[Sequence[Chunk]]) -> list[OwnAnswer]:
+def answers_from(run: OwnRun, memory: Finder, places: Sequence[Sequence[Chunk]]) -> list[OwnAnswer]:
     """The model's answer to each question from the texts of some places, as a memory puts them into its prompt.
 
     >>> answers_from(run, run.plain, run.plain.find(run.questions))[0].answer                # doctest: +SKIP
@@ -217,7 +217,7 @@ def answers_from(run: Run, memory: Memory, places: Sequence[Sequence[Chunk]]) ->
     ]
 
 
-def with_sources(run: Run, answers: Sequence[OwnAnswer]) -> list[OwnAnswer]:
+def with_sources(run: OwnRun, answers: Sequence[OwnAnswer]) -> list[OwnAnswer]:
     """Answers with the place that each rests on, and how much less likely it is without.
 
     >>> with_sources(run, answers)[0].supported                                              # doctest: +SKIP
@@ -231,7 +231,7 @@ def with_sources(run: Run, answers: Sequence[OwnAnswer]) -> list[OwnAnswer]:
     return [replace(answer, fall=fall) for answer, fall in found]
 
 
-def _answers(run: Run) -> None:
+def _answers(run: OwnRun) -> None:
     for memory in run.used:
         run.answers[memory.name] = answers_from(run, memory, memory.find(run.questions))
     if run.graphs:
@@ -244,12 +244,12 @@ def _answers(run: Run) -> None:
         run.answers["graph"].append(answer)
 
 
-def _sources(run: Run) -> None:
+def _sources(run: OwnRun) -> None:
     found = iter(with_sources(run, [answer for answers in run.answers.values() for answer in answers]))
     run.answers = {name: [next(found) for _ in answers] for name, answers in run.answers.items()}
 
 
-def recall(run: Run, known: dict[str, tuple[str, str]], depth: int = 10) -> dict[str, float]:
+def recall(run: OwnRun, known: dict[str, tuple[str, str]], depth: int = 10) -> dict[str, float]:
     """For questions whose passage is known, by quote, how often a memory has it among its `depth` first; by memory.
 
     `known`: by question the answer and words of the book. Raises InputError for words that the book does not have.

@@ -16,8 +16,8 @@ from mindscape.metrics.words import Language
 from mindscape.mom.retrieval import recall
 from mindscape.own_book.check import DEPTH, QUERIES, SHARE
 from mindscape.own_book.look import WORDS
-from mindscape.own_book.memories import PLAIN, Memory
-from mindscape.own_book.run import Run, answers_from, finish, foretell, with_sources
+from mindscape.own_book.memories import PLAIN, Finder
+from mindscape.own_book.run import OwnRun, answers_from, carry_out, foretell, with_sources
 from mindscape.own_book.sources import OwnAnswer
 from mindscape.question import Question
 from mindscape.text import Document, Span
@@ -46,7 +46,7 @@ def row_of_plays(names: Sequence[str] = PLAYS) -> tuple[Document, list[Question]
     return whole, questions
 
 
-def first_ten(plain: Memory, texts: Sequence[str]) -> dict[str, list[list[int]]]:
+def first_ten(plain: Finder, texts: Sequence[str]) -> dict[str, list[list[int]]]:
     """The first ten passages for some questions by vectors alone, by words alone and by plain search.
 
     >>> first_ten(plain, ["Who fled to Ireland?"])["words"][0][:2]                           # doctest: +SKIP
@@ -63,7 +63,7 @@ def first_ten(plain: Memory, texts: Sequence[str]) -> dict[str, list[list[int]]]
     return rows
 
 
-def searched(plain: Memory, questions: Sequence[Question]) -> dict[str, list[float]]:
+def searched(plain: Finder, questions: Sequence[Question]) -> dict[str, list[float]]:
     """By each way the share of every question's evidence among its first ten passages.
 
     >>> {way: sum(shares) for way, shares in searched(plain, questions).items()}             # doctest: +SKIP
@@ -78,10 +78,10 @@ def searched(plain: Memory, questions: Sequence[Question]) -> dict[str, list[flo
     return found
 
 
-def answered(run: Run) -> list[OwnAnswer]:
+def trial_answers(run: OwnRun) -> list[OwnAnswer]:
     """Answers from plain search's first passages, with what they rest on.
 
-    >>> answered(begin(shakespeare.play("macbeth"), ["Who fled to Ireland?"]))[0].answer     # doctest: +SKIP
+    >>> trial_answers(begin(shakespeare.play("macbeth"), ["Who fled to Ireland?"]))[0].answer     # doctest: +SKIP
     'Scone'
     """
     passages, rows = run.plain.units, first_ten(run.plain, run.questions)[PLAIN]
@@ -100,7 +100,7 @@ def is_right(answer: str, question: Question, language: Language = "en") -> bool
     return token_f1(answer, [question.answer, *question.accepted], language) >= 0.5
 
 
-def whole_run(run: Run, questions: Sequence[Question], seed: int = 0) -> dict[str, Any]:
+def whole_run(run: OwnRun, questions: Sequence[Question], seed: int = 0) -> dict[str, Any]:
     """A run to its end, as the command does it, and what its memories find for other questions: under `recall` by memory, where
     one that is set aside is not, with `seconds` and `foretold`.
 
@@ -114,7 +114,7 @@ def whole_run(run: Run, questions: Sequence[Question], seed: int = 0) -> dict[st
     def compute(place: int) -> dict[str, Any]:
         foretell(run)
         begun = time.perf_counter()
-        finish(run, seed)
+        carry_out(run, seed)
         seconds = time.perf_counter() - begun
         texts, document = [question.question for question in questions], run.book.document
         found = {}
