@@ -283,18 +283,22 @@ class Read:
 def borne_out(node: Node, document: Document) -> bool:
     """Whether a note's names stand in its quote or the `NEAR` characters around it; in Chinese, whether half of its words do.
 
-    A model that knows other books notes their people; a quote that is in the text does not make them stand there.
+    A model that knows other books notes their people; a quote that is in the text does not make them stand there. A first word
+    that the text has in small letters is no name.
 
     >>> play = Document("play", "The doctor spoke. Out, damned spot!")
-    >>> sibyl = Node("sibyl", "entity", "Sibyl, the surgeon", "Out, damned spot!", 18, 35, 0, 0)
-    >>> borne_out(sibyl, play), borne_out(replace(sibyl, content="the doctor speaks of a spot"), play)
-    (False, True)
+    >>> place = ("Out, damned spot!", 18, 35, 0, 0)
+    >>> [borne_out(Node("note", "event", what, *place), play) for what in ("Sibyl speaks", "Spot, seen by the doctor")]
+    [False, True]
     """
     near = document[around(document, node, NEAR)]
     if document.language == "zh":
         wanted = re.findall("[\u4e00-\u9fff]{2}", node.content)
         return sum(word in near for word in wanted) >= len(wanted) / 2
-    return all(mentions(name, near) for name in re.findall(r"\b[A-Z][a-z]{2,}", node.content))
+    names = re.findall(r"\b[A-Z][a-z]{2,}", node.content)
+    if names and node.content.startswith(names[0]) and re.search(rf"\b{names[0].lower()}\b", document.text):
+        del names[0]
+    return all(mentions(name, near) for name in names)
 
 
 def supported_graph(graph: Graph, document: Document) -> tuple[Graph, tuple[Node, ...]]:
