@@ -286,6 +286,16 @@ def test_the_command_answers_quotes_and_reports(novel, tmp_path, monkeypatch, ca
     assert kept["answers"]["plain search"][0]["answer"] == "Ann the smith"
 
 
+def test_a_chinese_book_is_searched_by_its_words(novel, tmp_path, monkeypatch, capsys):
+    (tmp_path / "gushi.txt").write_text("安娜在河边卖了一盏铜灯。汤姆在桥上修好了木船。" * 30, encoding="utf-8")
+    with Scripted(says("安娜")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        main(["ask", "gushi.txt", "谁卖了铜灯？", "--llm", "openai:local"])
+    shown = capsys.readouterr()
+    assert "words alone decide" in shown.err and "plain search: 安娜" in shown.out
+    assert "mindscape" not in shown.out, "nothing is built that could not be searched"
+
+
 def chats(server):
     """How often it was asked for an answer, and not for likelihoods."""
     return sum(path.endswith("chat/completions") for path in server.paths)

@@ -4,7 +4,7 @@ Nobody knows the answers to a reader's questions, but a *known item* can be made
 words are the query, and the passage that it stands in is what is to be found (simulated queries, Azzopardi, de Rijke and Balog
 2007). Sentences that a memory holds word for word are left out, so that none is found because it was copied.
 
-A memory is used with nine parts of plain search and one of its own (`SHARE`), and set aside where it finds fewer with it than
+A memory is used with nineteen parts of plain search and one of its own (`SHARE`), and set aside where it finds fewer than
 plain search alone: what costs a call and finds less misleads. Half and half, the papers' δ and α, is for retrievers that were
 trained to read a summary; it is measured beside. Such queries are nearer to the book's words than a reader's questions, and
 easier, which is why no larger part is given to a memory that passes. Taught in notebook 52_your_own_book.
@@ -22,7 +22,7 @@ from mindscape.own_book.memories import Finder
 from mindscape.text import Span, sentences
 
 QUERIES, DEPTH = 60, 10
-SHARE, PAPERS = 0.9, 0.5  # of plain search's cosines beside a memory: as it is used, and the papers' δ and α
+SHARE, PAPERS = 0.95, 0.5  # of plain search's cosines beside a memory: as it is used, and the papers' δ and α
 LENGTHS = range(6, 41)  # content words of a sentence that a query is made from
 FRAMES = {"en": "What is said of {}?", "zh": "关于{}说了什么？"}
 
