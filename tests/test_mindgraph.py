@@ -34,7 +34,7 @@ from mindscape.mindgraph.build import (
     rebuild,
     shown_state,
 )
-from mindscape.mindgraph.export import as_graphml, as_html, layout
+from mindscape.mindgraph.export import as_graphml, as_html, layout, on_words
 from mindscape.mindgraph.graph import (
     FIELDS,
     REASONS,
@@ -635,9 +635,22 @@ def test_a_page_is_the_same_markup_whatever_the_texts(words):
     shown = json.loads(data)
     for row, it in zip(shown["nodes"], graph.nodes.values(), strict=True):
         assert (row["id"], row["content"], row["src"]) == (it.id, it.content, it.src)
-        assert row["before"] + row["src"] + row["after"] == document[around(document, it)]
+        assert row["before"] + row["src"] + row["after"] == document[on_words(document, around(document, it), it)]
         assert 0 <= row["x"] <= 1 and 0 <= row["y"] <= 1
     assert [(row["source"], row["target"], row["relation"]) for row in shown["edges"]] == list(graph.edges)
+
+
+@given(st.text("ab c", min_size=1, max_size=40), st.data())
+def test_a_window_on_words_keeps_the_node_and_cuts_no_word(text, draw):
+    start = draw.draw(st.integers(0, len(text) - 1))
+    node = Span(start, draw.draw(st.integers(start + 1, len(text))))
+    seen = Span(draw.draw(st.integers(0, node.start)), draw.draw(st.integers(node.end, len(text))))
+    on = on_words(Document("note", text), seen, node)
+    assert seen.start <= on.start <= node.start and node.end <= on.end <= seen.end
+    if on.start < node.start and on.start:
+        assert " " in text[on.start - 1 : on.start + 1]
+    if on.end > node.end and on.end < len(text):
+        assert " " in text[on.end - 1 : on.end + 1]
 
 
 def test_a_page_needs_nothing_from_outside():

@@ -20,11 +20,13 @@ import numpy as np
 
 from mindscape.mindgraph.graph import TYPES, Graph, around, verify
 from mindscape.plots import PALETTE
-from mindscape.text import Document
+from mindscape.text import Document, Span
+from mindscape.text.documents import Place
 
 KINDS = {"string": ("type", "content", "src", "relation", "name"), "int": ("start", "end", "chunk", "touched")}
 MARKS = dict(zip(TYPES, zip("●▲■◆★", ("blue", "orange", "green", "purple", "red"), strict=True), strict=True))
 PAGE = Path(__file__).parent / "page"  # with page.html, which has places that are filled, page.css and page.js
+LATIN = re.compile("[A-Za-z0-9\u00c0-\u024f'\u2019]")  # letters of a word that has blanks around it
 WORK = 100_000_000  # pairs of nodes that a layout looks at, at most
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -106,7 +108,7 @@ def as_html(graph: Graph, document: Document, question: str = "", size: int = 10
     places = np.round(layout(graph), 4).tolist()
     nodes = []
     for node, (x, y) in zip(graph.nodes.values(), places, strict=True):
-        seen = around(document, node, size)
+        seen = on_words(document, around(document, node, size), node)
         before, after = document.text[seen.start : node.start], document.text[node.end : seen.end]
         nodes.append(asdict(node) | {"x": x, "y": y, "before": before, "after": after})
     edges = [asdict(edge) for edge in graph.edges.values()]
@@ -124,6 +126,23 @@ def as_html(graph: Graph, document: Document, question: str = "", size: int = 10
         data=_embedded({"nodes": nodes, "edges": edges, "marks": marks}),
         script=script,
     )
+
+
+def on_words(document: Document, seen: Span, node: Place) -> Span:
+    """A window without the parts of words at its two ends; it keeps the node's place. Chinese has no blanks to be cut at.
+
+    >>> note = Document("note", "Then Ivo sold the lamp.")
+    >>> note[on_words(note, Span(2, 20), Span(5, 8))]
+    ' Ivo sold the '
+    """
+    text, start, end = document.text, seen.start, seen.end
+    if start > 0 and LATIN.match(text[start - 1]):
+        while start < node.start and LATIN.match(text[start]):
+            start += 1
+    if end < len(text) and LATIN.match(text[end]):
+        while end > node.end and LATIN.match(text[end - 1]):
+            end -= 1
+    return Span(start, end)
 
 
 def _embedded(value: object) -> str:

@@ -46,6 +46,7 @@ const marks = graph.nodes.map((node, i) => {
 
 function redraw() {
   marks.forEach((mark, i) => mark.setAttribute("transform", "translate(" + place[i].join(",") + ")"));
+  label();
   lines.forEach((line, k) => {
     const i = byId.get(graph.edges[k].source), [x, y] = place[i], [u, v] = place[byId.get(graph.edges[k].target)];
     const far = Math.hypot(u - x, v - y), gap = Math.min(14, far / 3) / (far || 1);
@@ -57,7 +58,23 @@ function redraw() {
 
 // The window on the map: drag to move it, or a node; turn the wheel to come nearer.
 const view = {x: 0, y: 0, w: 1000, h: 700};
-function look() { map.setAttribute("viewBox", [view.x, view.y, view.w, view.h].join(" ")); }
+function look() { map.setAttribute("viewBox", [view.x, view.y, view.w, view.h].join(" ")); label(); }
+
+// A label that would lie on another one is left out, that of the node with fewer edges; nearer by, there is room for more.
+const degree = new Map(graph.nodes.map(node => [node.id, 0]));
+for (const edge of graph.edges) for (const end of [edge.source, edge.target]) degree.set(end, degree.get(end) + 1);
+const order = Array.from(graph.nodes.keys()).sort((a, b) => degree.get(graph.nodes[b].id) - degree.get(graph.nodes[a].id));
+function label() {
+  const zoom = view.w / 1000, taken = [];
+  map.style.setProperty("--zoom", zoom);
+  for (const i of order) {
+    const half = 3.2 * zoom * Array.from(short(graph.nodes[i].id)).length, [x, y] = place[i];
+    const box = [x - half, x + half, y + 21 - 10 * zoom, y + 21 + 3 * zoom];
+    const lapped = taken.some(other => box[0] < other[1] && other[0] < box[1] && box[2] < other[3] && other[2] < box[3]);
+    marks[i].querySelector(".label").classList.toggle("lapped", lapped);
+    if (!lapped) taken.push(box);
+  }
+}
 function scale() { return Math.max(view.w / map.clientWidth, view.h / map.clientHeight) || 1; }
 let held = null;
 function hold(event, i) {
