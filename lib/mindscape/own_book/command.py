@@ -6,6 +6,7 @@ What goes on is said on standard error, so that the answers can be piped. Taught
 import argparse
 import json
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 from mindscape import encoders
@@ -52,7 +53,8 @@ def ask_book(given: argparse.Namespace) -> None:
         raise InputError(f"{given.known}: {strange[0][:60]!r} has blanks around it or within: write it as it is asked")
     _estimated(run, given.cap)
     try:
-        carry_out(run, given.seed)
+        with redirect_stdout(sys.stderr):  # what the store says of long computations
+            carry_out(run, given.seed)
     except (BudgetReached, LLMError) as error:
         raise type(error)(f"{error}; what was answered is kept: the same command goes on from there") from error
     print("\n".join(report.answer_lines(run)))
@@ -76,9 +78,7 @@ def _estimated(run: OwnRun, cap: float | None) -> None:
     _say(
         f"{book.document.id}: {len(book.document.text):,} characters, {book.tokens:,} tokens, {len(book.passages):,} passages"
     )
-    _say(
-        f"at most {int(total.calls):,} calls, {int(total.read):,} tokens read, {int(total.written):,} written",
-    )
+    _say(f"at most {int(total.calls):,} calls, {int(total.read):,} tokens read, {int(total.written):,} written")
     if money is None:
         _say(f"the price of {run.llm} is unknown")
     elif money:
