@@ -160,6 +160,14 @@ def test_a_notebook_is_stored_as_a_contract(path):
 MACHINE = re.compile(r"(?<![\w.:/])/(work|farm|root|home|tmp|Users)/")
 
 
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_says_how_a_page_is_opened(path):
+    """JupyterLab shows a page with a script once it is trusted, and blank before."""
+    text = "\n".join("".join(cell["source"]) for cell in json.loads(path.read_text())["cells"])
+    leads_there = re.search(r"\]\([^)]*figures/[^)]*\.html\)|write_report\(", text)
+    assert not leads_there or "Trust HTML" in text
+
+
 def test_the_workflow_knows_every_notebook():
     """No notebook hides in a folder that the workflow and the checks do not read."""
     tracked = subprocess.run(["git", "ls-files", "*.ipynb"], cwd=ROOT, capture_output=True, text=True).stdout.split()

@@ -13,6 +13,7 @@ Taught in notebook 00. Intervals are those of `mindscape.metrics`; verdicts are 
 """
 
 import ast
+import html
 import json
 import math
 import os
@@ -244,7 +245,8 @@ def page(name: str, html: str) -> None:
 
 @dataclass(frozen=True)
 class Captioned:
-    """A figure as a notebook shows it: the image, and below it the caption, an output of its own in Markdown."""
+    """A figure as a notebook shows it: the image, and below it the caption with the figure in words, an output of its own in
+    Markdown: JupyterLab gives an image's alt text to nobody."""
 
     png: bytes = field(repr=False)
     alt: str
@@ -253,8 +255,18 @@ class Captioned:
 
     def _ipython_display_(self) -> None:
         display(Image(data=self.png, alt=self.alt, width=self.width))
-        if self.caption:
-            display({"text/markdown": f"*{self.caption}*"}, raw=True)
+        display({"text/markdown": in_words(self.caption, self.alt)}, raw=True)
+
+
+def in_words(caption: str, alt: str) -> str:
+    """A caption, and what a figure shows, folded.
+
+    >>> in_words("What it costs", "Two lines; a < b.")
+    '*What it costs*\\n\\n<details><summary>In words</summary>Two lines; a &lt; b.</details>'
+    """
+    text = html.escape(alt, quote=False).replace("$", "&#36;")  # no formula begins here
+    said = f"<details><summary>In words</summary>{text}</details>"
+    return f"*{caption}*\n\n{said}" if caption else said
 
 
 def finish() -> None:

@@ -42,6 +42,13 @@ def test_an_exercise_says_when_it_is_right(lab, page):
     assert any("1 right\n2 right" in text for cell in lab.run(page, answered) for text in cell)
 
 
+def test_a_figure_says_in_words_what_it_shows(lab, page):
+    lab.open(page, "51_paper_audit")
+    page.locator(".jp-RenderedImage img").first.wait_for()
+    page.locator("summary", has_text="In words").first.click()
+    assert len(page.locator("details[open]").first.inner_text().split()) > 10
+
+
 @pytest.mark.parametrize("link", ["figures/CLAIMS.md", "data/shakespeare/README.md"])
 def test_what_lies_above_the_notebooks_opens(lab, page, link):
     answer = page.request.get(f"{lab.url}/files/{link}?token={lab.token}")

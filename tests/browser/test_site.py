@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 from mindscape.mindgraph.export import as_html
 from mindscape.mindgraph.graph import Graph, apply_all
 from mindscape.text import Chunk, Document
+from tests.browser.conftest import ROOT
 
 PAGES = ("index.html", "notebooks/10_hierarchical_summaries.html", "notebooks/43_hmv_theorem.html", "claims.html")
 
@@ -68,3 +69,20 @@ def test_a_node_of_a_graph_shows_its_passage(page, tmp_path):
     page.goto((tmp_path / "graph.html").as_uri())
     page.locator("g.node").first.click()
     expect(page.locator("body")).to_contain_text("to Ann at the fair")
+
+
+def test_no_label_of_a_graph_lies_on_another(page):
+    page.goto((ROOT / "figures" / "30_mindgraph_build" / "macbeth.html").as_uri())
+    boxes = page.locator("text.label:not(.lapped)").evaluate_all(BOXES)
+    pairs = [(a, b) for i, a in enumerate(boxes) for b in boxes[:i] if lie_on_one_another(a, b)]
+    assert len(boxes) > 60 and not pairs, pairs[:3]
+
+
+BOXES = """labels => labels.filter(label => !label.closest('.chosen')).map(label => {
+  const box = label.getBoundingClientRect(); return [box.left, box.right, box.top, box.bottom, label.textContent];
+})"""
+
+
+def lie_on_one_another(a, b, slack=3):
+    """By more than a few pixels each way: letters are narrower than their box."""
+    return min(a[1], b[1]) - max(a[0], b[0]) > slack and min(a[3], b[3]) - max(a[2], b[2]) > slack

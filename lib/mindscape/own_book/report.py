@@ -25,7 +25,7 @@ from mindscape.own_book.sources import OwnAnswer, is_silent
 from mindscape.text import Chunk
 
 QUOTED = 2  # passages that are quoted for a question before its answers
-EXCERPT = 130  # characters of a source
+EXCERPT, SHORT = 130, 120  # characters of a source, and of a passage on a terminal
 
 
 def line(text: str) -> str:
@@ -142,7 +142,7 @@ def answer_lines(run: OwnRun) -> Iterable[str]:
     for i, question in enumerate(run.questions):
         yield f"\n{question}"
         for place in run.answers[PLAIN][i].places[:QUOTED]:
-            yield f"  at {run.book.where(place)}: {line(run.book.document[place])[:200]} …"
+            yield f"  at {run.book.where(place)}: {line(run.book.document[place])[:SHORT]} …"
         for name, answers in run.answers.items():
             answer = answers[i]
             yield f"  {name}: {answer.answer or '–'} ({rests(answer)})"

@@ -17,6 +17,7 @@ HAS = {  # what is looked for in the prose
     "settings": re.compile(r"\|\s*the paper\s*\|\s*here\s*\|"),
     "question": re.compile(r"^#+ .*One question", re.MULTILINE),
 }
+FOLDED = re.compile("<details>.*?</details>", re.DOTALL)  # a figure in words
 APPENDIX = re.compile(r"^#+ Appendix", re.MULTILINE)
 
 
@@ -86,7 +87,7 @@ def _output(cell: dict) -> str:
     for output in cell.get("outputs", []):
         text = output.get("text") or output.get("data", {}).get("text/plain", "")
         markdown = output.get("data", {}).get("text/markdown", "")
-        parts += ["".join(text), "".join(markdown)]
+        parts += ["".join(text), FOLDED.sub("", "".join(markdown))]
     return "\n".join(parts)
 
 
