@@ -259,15 +259,16 @@ def test_an_axis_without_a_label_is_refused_and_categories_need_none(folder, def
     results.figure(fig, "line", alt="A line that rises from one to two")
 
 
-def test_the_caption_stands_below_the_figure(folder, defaults, monkeypatch):
+def test_caption_and_words_stand_below_the_figure(folder, defaults, monkeypatch):
     results.begin(NOTEBOOK, **defaults)
     outputs = []
     monkeypatch.setattr(results, "display", lambda output, raw=False: outputs.append(output))
     for caption in ("A line", ""):
         results.figure(pyplot.figure(), "none", alt="Nothing is to be seen", caption=caption)._ipython_display_()
-    image, caption, alone = outputs
+    image, caption, alone, words = outputs
     assert isinstance(image, Image) and image.alt == "Nothing is to be seen" and isinstance(alone, Image)
-    assert caption == {"text/markdown": "*A line*"}
+    folded = "<details><summary>In words</summary>Nothing is to be seen</details>"
+    assert caption == {"text/markdown": f"*A line*\n\n{folded}"} and words == {"text/markdown": folded}
 
 
 def test_inner_panels_share_the_label_of_the_outer_one(folder, defaults):
