@@ -417,6 +417,26 @@ def test_a_share_is_computed_anew_and_compared(tmp_path):
     assert remade(store, count=3, kinds=("reply",)) == [] and len(remade(store, count=3, kinds=("square",))) == 3
 
 
+@pytest.mark.parametrize("share", [0.2, 1.0])
+def test_what_was_asked_for_one_by_one_is_computed_anew_in_one_go(tmp_path, share):
+    """If the calls are alike: of one kind and maker, and with the same way to compute; whatever order the values come in."""
+    store, went = opened(tmp_path), []
+
+    def ask(some):
+        went.append(list(some))
+        return ((i, some[i]["of"] ** 2) for i in reversed(range(len(some))))
+
+    for _, like, n in product(range(2), ("short", "long"), range(80)):
+        question = {"of": n, "like": like}
+        store.fetch("square", ANN, [question], stores.Joint(like, [question], ask))
+    went.clear()
+    some = remade(store, share=share, seed=7)
+    assert len(some) == share * 160 and all(one.agrees for one in some)
+    assert sum(map(len, went)) == len(some) and len(went) <= 2
+    assert all(len({question["like"] for question in call}) == 1 for call in went)
+    assert {one.key for one in some} == {Store.key("square", ANN, question) for call in went for question in call}
+
+
 def test_entries_about_the_same_texts_are_drawn_together(tmp_path):
     """Their dear part is reading the texts: all of a text's or none, in whichever call they were asked for, and with whichever
     weight of the question."""

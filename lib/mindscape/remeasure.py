@@ -39,15 +39,16 @@ def at_the_end(notebook: str, name: str) -> None:
     (keys / f"{name}.txt").write_text("\n".join(sorted(store.current().keys)) + "\n", encoding="ascii")
     if told := os.environ.get("MINDSCAPE_REMEASURE"):
         share, _, seed = told.partition(":")
-        remade = store.current().remake(share=_share(share), seed=int(seed or 0))
+        remade = store.current().remaking(share=_share(share), seed=int(seed or 0))
     elif os.environ.get("MINDSCAPE_TINY"):
-        remade = store.current().remake(smallest=True)
+        remade = store.current().remaking(smallest=True)
     else:
         return
     folder = folder_of(told)
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps({"notebook": notebook, **asdict(one)}) for one in remade]
-    (folder / f"{name}.jsonl").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    with (folder / f"{name}.jsonl").open("w", encoding="utf-8", buffering=1) as lines:
+        for one in remade:  # line by line: a kill leaves what was computed
+            lines.write(json.dumps({"notebook": notebook, **asdict(one)}) + "\n")
 
 
 def folder_of(told: str | None) -> Path:

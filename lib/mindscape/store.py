@@ -48,6 +48,24 @@ Compute = Callable[[Sequence[int]], Iterable[tuple[int, Any]]]  # places of ques
 
 
 @dataclass(frozen=True)
+class Joint:
+    """A way to compute values of whatever questions are put to it: those of several calls go to one `ask` when they are
+    computed anew, if the calls have the same `like`, kind and maker. `ask` yields (position, value) in any order.
+
+    >>> compute = Joint("doubled", ["3", "4"], lambda some: ((i, 2 * text) for i, text in enumerate(some)))
+    >>> list(compute([1])), list(compute.ask(["7", "8"]))
+    ([(0, '44')], [(0, '77'), (1, '88')])
+    """
+
+    like: str
+    questions: Sequence[Any]
+    ask: Callable[[Sequence[Any]], Iterable[tuple[int, Any]]]
+
+    def __call__(self, places: Sequence[int]) -> Iterable[tuple[int, Any]]:
+        return self.ask([self.questions[place] for place in places])
+
+
+@dataclass(frozen=True)
 class Maker:
     """Who makes an entry: a name for people, and in `about` all that decides what is made, precision apart.
 
@@ -115,6 +133,12 @@ class Asking(NamedTuple):
     places: list[int]
     compute: Compute
     texts: list[str]
+
+    @property
+    def like(self) -> tuple[str, ...]:
+        """What calls have in common whose entries are computed anew in one go; nothing has those that go alone."""
+        joint = isinstance(self.compute, Joint)
+        return (self.kind, self.maker.fingerprint, self.maker.dtype, self.compute.like) if joint else ()
 
 
 @dataclass(frozen=True)
@@ -401,16 +425,25 @@ class Store:
 
     # -- computing anew --------------------------------------------------------------------------------------------------
 
-    def remake(
-        self, *, share: float = 0.0, count: int = 0, smallest: bool = False, seed: int = 0, kinds: Sequence[str] = ()
-    ) -> list[Remade]:
-        """Compute some of the entries that were found anew, and compare: a random `share` of all, or `count` of them, or, with
-        `smallest`, the shortest of each kind and maker; of all kinds or of some. Nothing is filed.
-
-        A share is drawn in blocks, since neighbours cost little more than one alone: all rankings of the same texts by one
-        network, whose vectors are computed once; of other kinds `BLOCK` that were asked for one after the other.
+    def remake(self, **drawn: Any) -> list[Remade]:
+        """All that `remaking` computes anew.
 
         >>> Store().remake(count=3)
+        []
+        """
+        return list(self.remaking(**drawn))
+
+    def remaking(
+        self, *, share: float = 0.0, count: int = 0, smallest: bool = False, seed: int = 0, kinds: Sequence[str] = ()
+    ) -> Iterator[Remade]:
+        """Compute some of the entries that were found anew, and compare: a random `share` of all, or `count` of them, or, with
+        `smallest`, the shortest of each kind and maker; of all kinds or of some. Each is told as it is there; nothing is filed.
+
+        A share is drawn in blocks, since neighbours cost little more than one alone: all rankings of the same texts by one
+        network, whose vectors are computed once; of other kinds `BLOCK` that were asked for one after the other. What was drawn
+        of calls that can be computed together (`Joint`) is: one that asked for each thing after the other fills a batch.
+
+        >>> list(Store().remaking(share=0.5, seed=7))
         []
         """
         where = {key: (n, i) for n, of in enumerate(self._askings) for i, key in enumerate(of.keys)}
@@ -424,23 +457,26 @@ class Store:
             chosen = dict.fromkeys(self._smallest(where), "")
         else:
             chosen = dict.fromkeys(random.Random(seed).sample(sorted(where), min(count, len(where))), "")
-        calls: dict[int, list[int]] = defaultdict(list)
+        groups: dict[Any, list[tuple[Asking, int]]] = defaultdict(list)
         for n, i in sorted(where[key] for key in chosen):
-            calls[n].append(i)
-        return [one for n, some in calls.items() for one in self._remade(self._askings[n], some, chosen)]
+            of = self._askings[n]
+            groups[of.like or n].append((of, i))
+        for some in groups.values():
+            yield from self._remade(some, chosen)
 
-    def _remade(self, of: Asking, some: Sequence[int], blocks: Mapping[str, str]) -> Iterator[Remade]:
-        """Those places among an asking's keys, computed anew."""
-        old, _ = self._found(of.kind, of.maker, [of.keys[i] for i in some])
+    def _remade(self, some: Sequence[tuple[Asking, int]], blocks: Mapping[str, str]) -> Iterator[Remade]:
+        """Those places among the keys of one asking, or of several that are alike, computed anew."""
+        keys, (kind, maker) = [of.keys[i] for of, i in some], some[0][0][:2]
+        old, _ = self._found(kind, maker, keys)
         begun = time.perf_counter()
-        for position, value in self._on_the_way(of.compute([of.places[i] for i in some])):
-            key, value = of.keys[some[position]], json.loads(json.dumps(value))
+        for position, value in self._on_the_way(_computed(some)):
+            key, value = keys[position], json.loads(json.dumps(value))
             now = time.perf_counter()
-            then = self._dtype(of.kind, of.maker, key)
+            then = self._dtype(kind, maker, key)
             agrees, off = compare_values(old[key], value)
-            told = then if then == of.maker.dtype else f"{then}, now {of.maker.dtype}"
-            yield Remade(key, of.kind, of.maker.label, agrees, off, round(now - begun, 3), told, blocks[key])
-            begun = now
+            told = then if then == maker.dtype else f"{then}, now {maker.dtype}"
+            yield Remade(key, kind, maker.label, agrees, off, round(now - begun, 3), told, blocks[key])
+            begun = time.perf_counter()
 
     def _blocks(self, where: Mapping[str, tuple[int, int]]) -> dict[str, dict[str, list[str]]]:
         """Of each kind, keys by the block that they are drawn in."""
@@ -466,6 +502,14 @@ class Store:
             size = len(self._entries(self.path(kind, maker), kind, maker).get(key, b""))
             best[kind, maker.label] = min(best.get((kind, maker.label), (sys.maxsize, "")), (size, key))
         return sorted(key for _, key in best.values())
+
+
+def _computed(some: Sequence[tuple[Asking, int]]) -> Iterable[tuple[int, Any]]:
+    """Values for places among the keys of one asking, or of several that are alike."""
+    first = some[0][0].compute
+    if isinstance(first, Joint):
+        return first.ask([of.compute.questions[of.places[i]] for of, i in some])
+    return first([of.places[i] for of, i in some])
 
 
 def _about_texts(question: Any) -> str:

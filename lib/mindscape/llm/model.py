@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from mindscape.cache import digest
 from mindscape.errors import InputError, require
 from mindscape.llm import base
 from mindscape.llm import schema as json_by_schema
@@ -17,7 +18,7 @@ from mindscape.llm.base import Backend, Message, Prompt, Reply, Sampling, Schema
 from mindscape.llm.ledger import Estimate, Ledger
 from mindscape.llm.recording import Recorder
 from mindscape.llm.tools import checked
-from mindscape.store import Maker, Progress, Store
+from mindscape.store import Joint, Maker, Progress, Store
 
 MANY = 8  # questions at once whose cost is worth counting beforehand
 READS, WRITES = 400.0, 60.0  # tokens a second of the embedded model on one core, in batches
@@ -182,12 +183,15 @@ class LanguageModel:
         forms = [None if of is None else json_by_schema.json_schema(of) for of in schemas]
         repairs = self.ledger.repairs if repairs is None else repairs
         how = {name: value for name, value in asdict(sampling).items() if value != getattr(Sampling, name)}
+
+        def generate(some: Sequence[tuple[Prompt, Any]]) -> Iterable[tuple[int, Reply]]:
+            return self.backend.generate([p for p, _ in some], sampling, tools, base.shared([form for _, form in some]))
+
+        alike = digest(asdict(sampling), list(tools), schema is None)  # a schema of its own each may have
         return _Asked(
             "reply",
             [question(prompt, sampling, tools, form) for prompt, form in zip(prompts, forms, strict=True)],
-            ask=lambda some: self.backend.generate(
-                [prompts[i] for i in some], sampling, tools, base.shared([forms[i] for i in some])
-            ),
+            ask=Joint(alike, list(zip(prompts, forms, strict=True)), generate),
             need=lambda i: (self.backend.count_tokens(prompts[i], tools), sampling.max_new_tokens),
             restore=Reply.restored,
             check=lambda i, reply: _checked(reply, tools, schemas[i], repairs),
@@ -198,7 +202,7 @@ class LanguageModel:
         return _Asked(
             "score",
             [{"prompt": prompt, "continuation": text} for prompt, text in pairs],
-            ask=lambda some: self.backend.score([pairs[i] for i in some]),
+            ask=Joint("", pairs, self.backend.score),
             need=lambda i: (sum(map(self.backend.count_tokens, pairs[i])), 0),
             restore=Score.restored,
             check=lambda i, score: score,
@@ -252,7 +256,9 @@ class LanguageModel:
         """What the store holds and the check passes: a validator may have become stricter since."""
         if self.store is None:
             return {}
-        ask = (lambda some: ((i, raw.stored()) for i, raw in asked.ask(some))) if anew else None
+        ask = None
+        if anew:
+            ask = replace(asked.ask, ask=lambda some: ((i, raw.stored()) for i, raw in asked.ask.ask(some)))
         place, results = {key: i for i, key in enumerate(keys)}, {}
         for key, value in self.store.get(asked.kind, maker, keys, ask).items():
             raw = asked.restore(value)
@@ -274,12 +280,13 @@ class LanguageModel:
 
 @dataclass(frozen=True)
 class _Asked:
-    """Questions of one kind to a backend. Of each by its place: `ask` asks some, `need` tells the tokens that one may take,
-    `check` what becomes of a result; `restore` makes a result of what the store has, `how` is what an entry says beside it."""
+    """Questions of one kind to a backend. Of each by its place: `ask` asks some, with those of other calls if need be, `need`
+    tells the tokens that one may take, `check` what becomes of a result; `restore` makes a result of what the store has, `how`
+    is what an entry says beside it."""
 
     kind: str
     questions: list[dict[str, Any]]
-    ask: Callable[[Sequence[int]], Iterable[tuple[int, Any]]]
+    ask: Joint
     need: Callable[[int], tuple[int, int]]
     restore: Callable[[dict[str, Any]], Any]
     check: Callable[[int, Any], Any]
