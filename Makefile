@@ -99,7 +99,7 @@ test: .venv/core .venv/extras
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m mindscape.assets
-	MINDSCAPE_NO_SKIPS=1 $(BIN)/python -m pytest tests lib --ignore tests/browser --doctest-modules -n 2 --dist loadfile
+	MINDSCAPE_NO_SKIPS=1 $(BIN)/python -m pytest tests lib --doctest-modules -n 2 --dist loadfile
 	rm -rf build/nbval
 	MINDSCAPE_BUILD="$(CURDIR)/build/nbval" MINDSCAPE_FIGURES="$(CURDIR)/build/nbval/published" $(BIN)/python -m pytest --nbval notebooks -p tests.as_jupyter -n 2 --dist loadscope \
 	    --nbval-sanitize-with tests/nbval.cfg --nbval-cell-timeout 600
@@ -128,7 +128,7 @@ stored: .venv/core
 
 # Compile the locks anew after a change of pyproject.toml, with the versions that they hold where these still fit (needs uv;
 # UV_ARGS="--find-links FOLDER" for a CPU PyTorch). PyTorch and what its GPU builds bring are left out: which build it is, is the
-# user's choice. The lock of the extras has what the core's has not.
+# user's choice. The lock of the extras has what the core's has not, the browser's what neither has on every platform.
 LOCK := uv pip compile pyproject.toml $(UV_ARGS) --generate-hashes --universal --python-version 3.11 --no-header --no-annotate \
     --no-emit-find-links --no-emit-package torch --quiet -o build/lock
 WITHOUT_GPU := awk '/^[a-z]/ {drop = /^(nvidia|cuda|triton)-?/} !drop' build/lock
@@ -139,8 +139,8 @@ lock:
 	$(LOCK) $(foreach extra,milvus serve site peers,--extra $(extra)) && $(WITHOUT_GPU) > build/all.lock
 	awk 'NR == FNR {held[$$1]; next} /^[a-z]/ {drop = $$1 in held} !drop' requirements/core.lock build/all.lock > requirements/extras.lock
 	@cat requirements/core.lock requirements/extras.lock | tee build/held.lock > build/lock
-	$(LOCK) $(foreach extra,milvus serve site peers browser,--extra $(extra)) && $(WITHOUT_GPU) > build/all.lock
-	awk 'NR == FNR {held[$$1]; next} /^[a-z]/ {drop = $$1 in held} !drop' build/held.lock build/all.lock > requirements/browser.lock
+	$(LOCK) --extra browser && $(WITHOUT_GPU) > build/all.lock
+	awk 'NR == FNR {held[$$0]; next} /^[a-z]/ {drop = $$0 in held} !drop' build/held.lock build/all.lock > requirements/browser.lock
 	rm build/lock build/all.lock build/held.lock
 
 # Environment ------------------------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+collect_ignore = ["browser"]  # `make browser` names it: what it needs is an extra of its own
+
 settings.register_profile("search", deadline=None, derandomize=False)
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.load_profile("same")

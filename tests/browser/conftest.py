@@ -30,12 +30,12 @@ QUIET = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "
 
 
 def found_browser() -> str:
-    """The browser's path; ends the run with one line where there is none."""
+    """The browser's path; one line ends the run where there is none."""
     named = os.environ.get("MINDSCAPE_BROWSER", "")
     path = shutil.which(named) if named else next(filter(None, map(shutil.which, NAMES)), None)
     if not path:
         what = f"MINDSCAPE_BROWSER={named} is no program" if named else "no Chromium on the path"
-        pytest.exit(f"{what}: install it (Debian: apt install chromium), or name it in MINDSCAPE_BROWSER", returncode=1)
+        raise pytest.UsageError(f"{what}: install it (Debian: apt install chromium), or name it in MINDSCAPE_BROWSER")
     return path
 
 
@@ -59,7 +59,7 @@ def page(browser) -> Iterator[Page]:
     shown, left = browser.new_page(viewport={"width": 1280, "height": 900}), []
 
     def guarded(route):
-        local = route.request.url.startswith(("http://127.0.0.1", "data:", "blob:", "file:"))
+        local = route.request.url.startswith(("http://127.0.0.1:", "data:", "blob:", "file:"))
         if not local:
             left.append(route.request.url)
         route.continue_() if local else route.abort()
@@ -72,12 +72,11 @@ def page(browser) -> Iterator[Page]:
 
 @pytest.fixture(scope="session")
 def site() -> Iterator[str]:
-    """The course's site, built where it is older than the notebooks, and its address."""
-    home, newest = (
-        paths.build_path("site", "html"),
-        max(path.stat().st_mtime for path in ROOT.glob("notebooks/*.ipynb")),
-    )
-    if not (home / "index.html").is_file() or (home / "index.html").stat().st_mtime < newest:
+    """The course's site, built where it is older than the notebooks or than what builds it, and its address."""
+    home, builder = paths.build_path("site", "html"), ROOT / "lib" / "mindscape" / "workflow" / "site.py"
+    newest = max(path.stat().st_mtime for path in (builder, *ROOT.glob("notebooks/*.ipynb")))
+    built = home / "index.html"
+    if not built.is_file() or built.stat().st_mtime < newest:
         subprocess.run([sys.executable, "-m", "mindscape.workflow.site"], cwd=ROOT, check=True)
     handler = functools.partial(Silent, directory=str(home))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -136,14 +135,18 @@ def lab(tmp_path_factory) -> Iterator[Lab]:
     home, token = tmp_path_factory.mktemp("lab"), secrets.token_hex(8)
     shutil.copytree(ROOT / "notebooks", home / "notebooks")
     for name in ("data", "figures"):  # what notebooks link to
-        shutil.copytree(ROOT / name, home / name, ignore=shutil.ignore_patterns("store", "adapters"))
+        shutil.copytree(ROOT / name, home / name, ignore=shutil.ignore_patterns("store", "*.safetensors"))
     (home / "settings").mkdir()
     (home / "settings" / "overrides.json").write_text(json.dumps(QUIET))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    written = {f"MINDSCAPE_{name}": str(home / "written" / name.lower()) for name in ("FIGURES", "BUILD")}
-    environment = {**os.environ, **written, "MINDSCAPE_CACHE": str(paths.cache())}
+    written = {name: home / "written" / name.lower() for name in ("FIGURES", "BUILD", "CACHE")}
+    assets = paths.cache() / "assets"
+    assets.mkdir(parents=True, exist_ok=True)
+    written["CACHE"].mkdir(parents=True)
+    (written["CACHE"] / "assets").symlink_to(assets)
+    environment = {**os.environ, **{f"MINDSCAPE_{name}": str(path) for name, path in written.items()}}
     options = ["--no-browser", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0", "--allow-root"]
     options += [f"--IdentityProvider.token={token}", f"--LabApp.app_settings_dir={home / 'settings'}"]
     command = [sys.executable, "-m", "jupyterlab", "--expose-app-in-browser", *options]
