@@ -1,5 +1,6 @@
 """Training: labels, loss, batches, a run that was killed and goes on, several processes."""
 
+import copy
 import json
 import shlex
 import subprocess
@@ -33,6 +34,16 @@ def test_only_the_reply_is_learned(tokenizer):
     assert tokenizer.decode(batch["input_ids"][0][learned]) == "Ann<|im_end|>"
     asked = tokenizer.decode(one.ids[: -one.reply])
     assert asked.endswith("Who has lamp 0?<|im_end|>\n<|im_start|>assistant\n")
+
+
+def test_a_reply_ends_as_the_template_ends_it(tokenizer):
+    """Whatever `eos_token` is: an adapter that learned another machine's wrote its replies and never stopped."""
+    other = copy.deepcopy(tokenizer)
+    other.eos_token = "<|im_start|>"
+    assert other.eos_token_id != tokenizer.eos_token_id and encode(EXAMPLES[0], other) == encode(EXAMPLES[0], tokenizer)
+    assert tokenizer.decode(encode(EXAMPLES[0], other).ids[-1:]) == "<|im_end|>"
+    other.chat_template = "{% for turn in messages %}{{ turn.content }}{% endfor %}"
+    refused(lambda: encode(EXAMPLES[0], other), "ends a reply with nothing")
 
 
 def test_no_keys_and_values_are_kept(base, tokenizer, monkeypatch):

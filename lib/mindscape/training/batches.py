@@ -43,7 +43,24 @@ def encode(example: Example, tokenizer: PreTrainedTokenizerBase) -> Encoded:
     head = tokenizer(prompt, add_special_tokens=False).input_ids
     reply = tokenizer(example.reply, add_special_tokens=False).input_ids
     require(reply, f"an example of role {example.role!r} from {example.book!r} has an empty reply")
-    return Encoded(example.role, (*head, *reply, tokenizer.eos_token_id), len(reply) + 1)
+    return Encoded(example.role, (*head, *reply, end_of_turn(tokenizer)), len(reply) + 1)
+
+
+def end_of_turn(tokenizer: PreTrainedTokenizerBase) -> int:
+    """The token with which the chat template ends a reply: what a model that learns to reply has to write at its end.
+
+    Not `eos_token`, which versions of transformers read differently from one GGUF file: trained with another one's, replies
+    never end. Raises InputError for a template that puts nothing behind a reply.
+
+    >>> end_of_turn(tokenizer) == tokenizer.convert_tokens_to_ids("<|im_end|>")                        # doctest: +SKIP
+    True
+    """
+    turns = [{"role": "user", "content": "Who?"}, {"role": "assistant", "content": "Ann"}]
+    end = str(tokenizer.apply_chat_template(turns, tokenize=False)).rpartition("Ann")[2]
+    require(
+        end.strip(), "the tokenizer's chat template ends a reply with nothing: expected a token, such as <|im_end|>"
+    )
+    return tokenizer(end, add_special_tokens=False).input_ids[0]
 
 
 def plan(examples: Sequence[Encoded], tokens: int, seed: int, epoch: int) -> list[list[int]]:
