@@ -37,7 +37,7 @@ def test_only_the_reply_is_learned(tokenizer):
 
 
 def test_a_reply_ends_as_the_template_ends_it(tokenizer):
-    """Whatever `eos_token` is: an adapter that learned another machine's wrote its replies and never stopped."""
+    """Whatever `eos_token` is: an adapter that learned another token for an end wrote its replies and never stopped."""
     other = copy.deepcopy(tokenizer)
     other.eos_token = "<|im_start|>"
     assert other.eos_token_id != tokenizer.eos_token_id and encode(EXAMPLES[0], other) == encode(EXAMPLES[0], tokenizer)

@@ -49,17 +49,14 @@ def encode(example: Example, tokenizer: PreTrainedTokenizerBase) -> Encoded:
 def end_of_turn(tokenizer: PreTrainedTokenizerBase) -> int:
     """The token with which the chat template ends a reply: what a model that learns to reply has to write at its end.
 
-    Not `eos_token`, which versions of transformers read differently from one GGUF file: trained with another one's, replies
-    never end. Raises InputError for a template that puts nothing behind a reply.
+    Not `eos_token`, which need not be that token: a model that learned another one never stops. Raises InputError for a template that puts nothing behind a reply.
 
     >>> end_of_turn(tokenizer) == tokenizer.convert_tokens_to_ids("<|im_end|>")                        # doctest: +SKIP
     True
     """
     turns = [{"role": "user", "content": "Who?"}, {"role": "assistant", "content": "Ann"}]
     end = str(tokenizer.apply_chat_template(turns, tokenize=False)).rpartition("Ann")[2]
-    require(
-        end.strip(), "the tokenizer's chat template ends a reply with nothing: expected a token, such as <|im_end|>"
-    )
+    require(end.strip(), "the chat template ends a reply with nothing: expected a token, such as <|im_end|>")
     return tokenizer(end, add_special_tokens=False).input_ids[0]
 
 
