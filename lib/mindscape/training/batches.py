@@ -49,7 +49,9 @@ def encode(example: Example, tokenizer: PreTrainedTokenizerBase) -> Encoded:
 def end_of_turn(tokenizer: PreTrainedTokenizerBase) -> int:
     """The token with which the chat template ends a reply: what a model that learns to reply has to write at its end.
 
-    Not `eos_token`, which need not be that token: a model that learned another one never stops. Raises InputError for a template that puts nothing behind a reply.
+    Not `eos_token`, which need not be that token: a model that learned another one never stops.
+
+    Raises InputError for a template that puts nothing behind a reply.
 
     >>> end_of_turn(tokenizer) == tokenizer.convert_tokens_to_ids("<|im_end|>")                        # doctest: +SKIP
     True
