@@ -57,6 +57,7 @@ CHOICE = "choice"  # the stage of an answer that is a letter
 TIMES = 20  # tokens that a method may read and write, in those of the text
 WIDTH = 16  # questions side by side
 SMALL_BLOCK, SMALL_TURNS = 1024, 8  # of the baselines with the embedded reader
+TAUGHT_BLOCK, TAUGHT_REPLY = 512, 640  # with an adapter of their own; an index of such a block has up to 600 tokens
 SECONDS = 300.0  # that an answer of the embedded reader takes, about
 MEDIANS = 45, 4  # nodes of a graph, and passages looked up where it is small (sections 5.3 and 5.4)
 ROLES = {role.name: role for role in (EDITS, BUILDER)}
@@ -218,6 +219,15 @@ def settings_for_builder() -> MethodSettings:
     4
     """
     return MethodSettings(graph_tokens=400, edit_tokens=512, answer_tokens=96, rounds=4, role=BUILDER.name)
+
+
+def settings_for_baselines() -> MethodSettings:
+    """The baselines', of the adapter that was trained for their steps (data/adapters/baselines): as it was trained.
+
+    >>> settings_for_baselines().block
+    512
+    """
+    return MethodSettings(block=TAUGHT_BLOCK, reply=TAUGHT_REPLY, turns=SMALL_TURNS)
 
 
 def methods(settings: MethodSettings) -> dict[str, Method]:

@@ -21,6 +21,7 @@ not travel: what the store holds of it is found, and what it lacks takes the ada
 import json
 import shutil
 import sysconfig
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
@@ -44,7 +45,7 @@ from mindscape.store import Maker
 from mindscape.training import Settings, bases, sft
 from mindscape.weights import adapter_hash
 from storyworld.books import training_book
-from storyworld.teaching import building, mixture
+from storyworld.teaching import baselines, building, mixture
 from storyworld.teaching.supervision import Asked, of_story, who_is_who
 
 FILE = paths.data("adapters", "recipes.yaml")
@@ -117,6 +118,20 @@ class Building:
 
 
 @dataclass(frozen=True)
+class Baselines:
+    """What MindGraph's five baselines ask for: see `storyworld.teaching.baselines`."""
+
+    language: str = "en"
+
+    def examples(self, seeds: range, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
+        books = (training_book(seed, self.language) for seed in seeds)
+        return [one for book in books for one in baselines.baseline_examples(book, tokenizer)]
+
+    def told(self, made: Sequence[Example], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+        return {"examples": len(made), "shares": dict(sorted(Counter(one.role for one in made).items()))}
+
+
+@dataclass(frozen=True)
 class Retrieval:
     """Questions with what is to be found: the people of a novel, tellings of a sentence or two, or chunks and nodes.
 
@@ -145,7 +160,7 @@ class Retrieval:
         return {"questions": len(made), **asdict(self), "recipe": recipe}
 
 
-Kind = Roles | Answers | Memories | Building | Retrieval
+Kind = Roles | Answers | Memories | Building | Baselines | Retrieval
 
 
 def _retrieval(given: Mapping[str, Any]) -> Retrieval:
@@ -160,6 +175,7 @@ KINDS = {  # the key of a stage that says what its examples are, and what is mad
     "answers": lambda given: _made(Answers, given),
     "memories": lambda given: _made(Memories, given),
     "building": lambda given: _made(Building, given),
+    "baselines": lambda given: _made(Baselines, given),
     "retrieval": _retrieval,
 }
 

@@ -1,0 +1,409 @@
+"""Examples for what MindGraph's baselines ask of a model: what a perfect reader would reply in each of their steps.
+
+GraphRAG extracts, gleans, reports and maps; Chain-of-Agents hands a summary on; GAM takes notes, plans, reads pages and asks
+itself whether they suffice; RLM writes code and is asked by it; most give the answer from a few sentences in the end, Direct
+from all that its window holds. All of it is said in the facts of the book's log, one a line, so that a step can build on the
+one before. RLM's program is the kit's own: the parts of the text that hold the question's words, each put to the second
+model; then the same with the names learned.
+
+English alone. Taught in notebook 32_long_reason.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+from mindscape.budget import Meter
+from mindscape.llm import LanguageModel
+from mindscape.llm.scripted import Scripted
+from mindscape.mindgraph.asking import GAP, clipped, cut
+from mindscape.mindgraph.baselines import graphrag, reading, rlm
+from mindscape.mindgraph.baselines.graphrag import Extracted, Named, Point, Points, Related
+from mindscape.mindgraph.baselines.reading import Note, Plan, Reflection
+from mindscape.mindgraph.communities import COMMUNITY_REPORT, Report, partition
+from mindscape.question import Question
+from mindscape.roles import Example
+from mindscape.roles.answers import QA
+from mindscape.roles.base import Form
+from mindscape.text import Chunk, Span, Tokenizer
+from storyworld import Book
+from storyworld.chance import Chance
+from storyworld.teaching.graphs import Builder, shown_fact
+from storyworld.voice import sentence
+from storyworld.world import Binding, Event
+
+BLOCK = 512  # tokens of a block or page
+VIEW = 7300  # tokens of a text that Direct reads with its question, in a window of 8,192
+STATE = 1500  # tokens of a part of GraphRAG's graph, at most: all of it is shown
+PART, STEP, PARTS = 1500, 1300, 8  # characters of a part of RLM's text, and from one to the next; parts it asks about
+TURNS, LONGEST, SECONDS = 8, 7680, 60  # as RLM's task names them
+LEFT_OUT = frozenset(
+    ("what", "which", "where", "when", "whom", "whose", "that", "this", "with", "from", "were", "there", "other")
+)
+NOTHING = "nothing"  # what a query of RLM's replies where a part is of no use
+PROGRAM = """```python
+words = {words}
+parts = [context[i:i + {part}] for i in range(0, len(context), {step})]
+parts.sort(key=lambda part: -sum(word in part for word in words))
+asked = "What in this passage bears on the question? One fact a line, or: {nothing}\\nQuestion: " + {question} + "\\nPassage: "
+for note in llm_query_batched([asked + part for part in parts[:{parts}]]):
+    if note.strip() != "{nothing}":
+        print(note)
+```"""
+QUERY = f"What in this passage bears on the question? One fact a line, or: {NOTHING}\nQuestion: {{}}\nPassage: {{}}"
+
+
+class Telling:
+    """A book in blocks, with what each of them tells."""
+
+    def __init__(self, book: Book, tokenizer: Tokenizer):
+        self.book, self.builder = book, Builder(book)
+        counts: Any = Scripted(lambda *_: "", count=lambda talk, _=(): _tokens(tokenizer, talk))  # it is never asked
+        self.meter = Meter(LanguageModel(counts))
+        self.chunks = cut(book.document, self.meter, BLOCK)
+        self.texts = [book.document[chunk].strip() for chunk in self.chunks]
+
+    @cached_property
+    def facts(self) -> list[tuple[Span, str, Event | Binding]]:
+        """All that is told, in the order of the text: an event where it is told first, a binding at each of its places."""
+        told, world, voice = self.book.told, self.book.world, self.book.voice
+        found: list[tuple[Span, str, Event | Binding]] = [
+            (told.events[event.id][0], sentence(shown_fact(self.book, event)), event)
+            for event in world.events
+            if told.events[event.id]
+        ]
+        for binding in world.bindings:
+            found += [(span, sentence(voice.binding(binding)), binding) for span in told.bindings[binding.id]]
+        return sorted(found, key=lambda fact: (fact[0], fact[1]))
+
+    def within(self, start: int, end: int) -> list[tuple[Span, str, Event | Binding]]:
+        """What is told from an offset on, up to another."""
+        return [fact for fact in self.facts if start <= fact[0].start < end]
+
+    def of_block(self, chunk: Chunk) -> list[str]:
+        """What a block tells, each fact once."""
+        return list(dict.fromkeys(text for _, text, _ in self.within(chunk.start, chunk.end)))
+
+
+class Asked:
+    """A question, and which facts bear on it. `events` is empty where its evidence is none of the log's (a refrain)."""
+
+    def __init__(self, telling: Telling, question: Question):
+        self.telling, self.question = telling, question
+        self.events, self.bindings = telling.builder.events(question), telling.builder.bindings(question)
+        self.needed = {self.line(text, it) for _, text, it in telling.facts if self.bears(it)}
+
+    def bears(self, it: Event | Binding) -> bool:
+        return it in self.events if isinstance(it, Event) else it in self.bindings
+
+    def line(self, text: str, it: Event | Binding) -> str:
+        """A fact in a line, with the answer where the question asks for what the fact does not say: where it was, say."""
+        answer, sparse = self.question.answer, self.question.depth != "set-aggregation" and len(self.events) == 1
+        says = not isinstance(it, Event) or not sparse or answer.lower() in text.lower()
+        return text if says else f"{text} ({answer})"
+
+    def lines(self, start: int, end: int) -> list[str]:
+        """What bears on the question between two offsets."""
+        told = self.telling.within(start, end)
+        return list(dict.fromkeys(self.line(text, it) for _, text, it in told if self.bears(it)))
+
+    def pages(self) -> list[int]:
+        """The blocks that tell something that bears."""
+        return [i for i, chunk in enumerate(self.telling.chunks) if self.lines(chunk.start, chunk.end)]
+
+
+def baseline_examples(book: Book, tokenizer: Tokenizer, seed: int = 0) -> list[Example]:
+    """What the steps of the five baselines learn from a book, always the same for the same book and seed.
+
+    >>> sorted({example.role for example in baseline_examples(training_book(820), tokenizer)})[:2]        # doctest: +SKIP
+    ['coa worker', 'coa worker, idle']
+    """
+    chance, telling = Chance("baselines", book.document.id, seed), Telling(book, tokenizer)
+    questions = [Asked(telling, question) for question in chance.shuffled(book.questions)]
+    questions = [asked for asked in questions if asked.events]
+    bound = [asked for asked in questions if asked.bindings]
+    broad = [asked for asked in questions if len(asked.needed) > 2]
+    chosen = chance.shuffled(list(dict.fromkeys([*bound[:5], *broad[:5], *questions[:6]])))
+    made: list[Example] = []
+    for i, asked in enumerate(chosen):
+        made += _worker(asked, chance, 1 + i % 2)
+        made += _answer(asked, chance)
+        made += _reflected(asked, chance)
+        if i % 2:
+            made += _by_code(asked, chance)
+        if i < 4:
+            made += _integrated(asked, chance)
+    notes = [_note(telling, i) for i in range(len(telling.chunks))]
+    made += _memorised(telling, notes, chance)
+    for asked in chosen[:3]:
+        made += _planned(asked, notes, chance)
+    return [*made, *_indexed(telling, chosen, chance), *_read_whole(telling, questions)]
+
+
+def _tokens(tokenizer: Tokenizer, talk: str | Sequence[dict[str, str]]) -> int:
+    texts = [talk] if isinstance(talk, str) else [turn["content"] for turn in talk]
+    return sum(len(tokenizer(text)["input_ids"]) for text in texts)
+
+
+def _example(asked: Asked | Telling, role: str, prompt: str, reply: str | Form, *history: str) -> Example:
+    book = (asked.telling if isinstance(asked, Asked) else asked).book
+    text = reply if isinstance(reply, str) else json.dumps(reply.model_dump(), ensure_ascii=False)
+    return Example(role, prompt, text, book.document.id, history)
+
+
+def _listed(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines) or reading.NOTHING["en"]
+
+
+# Chain-of-Agents, and the answer from a few sentences ------------------------------------------------------------------
+
+
+def _worker(asked: Asked, chance: Chance, idle: int) -> Iterator[Example]:
+    """Blocks that bear on the question, and others, each with a summary that may lack something or have too much."""
+    telling, pages = asked.telling, asked.pages()
+    others = [i for i in range(len(telling.chunks)) if i not in pages]
+    for i in [*chance.some(pages, 2), *chance.some(others, idle)]:
+        chunk = telling.chunks[i]
+        before = [line for line in asked.lines(0, chunk.start) if not chance.hit(0.1)]
+        if chance.hit(0.3) and i:
+            before = chance.shuffled([*before, *chance.some(telling.of_block(telling.chunks[chance.below(i)]), 1)])
+        after = list(dict.fromkeys([*before, *asked.lines(chunk.start, chunk.end)]))
+        slots = {"question": asked.question.question, "summary": _listed(before), "index": i + 1}
+        prompt = reading.WORKER["en"].format(**slots, total=len(telling.chunks), block=telling.texts[i])
+        yield _example(asked, "coa worker" if i in pages else "coa worker, idle", prompt, _listed(after))
+
+
+def _answer(asked: Asked, chance: Chance) -> Iterator[Example]:
+    """The answer from all that bears on it, among other facts, as a list or a line."""
+    question = asked.question
+    others = chance.some([text for _, text, it in asked.telling.facts if not asked.bears(it)], chance.below(4))
+    told = asked.lines(0, len(asked.telling.book.document.text))
+    facts = chance.shuffled([*told, *others]) if chance.hit(0.5) else [*told, *others]
+    context = _listed(facts) if chance.hit(0.6) else "\n".join(facts)
+    yield _example(asked, "answer", QA.prompt("en", context=context, question=question.question), question.answer)
+
+
+def _read_whole(telling: Telling, questions: Sequence[Asked]) -> Iterator[Example]:
+    """A question on the whole text, or on the two ends that the window holds, to the first that these answer."""
+    text = telling.book.document.text
+    context, left_out = clipped(telling.meter, text, VIEW, "en")
+    head = context.index(GAP["en"].format(n=left_out)) if left_out else len(text)
+    for asked in questions:
+        if not any(head - PART < span.start < head + left_out for span in asked.question.support):
+            prompt = QA.prompt("en", context=context, question=asked.question.question)
+            yield _example(asked, "direct", prompt, asked.question.answer)
+            return
+
+
+# GAM -------------------------------------------------------------------------------------------------------------------
+
+
+def _note(telling: Telling, i: int) -> Note:
+    """Who and what a page is about, and the first four facts of it."""
+    chunk = telling.chunks[i]
+    told = telling.within(chunk.start, chunk.end)
+    said = [name for _, _, it in told if isinstance(it, Event) for name in telling.builder.said(it)]
+    said += [telling.book.voice.name(it.person) for _, _, it in told if not isinstance(it, Event)]
+    return Note(
+        header=", ".join(list(dict.fromkeys(said))[:5]) or "Talk and weather",
+        note="; ".join(telling.of_block(chunk)[:4]),
+    )
+
+
+def _noted(notes: Sequence[Note], places: Sequence[int]) -> str:
+    lines = [f"{reading.LABEL['en'].format(i=i + 1, header=notes[i].header)} – {notes[i].note}" for i in places]
+    return "\n".join(lines) or reading.NOTHING["en"]
+
+
+def _memorised(telling: Telling, notes: Sequence[Note], chance: Chance) -> Iterator[Example]:
+    for k, i in enumerate(chance.some(range(len(notes)), 5)):
+        shown = range(max(0, i - (4, 4, 4, 8, 16)[k]), i)
+        prompt = reading.MEMORISE["en"].format(notes=_noted(notes, shown), page=telling.texts[i])
+        yield _example(telling, "gam memorise", prompt, notes[i])
+
+
+def _planned(asked: Asked, notes: Sequence[Note], chance: Chance) -> Iterator[Example]:
+    """Pages whose notes bear on what is still needed, and words of the question that stand in the passages."""
+    telling, pages = asked.telling, asked.pages()
+    known = chance.some(pages, len(pages) // 2) if chance.hit(0.4) else []
+    wanted = [i for i in pages if i not in known]
+    told = [i for i in wanted if any(line.partition(" (")[0] in notes[i].note for line in _of_page(asked, i))]
+    passages = " ".join(telling.texts[i] for i in wanted)
+    words = [word for word in words_of(asked.question.question) if word in passages] or words_of(
+        asked.question.question
+    )
+    slots = {"question": asked.question.question, "request": asked.question.question}
+    slots |= {"findings": _found(asked, known), "notes": _noted(notes, range(len(notes)))}
+    plan = Plan(keywords=words[:4], pages=[i + 1 for i in told[: reading.PAGES]])
+    yield _example(asked, "gam plan", reading.PLAN["en"].format(**slots), plan)
+
+
+def _of_page(asked: Asked, i: int) -> list[str]:
+    chunk = asked.telling.chunks[i]
+    return asked.lines(chunk.start, chunk.end)
+
+
+def _found(asked: Asked, pages: Sequence[int]) -> str:
+    return _listed([f"{line} (page {i + 1})" for i in sorted(pages) for line in _of_page(asked, i)])
+
+
+def _integrated(asked: Asked, chance: Chance) -> Iterator[Example]:
+    """Findings before and after up to five pages, of which some bear on the question, or none."""
+    telling, pages = asked.telling, asked.pages()
+    others = [i for i in range(len(telling.chunks)) if i not in pages]
+    known = chance.some(pages, len(pages) // 2) if chance.hit(0.4) else []
+    rest = [i for i in pages if i not in known]
+    opened = [] if chance.hit(0.2) else rest[:3]
+    opened = sorted([*opened, *chance.some(others, chance.between(1, 4 - len(opened)))])
+    shown = "\n\n".join(
+        f"{reading.LABEL['en'].format(i=i + 1, header=_note(telling, i).header)}\n{telling.texts[i]}" for i in opened
+    )
+    slots = {"question": asked.question.question, "findings": _found(asked, known), "pages": shown}
+    reply = _found(asked, [*known, *(i for i in opened if i in pages)])
+    yield _example(asked, "gam integrate", reading.INTEGRATE["en"].format(**slots), reply)
+
+
+def _reflected(asked: Asked, chance: Chance) -> Iterator[Example]:
+    """Whether findings suffice: all that bears, or some of it."""
+    pages = asked.pages()
+    missing = chance.some(pages, chance.between((len(pages) + 1) // 2, len(pages))) if chance.hit(0.6) else []
+    found = _found(asked, [i for i in pages if i not in missing])
+    enough = all(line in found for line in asked.needed)
+    reply = Reflection(enough=enough, request="" if enough else asked.question.question)
+    slots = {"question": asked.question.question, "findings": found}
+    yield _example(asked, "gam reflect", reading.REFLECT["en"].format(**slots), reply)
+
+
+# GraphRAG --------------------------------------------------------------------------------------------------------------
+
+
+def extracted(telling: Telling, chunk: Chunk) -> Extracted:
+    """Who and what a block names, and what it relates: each event from who does it to whom and what it has to do with."""
+    entities, relations = {}, []
+    for _, text, it in telling.within(chunk.start, chunk.end):
+        if isinstance(it, Event):
+            names = telling.builder.said(it)[:3] or [text.partition(" ")[0]]
+            for name in names:
+                entities.setdefault(name, "" if len(names) > 1 else text)
+            relations += [
+                Related(source=names[0], target=name, description=text) for name in names[1:] if name != names[0]
+            ]
+        else:
+            entities[telling.book.voice.name(it.person)] = text
+    named = [Named(name=name, description=description) for name, description in entities.items()]
+    return Extracted(entities=named, relations=relations)
+
+
+def _indexed(telling: Telling, chosen: Sequence[Asked], chance: Chance) -> Iterator[Example]:
+    blocks = [extracted(telling, chunk) for chunk in telling.chunks]
+    for k, i in enumerate(chance.some(range(len(blocks)), 6)):
+        prompt, whole = graphrag.EXTRACT["en"].format(text=telling.texts[i]), blocks[i]
+        if k < 4:
+            yield _example(telling, "graphrag extract", prompt, whole)
+            continue
+        rest = Extracted(entities=[], relations=[])
+        first = whole
+        if k == 4 and len(whole.relations) > 1:
+            at = chance.below(len(whole.relations))
+            rest = Extracted(entities=[], relations=[whole.relations[at]])
+            first = Extracted(entities=whole.entities, relations=[*whole.relations[:at], *whole.relations[at + 1 :]])
+        yield _example(telling, "graphrag glean", prompt, rest, first.model_dump_json(), graphrag.GLEAN["en"])
+    graph = graphrag.merged_blocks(blocks)
+    edges = [(source, target, float(len(graph.statements[source, target]))) for source, target in graph.relations]
+    parts = partition(list(graph.names), edges)
+    reports = [_report(graph, part) for part in parts]
+    states = [graphrag.part_state(graph, part, telling.meter, None) for part in parts]
+    short = [i for i, state in enumerate(states) if telling.meter.count_tokens(state) <= STATE]
+    for i in chance.some(short, 3):
+        yield _example(telling, "graphrag report", COMMUNITY_REPORT.prompt("en", graph_state=states[i]), reports[i])
+    for asked in chosen[:5]:
+        best = graphrag.top(
+            reports, [len(part) for part in parts], asked.question.question, "en", k=chance.between(2, 6)
+        )
+        text = "\n\n".join(map(graphrag.shown, best))
+        facts = [(fact, asked.line(fact, it)) for _, fact, it in telling.facts if asked.bears(it) and fact in text]
+        points = [Point(description=line, score=90) for _, line in dict.fromkeys(facts)]
+        prompt = graphrag.MAP["en"].format(question=asked.question.question, reports=text)
+        yield _example(asked, "graphrag map" if points else "graphrag map, idle", prompt, Points(points=points))
+
+
+def _report(graph: graphrag.EntityGraph, part: Sequence[str]) -> Report:
+    """The facts of a part, at most ten, the best tied name first."""
+    inside = [pair for pair in graph.relations if set(part) & set(pair)]
+    ties = {name: sum(name in pair for pair in inside) for name in part}
+    first = sorted(part, key=lambda name: -ties[name])
+    told = {text: graph.names[name] for name in first for text in graph.statements[name] if text}
+    told |= {text: graph.names[pair[0]] for pair in inside for text in graph.statements[pair]}
+    findings = [f"{text} [{name}]" for text, name in told.items()][:10]
+    title = " and ".join(graph.names[name] for name in first[:2])
+    summary = ". ".join(list(told)[:2]) or title
+    return Report(title=title, summary=summary, impact_rating=min(10, len(told)), findings=findings)
+
+
+# RLM -------------------------------------------------------------------------------------------------------------------
+
+
+def words_of(question: str) -> list[str]:
+    """The words of a question by which its passages can be found: names first, then what is left without small words.
+
+    >>> words_of("What did the butcher conceal? It was at the crooked granary.")
+    ['butcher', 'conceal', 'crooked', 'granary']
+    """
+    found = re.findall(r"[A-Za-z][\w'-]*", question)
+    names = [
+        word for i, word in enumerate(found) if word[0].isupper() and word.lower() not in LEFT_OUT and len(word) > 3
+    ]
+    rest = [word for word in found if word[0].islower() and len(word) > 3 and word not in LEFT_OUT]
+    return [re.sub(r"'s$", "", word) for word in dict.fromkeys([*names, *rest])]
+
+
+def program(words: Sequence[str], question: str) -> str:
+    """A turn of RLM's: the parts of the text that hold most of some words, each put to the second model."""
+    slots = {"part": PART, "step": STEP, "parts": PARTS, "nothing": NOTHING}
+    return PROGRAM.format(words=json.dumps(list(words)), question=json.dumps(question), **slots)
+
+
+def _by_code(asked: Asked, chance: Chance) -> Iterator[Example]:
+    """Program after program until all is found that bears, then the answer; and queries as the programs make them."""
+    book, question, words = asked.telling.book, asked.question, words_of(asked.question.question)
+    slots = {"turns": TURNS, "longest": LONGEST, "seconds": SECONDS, "length": len(book.document.text)}
+    task = rlm.TASK["en"].format(question=question.question, **slots)
+    history: list[str] = []
+    known: list[str] = []
+    for _ in range(2):
+        code, parts = program(words, question.question), _parts(book.document.text, words)
+        yield _example(asked, "rlm program", task, code, *history)
+        notes = [asked.lines(start, start + PART) for start in parts]
+        printed = "\n".join("\n".join(lines) for lines in notes if lines)
+        known += [line for lines in notes for line in lines]
+        bearing = [start for start, lines in zip(parts, notes, strict=True) if lines]
+        for start in [*chance.some(bearing, 1), *chance.some([it for it in parts if it not in bearing], 1)]:
+            passage, told = book.document.text[start : start + PART], asked.lines(start, start + PART)
+            yield _example(
+                asked,
+                "rlm query" if told else "rlm query, idle",
+                QUERY.format(question.question, passage),
+                "\n".join(told) or NOTHING,
+            )
+        output = (
+            rlm.TOLD["en"]["output"].format(n=len(printed) + 1, output=printed + "\n")
+            if printed
+            else rlm.TOLD["en"]["nothing"]
+        )
+        history += [code, output]
+        if asked.needed <= set(known):
+            yield _example(asked, "rlm answer", task, f"FINAL({question.answer})", *history)
+            return
+        names = [book.voice.name(it.person) for it in asked.bindings if it.person is not None]
+        names += [book.voice.name(it.other) for it in asked.bindings if it.other is not None]
+        words = [name for name in dict.fromkeys(names) if any(name in line for line in known)]
+        if not words:
+            return
+
+
+def _parts(text: str, words: Sequence[str]) -> list[int]:
+    """Where the parts begin that the program asks about, in its order."""
+    starts = range(0, len(text), STEP)
+    return sorted(starts, key=lambda i: -sum(word in text[i : i + PART] for word in words))[:PARTS]

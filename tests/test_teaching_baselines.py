@@ -1,0 +1,133 @@
+"""What the baselines' adapter learns from: replies that the methods read, facts of the log, programs that run and find."""
+
+import json
+from collections import Counter
+from functools import partial
+
+import pytest
+
+from mindscape.budget import Budget
+from mindscape.llm import LanguageModel
+from mindscape.llm.scripted import Scripted
+from mindscape.mindgraph.baselines import METHODS, graphrag, reading, rlm
+from mindscape.mindgraph.baselines.sandbox import Sandbox
+from mindscape.mindgraph.communities import Report
+from mindscape.roles.answers import QA
+from mindscape.text import Document
+from mindscape.training.batches import encode
+from storyworld.books import training_book
+from storyworld.teaching.baselines import BLOCK, NOTHING, PART, Asked, Telling, baseline_examples, program, words_of
+
+FORMS = {"gam memorise": reading.Note, "gam plan": reading.Plan, "gam reflect": reading.Reflection}
+FORMS |= {"graphrag extract": graphrag.Extracted, "graphrag glean": graphrag.Extracted, "graphrag report": Report}
+FORMS |= {"graphrag map": graphrag.Points, "graphrag map, idle": graphrag.Points}
+
+
+@pytest.fixture(scope="module")
+def made(tokenizer):
+    return [example for seed in (820, 830) for example in baseline_examples(training_book(seed), tokenizer)]
+
+
+@pytest.fixture(scope="module")
+def telling(tokenizer):
+    return Telling(training_book(820), tokenizer)
+
+
+def lines_in(text):
+    return [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ")]
+
+
+def test_every_step_is_taught_and_its_reply_can_be_read(made, tokenizer):
+    roles = Counter(example.role for example in made)
+    assert set(FORMS) | {"coa worker", "coa worker, idle", "answer", "direct", "gam integrate"} <= set(roles)
+    assert {"rlm program", "rlm query", "rlm query, idle", "rlm answer"} <= set(roles)
+    for example in made:
+        if form := FORMS.get(example.role):
+            form.model_validate_json(example.reply)
+        assert len(encode(example, tokenizer).ids) <= 8192 - 512
+    assert all(rlm.code_in(example.reply) for example in made if example.role == "rlm program")
+    assert all(rlm.final_in(example.reply) for example in made if example.role == "rlm answer")
+
+
+def test_shares_of_steps_that_change_nothing(made):
+    """Where nothing bears on the question the reply says so: neither kind is rare."""
+    roles = Counter(example.role for example in made)
+    for role in ("coa worker", "rlm query"):
+        assert 0.3 < roles[f"{role}, idle"] / (roles[role] + roles[f"{role}, idle"]) < 0.7
+    enough = Counter(json.loads(example.reply)["enough"] for example in made if example.role == "gam reflect")
+    assert min(enough.values()) > 0.25 * enough.total()
+    gleaned = Counter(
+        example.reply == '{"entities": [], "relations": []}' for example in made if example.role == "graphrag glean"
+    )
+    assert set(gleaned) == {True, False}
+    findings = [example.reply == reading.NOTHING["en"] for example in made if example.role == "gam integrate"]
+    assert any(findings) and not all(findings)
+
+
+def test_a_worker_keeps_its_summary_and_adds_what_its_block_tells(made, telling):
+    facts = {text for _, text, _ in telling.facts}
+    workers = [
+        example for example in made if example.role.startswith("coa") and example.book == telling.book.document.id
+    ]
+    added = 0
+    for example in workers:
+        before = lines_in(example.prompt.partition("Summary so far:\n")[2].partition("\n\nBlock ")[0])
+        after = lines_in(example.reply)
+        assert after[: len(before)] == before and (example.role == "coa worker" or after == before)
+        assert all(line in facts or line.rpartition(" (")[0] in facts for line in after)
+        added += len(after) > len(before)
+    assert added >= 0.3 * len(workers)
+
+
+def test_a_page_number_is_that_of_the_page_that_tells_it(made, telling):
+    for example in made:
+        if example.role == "gam integrate" and example.book == telling.book.document.id:
+            for line in lines_in(example.reply):
+                fact, _, page = line.rpartition(" (page ")
+                told = telling.of_block(telling.chunks[int(page.rstrip(")")) - 1])
+                assert fact in told or fact.rpartition(" (")[0] in told
+
+
+def test_a_perfect_reader_finds_all_that_bears_on_a_question_through_its_program(telling):
+    """The program runs as it stands, and its second model is asked what the examples answer."""
+    text = telling.book.document.text
+    with Sandbox(text) as box:
+        asked = next(
+            asked
+            for asked in (Asked(telling, question) for question in telling.book.questions)
+            if asked.events and not asked.bindings and len(asked.needed) == 1
+        )
+
+        def replies(prompts):
+            passages = [prompt.partition("Passage: ")[2] for prompt in prompts]
+            assert all(len(passage) <= PART for passage in passages)
+            starts = [text.index(passage) for passage in passages]
+            return ["\n".join(asked.lines(start, start + PART)) or NOTHING for start in starts]
+
+        words = words_of(asked.question.question)
+        ran = box.run(rlm.code_in(program(words, asked.question.question)), replies)
+    assert not ran.error and asked.needed <= set(ran.output.splitlines()) and NOTHING not in ran.output.splitlines()
+
+
+def test_prompts_are_those_that_the_methods_send(made, tokenizer):
+    """What the methods ask a model about the same book begins as the examples do, block for block."""
+    book, sent = training_book(820), []
+
+    def say(talk, *_):
+        sent.append(talk[0]["content"])
+        return "{}"
+
+    model = LanguageModel(Scripted(say, count=lambda talk, _=(): len(tokenizer(str(talk))["input_ids"])))
+    note = Document(book.document.id, book.document.text[:9000])
+    for name in ("CoA", "GAM", "GraphRAG"):
+        partial(METHODS[name], size=BLOCK)("Who sold the lamp?", note, model, Budget())
+    begins = {text[:60] for text in sent}
+    kinds = ("coa", "gam memorise", "graphrag extract", "answer")
+    taught = {example.prompt[:60] for example in made if example.role.startswith(kinds)}
+    assert taught <= begins | {QA.prompt("en", context="", question="")[:60]}
+    assert any(example.prompt in sent for example in made if example.role == "graphrag extract")
+
+
+def test_the_same_book_gives_the_same_examples(made, tokenizer):
+    again = baseline_examples(training_book(820), tokenizer)
+    assert again == made[: len(again)] != baseline_examples(training_book(820), tokenizer, seed=1)
