@@ -30,7 +30,7 @@ def run_of(stage):
 
 def test_each_shipped_adapter_has_a_recipe_and_each_stage_a_log():
     shipped = {path.parent.name for path in paths.data("adapters").glob("*/adapter_model.safetensors")}
-    assert shipped <= set(RECIPES) and len(MEASURED) == 13
+    assert shipped <= set(RECIPES) and len(MEASURED) == 15
     for recipe in RECIPES.values():
         for stage in recipe.stages:
             assert stage.measured[0] == (stage.settings.until or stage.settings.steps)
@@ -53,7 +53,7 @@ def test_a_recipe_says_what_was_run(recipe, i):
     assert json.loads(json.dumps(told)) == {name: run[name] for name in told}
 
 
-@pytest.mark.parametrize("name, i", [("memreader", 0), ("mia_emb", 0), ("mia_emb", 1), ("mia_emb", 2)])
+@pytest.mark.parametrize("name, i", [("memreader", 0), ("baselines", 0), ("baselines", 1), ("mia_emb", 0), ("mia_emb", 1), ("mia_emb", 2)])
 def test_as_many_examples_are_made(tokenizer, name, i):
     stage = RECIPES[name].stages[i]
     assert len(stage.kind.examples(stage.seeds, tokenizer)) == stage.examples
@@ -151,7 +151,7 @@ def test_the_recipes_are_listed(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["training"])
     command.main()
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(RECIPES) and "580 steps, 3,367,232 tokens, 1.2 hours" in lines[4]
+    assert len(lines) == len(RECIPES) and "580 steps, 3,367,232 tokens, 1.2 hours" in lines[5]
 
 
 @pytest.mark.parametrize(

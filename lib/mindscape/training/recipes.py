@@ -21,7 +21,6 @@ not travel: what the store holds of it is found, and what it lacks takes the ada
 import json
 import shutil
 import sysconfig
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
@@ -121,14 +120,15 @@ class Building:
 class Baselines:
     """What MindGraph's five baselines ask for: see `storyworld.teaching.baselines`."""
 
-    language: str = "en"
+    direct: bool = False
+    every: int = 1
 
     def examples(self, seeds: range, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
-        books = (training_book(seed, self.language) for seed in seeds)
-        return [one for book in books for one in baselines.baseline_examples(book, tokenizer)]
+        books = (training_book(seed) for seed in seeds)
+        return [one for book in books for one in baselines.baseline_examples(book, tokenizer, **asdict(self))]
 
     def told(self, made: Sequence[Example], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
-        return {"examples": len(made), "shares": dict(sorted(Counter(one.role for one in made).items()))}
+        return {"examples": len(made), "baselines": asdict(self)}
 
 
 @dataclass(frozen=True)

@@ -114,8 +114,13 @@ class Asked:
         return [i for i, chunk in enumerate(self.telling.chunks) if self.lines(chunk.start, chunk.end)]
 
 
-def baseline_examples(book: Book, tokenizer: Tokenizer, seed: int = 0) -> list[Example]:
+def baseline_examples(
+    book: Book, tokenizer: Tokenizer, seed: int = 0, *, direct: bool = False, every: int = 1
+) -> list[Example]:
     """What the steps of the five baselines learn from a book, always the same for the same book and seed.
+
+    `direct`: with a question on the whole text, which is as long as a batch and weighs as much in training. `every`: RLM's turns
+    for each such question alone, the second, fourth and so on for 2.
 
     >>> sorted({example.role for example in baseline_examples(training_book(820), tokenizer)})[:2]        # doctest: +SKIP
     ['coa worker', 'coa worker, idle']
@@ -131,7 +136,7 @@ def baseline_examples(book: Book, tokenizer: Tokenizer, seed: int = 0) -> list[E
         made += _worker(asked, chance, 1 + i % 2)
         made += _answer(asked, chance)
         made += _reflected(asked, chance)
-        if i % 2:
+        if i % every == every - 1:
             made += _by_code(asked, chance)
         if i < 4:
             made += _integrated(asked, chance)
@@ -139,7 +144,8 @@ def baseline_examples(book: Book, tokenizer: Tokenizer, seed: int = 0) -> list[E
     made += _memorised(telling, notes, chance)
     for asked in chosen[:3]:
         made += _planned(asked, notes, chance)
-    return [*made, *_indexed(telling, chosen, chance), *_read_whole(telling, questions)]
+    made += _indexed(telling, chosen, chance)
+    return [*made, *_read_whole(telling, questions)] if direct else made
 
 
 def _tokens(tokenizer: Tokenizer, talk: str | Sequence[dict[str, str]]) -> int:
