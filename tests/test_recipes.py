@@ -53,7 +53,9 @@ def test_a_recipe_says_what_was_run(recipe, i):
     assert json.loads(json.dumps(told)) == {name: run[name] for name in told}
 
 
-@pytest.mark.parametrize("name, i", [("memreader", 0), ("baselines", 0), ("baselines", 1), ("mia_emb", 0), ("mia_emb", 1), ("mia_emb", 2)])
+@pytest.mark.parametrize(
+    "name, i", [("memreader", 0), ("baselines", 0), ("baselines", 1), ("mia_emb", 0), ("mia_emb", 1), ("mia_emb", 2)]
+)
 def test_as_many_examples_are_made(tokenizer, name, i):
     stage = RECIPES[name].stages[i]
     assert len(stage.kind.examples(stage.seeds, tokenizer)) == stage.examples

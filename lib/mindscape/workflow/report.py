@@ -157,7 +157,7 @@ def _run(run: Path, log: Path) -> str:
     made, lines = json.loads(run.read_text("utf-8")), [json.loads(line) for line in records.lines(log)]
     tokens, seconds = (sum(line[key] for line in lines) for key in ("tokens", "seconds"))
     told = _of_roles if "shares" in made else _of_memories if "with_path" in made else _of_questions
-    told = _of_blocks if "building" in made else told
+    told = _of_prompts if {"building", "baselines"} & set(made) else told
     data, ends = told(made, lines[-100:])
     first, last = made["seeds"]
     of = f"AdamW, learning rate {made['settings']['learning_rate']:g}, {made['settings']['warmup']} steps of warm-up"
@@ -191,8 +191,9 @@ def _of_roles(made: dict, lines: list[dict]) -> tuple[str, str]:
     return f"{made['examples']:,} examples, from each novel {shares}. {_steps(made['settings'])}", _losses(lines)
 
 
-def _of_blocks(made: dict, lines: list[dict]) -> tuple[str, str]:
-    return f"{made['examples']:,} blocks and answers. {_steps(made['settings'])}", _losses(lines)
+def _of_prompts(made: dict, lines: list[dict]) -> tuple[str, str]:
+    what = "blocks and answers" if "building" in made else "prompts"
+    return f"{made['examples']:,} {what}. {_steps(made['settings'])}", _losses(lines)
 
 
 def _of_questions(made: dict, lines: list[dict]) -> tuple[str, str]:

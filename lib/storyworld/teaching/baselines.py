@@ -119,7 +119,7 @@ def baseline_examples(
 ) -> list[Example]:
     """What the steps of the five baselines learn from a book, always the same for the same book and seed.
 
-    `direct`: with a question on the whole text, which is as long as a batch and weighs as much in training. `every`: RLM's turns
+    `direct`: with a question on the whole text, as long as a batch, which weighs as much in training. `every`: RLM's turns
     for each such question alone, the second, fourth and so on for 2.
 
     >>> sorted({example.role for example in baseline_examples(training_book(820), tokenizer)})[:2]        # doctest: +SKIP
