@@ -22,7 +22,7 @@ from mindscape.mindgraph.asking import GAP, clipped, cut
 from mindscape.mindgraph.baselines import graphrag, reading, rlm
 from mindscape.mindgraph.baselines.graphrag import Extracted, Named, Point, Points, Related
 from mindscape.mindgraph.baselines.reading import Note, Plan, Reflection
-from mindscape.mindgraph.communities import COMMUNITY_REPORT, Report, partition
+from mindscape.mindgraph.communities import COMMUNITY_REPORT, Report
 from mindscape.question import Question
 from mindscape.roles import Example
 from mindscape.roles.answers import QA
@@ -38,21 +38,25 @@ BLOCK = 512  # tokens of a block or page
 VIEW = 7300  # tokens of a text that Direct reads with its question, in a window of 8,192
 STATE = 1500  # tokens of a part of GraphRAG's graph, at most: all of it is shown
 PART, STEP, PARTS = 1500, 1300, 8  # characters of a part of RLM's text, and from one to the next; parts it asks about
-TURNS, LONGEST, SECONDS = 8, 7680, 60  # as RLM's task names them
+TURNS, LONGEST, SECONDS = (
+    8,
+    7680,
+    60,
+)  # in RLM's task as it was taught; the method's own has a window's 7,266 tokens and 20 s
 LEFT_OUT = frozenset(
     ("what", "which", "where", "when", "whom", "whose", "that", "this", "with", "from", "were", "there", "other")
 )
 NOTHING = "nothing"  # what a query of RLM's replies where a part is of no use
+ASKED = f"What in this passage bears on the question? One fact a line, or: {NOTHING}\nQuestion: "  # by a program
 PROGRAM = """```python
 words = {words}
 parts = [context[i:i + {part}] for i in range(0, len(context), {step})]
 parts.sort(key=lambda part: -sum(word in part for word in words))
-asked = "What in this passage bears on the question? One fact a line, or: {nothing}\\nQuestion: " + {question} + "\\nPassage: "
+asked = {asked} + {question} + "\\nPassage: "
 for note in llm_query_batched([asked + part for part in parts[:{parts}]]):
     if note.strip() != "{nothing}":
         print(note)
 ```"""
-QUERY = f"What in this passage bears on the question? One fact a line, or: {NOTHING}\nQuestion: {{}}\nPassage: {{}}"
 
 
 class Telling:
@@ -317,8 +321,7 @@ def _indexed(telling: Telling, chosen: Sequence[Asked], chance: Chance) -> Itera
             first = Extracted(entities=whole.entities, relations=[*whole.relations[:at], *whole.relations[at + 1 :]])
         yield _example(telling, "graphrag glean", prompt, rest, first.model_dump_json(), graphrag.GLEAN["en"])
     graph = graphrag.merged_blocks(blocks)
-    edges = [(source, target, float(len(graph.statements[source, target]))) for source, target in graph.relations]
-    parts = partition(list(graph.names), edges)
+    parts = graphrag.parts(graph)
     reports = [_report(graph, part) for part in parts]
     states = [graphrag.part_state(graph, part, telling.meter, None) for part in parts]
     short = [i for i, state in enumerate(states) if telling.meter.count_tokens(state) <= STATE]
@@ -367,7 +370,7 @@ def words_of(question: str) -> list[str]:
 
 def program(words: Sequence[str], question: str) -> str:
     """A turn of RLM's: the parts of the text that hold most of some words, each put to the second model."""
-    slots = {"part": PART, "step": STEP, "parts": PARTS, "nothing": NOTHING}
+    slots = {"part": PART, "step": STEP, "parts": PARTS, "nothing": NOTHING, "asked": json.dumps(ASKED)}
     return PROGRAM.format(words=json.dumps(list(words)), question=json.dumps(question), **slots)
 
 
@@ -381,23 +384,16 @@ def _by_code(asked: Asked, chance: Chance) -> Iterator[Example]:
     for _ in range(2):
         code, parts = program(words, question.question), _parts(book.document.text, words)
         yield _example(asked, "rlm program", task, code, *history)
-        notes = [asked.lines(start, start + PART) for start in parts]
-        printed = "\n".join("\n".join(lines) for lines in notes if lines)
-        known += [line for lines in notes for line in lines]
-        bearing = [start for start, lines in zip(parts, notes, strict=True) if lines]
-        for start in [*chance.some(bearing, 1), *chance.some([it for it in parts if it not in bearing], 1)]:
-            passage, told = book.document.text[start : start + PART], asked.lines(start, start + PART)
-            yield _example(
-                asked,
-                "rlm query" if told else "rlm query, idle",
-                QUERY.format(question.question, passage),
-                "\n".join(told) or NOTHING,
-            )
-        output = (
-            rlm.TOLD["en"]["output"].format(n=len(printed) + 1, output=printed + "\n")
-            if printed
-            else rlm.TOLD["en"]["nothing"]
-        )
+        notes = {start: asked.lines(start, start + PART) for start in parts}
+        found = [line for lines in notes.values() for line in lines]
+        known += found
+        bearing, idle = ([start for start in parts if bool(notes[start]) == bears] for bears in (True, False))
+        for start in [*chance.some(bearing, 1), *chance.some(idle, 1)]:
+            prompt = f"{ASKED}{question.question}\nPassage: {book.document.text[start : start + PART]}"
+            role = "rlm query" if notes[start] else "rlm query, idle"
+            yield _example(asked, role, prompt, "\n".join(notes[start]) or NOTHING)
+        printed, said = "".join(f"{line}\n" for line in found), rlm.TOLD["en"]
+        output = said["output"].format(n=len(printed), output=printed) if printed else said["nothing"]
         history += [code, output]
         if asked.needed <= set(known):
             yield _example(asked, "rlm answer", task, f"FINAL({question.answer})", *history)

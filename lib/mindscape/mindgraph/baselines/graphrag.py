@@ -110,6 +110,17 @@ def merged_blocks(blocks: Sequence[Extracted]) -> EntityGraph:
     return merged_by_name(passages, key, directed=True)
 
 
+def parts(graph: EntityGraph) -> list[tuple[str, ...]]:
+    """The communities of the graph, each the keys of its entities; relations weigh as much as they have statements.
+
+    >>> told = Related(source="Ivo", target="Ann", description="sold her the lamp")
+    >>> parts(merged_blocks([Extracted(entities=[], relations=[told])]))
+    [('ivo', 'ann')]
+    """
+    edges = [(source, target, float(len(graph.statements[source, target]))) for source, target in graph.relations]
+    return partition(list(graph.names), edges)
+
+
 def part_state(graph: EntityGraph, part: Sequence[str], meter: Meter, room: int | None) -> str:
     """A part of the graph as a report's prompt shows it, with the relations that lead out of it after those within.
 
@@ -197,8 +208,8 @@ def community_reports(document: Document, meter: Meter, size: int | None = None)
     tokens = asking.reply_tokens(meter, EXTRACTED, 2 * size)
     empty = EXTRACT[language].format(text="") + GLEAN[language]
     # What was extracted is read again where it is gleaned from.
-    parts = asking.blocks(meter, document, empty, 2 * tokens, size)
-    talks = [asking.alone(EXTRACT[language].format(text=document[part].strip())) for part in parts]
+    blocks = asking.blocks(meter, document, empty, 2 * tokens, size)
+    talks = [asking.alone(EXTRACT[language].format(text=document[part].strip())) for part in blocks]
     extracted = asking.ask_and_read(meter, talks, language, tokens=tokens, form=Extracted, whole_items=True)
     for _ in range(GLEANINGS):
         more = [
@@ -208,9 +219,9 @@ def community_reports(document: Document, meter: Meter, size: int | None = None)
         ]
         extracted += asking.ask_and_read(meter, more, language, tokens=tokens, form=Extracted, whole_items=True)
     graph = merged_blocks([block for block in extracted if block is not None])
-    edges = [(source, target, float(len(graph.statements[source, target]))) for source, target in graph.relations]
-    communities = partition(list(graph.names), edges)
-    meter.note(f"{len(parts)} blocks, {len(graph.names)} entities, {len(edges)} ties, {len(communities)} parts")
+    communities = parts(graph)
+    found = f"{len(graph.names)} entities, {len(graph.relations)} ties, {len(communities)} parts"
+    meter.note(f"{len(blocks)} blocks, {found}")
     tokens = asking.reply_tokens(meter, TOKENS)
     left = asking.room(meter, COMMUNITY_REPORT.prompt(language, graph_state=""), tokens)
     states = [part_state(graph, part, meter, left) for part in communities]
