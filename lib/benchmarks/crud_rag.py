@@ -7,6 +7,7 @@ known from the owners' code. Meant for notebooks 10 and on, pointed at a real be
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from pydantic import create_model
 
@@ -34,8 +35,9 @@ FORMS = {  # task: the keys of what asks, of what answers, of the articles that 
     "continuing_writing": (["beginning"], "continuing", []),
     "hallu_modified": (["newsBeginning", "hallucinatedContinuation"], "hallucinatedMod", []),
 }
+TEXT: Any = (str, ...)  # a field that must be there
 ROWS = {  # task: its rows
-    task: create_model(task, __base__=Row, ID=(int | str, ...), **dict.fromkeys([*asked, answer, *news], (str, ...)))
+    task: create_model(task, __base__=Row, ID=(int | str, ...), **dict.fromkeys([*asked, answer, *news], TEXT))
     for task, (asked, answer, news) in FORMS.items()
 }
 PARTS = tuple(FORMS)

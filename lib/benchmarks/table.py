@@ -5,6 +5,7 @@ Meant for notebooks 10 and on, pointed at a real benchmark.
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -22,7 +23,7 @@ from benchmarks import (
 )
 from benchmarks.shapes import Benchmark
 
-READ = {
+READ: dict[str, dict[str, Any]] = {
     "narrativeqa": {"read": narrativeqa.read_narrativeqa, "parts": narrativeqa.PARTS},
     "narrativeqa-hub": {"read": narrativeqa.read_hub, "parts": narrativeqa.PARTS},
     "nocha": {"read": nocha.read_nocha},

@@ -99,16 +99,15 @@ def read_replies(role: Role, text: str, cut: bool = False) -> Any | None:
 
 def _added(before: Answer, reply: Reply, role: Role) -> Answer:
     """An answer after one more reply."""
-    value, repairs, why, cut = None, (), (), reply.finish == "length"
+    value, repairs, why, cut = None, [], [], reply.finish == "length"
     try:
         if cut:
             raise ValueError(f"cut off after {reply.completion_tokens} tokens")
         if reply.invalid and role.form is None:
             raise ValueError(reply.invalid)
-        value, names = role.parse(reply.whole)
-        repairs = tuple(names)
+        value, repairs = role.parse(reply.whole)
     except ValueError as error:
-        why = (str(error),)
+        why = [str(error)]
     return replace(
         before,
         text=reply.text,
@@ -118,7 +117,7 @@ def _added(before: Answer, reply: Reply, role: Role) -> Answer:
         calls=before.calls + 1,
         prompt_tokens=before.prompt_tokens + reply.prompt_tokens,
         completion_tokens=before.completion_tokens + reply.completion_tokens,
-        repairs=repairs,
+        repairs=tuple(repairs),
     )
 
 

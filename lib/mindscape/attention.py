@@ -216,7 +216,7 @@ def _clock(device: torch.device) -> float:
 
 
 def _measuring_text(model: PreTrainedModel, tokens: int, segments: int) -> tuple[torch.Tensor, list[Segment]]:
-    device = model.get_input_embeddings().weight.device
+    device = model.get_input_embeddings().get_parameter("weight").device
     ids = torch.arange(tokens, device=device)[None] * 7919 % model.config.vocab_size  # any do: they all cost the same
     return ids, list(pairwise(tokens * i // segments for i in range(segments + 1)))
 
@@ -343,7 +343,7 @@ def _recording(model: PreTrainedModel, recording: _Recording) -> Iterator[_Recor
 
 def _recorded(decoder: PreTrainedModel, recording: _Recording, **inputs: torch.Tensor) -> list[list[torch.Tensor]]:
     """What one forward pass records, layer by layer."""
-    device = decoder.get_input_embeddings().weight.device
+    device = decoder.get_input_embeddings().get_parameter("weight").device
     with _recording(decoder, recording), torch.no_grad():
         decoder(**{name: value.to(device) for name, value in inputs.items()}, use_cache=False)
     layers = decoder.config.num_hidden_layers
@@ -435,4 +435,4 @@ AttentionInterface.register(_NAME, _attention)
 AttentionMaskInterface.register(_NAME, sdpa_mask)
 
 if __name__ == "__main__":
-    _print_peak(sys.argv[1], *map(int, sys.argv[2:4]), sys.argv[4])
+    _print_peak(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])

@@ -133,7 +133,7 @@ def look_up(count: int = 5000) -> float:
 def importing() -> float:
     """Seconds of `import mindscape` in a Python of its own, less what that takes to start."""
 
-    def python(code: str) -> Callable[[], None]:
+    def python(code: str) -> Callable[[], Any]:
         command = [sys.executable, "-c", code]
         return lambda: subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
 

@@ -18,7 +18,7 @@ from operator import attrgetter
 from typing import Any
 
 from mindscape.errors import BudgetReached, require
-from mindscape.llm.base import LLM, Message, Prompt, Reply, Sampling, Score, is_one
+from mindscape.llm.base import LLM, Message, Prompt, Sampling, is_one
 from mindscape.question import BUILD, Answer, Step
 
 
@@ -91,11 +91,11 @@ class Meter:
         """Tokens read and written until now, cached replies included."""
         return sum(step.read + step.written for step in self.steps)
 
-    def chat(self, messages: Sequence[Message] | Sequence[Sequence[Message]], **options: Any) -> Reply | list[Reply]:
+    def chat(self, messages: Sequence[Message] | Sequence[Sequence[Message]], **options: Any) -> Any:
         """As `LLM.chat`."""
         return self._asked(self.llm.chat, messages, options)
 
-    def complete(self, prompts: str | Sequence[str], **sampling: Any) -> Reply | list[Reply]:
+    def complete(self, prompts: str | Sequence[str], **sampling: Any) -> Any:
         """As `LLM.complete`."""
         return self._asked(self.llm.complete, prompts, sampling)
 
@@ -109,7 +109,7 @@ class Meter:
             self.add((reply.text + called).strip(), reply.prompt_tokens, reply.completion_tokens)
         return replies
 
-    def score(self, prompt: Any, continuations: Any) -> list[Score] | list[list[Score]]:
+    def score(self, prompt: Any, continuations: Any) -> Any:
         """As `LLM.score`; a score counts as a call that read prompt and continuation, and is not checked beforehand."""
         scores = self.llm.score(prompt, continuations)
         for group in scores if scores and isinstance(scores[0], list) else [scores]:

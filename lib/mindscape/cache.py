@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TypeVar
@@ -67,7 +68,7 @@ class Cache:
         listed, found = list(dict.fromkeys(keys)), {}
         for i in range(0, len(listed), 500):  # SQLite limits the number of variables in a statement
             some = listed[i : i + 500]
-            for key, value in self._done(lambda connection, some=some: _rows(connection, some)):
+            for key, value in self._done(partial(_rows, keys=some)):
                 if key not in some or not _whole(key, value):
                     self._tell(f"{self.path}: entry {key} is damaged: it is computed anew")
                 else:

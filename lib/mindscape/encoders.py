@@ -103,7 +103,8 @@ def load(
                 made: LocalEncoder = SentenceEncoder(model, name=name, **options)
             else:
                 weights.check_causal(AutoConfig.from_pretrained(folder), folder)
-                model = AutoModelForCausalLM.from_pretrained(folder, dtype=precision).to(device).eval()
+                causal: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=precision)  # `to` is typed amiss
+                model = causal.to(device).eval()
                 made = LastTokenEncoder(model, AutoTokenizer.from_pretrained(folder), name=name, **options)
     except InputError:
         raise
@@ -144,7 +145,7 @@ class LocalEncoder(ABC):
     def __init__(
         self,
         model: nn.Module,
-        transformer: nn.Module,
+        transformer: PreTrainedModel,
         tokenizer: PreTrainedTokenizerBase,
         *,
         name: str,
@@ -256,6 +257,8 @@ class SentenceEncoder(LocalEncoder):
     >>> encoder = SentenceEncoder(SentenceTransformer("folder"), name="mine")            # doctest: +SKIP
     """
 
+    model: SentenceTransformer
+
     def __init__(self, model: SentenceTransformer, *, prompts: Mapping[str, str] | None = None, **options: Any):
         own = {"passage" if kind == "document" else kind: prompt for kind, prompt in model.prompts.items()}
         super().__init__(
@@ -288,6 +291,8 @@ class LastTokenEncoder(LocalEncoder):
 
     >>> encoder = LastTokenEncoder(trained, tokenizer, name="mine")                      # doctest: +SKIP
     """
+
+    model: PreTrainedModel
 
     def __init__(
         self,

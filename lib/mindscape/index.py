@@ -40,7 +40,7 @@ class Index(ABC):
     def __len__(self) -> int:
         return len(self._known)
 
-    def add(self, vectors: np.ndarray, ids: Sequence[int] | None = None) -> None:
+    def add(self, vectors: np.ndarray, ids: Sequence[int] | np.ndarray | None = None) -> None:
         """Add vectors (n, dim) under `ids`, by default the next n numbers. All are added, or none.
 
         Raises InputError for another shape, for numbers that are not finite, and for an id that is there already.

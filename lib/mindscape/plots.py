@@ -51,7 +51,7 @@ def use() -> None:
             "legend.frameon": False,
             "lines.linewidth": 1.6,
             "image.cmap": SEQUENTIAL,
-            "axes.prop_cycle": matplotlib.cycler(color=list(PALETTE.values()), marker=list(MARKERS.values())),
+            "axes.prop_cycle": matplotlib.rcsetup.cycler(color=list(PALETTE.values()), marker=list(MARKERS.values())),
         }
     )
 
@@ -93,7 +93,8 @@ def dots(ax, labels, values, lows, highs, colors=None, zero: bool = False):
 
 def intervals(ax, labels, found, colors=None, zero: bool = False):
     """`dots` for intervals as `mindscape.results.interval` gives them, one a label."""
-    return dots(ax, labels, *([getattr(it, end) for it in found] for end in ("value", "low", "high")), colors, zero)
+    value, low, high = ([getattr(it, end) for it in found] for end in ("value", "low", "high"))
+    return dots(ax, labels, value, low, high, colors, zero)
 
 
 def band(ax, x, found, colour: str, **line):

@@ -7,16 +7,18 @@ steps lead from what was read to the answer. Taught in notebook 00_start_here.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mindscape.errors import InputError
 from mindscape.text import Document, Span, locate
 
-BREADTHS = ("local", "sparse-local", "multi-sparse", "partial", "global")
+Breadth = Literal["local", "sparse-local", "multi-sparse", "partial", "global"]
+Depth = Literal["lookup", "multi-hop", "set-aggregation", "global-synthesis"]
+BREADTHS: tuple[str, ...] = get_args(Breadth)
+DEPTHS: tuple[str, ...] = get_args(Depth)
 BUILD, ANSWER = "build", "answer"  # stages of a method
-DEPTHS = ("lookup", "multi-hop", "set-aggregation", "global-synthesis")
 
 
 @dataclass(frozen=True)
@@ -170,8 +172,8 @@ class _QuestionRow(_Row):
     answer: str = Field(min_length=1)
     accepted: list[str]
     options: list[str] = Field(min_length=4, max_length=4)
-    breadth: Literal[BREADTHS]
-    depth: Literal[DEPTHS]
+    breadth: Breadth
+    depth: Depth
 
 
 class _ClaimRow(_Row):

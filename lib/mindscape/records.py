@@ -20,6 +20,7 @@ from mindscape.errors import InputError, MindscapeError, require
 
 T = TypeVar("T")
 About = dict[str, Any]
+PLAIN: Any = dict  # makes a row of itself
 
 
 def lines(path: str | Path) -> list[str]:
@@ -52,7 +53,7 @@ def whole_lines(path: str | Path) -> list[str]:
 
 
 def read_rows(
-    path: str | Path, make: Callable[[About], T] = dict, *, of: str = "a row", form: str = ""
+    path: str | Path, make: Callable[[About], T] = PLAIN, *, of: str = "a row", form: str = ""
 ) -> tuple[About, list[T]]:
     """What the first line says, and what `make` makes of each other one; the file is left as it is.
 
@@ -87,7 +88,7 @@ def read_rows(
 
 
 def opened(
-    path: str | Path, about: Mapping[str, Any], make: Callable[[About], T] = dict, *, of: str = "a row", form: str = ""
+    path: str | Path, about: Mapping[str, Any], make: Callable[[About], T] = PLAIN, *, of: str = "a row", form: str = ""
 ) -> list[T]:
     """The rows of a file that `about` begins, to go on with; begun where there is none yet.
 
@@ -104,7 +105,7 @@ def opened(
             path.write_bytes(_line(about))
             return []
         first, rows = read_rows(path, make, of=of, form=form)
-        for key in about | first:
+        for key in {**about, **first}:
             if first.get(key) != about.get(key):
                 told = f"{key} is {first.get(key)!r:.80}, expected {about.get(key)!r:.80}"
                 raise InputError(f"{path} holds another run: {told}; name another file, or remove it")

@@ -23,7 +23,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -187,7 +187,8 @@ def interval(key: str, values, other=None, some=None, *, groups=None, varies: st
     drawn = None if groups is None else [group for group, it in zip(groups, some, strict=True) if it]
     seed = 0 if _run is None else _run.parameters.get("seed", 0)
     sides = [side[some] for side in sides]
-    of = (bootstrap if other is None else paired_bootstrap)(*sides, groups=drawn, seed=seed)
+    estimate: Callable[..., Interval] = bootstrap if other is None else paired_bootstrap
+    of = estimate(*sides, groups=drawn, seed=seed)
     record(key, of, varies=varies)
     return of
 
@@ -404,7 +405,7 @@ def _handed_over() -> list[str]:
     except (AttributeError, KeyError):  # no IPython, or no history
         return []
     injected = [ast.parse(source) for source in history if source.startswith("# Parameters\n")]
-    return [node.targets[0].id for tree in injected for node in tree.body if isinstance(node, ast.Assign)]
+    return [ast.unparse(node.targets[0]) for tree in injected for node in tree.body if isinstance(node, ast.Assign)]
 
 
 def _check(parameters: dict, defaults: dict, handed_over: list[str]) -> None:
@@ -431,14 +432,14 @@ def _check(parameters: dict, defaults: dict, handed_over: list[str]) -> None:
 
 def _open_store(parameters: dict) -> None:
     """A store of the notebook's own with what its parameters say; those of the environment hold, too."""
-    told = {
-        name: bool(parameters.get(name) or os.environ.get(f"MINDSCAPE_{name.upper()}")) for name in ("fill", "fresh")
-    }
+    fill, fresh = (
+        bool(parameters.get(name) or os.environ.get(f"MINDSCAPE_{name.upper()}")) for name in ("fill", "fresh")
+    )
     text = parameters.get("shard") or os.environ.get("MINDSCAPE_SHARD") or "1/1"
     part, _, parts = text.partition("/")
     if not (part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)):
         raise InputError(f"parameter shard={text!r}: expected one of so many parts, such as '3/8'")
-    store.use(store.Store(**told, shard=(int(part), int(parts))))
+    store.use(store.Store(fill=fill, fresh=fresh, shard=(int(part), int(parts))))
 
 
 def _seed(seed: int) -> None:

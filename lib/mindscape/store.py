@@ -28,7 +28,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from filelock import FileLock
 
@@ -137,8 +137,8 @@ class Asking(NamedTuple):
     @property
     def like(self) -> tuple[str, ...]:
         """What calls have in common whose entries are computed anew in one go; nothing has those that go alone."""
-        joint = isinstance(self.compute, Joint)
-        return (self.kind, self.maker.fingerprint, self.maker.dtype, self.compute.like) if joint else ()
+        of = self.kind, self.maker.fingerprint, self.maker.dtype
+        return (*of, self.compute.like) if isinstance(self.compute, Joint) else ()
 
 
 @dataclass(frozen=True)
@@ -187,8 +187,7 @@ class Store:
     _inside: int = field(default=0, repr=False)  # of so many entries that are being computed
 
     def __post_init__(self):
-        if not isinstance(self.cache, Cache):
-            self.cache = Cache(self.cache)
+        self.cache = self._cache = self.cache if isinstance(self.cache, Cache) else Cache(self.cache)
         i, n = self.shard
         if not 1 <= i <= n:
             raise InputError(f"shard={i}/{n}: expected one of so many parts, such as 3/8")
@@ -307,7 +306,7 @@ class Store:
         """Keep values under their keys, all or none; returned as JSON gives them back. In `fill` they go to what travels,
         too."""
         bodies = {key: _body(kind, maker, value, seconds / len(items), how) for key, value in items.items()}
-        self.cache.put(bodies)
+        self._cache.put(bodies)
         if self.fill and not self._inside:
             self._waiting.setdefault(self.path(kind, maker), (kind, maker, {}))[2].update(bodies)
             if sum(len(some) for _, _, some in self._waiting.values()) >= BATCH:
@@ -335,9 +334,9 @@ class Store:
 
     def _found(self, kind: str, maker: Maker, keys: list[str]) -> tuple[dict[str, Any], set[str]]:
         found = {}
-        for key, entry in self.cache.get(keys).items():
+        for key, entry in self._cache.get(keys).items():
             found[key] = json.loads(entry)["value"]
-        self.damaged += [said for said in self.cache.damaged if said not in self.damaged]
+        self.damaged += [said for said in self._cache.damaged if said not in self.damaged]
         shipped: set[str] = set()
         if not self.fresh and len(found) < len(keys):
             entries = self._entries(self.path(kind, maker), kind, maker)
@@ -378,7 +377,7 @@ class Store:
         """What was computed before it was to travel."""
         there = self._entries(self.path(kind, maker), kind, maker)
         if new := [key for key in keys if key not in there]:
-            self.ship(kind, maker, self.cache.get(new))
+            self.ship(kind, maker, self._cache.get(new))
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -491,7 +490,7 @@ class Store:
 
     def _dtype(self, kind: str, maker: Maker, key: str) -> str:
         """The precision in which an entry was made."""
-        cached = self.cache.get([key]).get(key)
+        cached = self._cache.get([key]).get(key)
         body = cached if cached else self._entries(self.path(kind, maker), kind, maker)[key]
         return json.loads(body).get("dtype", "")
 
@@ -508,7 +507,7 @@ def _computed(some: Sequence[tuple[Asking, int]]) -> Iterable[tuple[int, Any]]:
     """Values for places among the keys of one asking, or of several that are alike."""
     first = some[0][0].compute
     if isinstance(first, Joint):
-        return first.ask([of.compute.questions[of.places[i]] for of, i in some])
+        return first.ask([cast(Joint, of.compute).questions[of.places[i]] for of, i in some])
     return first([of.places[i] for of, i in some])
 
 
@@ -735,7 +734,8 @@ def current() -> Store:
     """
     global _current
     if _current is None:
-        _current = Store(**{name: bool(os.environ.get(f"MINDSCAPE_{name.upper()}")) for name in ("fill", "fresh")})
+        fill, fresh = (bool(os.environ.get(name)) for name in ("MINDSCAPE_FILL", "MINDSCAPE_FRESH"))
+        _current = Store(fill=fill, fresh=fresh)
     return _current
 
 

@@ -12,7 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence, Set
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from mindscape.store import Access, Store
 
@@ -162,7 +162,7 @@ def _inner(table: symtable.SymbolTable):
         yield from _inner(child)
 
 
-def _is_plain(node: ast.AST) -> bool:
+def _is_plain(node: ast.AST) -> TypeGuard[ast.Name]:
     return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
 

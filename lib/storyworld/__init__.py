@@ -165,8 +165,8 @@ def series(
             asked, resolved, true, false = said
             evidence = _shift(question.evidence, starts[i])
             bindings = tuple(_shift(group, starts[i]) for group in question.bindings)
-            changed = {"question": asked, "resolved": resolved, "evidence": evidence, "bindings": bindings}
-            questions.append(replace(question, doc_id=name, **changed))
+            moved = replace(question, doc_id=name, evidence=evidence, bindings=bindings)
+            questions.append(replace(moved, question=asked, resolved=resolved))
             claims.append(ClaimPair(pair.id, name, true, false, evidence, pair.wrong))
     document = Document(name, text, language, {"title": name, "books": [one.document.id for one in books]})
     return Series(document, books, tuple(starts), tuple(questions), tuple(claims))

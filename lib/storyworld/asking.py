@@ -353,8 +353,8 @@ class _Asker:
         meals = [event for event in events if event.kind == "meal"]
         dishes = [self.voice.word("cook", event.slots["x"]) for event in meals]
         orders = [dishes[::-1], [*dishes[1:], dishes[0]], [dishes[1], dishes[0], *dishes[2:]]]
-        wrong = [self.voice.list(order) for order in orders]
-        self._form("meals", {}, self.voice.list(dishes), wrong, self._spans(meals), "lookup", breadth="partial")
+        mixed_up = [self.voice.list(order) for order in orders]
+        self._form("meals", {}, self.voice.list(dishes), mixed_up, self._spans(meals), "lookup", breadth="partial")
         chain = [event for event in events if event.kind in kinds.PASSES and event.slots["o"] == self.world.token]
         first, last = chain[0].slots["a"], chain[-1].slots["b"]
         fields = {"o": self.voice.thing(self.world.token), "a": self.voice.name(first)}

@@ -3,6 +3,8 @@
 Taught in notebook 00_start_here.
 """
 
+from typing import Any
+
 import storyworld
 from mindscape.errors import require
 from storyworld import Book
@@ -10,7 +12,8 @@ from storyworld.chance import Chance
 
 TOKENS = 15_000  # a book's length: short ones, and more of them
 HARD = {"hiding": 1.0, "sharing": 1.0, "contradiction": 1.0}
-SPLITS = {  # books to evaluate on: seeds and knobs; those of "hard" belong to no other split
+# Books to evaluate on: seeds and knobs; those of "hard" belong to no other split.
+SPLITS: dict[str, tuple[range, dict[str, Any]]] = {
     "develop": (storyworld.DEVELOP[:10], {}),
     "test": (storyworld.TEST[10:20], {}),  # the first ten were looked at before the last training run
     "hard": (range(5000, 5005), HARD),

@@ -5,9 +5,9 @@ the culprit is never called one, since the book leaves that to its reader. Taugh
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from mindscape.text import Chunk, Span
 from storyworld.telling import Passage, Telling
@@ -24,12 +24,15 @@ class Entity:
     description: str
 
 
+NodeType = Literal["entity", "event", "claim", "concept", "stat"]
+
+
 @dataclass(frozen=True)
 class Node:
-    """A node of the concept graph (MindGraph, section 3.1); `type` is entity, event, claim, concept or stat."""
+    """A node of the concept graph (MindGraph, section 3.1)."""
 
     id: str
-    type: str
+    type: NodeType
     content: str
     span: Span
 
@@ -148,7 +151,7 @@ def gold_entities(voice: Voice, told: Telling) -> list[Entity]:
 def _said(voice: Voice, told: Telling, event: Event) -> dict[str, Any]:
     """The slots of an event that the book gives: not every letter says where it was, nor every trace whose it is."""
     span = told.events[event.id][0]
-    doubtful = {"v": voice.name}
+    doubtful: dict[str, Callable[[int], str]] = {"v": voice.name}
     if voice.world.scenes[event.scene].form in ("gossip", "letter", "testimony", "journal"):
         doubtful["p"] = voice.place
 
@@ -191,6 +194,7 @@ def graph(voice: Voice, told: Telling) -> tuple[list[Node], list[Edge]]:
     """The concept graph of the whole book, every node and edge with its place in the text."""
     nodes, edges, clues = {}, [], voice.words.events.CLUES
     relations = voice.say.RELATIONS
+    types: dict[str, NodeType] = {"false": "claim", "alibi": "claim", "alone": "claim", "trace": "concept"}
 
     def entity(kind: str, i: int, span: Span) -> str:
         name = {"person": voice.name, "guise": voice.guise, "place": voice.place, "thing": voice.thing}[kind](i)
@@ -204,7 +208,7 @@ def graph(voice: Voice, told: Telling) -> tuple[list[Node], list[Edge]]:
     for event in sorted(voice.world.events, key=lambda event: told.events[event.id][0].start):
         first, last = told.events[event.id][0], told.events[event.id][-1]
         span = Span(first.start, last.end)
-        kind = {"false": "claim", "alibi": "claim", "alone": "claim", "trace": "concept"}.get(event.kind, "event")
+        kind = types.get(event.kind, "event")
         content = clues[event.slots["clue"]]["about"] if kind == "concept" else voice.fact(event)
         key = f"{kind}{event.id}"
         nodes[key] = Node(key, kind, sentence(content), first)

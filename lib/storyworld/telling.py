@@ -77,7 +77,7 @@ class _Narrator:
         chapters = max(5, len(order) // CHAPTER)
         firsts = {round(k * len(order) / chapters): k for k in range(chapters)}
         titles = self.chance.shuffled(self.words.TITLES)
-        whole, spent = self.world.knobs.tokens * self.words.CHARACTERS, 0
+        whole, spent = self.world.knobs.tokens * self.words.CHARACTERS, 0.0
         names = self.voice.words.names
         self._write(self.voice.title + "\n\n")
         self._write(self.words.PROLOGUE.format(town=names.TOWNS[self.world.town]) + "\n\n")
@@ -140,7 +140,7 @@ class _Narrator:
             part = foot if scene.form in UNBROKEN else body
             part.insert(len(foot) if part is foot else self.chance.between(0, len(body)), self._aside(binding))
         length = start + sum(len(text) for part in (head, body, foot) for paragraph in part for text, _ in paragraph)
-        fillers = []
+        fillers: list[Paragraph] = []
         while length < due - 60 and len(fillers) < 60:
             filler = self._filler(scene)
             if not fillers and scene.form in ("narrated", "contest", "gathering") and self.chance.hit(0.5):
@@ -248,7 +248,7 @@ class _Narrator:
         opening = self._fill("OPENINGS", fields)
         lines = self.words.PLACES[self.world.places[scene.place].key]
         sight = self.chance.deal(("place", scene.place), lines)
-        head = [[(opening + self.words.JOIN + sight, None)]]
+        head: list[Paragraph] = [[(opening + self.words.JOIN + sight, None)]]
         return [*head, [(self._fill("PRESENT", fields), None)]] if self.chance.hit(0.3) else head
 
     def _closing(self) -> list[Paragraph]:

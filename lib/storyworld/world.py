@@ -36,8 +36,8 @@ class Knobs:
         object.__setattr__(self, "tokens", int(self.tokens))
         for name in ("hiding", "sharing", "contradiction"):
             value = getattr(self, name)
-            share = isinstance(value, Real) and not isinstance(value, bool) and 0 <= value <= 1
-            require(share, f"{name}={value!r}: expected a number from 0 to 1")
+            number = isinstance(value, Real) and not isinstance(value, bool)
+            require(number and 0 <= value <= 1, f"{name}={value!r}: expected a number from 0 to 1")
             # 1, 1.0 and a numpy 1 give the same book, and -0.0 that of 0.
             object.__setattr__(self, name, float(value) + 0.0)
 

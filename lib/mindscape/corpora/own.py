@@ -18,10 +18,11 @@ import zipfile
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element, ParseError
 
-from bs4 import BeautifulSoup, CData, NavigableString, ParserRejectedMarkup, Tag
+from bs4 import BeautifulSoup, CData, NavigableString, PageElement, ParserRejectedMarkup, Tag
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
@@ -76,7 +77,7 @@ def load(path: str | Path, language: str | None = None, encoding: str | None = N
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}")
-    meta = {"file": path.name}
+    meta: dict[str, Any] = {"file": path.name}
     try:
         if path.exists() and not path.is_file():
             raise InputError(f"{path}: expected a file, and no folder, pipe or device")
@@ -332,7 +333,8 @@ def page(html: str, where: str) -> str:
     except (ParserRejectedMarkup, ValueError) as error:  # ValueError: a character reference of thousands of digits
         raise InputError(f"{where} is not a page of a book: {str(error).splitlines()[-1].strip()}") from None
     pieces, block = [], None
-    waiting = [(soup, None)]  # nodes with the block around each, the next one last: a page may be nested to any depth
+    # Nodes with the block around each, the next one last: a page may be nested to any depth.
+    waiting: list[tuple[PageElement, Tag | None]] = [(soup, None)]
     while waiting:
         node, home = waiting.pop()
         if isinstance(node, Tag):
@@ -343,7 +345,7 @@ def page(html: str, where: str) -> str:
                 home = node
             pieces.append("\n\n" if home is node else "\n" if name == "br" else "")
             waiting.extend((child, home) for child in reversed(node.contents))
-        elif type(node) in (NavigableString, CData):  # and not a comment or the like
+        elif type(node) is NavigableString or type(node) is CData:  # and not a comment or the like
             if home is not block:
                 pieces.append("\n\n")
                 block = home
@@ -374,9 +376,10 @@ def _is_mark(node: Tag, name: str) -> bool:
     return bool(RAISED.fullmatch(text)) and bool(word) and len(word[1]) > 2 and not word[1].isdigit()
 
 
-def _few(node: Tag, most: int = 9) -> list[Tag | NavigableString]:
+def _few(node: Tag, most: int = 9) -> list[PageElement]:
     """What is within an element, at any depth; nothing where that is more than a mark has."""
-    found, waiting = [], [node]
+    found: list[PageElement] = []
+    waiting: list[PageElement] = [node]
     while waiting:
         current = waiting.pop()
         if current is not node:

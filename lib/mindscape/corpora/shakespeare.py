@@ -56,6 +56,8 @@ SERIES = {  # plays that share characters, in the order of what happens
     "rome": ("julius-caesar", "antony-and-cleopatra"),
 }
 
+Kind = Literal["title", "act", "scene", "direction", "speaker", "speech"]
+
 _MENDED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 REPAIRS, SPEAKERS = _MENDED["repairs"], _MENDED["speakers"]
 
@@ -73,7 +75,7 @@ class Play:
 class Line:
     """A line of the text without its line break, and what it is."""
 
-    kind: Literal["title", "act", "scene", "direction", "speaker", "speech"]
+    kind: Kind
     start: int
     end: int
 
@@ -302,11 +304,12 @@ def _parse(name: str) -> tuple[Document, list[Line]]:
     return Document(name, text.rstrip("\n") + "\n", "en", meta), found
 
 
-def _paragraphs(source: str) -> list[list[tuple[str, str]]]:
+def _paragraphs(source: str) -> list[list[tuple[Kind, str]]]:
     """The paragraphs of a play's Markdown, each a list of (kind, line)."""
     found = []
     for paragraph in re.split(r"\n\s*\n", source.strip()):
-        rows, direction = [], ""
+        rows: list[tuple[Kind, str]] = []
+        direction = ""
         for row in map(str.strip, paragraph.split("\n")):
             if direction or re.match(r"_|\*(?!\*)|\[.*_$", row):  # "_Exit_", "*Exit.*", "[Aside]_"; some on two rows
                 direction = f"{direction} {row}"
@@ -327,7 +330,7 @@ def _paragraphs(source: str) -> list[list[tuple[str, str]]]:
     return found
 
 
-def _kind(heading: str) -> str:
+def _kind(heading: str) -> Kind:
     if re.match(r"ACT [IVX]+$|INDUCTION$", heading):
         return "act"
     return "scene" if re.match(r"SCENE [IVX]+\b|PROLOGUE|EPILOGUE", heading.upper()) else "title"

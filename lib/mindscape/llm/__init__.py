@@ -13,6 +13,7 @@ them, or stream.
 
 import inspect
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +37,14 @@ OURS = ("embedded", "smollm2")
 KINDS = (*OURS, "hf", "openai", "replay")
 
 
-def _backend(kind: str, source: str, model: str, options: dict[str, Any]) -> Backend:
+def _backend(kind: str, source: str | Path, model: str, options: dict[str, Any]) -> Backend:
     """What reaches a model. Raises InputError for an option that is not among the backend's, its keyword-only parameters."""
     if kind == "embedded":
         options = {"adapter": READER, **options}
         require(options["adapter"], 'adapter=None: without its adapter "embedded" is "smollm2", expected that name')
     elif kind == "smollm2" and "adapter" in options:
         raise InputError('"smollm2" is the model without an adapter: expected "embedded" with adapter=FOLDER')
+    make: Callable[..., Backend]
     if kind == "openai":
         from mindscape.llm.endpoint import Endpoint as make
     elif kind == "replay":

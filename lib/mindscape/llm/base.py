@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import ceil, exp, inf
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, overload, runtime_checkable
 
 from pydantic import BaseModel
 
@@ -173,13 +173,20 @@ class LLM(Protocol):
     @property
     def context(self) -> int | None: ...
 
-    def complete(self, prompts: str | Sequence[str], **sampling: Any) -> Reply | list[Reply]: ...
+    @overload
+    def complete(self, prompts: str, **sampling: Any) -> Reply: ...
+    @overload
+    def complete(self, prompts: Sequence[str], **sampling: Any) -> list[Reply]: ...
 
-    def chat(
-        self, messages: Sequence[Message] | Sequence[Sequence[Message]], **options: Any
-    ) -> Reply | list[Reply]: ...
+    @overload
+    def chat(self, messages: Sequence[Message], **options: Any) -> Reply: ...
+    @overload
+    def chat(self, messages: Sequence[Sequence[Message]], **options: Any) -> list[Reply]: ...
 
-    def score(self, prompt: Prompt | Sequence[Prompt], continuations: Any) -> list[Score] | list[list[Score]]: ...
+    @overload
+    def score(self, prompt: Prompt, continuations: Sequence[str]) -> list[Score]: ...
+    @overload
+    def score(self, prompt: Sequence[Prompt], continuations: Sequence[list[str]]) -> list[list[Score]]: ...
 
     def count_tokens(self, prompt: Prompt) -> int: ...
 
@@ -192,7 +199,9 @@ class Backend(Protocol):
     """
 
     name: str
-    context: int | None
+
+    @property
+    def context(self) -> int | None: ...
 
     @property
     def fingerprint(self) -> str: ...

@@ -222,7 +222,9 @@ class Endpoint:
 
         def job(prompt: Prompt, form: Form | None) -> Job[Reply]:
             raw = isinstance(prompt, str)
-            asked = {"prompt": prompt} if raw else {**chat, **_held_to(form), "messages": _messages(prompt)}
+            asked: dict[str, Any] = {"prompt": prompt}
+            if not isinstance(prompt, str):
+                asked = {**chat, **_held_to(form), "messages": _messages(prompt)}
             asked = {name: value for name, value in (options | asked).items() if _old(name) not in self.left_out}
 
             async def call(client: openai.AsyncOpenAI) -> Reply:

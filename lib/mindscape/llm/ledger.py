@@ -52,8 +52,8 @@ class Estimate:
 
     def __add__(self, other: "Estimate") -> "Estimate":
         money = None if self.money is None or other.money is None else self.money + other.money
-        sums = (getattr(self, name) + getattr(other, name) for name in list(vars(self))[:4])
-        return Estimate(*sums, money)
+        calls, cached, read, written = (getattr(self, name) + getattr(other, name) for name in list(vars(self))[:4])
+        return Estimate(calls, cached, read, written, money)
 
     def __str__(self) -> str:
         tokens = f"{self.prompt_tokens:,} tokens to read, at most {self.completion_tokens:,} to write"

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from os.path import commonprefix
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import jinja2
 import numpy as np
@@ -63,9 +63,10 @@ def load(
     def weights_of() -> PreTrainedModel:
         with _named(name, source), weights.quiet():
             weights.check_causal(AutoConfig.from_pretrained(source), source)
-            model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32 if adapter else precision)
+            model: Any = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32 if adapter else precision)
         if adapter:  # added in float32: the sum of both, not each, is rounded to the precision
-            model = weights.merged_model(model, adapter).to(precision)
+            model = weights.merged_model(model, adapter)
+            model = model.to(precision)
         return model.to(device).eval()
 
     with _named(name, source), weights.quiet():
@@ -181,17 +182,17 @@ class Local:
         if not self.tokenizer.chat_template:
             raise InputError(f"{self.name} has no chat template: use complete, or a model tuned to chat")
         native = "tools" in self.tokenizer.get_chat_template()
-        prompt, tools = (mapped(list(given), self._shown) for given in (prompt, tools))
+        messages, offered = (mapped(list(given), self._shown) for given in (prompt, tools))
         try:
             text = self.tokenizer.apply_chat_template(
-                list(prompt) if native else in_words(prompt, tools),
-                tools=list(tools) or None if native else None,
+                list(messages) if native else in_words(messages, offered),
+                tools=list(offered) or None if native else None,
                 tokenize=False,
                 add_generation_prompt=True,
             )
         except jinja2.TemplateError as error:
             raise InputError(f"the chat template of {self.name} refuses the conversation: {error}") from error
-        pieces = SHOWN.split(text)  # every second one is a control token that stands in the data
+        pieces = SHOWN.split(str(text))  # every second one is a control token that stands in the data
         pieces[1::2] = (self._special[int(piece)] for piece in pieces[1::2])
         return [token for i, piece in enumerate(pieces) for token in self._encode(piece, data=i % 2 == 1)]
 
@@ -250,9 +251,10 @@ class Local:
         cache = self._read(rows, mask, head, sampling.max_new_tokens) if self.shares else None
         written: list[list[int]] = [[] for _ in rows]
         going, left = list(range(len(rows))), sampling.max_new_tokens
+        generate: Any = self.model.generate
         while going and left:
             stretch = min(STRETCH, left) if self.shares else left
-            out = self.model.generate(
+            out = generate(
                 input_ids=ids,
                 attention_mask=mask,
                 past_key_values=cache,
@@ -293,10 +295,10 @@ class Local:
                 about = {"attention_mask": here, "position_ids": positions, "past_key_values": part}
                 self.model(input_ids=ids[:, shared:], logits_to_keep=1, **about)
             if not cache.is_initialized:
-                cache.layers = [_Roomy(of, len(rows), mask.shape[1] - 1, new + 1) for of in part.layers]
+                cache.layers = [_Roomy(of, len(rows), mask.shape[1] - 1, new + 1) for of in _layers(part)]
             for k, i in enumerate(batch):
                 place, mine = mask[i, :-1].bool(), here[k].bool()
-                for of, to in zip(part.layers, cache.layers, strict=True):
+                for of, to in zip(_layers(part), _layers(cache), strict=True):
                     to.keys[i][:, place], to.values[i][:, place] = of.keys[k][:, mine], of.values[k][:, mine]
         return cache
 
@@ -310,7 +312,7 @@ class Local:
 
     def _reply(self, tokens: list[int], sampling: Sampling, prompt_tokens: int, seconds: float) -> Reply:
         end = next((k for k, token in enumerate(tokens) if token in self.ends), None)
-        text = self.tokenizer.decode(tokens[:end], skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        text = str(self.tokenizer.decode(tokens[:end], skip_special_tokens=True, clean_up_tokenization_spaces=False))
         cut = min((at for at in (text.find(stop) for stop in sampling.stop) if at >= 0), default=None)
         written = len(tokens) if end is None else end + 1
         finish = "length" if end is None and cut is None else "stop"
@@ -435,7 +437,8 @@ class Local:
         if self._constraint_tokenizer is None:  # about half a second, so only when it is needed
             late = isinstance(self._weights, Weights)
             vocabulary = self._weights.config.vocab_size if late else self.model.get_output_embeddings().weight.shape[0]
-            self._constraint_tokenizer = from_tokenizer(self.tokenizer, n_vocab=vocabulary, eos_token=self.ends or None)
+            fast = cast(transformers.PreTrainedTokenizerFast, self.tokenizer)  # it takes no other, and says so
+            self._constraint_tokenizer = from_tokenizer(fast, n_vocab=vocabulary, eos_token=self.ends or None)
         return self._constraint_tokenizer
 
     def _grammars(self, schemas: Sequence[Form]) -> list[str]:
@@ -448,8 +451,9 @@ class Local:
         if "lark" in schema:
             grammar = LLMatcher.grammar_from_lark(schema["lark"])
         else:  # one line, spaced as json.dumps does: models have seen it most, and free whitespace invites endless blanks
-            spacing = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
-            grammar = LLMatcher.grammar_from_json_schema(dict(schema), defaults=spacing)
+            grammar = LLMatcher.grammar_from_json_schema(
+                dict(schema), defaults={"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+            )
         problem = LLMatcher.validate_grammar(grammar, self._for_constraints())
         require(not problem, f"decoding cannot be held to the schema: {' '.join(problem.split()):.200}")
         return grammar
@@ -476,9 +480,14 @@ class _Head:
         """A cache of so many rows that starts with the head, which stays as it is: growing makes new tensors."""
         cache = copy.copy(self.cache)
         cache.layers = [copy.copy(layer) for layer in cache.layers]
-        for layer in cache.layers:
+        for layer in _layers(cache):
             layer.keys, layer.values = layer.keys.expand(rows, -1, -1, -1), layer.values.expand(rows, -1, -1, -1)
         return cache
+
+
+def _layers(cache: DynamicCache) -> list[DynamicLayer]:
+    """Its layers, all of one kind: among others nothing is shared (`Local.shares`)."""
+    return cast(list[DynamicLayer], cache.layers)
 
 
 class _Roomy(DynamicLayer):
@@ -495,7 +504,7 @@ class _Roomy(DynamicLayer):
 
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
-    ) -> tuple[torch.Tensor, ...]:
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         start = self.keys.shape[2]
         end = start + key_states.shape[2]
         for whole, new in zip(self._all, (key_states, value_states), strict=True):

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from mindscape.cache import digest
 from mindscape.errors import InputError, require
@@ -29,6 +29,11 @@ def question(
 ) -> dict[str, Any]:
     """All that decides a reply of a given model, as JSON has it: what the cache's key and a recording are made of."""
     return {"prompt": prompt, "sampling": asdict(sampling), "tools": list(tools), "schema": schema}
+
+
+def _listed(prompts: Prompt | Sequence[Prompt]) -> list[Any]:
+    """Several prompts as they are, one in a list."""
+    return [prompts] if base.is_one(prompts) else list(prompts)
 
 
 class LanguageModel:
@@ -86,13 +91,17 @@ class LanguageModel:
     def __repr__(self) -> str:
         return f"LanguageModel({self.name!r})"
 
+    @overload
+    def complete(self, prompts: str, **sampling: Any) -> Reply: ...
+    @overload
+    def complete(self, prompts: Sequence[str], **sampling: Any) -> list[Reply]: ...
     def complete(self, prompts: str | Sequence[str], **sampling: Any) -> Reply | list[Reply]:
         """Continue raw text, without a chat template. The other parameters are the fields of `Sampling`.
 
         A list of prompts gives a list of replies, in the same order, the same whatever the size of the batches.
         """
         one = base.is_one(prompts)
-        listed = [prompts] if one else list(prompts)
+        listed = _listed(prompts)
         for i, prompt in enumerate(listed):
             if not isinstance(prompt, str):
                 raise InputError(f"prompt {i} is {prompt!r:.80}: expected text (a conversation goes to `chat`)")
@@ -100,6 +109,10 @@ class LanguageModel:
         replies = self._results(self._replies(listed, Sampling(**sampling)))
         return replies[0] if one else replies
 
+    @overload
+    def chat(self, messages: Sequence[Message], **options: Any) -> Reply: ...
+    @overload
+    def chat(self, messages: Sequence[Sequence[Message]], **options: Any) -> list[Reply]: ...
     def chat(
         self,
         messages: Sequence[Message] | Sequence[Sequence[Message]],
@@ -120,10 +133,14 @@ class LanguageModel:
         if isinstance(messages, str) or any(isinstance(message, str) for message in messages):
             raise InputError('chat takes messages like {"role": "user", "content": "..."}: raw text goes to `complete`')
         one = base.is_one(messages)
-        conversations = [base.conversation(some) for some in ([messages] if one else messages)]
+        conversations = [base.conversation(some) for some in _listed(messages)]
         replies = self._results(self._replies(conversations, Sampling(**sampling), checked(tools), schema))
         return replies[0] if one else replies
 
+    @overload
+    def score(self, prompt: Prompt, continuations: Sequence[str]) -> list[Score]: ...
+    @overload
+    def score(self, prompt: Sequence[Prompt], continuations: Sequence[list[str]]) -> list[list[Score]]: ...
     def score(
         self, prompt: Prompt | Sequence[Prompt], continuations: Sequence[str] | Sequence[Sequence[str]]
     ) -> list[Score] | list[list[Score]]:
@@ -138,7 +155,8 @@ class LanguageModel:
         A list of prompts takes a list of lists of continuations and gives a list of lists of scores.
         """
         one = base.is_one(prompt)
-        prompts, groups = ([prompt], [continuations]) if one else (list(prompt), list(continuations))
+        prompts = _listed(prompt)
+        groups: list[Any] = [continuations] if one else list(continuations)
         require(len(prompts) == len(groups), f"{len(prompts)} prompts but {len(groups)} lists of continuations")
         pairs = []
         for p, group in zip(prompts, groups, strict=True):
@@ -162,7 +180,7 @@ class LanguageModel:
         **sampling: Any,
     ) -> Estimate:
         """What `complete` (for texts) or `chat` (for conversations) would take with the same arguments."""
-        listed = [base.conversation(p) for p in ([prompts] if base.is_one(prompts) else prompts)]
+        listed = [base.conversation(p) for p in _listed(prompts)]
         asked = self._replies(listed, Sampling(**sampling), checked(tools), schema, Counter())
         maker = self.maker
         keys = asked.keys(maker)

@@ -6,7 +6,7 @@ is asked.
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast, overload
 
 from mindscape.llm.base import LLM, Message, Prompt, Reply, for_each, is_one, shared
 
@@ -36,10 +36,14 @@ class Together:
         with self._turn:
             return self.llm.count_tokens(prompt)
 
+    @overload
+    def chat(self, messages: Sequence[Message], **options: Any) -> Reply: ...
+    @overload
+    def chat(self, messages: Sequence[Sequence[Message]], **options: Any) -> list[Reply]: ...
     def chat(self, messages: Sequence[Message] | Sequence[Sequence[Message]], **options: Any) -> Reply | list[Reply]:
         """As `LLM.chat`; waits for the others."""
         one = is_one(messages)
-        asked = _Asked([messages] if one else list(messages), options)
+        asked = _Asked(cast(list[Sequence[Message]], [messages] if one else list(messages)), options)
         with self._turn:
             self._asked.append(asked)
             self._answer()
@@ -100,7 +104,7 @@ def side_by_side(llm: LLM, jobs: Sequence[Callable[[LLM], Any]]) -> list[Any]:
 
     def work(i: int) -> None:
         try:
-            results[i] = jobs[i](together)
+            results[i] = jobs[i](cast(LLM, together))  # all but `complete` and `score`
         except Exception as error:
             errors[i] = error
         finally:

@@ -22,7 +22,7 @@ from mindscape.mom.memory import DocumentMemory
 from mindscape.question import Question
 from mindscape.signature.memory import Memory, build, gold, merged, of_series, scenes
 from mindscape.signature.series import BOOKS, SEEDS, SIZE, TOKENS
-from mindscape.text import Chunk, Document, split_sentences
+from mindscape.text import Chunk, Document, Span, split_sentences
 from storyworld import Book
 from storyworld.chance import Chance
 
@@ -112,8 +112,9 @@ def joined_graph(name: str, books: Sequence[Book], memory: Memory) -> Joined:
         graph, offset = graphrag.of_story(book, [memory.chunks[i] for i in at]), len(entities)
         entities += [replace(entity, chunks=tuple(at[i] for i in entity.chunks)) for entity in graph.entities]
         for relation in graph.relations:
-            ends = {"source": relation.source + offset, "target": relation.target + offset}
-            relations.append(replace(relation, **ends, chunks=tuple(at[i] for i in relation.chunks)))
+            source, target = relation.source + offset, relation.target + offset
+            chunks = tuple(at[i] for i in relation.chunks)
+            relations.append(replace(relation, source=source, target=target, chunks=chunks))
     ends = accumulate((len(text) + 1 for text in memory.texts), initial=0)
     places = tuple(Chunk(name, i, start, end - 1) for i, (start, end) in enumerate(pairwise(ends)))
     document = Document(name, "\n".join(memory.texts), memory.language)
@@ -185,7 +186,7 @@ class Case:
                     core.append(item.text)
                     borders.append(passages[first : first + UNIT][-1].end)
         borders[-1] = len(document.text)
-        return DocumentMemory(outline, core, [Chunk(document.id, i, *borders[i : i + 2]) for i in range(len(core))])
+        return DocumentMemory(tuple(outline), tuple(core), tuple(Span(*ends) for ends in pairwise(borders)))
 
     @cached_property
     def statements(self) -> Statements:

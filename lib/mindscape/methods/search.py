@@ -13,6 +13,7 @@ memory by ranks that are fused (MoM). Whether a reader can make use of it is not
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import yaml
@@ -117,7 +118,7 @@ def rankings(case: Case, method: str, by: Encoders) -> list[Ranking]:
 def _in_its_books_light(case: Case, by: Encoders) -> list[Ranking]:
     """Each book's passages by the question with that book's summary."""
     books, texts = case.memory.books, case.memory.texts
-    rule = {"texts": digest(texts), "books": digest(books.tolist())}
+    rule: dict[str, Any] = {"texts": digest(texts), "books": digest(books.tolist())}
     rule |= {"summaries": digest(list(case.summaries)), "k": DEPTH}
 
     def rank(questions: Sequence[str]) -> Iterator[Ranking]:
@@ -264,7 +265,7 @@ def _plain(case: Case, method: str, seed: int) -> list[list[Piece]]:
     if method == "summary":
         return [list(case.summaries) for _ in questions]
     if method == "lead":
-        rows = [range(min(LEAD, len(memory.chunks)))] * len(questions)
+        rows: Sequence[Sequence[int]] = [range(min(LEAD, len(memory.chunks)))] * len(questions)
     elif method == "lot":
         lots = [Chance("methods", "lot", question.id, *[seed] * bool(seed)) for question in questions]
         rows = [lot.some(range(len(memory.chunks)), DEPTH) for lot in lots]

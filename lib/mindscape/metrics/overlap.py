@@ -24,7 +24,7 @@ class Bleu:
     bleu_2: float
     bleu_3: float
     bleu_4: float
-    precisions: tuple[float, float, float, float]
+    precisions: tuple[float, ...]
     brevity_penalty: float
 
     @property
@@ -58,12 +58,10 @@ def bleu(prediction: str, references: str | Sequence[str], language: Language, u
         prediction, *listed = (" ".join(segment(text)) for text in (prediction, *listed))
     tokenize = "13a" if language == "en" else "zh" if unit == "characters" else "none"
     scores = [scorer.sentence_score(prediction, listed) for scorer in _bleu_scorers(tokenize)]
+    one, two, three, four = (min(score.score / 100, 1.0) for score in scores)  # rounding can leave it a hair above 1
     last = scores[-1]
-    return Bleu(
-        *(min(score.score / 100, 1.0) for score in scores),  # rounding can leave it a hair above 1
-        precisions=tuple(hits / total if total else 0.0 for hits, total in zip(last.counts, last.totals, strict=True)),
-        brevity_penalty=last.bp,
-    )
+    precisions = tuple(hits / total if total else 0.0 for hits, total in zip(last.counts, last.totals, strict=True))
+    return Bleu(one, two, three, four, precisions, last.bp)
 
 
 @cache

@@ -14,7 +14,7 @@ from typing import Literal
 from mindscape.errors import InputError, require
 from mindscape.folding import fold, visible
 
-Language = Literal["en", "zh"]
+Language = str  # "en" or "zh", as a document has it: `check_language` refuses others
 Unit = Literal["characters", "words"]
 
 _ENGLISH_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")

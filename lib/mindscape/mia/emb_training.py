@@ -11,12 +11,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.utils import gather_object
 from torch import Tensor
+from transformers import PreTrainedModel
 
 from mindscape.errors import InputError, require
 from mindscape.mia.contrastive import cached_backward, info_nce
@@ -192,7 +194,8 @@ def train(
     recipe, settings, accelerator = recipe or Recipe(), settings or Settings(), Accelerator()
     require(asked, "no questions: expected at least one")
     bare, tokenizer = loaded(base, recipe.form, settings.precision)
-    marks = tokenizer.convert_tokens_to_ids(list(TOKENS.values())) if recipe.form.marks == "tokens" else ()
+    added = list(TOKENS.values()) if recipe.form.marks == "tokens" else []
+    marks = cast(list[int], tokenizer.convert_tokens_to_ids(added))
     data = (
         [asdict(one) for one in asked],
         asdict(recipe) | {"form": recipe.form.told},
@@ -201,7 +204,7 @@ def train(
     )
     run = identity(bare, settings, data)
     model = with_lora(bare, settings, start, marks)
-    decoder = model.get_base_model().get_decoder()
+    decoder = cast(PreTrainedModel, model.get_base_model()).get_decoder()
 
     def batches(epoch: int) -> list[Batch]:
         return plan(asked, recipe, settings.seed, epoch)

@@ -60,7 +60,7 @@ class Form:
     marks: Literal["words", "tokens"] = "words"
     delta: float = 0.5
     layers: int = 0
-    wording: Literal["short", "paper"] = field(default=SHORT, repr=False)
+    wording: Literal["short", "paper"] = field(default="short", repr=False)
 
     def __post_init__(self):
         require(self.order in ("paper", "summary_first"), f"order={self.order!r}: expected paper or summary_first")
@@ -175,7 +175,7 @@ class Reading:
             told, place = together.inputs(decoder), together.place
         else:
             ids = pad_sequence([torch.tensor(row) for row in self.rows], batch_first=True)
-            told, place = {"input_ids": ids.to(decoder.device)}, lambda row, at: row * ids.shape[1] + at
+            told, place = {"input_ids": ids.to(decoder.device)}, lambda text, position: text * ids.shape[1] + position
         places = [place(row, at) for row, some in enumerate(self.places) for at in some]
         return told, torch.tensor(places, device=decoder.device)
 
@@ -299,8 +299,8 @@ class MiaEmbedder:
 
     @cached_property
     def _units(self) -> LastTokenEncoder:
-        plain = {"special_tokens": False, "batch_tokens": self.batch_tokens, "store": self._store}
-        return LastTokenEncoder(self.model, self.tokenizer, name=self.name, **plain)
+        options: dict[str, Any] = {"batch_tokens": self.batch_tokens, "store": self._store}
+        return LastTokenEncoder(self.model, self.tokenizer, name=self.name, special_tokens=False, **options)
 
     @property
     def maker(self) -> Maker:
@@ -409,7 +409,8 @@ def load(
 
     def read() -> tuple[PreTrainedModel, Tokenizer]:
         network, tokenizer = loaded(source, form, dtype_of)
-        return (network if adapter is None else weights.merged_model(network, adapter)).to(device), tokenizer
+        whole: Any = network if adapter is None else weights.merged_model(network, adapter)
+        return whole.to(device), tokenizer
 
     maker = weights.known_maker(source, adapter, dtype_of, "smollm2")
     if maker is not None and form.marks == "words" and (adapter is None or weights.is_shipped(adapter)):

@@ -161,8 +161,8 @@ def mixed(
             if chance.hit(BOUND) and len({*keep, *said}) <= most:
                 keep |= dict.fromkeys(said)
         count = chance.between(len(keep), most)
-        others = same_kind(book, question, chunks) - {*keep}
-        others = [i for i in sorted(others) if not passages.relevant(book, question, chunks[i])]
+        like = same_kind(book, question, chunks) - {*keep}
+        others = [i for i in sorted(like) if not passages.relevant(book, question, chunks[i])]
         alike = chance.some(others, (count - len(keep) + 1) // 2)
         rest = [chunk for i, chunk in enumerate(chunks) if i not in {*keep, *alike}]
         yield question, pair, passages.mixed(book, question, [chunks[i] for i in (*keep, *alike)], rest, count, chance)
@@ -179,8 +179,9 @@ def task_prompts(
         return [({"question": question.question}, question.answer)]
     if task == "choice":
         options = chance.shuffled(question.options)
-        last = questions.gold_choice(book, question, options)
-        found = [({"question": question.question, "options_str": answers.letters(options)}, last)]
+        last: answers.Choice | answers.Verdict = questions.gold_choice(book, question, options)
+        slots = {"question": question.question, "options_str": answers.letters(options)}
+        found: list[tuple[dict[str, str], Any]] = [(slots, last)]
     else:
         true, last = questions.gold_verdicts(book, question, pair)
         found = [({"claim": pair.true}, true), ({"claim": pair.false}, last)]

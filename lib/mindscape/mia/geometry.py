@@ -348,8 +348,8 @@ def _read(
                 masses = segment_mass_behind(model, reading.head, reading.rows, *asked, average_heads=True)
             else:
                 rows = [torch.tensor(row) for row in reading.rows]
-                padded = [pad_sequence(of, batch_first=True) for of in (rows, list(map(torch.ones_like, rows)))]
-                masses = segment_mass_batch(model, *padded, *asked, average_heads=True)
+                ids, mask = (pad_sequence(of, batch_first=True) for of in (rows, list(map(torch.ones_like, rows))))
+                masses = segment_mass_batch(model, ids, mask, *asked, average_heads=True)
         states.append(torch.stack(kept).unflatten(1, (-1, 3)))
         shares.append(torch.stack(masses, 1)[:, :, 0])
     return torch.cat(states, 1), torch.cat(shares, 1)

@@ -123,10 +123,10 @@ def holdings(log: Log, graph: Graph, chunks: Sequence[Chunk]) -> Holdings:
         frozenset(fact.id for fact in log.facts.values() if any(passages.holds(log.book, it, at) for at in fact.spans))
         for it in chunks
     )
-    described = (
+    entities, relations = (
         tuple(frozenset(log.told(it.description)) for it in some) for some in (graph.entities, graph.relations)
     )
-    return Holdings(*described, tuple(held))
+    return Holdings(entities, relations, tuple(held))
 
 
 # -- questions, retrieval, answers -------------------------------------------------------------------------------------

@@ -247,7 +247,8 @@ def assembled(
                 break
             text = longer
             mine.append(i)
-    return Context(text, *map(tuple, taken), count(text) if text else 0)
+    entities, relations, passages = map(tuple, taken)
+    return Context(text, entities, relations, passages, count(text) if text else 0)
 
 
 def ties(graph: Graph, picked: Sequence[int]) -> list[int]:
@@ -335,7 +336,9 @@ def sense_answers(model: LLM, asked: Sequence[tuple[str, str]], language: str = 
 
 # -- judging -----------------------------------------------------------------------------------------------------------
 
-Outcome = Literal["a", "b", "tie", "unread"]
+Side = Literal["a", "b"]
+Outcome = Literal[Side, "tie", "unread"]
+Spoilt = Literal["removed", "doubled", "swapped"]
 
 
 @dataclass(frozen=True)
@@ -352,8 +355,8 @@ class Comparison:
 class Verdict:
     """Which answer won by each criterion, "a" or "b", with a shown first and with b shown first; None for an unread reply."""
 
-    a_first: Mapping[str, str] | None
-    b_first: Mapping[str, str] | None
+    a_first: Mapping[str, Side] | None
+    b_first: Mapping[str, Side] | None
 
     def outcome(self, criterion: str) -> Outcome:
         """The answer that won in both orders; a tie where the order decided.
@@ -395,10 +398,10 @@ def judged(model: LLM, comparisons: Sequence[Comparison], language: str = "en") 
         for x, y in ((one.a, one.b), (one.b, one.a)):
             prompts.append(ROLES["pairwise"].prompt(language, form, question=one.question, answer1=x, answer2=y))
     found = [answer.value for answer in ask(model, ROLES["pairwise"], prompts, free_first=True)]
-    return [Verdict(_won(x, "ab"), _won(y, "ba")) for x, y in zip(found[::2], found[1::2], strict=True)]
+    return [Verdict(_won(x, ("a", "b")), _won(y, ("b", "a"))) for x, y in zip(found[::2], found[1::2], strict=True)]
 
 
-def _won(said: judges.Pairwise | None, shown: str) -> dict[str, str] | None:
+def _won(said: judges.Pairwise | None, shown: tuple[Side, Side]) -> dict[str, Side] | None:
     """The winners by criterion; `shown` names the answers in their order."""
     if said is None:
         return None
@@ -422,7 +425,7 @@ def win_rates(comparisons: Sequence[Comparison], verdicts: Sequence[Verdict], se
     found = {}
     for criterion in CRITERIA:
         outcomes = [verdict.outcome(criterion) for verdict in verdicts]
-        shares = [outcomes.count(name) / len(outcomes) for name in ("a", "b", "tie", "unread")]
+        a, b, tie, unread = (outcomes.count(name) / len(outcomes) for name in ("a", "b", "tie", "unread"))
         scores = [{"a": 1.0, "b": 0.0}.get(outcome, 0.5) for outcome in outcomes]
         score = grouped(zip(scores, groups, strict=True), seed)
         first = [
@@ -431,7 +434,7 @@ def win_rates(comparisons: Sequence[Comparison], verdicts: Sequence[Verdict], se
             for won, name in ((verdict.a_first, "a"), (verdict.b_first, "b"))
             if won is not None
         ]
-        found[criterion] = WinRate(len(outcomes), *shares, score, grouped(first, seed))
+        found[criterion] = WinRate(len(outcomes), a, b, tie, unread, score, grouped(first, seed))
     return found
 
 
@@ -439,7 +442,7 @@ def win_rates(comparisons: Sequence[Comparison], verdicts: Sequence[Verdict], se
 class Preference:
     """A comparison whose better answer is known: it is a. `kind` says how b was spoilt."""
 
-    kind: Literal["removed", "doubled", "swapped"]
+    kind: Spoilt
     comparison: Comparison
 
 
@@ -458,8 +461,8 @@ def gold_preferences(book: Book, most: int = 8, seed: int = 0) -> list[Preferenc
         facts = rich[name]
         question = sentence(chance.pick(questions.ASKED[language]).format(name=name))
         dropped, said_twice = chance.some(range(len(facts)), 2)
-        less = [fact for i, fact in enumerate(facts) if i != dropped]
-        spoilt = {"removed": less, "doubled": [*facts, facts[said_twice]], "swapped": [*less, facts[said_twice]]}
+        less, twice = [fact for i, fact in enumerate(facts) if i != dropped], facts[said_twice]
+        spoilt: dict[Spoilt, list[str]] = {"removed": less, "doubled": [*facts, twice], "swapped": [*less, twice]}
         whole, *worse = (join.join(sentence(fact) + say.STOP for fact in some) for some in (facts, *spoilt.values()))
         for kind, text in zip(spoilt, worse, strict=True):
             found.append(Preference(kind, Comparison(question, whole, text, book.document.id)))

@@ -20,7 +20,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise
-from typing import Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from transformers import PreTrainedModel
@@ -29,10 +29,10 @@ from mindscape import store
 from mindscape.attention import Segment, mean_segment_mass
 from mindscape.cache import digest
 from mindscape.errors import InputError, require
-from mindscape.llm.base import LLM
+from mindscape.llm import LanguageModel
 from mindscape.metrics import bootstrap
 from mindscape.mia.generation import Written
-from mindscape.text import Tokenizer
+from mindscape.text import Span, Tokenizer
 
 Kind = Literal["", "summary", "chunk", "question"]
 UNIT = 1e-9  # of a factor that is kept: six digits of most
@@ -99,13 +99,13 @@ def lay_out(written: Written, relevant: Sequence[bool], tokenizer: Tokenizer) ->
     if len(relevant) != len(written.chunks):
         raise InputError(f"{len(relevant)} flags for {len(written.chunks)} passages: expected one each")
     asked = [{"role": "user", "content": written.text}]
-    text = tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=True)
+    text = cast(str, tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=True))
     before = text.index(written.text)
     read = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
     ids, starts = read["input_ids"], [_begins(text, start, end) for start, end in read["offset_mapping"]]
-    chunks = [(span, "chunk", bool(flag)) for span, flag in zip(written.chunks, relevant, strict=True)]
     parts, at = [], 0
-    marked = [(written.summary, "summary", False), *chunks, (written.question, "question", False)]
+    marked: list[tuple[Span, Kind, bool]] = [(written.summary, "summary", False), (written.question, "question", False)]
+    marked += [(span, "chunk", bool(flag)) for span, flag in zip(written.chunks, relevant, strict=True)]
     for span, kind, flag in sorted(marked):
         start, end = (bisect_left(starts, before + place) for place in (span.start, span.end))
         parts += [Part("", tuple(ids[at:start])), Part(kind, tuple(ids[start:end]), flag)]
@@ -292,7 +292,7 @@ def permuted(
         raise InputError(f"{len(scores)} questions and {len(relevant)} lists of flags: expected one each, at least one")
     require(draws >= 1, f"draws={draws}: expected at least 1")
     rng = np.random.default_rng(seed)
-    observed, chance = 0.0, 0.0
+    observed = chance = np.zeros(())  # becomes (layers,) and (draws, layers)
     for of, flags in zip(scores, relevant, strict=True):
         weights = _weights(flags, of.shape[-1])
         observed = observed + of @ weights / len(scores)
@@ -323,7 +323,7 @@ def bands(
     return np.array([[it.value for it in found], [it.low for it in found], [it.high for it in found]])
 
 
-def measured(model: LLM, layouts: Sequence[Layout]) -> list[Factors]:
+def measured(model: LanguageModel, layouts: Sequence[Layout]) -> list[Factors]:
     """The factors of each layout, out of the store or by a pass each, in units of `UNIT`.
 
     `model` is one on this machine. Raises InputError as `attention.mean_segment_mass` does.
@@ -333,7 +333,7 @@ def measured(model: LLM, layouts: Sequence[Layout]) -> list[Factors]:
     """
 
     def compute(place: int) -> dict[str, list[list[int]]]:
-        of = factors(model.backend.model, layouts[place])
+        of = factors(cast(Any, model.backend).model, layouts[place])
         return {name: np.rint(values / UNIT).astype(int).tolist() for name, values in vars(of).items()}
 
     asked = [{"layout": digest([[part.kind, part.ids] for part in layout.parts])} for layout in layouts]

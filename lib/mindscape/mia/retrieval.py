@@ -8,6 +8,7 @@ storyworld, or plays, or the texts of a benchmark. Taught in notebook 12_mia_emb
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import cast
 
 from benchmarks import Item, Loaded
 from mindscape.corpora import shakespeare
@@ -88,12 +89,12 @@ def sought(book: Book | Play, task: str, tokenizer: Tokenizer) -> tuple[list[str
     one_of(TASKS, task=task)
     if task != "chunk" and not isinstance(book, Book):
         raise InputError(f"{book.document.id}: expected a book of the storyworld, whose entities are known")
-    of = book.document.id
+    book, of = cast(Book, book), book.document.id  # or a play, which has all that passages take
     if task == "who":
         names = [book.voice.name(person.id) for person in book.world.people]
-        meant = ((one, names.index(*one.units["node"].positives)) for one in who_is_who(book))
+        meant = ((one, names.index(one.units["node"].positives[0])) for one in who_is_who(book))
         return names, [Sought(one.id, of, one.question, (right,), True) for one, right in meant]
-    units, pairs = to_find(book, tokenizer, task)
+    units, pairs = to_find(book, tokenizer, "node" if task == "node" else "chunk")
     return units, [Sought(one.id, of, one.question, tuple(sorted(right)), one.needs_binding) for one, right in pairs]
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from mindscape import store
 from mindscape.ask import ask
 from mindscape.errors import InputError, require
-from mindscape.llm import LLM
+from mindscape.llm import LanguageModel
 from mindscape.llm.base import form_of
 from mindscape.roles import ROLES, Role
 from mindscape.roles.reading import numbered
@@ -86,7 +86,7 @@ def negatives(
 
 
 def annotate(
-    llm: LLM,
+    llm: LanguageModel,
     retriever: Retriever,
     units: Sequence[str],
     questions: Sequence[tuple[str, str, str]],
@@ -119,12 +119,12 @@ def annotate(
         silver = [candidates[i] for i in choice["chosen"]]
         rng = np.random.default_rng([seed, int.from_bytes(name.encode()[-8:], "big")])
         hard, simple = negatives(candidates, silver, len(units), rng)
-        parts = map(tuple, (candidates, silver, hard, simple))
+        parts = tuple(candidates), tuple(silver), tuple(hard), tuple(simple)
         found.append(Silver(name, some, *parts, choice["invalid"]))
     return found
 
 
-def _choices(llm: LLM, role: Role, prompts: Sequence[str], shown: Sequence[int]) -> list[dict[str, Any]]:
+def _choices(llm: LanguageModel, role: Role, prompts: Sequence[str], shown: Sequence[int]) -> list[dict[str, Any]]:
     def compute(places: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
         answers = ask(llm, role, [prompts[i] for i in places])
         for position, (place, answer) in enumerate(zip(places, answers, strict=True)):

@@ -15,7 +15,7 @@ from typing import Any
 from mindscape import store
 from mindscape.cache import digest
 from mindscape.errors import InputError, LLMError, require
-from mindscape.llm import LLM
+from mindscape.llm import LLM, LanguageModel
 from mindscape.llm.base import PAPER, form_of
 from mindscape.metrics import words
 from mindscape.metrics.words import Language
@@ -89,7 +89,7 @@ def build_with(summarise: Callable[[str], str], source: str, document: Document,
     return Mindscape(document.id, source, (first, (summarise("\n".join(first)),)))
 
 
-def of_books(llm: LLM, books: Sequence[Book], tokenizer: Tokenizer) -> dict[str, str]:
+def of_books(llm: LanguageModel, books: Sequence[Book], tokenizer: Tokenizer) -> dict[str, str]:
     """The global summaries of novels by a model, by document: of passages of at most 400 tokens, merged at most 550
     tokens at a time, as the kit's reader has learned it. In the store as a whole, without the summaries that it was made of.
 

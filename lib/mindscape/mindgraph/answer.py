@@ -127,14 +127,14 @@ def answer(
     meter = Meter(llm, budget)
     blocks = cut(document, llm, block_size(llm) if size is None else size)
     held = llm.name in SMALL if held is None else held
-    building = {"budget": graph_tokens, "tokens": edit_tokens, "held": held, "role": role}
+    building: dict[str, Any] = {"budget": graph_tokens, "tokens": edit_tokens, "held": held, "role": role}
     try:
         journal = noted(document, question, meter, blocks=blocks, **building)
     except BudgetSpent as error:
         meter.note(str(error))
         return GraphAnswered(**vars(meter.answer("")), ended=str(error))
-    options = {"rounds": rounds, "calling": calling, "graph_tokens": graph_tokens, "tokens": answer_tokens}
-    return answer_from(rebuild(journal), document, question, meter, chunks=len(blocks), **options)
+    how: dict[str, Any] = {"rounds": rounds, "calling": calling, "graph_tokens": graph_tokens, "tokens": answer_tokens}
+    return answer_from(rebuild(journal), document, question, meter, chunks=len(blocks), **how)
 
 
 def answer_from(
@@ -382,8 +382,8 @@ def tool_use(answers: Sequence[GraphAnswered]) -> list[ToolUse]:
     >>> tool_use([*told, GraphAnswered("x", nodes=170, uses={"index": 1, "detail": 3})])[1]
     ToolUse(least=150, items=1, nodes=170, summarised=1.0, lookups=0, indexes=1, details=3)
     """
-    rows, borders = [], (0, *SIZES, float("inf"))
-    for least, most in zip(borders, borders[1:], strict=False):
+    rows = []
+    for least, most in zip((0, *SIZES), (*SIZES, float("inf")), strict=True):
         group = [answer for answer in answers if least <= answer.nodes < most]
         if group:
             used = [Counter(answer.uses) for answer in group]

@@ -105,8 +105,8 @@ def append(path: str | Path, entry: Entry) -> None:
     for edit in entry.edits:
         row = {"operation": dict(edit.operation), "reason": edit.reason, "detail": edit.detail}
         edits.append(row | {"span": edit.span and [edit.span.start, edit.span.end], "src": edit.src})
-    row = {"block": entry.block, "reply": entry.reply, "invalid": entry.invalid, "shown": entry.shown}
-    records.append(path, [row | {"finish": entry.finish, "edits": edits}])
+    line = {"block": entry.block, "reply": entry.reply, "invalid": entry.invalid, "shown": entry.shown}
+    records.append(path, [line | {"finish": entry.finish, "edits": edits}])
 
 
 def rebuild(journal: Journal, *, blocks: int | None = None, edits: int | None = None) -> Graph:
@@ -204,7 +204,8 @@ def build(
 
     >>> build(play, "Who sent the letter?", llm.load("openai:gpt-4o"), "build/hamlet.jsonl", blocks=blocks)  # doctest: +SKIP
     """
-    about = {"document": document.id, "text": digest(document.text, document.language), "question": question}
+    text = digest(document.text, document.language)
+    about: dict[str, Any] = {"document": document.id, "text": text, "question": question}
     about |= {"blocks": digest([[block.start, block.end] for block in blocks]), "llm": llm.fingerprint}
     about |= {
         "prompt": digest(EDITS.words(form_of(llm)).get(document.language)),
@@ -251,7 +252,7 @@ def _steps(askings: Sequence["_Asking"], graph: Graph, held: bool) -> Iterator[t
     """What becomes of each block, and the graph after it; `graph` is that before the first."""
     for asking in askings:
         state, shown = shown_state(graph, asking.fits, asking.document.language)
-        form = asking.role.form
+        form: Any = asking.role.form
         form = quoting(asking.document[asking.block], form) if held else form
         reply = asking.llm.chat(asking.talk(state), schema=form, max_new_tokens=asking.tokens)
         operations, invalid = read_operations(reply.text)

@@ -189,7 +189,7 @@ def of_benchmarks(kept: Sequence[Judged], folder: str | Path | None = None) -> l
                 texts[piece.id] = piece
                 continue
             label, choice = labels[source, piece.id], piece.choice
-            choices = {"options": piece.options if choice else (), "letter": choice}
+            choices: dict[str, Any] = {"options": piece.options if choice else (), "letter": choice}
             document = texts[piece.doc_id]
             name = f"{source}/{piece.id}"
             tasks.append(Task(name, document, piece.question, piece.answers, label.breadth, label.depth, **choices))
@@ -208,8 +208,8 @@ def settings_for(llm: LLM) -> MethodSettings:
     if llm.name != "embedded":
         return MethodSettings()
     most = mindgraph.limits(llm)
-    ours = {"graph_tokens": most.graph, "edit_tokens": most.edits, "answer_tokens": most.answer, "rounds": 0}
-    return MethodSettings(block=SMALL_BLOCK, reply=most.edits, turns=SMALL_TURNS, **ours)
+    ours: dict[str, Any] = {"graph_tokens": most.graph, "edit_tokens": most.edits, "answer_tokens": most.answer}
+    return MethodSettings(block=SMALL_BLOCK, reply=most.edits, turns=SMALL_TURNS, rounds=0, **ours)
 
 
 def settings_for_builder() -> MethodSettings:
@@ -232,10 +232,11 @@ def settings_for_baselines() -> MethodSettings:
 
 def methods(settings: MethodSettings) -> dict[str, Method]:
     """The six methods by the paper's names, as the settings have them."""
-    bounds = {"graph_tokens": settings.graph_tokens, "edit_tokens": settings.edit_tokens, "rounds": settings.rounds}
-    bounds |= {"answer_tokens": settings.answer_tokens, "role": ROLES[settings.role]}
+    bounds: dict[str, Any] = {"graph_tokens": settings.graph_tokens, "edit_tokens": settings.edit_tokens}
+    bounds |= {"rounds": settings.rounds, "answer_tokens": settings.answer_tokens, "role": ROLES[settings.role]}
     ours = partial(mindgraph.answer, **bounds)
-    in_blocks = {name: partial(METHODS[name], size=settings.block) for name in ("GraphRAG", "CoA", "GAM")}
+    sized: Mapping[str, Callable[..., Answer]] = METHODS
+    in_blocks = {name: partial(sized[name], size=settings.block) for name in ("GraphRAG", "CoA", "GAM")}
     return {**METHODS, **in_blocks, "RLM": partial(rlm.answer_by_code, iterations=settings.turns), OURS: ours}
 
 
@@ -285,7 +286,7 @@ def _ours(document: Document, llm: LLM, settings: MethodSettings) -> Estimate:
     nodes, rounds = MEDIANS
     if settings.graph_tokens is not None:
         nodes = max(1, min(nodes, settings.graph_tokens // max(1, llm.count_tokens(mindgraph.LINES))))
-    bounds = {"edit_tokens": settings.edit_tokens, "answer_tokens": settings.answer_tokens}
+    bounds: dict[str, Any] = {"edit_tokens": settings.edit_tokens, "answer_tokens": settings.answer_tokens}
     return mindgraph.estimate(document, llm, nodes=nodes, rounds=min(rounds, settings.rounds), **bounds)
 
 

@@ -52,7 +52,7 @@ def as_graphml(graph: Graph) -> str:
     for i, edge in enumerate(graph.edges.values()):
         attributes = asdict(edge)
         ends = {end: number[attributes.pop(end)] for end in ("source", "target")}
-        _data(ElementTree.SubElement(drawn, "edge", id=f"e{i}", **ends), attributes)
+        _data(ElementTree.SubElement(drawn, "edge", {"id": f"e{i}"} | ends), attributes)
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 

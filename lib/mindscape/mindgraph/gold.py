@@ -19,7 +19,7 @@ from mindscape.metrics import token_f1
 from mindscape.mindgraph.build import Entry, Journal
 from mindscape.mindgraph.graph import TYPES, Graph, apply_all
 from mindscape.question import Question
-from mindscape.roles.edits import Edits
+from mindscape.roles.edits import Edits, Operation
 from mindscape.roles.scores import matched
 from mindscape.text import Chunk, Document, Span
 from storyworld import Book
@@ -113,7 +113,8 @@ def perfect(book: Book, question: Question, blocks: Sequence[Chunk]) -> Journal:
     builder, reading, graph, entries = Builder(book), Reading(), Graph(book.document.id), []
     told = sorted((book.told.events[event.id][0], event.id) for event in builder.events(question))
     for block in blocks:
-        within, operations = Span(block.start, block.end), []
+        within = Span(block.start, block.end)
+        operations: list[Operation] = []
         for span, event in told:
             if block.start <= span.start < block.end:
                 operations += builder.event(book.world.events[event], within, reading, answer=question.answer)
@@ -167,8 +168,8 @@ def graph_agreement(gold: Graph, found: Graph, language: str = "en") -> dict[str
     pairs = same(gold, found, language)
     counts = {}
     for name in TYPES:
-        sizes = [sum(node.type == name for node in graph.nodes.values()) for graph in (gold, found)]
-        counts[name] = Counts(*sizes, sum(found.nodes[its].type == name for its in pairs))
+        there, here = (sum(node.type == name for node in graph.nodes.values()) for graph in (gold, found))
+        counts[name] = Counts(there, here, sum(found.nodes[its].type == name for its in pairs))
     counts["node"] = Counts(len(gold.nodes), len(found.nodes), len(pairs))
     for name, key in (("edge", _directed), ("tie", _undirected)):
         mine = {key(*edge) for edge in gold.edges}

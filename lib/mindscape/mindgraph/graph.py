@@ -195,8 +195,8 @@ def replay(graph: Graph, edit: Edit) -> Graph:
     elif fields["op"] == "edit_node":
         nodes[fields["id"]] = replace(nodes[fields["id"]], content=fields["content"], touched=edit.block)
     else:
-        place = {"src": edit.src, "start": edit.span.start, "end": edit.span.end, "chunk": edit.block}
-        contents = {name: fields[name] for name in FIELDS[fields["op"]] if name != "src"}
+        place: dict[str, Any] = {"src": edit.src, "start": edit.span.start, "end": edit.span.end, "chunk": edit.block}
+        contents: dict[str, Any] = {name: fields[name] for name in FIELDS[fields["op"]] if name != "src"}
         if fields["op"] == "add_node":
             nodes[fields["id"]] = Node(**contents, **place, touched=edit.block)
         else:
@@ -219,12 +219,12 @@ def verify(graph: Graph, document: Document) -> None:
         wrong = f"has id {node.id!r} and type {node.type!r}: expected one of {', '.join(TYPES)}"
         require(key == node.id and node.type in TYPES, f"node {key!r}: {wrong}")
         check_place(f"node {key!r}", node, node.src, document)
-    for key, edge in graph.edges.items():
-        for end in key[:2]:
-            require(end in graph.nodes, f"edge {key}: there is no node {end!r}")
-        if key != (edge.source, edge.target, edge.relation):
-            raise InputError(f"edge {key}: is filed under another name than its own")
-        check_place(f"edge {key}", edge, edge.src, document)
+    for tie, edge in graph.edges.items():
+        for end in tie[:2]:
+            require(end in graph.nodes, f"edge {tie}: there is no node {end!r}")
+        if tie != (edge.source, edge.target, edge.relation):
+            raise InputError(f"edge {tie}: is filed under another name than its own")
+        check_place(f"edge {tie}", edge, edge.src, document)
 
 
 def check_place(name: str, place: Place, src: str, document: Document) -> None:

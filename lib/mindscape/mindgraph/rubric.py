@@ -14,7 +14,6 @@ Taught in notebook 32_long_reason. The embedded reader was not trained for this 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from mindscape.ask import ask
 from mindscape.errors import InputError, require
 from mindscape.llm import LLM, Estimate, Ledger
 from mindscape.prompts import languages, short_texts
-from mindscape.question import BREADTHS, DEPTHS, Question
+from mindscape.question import BREADTHS, DEPTHS, Breadth, Depth, Question
 from mindscape.roles.base import Form, Role
 from mindscape.text import Document
 from mindscape.text.documents import Place
@@ -45,8 +44,8 @@ class Label(Form):
     """
 
     reason: str
-    breadth: Literal[BREADTHS]
-    depth: Literal[DEPTHS]
+    breadth: Breadth
+    depth: Depth
 
 
 @dataclass(frozen=True)

@@ -284,9 +284,9 @@ def cells(labels: Sequence[tuple[str, str]], right: Sequence[bool]) -> dict[tupl
     """
     require(len(labels) == len(right), f"{len(labels)} labels, {len(right)} scores: expected one each")
     counts: dict[tuple[str, str], tuple[int, int]] = {}
-    for label, good in zip(labels, right, strict=True):
-        hits, total = counts.get(tuple(label), (0, 0))
-        counts[tuple(label)] = (hits + bool(good), total + 1)
+    for (breadth, depth), good in zip(labels, right, strict=True):
+        hits, total = counts.get((breadth, depth), (0, 0))
+        counts[breadth, depth] = (hits + bool(good), total + 1)
     return counts
 
 
@@ -371,7 +371,7 @@ def _value(held: Sequence[str]) -> Fraction:
     total = part = Fraction(0)  # thousands and above, and below
     for word in held:
         if word == "hundred":
-            part = (part or 1) * 100
+            part = (part or Fraction(1)) * 100
         elif word in _SCALES:
             total, part = total + (part or 1) * _SCALES[word], Fraction(0)
         elif word != "a":

@@ -20,12 +20,12 @@ This module retrieves nothing and reads no text.
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
-from numpy.typing import ArrayLike
 from scipy.special import gammaln, hyp1f1, ndtr
 from scipy.stats import ncx2
 
 from mindscape.errors import InputError, require
 
+Numbers = float | np.ndarray  # one, or an array of them
 LEAST = 1e-3  # the smallest noise, other than none, of which `product_tail` gives the law
 UNITS = ("means", "vectors", "index")  # what has length 1, see `simulate`
 _NODES, _WEIGHTS = leggauss(160)
@@ -48,7 +48,7 @@ def centres(dim: int, theta: float) -> np.ndarray:
 # Means ------------------------------------------------------------------------------------------------------------
 
 
-def shortfall(w: ArrayLike, theta: ArrayLike) -> ArrayLike:
+def shortfall(w: Numbers, theta: Numbers) -> Numbers:
     """C = w (1 - cos θ), by which the mean of X_SVF lies below 1 (appendix A.2). Exact for small angles, too.
 
     >>> round(float(shortfall(0.5, np.pi / 3)), 6)
@@ -58,7 +58,7 @@ def shortfall(w: ArrayLike, theta: ArrayLike) -> ArrayLike:
     return 2 * w * np.sin(theta / 2) ** 2
 
 
-def expected(w: ArrayLike, theta: ArrayLike, lengths: tuple = (1.0, 1.0), query_length: ArrayLike = 1.0) -> tuple:
+def expected(w: Numbers, theta: Numbers, lengths: tuple = (1.0, 1.0), query_length: Numbers = 1.0) -> tuple:
     """E[X_HMV] and E[X_SVF], for q independent of V (Theorem 1).
 
     The proof takes means of length 1. `lengths` are those of E[V_abs] and E[V_query], `query_length` that of E[q]: a mean of
@@ -79,7 +79,7 @@ def expected(w: ArrayLike, theta: ArrayLike, lengths: tuple = (1.0, 1.0), query_
     return query_length * first, query_length * mixed
 
 
-def fused_length(w: ArrayLike, theta: ArrayLike) -> ArrayLike:
+def fused_length(w: Numbers, theta: Numbers) -> Numbers:
     """m, the length of μ_fused: m² = 1 - 2 w (1 - w) (1 - cos θ). Below 1: a mean lies inside the sphere.
 
     >>> round(float(fused_length(0.5, np.arccos(0.9)) ** 2), 6)
@@ -88,7 +88,7 @@ def fused_length(w: ArrayLike, theta: ArrayLike) -> ArrayLike:
     return np.hypot(1 - shortfall(w, theta), np.multiply(w, np.sin(theta)))
 
 
-def fused_cosine(w: ArrayLike, theta: ArrayLike) -> ArrayLike:
+def fused_cosine(w: Numbers, theta: Numbers) -> Numbers:
     """The cosine of μ_abs and μ_fused, (1 - C) / m: what is left of Theorem 1 once V_fused is scaled to length 1.
 
     >>> round(float(fused_cosine(0.5, np.pi / 3)), 6), round(float(np.cos(np.pi / 6)), 6)
@@ -100,7 +100,7 @@ def fused_cosine(w: ArrayLike, theta: ArrayLike) -> ArrayLike:
     return (1 - shortfall(w, theta)) / length
 
 
-def mean_cosine(dim: int, ratio: ArrayLike) -> ArrayLike:
+def mean_cosine(dim: int, ratio: Numbers) -> Numbers:
     """E[u · V / |V|] for V with mean ratio · u, u a unit vector, and a standard normal in each of `dim` coordinates.
 
     That is the length of the mean of projected normal vectors, about ratio / √(ratio² + dim) in many dimensions. In
@@ -116,7 +116,7 @@ def mean_cosine(dim: int, ratio: ArrayLike) -> ArrayLike:
 
 
 def expected_cosine(
-    w: ArrayLike, theta: ArrayLike, dim: int, sigma_q: ArrayLike, sigma_v: ArrayLike, shared: ArrayLike = 0.0
+    w: Numbers, theta: Numbers, dim: int, sigma_q: Numbers, sigma_v: Numbers, shared: Numbers = 0.0
 ) -> tuple:
     """E[X_HMV] and E[X_SVF] where q, V_abs and V_fused are each scaled to length 1 *after* the noise, as an index does.
 
@@ -135,7 +135,7 @@ def expected_cosine(
     return of_query * alone, of_query * fused * fused_cosine(w, theta)
 
 
-def break_even(w: ArrayLike, theta: ArrayLike, shared: ArrayLike = 0.0) -> ArrayLike:
+def break_even(w: Numbers, theta: Numbers, shared: Numbers = 0.0) -> Numbers:
     """dim · sigma_v² from which on fusing raises the mean cosine of a normalised index, in many dimensions.
 
     w² sin²θ / ((1 - C)² - v), with v of `kept_noise`; infinite where no noise is enough. Fusing turns the vector away
@@ -152,7 +152,7 @@ def break_even(w: ArrayLike, theta: ArrayLike, shared: ArrayLike = 0.0) -> Array
 # Spreads ----------------------------------------------------------------------------------------------------------
 
 
-def kept_noise(w: ArrayLike, shared: ArrayLike = 0.0) -> ArrayLike:
+def kept_noise(w: Numbers, shared: Numbers = 0.0) -> Numbers:
     """v, the share of a vector's noise variance that fusing keeps: 1 - 2 w (1 - w) (1 - shared), between 0 and 1.
 
     >>> float(kept_noise(0.5)), float(kept_noise(0.5, shared=1.0))
@@ -182,7 +182,7 @@ def cumulants(dim: int, dot: float, lengths: tuple, noises: tuple) -> tuple:
 
 
 def spreads(
-    w: ArrayLike, theta: ArrayLike, dim: ArrayLike, sigma_q: ArrayLike, sigma_v: ArrayLike, shared: ArrayLike = 0.0
+    w: Numbers, theta: Numbers, dim: Numbers, sigma_q: Numbers, sigma_v: Numbers, shared: Numbers = 0.0
 ) -> tuple:
     """σ_HMV and σ_SVF, the standard deviations of X_HMV and X_SVF (appendix A.2 names them and leaves them open).
 
@@ -198,7 +198,7 @@ def spreads(
     return np.sqrt(of_query + of_vector), np.sqrt(fused)
 
 
-def query_share(dim: ArrayLike, sigma_q: ArrayLike, sigma_v: ArrayLike) -> ArrayLike:
+def query_share(dim: Numbers, sigma_q: Numbers, sigma_v: Numbers) -> Numbers:
     """α, the share of σ_HMV² that comes from the query alone: sigma_q² / σ_HMV², between 0 and 1.
 
     >>> float(query_share(64, 0.1, 0.0)), round(float(query_share(100, 0.1, 0.1)), 6)
@@ -214,13 +214,13 @@ def query_share(dim: ArrayLike, sigma_q: ArrayLike, sigma_v: ArrayLike) -> Array
 
 
 def gaussian_tails(
-    epsilon: ArrayLike,
-    w: ArrayLike,
-    theta: ArrayLike,
-    dim: ArrayLike,
-    sigma_q: ArrayLike,
-    sigma_v: ArrayLike,
-    shared: ArrayLike = 0.0,
+    epsilon: Numbers,
+    w: Numbers,
+    theta: Numbers,
+    dim: Numbers,
+    sigma_q: Numbers,
+    sigma_v: Numbers,
+    shared: Numbers = 0.0,
 ) -> tuple:
     """P(X_HMV < 1 - ε) and P(X_SVF < 1 - ε) as the paper takes them: Φ(-ε / σ_HMV) and Φ((C - ε) / σ_SVF).
 
@@ -236,7 +236,7 @@ def gaussian_tails(
     return ndtr(-epsilon / hmv), ndtr((shortfall(w, theta) - epsilon) / svf)
 
 
-def product_tail(level: ArrayLike, dim: int, dot: float, lengths: tuple, noises: tuple) -> ArrayLike:
+def product_tail(level: Numbers, dim: int, dot: float, lengths: tuple, noises: tuple) -> Numbers:
     """P(q · V < level) for independent Gaussian q and V: the exact law, to about 1e-10. Arguments as in `cumulants`.
 
     Each noise is 0 or at least `LEAST`; a smaller one would ask for too long a sum.
@@ -269,7 +269,7 @@ def product_tail(level: ArrayLike, dim: int, dot: float, lengths: tuple, noises:
 
 
 def exact_tails(
-    epsilon: ArrayLike, w: float, theta: float, dim: int, sigma_q: float, sigma_v: float, shared: float = 0.0
+    epsilon: Numbers, w: float, theta: float, dim: int, sigma_q: float, sigma_v: float, shared: float = 0.0
 ) -> tuple:
     """P(X_HMV < 1 - ε) and P(X_SVF < 1 - ε) by the law of the product; ε may be an array, the rest are numbers.
 
@@ -287,8 +287,8 @@ def exact_tails(
 
 
 def critical_epsilon(
-    w: ArrayLike, theta: ArrayLike, dim: ArrayLike, sigma_q: ArrayLike, sigma_v: ArrayLike, shared: ArrayLike = 0.0
-) -> ArrayLike:
+    w: Numbers, theta: Numbers, dim: Numbers, sigma_q: Numbers, sigma_v: Numbers, shared: Numbers = 0.0
+) -> Numbers:
     """ε*: with Gaussian X, P(X_HMV < 1 - ε) < P(X_SVF < 1 - ε) if and only if ε < ε* = C / (1 - σ_SVF / σ_HMV).
 
     Infinite where σ_SVF ≥ σ_HMV. Above ε* Theorem 2 fails.
@@ -303,7 +303,7 @@ def critical_epsilon(
         return np.where(less > 0, shortfall(w, theta) / np.where(less > 0, less, 1), np.inf)[()]
 
 
-def safe_epsilon(theta: ArrayLike, share: ArrayLike, shared: ArrayLike = 0.0) -> ArrayLike:
+def safe_epsilon(theta: Numbers, share: Numbers, shared: Numbers = 0.0) -> Numbers:
     """A threshold up to which Theorem 2 holds for every w, noise and dimension with that `query_share`, X Gaussian.
 
     (1 - cos θ) / (α (1 - cos θ) + (1 - α) (1 - shared)), which `critical_epsilon` exceeds and reaches as w goes to 0.
@@ -320,7 +320,7 @@ def safe_epsilon(theta: ArrayLike, share: ArrayLike, shared: ArrayLike = 0.0) ->
         return np.where(below > 0, apart / np.where(below > 0, below, 1), np.inf)[()]
 
 
-def surely_holds(epsilon: ArrayLike, gap: ArrayLike, sigma_hmv: ArrayLike, sigma_svf: ArrayLike) -> ArrayLike:
+def surely_holds(epsilon: Numbers, gap: Numbers, sigma_hmv: Numbers, sigma_svf: Numbers) -> Numbers:
     """Whether σ_HMV · σ_SVF ≤ ε (gap - ε) and 0 < ε < gap: then Theorem 2 holds for *any* two laws with these moments.
 
     `gap` is E[X_HMV] - E[X_SVF], C in the paper, and ε is counted from E[X_HMV]. By Cantelli's inequality, so that

@@ -212,7 +212,7 @@ def join(document: Document, parts: Sequence[Place], memories: Sequence[Document
         outline += memory.outline
         core += memory.core
         chunks += [Span(part.start + chunk.start, part.start + chunk.end) for chunk in memory.chunks]
-    return DocumentMemory(outline, core, chunks)
+    return DocumentMemory(tuple(outline), tuple(core), tuple(chunks))
 
 
 def excerpt(document: Document, memory: DocumentMemory, first: int, last: int) -> tuple[Document, DocumentMemory]:
@@ -329,7 +329,7 @@ def _places(
         if not place:
             repairs["ends reversed" if _find(tail, text[:behind], 0) else "tail not found"] += 1
         starts.append(start)
-        stops.append(place and place.end)
+        stops.append(place.end if place else None)
     return starts, stops
 
 

@@ -186,7 +186,7 @@ def _put_together(play: Document, bodies: Sequence[tuple[str, str]]) -> tuple[Do
     starts = accumulate((len(text) + 2 for text in texts[:-1]), initial=0)
     spans = [Span(*ends) for ends in pairwise([*starts, len(document.text)])]
     topics = [mom.whole(Document("summary", summary, play.language)).outline[0] for summary in summaries]
-    return document, DocumentMemory(topics, summaries, spans)
+    return document, DocumentMemory(tuple(topics), tuple(summaries), tuple(spans))
 
 
 def sample_cases(tokenizer: Tokenizer) -> list[Case]:

@@ -56,7 +56,7 @@ def in_milvus(folder: str | Path) -> MakeIndex:
     return lambda layer, dim: MilvusIndex(dim, Path(folder) / f"{layer}.db")
 
 
-def fuse(vectors: Sequence[ArrayLike], weights: Sequence[float] | None = None, normalised: bool = True) -> np.ndarray:
+def fuse(vectors: Sequence[ArrayLike], weights: ArrayLike | None = None, normalised: bool = True) -> np.ndarray:
     """V_fused = Σ w_l V_l of several layers' vectors, each (units, dim); equal weights by default, of sum 1.
 
     `normalised`: brought to length 1, as an index by cosine does; the paper's V_fused is not, and shorter. Raises InputError

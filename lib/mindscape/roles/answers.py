@@ -6,7 +6,8 @@ There is no role here for "I do not know". Taught in notebook 01_the_reader.
 
 import re
 import unicodedata
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, cast
 
 from pydantic import BaseModel
 
@@ -17,6 +18,7 @@ from mindscape.llm.thinking import dropped
 from mindscape.prompts import languages, paper
 from mindscape.roles.base import Form, Role, label, mended
 
+Letter = Literal["A", "B", "C", "D"]
 LETTERS = "ABCD"
 
 PHRASE_REPAIRS = (
@@ -33,13 +35,13 @@ class Choice(BaseModel):
     """What the passages tell, and the letter of the option that is right."""
 
     explanation: str
-    answer: Literal["A", "B", "C", "D"]
+    answer: Letter
 
 
 class Reasoned(Form):
     """The same as the paper has it for DetectiveQA: the letter, and how it was found."""
 
-    answer: Literal["A", "B", "C", "D"]
+    answer: Letter
     reasoning: str
 
 
@@ -50,7 +52,7 @@ class Verdict(BaseModel):
     answer: Literal["TRUE", "FALSE"]
 
 
-def letters(options: list[str]) -> str:
+def letters(options: Sequence[str]) -> str:
     """The options as a prompt has them.
 
     >>> letters(["an inn", "a mill"])
@@ -68,7 +70,7 @@ def phrase(text: str) -> tuple[str, list[str]]:
     return mended(text, PHRASE_REPAIRS)
 
 
-def letter(text: str) -> tuple[str, list[str]]:
+def letter(text: str) -> tuple[Letter, list[str]]:
     """The letter of an option and the repairs that it took. Raises ValueError where there is none, or more than one.
 
     A letter that is called wrong is no answer, and neither are the options themselves.
@@ -95,7 +97,7 @@ def letter(text: str) -> tuple[str, list[str]]:
         repairs.append("case of a letter")
     if not text or text not in LETTERS:
         raise ValueError(f"no letter of A to D: {text!r}")
-    return text, repairs
+    return cast(Letter, text), repairs
 
 
 def read_choice(text: str) -> tuple[Choice, list[str]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 from mindscape.metrics import token_f1
-from mindscape.roles.edits import AddEdge, AddNode, EditNode, Edits, Operation
+from mindscape.roles.edits import AddEdge, AddNode, DeleteNode, EditNode, Edits, Operation
 from mindscape.roles.memory import DocumentMemory, Extracted
 from mindscape.text import Document, locate
 
@@ -80,13 +80,15 @@ def matched(likeness: Mapping[tuple[T, T], float]) -> dict[T, T]:
 
 
 def _likeness(a: Operation, b: Operation, language: str) -> float:
-    if a.op != b.op or (isinstance(a, AddNode) and a.type != b.type):
+    if isinstance(a, DeleteNode) and isinstance(b, DeleteNode):
+        return float(a.id == b.id)
+    if isinstance(a, AddNode) and isinstance(b, AddNode):
+        same = a.type == b.type
+    elif isinstance(a, EditNode) and isinstance(b, EditNode):
+        same = a.id == b.id
+    else:
         return 0.0
-    if not isinstance(a, AddNode) and a.id != b.id:
-        return 0.0
-    if isinstance(a, AddNode | EditNode):
-        return token_f1(b.content, a.content, language) if b.content.strip() else 0.0
-    return 1.0
+    return token_f1(b.content, a.content, language) if same and b.content.strip() else 0.0
 
 
 def located(quotes: Sequence[str], text: str) -> float:

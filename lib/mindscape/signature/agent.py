@@ -132,7 +132,8 @@ class Trace:
     @property
     def tokens(self) -> int:
         """Tokens read and written for them."""
-        return sum(part.prompt_tokens + part.completion_tokens for part in (*self.steps, *self.answers.values()))
+        parts: list[Step | Answer] = [*self.steps, *self.answers.values()]
+        return sum(part.prompt_tokens + part.completion_tokens for part in parts)
 
 
 def run(
@@ -186,7 +187,7 @@ class _State:
     signature: Signature | None
     evidence: tuple[str, ...] = ()
     steps: list[Step] = field(default_factory=list)
-    stopped: str = ""
+    stopped: Literal["answer", "steps", "unreadable", ""] = ""
 
 
 def _together(
@@ -213,9 +214,10 @@ def _together(
             update: Update | None = reply.value
             state.evidence = tuple(update.evidence_memory) if update else state.evidence
             searched = state.query, state.signature, chunks, kept, shelf.memory.of(chunks[:kept])  # 5
-            decision = [getattr(update, name, "") for name in ("action", "confidence", "thought")]
+            action: Literal["ANSWER", "REFINE", ""] = update.action if update else ""
+            confidence, thought = (update.confidence, update.thought) if update else ("", "")
             cost = reply.unread, reply.calls, reply.prompt_tokens, reply.completion_tokens
-            state.steps.append(Step(*searched, *decision, state.evidence, *cost))
+            state.steps.append(Step(*searched, action, confidence, thought, state.evidence, *cost))
             if update is None:
                 state.stopped = "unreadable"
             elif update.action == "ANSWER":
@@ -230,13 +232,14 @@ def _together(
         with_signature, with_evidence = INPUTS[name]
         signatures = [state.signature or () for state in states] if with_signature else None
         evidence = [state.evidence for state in states] if with_evidence else None
-        how = {"tries": 1 + settings.retries, "template": template}
+        how: dict[str, Any] = {"tries": 1 + settings.retries, "template": template}
         said_of[name] = answers(generator, shelf.memory, questions, last, signatures, evidence, **how)
     traces = []
     for i, state in enumerate(states):
-        replies = {name: replies[i] for name, replies in said_of.items()}
+        said = {name: given[i] for name, given in said_of.items()}
+        assert state.stopped  # the last step says "steps", if nothing ended the loop before
         ended = state.signature, state.evidence, state.stopped
-        traces.append(Trace(state.question.id, state.items, tuple(state.steps), *ended, replies))
+        traces.append(Trace(state.question.id, state.items, tuple(state.steps), *ended, said))
     return traces
 
 

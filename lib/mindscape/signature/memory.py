@@ -416,11 +416,11 @@ def posed(memory: Memory, questions: Iterable[Question], kind: Literal["choice",
     require(kind in ("choice", "qa"), f"kind={kind!r}: expected choice or qa")
     posed_questions = []
     for question in questions:
-        right, options = question.answer, ()
+        right, options = question.answer, question.options if kind == "choice" else ()
         if kind == "choice":
-            if question.answer not in question.options[: len(LETTERS)]:
+            if question.answer not in options[: len(LETTERS)]:
                 raise InputError(f"question {question.id!r}: the answer is not among options {LETTERS}: expected it")
-            right, options = LETTERS[question.options.index(question.answer)], question.options
+            right = LETTERS[options.index(question.answer)]
         evidence = _evidence(memory, question)
         bindings = tuple(memory.holding(question.doc_id, group) for group in question.bindings)
         shown = question.id, question.doc_id, question.question, kind, options

@@ -284,11 +284,11 @@ class Mixture:
     def __init__(
         self, parts: Sequence[Objective], weights: Sequence[float], scales: Sequence[float] | None = None
     ) -> None:
-        weights = _floats(weights)
-        scales = np.ones(len(weights)) if scales is None else _floats(scales)
-        require((weights >= 0).all() and weights.any(), f"weights {weights.tolist()}: expected none below 0, one above")
-        kept = np.flatnonzero(weights)
-        self.parts, self.weights, self.scales = [parts[i] for i in kept], weights[kept], scales[kept]
+        weight = _floats(weights)
+        scale = np.ones(len(weight)) if scales is None else _floats(scales)
+        require((weight >= 0).all() and weight.any(), f"weights {weight.tolist()}: expected none below 0, one above")
+        kept = np.flatnonzero(weight).tolist()
+        self.parts, self.weights, self.scales = [parts[i] for i in kept], weight[kept], scale[kept]
         self.n = self.parts[0].n
         self.settled = max(part.settled for part in self.parts)
         self.ordered = any(part.ordered for part in self.parts)
@@ -330,7 +330,7 @@ def signature_objective(
     of_query = relevance(query, summaries)
     covered = (MarkedCoverage if marked else FacilityLocation)(coverage(summaries, chunks, cover, ranks))
     alone = covered.gains(covered.start())
-    parts = [Modular(of_query), covered, Diversity(summaries)]
+    parts: list[Objective] = [Modular(of_query), covered, Diversity(summaries)]
     return Mixture(parts, weights, [_scale(of_query), _scale(alone), 1.0])
 
 
@@ -495,7 +495,8 @@ def exhaustive(objective: Objective, k: int, *, smaller: bool = False) -> Select
     require(sets <= LARGEST, f"{k} of {n} summaries: {sets:,} {what}, at most {LARGEST:,}")
     best = Selection((), (), 0) if smaller else None
     highest, evaluations = 0.0 if smaller else -math.inf, 0
-    waiting = [((), (), objective.start())]  # last in, first out, so sets come in lexicographic order
+    # Last in, first out, so sets come in lexicographic order.
+    waiting: list[tuple[tuple[int, ...], tuple[float, ...], Any]] = [((), (), objective.start())]
     while waiting:
         picks, gains, state = waiting.pop()
         first = 0 if objective.ordered or not picks else picks[-1] + 1

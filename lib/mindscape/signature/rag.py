@@ -17,7 +17,7 @@ Where the paper is silent: a prompt that is too long for its model loses passage
 Taught in notebook 22_signature_rag. The picking itself is in `mindscape.signature.objectives`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -258,7 +258,7 @@ class Shelf:
     def _kept(self, kind: str, model: Any, keys: Sequence[dict[str, Any]], compute: Rows) -> list[list[int]]:
         """Places for each question: out of the store, or computed."""
         if self.live:
-            rows = compute(range(len(keys)))
+            rows: Iterable[dict[str, list[int]]] = compute(range(len(keys)))
         else:
             if model not in self._makers:
                 self._makers[model] = model.maker  # once: all weights are looked at
@@ -324,7 +324,7 @@ class Shelf:
             objective = self.objective(woken, weights) if way == "coverage" else Modular(of_query)
             yield {"ids": [woken.items[pick] for pick in greedy(objective, k).picks]}
 
-        key = {"memory": self.memory.fingerprint, "query": woken.question, "woken": list(woken.chunks)}
+        key: dict[str, Any] = {"memory": self.memory.fingerprint, "query": woken.question, "woken": list(woken.chunks)}
         key |= {"way": way, "k": k, "weights": list(map(float, weights))}
         return tuple(self._kept("choice", self._encoder(), [key], compute)[0])
 
@@ -357,11 +357,11 @@ class Shelf:
             for batch in _some_at_a_time(places):
                 texts = [questions[i] for i in batch]
                 if signatures is None:
-                    of_both = [_products(self.second.asked(texts), self._second)] * 2
+                    of_both = (_products(self.second.asked(texts), self._second),) * 2
                 else:
                     of_both = self.scores(texts, [signatures[i] for i in batch])
-                for pair in zip(*of_both, strict=True):
-                    yield {"ids": [i for a in alphas for i in ranked(blend(*pair, a), k).tolist()]}
+                for qry, sig in zip(*of_both, strict=True):
+                    yield {"ids": [i for a in alphas for i in ranked(blend(qry, sig, a), k).tolist()]}
 
         alphas = [0.0] if signatures is None else [float(alpha) for alpha in alphas]
         for alpha in alphas:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, count, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from accelerate import Accelerator
@@ -94,7 +94,7 @@ def with_lora(
         model.enable_input_require_grads()  # else nothing below the first adapter is recomputed with gradients
     if start:
         tuned = adapted(model, start, trainable=True)
-        began = tuned.peft_config["default"]
+        began = cast(LoraConfig, tuned.peft_config["default"])
         if (began.r, began.lora_alpha) != (settings.rank, settings.alpha):
             told = f"rank {began.r} and alpha {began.lora_alpha}"
             raise InputError(f"{start} has {told}: expected {settings.rank} and {settings.alpha}, as in the settings")
@@ -120,9 +120,9 @@ def attend(model: PreTrainedModel, tokens: int) -> None:
 
 def _uncast(model: PeftModel) -> PeftModel:
     """Inputs reach the adapter as they are: peft would make float32 of them, and autocast bfloat16 of that again."""
-    for module in model.modules():
-        if isinstance(module, BaseTunerLayer):
-            module.cast_input_dtype_enabled = False
+    tuners: list[Any] = [module for module in model.modules() if isinstance(module, BaseTunerLayer)]
+    for tuner in tuners:
+        tuner.cast_input_dtype_enabled = False
     return model
 
 
@@ -160,7 +160,8 @@ def fit(
     if accelerator.is_main_process:
         _cut_log(out, first)
     if settings.compile:
-        for layer in model.get_base_model().get_decoder().layers:
+        base: Any = model.get_base_model()
+        for layer in base.get_decoder().layers:
             layer.compile(dynamic=True)
     clock = saved = time.monotonic()
     end = settings.until or settings.steps
@@ -193,7 +194,7 @@ def _save(out: Path, run: str, step: int, model: PeftModel, optimizer: torch.opt
     """A checkpoint that is whole or not there: written beside the old one, then put in its place."""
     scratch, kept = out / "checkpoint.new", out / "checkpoint"
     shutil.rmtree(scratch, ignore_errors=True)
-    model.save_pretrained(scratch, save_embedding_layers=False)  # else it asks the hub about the base
+    model.save_pretrained(str(scratch), save_embedding_layers=False)  # else it asks the hub about the base
     torch.save(optimizer.state_dict(), scratch / "optimizer.pt")
     (scratch / "state.json").write_text(json.dumps({"run": run, "step": step}), encoding="utf-8")
     shutil.rmtree(out / "checkpoint.old", ignore_errors=True)
@@ -231,5 +232,5 @@ def _finish(out: Path, model: PeftModel) -> None:
     half = {name: weights.to(torch.bfloat16) for name, weights in learned.items()}
     for config in model.peft_config.values():  # names no folder of this machine
         config.base_model_name_or_path = Path(str(config.base_model_name_or_path)).name
-    model.save_pretrained(out / "adapter", state_dict=half, save_embedding_layers=False)
+    model.save_pretrained(str(out / "adapter"), state_dict=half, save_embedding_layers=False)
     (out / "adapter" / "README.md").unlink(missing_ok=True)  # peft's form of a card, to be filled in

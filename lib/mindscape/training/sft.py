@@ -8,6 +8,7 @@ Taught in notebook 01_the_reader.
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import torch
@@ -24,14 +25,14 @@ from mindscape.training.loop import Settings, attend, fit, identity, with_lora
 from mindscape.weights import adapter_hash, quiet
 
 
-def reply_loss(model: PreTrainedModel, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+def reply_loss(model: PreTrainedModel | PeftModel, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
     """The summed loss of each row over its reply's tokens, and how many those are; shapes (rows,).
 
     The head, a fifth of a small model's products, sees the replies' positions alone. No attention mask is needed: the
     padding stands on the right, where causal attention does not look, and without a mask half the products are spared.
     Keys and values are not kept: nothing is written here, and a cache would have every layer compiled by itself.
     """
-    base = model.get_base_model() if isinstance(model, PeftModel) else model
+    base: Any = model.get_base_model() if isinstance(model, PeftModel) else model
     hidden = base.model(input_ids=batch["input_ids"], use_cache=False).last_hidden_state
     targets = batch["labels"][:, 1:]
     learned = targets != IGNORED

@@ -112,4 +112,4 @@ def cause(executed: Path, log: Path, cell_limit: float) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*(Path(word) for word in sys.argv[1:4]), sys.argv[4]))
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]))

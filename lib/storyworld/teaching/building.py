@@ -18,8 +18,7 @@ from mindscape.mindgraph.communities import Tools
 from mindscape.mindgraph.graph import Graph, apply_all, around
 from mindscape.question import Question
 from mindscape.roles import Example
-from mindscape.roles.base import Form
-from mindscape.roles.edits import BUILDER, AddEdge, DeleteNode, Noted
+from mindscape.roles.edits import BUILDER, AddEdge, DeleteNode, Noted, Operation
 from mindscape.roles.graph_answer import GRAPH_ANSWER, UNKNOWN, GraphAnswer, graph_stats
 from mindscape.text import Chunk, Span, Tokenizer
 from storyworld import Book
@@ -88,7 +87,7 @@ class Run:
             facts.append((span, sentence(self.builder.voice.binding(binding)), bears))
         return sorted(facts)
 
-    def gold(self, index: int, thin: bool = False) -> tuple[list[Form], Graph]:
+    def gold(self, index: int, thin: bool = False) -> tuple[list[Operation], Graph]:
         """The operations on a block that apply to the graph as it is, and the graph after them.
 
         `thin`: an event's note has one edge, and the answer only where the event's own words name it.
@@ -104,13 +103,13 @@ class Run:
                 operations += self.builder.binding(binding, span, within, self.reading)
         return self.applied(operations, chunk)
 
-    def applied(self, operations: list[Form], chunk: Chunk) -> tuple[list[Form], Graph]:
+    def applied(self, operations: list[Operation], chunk: Chunk) -> tuple[list[Operation], Graph]:
         """The operations that apply, and the graph after them."""
         after, edits = apply_all(self.graph, operations, self.book.document, chunk)
         self._known(after)
         return [operation for operation, edit in zip(operations, edits, strict=True) if not edit.reason], after
 
-    def go(self, index: int, operations: list[Form], after: Graph) -> None:
+    def go(self, index: int, operations: list[Operation], after: Graph) -> None:
         """Take the graph after a block for one's own, now and then with a fault."""
         chunk, chance = self.chunks[index], self.chance
         if operations and self.faults and chance.hit(0.2):  # missed
@@ -134,7 +133,7 @@ class Run:
 
         return shown_state(self.graph, fits, self.book.document.language)[0]
 
-    def example(self, kind: str, index: int, state: str, operations: list[Form]) -> Example:
+    def example(self, kind: str, index: int, state: str, operations: list[Operation]) -> Example:
         """A block before which the graph was `state`."""
         facts, chunk = self.facts(index), self.chunks[index]
         told = list(dict.fromkeys(text for _, text, _ in facts))
@@ -246,7 +245,7 @@ def _refuted(book: Book, chunks: Sequence[Chunk], lie: Event, tokenizer: Tokeniz
     if builder.key(lie) not in run.reading.ids:
         return []
     state, run.wanted, chunk = run.state(), [true], chunks[told]
-    operations: list[Form] = [DeleteNode(op="delete_node", id=run.reading.ids[builder.key(lie)])]
+    operations: list[Operation] = [DeleteNode(op="delete_node", id=run.reading.ids[builder.key(lie)])]
     operations += builder.event(true, Span(chunk.start, chunk.end), run.reading, slots=1)
     operations, _ = run.applied(operations, chunk)
     return [run.example("refuted", told, state, operations)] if len(operations) > 1 else []

@@ -9,10 +9,21 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from mindscape.question import Question
-from mindscape.roles.base import Form
-from mindscape.roles.edits import BLOCK, EDITS, EMPTY, AddEdge, AddNode, DeleteNode, EditNode, Edits, graph_state
+from mindscape.roles.edits import (
+    BLOCK,
+    EDITS,
+    EMPTY,
+    AddEdge,
+    AddNode,
+    DeleteNode,
+    EditNode,
+    Edits,
+    Operation,
+    graph_state,
+)
 from mindscape.roles.graph_answer import GRAPH_ANSWER, UNKNOWN, GraphAnswer, graph_stats
 from mindscape.text import Chunk, Span, Tokenizer
 from storyworld import Book, kinds
@@ -58,7 +69,7 @@ class Reading:
     edges: list[dict[str, str]] = field(default_factory=list)
     ids: dict[str, str] = field(default_factory=dict)  # of what the book's own graph calls by a key
 
-    def apply(self, operations: Iterable[Form]) -> None:
+    def apply(self, operations: Iterable[Operation]) -> None:
         """Do what the operations say."""
         for operation in operations:
             it = operation.model_dump()
@@ -117,7 +128,7 @@ class Builder:
                 return whole[:end]
         return whole
 
-    def event(self, event: Event, within: Span, reading: Reading, slots: int = 2, answer: str = "") -> list[Form]:
+    def event(self, event: Event, within: Span, reading: Reading, slots: int = 2, answer: str = "") -> list[Operation]:
         """Note an event: its node, and edges to at most `slots` of those who take part and are named in the block.
 
         People come first, but before them what answers the question where the node's own text does not. A number that
@@ -135,7 +146,7 @@ class Builder:
         content = node.content if node.type == "concept" else sentence(shown_fact(self.book, event))
         sort = "oath" if event.kind == "false" else event.kind
         mine = self._id(key, f"{sort}_{_slug(name)}", reading)
-        found: list[Form] = [AddNode(op="add_node", id=mine, type=node.type, content=content, src=src)]
+        found: list[Operation] = [AddNode(op="add_node", id=mine, type=node.type, content=content, src=src)]
         for edge in chosen:
             found += self._entity(edge.target, within, reading)
             target = reading.ids[edge.target]
@@ -148,7 +159,7 @@ class Builder:
             found.append(AddEdge(op="add_edge", source=own, target=mine, relation=relation, src=src))
         return found
 
-    def binding(self, binding: Binding, span: Span, within: Span, reading: Reading) -> list[Form]:
+    def binding(self, binding: Binding, span: Span, within: Span, reading: Reading) -> list[Operation]:
         """Note who somebody is: a trade in the person's node, a kinship or a guise as an edge."""
         src, person = self.quote(span, within), f"person{binding.person}"
         if binding.kind == "trade":
@@ -173,7 +184,7 @@ class Builder:
         name, block = self.nodes[key].content, self.text[within.start : within.end]
         return next((form for form in (name, sentence(name)) if form in block), None)
 
-    def _entity(self, key: str, within: Span, reading: Reading) -> list[Form]:
+    def _entity(self, key: str, within: Span, reading: Reading) -> list[Operation]:
         if key in reading.ids:
             return []
         name = self.nodes[key].content
@@ -373,5 +384,5 @@ def _example(
     }
     if fate == "events":
         return slots, GraphAnswer(answer=UNKNOWN[language], cited_nodes=[], confidence="low")
-    sure = "medium" if bindings and fate == "bindings" else "high"
+    sure: Literal["high", "medium"] = "medium" if bindings and fate == "bindings" else "high"
     return slots, GraphAnswer(answer=question.answer, cited_nodes=list(dict.fromkeys(cited)), confidence=sure)

@@ -10,6 +10,7 @@ from typing import Any
 
 from mindscape.question import ClaimPair, Question
 from mindscape.text import Chunk, Document, Span, Tokenizer, mentions, split_sentences
+from mindscape.text.documents import Place
 from storyworld import Book
 from storyworld.chance import Chance
 from storyworld.world import Binding, Event
@@ -34,12 +35,12 @@ def _cut(name: str, text: str, language: str, tokenizer: Tokenizer, size: int) -
     return tuple(split_sentences(Document(name, text, language), tokenizer, size))
 
 
-def holds(book: Book, chunk: Chunk, span: Span) -> bool:
+def holds(book: Book, chunk: Place, span: Span) -> bool:
     """Whether some of a span's words stand in a chunk."""
     return bool(book.document.text[max(chunk.start, span.start) : min(chunk.end, span.end)].strip())
 
 
-def relevant(book: Book, question: Question, chunk: Chunk) -> bool:
+def relevant(book: Book, question: Question, chunk: Place) -> bool:
     """Whether a chunk holds evidence of a question, or says who is meant in it."""
     return any(holds(book, chunk, span) for spans in (question.evidence, *question.bindings) for span in spans)
 

@@ -8,10 +8,11 @@ compare what is said; it does not learn taste. Taught in notebook 01_the_reader.
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import Literal, cast
 
 from mindscape.prompts import short_texts
 from mindscape.question import ClaimPair, Question
-from mindscape.roles.answers import LETTERS, Choice, Verdict, letters
+from mindscape.roles.answers import LETTERS, Choice, Letter, Verdict, letters
 from mindscape.roles.judges import Grade, Judgement, Pairwise
 from mindscape.roles.reading import numbered
 from mindscape.text import Tokenizer, mentions
@@ -84,7 +85,7 @@ def gold_choice(book: Book, question: Question, options: Sequence[str]) -> Choic
     """What is told, what follows from it, and the letter that the right option has among these."""
     hence = HENCE[book.document.language].format(right=question.answer)
     explanation = _explained(book, [*passages.supporting(book, question), hence])
-    return Choice(explanation=explanation, answer=LETTERS[options.index(question.answer)])
+    return Choice(explanation=explanation, answer=cast(Letter, LETTERS[options.index(question.answer)]))
 
 
 def gold_verdicts(book: Book, question: Question, pair: ClaimPair) -> tuple[Verdict, Verdict]:
@@ -103,7 +104,7 @@ def bears_on(question: Question, entity: Entity, supporting: Sequence[str]) -> b
     """Whether the question or its answer names an entity, or its description says what the evidence or a binding says."""
     described = entity.description.lower()
     asked = f"{question.question}\n{question.answer}"
-    return mentions(entity.name, asked) or any(says.lower() in described for says in supporting)
+    return bool(mentions(entity.name, asked)) or any(says.lower() in described for says in supporting)
 
 
 def _picked(flags: Sequence[bool]) -> list[int]:
@@ -195,7 +196,7 @@ def pairwise(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
         if chance.hit(PADDED):
             less = join.join([less, *chance.some(EMPTY[language], len(EMPTY[language]))])
         first = chance.hit(0.5)
-        winner = "Answer 1" if first else "Answer 2"
+        winner: Literal["Answer 1", "Answer 2"] = "Answer 1" if first else "Answer 2"
         counts = {"more": len(facts), "less": len(kept)}
         reasons = {
             "Comprehensiveness": said["more"].format(fact=facts[dropped[0]]),

@@ -10,7 +10,7 @@ that binds nobody, a block without edges), and the scores of quotes where a repl
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import islice
@@ -163,7 +163,9 @@ def rows(
     require(role in ROLES, f"no role {role!r}: expected some of {', '.join(ROLES)}")
     require(not alone or role in ANSWERS, f"alone=True with role {role!r}: expected one of {', '.join(ANSWERS)}")
     share, found = ROWS[role] if share is None else share, []
-    make = partial(ANSWERS[role], alone=alone) if role in ANSWERS else partial(gold, role)
+    make: Callable[..., Iterator[tuple[Any, ...]]] = (
+        partial(ANSWERS[role], alone=alone) if role in ANSWERS else partial(gold, role)
+    )
     for book in books:
         chance = Chance("evaluation", role, book.document.id)
         if role == "claim":

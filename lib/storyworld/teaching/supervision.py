@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from mindscape.mia.embedding import Task
 from mindscape.mia.silver import HARD, SIMPLE, Silver
 from mindscape.question import Question
-from mindscape.text import Chunk, Span, Tokenizer, mentions
+from mindscape.text import Span, Tokenizer, mentions
+from mindscape.text.documents import Place
 from storyworld import Book, Chance, sentence
 from storyworld.teaching import passages
 from storyworld.teaching.questions import bears_on
@@ -53,7 +54,7 @@ def nodes(book: Book) -> list[str]:
     return [f"{entity.name}: {entity.description}" for entity in book.entities]
 
 
-def evidence(book: Book, question: Question, chunks: Sequence[Chunk]) -> list[int]:
+def evidence(book: Book, question: Question, chunks: Sequence[Place]) -> list[int]:
     """The chunks that hold a question's evidence."""
     return [i for i, chunk in enumerate(chunks) if any(passages.holds(book, chunk, span) for span in question.evidence)]
 
@@ -115,9 +116,9 @@ def by_trade(book: Book, question: Question) -> Question | None:
         name = book.voice.name(binding.person)
         if binding.kind == "trade" and mentions(name, question.question):
             called = _renamed(question.question, name, book.voice.trade(binding.person), book.document.language)
-            who = {"gloss": book.voice.binding(binding), "bindings": (tuple(book.told.bindings[binding.id]),)}
-            asked = {"id": f"{question.id}-trade", "question": sentence(called), "resolved": question.question}
-            return replace(question, **asked, **who)
+            gloss, bindings = book.voice.binding(binding), (tuple(book.told.bindings[binding.id]),)
+            asked = replace(question, id=f"{question.id}-trade", question=sentence(called), resolved=question.question)
+            return replace(asked, gloss=gloss, bindings=bindings)
     return None
 
 
@@ -176,7 +177,7 @@ def of_story(
     58
     """
     chance = Chance("supervision", book.document.id, seed)
-    chunks = tellings(book) if alone else passages.cut(book, tokenizer)
+    chunks: Sequence[Place] = tellings(book) if alone else passages.cut(book, tokenizer)
     texts = [book.document[chunk].strip() for chunk in chunks]
     entities = nodes(book)
     questions = [chance.hit(traded) and by_trade(book, question) or question for question in book.questions]
@@ -203,7 +204,7 @@ def of_story(
     return [one for one in found if one.id in bound or one.id in kept]
 
 
-def same_kind(book: Book, question: Question, chunks: Sequence[Chunk | Span]) -> set[int]:
+def same_kind(book: Book, question: Question, chunks: Sequence[Place]) -> set[int]:
     """The chunks, by number, that tell of an event of the kind that the question's evidence tells of, done by whomever.
 
     >>> from storyworld.books import training_book
@@ -240,4 +241,5 @@ def of_silver(
 def _units(
     texts: Sequence[str], positives: Places, hard: Places, simple: Places, exchanged: Iterable[str] = ()
 ) -> Units:
-    return Units(*(tuple(texts[i] for i in some) for some in (positives, hard, simple)), tuple(exchanged))
+    right, near, far = (tuple(texts[i] for i in some) for some in (positives, hard, simple))
+    return Units(right, near, far, tuple(exchanged))

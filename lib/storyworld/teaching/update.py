@@ -135,11 +135,11 @@ def _example(
     confidence = "MEDIUM" if told else "LOW"
     rewritten, what = _query(shelf, question, needs, found, query)
     thought = join.join([head, say["late" if last else "missing"].format(what=what)])
-    told = {"evidence_memory": memory, "confidence": confidence, "thought": thought}
+    said = {"evidence_memory": memory, "confidence": confidence, "thought": thought}
     if last:
-        return slots, Update(**told, action="ANSWER")
+        return slots, Update(**said, action="ANSWER")
     signature = say["signature" if memory else "signature_new"].format(facts=facts, what=what)
-    return slots, Update(**told, action="REFINE", refined_signature=signature, rewritten_query=rewritten)
+    return slots, Update(**said, action="REFINE", refined_signature=signature, rewritten_query=rewritten)
 
 
 def _loose(need: _Need, seen: Sequence[_Need]) -> bool:
@@ -181,10 +181,9 @@ def _query(
 def _missing(shelf: _Shelf, question: Question, needs: Sequence[_Need], found: Sequence[_Need]) -> str:
     """What is missing, as a question: who is meant first, then the deed, by the names known by now."""
     voice, say = shelf.book.voice, shelf.say
-    bound = [need for need in needs if isinstance(need.what, Binding)]
-    lacking = [need.what for need in bound if need not in found]
+    lacking = [need.what for need in needs if isinstance(need.what, Binding) and need not in found]
     told = any(need in found for need in needs if isinstance(need.what, Event))
-    trades = [need.what for need in bound if need.what.kind == "trade"]
+    trades = [need.what for need in needs if isinstance(need.what, Binding) and need.what.kind == "trade"]
     for it in lacking:
         if it.kind == "trade":
             return say["trade"].format(trade=voice.trade(it.person))

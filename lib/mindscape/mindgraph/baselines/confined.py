@@ -285,6 +285,7 @@ def main() -> None:
         "".encode(name)
     layers = confine(limits)
     sys.path.clear()
+    assert isinstance(sys.stdin, io.TextIOWrapper)
     source = sys.stdin.detach()
     send(layers=layers, open=still_open(limits["parent"]), bounded=bounded(limits["memory"]))
 
@@ -309,8 +310,8 @@ def main() -> None:
         raise Finished
 
     finals, printed = [], Printed(limits["output"])
-    sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = printed
-    sys.stdin = sys.__stdin__ = io.StringIO("")
+    sys.stdout, sys.stderr, sys.stdin = printed, printed, io.StringIO("")
+    vars(sys).update(__stdout__=printed, __stderr__=printed, __stdin__=sys.stdin)  # typed as final
     random.seed(0)
     space = {"__name__": "__main__", "llm_query": llm_query, "llm_query_batched": llm_query_batched, "FINAL": FINAL}
     try:

@@ -152,7 +152,8 @@ class Sandbox:
             raise
 
     def _run(self, code: str, ask: Callable[[Sequence[str]], Sequence[str]] | None) -> Ran:
-        left, taken, queries, message = self.limits.seconds, 0, 0, {"code": code}
+        message: dict[str, Any] = {"code": code}
+        left, taken, queries = self.limits.seconds, 0, 0
         while True:
             started = time.monotonic()
             reply, size = self._exchange(message, left, self.limits.output - taken)
@@ -195,9 +196,9 @@ class Sandbox:
         kept = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
         environment = {"PYTHONHASHSEED": "0"} | {name: os.environ[name] for name in kept if name in os.environ}
         try:
-            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "bufsize": 0}
-            place = {"env": environment, "cwd": self._folder.name, "start_new_session": True}
-            self._process = subprocess.Popen(command, **pipes, **place)
+            pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+            place: dict[str, Any] = {"env": environment, "cwd": self._folder.name, "start_new_session": True}
+            self._process = subprocess.Popen(command, bufsize=0, **pipes, **place)
             self._bounded = True
             os.set_blocking(self._process.stdin.fileno(), False)
             report, _ = self._exchange(None, STARTING, BLOCK)
