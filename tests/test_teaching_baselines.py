@@ -16,7 +16,17 @@ from mindscape.roles.answers import QA
 from mindscape.text import Document
 from mindscape.training.batches import encode
 from storyworld.books import training_book
-from storyworld.teaching.baselines import BLOCK, NOTHING, PART, Asked, Telling, baseline_examples, program, words_of
+from storyworld.teaching.baselines import (
+    BLOCK,
+    NOTHING,
+    PART,
+    Inquiry,
+    Telling,
+    baseline_examples,
+    program,
+    relevance_examples,
+    words_of,
+)
 
 FORMS = {"gam memorise": reading.Note, "gam plan": reading.Plan, "gam reflect": reading.Reflection}
 FORMS |= {"graphrag extract": graphrag.Extracted, "graphrag glean": graphrag.Extracted, "graphrag report": Report}
@@ -66,6 +76,23 @@ def test_shares_of_steps_that_change_nothing(made):
     assert any(findings) and not all(findings)
 
 
+@pytest.mark.parametrize("size", [170, BLOCK])
+def test_what_bears_cannot_be_told_by_what_a_worker_was_given(tokenizer, size):
+    """Of empty summaries some stay so and more do not, and a block has the size that was asked for."""
+    made = relevance_examples(training_book(876), tokenizer, size=size)
+    assert made == relevance_examples(training_book(876), tokenizer, size=size)
+    roles = Counter(example.role for example in made)
+    for role in ("coa worker", "rlm query"):
+        assert 0.3 < roles[role] / (roles[role] + roles[f"{role}, idle"]) < 0.7
+    nothing = reading.NOTHING["en"]
+    workers = [example for example in made if example.role.startswith("coa")]
+    from_nothing = Counter(example.reply != nothing for example in workers if f"\n{nothing}\n" in example.prompt)
+    assert min(from_nothing.values()) > 0.3 * from_nothing.total() and from_nothing.total() > 0.4 * len(workers)
+    blocks = [example.prompt.partition("\n\nBlock ")[2].partition(":\n")[2] for example in workers]
+    assert 0.4 * size < max(len(tokenizer(block)["input_ids"]) for block in blocks) <= size
+    assert {"answer", "rlm program", "gam integrate", "gam reflect"} <= set(roles)
+
+
 def test_a_worker_keeps_its_summary_and_adds_what_its_block_tells(made, telling):
     facts = {text for _, text, _ in telling.facts}
     workers = [
@@ -96,7 +123,7 @@ def test_a_perfect_reader_finds_all_that_bears_on_a_question_through_its_program
     with Sandbox(text) as box:
         asked = next(
             asked
-            for asked in (Asked(telling, question) for question in telling.book.questions)
+            for asked in (Inquiry(telling, question) for question in telling.book.questions)
             if asked.events and not asked.bindings and len(asked.needed) == 1
         )
 

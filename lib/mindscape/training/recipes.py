@@ -132,6 +132,20 @@ class Baselines:
 
 
 @dataclass(frozen=True)
+class Relevance:
+    """What bears on a question and what does not, in blocks of `size` tokens: see `storyworld.teaching.baselines`."""
+
+    size: int
+
+    def examples(self, seeds: range, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
+        books = (training_book(seed) for seed in seeds)
+        return [one for book in books for one in baselines.relevance_examples(book, tokenizer, size=self.size)]
+
+    def told(self, made: Sequence[Example], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+        return {"examples": len(made), "relevance": asdict(self)}
+
+
+@dataclass(frozen=True)
 class Retrieval:
     """Questions with what is to be found: the people of a novel, tellings of a sentence or two, or chunks and nodes.
 
@@ -160,7 +174,7 @@ class Retrieval:
         return {"questions": len(made), **asdict(self), "recipe": recipe}
 
 
-Kind = Roles | Answers | Memories | Building | Baselines | Retrieval
+Kind = Roles | Answers | Memories | Building | Baselines | Relevance | Retrieval
 
 
 def _retrieval(given: Mapping[str, Any]) -> Retrieval:
@@ -176,6 +190,7 @@ KINDS = {  # the key of a stage that says what its examples are, and what is mad
     "memories": lambda given: _made(Memories, given),
     "building": lambda given: _made(Building, given),
     "baselines": lambda given: _made(Baselines, given),
+    "relevance": lambda given: _made(Relevance, given),
     "retrieval": _retrieval,
 }
 
@@ -330,7 +345,7 @@ def train_recipe(recipe: Recipe, out: str | Path = "", dtype: str = "", file: st
         folder = out if stage is recipe.stages[-1] else out / ORDINALS[i]
         settings = replace(stage.settings, compile=found is not None)
         settings = replace(settings, dtype=dtype) if dtype else settings
-        made = stage.kind.examples(stage.seeds, tokenizer)
+        made: list[Any] = stage.kind.examples(stage.seeds, tokenizer)
         PartialState().print(f"{len(made):,} examples of {len(stage.seeds)} novels; the log is {folder}/log.jsonl")
         if isinstance(stage.kind, Retrieval):
             adapter = emb_training.train(made, folder, base, stage.kind.recipe, settings, start=start)
@@ -413,7 +428,7 @@ def load(name: str, dtype: str = "float32", **options: Any) -> LanguageModel:
     if not known or store.current().fresh:
         known = adapter_hash(_there(name, FILE))
     here = (recipe.adapter / bases.WEIGHTS).is_file() and adapter_hash(recipe.adapter) == known
-    about = {"base": assets.ASSETS["smollm2"].sha256, "adapter": known, "scale": SCALE}
+    about: dict[str, Any] = {"base": assets.ASSETS["smollm2"].sha256, "adapter": known, "scale": SCALE}
     about |= {"layers": recipe.layers} if recipe.layers else {}
     config = AutoConfig.from_pretrained(assets.language_model())
     config.num_hidden_layers = recipe.layers or config.num_hidden_layers

@@ -147,7 +147,7 @@ def training(card: Path) -> str:
     of an ablation that is not shipped."""
     return "\n".join(
         _run(card.parent / f"{part}run.json", card.parent / f"{part}log.jsonl")
-        for part in ("first_", "second_", "", "without_path_")
+        for part in ("first_", "second_", "third_", "", "without_path_")
         if (card.parent / f"{part}run.json").is_file()
     )
 
@@ -156,9 +156,7 @@ def _run(run: Path, log: Path) -> str:
     """Data, steps, tokens, hours, speed, losses in the last hundred steps."""
     made, lines = json.loads(run.read_text("utf-8")), [json.loads(line) for line in records.lines(log)]
     tokens, seconds = (sum(line[key] for line in lines) for key in ("tokens", "seconds"))
-    told = _of_roles if "shares" in made else _of_memories if "with_path" in made else _of_questions
-    told = _of_prompts if {"building", "baselines"} & set(made) else told
-    data, ends = told(made, lines[-100:])
+    data, ends = next(tell for kind, tell in TOLD.items() if kind in made)(made, lines[-100:])
     first, last = made["seeds"]
     of = f"AdamW, learning rate {made['settings']['learning_rate']:g}, {made['settings']['warmup']} steps of warm-up"
     return (
@@ -193,6 +191,8 @@ def _of_roles(made: dict, lines: list[dict]) -> tuple[str, str]:
 
 def _of_prompts(made: dict, lines: list[dict]) -> tuple[str, str]:
     what = "blocks and answers" if "building" in made else "prompts"
+    if "relevance" in made:
+        what += f" in blocks of at most {made['relevance']['size']} tokens"
     return f"{made['examples']:,} {what}. {_steps(made['settings'])}", _losses(lines)
 
 
@@ -209,6 +209,14 @@ def _of_questions(made: dict, lines: list[dict]) -> tuple[str, str]:
     }
     ends = ", ".join(f"{key} {mean:.2f}" for key, mean in means.items())
     return data, f"In the last hundred steps, losses in nats and how often the right chunk was nearest: {ends}"
+
+
+TOLD = {  # by what a stage of the kind alone tells of itself
+    "shares": _of_roles,
+    "with_path": _of_memories,
+    "recipe": _of_questions,
+    **dict.fromkeys(("building", "baselines", "relevance"), _of_prompts),
+}
 
 
 def embedders(root: Path) -> str:
