@@ -30,7 +30,7 @@ def run_of(stage):
 
 def test_each_shipped_adapter_has_a_recipe_and_each_stage_a_log():
     shipped = {path.parent.name for path in paths.data("adapters").glob("*/adapter_model.safetensors")}
-    assert shipped <= set(RECIPES) and len(MEASURED) == 17
+    assert shipped <= set(RECIPES) and len(MEASURED) == 18
     for recipe in RECIPES.values():
         for stage in recipe.stages:
             assert stage.measured[0] == (stage.settings.until or stage.settings.steps)
@@ -54,17 +54,7 @@ def test_a_recipe_says_what_was_run(recipe, i):
 
 
 @pytest.mark.parametrize(
-    "name, i",
-    [
-        ("memreader", 0),
-        ("baselines", 0),
-        ("baselines", 1),
-        ("baselines", 2),
-        ("baselines", 3),
-        ("mia_emb", 0),
-        ("mia_emb", 1),
-        ("mia_emb", 2),
-    ],
+    "name, i", [("memreader", 0), *(("baselines", i) for i in range(5)), *(("mia_emb", i) for i in range(3))]
 )
 def test_as_many_examples_are_made(tokenizer, name, i):
     stage = RECIPES[name].stages[i]

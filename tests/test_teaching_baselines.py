@@ -91,6 +91,9 @@ def test_what_bears_cannot_be_told_by_what_a_worker_was_given(tokenizer, size):
     blocks = [example.prompt.partition("\n\nBlock ")[2].partition(":\n")[2] for example in workers]
     assert 0.4 * size < max(len(tokenizer(block)["input_ids"]) for block in blocks) <= size
     assert {"answer", "rlm program", "gam integrate", "gam reflect"} <= set(roles)
+    fewer = Counter(example.role for example in relevance_examples(training_book(876), tokenizer, size=size, idle=1))
+    assert 0 < fewer["coa worker, idle"] < 0.6 * roles["coa worker, idle"]
+    assert fewer["coa worker"] == roles["coa worker"]
 
 
 def test_a_worker_keeps_its_summary_and_adds_what_its_block_tells(made, telling):

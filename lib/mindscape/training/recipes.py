@@ -136,10 +136,11 @@ class Relevance:
     """What bears on a question and what does not, in blocks of `size` tokens: see `storyworld.teaching.baselines`."""
 
     size: int
+    idle: int = 2
 
     def examples(self, seeds: range, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
         books = (training_book(seed) for seed in seeds)
-        return [one for book in books for one in baselines.relevance_examples(book, tokenizer, size=self.size)]
+        return [one for book in books for one in baselines.relevance_examples(book, tokenizer, **asdict(self))]
 
     def told(self, made: Sequence[Example], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
         return {"examples": len(made), "relevance": asdict(self)}

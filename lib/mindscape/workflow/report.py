@@ -147,7 +147,7 @@ def training(card: Path) -> str:
     of an ablation that is not shipped."""
     return "\n".join(
         _run(card.parent / f"{part}run.json", card.parent / f"{part}log.jsonl")
-        for part in ("first_", "second_", "third_", "", "without_path_")
+        for part in ("first_", "second_", "third_", "fourth_", "", "without_path_")
         if (card.parent / f"{part}run.json").is_file()
     )
 

@@ -149,12 +149,15 @@ def baseline_examples(
     return [*made, *_read_whole(telling, questions)] if direct else made
 
 
-def relevance_examples(book: Book, tokenizer: Tokenizer, seed: int = 0, *, size: int = BLOCK) -> list[Example]:
+def relevance_examples(
+    book: Book, tokenizer: Tokenizer, seed: int = 0, *, size: int = BLOCK, idle: int = 2
+) -> list[Example]:
     """What bears on a question and what does not, in blocks of at most `size` tokens: for workers and queries above all.
 
     A worker that hands on what it was given is right about most of a reply and has read nothing. So here half of the
-    summaries are empty yet, three blocks in five bear on the question, and of two that do not one has most of its words.
-    A few of the other steps keep them from being forgotten.
+    summaries are empty yet; three blocks of a question bear on it and `idle` do not, of which every second has most of its
+    words. With one, a worker comes to say more: short replies weigh more in training, a token each, and idle ones are
+    short. A few of the other steps keep them from being forgotten.
 
     >>> len(relevance_examples(training_book(876), tokenizer))                                            # doctest: +SKIP
     214
@@ -166,7 +169,7 @@ def relevance_examples(book: Book, tokenizer: Tokenizer, seed: int = 0, *, size:
         pages, words = asked.pages(), words_of(asked.question.question)
         others = [i for i in range(len(telling.chunks)) if i not in pages]
         likely = sorted(others, key=lambda i: -sum(word in telling.texts[i] for word in words))[:6]
-        blocks = [*chance.some(pages, 3), *chance.some(others, 1), *chance.some(likely, 1)]
+        blocks = [*chance.some(pages, 3), *chance.some(others, idle - idle // 2), *chance.some(likely, idle // 2)]
         for i in blocks:
             before = [] if chance.hit(0.5) else asked.lines(0, telling.chunks[i].start)
             made.append(_handed_on(asked, i, before))
