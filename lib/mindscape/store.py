@@ -187,10 +187,14 @@ class Store:
     _inside: int = field(default=0, repr=False)  # of so many entries that are being computed
 
     def __post_init__(self):
-        self.cache = self._cache = self.cache if isinstance(self.cache, Cache) else Cache(self.cache)
+        self.cache = self.cache if isinstance(self.cache, Cache) else Cache(self.cache)
         i, n = self.shard
         if not 1 <= i <= n:
             raise InputError(f"shard={i}/{n}: expected one of so many parts, such as 3/8")
+
+    @property
+    def _cache(self) -> Cache:
+        return cast(Cache, self.cache)  # since `__post_init__`
 
     # -- asking --------------------------------------------------------------------------------------------------------
 

@@ -165,8 +165,10 @@ def series(
             asked, resolved, true, false = said
             evidence = _shift(question.evidence, starts[i])
             bindings = tuple(_shift(group, starts[i]) for group in question.bindings)
-            moved = replace(question, doc_id=name, evidence=evidence, bindings=bindings)
-            questions.append(replace(moved, question=asked, resolved=resolved))
+            told = replace(
+                question, doc_id=name, question=asked, resolved=resolved, evidence=evidence, bindings=bindings
+            )
+            questions.append(told)
             claims.append(ClaimPair(pair.id, name, true, false, evidence, pair.wrong))
     document = Document(name, text, language, {"title": name, "books": [one.document.id for one in books]})
     return Series(document, books, tuple(starts), tuple(questions), tuple(claims))

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import ceil, exp, inf
-from typing import Any, Protocol, overload, runtime_checkable
+from typing import Any, Final, Protocol, overload, runtime_checkable
 
 from pydantic import BaseModel
 
@@ -24,7 +24,8 @@ Forms = Form | Sequence[Form | None] | None  # one for all prompts, or one for e
 Replies = Iterator[tuple[int, "Reply"]]  # each as soon as it is there, with its prompt's position
 
 ROLES = ("system", "user", "assistant", "tool")
-SHORT, PAPER = "short", "paper"  # the forms that the papers' prompts have, see `form_of`
+SHORT: Final = "short"  # the forms that the papers' prompts have, see `form_of`
+PAPER: Final = "paper"
 OTHERS = ("hf:", "openai:", "replay:")  # what the names of models begin with that are not the embedded one
 
 

@@ -60,7 +60,7 @@ class Form:
     marks: Literal["words", "tokens"] = "words"
     delta: float = 0.5
     layers: int = 0
-    wording: Literal["short", "paper"] = field(default="short", repr=False)
+    wording: Literal["short", "paper"] = field(default=SHORT, repr=False)
 
     def __post_init__(self):
         require(self.order in ("paper", "summary_first"), f"order={self.order!r}: expected paper or summary_first")

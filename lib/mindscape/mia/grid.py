@@ -86,7 +86,8 @@ def tokens_once(rows: Iterable[Sequence[int]]) -> int:
     >>> tokens_once([[1, 2, 3], [1, 2, 4, 5], [9]])
     6
     """
-    read, before = 0, list[int]()
+    read = 0
+    before: list[int] = []
     for row in sorted(map(list, rows)):
         read += len(row) - len(commonprefix([before, row]))
         before = row

@@ -21,11 +21,11 @@ not travel: what the store holds of it is found, and what it lacks takes the ada
 import json
 import shutil
 import sysconfig
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 from accelerate import PartialState
@@ -116,34 +116,34 @@ class Building:
         return {"examples": len(made), "building": asdict(self)}
 
 
+class _OfEachNovel:
+    """Examples that `make` draws from one training novel after another, told the kind's own fields."""
+
+    make: ClassVar[Callable[..., list[Example]]]
+
+    def examples(self, seeds: range, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
+        return [one for seed in seeds for one in self.make(training_book(seed), tokenizer, **vars(self))]
+
+    def told(self, made: Sequence[Example], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+        return {"examples": len(made), type(self).__name__.lower(): vars(self)}
+
+
 @dataclass(frozen=True)
-class Baselines:
+class Baselines(_OfEachNovel):
     """What MindGraph's five baselines ask for: see `storyworld.teaching.baselines`."""
 
     direct: bool = False
     every: int = 1
-
-    def examples(self, seeds: range, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
-        books = (training_book(seed) for seed in seeds)
-        return [one for book in books for one in baselines.baseline_examples(book, tokenizer, **asdict(self))]
-
-    def told(self, made: Sequence[Example], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
-        return {"examples": len(made), "baselines": asdict(self)}
+    make = staticmethod(baselines.baseline_examples)
 
 
 @dataclass(frozen=True)
-class Relevance:
+class Relevance(_OfEachNovel):
     """What bears on a question and what does not, in blocks of `size` tokens: see `storyworld.teaching.baselines`."""
 
     size: int
     idle: int = 2
-
-    def examples(self, seeds: range, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
-        books = (training_book(seed) for seed in seeds)
-        return [one for book in books for one in baselines.relevance_examples(book, tokenizer, **asdict(self))]
-
-    def told(self, made: Sequence[Example], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
-        return {"examples": len(made), "relevance": asdict(self)}
+    make = staticmethod(baselines.relevance_examples)
 
 
 @dataclass(frozen=True)

@@ -143,13 +143,15 @@ def _interval(of: dict) -> str:
 
 
 def training(card: Path) -> str:
-    """The runs that made an adapter, from the files beside its card: earlier ones, if there were any, and the last; and the one
-    of an ablation that is not shipped."""
-    return "\n".join(
-        _run(card.parent / f"{part}run.json", card.parent / f"{part}log.jsonl")
-        for part in ("first_", "second_", "third_", "fourth_", "", "without_path_")
-        if (card.parent / f"{part}run.json").is_file()
-    )
+    """The runs whose files lie beside a card, in the recipes' order: those that made the adapter, and that of an ablation."""
+    recipes = yaml.safe_load((card.parents[1] / "recipes.yaml").read_text(encoding="utf-8")).values()
+    logs = [
+        Path(stage["log"]).name
+        for recipe in recipes
+        for stage in recipe["stages"]
+        if card.parent.name in stage["log"].split("/")
+    ]
+    return "\n".join(_run(card.with_name(log.replace("log.jsonl", "run.json")), card.with_name(log)) for log in logs)
 
 
 def _run(run: Path, log: Path) -> str:
@@ -171,7 +173,11 @@ def _losses(lines: list[dict]) -> str:
         for role, loss in line["roles"].items():
             losses.setdefault(role, []).append(loss)
     ends = ", ".join(f"{role} {sum(some) / len(some):.2f}" for role, some in sorted(losses.items()))
-    return f"Loss a token of the reply in the last hundred steps, in nats: {ends}"
+    return f"Loss a token of the reply {_last(lines)}, in nats: {ends}"
+
+
+def _last(lines: list[dict]) -> str:
+    return "in the last hundred steps" if len(lines) == 100 else "in all steps"
 
 
 def _steps(settings: dict) -> str:
@@ -208,7 +214,7 @@ def _of_questions(made: dict, lines: list[dict]) -> tuple[str, str]:
         if (of := [line[key] for line in lines if key in line])
     }
     ends = ", ".join(f"{key} {mean:.2f}" for key, mean in means.items())
-    return data, f"In the last hundred steps, losses in nats and how often the right chunk was nearest: {ends}"
+    return data, f"Losses in nats {_last(lines)}, and how often the right chunk was nearest: {ends}"
 
 
 TOLD = {  # by what a stage of the kind alone tells of itself

@@ -116,9 +116,14 @@ def by_trade(book: Book, question: Question) -> Question | None:
         name = book.voice.name(binding.person)
         if binding.kind == "trade" and mentions(name, question.question):
             called = _renamed(question.question, name, book.voice.trade(binding.person), book.document.language)
-            gloss, bindings = book.voice.binding(binding), (tuple(book.told.bindings[binding.id]),)
-            asked = replace(question, id=f"{question.id}-trade", question=sentence(called), resolved=question.question)
-            return replace(asked, gloss=gloss, bindings=bindings)
+            return replace(
+                question,
+                id=f"{question.id}-trade",
+                question=sentence(called),
+                resolved=question.question,
+                gloss=book.voice.binding(binding),
+                bindings=(tuple(book.told.bindings[binding.id]),),
+            )
     return None
 
 
