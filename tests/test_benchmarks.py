@@ -36,7 +36,7 @@ EXPECTED = json.loads(HERE.with_suffix(".json").read_text(encoding="utf-8"))
 
 @pytest.fixture(scope="module")
 def loaded() -> dict[str, benchmarks.Loaded]:
-    return {name: benchmarks.load(name, HERE) for name in NAMES}
+    return {name: benchmarks.load_dataset(name, HERE) for name in NAMES}
 
 
 def item(loaded, name: str, item_id: str) -> benchmarks.Item:
@@ -101,10 +101,10 @@ def test_parts_add_up_to_the_whole(loaded, name):
     found = []
     for part in benchmarks.named(name).parts:
         if any(each.part == part for each in loaded[name].items):
-            found += benchmarks.load(name, HERE, part=part).items
+            found += benchmarks.load_dataset(name, HERE, part=part).items
         else:
             with pytest.raises(InputError, match=f"{part}' (in its files|can be used)|there is no row|none of the"):
-                benchmarks.load(name, HERE, part=part)
+                benchmarks.load_dataset(name, HERE, part=part)
     assert sorted(found, key=lambda each: each.id) == sorted(loaded[name].items, key=lambda each: each.id)
 
 
@@ -127,9 +127,9 @@ def test_nothing_is_evaluated():
 
 
 def test_a_limit_stops_early_and_says_so():
-    few = benchmarks.load("infinitebench", HERE, limit=2)
+    few = benchmarks.load_dataset("infinitebench", HERE, limit=2)
     assert len(few.items) == 2 and few.report.rows == 2 and few.report.notes["stopped after 2 items"] == 1
-    refused(lambda: benchmarks.load("infinitebench", HERE, limit=0), "limit is 0")
+    refused(lambda: benchmarks.load_dataset("infinitebench", HERE, limit=0), "limit is 0")
 
 
 # Finding files ---------------------------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ def test_a_limit_stops_early_and_says_so():
 @pytest.mark.parametrize("name", NAMES)
 def test_a_missing_file_says_where_it_is_published_and_what_to_call_it(tmp_path, name):
     with pytest.raises(InputError) as caught:
-        benchmarks.load(name, tmp_path)
+        benchmarks.load_dataset(name, tmp_path)
     for files in benchmarks.named(name).files:
         said = f"publish it at {files.published}; save it in {tmp_path / name} as {files.save_as}"
         assert (said in str(caught.value)) == files.needed
@@ -148,23 +148,23 @@ def test_a_missing_file_says_where_it_is_published_and_what_to_call_it(tmp_path,
 def test_one_missing_file_alone_is_named(folder):
     (folder / "narrativeqa" / "qaps.csv").unlink()
     said = r"^narrativeqa has no questions: .*google-deepmind/narrativeqa; save .* as qaps\.csv$"
-    refused(lambda: benchmarks.load("narrativeqa", folder), said)
+    refused(lambda: benchmarks.load_dataset("narrativeqa", folder), said)
 
 
 def test_the_folder_comes_from_the_environment(monkeypatch, tmp_path):
     monkeypatch.setenv("MINDSCAPE_BENCHMARKS", str(HERE))
-    assert benchmarks.load("nocha").report.items == 4
+    assert benchmarks.load_dataset("nocha").report.items == 4
     monkeypatch.setenv("MINDSCAPE_BENCHMARKS", str(tmp_path / "none"))
-    refused(lambda: benchmarks.load("nocha"), "none: expected a folder")
+    refused(lambda: benchmarks.load_dataset("nocha"), "none: expected a folder")
     monkeypatch.delenv("MINDSCAPE_BENCHMARKS")
-    refused(lambda: benchmarks.load("nocha"), "set MINDSCAPE_BENCHMARKS")
+    refused(lambda: benchmarks.load_dataset("nocha"), "set MINDSCAPE_BENCHMARKS")
 
 
 def test_a_wrong_name_or_part_is_named():
-    refused(lambda: benchmarks.load("NoCha", HERE), "no benchmark 'NoCha': did you mean 'nocha'")
+    refused(lambda: benchmarks.load_dataset("NoCha", HERE), "no benchmark 'NoCha': did you mean 'nocha'")
     with pytest.raises(InputError, match="qmsum has no part 'dev': expected one of train, val, test"):
-        benchmarks.load("qmsum", HERE, part="dev")
-    refused(lambda: benchmarks.load("nocha", HERE, part="x"), "nocha has no part 'x'")
+        benchmarks.load_dataset("qmsum", HERE, part="dev")
+    refused(lambda: benchmarks.load_dataset("nocha", HERE, part="x"), "nocha has no part 'x'")
 
 
 def test_another_format_is_an_error_with_the_keys_it_has(folder):
@@ -173,7 +173,7 @@ def test_another_format_is_an_error_with_the_keys_it_has(folder):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     (folder / "novelhopqa" / "hop_2.jsonl").unlink()
     said = f"none of the 3 rows can be used; 3 of them: book: Field required ({path}, line 1, which has the keys id, text, "
-    refused(lambda: benchmarks.load("novelhopqa", folder), re.escape(said))
+    refused(lambda: benchmarks.load_dataset("novelhopqa", folder), re.escape(said))
 
 
 def test_the_command_lists_what_is_found_and_what_is_missing(folder, capsys, monkeypatch):
@@ -283,7 +283,7 @@ def test_a_broken_line_is_named(folder, content, said):
     path = folder / "loogle" / "longdep_qa.jsonl"
     path.write_bytes(content)
     refused(lambda: list(reading.json_lines(path)), f"{path}, {said}")
-    refused(lambda: benchmarks.load("loogle", folder), f"{path}, {said}")
+    refused(lambda: benchmarks.load_dataset("loogle", folder), f"{path}, {said}")
 
 
 def test_lines_may_begin_with_a_mark_and_hold_any_break_but_theirs(tmp_path):
@@ -345,7 +345,7 @@ def test_a_hostile_pickle_is_refused(folder, tmp_path, protocol, within):
     }
     (folder / "nocha" / "data_sample" / "classic_books.pkl").write_bytes(pickle.dumps(held[within], protocol=protocol))
     said = r"classic_books\.pkl: refused, it asks for \w+\.mkdir: expected a pickled dict"
-    refused(lambda: benchmarks.load("nocha", folder), said)
+    refused(lambda: benchmarks.load_dataset("nocha", folder), said)
     assert not crime.exists()
 
 
@@ -393,7 +393,7 @@ def test_texts_of_every_protocol_are_read(tmp_path, protocol):
 
 def test_code_in_a_literal_does_not_run(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    report = benchmarks.load("loogle", folder, part="longdep_qa").report
+    report = benchmarks.load_dataset("loogle", folder, part="longdep_qa").report
     assert report.rejected["qa_pairs: not a literal"].where.endswith("longdep_qa.jsonl, line 2")
     assert not (tmp_path / "OWNED").exists()
 
@@ -438,7 +438,7 @@ def test_narrativeqa(loaded):
 def test_narrativeqa_a_broken_story_costs_its_own_questions_alone(folder, data):
     path = folder / "narrativeqa" / "tmp" / f"{'b' * 40}.content"
     path.write_bytes(data)
-    report = benchmarks.load("narrativeqa", folder).report
+    report = benchmarks.load_dataset("narrativeqa", folder).report
     assert report.items == 2 and any(f"{path} cannot be unpacked" in reason for reason in report.rejected)
 
 
@@ -471,7 +471,7 @@ def test_nocha_scores_by_pairs(loaded):
 
 def test_nocha_under_the_name_that_its_description_gives_the_folder(folder):
     (folder / "nocha" / "data_sample").rename(folder / "nocha" / "sample_data")
-    assert benchmarks.load("nocha", folder).report.items == 4
+    assert benchmarks.load_dataset("nocha", folder).report.items == 4
 
 
 def test_detectiveqa(loaded):
@@ -513,7 +513,9 @@ def test_infinitebench(loaded):
 def test_infinitebench_without_any_task_names_what_is_there(folder):
     for path in (folder / "infinitebench").glob("[lm]*.jsonl"):
         path.unlink()
-    refused(lambda: benchmarks.load("infinitebench", folder), r"holds preds_passkey\.jsonl: expected a task's file")
+    refused(
+        lambda: benchmarks.load_dataset("infinitebench", folder), r"holds preds_passkey\.jsonl: expected a task's file"
+    )
 
 
 def test_novelhopqa(loaded):
@@ -534,11 +536,11 @@ def test_novelhopqa_in_its_other_containers(folder):
     for path in home.glob("hop_*"):
         path.unlink()
     (home / "hop_1.json").write_text(json.dumps(rows), encoding="utf-8")
-    as_list = benchmarks.load("novelhopqa", folder).items
+    as_list = benchmarks.load_dataset("novelhopqa", folder).items
     (home / "hop_1.json").unlink()
     lines = ["book,context,question,answer", *(",".join(f'"{value}"' for value in row.values()) for row in rows)]
     (home / "hop_1.csv").write_text("\n".join(lines), encoding="utf-8")
-    assert benchmarks.load("novelhopqa", folder).items == as_list and len(as_list) == 2
+    assert benchmarks.load_dataset("novelhopqa", folder).items == as_list and len(as_list) == 2
 
 
 def test_longbench_v2(loaded):
@@ -570,7 +572,7 @@ def test_multifieldqa_zh(loaded, folder):
     home = folder / "multifieldqa-zh"
     (home / "multifieldqa_zh.jsonl").unlink()
     shutil.copy(home / "copy" / "multifieldqa_zh.json", home)
-    copied = benchmarks.load("multifieldqa-zh", folder)
+    copied = benchmarks.load_dataset("multifieldqa-zh", folder)
     assert [each.doc_id for each in copied.items] == ["", ""] and copied.items[0].answers == ("1987年。",)
     assert copied.report.documents == 0 and copied.report.match_rate is None
 
@@ -601,9 +603,9 @@ def test_qmsum(loaded):
 
 def test_qmsum_by_domain_and_by_meeting(folder):
     shutil.rmtree(folder / "qmsum" / "data" / "ALL" / "jsonl")
-    assert benchmarks.load("qmsum", folder).items[0].id == "Product/test/1/general/1"
+    assert benchmarks.load_dataset("qmsum", folder).items[0].id == "Product/test/1/general/1"
     shutil.rmtree(folder / "qmsum" / "data" / "Product")
-    assert benchmarks.load("qmsum", folder).items[0].id == "ALL/test/Toy001/general/1"
+    assert benchmarks.load_dataset("qmsum", folder).items[0].id == "ALL/test/Toy001/general/1"
 
 
 def test_crud_rag(loaded):
@@ -626,7 +628,7 @@ def test_crud_rag_finds_its_articles_in_the_collection(loaded, folder):
     assert [passage.doc_id in articles for passage in three.evidence] == [True, True, False]
     assert all(articles[passage.doc_id][passage] for passage in three.evidence[:2])
     shutil.rmtree(folder / "crud-rag" / "data" / "80000_docs")
-    report = benchmarks.load("crud-rag", folder).report
+    report = benchmarks.load_dataset("crud-rag", folder).report
     assert report.given == 0 and report.notes == {"the collection is not here: no evidence is looked for in it": 1}
     refused(lambda: benchmarks.collection("crud-rag", folder), "crud-rag has no collection: .*80000_docs; save it in")
     refused(lambda: benchmarks.collection("nocha", HERE), "nocha has no collection to search")
@@ -649,7 +651,7 @@ def test_crud_rag_of_another_shape_is_named(folder):
         ('{"event_summary": ["x"]}', "none of the 1 rows can be used; 1 of them: Input should be a valid dictionary"),
     ]:
         path.write_text(content, encoding="utf-8")
-        refused(lambda: benchmarks.load("crud-rag", folder), said)
+        refused(lambda: benchmarks.load_dataset("crud-rag", folder), said)
 
 
 def test_omnieval(loaded):
@@ -667,10 +669,10 @@ def test_omnieval_copied_without_passages(folder):
     (folder / "omnieval").mkdir()
     (folder / "omnieval" / "corpus.jsonl").write_text("", encoding="utf-8")
     with pytest.raises(InputError, match="omnieval has no rows"):  # the collection is not taken for questions
-        benchmarks.load("omnieval", folder)
+        benchmarks.load_dataset("omnieval", folder)
     rows = [{"question": "利率是多少？", "answer": "2.1%"}]
     (folder / "omnieval" / "omnieval.json").write_text(json.dumps(rows), encoding="utf-8")
-    assert [each.answers for each in benchmarks.load("omnieval", folder).items] == [("2.1%",)]
+    assert [each.answers for each in benchmarks.load_dataset("omnieval", folder).items] == [("2.1%",)]
 
 
 def test_half_a_surrogate_pair_is_rejected_not_passed_on(folder):
@@ -678,7 +680,7 @@ def test_half_a_surrogate_pair_is_rejected_not_passed_on(folder):
     row = {"id": 1, "context": "A tale.", "input": "Who?", "answer": ["Ann"], "options": []}
     odd = [row | {"id": 2, "context": "A \ud83d tale."}, row | {"id": 3, "answer": ["\ude00"]}]
     path.write_text("".join(json.dumps(each) + "\n" for each in [row, *odd]), encoding="utf-8")
-    report = benchmarks.load("infinitebench", folder, part="longbook_qa_eng").report
+    report = benchmarks.load_dataset("infinitebench", folder, part="longbook_qa_eng").report
     half = "half of a surrogate pair: it is not Unicode"
     assert reasons(report) == {f"the text has {half}": 1, half: 1}
 
@@ -712,7 +714,7 @@ def test_a_value_of_any_shape_costs_its_row_or_is_named(tmp_path_factory, file, 
     else:
         (home / file).write_text(json.dumps(with_something_odd(json.loads(text), data.draw)), encoding="utf-8")
     try:
-        report = benchmarks.load(file.parts[0], home).report
+        report = benchmarks.load_dataset(file.parts[0], home).report
     except InputError as error:
         assert str(home) in str(error)
     else:

@@ -70,7 +70,7 @@ WHOLE = "- {{id: a, paper: P, place: T, claim: c, paper_value: v, notebook: n, m
 )
 def test_a_malformed_ledger_names_the_claim(tmp_path, text, message):
     (tmp_path / "claims.yaml").write_text(text)
-    refused(lambda: claims.load(tmp_path / "claims.yaml"), message)
+    refused(lambda: claims.all_claims(tmp_path / "claims.yaml"), message)
 
 
 def test_the_papers_tables_are_typed_and_placed():

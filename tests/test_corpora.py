@@ -168,7 +168,7 @@ def test_only_a_play_as_it_is_given_has_acts():
 def test_a_text_file_is_taken_as_it_is(tmp_path, data, encoding, text):
     file = tmp_path / "my.book.txt"
     file.write_bytes(data)
-    document = own.load(file, encoding=encoding)
+    document = own.document(file, encoding=encoding)
     assert document.text == text
     assert document.id == "my.book" and document.meta == {"file": "my.book.txt"}
 
@@ -188,7 +188,7 @@ def test_a_text_file_is_taken_as_it_is(tmp_path, data, encoding, text):
 def test_a_bad_text_file_is_refused(tmp_path, data, options, message):
     file = tmp_path / "bad.txt"
     file.write_bytes(data)
-    refused(lambda: own.load(file, **options), message)
+    refused(lambda: own.document(file, **options), message)
 
 
 def test_a_path_that_is_no_book_is_refused(tmp_path):
@@ -199,7 +199,7 @@ def test_a_path_that_is_no_book_is_refused(tmp_path):
         "book.pdf": "expected a file that ends in .txt, .md, .epub",
     }.items():
         with pytest.raises(InputError, match=message):
-            own.load(tmp_path / name)
+            own.document(tmp_path / name)
 
 
 @pytest.mark.parametrize(
@@ -215,8 +215,8 @@ def test_a_path_that_is_no_book_is_refused(tmp_path):
 def test_the_language_is_guessed_unless_given(tmp_path, text, language):
     file = tmp_path / "book.md"
     file.write_text(text, encoding="utf-8")
-    assert own.load(file).language == language
-    assert own.load(file, language="de").language == "de"
+    assert own.document(file).language == language
+    assert own.document(file, language="de").language == "de"
 
 
 def test_a_folder_gives_its_books_in_order(tmp_path):
@@ -268,7 +268,7 @@ def epub(path, **members):
 def test_an_epub_gives_its_pages_in_reading_order(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        document = own.load(epub(tmp_path / "book.epub"))
+        document = own.document(epub(tmp_path / "book.epub"))
     told = ["Chapter One", "It was the best\nof times—it was", "bare", "nested", "text", "漢", "The end.", "a\nb"]
     assert document.text.split("\n\n") == told
     assert (document.id, document.language) == ("book", "en")
@@ -307,7 +307,7 @@ BOMB = '<!DOCTYPE b [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>'
 )
 def test_a_bad_epub_is_refused(tmp_path, members, message):
     with pytest.raises(InputError, match=message) as raised:
-        own.load(epub(tmp_path / "bad.epub", **members))
+        own.document(epub(tmp_path / "bad.epub", **members))
     assert "bad.epub" in str(raised.value) and len(str(raised.value).splitlines()) == 1
 
 
@@ -318,25 +318,25 @@ def test_an_encoding_is_for_text_files_alone(tmp_path):
     books = own.load_folder(tmp_path, encoding="latin-1")
     assert [book.text.split()[-1] for book in books] == ["naïve", "naïve"]
     with pytest.raises(InputError) as raised:
-        own.load(epub(tmp_path / "a.epub", two="Thé".encode("latin-1")), encoding="latin-1")
+        own.document(epub(tmp_path / "a.epub", two="Thé".encode("latin-1")), encoding="latin-1")
     assert "encoding=" not in str(raised.value)
 
 
 def test_a_file_that_is_no_zip_or_a_broken_one_is_refused(tmp_path):
     file = tmp_path / "bad.epub"
     file.write_bytes(b"not a zip")
-    refused(lambda: own.load(file), "bad.epub is not an EPUB")
+    refused(lambda: own.document(file), "bad.epub is not an EPUB")
     data = bytearray(epub(file).read_bytes())
     at = data.index(b"container.xml") + 20
     data[at : at + 20] = bytes(20)
     file.write_bytes(data)
-    refused(lambda: own.load(file), "container.xml cannot be unpacked")
+    refused(lambda: own.document(file), "container.xml cannot be unpacked")
 
 
 def test_a_book_that_repeats_a_large_page_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(own, "LARGEST_BOOK", 10_000)
     package = PACKAGE.replace('<itemref idref="two"/>', '<itemref idref="two"/>' * 200)
-    refused(lambda: own.load(epub(tmp_path / "bad.epub", package=package)), "more than 0 MB")
+    refused(lambda: own.document(epub(tmp_path / "bad.epub", package=package)), "more than 0 MB")
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
@@ -345,7 +345,7 @@ def test_a_page_packed_in_another_way_is_refused(tmp_path, method):
     file = epub(tmp_path / "bad.epub", two=None)
     with zipfile.ZipFile(file, "a", method) as archive:
         archive.writestr("OEBPS/text/two.xhtml", TWO)
-    refused(lambda: own.load(file), f"two.xhtml is packed by method {method}: expected 0 .* or 8")
+    refused(lambda: own.document(file), f"two.xhtml is packed by method {method}: expected 0 .* or 8")
 
 
 def test_a_size_that_lies_is_not_believed(tmp_path):
@@ -359,7 +359,7 @@ def test_a_size_that_lies_is_not_believed(tmp_path):
             (tmp_path / "bad.epub").write_bytes(lying)
             tracemalloc.start()
             try:
-                document = own.load(tmp_path / "bad.epub")
+                document = own.document(tmp_path / "bad.epub")
             except InputError as error:
                 assert "two.xhtml cannot be unpacked: Bad CRC-32" in str(error)
                 assert check != zlib.crc32(page[:said])
@@ -377,7 +377,7 @@ def test_any_changed_byte_of_the_directory_gives_a_book_or_one_line(tmp_path):
         for change in (0x01, 0x08, 0xFF):
             file.write_bytes(data[:at] + bytes([data[at] ^ change]) + data[at + 1 :])
             try:
-                own.load(file)
+                own.document(file)
             except InputError as error:
                 assert "bad.epub" in str(error) and len(str(error).splitlines()) == 1
 

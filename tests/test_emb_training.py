@@ -146,9 +146,9 @@ def test_it_learns_and_is_loaded_in_its_form(base, tmp_path):
     lines = log(tmp_path)
     assert np.mean([line["loss"] for line in lines[-5:]]) < 0.8 * np.mean([line["loss"] for line in lines[:5]])
     assert {"chunk", "node", "accuracy", "tokens"} <= set(lines[0])
-    embedder = embedding.load(base, adapter, dtype="float32", cache=False)
+    embedder = embedding.embedder(base, adapter, dtype="float32", cache=False)
     assert embedder.form == recipe.form and embedder.summaries
-    bare = embedding.load(base, dtype="float32", cache=False)
+    bare = embedding.embedder(base, dtype="float32", cache=False)
     asked = ASKED[0]
     tuned, plain = (one.queries([asked.question], asked.summary) for one in (embedder, bare))
     assert np.abs(tuned - plain).max() > 1e-3
@@ -159,12 +159,12 @@ def test_new_tokens_and_fewer_layers(form, base, tmp_path):
     """What was trained is what is loaded: the log's loss of the next step, from the shipped adapter."""
     adapter = train(ASKED, tmp_path / "first", base, Recipe(form), SHORT)
     assert any("trainable_tokens" in name for name in weights(adapter)) == (form.marks == "tokens")
-    embedder = embedding.load(base, adapter, dtype="float32", cache=False)
+    embedder = embedding.embedder(base, adapter, dtype="float32", cache=False)
     assert embedder.model.config.num_hidden_layers == (form.layers or 2)
     asked = ASKED[0]
     told, untold = embedder.queries([asked.question], asked.summary), embedder.queries([asked.question])
     assert np.abs(told - untold).max() > 1e-4
-    bare = embedding.load(base, dtype="float32", cache=False, form=form)
+    bare = embedding.embedder(base, dtype="float32", cache=False, form=form)
     assert np.abs(bare.queries([asked.question], asked.summary) - told).max() > 1e-4
     if form.marks == "tokens":
         marks = embedder.tokenizer.convert_tokens_to_ids(list(embedding.TOKENS.values()))
@@ -179,7 +179,7 @@ def test_new_tokens_and_fewer_layers(form, base, tmp_path):
 
 
 def test_more_layers_than_there_are(base):
-    refused(lambda: embedding.load(base, form=Form(layers=9)), "layers=9: .* has 2")
+    refused(lambda: embedding.embedder(base, form=Form(layers=9)), "layers=9: .* has 2")
 
 
 def test_sft_emb_sees_no_summary(base, tmp_path):
@@ -187,7 +187,7 @@ def test_sft_emb_sees_no_summary(base, tmp_path):
     other = [Asked(one.id, one.document, one.question, "It rained.", one.units) for one in ASKED]
     untold = train(other, tmp_path / "b", base, Recipe(summaries=False), SHORT)
     assert all(torch.equal(a, weights(untold)[name]) for name, a in weights(told).items())
-    embedder = embedding.load(base, told, dtype="float32", cache=False)
+    embedder = embedding.embedder(base, told, dtype="float32", cache=False)
     assert not embedder.summaries
 
 
@@ -329,7 +329,7 @@ def test_what_is_found_on_novels(base, tmp_path, tokenizer, own_store):
     adapter = train(ASKED, tmp_path / "run", base, Recipe(), SHORT)
     books = [storyworld.book(seed, tokens=15_000) for seed in (1000, 1001)]
     told = [book.summary for book in books[::-1]]  # each with the other's
-    embedder = embedding.load(base, adapter, dtype="float32", cache=False)
+    embedder = embedding.embedder(base, adapter, dtype="float32", cache=False)
     found = retrieval.found(embedder, books, tokenizer, told)
     units, asked = retrieval.sought(books[1], "chunk", tokenizer)
     question = next(one for one in books[1].questions if one.id == asked[0].id)
@@ -349,7 +349,7 @@ def test_who_is_found_among_names(base, tokenizer, own_store):
     assert all(one.binding for one in asked)
     right = [[*one.units["node"].positives] for one in supervision.who_is_who(book)]
     assert [[names[i] for i in one.right] for one in asked] == right
-    embedder = embedding.load(base, dtype="float32", cache=False)
+    embedder = embedding.embedder(base, dtype="float32", cache=False)
     found = retrieval.found(embedder, [book], tokenizer, [book.summary], "who")
     (query,) = embedder.queries([asked[5].question], book.summary, "node")
     order = np.argsort(-(embedder.units(names) @ query), kind="stable")[:10].tolist()
@@ -448,7 +448,7 @@ def test_the_published_recipe_trains(tokenizer, tmp_path):
     adapter = train(ASKED, tmp_path, base, recipe, small)
     lines = log(tmp_path)
     assert len(lines) == 3 and all(np.isfinite(line["loss"]) for line in lines)
-    found = embedding.load(base, adapter, dtype="float32", cache=False)
+    found = embedding.embedder(base, adapter, dtype="float32", cache=False)
     assert found.form == recipe.form and found.queries(["Who?"], "Ann is the smith.").shape[0] == 1
 
 

@@ -394,6 +394,6 @@ def test_loading_and_asking_print_nothing(tmp_path, tokenizer, capfd):
 
 @pytest.mark.skipif(not torch.cpu._is_amx_tile_supported(), reason="elsewhere a rare token moves by more")
 def test_bf16_scores_are_near_fp32(model, language_model_dir):
-    half = llm.LanguageModel(local.load(language_model_dir, name="half", dtype="bfloat16", device="cpu"))
+    half = llm.LanguageModel(local.pretrained(language_model_dir, name="half", dtype="bfloat16", device="cpu"))
     for exact, near in zip(model.score(SUMMARY, CONTINUATIONS), half.score(SUMMARY, CONTINUATIONS), strict=True):
         assert near.logprob == pytest.approx(exact.logprob, abs=0.1 * max(1, exact.tokens))

@@ -7,7 +7,7 @@ import mindscape
 from mindscape import prompts
 
 HOME = Path(mindscape.__file__).parent
-CALL = re.compile(r'\b(load|languages|paper|short_texts)\("(\w+)", "([\w./-]+)"\)')
+CALL = re.compile(r'\b(text|languages|paper|short_texts)\("(\w+)", "([\w./-]+)"\)')
 
 
 def named() -> set[str]:
@@ -16,7 +16,7 @@ def named() -> set[str]:
     for module in HOME.parent.rglob("*.py"):
         for kind, room, name in CALL.findall("" if module.name == "prompts.py" else module.read_text()):
             both = [f".{one}.md" for one in prompts.LANGUAGES]
-            ends = {"load": [".md"], "short_texts": [".toml"], "languages": both, "paper": [*both, ".toml"]}[kind]
+            ends = {"text": [".md"], "short_texts": [".toml"], "languages": both, "paper": [*both, ".toml"]}[kind]
             place = f"paper/{name}" if kind == "paper" else name
             found |= {f"{room}/prompts/{place}{end}" for end in ends}
     return found
@@ -31,4 +31,4 @@ def test_files_end_in_one_line_break_that_is_no_part_of_the_prompt():
     for path in HOME.glob("*/prompts/**/*.md"):
         assert path.read_bytes().endswith(b"\n") and b"\r" not in path.read_bytes(), path.name
         room, _, *below = path.relative_to(HOME).parts
-        assert prompts.load(room, "/".join(below).removesuffix(".md")) == path.read_text(encoding="utf-8")[:-1]
+        assert prompts.text(room, "/".join(below).removesuffix(".md")) == path.read_text(encoding="utf-8")[:-1]

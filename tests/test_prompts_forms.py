@@ -172,7 +172,7 @@ def test_the_embedded_model_is_sent_the_short_form():
     prompt = ROLES["qa"].prompt("en", form_of(model), context="Ann is the smith.", question="Who is Ann?")
     ask(model, ROLES["qa"], [prompt])
     [(talk, _, _)] = stub.asked
-    plain = prompts.load("roles", "qa.en").format(context="Ann is the smith.", question="Who is Ann?")
+    plain = prompts.text("roles", "qa.en").format(context="Ann is the smith.", question="Who is Ann?")
     assert talk == [{"role": "user", "content": plain}]
 
 

@@ -196,10 +196,10 @@ def test_a_recipe_s_model_is_known_without_its_adapter(tmp_path, monkeypatch):
     monkeypatch.setenv("MINDSCAPE_BUILD", str(tmp_path))
     said = "python -m mindscape.training no_qa trains one anew, and fresh=True takes that"
     with pytest.raises(InputError, match=said):
-        recipes.load("no_qa").complete("Who?")
+        recipes.trained("no_qa").complete("Who?")
     here.fresh = True
     with pytest.raises(InputError, match="is not there: train it first"):
-        recipes.load("no_qa")
+        recipes.trained("no_qa")
     for name in ("mia_emb", "lesson_merged"):
         with pytest.raises(InputError, match=f"recipe '{name}' makes no language model"):
-            recipes.load(name)
+            recipes.trained(name)

@@ -41,8 +41,8 @@ def test_merged_is_what_peft_computes(base, adapter):
 
 
 def test_the_sum_is_rounded_not_the_parts(base, adapter):
-    whole = local.load(base, "x", adapter=adapter[0], dtype="float32").model.state_dict()
-    half = local.load(base, "x", adapter=adapter[0], dtype="bfloat16").model.state_dict()
+    whole = local.pretrained(base, "x", adapter=adapter[0], dtype="float32").model.state_dict()
+    half = local.pretrained(base, "x", adapter=adapter[0], dtype="bfloat16").model.state_dict()
     assert set(whole) == set(half)
     assert all(torch.equal(half[name], weights.to(torch.bfloat16)) for name, weights in whole.items())
 
@@ -53,16 +53,16 @@ def test_another_adapter_is_another_model(base, adapter):
 
 
 def test_what_is_no_adapter_of_this_model_is_refused(base, adapter, tokenizer, tmp_path):
-    refused(lambda: local.load(base, "x", adapter=tmp_path), "expected a folder with adapter_config.json")
+    refused(lambda: local.pretrained(base, "x", adapter=tmp_path), "expected a folder with adapter_config.json")
     for i, size in enumerate(({"hidden_size": 64}, {"num_hidden_layers": 3}, {"num_hidden_layers": 1})):
         other = saved(LlamaConfig, tokenizer, tmp_path / f"other{i}", **size)
         with pytest.raises(InputError, match="does not fit the model"):
-            local.load(other, "x", adapter=adapter[0])
+            local.pretrained(other, "x", adapter=adapter[0])
     for i, config in enumerate(("{}", "[]")):
         strange = shutil.copytree(adapter[0], tmp_path / f"strange{i}")
         (strange / "adapter_config.json").write_text(config)
         with pytest.raises(InputError, match="does not fit the model"):
-            local.load(base, "x", adapter=strange)
+            local.pretrained(base, "x", adapter=strange)
     broken = shutil.copytree(adapter[0], tmp_path / "broken")
     (broken / "adapter_model.safetensors").write_bytes(b"\x10" * 20)
-    refused(lambda: local.load(base, "x", adapter=broken), "does not fit the model")
+    refused(lambda: local.pretrained(base, "x", adapter=broken), "does not fit the model")

@@ -4,7 +4,7 @@ Put the files into a folder a benchmark, and name the folder that holds these in
 `python -m mindscape benchmarks` lists what is there and where the rest is published, and
 
 >>> import benchmarks
->>> sample = benchmarks.load("nocha")                                                        # doctest: +SKIP
+>>> sample = benchmarks.load_dataset("nocha")                                                # doctest: +SKIP
 >>> print(sample.report)                                                                     # doctest: +SKIP
 nocha: 126 rows read, 126 used, 0 rejected; 4 documents
 
@@ -13,11 +13,11 @@ are named in the table, not run; a metric of `mindscape.metrics` that only comes
 notebooks 10 and on, pointed at a real benchmark.
 """
 
-from benchmarks.loading import VARIABLE, Loaded, collection, find, load, named, root, stream
+from benchmarks.loading import VARIABLE, Loaded, collection, find, load_dataset, named, root, stream
 from benchmarks.shapes import Benchmark, Files, Item, Metric, Passage, Prompt, Rejected, Report
 from benchmarks.table import TABLE
 
 __all__ = [
     "TABLE", "VARIABLE", "Benchmark", "Files", "Item", "Loaded", "Metric", "Passage", "Prompt", "Rejected", "Report",
-    "collection", "find", "load", "named", "root", "stream",
+    "collection", "find", "load_dataset", "named", "root", "stream",
 ]  # fmt: skip

@@ -73,7 +73,7 @@ def _questions(novel: _Novel, part: str, path: Path, novels: dict, report: Repor
     language, number = part.split("/")[0], novel.novel_id
     text, paragraphs, missing = None, {}, f"its novel is missing: expected novel_data_{language}/<novel_id>-<title>.txt"
     if (language, number) in novels:
-        text, paragraphs = numbered(own.load(novels[language, number], language), f"{language}/{number}")
+        text, paragraphs = numbered(own.document(novels[language, number], language), f"{language}/{number}")
         if novel.num_paragraphs not in (None, len(paragraphs)):
             report.notes["a novel has another number of paragraphs than its annotation says"] += 1
         yield text

@@ -126,10 +126,12 @@ def _nothing(report: Report, part: str | None) -> str:
     return f"{report.folder}: {lost} ({most.where}{keys})"
 
 
-def load(name: str, folder: str | Path | None = None, part: str | None = None, limit: int | None = None) -> Loaded:
+def load_dataset(
+    name: str, folder: str | Path | None = None, part: str | None = None, limit: int | None = None
+) -> Loaded:
     """A benchmark in memory, or its first `limit` items and their documents. Errors as in `stream`.
 
-    >>> load("loogle", "benchmarks", part="longdep_qa", limit=20).items[0].kind              # doctest: +SKIP
+    >>> load_dataset("loogle", "benchmarks", part="longdep_qa", limit=20).items[0].kind      # doctest: +SKIP
     'comprehension_and_reasoning'
     """
     require(limit is None or limit >= 1, f"limit is {limit}: expected 1 or more, or none")

@@ -41,7 +41,7 @@ def read_novelhopqa(files: Found, report: Report, part: str | None) -> Iterator[
                 title = title_key(one.book)
                 if title in novels:
                     if title not in texts:
-                        texts = {title: own.load(novels[title], "en")}  # one at a time: novels come in a row, mostly
+                        texts = {title: own.document(novels[title], "en")}  # one at a time: mostly they come in a row
                     text = texts[title]
                     evidence, lost = _evidence(one.context, text)
                 else:

@@ -69,7 +69,7 @@ def measure_speed() -> dict[str, Any]:
 
 
 def _model(dtype: str) -> local.Local:
-    return local.load(assets.language_model(), "smollm2", dtype=dtype, device="cpu", batch_size=32)
+    return local.pretrained(assets.language_model(), "smollm2", dtype=dtype, device="cpu", batch_size=32)
 
 
 def reading(backend: local.Local, count: int = 8, bare: bool = True) -> dict[str, float]:

@@ -57,7 +57,7 @@ class Claim:
     needs_larger_model: str = ""
 
 
-def load(path: Path | None = None) -> list[Claim]:
+def all_claims(path: Path | None = None) -> list[Claim]:
     """The claims of `data/claims.yaml`. Raises InputError that names the claim and the key that is wrong."""
     path = path or paths.data("claims.yaml")
     entries = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -157,7 +157,7 @@ def counts_table(weighed: list[tuple[Claim, str]], pages: Mapping[str, str] = Ma
 def claims_table(claims: list[Claim] | None = None, folder: Path | None = None) -> str:
     """The Markdown table *paper / ours / verdict* over all claims, with the results under `folder`."""
     lines = ["| paper | claim | the paper says | we got | verdict |", "|---|---|---|---|---|"]
-    for claim in claims if claims is not None else load():
+    for claim in claims if claims is not None else all_claims():
         stored = _stored(claim, folder)
         judged = verdict(claim, stored)
         why = f": {claim.needs_larger_model}" if judged == "needs a larger model" else ""

@@ -1,13 +1,15 @@
 """One visual language for the whole course.
 
 Colours are Okabe and Ito's, which readers with any colour vision can tell apart; each also has a marker of its own, so
-that no figure rests on colour alone. Figures are drawn at the width of a page's column. Taught in notebook 00; saving a
-figure with its alt text is `mindscape.results.figure`. An *interval* has a `value`, a `low` and a `high` (`mindscape.metrics`).
+that no figure rests on colour alone. The rest of the look is seaborn's. Figures are drawn at the width of a page's column.
+Taught in notebook 00; saving a figure with its alt text is `mindscape.results.figure`. An *interval* has a `value`, a `low`
+and a `high` (`mindscape.metrics`).
 """
 
 import matplotlib
 import numpy as np
 import pandas as pd
+import seaborn
 from matplotlib import pyplot
 
 INK, GREY, PALE = "#222222", "#8a8a8a", "#d9d9d9"
@@ -26,34 +28,46 @@ SEQUENTIAL = "cividis"  # for heat maps
 
 
 def use() -> None:
-    """Set matplotlib to the course's look, for every figure drawn from here on."""
-    matplotlib.rcParams.update(
-        {
-            "figure.figsize": (WIDTH, 3.6),
-            "figure.dpi": 100,
-            "savefig.dpi": 200,
-            "figure.constrained_layout.use": True,
-            "font.size": 10,
-            "axes.titlesize": 11,
-            "axes.titlelocation": "left",
-            "axes.labelsize": 10,
-            "axes.edgecolor": GREY,
-            "axes.labelcolor": INK,
-            "text.color": INK,
-            "xtick.color": INK,
-            "ytick.color": INK,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.grid": True,
-            "axes.axisbelow": True,
-            "grid.color": PALE,
-            "grid.linewidth": 0.6,
-            "legend.frameon": False,
-            "lines.linewidth": 1.6,
-            "image.cmap": SEQUENTIAL,
-            "axes.prop_cycle": matplotlib.rcsetup.cycler(color=list(PALETTE.values()), marker=list(MARKERS.values())),
-        }
-    )
+    """Set seaborn's theme to the course's look, for every figure drawn from here on.
+
+    >>> use()
+    >>> matplotlib.rcParams["axes.spines.top"], matplotlib.rcParams["image.cmap"]
+    (False, 'cividis')
+    """
+    ours = {
+        "figure.figsize": (WIDTH, 3.6),
+        "savefig.dpi": 200,
+        "figure.constrained_layout.use": True,
+        "axes.titlelocation": "left",
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "grid.color": PALE,
+        "lines.linewidth": 1.6,
+        "lines.markersize": 6,
+        "legend.frameon": False,
+        "image.cmap": SEQUENTIAL,
+        "axes.prop_cycle": matplotlib.rcsetup.cycler(color=list(PALETTE.values()), marker=list(MARKERS.values())),
+    }
+    inks = {f"{part}.color": INK for part in ("text", "xtick", "ytick")} | {
+        "axes.labelcolor": INK,
+        "axes.edgecolor": GREY,
+    }
+    # A font that comes with matplotlib: the same figure on every machine.
+    seaborn.set_theme(context="paper", style="whitegrid", font="DejaVu Sans", font_scale=1.05, rc=ours | inks)
+
+
+def heat(ax, values, rows, columns, texts=None, most: float = 1, **options):
+    """A heat map of values (rows, columns) from 0 to `most`, with `texts` written into its cells; options are seaborn's.
+
+    >>> fig, ax = subplots(height=2)
+    >>> [label.get_text() for label in heat(ax, [[0, 1]], ["question"], ["first layer", "last"]).get_xticklabels()]
+    ['first layer', 'last']
+    """
+    shown = pd.DataFrame(values, index=list(rows), columns=list(columns))
+    written = {"annot": texts, "fmt": ""} if texts is not None else {}
+    seaborn.heatmap(shown, ax=ax, vmin=0, vmax=most, cmap=SEQUENTIAL, **{"cbar": False} | written | options)
+    ax.tick_params(axis="y", rotation=0)
+    return ax
 
 
 def look(colour: str, **more) -> dict:

@@ -1,6 +1,6 @@
 """The words that a model is asked in, as files beside the code: a folder `prompts` a room, a prompt and a language a file.
 
-    load("mom", "answer")            mindscape/mom/prompts/answer.md, as it stands there
+    text("mom", "answer")            mindscape/mom/prompts/answer.md, as it stands there
     languages("roles", "qa")         {"en": mindscape/roles/prompts/qa.en.md, "zh": mindscape/roles/prompts/qa.zh.md}
     paper("roles", "edits")          {"en": mindscape/roles/prompts/paper/edits.en.md, ...}: its other form
     short_texts("roles", "judges")   mindscape/roles/prompts/judges.toml, for short words and what is said in a reply
@@ -25,10 +25,10 @@ LANGUAGES = ("en", "zh")
 
 
 @cache
-def load(room: str, name: str) -> str:
+def text(room: str, name: str) -> str:
     """A prompt without the line break that ends its file.
 
-    >>> load("roles", "qa.en").splitlines()[-1]
+    >>> text("roles", "qa.en").splitlines()[-1]
     'Question: {question}'
     """
     return _file(room, f"{name}.md").removesuffix("\n")
@@ -40,7 +40,7 @@ def languages(room: str, name: str) -> dict[str, str]:
     >>> languages("roles", "qa")["zh"].splitlines()[-1]
     '问题：{question}'
     """
-    return {language: load(room, f"{name}.{language}") for language in LANGUAGES}
+    return {language: text(room, f"{name}.{language}") for language in LANGUAGES}
 
 
 def paper(room: str, name: str) -> dict[str, str]:

@@ -53,7 +53,7 @@ def test_a_hidden_file_or_a_lock_is_no_book(tmp_path, name):
 @pytest.mark.parametrize("encoding", ["utf-8", "UTF-8", "utf-16-le", "utf-16-be"])
 def test_a_byte_order_mark_is_no_text_where_an_encoding_is_named(tmp_path, encoding):
     (tmp_path / "book.txt").write_bytes("\ufeffA book.".encode(encoding))
-    assert own.load(tmp_path / "book.txt", encoding=encoding).text == "A book."
+    assert own.document(tmp_path / "book.txt", encoding=encoding).text == "A book."
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_a_byte_order_mark_is_no_text_where_an_encoding_is_named(tmp_path, encod
 def test_the_advice_for_an_encoding_gives_the_text(tmp_path, text, encoding):
     file = tmp_path / "book.txt"
     file.write_bytes(text.encode(encoding))
-    refused(lambda: own.load(file), f"encoding='{encoding}'.*iconv -f {encoding.upper()} ")
-    assert own.load(file, encoding=encoding).text == text
+    refused(lambda: own.document(file), f"encoding='{encoding}'.*iconv -f {encoding.upper()} ")
+    assert own.document(file, encoding=encoding).text == text
 
 
 def test_an_encoding_that_makes_control_characters_is_refused(tmp_path):
@@ -72,7 +72,7 @@ def test_an_encoding_that_makes_control_characters_is_refused(tmp_path):
     file.write_bytes("“Who?”".encode("cp1252"))
     for encoding in ("latin-1", "ISO-8859-1", "iso8859-15"):
         refused(
-            lambda encoding=encoding: own.load(file, encoding=encoding),
+            lambda encoding=encoding: own.document(file, encoding=encoding),
             r"character 0 is the control character U\+0093 in iso8859.*encoding='cp1252'",
         )
 
@@ -83,13 +83,13 @@ def test_an_encoding_that_makes_control_characters_is_refused(tmp_path):
 def test_an_encoding_that_is_none(tmp_path, encoding):
     (tmp_path / "book.txt").write_text(f"A..b\\x41 {'a' * 80}")
     if encoding:
-        refused(lambda: own.load(tmp_path / "book.txt", encoding=encoding), "no encoding of texts is called")
+        refused(lambda: own.document(tmp_path / "book.txt", encoding=encoding), "no encoding of texts is called")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such files here")
 def test_a_pipe_is_no_book(tmp_path):
     os.mkfifo(tmp_path / "book.txt")
-    refused(lambda: own.load(tmp_path / "book.txt"), "expected a file, and no folder, pipe or device")
+    refused(lambda: own.document(tmp_path / "book.txt"), "expected a file, and no folder, pipe or device")
 
 
 # -- characters that do not show -----------------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ def test_accents_are_letters_composed_or_not():
     ],
 )
 def test_a_page_gives_its_words(tmp_path, html, text):
-    assert own.load(epub(tmp_path / "b.epub", {"c1.xhtml": html})).text == text
+    assert own.document(epub(tmp_path / "b.epub", {"c1.xhtml": html})).text == text
 
 
 @pytest.mark.parametrize(
@@ -179,13 +179,15 @@ def test_a_page_gives_its_words(tmp_path, html, text):
 )
 def test_languages_as_books_name_them(tmp_path, said, language):
     book = epub(tmp_path / "b.epub", {"c1.xhtml": PLAIN}, language=said)
-    assert own.load(book).language == language
+    assert own.document(book).language == language
     if language == "fr":
         refused(lambda: own.read_own(book), "is in 'fr': expected en or zh")
 
 
 def test_the_text_decides_where_a_book_does_not_say(tmp_path):
-    assert own.load(epub(tmp_path / "b.epub", {"c1.xhtml": "<p>谁买了那盏灯？</p>"}, language="und")).language == "zh"
+    assert (
+        own.document(epub(tmp_path / "b.epub", {"c1.xhtml": "<p>谁买了那盏灯？</p>"}, language="und")).language == "zh"
+    )
 
 
 @pytest.mark.parametrize(
@@ -199,13 +201,13 @@ def test_the_text_decides_where_a_book_does_not_say(tmp_path):
 def test_a_bad_entry_of_the_spine_costs_itself_alone(tmp_path, change, said):
     book = epub(tmp_path / "b.epub", {"c1.xhtml": PLAIN}, **change)
     with pytest.warns(UserWarning, match=f"b.epub: {said}: left out"):
-        document = own.load(book)
+        document = own.document(book)
     assert document.text == SOLD and document.meta["left out"] == (said,)
 
 
 def test_a_picture_in_the_spine_is_left_out(tmp_path):
     book = epub(tmp_path / "b.epub", {"cover.jpg": b"\xff\xd8\0"}, kind="image/jpeg")
-    refused(lambda: own.load(book), "OEBPS/cover.jpg is image/jpeg and no page, and there is no page with text")
+    refused(lambda: own.document(book), "OEBPS/cover.jpg is image/jpeg and no page, and there is no page with text")
 
 
 @pytest.mark.parametrize(
@@ -224,7 +226,7 @@ def test_a_picture_in_the_spine_is_left_out(tmp_path):
 )
 def test_a_page_is_found_under_the_name_that_a_program_gave_it(tmp_path, href, member):
     with warnings.catch_warnings(action="error"):
-        assert own.load(epub(tmp_path / "b.epub", {member: PLAIN}, items={"a": href})).text == SOLD
+        assert own.document(epub(tmp_path / "b.epub", {member: PLAIN}, items={"a": href})).text == SOLD
 
 
 def test_of_two_names_the_exact_one_is_meant(tmp_path):
@@ -235,7 +237,7 @@ def test_of_two_names_the_exact_one_is_meant(tmp_path):
         "c1.xhtml": PLAIN,
     }
     book = epub(tmp_path / "b.epub", pages, items={"a": "c1.xhtml", "b": "C1.xhtml", "c": "c%201.xhtml"})
-    assert own.load(book).text == f"{SOLD}\n\nLarge.\n\nBlank."
+    assert own.document(book).text == f"{SOLD}\n\nLarge.\n\nBlank."
 
 
 # -- lines ---------------------------------------------------------------------------------------------------------------------

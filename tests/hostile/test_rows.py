@@ -15,7 +15,7 @@ def read(tmp_path, rows: list[str]) -> benchmarks.Loaded:
     home = tmp_path / "infinitebench"
     home.mkdir()
     (home / "longbook_choice_eng.jsonl").write_bytes("\n".join(rows).encode("utf-8", "surrogatepass"))
-    return benchmarks.load("infinitebench", tmp_path, part="longbook_choice_eng")
+    return benchmarks.load_dataset("infinitebench", tmp_path, part="longbook_choice_eng")
 
 
 def line(**changes) -> str:

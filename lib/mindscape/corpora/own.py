@@ -58,11 +58,11 @@ BLOCKS = (
     *("figure", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "li", "main", "nav", "ol", "p", "pre"),
     *("section", "table", "td", "th", "tr", "ul"),
 )
-OTHER_ENCODING = "name the right encoding, as in load(path, encoding={}), or convert the file: iconv -f {} -t UTF-8"
+OTHER_ENCODING = "name the right encoding, as in document(path, encoding={}), or convert the file: iconv -f {} -t UTF-8"
 OTHER_ENCODING_IN_EPUB = "an EPUB is in UTF-8 or UTF-16: convert the book to a text file, and load that"
 
 
-def load(path: str | Path, language: str | None = None, encoding: str | None = None) -> Document:
+def document(path: str | Path, language: str | None = None, encoding: str | None = None) -> Document:
     """One book. Its id is the file's name without the suffix; `meta` has the file's name, and an EPUB's title.
 
     Text is read as UTF-8, or as UTF-16 where a byte order mark says so, unless `encoding` names another one; that is
@@ -71,7 +71,7 @@ def load(path: str | Path, language: str | None = None, encoding: str | None = N
     Raises InputError for a file that is missing, of another kind, in another encoding, broken, or without text. What a spine
     names and an EPUB lacks is left out with a warning, and stands in `meta` under "left out".
 
-    >>> load("walden.txt")                                                                   # doctest: +SKIP
+    >>> document("walden.txt")                                                                   # doctest: +SKIP
     Document(id='walden', text='When I wrote the following…', language='en', meta={'file': 'walden.txt'})
     """
     path = Path(path)
@@ -95,7 +95,7 @@ def load(path: str | Path, language: str | None = None, encoding: str | None = N
 
 
 def load_folder(path: str | Path, language: str | None = None, encoding: str | None = None) -> list[Document]:
-    """All books in a folder, in the order of their names, chapter 2 before chapter 10; arguments and errors as in `load`.
+    """All books in a folder, in the order of their names, chapter 2 before chapter 10; arguments and errors as in `document`.
 
     Files of other kinds, hidden ones, locks of a word processor and folders within are passed over.
     Raises InputError too where there is no book at all, or two would have the same id.
@@ -114,7 +114,7 @@ def load_folder(path: str | Path, language: str | None = None, encoding: str | N
     for file in files:
         if by_id.setdefault(file.stem, file) is not file:
             raise InputError(f"{folder}: {by_id[file.stem].name} and {file.name} have the same id: rename one")
-    return [load(file, language, encoding) for file in files]
+    return [document(file, language, encoding) for file in files]
 
 
 def _natural(file: Path) -> list[tuple[int, str]]:
@@ -144,7 +144,8 @@ def joined(documents: Sequence[Document], name: str) -> Document:
 def read_own(path: str | Path, language: str = "", encoding: str = "") -> Document:
     """A file, or the files of a folder in a row, in a language that the kit has prompts in.
 
-    Raises InputError for another language, and as `load`, `load_folder` and `joined` do. Taught in notebook 52_your_own_book.
+    Raises InputError for another language, and as `document`, `load_folder` and `joined` do. Taught in notebook
+    52_your_own_book.
 
     >>> read_own("novels").meta                                                                  # doctest: +SKIP
     {'parts': {'moby-dick': 0, 'walden': 1215236}}
@@ -153,7 +154,7 @@ def read_own(path: str | Path, language: str = "", encoding: str = "") -> Docume
     if path.is_dir():
         found = joined(load_folder(path, language or None, encoding or None), path.name)
     else:
-        found = load(path, language or None, encoding or None)
+        found = document(path, language or None, encoding or None)
     if found.language not in LANGUAGES:
         raise InputError(f'{path.name} is in {found.language!r}: expected en or zh (language="en")')
     return found

@@ -50,7 +50,7 @@ def _backend(kind: str, source: str | Path, model: str, options: dict[str, Any])
     elif kind == "replay":
         from mindscape.llm.replay import Replay as make
     else:
-        from mindscape.llm.local import load as make
+        from mindscape.llm.local import pretrained as make
     parameters = inspect.signature(make).parameters.values()
     known = sorted(parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY)
     for option in options:
@@ -88,13 +88,13 @@ def load(
 ) -> LanguageModel:
     """The model that a short string names.
 
-    `ledger`: share one among several models, or give it a cap. `cache=False` asks anew each time. `record`: a JSONL
-    file of one model, to which questions and replies are appended, for `replay:PATH`. Other options go to the backend:
-    `adapter` (a LoRA adapter's folder), `dtype`, `device`, `batch_size`, `batch_tokens` to a local model
-    (`mindscape.llm.local.load`), `base_url`, `concurrency`, `timeout`, `total_timeout`, `retries`, `leave_out` (parameters
-    that a newer model refuses), `reasoning_effort` to a server (`mindscape.llm.endpoint.Endpoint`). `dtype` is "float32" for
-    "embedded" and "smollm2", so that they write the same on every machine (MINDSCAPE_DTYPE=auto: what is quick here, to fill
-    the store), and "auto" for "hf:...".
+    `ledger`: share one among several models, or give it a cap. `cache=False` asks anew each time. `record`: a JSONL file of
+    one model, to which questions and replies are appended, for `replay:PATH`. Other options go to the backend: `adapter` (a
+    LoRA adapter's folder), `dtype`, `device`, `batch_size`, `batch_tokens` to a local model
+    (`mindscape.llm.local.pretrained`), `base_url`, `concurrency`, `timeout`, `total_timeout`, `retries`, `leave_out`
+    (parameters that a newer model refuses), `reasoning_effort` to a server (`mindscape.llm.endpoint.Endpoint`). `dtype` is
+    "float32" for "embedded" and "smollm2", so that they write the same on every machine (MINDSCAPE_DTYPE=auto: what is
+    quick here, to fill the store), and "auto" for "hf:...".
 
     Raises InputError for a string of another form and for an option that the backend does not have, LLMError if the
     model cannot be had.

@@ -40,7 +40,7 @@ SHOWN = re.compile("\ue000([0-9]+)\ue001")
 STRETCH = 16  # tokens that a batch writes before the rows that have ended leave it
 
 
-def load(
+def pretrained(
     source: str | Path,
     name: str,
     *,

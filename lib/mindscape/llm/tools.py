@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from mindscape import prompts
 from mindscape.errors import InputError
 from mindscape.llm.base import Message, Reply, Tool, ToolCall
 from mindscape.llm.schema import parse
 from mindscape.llm.thinking import dropped
-from mindscape.prompts import load
 
-INSTRUCTION = load("llm", "tools")
+INSTRUCTION = prompts.text("llm", "tools")
 
 
 def checked(tools: Sequence[Tool] | None) -> list[dict[str, Any]]:

@@ -265,8 +265,8 @@ class MiaEmbedder:
     `summaries=False` leaves summaries out even where they are given, as SFT-Emb does. Vectors are float32 of length 1;
     those of units are kept in the cache.
 
-    >>> embedder = load(adapter="data/adapters/mia_emb")                                 # doctest: +SKIP
-    >>> embedder.queries(["Who has the smith's lamp?"], "Ann is the smith.").shape       # doctest: +SKIP
+    >>> mia_emb = embedder(adapter="data/adapters/mia_emb")                              # doctest: +SKIP
+    >>> mia_emb.queries(["Who has the smith's lamp?"], "Ann is the smith.").shape       # doctest: +SKIP
     (1, 576)
     """
 
@@ -383,7 +383,7 @@ def named(base: str, adapters: str = "") -> tuple[str | Path, Path]:
     return source, Path(adapters or paths.data("adapters"))
 
 
-def load(
+def embedder(
     base: str | Path = "",
     adapter: str | Path | None = None,
     *,

@@ -259,7 +259,7 @@ def samples(folder: str | Path | None = None) -> list[Sample]:
     for number, line in enumerate(lines, 1):
         try:
             row = json.loads(line)
-            document = own.load(path.parent / f"{row['id']}.md", row["language"])
+            document = own.document(path.parent / f"{row['id']}.md", row["language"])
             memory = DocumentMemory.restored(row)
             if not tiles(document, memory.chunks):
                 raise ValueError("the chunks do not tile the text")

@@ -131,7 +131,7 @@ class Situated:
     aside, since alpha is that share here. Taught in notebook 22_signature_rag.
 
     >>> from mindscape.mia import embedding
-    >>> found = Situated(embedding.load(adapter="data/adapters/mia_emb"))                    # doctest: +SKIP
+    >>> found = Situated(embedding.embedder(adapter="data/adapters/mia_emb"))                    # doctest: +SKIP
     """
 
     def __init__(self, embedder: Any):

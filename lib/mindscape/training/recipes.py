@@ -14,8 +14,8 @@
           settings: {steps: 240}                        # fields of `mindscape.training.Settings`
           log: data/adapters/mia_emb/first_log.jsonl    # of the run that was measured
 
-`python -m mindscape.training NAME` trains one. `load` gives the language model with a recipe's adapter, also of one that does
-not travel: what the store holds of it is found, and what it lacks takes the adapter. Taught in notebook 01_the_reader.
+`python -m mindscape.training NAME` trains one. `trained` gives the language model with a recipe's adapter, also of one that
+does not travel: what the store holds of it is found, and what it lacks takes the adapter. Taught in notebook 01_the_reader.
 """
 
 import json
@@ -412,14 +412,14 @@ def compiler() -> str | None:
 # Models ----------------------------------------------------------------------------------------------------------------
 
 
-def load(name: str, dtype: str = "float32", **options: Any) -> LanguageModel:
+def trained(name: str, dtype: str = "float32", **options: Any) -> LanguageModel:
     """The language model with a recipe's adapter. What the store holds of it is found without the adapter.
 
     An adapter that does not travel is known by the hash that the store's entries have (`sha256`); a store that is `fresh` takes
     the one that was trained here instead. Options go to `mindscape.llm.local.Local`. Raises InputError for a recipe that there
-    is not, for one of a retriever (see `mindscape.mia.embedding.load`), and, when weights are needed, where they are not there.
+    is not, for one of a retriever (`mindscape.mia.embedding.embedder`), and, when weights are needed, where they are not there.
 
-    >>> load("no_summary").maker.name
+    >>> trained("no_summary").maker.name
     'no_summary'
     """
     recipe = read_recipe(name)
@@ -438,7 +438,7 @@ def load(name: str, dtype: str = "float32", **options: Any) -> LanguageModel:
         anew = f"python -m mindscape.training {name} trains one anew, and fresh=True takes that"
         require(here, f"the adapter of {name} that made what the store holds does not travel: {anew}")
         made = _base(recipe, recipe.built.parent, FILE)
-        return local.load(made, name, adapter=recipe.adapter, dtype=dtype, device=device).model
+        return local.pretrained(made, name, adapter=recipe.adapter, dtype=dtype, device=device).model
 
     maker = Maker(name, about, str(precision).removeprefix("torch."), here)
     tokenizer = AutoTokenizer.from_pretrained(assets.language_model())
@@ -452,4 +452,4 @@ def maker(name: str, dtype: str = "float32") -> Maker:
     >>> maker("layers_10").about["layers"], maker("mia_gen", "bfloat16").dtype
     (10, 'bfloat16')
     """
-    return load(name, dtype).maker
+    return trained(name, dtype).maker

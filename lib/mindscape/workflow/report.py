@@ -75,12 +75,12 @@ def gallery(root: Path) -> str:
 
 def verdicts(root: Path) -> str:
     """CLAIMS.md: each claim of the papers, what they have, what was measured here, and the verdict."""
-    return claims.claims_table(claims.load(root / "data" / "claims.yaml"), root / "figures")
+    return claims.claims_table(claims.all_claims(root / "data" / "claims.yaml"), root / "figures")
 
 
 def verdict_counts(root: Path) -> str:
     """How many claims of each paper came to which verdict."""
-    return claims.counts_table(claims.weighed(claims.load(root / "data" / "claims.yaml"), root / "figures"))
+    return claims.counts_table(claims.weighed(claims.all_claims(root / "data" / "claims.yaml"), root / "figures"))
 
 
 def picture(root: Path) -> str:

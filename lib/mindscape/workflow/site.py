@@ -184,7 +184,7 @@ def written(root: Path, source: Path) -> None:
         shutil.copy(page, source / "extra")
     names = [path.stem for path in sorted((root / "notebooks").glob("[0-9]*.ipynb"))]
     metrics = {name: results.read(name, root / "figures")["metrics"] for name in names}
-    weighed = claims.weighed(claims.load(root / "data" / "claims.yaml"), root / "figures")
+    weighed = claims.weighed(claims.all_claims(root / "data" / "claims.yaml"), root / "figures")
     for name in names:
         path = root / "notebooks" / f"{name}.ipynb"
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
