@@ -127,7 +127,7 @@ DAMAGES = [
 @pytest.mark.parametrize(("damage", "said"), DAMAGES, ids=lambda of: getattr(of, "__name__", ""))
 def test_weights_that_are_none(folder, damage, said):
     damage(folder / "model.safetensors")
-    for load, error in ((llm.load, LLMError), (encoders.encoder, InputError)):
+    for load, error in ((llm.load, LLMError), (encoders.load, InputError)):
         with pytest.raises(error, match=f"expected a folder or a name on the hub: .*{said}") as caught:
             load(f"hf:{folder}", cache=False).maker  # noqa: B018  the network is read by then
         assert "\n" not in str(caught.value)
