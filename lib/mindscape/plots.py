@@ -38,6 +38,11 @@ def use() -> None:
         "figure.figsize": (WIDTH, 3.6),
         "savefig.dpi": 200,
         "figure.constrained_layout.use": True,
+        "text.color": INK,
+        "xtick.color": INK,
+        "ytick.color": INK,
+        "axes.labelcolor": INK,
+        "axes.edgecolor": GREY,
         "axes.titlelocation": "left",
         "axes.spines.top": False,
         "axes.spines.right": False,
@@ -48,16 +53,13 @@ def use() -> None:
         "image.cmap": SEQUENTIAL,
         "axes.prop_cycle": matplotlib.rcsetup.cycler(color=list(PALETTE.values()), marker=list(MARKERS.values())),
     }
-    inks = {f"{part}.color": INK for part in ("text", "xtick", "ytick")} | {
-        "axes.labelcolor": INK,
-        "axes.edgecolor": GREY,
-    }
     # A font that comes with matplotlib: the same figure on every machine.
-    seaborn.set_theme(context="paper", style="whitegrid", font="DejaVu Sans", font_scale=1.05, rc=ours | inks)
+    seaborn.set_theme(context="paper", style="whitegrid", font="DejaVu Sans", font_scale=1.05, rc=ours)
 
 
-def heat(ax, values, rows, columns, texts=None, most: float = 1, **options):
-    """A heat map of values (rows, columns) from 0 to `most`, with `texts` written into its cells; options are seaborn's.
+def heat(ax, values, rows, columns, texts=None, most: float = 1, slant: float = 0, **options):
+    """A heat map of values (rows, columns) from 0 to `most`, with `texts` written into its cells and the columns' labels at
+    `slant` degrees; options are seaborn's.
 
     >>> fig, ax = subplots(height=2)
     >>> [label.get_text() for label in heat(ax, [[0, 1]], ["question"], ["first layer", "last"]).get_xticklabels()]
@@ -67,6 +69,8 @@ def heat(ax, values, rows, columns, texts=None, most: float = 1, **options):
     written = {"annot": texts, "fmt": ""} if texts is not None else {}
     seaborn.heatmap(shown, ax=ax, vmin=0, vmax=most, cmap=SEQUENTIAL, **{"cbar": False} | written | options)
     ax.tick_params(axis="y", rotation=0)
+    if slant:
+        pyplot.setp(ax.get_xticklabels(), rotation=slant, ha="right")
     return ax
 
 

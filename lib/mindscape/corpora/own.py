@@ -71,7 +71,7 @@ def document(path: str | Path, language: str | None = None, encoding: str | None
     Raises InputError for a file that is missing, of another kind, in another encoding, broken, or without text. What a spine
     names and an EPUB lacks is left out with a warning, and stands in `meta` under "left out".
 
-    >>> document("walden.txt")                                                                   # doctest: +SKIP
+    >>> document("walden.txt")                                                               # doctest: +SKIP
     Document(id='walden', text='When I wrote the following…', language='en', meta={'file': 'walden.txt'})
     """
     path = Path(path)
