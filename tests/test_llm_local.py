@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 from tiny import saved
-from transformers import AutoModelForCausalLM, Qwen2Config, Qwen3Config
+from transformers import AutoModelForCausalLM, GPT2Config, GraniteConfig, MptConfig, Qwen2Config, Qwen3Config
 
 from mindscape import llm
 from mindscape.errors import InputError, LLMError
@@ -65,6 +65,9 @@ CONFIGS = {
     "qwen2.5": (Qwen2Config, ENDS),
     "qwen3": (Qwen3Config, {**ENDS, "head_dim": 8}),
     "sliding": (Qwen2Config, {**ENDS, "use_sliding_window": True, "sliding_window": 16, "max_window_layers": 1}),
+    "scaled logits": (GraniteConfig, {**ENDS, "logits_scaling": 2.0}),
+    "learned positions": (GPT2Config, ENDS),
+    "distances by column": (MptConfig, {"eos_token_id": 2, "bos_token_id": 1}),
 }
 
 
@@ -95,7 +98,8 @@ def test_smollm2_agrees_with_plain_runs(model):
 
 def test_random_models_agree_with_plain_runs(random_model):
     backend = random_model.backend
-    assert backend.shares == (not getattr(backend.model.config, "use_sliding_window", False))
+    config = backend.model.config
+    assert backend.shares == (not getattr(config, "use_sliding_window", False) and config.model_type != "mpt")
     assert_plain(random_model, PROMPTS, 6)
 
 
@@ -118,16 +122,16 @@ def test_the_size_of_batches_changes_nothing(random_model, tokenizer):
 
 
 @pytest.fixture
-def read(smollm2, monkeypatch):
+def read(smollm2):
     """How many tokens each forward pass of SmolLM2 has read."""
-    sizes, forward = [], type(smollm2).forward
+    sizes: list[int] = []
 
-    def counted(self, **kw):
-        sizes.append(kw["input_ids"].numel())
-        return forward(self, **kw)
+    def count(_, given, named):
+        sizes.append(named["input_ids"].numel())
 
-    monkeypatch.setattr(type(smollm2), "forward", counted)
-    return sizes
+    hook = smollm2.get_decoder().register_forward_pre_hook(count, with_kwargs=True)
+    yield sizes
+    hook.remove()
 
 
 def test_a_common_head_is_read_once(smollm2, tokenizer, read):
@@ -139,6 +143,21 @@ def test_a_common_head_is_read_once(smollm2, tokenizer, read):
     read.clear()
     model.score(prompts, [[" Yes", " No"]] * 5)
     assert sum(read) < head + 120
+
+
+def test_the_vocabulary_is_met_by_whole_tensors_and_only_where_it_is_asked(smollm2, tokenizer):
+    """A view of the last places would be multiplied row by row, with a copy of the vocabulary's weights for each."""
+    model, met = llm.LanguageModel(Local(smollm2, tokenizer, "watched", batch_size=8)), []
+    hook = smollm2.get_output_embeddings().register_forward_pre_hook(lambda _, states: met.append(states[0]))
+    try:
+        model.complete(PROMPTS, max_new_tokens=2)
+        model.score(PROMPTS, [[" Yes", " No, by no means"]] * len(PROMPTS))
+    finally:
+        hook.remove()
+    assert all(states.stride() == torch.empty(states.shape).stride() for states in met)
+    written = 2 * len(PROMPTS)
+    scored = sum(states.shape[0] * states.shape[1] for states in met) - written
+    assert 0 < scored <= 2 * len(PROMPTS) * 5
 
 
 NESTED = [  # the same passages, some more each time, as retrieval for a growing k shows them; on two texts

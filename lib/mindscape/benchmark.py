@@ -88,7 +88,7 @@ def reading(backend: local.Local, count: int = 8, bare: bool = True) -> dict[str
     def alone() -> None:
         for some in batches:
             ids, mask = backend._padded(some, 0)
-            backend.model(input_ids=ids, attention_mask=mask, logits_to_keep=1)
+            backend.model.get_decoder()(input_ids=ids, attention_mask=mask)
 
     ways = {"ask": lambda: ask(LanguageModel(backend), role, prompts, tokens=1)} | ({"bare": alone} if bare else {})
     tokens = sum(map(len, rows))
