@@ -39,8 +39,6 @@ NAME ?=
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-# Training takes and frees large blocks of all sizes, which glibc otherwise keeps: 24 GB after a hundred steps, not 11.
-HEAP := MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=1048576 MALLOC_TRIM_THRESHOLD_=1048576
 # One thread a process: notebooks and tests run side by side, and threads that wait for each other's cores spin.
 export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM := false
@@ -78,7 +76,7 @@ figures: plan .venv/core
 	@$(BIN)/python -m mindscape.workflow.report
 
 data: plan .venv/core
-	@$(if $(TINY),,$(HEAP) $(BIN)/python -m mindscape.training --missing)
+	@$(if $(TINY),,$(BIN)/python -m mindscape.training --missing)
 	$(run)
 	@$(if $(TINY),$(BIN)/python -m mindscape.remeasure)
 
@@ -91,7 +89,7 @@ plan:
 	@$(PYTHON) lib/mindscape/workflow/plan.py "$(SCALE)" "$(ONLY)" "$(KIND)"
 
 train: .venv/core
-	$(HEAP) $(BIN)/python -m mindscape.training $(NAME)
+	$(BIN)/python -m mindscape.training $(NAME)
 
 benchmark: .venv/core
 	$(BIN)/python -m mindscape.benchmark

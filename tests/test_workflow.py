@@ -1,6 +1,7 @@
 """The front doors: papermill with parameters, the workflow's plan, a notebook that fails."""
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -190,3 +191,24 @@ def test_a_checkout_stays_clean(tmp_path):
     assert "51_paper_audit: done in" in done.stdout and "of 2 done" in done.stdout
     assert run(sys.executable, "-m", "mindscape.workflow.report", cwd=copy).returncode == 0
     assert run("git", "status", "--porcelain", cwd=copy).stdout == ""
+
+
+HELD = """
+import sys
+from pathlib import Path
+from mindscape.environment import give_memory_back
+megabytes = lambda: int(Path("/proc/self/status").read_text().partition("VmRSS:")[2].split()[0]) // 1024
+assert sys.argv[1] == "as it is" or give_memory_back()
+for _ in range(2):
+    bytearray(b"x" * (2 << 20))  # from now on glibc keeps blocks of this size
+blocks = [bytearray(b"x" * (2 << 20)) for _ in range(100)]
+full, last = megabytes(), blocks.pop()
+blocks.clear()
+print(full - megabytes())
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="it is glibc that keeps freed blocks")
+def test_freed_blocks_go_back_to_the_system():
+    freed = {how: int(run(sys.executable, "-c", HELD, how).stdout) for how in ("as it is", "back")}
+    assert freed["back"] > 150 > freed["as it is"]

@@ -3,6 +3,7 @@
 Taught in notebook 00. It installs nothing and fetches nothing. `python -m mindscape.environment` prints the same lines.
 """
 
+import ctypes
 import shutil
 import sys
 import tempfile
@@ -70,6 +71,23 @@ def forget_peak() -> None:
     """Let `peak_bytes` begin anew from the memory held now, where the system can do that (Linux)."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+
+
+def give_memory_back() -> bool:
+    """Have the C library return freed blocks of 1 MB and more to the system at once; False where it is not glibc's.
+
+    Training on a processor takes and frees large blocks of all sizes. By default glibc keeps them: 24 GB after a hundred
+    steps, not 11.
+
+    >>> give_memory_back() in (True, False)
+    True
+    """
+    trim, mmap, arenas = -1, -3, -8  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD and M_ARENA_MAX of malloc.h
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return False
+    return all([mallopt(trim, 1 << 20), mallopt(mmap, 1 << 20), mallopt(arenas, 2)])
 
 
 def _differing() -> Iterator[str]:

@@ -50,6 +50,7 @@ from mindscape.roles.judges import GRADE
 from mindscape.text import Document
 from storyworld import Book
 from storyworld.chance import Chance
+from storyworld.teaching.baselines import BLOCK
 
 OURS = "MindGraph"
 NAMES = (*METHODS, OURS)
@@ -57,7 +58,7 @@ CHOICE = "choice"  # the stage of an answer that is a letter
 TIMES = 20  # tokens that a method may read and write, in those of the text
 WIDTH = 16  # questions side by side
 SMALL_BLOCK, SMALL_TURNS = 1024, 8  # of the baselines with the embedded reader
-TAUGHT_BLOCK, TAUGHT_REPLY = 512, 640  # with an adapter of their own; an index of such a block has up to 600 tokens
+TAUGHT_REPLY = 640  # with an adapter of their own: an index of a block that it was taught with has up to 600 tokens
 SECONDS = 300.0  # that an answer of the embedded reader takes, about
 MEDIANS = 45, 4  # nodes of a graph, and passages looked up where it is small (sections 5.3 and 5.4)
 ROLES = {role.name: role for role in (EDITS, BUILDER)}
@@ -227,7 +228,7 @@ def settings_for_baselines() -> MethodSettings:
     >>> settings_for_baselines().block
     512
     """
-    return MethodSettings(block=TAUGHT_BLOCK, reply=TAUGHT_REPLY, turns=SMALL_TURNS)
+    return MethodSettings(block=BLOCK, reply=TAUGHT_REPLY, turns=SMALL_TURNS)
 
 
 def methods(settings: MethodSettings) -> dict[str, Method]:
