@@ -17,7 +17,6 @@ from mindscape.errors import LLMError
 from mindscape.llm import LanguageModel
 from mindscape.llm.base import estimated_tokens
 from mindscape.mindgraph import comparison, long_reason
-from mindscape.mindgraph.answer import limits
 from mindscape.mindgraph.asking import BRIEF, length
 from mindscape.mindgraph.baselines import rlm
 from mindscape.mindgraph.comparison import (
@@ -27,7 +26,6 @@ from mindscape.mindgraph.comparison import (
     labels,
     of_book,
     scored,
-    settings_for,
     unusable,
 )
 from mindscape.mindgraph.long_reason import Judged
@@ -143,13 +141,6 @@ def test_the_length_of_a_text_is_in_the_server_s_tokens():
     assert length(text, model) == pytest.approx(estimated_tokens(text.text) / 2, rel=0.01)
     model.name = "embedded"
     assert length(text, model) == estimated_tokens(text.text)
-
-
-def test_the_embedded_reader_reads_its_graph_as_it_was_trained_to():
-    assert settings_for(LanguageModel(Stub(say))) == MethodSettings()
-    model = LanguageModel(Stub(say, name="embedded"))
-    reader = settings_for(model)
-    assert (reader.rounds, reader.graph_tokens, reader.times) == (0, limits(model).graph, MethodSettings().times)
 
 
 def test_choices_are_scored_by_letter():

@@ -57,8 +57,7 @@ NAMES = (*METHODS, OURS)
 CHOICE = "choice"  # the stage of an answer that is a letter
 TIMES = 20  # tokens that a method may read and write, in those of the text
 WIDTH = 16  # questions side by side
-SMALL_BLOCK, SMALL_TURNS = 1024, 8  # of the baselines with the embedded reader
-TAUGHT_REPLY = 640  # with an adapter of their own: an index of a block that it was taught with has up to 600 tokens
+TAUGHT_REPLY, TAUGHT_TURNS = 640, 8  # an index of a block that the adapter was taught with has up to 600 tokens
 SECONDS = 300.0  # that an answer of the embedded reader takes, about
 MEDIANS = 45, 4  # nodes of a graph, and passages looked up where it is small (sections 5.3 and 5.4)
 ROLES = {role.name: role for role in (EDITS, BUILDER)}
@@ -197,22 +196,6 @@ def of_benchmarks(kept: Sequence[Judged], folder: str | Path | None = None) -> l
     return tasks
 
 
-def settings_for(llm: LLM) -> MethodSettings:
-    """The paper's, but for the embedded reader: that reads small graphs, and without tools, as it was trained to, and replies
-    briefly. MindGraph has the blocks that it was trained on; the baselines have larger ones, an eighth of its window, which
-    take a quarter of the calls; eight turns of RLM bound what it takes.
-
-    >>> from types import SimpleNamespace
-    >>> settings_for(SimpleNamespace(name="embedded")).rounds, settings_for(SimpleNamespace(name="openai:gpt-4o")).rounds
-    (0, 40)
-    """
-    if llm.name != "embedded":
-        return MethodSettings()
-    most = mindgraph.limits(llm)
-    ours: dict[str, Any] = {"graph_tokens": most.graph, "edit_tokens": most.edits, "answer_tokens": most.answer}
-    return MethodSettings(block=SMALL_BLOCK, reply=most.edits, turns=SMALL_TURNS, rounds=0, **ours)
-
-
 def settings_for_builder() -> MethodSettings:
     """MindGraph's, of the adapter that was trained for its two stages (data/adapters/builder): as it was trained, with tools.
 
@@ -228,7 +211,7 @@ def settings_for_baselines() -> MethodSettings:
     >>> settings_for_baselines().block
     512
     """
-    return MethodSettings(block=BLOCK, reply=TAUGHT_REPLY, turns=SMALL_TURNS)
+    return MethodSettings(block=BLOCK, reply=TAUGHT_REPLY, turns=TAUGHT_TURNS)
 
 
 def methods(settings: MethodSettings) -> dict[str, Method]:
@@ -246,14 +229,14 @@ def estimated(
 ) -> dict[str, Estimate]:
     """About what each method takes for all tasks, before the first call: see the module for what is supposed.
 
-    The settings are by default those of `settings_for`.
+    The settings are by default the paper's.
 
     >>> print(estimated(tasks, llm.load("openai:gpt-4o"))["CoA"])                           # doctest: +SKIP
     4,600 calls (0 more are cached), 42,000,000 tokens to read, at most 4,700,000 to write, at most 152.0000 USD
     """
     counts = Counter(task.document.id for task in tasks)
     documents = {task.document.id: task.document for task in tasks}
-    settings, estimates = settings or settings_for(llm), {}
+    settings, estimates = settings or MethodSettings(), {}
     for name in names:
         total = Estimate(0, 0, 0, 0, 0.0)
         for key, n in counts.items():
@@ -302,7 +285,7 @@ def answered(
     >>> answered(tasks, llm.load("openai:gpt-4o"))["CoA"][0].text                           # doctest: +SKIP
     'Ivo'
     """
-    settings = settings or settings_for(llm)
+    settings = settings or MethodSettings()
     if unknown := set(names) - set(NAMES):
         raise InputError(f"no method {sorted(unknown)[0]!r}: expected some of {', '.join(NAMES)}")
     lengths = {
