@@ -11,7 +11,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
+from mindscape.errors import InputError
 from mindscape.workflow import plan
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,14 +27,33 @@ def run(*command, cwd=ROOT, **environment):
     return subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True, timeout=600)
 
 
+UNKNOWN = "unknown parameter 'sede'; valid are scale='small', seed=0"
+
+
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_misspelt_parameter_fails_in_the_second_cell(notebook, tmp_path):
+def test_a_misspelt_parameter_fails_in_the_second_cell(notebook, monkeypatch, tmp_path):
+    """Before anything is loaded or written."""
+    monkeypatch.setenv("MINDSCAPE_FIGURES", str(tmp_path / "figures"))
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    given, check = [cell.source for cell in nbformat.read(notebook, as_version=4).cells if cell.cell_type == "code"][:2]
+    shell = InteractiveShell.instance()
+    try:
+        for source in (given, "# Parameters\nsede = 3\n"):  # as papermill injects it
+            shell.run_cell(source, store_history=True).raise_error()
+        failed = shell.run_cell(check, store_history=True).error_in_exec
+    finally:
+        InteractiveShell.clear_instance()
+    assert isinstance(failed, InputError) and UNKNOWN in str(failed)
+    assert not (tmp_path / "figures").exists()
+
+
+def test_papermill_shows_the_misspelt_parameter(tmp_path):
     """And says so in one line; nothing is written for it."""
     out = tmp_path / "out.ipynb"
-    command = ["papermill", "--cwd", "notebooks", str(notebook), str(out), "--no-progress-bar", "-p", "sede", "3"]
+    command = ["papermill", "--cwd", "notebooks", str(NOTEBOOKS[0]), str(out), "--no-progress-bar", "-p", "sede", "3"]
     done = run(*command, MINDSCAPE_FIGURES=str(tmp_path / "figures"))
     assert done.returncode != 0
-    assert "InputError: unknown parameter 'sede'; valid are scale='small', seed=0" in done.stderr
+    assert f"InputError: {UNKNOWN}" in done.stderr
     executed = [
         cell for cell in nbformat.read(out, as_version=4).cells if cell.cell_type == "code" and cell.execution_count
     ]

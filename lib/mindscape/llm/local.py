@@ -150,7 +150,7 @@ class Local:
         if self._maker is not None:
             self._loaded = weights.fingerprint(model, model.config)
         head = model.get_output_embeddings()
-        if _in_one_piece not in head._forward_pre_hooks.values():  # another Local may hold the same network
+        if head is not None and _in_one_piece not in head._forward_pre_hooks.values():  # another Local may hold it
             head.register_forward_pre_hook(_in_one_piece)
         return watch(model, self._maker.label if self._maker else self.name)
 
