@@ -31,8 +31,8 @@ UNKNOWN = "unknown parameter 'sede'; valid are scale='small', seed=0"
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_misspelt_parameter_fails_in_the_second_cell(notebook, monkeypatch, tmp_path):
-    """Before anything is loaded or written."""
+def test_a_misspelt_parameter_fails_in_the_second_cell(notebook, monkeypatch, tmp_path, capsys):
+    """And says so in one line; nothing is written for it."""
     monkeypatch.setenv("MINDSCAPE_FIGURES", str(tmp_path / "figures"))
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     given, check = [cell.source for cell in nbformat.read(notebook, as_version=4).cells if cell.cell_type == "code"][:2]
@@ -40,10 +40,13 @@ def test_a_misspelt_parameter_fails_in_the_second_cell(notebook, monkeypatch, tm
     try:
         for source in (given, "# Parameters\nsede = 3\n"):  # as papermill injects it
             shell.run_cell(source, store_history=True).raise_error()
+        capsys.readouterr()
         failed = shell.run_cell(check, store_history=True).error_in_exec
     finally:
         InteractiveShell.clear_instance()
     assert isinstance(failed, InputError) and UNKNOWN in str(failed)
+    (line,) = capsys.readouterr().out.strip().splitlines()
+    assert f"InputError: {UNKNOWN}" in line
     assert not (tmp_path / "figures").exists()
 
 
