@@ -44,7 +44,7 @@ from mindscape.store import Maker
 from mindscape.training import Settings, bases, sft
 from mindscape.weights import adapter_hash
 from storyworld.books import training_book
-from storyworld.teaching import baselines, building, mixture
+from storyworld.teaching import baselines, building, counting, mixture
 from storyworld.teaching.supervision import Asked, of_story, who_is_who
 
 FILE = paths.data("adapters", "recipes.yaml")
@@ -147,6 +147,13 @@ class Relevance(_OfEachNovel):
 
 
 @dataclass(frozen=True)
+class Counting(_OfEachNovel):
+    """Counts from concept graphs: see `storyworld.teaching.counting`."""
+
+    make = staticmethod(counting.count_examples)
+
+
+@dataclass(frozen=True)
 class Retrieval:
     """Questions with what is to be found: the people of a novel, tellings of a sentence or two, or chunks and nodes.
 
@@ -175,7 +182,7 @@ class Retrieval:
         return {"questions": len(made), **asdict(self), "recipe": recipe}
 
 
-Kind = Roles | Answers | Memories | Building | Baselines | Relevance | Retrieval
+Kind = Roles | Answers | Memories | Building | Baselines | Relevance | Counting | Retrieval
 
 
 def _retrieval(given: Mapping[str, Any]) -> Retrieval:
@@ -192,6 +199,7 @@ KINDS = {  # the key of a stage that says what its examples are, and what is mad
     "building": lambda given: _made(Building, given),
     "baselines": lambda given: _made(Baselines, given),
     "relevance": lambda given: _made(Relevance, given),
+    "counting": lambda given: _made(Counting, given),
     "retrieval": _retrieval,
 }
 
