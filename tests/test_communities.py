@@ -166,8 +166,7 @@ def test_a_part_that_changed_gets_another_report(tmp_path):
     reporter(store=store)[0].read([0, 1])
     changed = graph_of("abcdefgh", [*tied("abcd", "hates"), *tied("efgh", "hates")])
     half = graph_of("abcdefgh", [*tied("abcd", "hates"), *tied("efgh", "r")])
-    others = [(GRAPH, {"tokens": 50}, 2), (GRAPH, {"language": "zh"}, 2)]
-    for graph, options, calls in [(GRAPH, {}, 0), (half, {}, 1), (changed, {}, 1), *others]:
+    for graph, options, calls in [(GRAPH, {}, 0), (half, {}, 1), (changed, {}, 1), (GRAPH, {"language": "zh"}, 2)]:
         reports, stub, _ = reporter(graph, store, **options)
         reports.read([0, 1])
         assert len(stub.asked) == calls

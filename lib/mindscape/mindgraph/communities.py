@@ -144,9 +144,9 @@ class Reports:
     'The lamp'
     """
 
-    def __init__(self, graph: Graph, llm: LLM | Meter, *, language: str = "en", tokens: int = TOKENS):
+    def __init__(self, graph: Graph, llm: LLM | Meter, *, language: str = "en"):
         require(language in PROMPTS, f"language={language!r}: expected one of {', '.join(PROMPTS)}")
-        self.graph, self.language, self.tokens = graph, language, tokens
+        self.graph, self.language = graph, language
         self.meter = llm if isinstance(llm, Meter) else Meter(llm)
         self.communities = communities(graph)
         self.unreadable: dict[int, str] = {}
@@ -161,18 +161,15 @@ class Reports:
         if new:
             before, self.meter.stage = self.meter.stage, REPORT
             try:
-                self._write(new)
+                answers = ask(self.meter, COMMUNITY_REPORT, [self._prompt(i) for i in new], tokens=TOKENS)
             finally:
                 self.meter.stage = before
+            for i, answer in zip(new, answers, strict=True):
+                if answer.value is None:
+                    self.unreadable[i] = answer.unread[0]
+                else:
+                    self._read[i] = answer.value
         return [self._read.get(i) for i in wanted]
-
-    def _write(self, ids: Sequence[int]) -> None:
-        answers = ask(self.meter, COMMUNITY_REPORT, [self._prompt(i) for i in ids], tokens=self.tokens)
-        for i, answer in zip(ids, answers, strict=True):
-            if answer.value is None:
-                self.unreadable[i] = answer.unread[0]
-            else:
-                self._read[i] = answer.value
 
     def _prompt(self, i: int) -> str:
         state = part_state(self.graph, set(self.communities[i].nodes))

@@ -16,7 +16,6 @@ Taught in notebook 32_long_reason. Nothing here knows how a method answers.
 """
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -58,6 +57,7 @@ CHOICE = "choice"  # the stage of an answer that is a letter
 TIMES = 20  # tokens that a method may read and write, in those of the text
 WIDTH = 16  # questions side by side
 TAUGHT_REPLY, TAUGHT_TURNS = 640, 8  # an index of a block that the adapter was taught with has up to 600 tokens
+NO_COST = Estimate(0, 0, 0, 0, 0.0)
 SECONDS = 300.0  # that an answer of the embedded reader takes, about
 MEDIANS = 45, 4  # nodes of a graph, and passages looked up where it is small (sections 5.3 and 5.4)
 ROLES = {role.name: role for role in (EDITS, BUILDER)}
@@ -234,18 +234,12 @@ def estimated(
     >>> print(estimated(tasks, llm.load("openai:gpt-4o"))["CoA"])                           # doctest: +SKIP
     4,600 calls (0 more are cached), 42,000,000 tokens to read, at most 4,700,000 to write, at most 152.0000 USD
     """
-    counts = Counter(task.document.id for task in tasks)
-    documents = {task.document.id: task.document for task in tasks}
     settings, estimates = settings or MethodSettings(), {}
+    bounds: dict[str, Any] = {"size": settings.block, "reply": settings.reply}
     for name in names:
-        total = Estimate(0, 0, 0, 0, 0.0)
-        for key, n in counts.items():
-            if name == OURS:
-                each = _ours(documents[key], llm, settings)
-            else:
-                each = baseline_estimate(name, documents[key], llm, size=settings.block, reply=settings.reply)
-            total = sum([each] * n, total)
-        estimates[name] = total
+        method = partial(_ours, settings=settings) if name == OURS else partial(baseline_estimate, name, **bounds)
+        each = {key: method(document, llm) for key, document in _documents(tasks).items()}
+        estimates[name] = sum((each[task.document.id] for task in tasks), NO_COST)
     return estimates
 
 
@@ -255,7 +249,7 @@ def estimated_judge(tasks: Sequence[Task], judge: LLM, names: Sequence[str] = NA
     >>> print(estimated_judge(tasks, llm.load("openai:gpt-4o-mini")))                       # doctest: +SKIP
     1,200 calls (0 more are cached), 260,000 tokens to read, at most 77,000 to write, at most 0.0850 USD
     """
-    total = Estimate(0, 0, 0, 0, 0.0)
+    total = NO_COST
     for task in (task for task in tasks if not task.letter):
         slots = {"question": task.question, "gold": task.gold[0], "predicted": task.gold[0]}
         talk = [{"role": "user", "content": GRADE.prompt(task.document.language, form_of(judge), **slots)}]
@@ -288,9 +282,7 @@ def answered(
     settings = settings or MethodSettings()
     if unknown := set(names) - set(NAMES):
         raise InputError(f"no method {sorted(unknown)[0]!r}: expected some of {', '.join(NAMES)}")
-    lengths = {
-        key: length(document, llm) for key, document in {task.document.id: task.document for task in tasks}.items()
-    }
+    lengths = {key: length(document, llm) for key, document in _documents(tasks).items()}
     budgets = [Budget(None, settings.times * lengths[task.document.id], settings.reply) for task in tasks]
     answers = {}
     for name in names:
@@ -310,6 +302,10 @@ def answered(
             Answered(**row, length=lengths[task.document.id]) for task, row in zip(tasks, rows, strict=True)
         ]
     return answers
+
+
+def _documents(tasks: Sequence[Task]) -> dict[str, Document]:
+    return {task.document.id: task.document for task in tasks}
 
 
 def _question(name: str, task: Task, settings: MethodSettings) -> dict[str, Any]:

@@ -123,7 +123,7 @@ def slots(question: Unlabelled, reverse: bool = False) -> dict[str, str]:
     return {"question": question.question, "answer": question.answer, "length": length, "evidence": evidence} | levels
 
 
-def annotate(questions: Sequence[Unlabelled], llm: LLM, *, temperature: float = 0.0) -> list[Labelled]:
+def annotate(questions: Sequence[Unlabelled], llm: LLM) -> list[Labelled]:
     """Each question labelled in two passes: the levels upwards with seed 0, downwards with seed 1. Two batches of calls.
 
     Raises InputError for a language without a prompt, LLMError if the model fails; what was answered is in its cache.
@@ -135,7 +135,7 @@ def annotate(questions: Sequence[Unlabelled], llm: LLM, *, temperature: float = 
     passes = []
     for i in range(PASSES):
         shown = [prompts(question)[i] for question in questions]
-        replies = ask(llm, RUBRIC, shown, tokens=TOKENS, temperature=temperature, seed=i)
+        replies = ask(llm, RUBRIC, shown, tokens=TOKENS, seed=i)
         passes.append([reply.value for reply in replies])
     return [Labelled(labels) for labels in zip(*passes, strict=True)]
 
