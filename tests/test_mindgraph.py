@@ -100,9 +100,13 @@ operations = st.one_of(
 replies = st.lists(st.lists(operations, max_size=12), max_size=len(BLOCKS))
 
 
-@settings(max_examples=60)
-@given(replies)
-def test_every_step_is_rebuilt_and_every_place_is_the_text_s(batches):
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(replies, st.text(st.characters(), max_size=5))  # with halves of surrogate pairs
+def test_every_step_is_rebuilt_and_every_place_is_the_text_s(tmp_path, batches, text):
+    """From what is in memory, and from the file."""
+    path = tmp_path / "journal.jsonl"
+    path.unlink(missing_ok=True)
+    opened(path, {"document": "note"})
     graph, graphs, entries = Graph("note"), [Graph("note")], []
     for block, batch in zip(BLOCKS, batches, strict=False):
         edits = []
@@ -116,8 +120,10 @@ def test_every_step_is_rebuilt_and_every_place_is_the_text_s(batches):
             verify(graph, DOCUMENT)
             graphs.append(graph)
             edits.append(edit)
-        entries.append(Entry(block.index, json.dumps(batch), tuple(edits)))
-    kept = Journal({"document": "note"}, tuple(entries))
+        entries.append(Entry(block.index, text, tuple(edits), invalid=text, shown=block.index))
+        append(path, entries[-1])
+    kept = read_journal(path)
+    assert kept == Journal(kept.about, tuple(entries)) and rebuild(opened(path, {"document": "note"})) == graph
     for t, then in enumerate(graphs):
         again = rebuild(kept, edits=t)
         assert again == then and as_json(again) == as_json(then)
@@ -127,25 +133,6 @@ def test_every_step_is_rebuilt_and_every_place_is_the_text_s(batches):
     told = counts(kept)
     assert told["applied"] + told["rejected"] == len(graphs) - 1 == told["applied"] + sum(told[it] for it in REASONS)
     assert told["verbatim"] <= told["quoted"] <= told["applied"]
-
-
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(replies, st.data())
-def test_a_file_keeps_all_of_it(tmp_path, batches, data):
-    path = tmp_path / "journal.jsonl"
-    path.unlink(missing_ok=True)
-    opened(path, {"document": "note"})
-    graph = Graph("note")
-    for block, batch in zip(BLOCKS, batches, strict=False):
-        edits = []
-        for operation in batch:
-            graph, edit = apply(graph, operation, DOCUMENT, block)
-            edits.append(edit)
-        text = data.draw(st.text(st.characters(), max_size=5))  # with halves of surrogate pairs
-        entry = Entry(block.index, text, tuple(edits), invalid=text, shown=block.index)
-        append(path, entry)
-        assert read_journal(path).entries[-1] == entry
-    assert rebuild(read_journal(path)) == rebuild(opened(path, {"document": "note"})) == graph
 
 
 def test_each_reason():
