@@ -370,11 +370,9 @@ def test_groups_hold_everything_that_fits(some, room):
 @LANGUAGE
 def test_direct_reads_all_of_it_or_leaves_out_the_middle(language):
     document = book(language, 100)
-    model = Scripted(Reader(language))
-    answer = reading.direct(QUESTION[language], document, model, Budget())
+    answer, model = played(reading.direct, language, 100)
     assert document.text in model.prompts("last")[0] and notes(answer) == [] and answer.calls == 1
-    model = Scripted(Reader(language), 1600)
-    answer = reading.direct(QUESTION[language], document, model, Budget())
+    answer, model = played(reading.direct, language, 100, context=1600)
     [prompt], [note] = model.prompts("last"), notes(answer)
     assert answer.text == "unknown" and FACT[language] not in prompt  # it stood in the middle
     assert document.text[:100] in prompt and document.text[-100:] in prompt
@@ -383,9 +381,9 @@ def test_direct_reads_all_of_it_or_leaves_out_the_middle(language):
 
 
 def test_direct_keeps_a_budget_by_reading_less():
-    answer = reading.direct(QUESTION["en"], book(), Scripted(Reader()), Budget(tokens=1400))
+    answer, _ = played(reading.direct, budget=Budget(tokens=1400))
     assert answer.calls == 1 and answer.tokens_total <= 1400 and "the budget" in notes(answer)[0]
-    answer = reading.direct(QUESTION["en"], book(), Scripted(Reader()), Budget(tokens=100))
+    answer, _ = played(reading.direct, budget=Budget(tokens=100))
     assert answer.calls == 0 and answer.text == "" and answer.tokens_first_call == 0
 
 
@@ -755,20 +753,8 @@ def test_a_list_that_was_cut_off_keeps_its_whole_items(language):
 def test_graphrag_goes_on_from_what_was_cut_off():
     """A model that runs to its limit in every extraction: its whole items make the graph, and nothing is asked twice."""
     begun = '{"entities": [{"name": "Ivo", "description": "A miller."}, {"name": "Ann", "descr'
-
-    def say(prompt, tools, schema):
-        keys = set((schema or {}).get("properties", {}))
-        if "entities" in keys:
-            return Reply(begun, finish="length")
-        if "points" in keys:
-            return {"points": [{"description": "Ivo sold it.", "score": 90}]}
-        if "title" in keys:
-            return {"title": "Ivo", "summary": "A miller.", "impact_rating": 5, "findings": []}
-        return "Ivo"
-
-    answer = graphrag.answer_by_reports(QUESTION["en"], book(), LanguageModel(Stub(say)), Budget(), size=100)
-    notes = [step.what for step in answer.trace if not step.asked]
-    assert answer.text == "Ivo" and any("its whole items are kept" in note for note in notes)
-    blocks = int(re.search(r"(\d+) blocks, 1 entities", " ".join(notes))[1])
-    extractions = sum(step.what == begun for step in answer.trace)
-    assert extractions == 2 * blocks
+    cut_off, points = Reply(begun, finish="length"), '{"points": [{"description": "Ivo sold it.", "score": 90}]}'
+    answer, _ = played(graphrag.answer_by_reports, extract=cut_off, glean=cut_off, map=points, last="Ivo", size=100)
+    assert answer.text == "Ivo" and any("its whole items are kept" in note for note in notes(answer))
+    blocks = int(re.search(r"(\d+) blocks, 1 entities", " ".join(notes(answer)))[1])
+    assert sum(step.what == begun for step in answer.trace) == 2 * blocks

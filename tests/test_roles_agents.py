@@ -9,6 +9,7 @@ import pytest
 import storyworld
 from mindscape.llm import Tags
 from mindscape.llm.tools import checked
+from mindscape.roles.answers import QA
 from mindscape.roles.edits import EDITS, EMPTY, Edits, graph_state
 from mindscape.roles.graph_answer import GRAPH_ANSWER, TOOLS, UNKNOWN, GraphAnswer, graph_stats
 from mindscape.roles.memory import MEMORY, REVERSE, DocumentMemory, Extracted
@@ -57,7 +58,7 @@ def test_gold_is_read_back_and_fits(role, seed_language, tokenizer):
     assert len({json.dumps(slots) for slots, _ in made}) == len(made), "an example comes twice"
 
 
-@pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
+@pytest.mark.parametrize("role", [*ROLES, QA], ids=lambda role: role.name)
 def test_another_seed_gives_other_examples_and_the_same_the_same(role, tokenizer):
     it = book(7, "en")
     first, again, other = ([e.prompt for e in teaching.examples(role.name, it, tokenizer, seed)] for seed in (0, 0, 1))

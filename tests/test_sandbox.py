@@ -334,20 +334,16 @@ def test_processor_time_is_up_though_each_run_is_short():
         "hog = 'x' * 10**10",
         "hog = []\nwhile True: hog.append(bytearray(1 << 24))",
         "import mmap\nhog = [mmap.mmap(-1, 1 << 28) for _ in range(100)]\nraise MemoryError",
+        "hog = []\ntry:\n    while True: hog.append(bytearray(1 << 20))\nexcept MemoryError: pass\nprint(len(hog) < 200)",
     ],
 )
 def test_memory_is_up(code):
     with Sandbox(TEXT, Limits(memory=128 << 20)) as box:
         ran = box.run(code)
-        assert ran.stopped == "memory" or "OSError" in ran.error  # mmap has an error of its own
+        assert (
+            ran.stopped == "memory" or "OSError" in ran.error or ran.output == "True\n"
+        )  # mmap's own, or caught in time
         assert box.run("print('again')").output == "again\n"
-
-
-def test_memory_errors_that_are_caught_do_not_help():
-    code = "hog = []\ntry:\n    while True: hog.append(bytearray(1 << 20))\nexcept MemoryError: pass\nprint(len(hog) < 200)"
-    with Sandbox(TEXT, Limits(memory=128 << 20)) as box:
-        ran = box.run(code)
-        assert ran.output == "True\n" or ran.stopped == "memory"
 
 
 @pytest.mark.parametrize(
