@@ -44,7 +44,6 @@ from mindscape.mindgraph.graph import (
     around,
     as_json,
     from_json,
-    judge,
     replay,
     verify,
 )
@@ -175,7 +174,7 @@ def test_each_reason():
     ],
 )
 def test_a_quote_may_differ_in_signs_and_not_in_letters(quote, found):
-    edit = judge(Graph("note"), node(src=quote), DOCUMENT, BLOCKS[0])
+    _, edit = apply(Graph("note"), node(src=quote), DOCUMENT, BLOCKS[0])
     assert (edit.src or None) == found == (DOCUMENT[edit.span] if edit.span else None)
 
 
@@ -248,7 +247,7 @@ def test_a_stored_graph_is_looked_at(tmp_path):
         with pytest.raises(InputError, match=re.escape(told)):
             from_json(changed(change), DOCUMENT)
     refused(lambda: from_json("{", DOCUMENT), "not a stored graph")
-    refused(lambda: judge(graph, node(), replace(DOCUMENT, id="other"), BLOCKS[0]), "of document 'note'")
+    refused(lambda: apply(graph, node(), replace(DOCUMENT, id="other"), BLOCKS[0]), "of document 'note'")
     with pytest.raises(InputError, match="filed under another name"):
         verify(Graph("note", graph.nodes, {("ivo", "ann", "knows"): graph.edges["ivo", "ann", "sold_to"]}), DOCUMENT)
 

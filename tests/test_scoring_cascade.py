@@ -235,7 +235,6 @@ def test_the_paper_s_table():
     table = {"Direct": (100, 64), "GraphRAG": (1, 37), "CoA": (1, 55)}
     table |= {"GAM": (8, 62), "RLM": (3, 20), "MindGraph": (7, 77)}
     assert scoring.pareto(table) == ["CoA", "MindGraph"]
-    refused(lambda: scoring.cells([], [True]), "expected one each")
     refused(lambda: scoring.stages([scoring.Scored(True, "exact")], []), "expected one each")
     refused(lambda: by_rules(Row("?", ("x",), "x", "fr")), "unknown language")
 

@@ -330,10 +330,8 @@ def estimate(
     rounds: int = 4,
     edit_tokens: int = TOKENS,
     answer_tokens: int = ANSWER_TOKENS,
-    built: bool = False,
 ) -> Estimate:
-    """About what `answer` takes for one question, before a call: calls, tokens, money where the price is known; or, of a graph
-    that is `built` already, what `answer_from` takes.
+    """About what `answer` takes for one question, before a call: calls, tokens, money where the price is known.
 
     It supposes a graph of so many `nodes`, each with two edges, that grows evenly over the blocks, so many `rounds` with
     a passage each, no reports, and replies as long as they may be. The defaults are the paper's medians: 45 nodes (section
@@ -344,7 +342,7 @@ def estimate(
     >>> print(estimate(Document("note", "Ivo sold the lamp. " * 400), model, size=500))
     9 calls (0 more are cached), 27,745 tokens to read, at most 6,656 to write, at most 0.0000 USD
     """
-    blocks = [] if built else cut(document, llm, block_size(llm) if size is None else size)
+    blocks = cut(document, llm, block_size(llm) if size is None else size)
     text = llm.count_tokens(document.text)
     form = form_of(llm)
     frame = llm.count_tokens(EDITS.words(form)[document.language])
@@ -352,8 +350,7 @@ def estimate(
     passage = ceil(1000 * text / max(1, len(document.text)))
     first = llm.count_tokens(GRAPH_ANSWER.words(form)[document.language]) + graph
     first += llm.count_tokens(json.dumps(tools_of(form)))
-    read = sum(first + i * (passage + 60) for i in range(rounds + 1))
-    read += 0 if built else text + len(blocks) * (frame + graph // 2)
+    read = sum(first + i * (passage + 60) for i in range(rounds + 1)) + text + len(blocks) * (frame + graph // 2)
     written = len(blocks) * edit_tokens + (rounds + 1) * answer_tokens
     return Estimate(len(blocks) + rounds + 1, 0, read, written, Ledger().cost(llm.name, read, written))
 

@@ -98,7 +98,8 @@ def layout(graph: Graph, steps: int = 200) -> np.ndarray:
 def as_html(graph: Graph, document: Document, question: str = "") -> str:
     """A page to look at a graph in: one file, to be opened in any browser, without a network.
 
-    About a thousand characters of the text stand beside a node; with all nodes' passages the page has some 2 kB a node. Raises InputError where the graph is not one of the document.
+    About a thousand characters of the text stand beside a node; with all nodes' passages the page has some 2 kB a node.
+    Raises InputError where the graph is not one of the document.
 
     >>> "<b>" in as_html(Graph("note"), Document("note", "Ivo"), question="Is <b> bold?")
     False

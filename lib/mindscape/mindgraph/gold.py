@@ -6,7 +6,6 @@ notebooks 30_mindgraph_build and 31_mindgraph_answer. Nothing here knows whether
 """
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -43,21 +42,6 @@ class Counts:
     gold: int
     found: int
     both: int
-
-    @property
-    def precision(self) -> float:
-        """NaN where nothing was found."""
-        return self.both / self.found if self.found else math.nan
-
-    @property
-    def recall(self) -> float:
-        """NaN where there is nothing to find."""
-        return self.both / self.gold if self.gold else math.nan
-
-    @property
-    def f1(self) -> float:
-        """NaN where there is nothing to find; 0 where nothing was found."""
-        return 2 * self.both / (self.gold + self.found) if self.gold else math.nan
 
 
 def shelf(split: str) -> list[Book]:
