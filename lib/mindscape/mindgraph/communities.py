@@ -17,7 +17,7 @@ Taught in notebook 31_mindgraph_answer. Nothing here ranks parts for a question,
 """
 
 import json
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -198,21 +198,14 @@ def _runs(part: Sequence[int], weights: Mapping[tuple[int, int], float], size: i
     for (a, b), weight in weights.items():
         if a in near and b in near:
             near[a][b] = near[b][a] = weight
-    walk: list[int] = []
-    seen: set[int] = set()
+    walk: dict[int, None] = {}
     for first in sorted(near, key=lambda node: (-sum(near[node].values()), node)):
-        if first in seen:
-            continue
-        seen.add(first)
-        waiting = deque([first])
-        while waiting:
-            node = waiting.popleft()
-            walk.append(node)
-            for other in sorted(near[node], key=lambda other: (-near[node][other], other)):
-                if other not in seen:
-                    seen.add(other)
-                    waiting.append(other)
-    return _even(walk, size)
+        waiting = [first]
+        for node in waiting:  # which grows by the neighbours of those that are new
+            if node not in walk:
+                walk[node] = None
+                waiting += sorted(near[node], key=lambda other: (-near[node][other], other))
+    return _even(list(walk), size)
 
 
 def _even(nodes: Sequence[int], size: int) -> list[list[int]]:
