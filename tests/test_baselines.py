@@ -105,67 +105,45 @@ class Scripted:
         return [talk[-1]["content"] for talk in self.asked if kind(talk) == name]
 
 
-class Reader:
-    """What a good model replies to each prompt; keywords replace a reply, by kind."""
+def good_reader(language="en", **others):
+    """What a good model replies to each prompt; keywords replace a reply, by kind: a text, or a function of the talk."""
+    fact, answered = FACT[language], ANSWERED[language]
+    word = {"en": "lamp", "zh": "铜灯"}[language]
 
-    def __init__(self, language="en", **others):
-        self.language, self.others = language, others
+    def told(talk):
+        return fact in talk[-1]["content"]
 
-    def __call__(self, talk):
-        what = kind(talk)
-        if what in self.others:
-            other = self.others[what]
-            return other(talk) if callable(other) else other
-        return getattr(self, what)(talk[-1]["content"], talk)
-
-    def last(self, content, talk):
-        return ANSWERED[self.language] if ANSWERED[self.language] in content else "unknown"
-
-    def worker(self, content, talk):
-        return FACT[self.language] if FACT[self.language] in content else reading.NOTHING[self.language]
-
-    def extract(self, content, talk):
-        names = [name for name in (*PLACES[self.language], ANSWERED[self.language]) if name in content]
+    def extract(talk):
+        names = [name for name in (*PLACES[language], answered) if name in talk[-1]["content"]]
         entities = [{"name": name, "description": f"{name}."} for name in names]
-        if FACT[self.language] in content:
-            entities[-1]["description"] = FACT[self.language]
+        if told(talk):
+            entities[-1]["description"] = fact
         relations = [{"source": a, "target": b, "description": "-"} for a, b in pairwise(names)]
-        return json.dumps({"entities": entities, "relations": relations}, ensure_ascii=False)
+        return {"entities": entities, "relations": relations}
 
-    def glean(self, content, talk):
-        return '{"entities": [], "relations": []}'
+    replies = {
+        "last": lambda talk: answered if answered in talk[-1]["content"] else "unknown",
+        "worker": lambda talk: fact if told(talk) else reading.NOTHING[language],
+        "extract": extract,
+        "glean": {"entities": [], "relations": []},
+        "report": lambda talk: {"title": "t", "summary": fact * told(talk) or "-", "impact_rating": 5, "findings": []},
+        "map": lambda talk: {"points": [{"description": fact, "score": 90}] * told(talk)},
+        "memorise": {"header": "rain", "note": "It rained."},
+        "plan": {"keywords": [word], "pages": []},
+        "integrate": lambda talk: fact * told(talk) or "-",
+        "reflect": {"enough": True, "request": ""},
+        "task": "I search.\n```python\nimport re\n"
+        f"found = [line for line in re.split('[.。]', context) if {word!r} in line]\n"
+        "FINAL(llm_query('Who sold it, in a word? ' + found[0]))\n```",
+        "query": answered,
+    } | others
 
-    def report(self, content, talk):
-        about = FACT[self.language] if FACT[self.language] in content else "-"
-        return json.dumps({"title": "t", "summary": about, "impact_rating": 5, "findings": []}, ensure_ascii=False)
+    def reply(talk):
+        said = replies[kind(talk)]
+        said = said(talk) if callable(said) else said
+        return json.dumps(said, ensure_ascii=False) if isinstance(said, dict) else said
 
-    def map(self, content, talk):
-        points = [{"description": FACT[self.language], "score": 90}] if FACT[self.language] in content else []
-        return json.dumps({"points": points}, ensure_ascii=False)
-
-    def memorise(self, content, talk):
-        return json.dumps({"header": "rain", "note": "It rained."})
-
-    def plan(self, content, talk):
-        word = {"en": "lamp", "zh": "铜灯"}[self.language]
-        return json.dumps({"keywords": [word], "pages": []}, ensure_ascii=False)
-
-    def integrate(self, content, talk):
-        return FACT[self.language] if FACT[self.language] in content else "-"
-
-    def reflect(self, content, talk):
-        return '{"enough": true, "request": ""}'
-
-    def task(self, content, talk):
-        word = {"en": "lamp", "zh": "铜灯"}[self.language]
-        return (
-            "I search.\n```python\nimport re\n"
-            f"found = [line for line in re.split('[.。]', context) if {word!r} in line]\n"
-            "FINAL(llm_query('Who sold it, in a word? ' + found[0]))\n```"
-        )
-
-    def query(self, content, talk):
-        return ANSWERED[self.language]
+    return reply
 
 
 FIRST = {"Direct": "last", "GraphRAG": "map", "CoA": "last", "GAM": "plan", "RLM": "task"}
@@ -176,7 +154,7 @@ LANGUAGE = pytest.mark.parametrize("language", LANGUAGES)
 def played(method, language="en", n=60, *, reader=None, context=None, budget=None, **replies):
     """What a method answers to the question on the book, and the model that it asked: options of it, or replies by kind."""
     options = {name: replies.pop(name) for name in ("size", "iterations", "limits") if name in replies}
-    model = Scripted(reader or Reader(language, **replies), context)
+    model = Scripted(reader or good_reader(language, **replies), context)
     return method(QUESTION[language], book(language, n), model, budget or Budget(), **options), model
 
 
@@ -208,7 +186,7 @@ def test_each_answers_and_counts_what_it_asks(name, language, context):
 
 @METHOD
 def test_bad_input_before_a_call(name):
-    model = Scripted(Reader())
+    model = Scripted(good_reader())
     for question, document, told in (
         (" ", book(), "blank"),
         ("Who?", Document("book", " \n"), "no text"),
@@ -216,7 +194,7 @@ def test_bad_input_before_a_call(name):
     ):
         with pytest.raises(InputError, match=told):
             METHODS[name](question, document, model, Budget())
-    refused(lambda: METHODS[name]("Who " * 500 + "?", book(), Scripted(Reader(), 300), Budget()), "window")
+    refused(lambda: METHODS[name]("Who " * 500 + "?", book(), Scripted(good_reader(), 300), Budget()), "window")
     assert not model.asked
 
 
@@ -261,7 +239,7 @@ def test_a_second_question_has_the_same_build(name):
     """So a model's cache has it."""
     built = []
     for question in ("Who sold the brass lamp?", "Where did it rain?"):
-        model = Scripted(Reader())
+        model = Scripted(good_reader())
         METHODS[name](question, book(), model, Budget())
         built.append([talk for talk in model.asked if kind(talk) in ("extract", "glean", "report", "memorise")])
     assert built[0] == built[1] != []
@@ -271,7 +249,7 @@ def test_a_second_question_has_the_same_build(name):
 @LANGUAGE
 @pytest.mark.parametrize("context", [None, 2400])
 def test_what_it_takes_is_estimated_before_the_first_call(name, language, context):
-    model, document = Scripted(Reader(language), context), book(language, 200)
+    model, document = Scripted(good_reader(language), context), book(language, 200)
     told = baseline_estimate(name, document, model, size=300)
     assert not model.asked and list(RUNS) == list(METHODS)
     size = {} if name in ("Direct", "RLM") else {"size": 300}
@@ -287,7 +265,7 @@ def test_what_it_takes_is_estimated_before_the_first_call(name, language, contex
 @METHOD
 def test_a_run_that_was_killed_repeats_no_call(name, tmp_path):
     def stub(dies=None):
-        return Stub(lambda talk, *_: Reader()(talk), dies=dies)
+        return Stub(lambda talk, *_: good_reader()(talk), dies=dies)
 
     def run(stub, store=None):
         return METHODS[name](QUESTION["en"], book(n=200), LanguageModel(stub, store=store), Budget())
@@ -393,7 +371,7 @@ def test_direct_keeps_a_budget_by_reading_less():
 @LANGUAGE
 def test_the_summary_is_handed_on(language):
     document, summaries = book(language), iter(f"S{i}" for i in range(1000))
-    model = Scripted(Reader(language, worker=lambda talk: next(summaries)))
+    model = Scripted(good_reader(language, worker=lambda talk: next(summaries)))
     reading.chain_of_agents(QUESTION[language], document, model, size=150)
     workers = model.prompts("worker")
     assert len(workers) > 3 and all(len(batch) == 1 for batch in model.batches)
@@ -518,7 +496,7 @@ def test_the_best_eight_reports_are_read():
 
 def test_points_are_ranked_and_those_of_no_help_dropped():
     points = [{"description": f"point {score}", "score": score} for score in (10, 0, 90, 50)]
-    model = Scripted(Reader(map=json.dumps({"points": points}), last="so"))
+    model = Scripted(good_reader(map=json.dumps({"points": points}), last="so"))
     assert graphrag.answer_by_reports(QUESTION["en"], book(), model).text == "so"
     assert "point 90\npoint 50\npoint 10\n" in model.prompts("last")[0] and "point 0" not in model.prompts("last")[0]
     answer, model = played(graphrag.answer_by_reports, map='{"points": [{"description": "?", "score": 0}]}')
@@ -631,7 +609,7 @@ def test_a_model_sees_what_its_code_printed(language):
         "FINAL(half)",
     )
     document = book(language)
-    model = Scripted(Reader(language, task=turns))
+    model = Scripted(good_reader(language, task=turns))
     answer = rlm.answer_by_code(QUESTION[language], document, model)
     told = [talk[-1]["content"] for talk in model.asked]
     assert answer.text == "half" and answer.calls == 5
@@ -724,7 +702,7 @@ def test_code_is_not_run_where_it_cannot_be_shut_in(monkeypatch):
         raise MindscapeError("its process would be open to files")
 
     monkeypatch.setattr(sandbox.Sandbox, "_start", refuse)
-    model = Scripted(Reader())
+    model = Scripted(good_reader())
     refused(lambda: rlm.answer_by_code(QUESTION["en"], book(), model), "open to files", MindscapeError)
     assert not model.asked
 
