@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from itertools import pairwise
+from itertools import count, pairwise
 
 import pytest
 from extras import refused
@@ -424,55 +424,38 @@ def test_graphrag_extracts_gleans_reports_maps_and_reduces(language):
 
 
 def test_what_is_gleaned_is_in_the_graph_and_what_cannot_be_read_is_not():
-    def extract(talk):
-        return "no" if "day 0 " in talk[0]["content"] else '{"entities": [], "relations": []}'
-
-    def glean(talk):
-        return json.dumps({"entities": [{"name": "Ivo", "description": FACT["en"]}], "relations": []})
-
-    answer, model = played(graphrag.answer_by_reports, extract=extract, glean=glean, size=300)
+    nothing, gleaned = {"entities": [], "relations": []}, [{"name": "Ivo", "description": FACT["en"]}]
+    replies = {"extract": lambda talk: "no" if "day 0 " in talk[0]["content"] else nothing}
+    replies |= {"glean": {"entities": gleaned, "relations": []}}
+    answer, model = played(graphrag.answer_by_reports, **replies, size=300)
     # The first block had two tries and none more.
     assert model.kinds.count("extract") == model.kinds.count("glean") + TRIES
     assert answer.text == "Ivo" and "1 entities" in next(note for note in notes(answer) if "entities" in note)
 
 
 def test_merged_entities_and_relations():
-    def entity(name, description="x"):
-        return graphrag.Named(name=name, description=description)
+    def block(entities, relations):
+        ends = [{"source": source, "target": target, "description": said} for source, target, said in relations]
+        named = [{"name": name, "description": said} for name, said in entities]
+        return graphrag.Extracted(entities=named, relations=ends)
 
-    def relation(source, target, description="knows"):
-        return graphrag.Related(source=source, target=target, description=description)
-
-    found = [
-        graphrag.Extracted(entities=[entity("Ivo "), entity("Ａnn"), entity(" ")], relations=[relation("Ivo", "ann")]),
-        graphrag.Extracted(
-            entities=[entity("IVO", "y"), entity("ivo", "x")], relations=[relation("ivo", "Ann", "pays")]
-        ),
-        graphrag.Extracted(
-            entities=[], relations=[relation("Ivo", "ivo"), relation("", "Ivo"), relation("Tom", "Ann")]
-        ),
-    ]
-    graph = graphrag.merged_blocks(found)
+    first = block([("Ivo ", "x"), ("Ａnn", "x"), (" ", "x")], [("Ivo", "ann", "knows")])
+    second = block([("IVO", "y"), ("ivo", "x")], [("ivo", "Ann", "pays")])
+    third = block([], [("Ivo", "ivo", "knows"), ("", "Ivo", "knows"), ("Tom", "Ann", "knows")])
+    graph = graphrag.merged_blocks([first, second, third])
     assert graph.names == {"ivo": "Ivo", "ann": "Ａnn", "tom": "Tom"}
     assert [graph.statements[name] for name in graph.names] == [["x", "y"], ["x"], []]
-    assert [(pair, len(graph.statements[pair])) for pair in graph.relations] == [
-        (("ivo", "ann"), 2),
-        (("tom", "ann"), 1),
-    ]
+    counts = {pair: len(graph.statements[pair]) for pair in graph.relations}
+    assert list(counts.items()) == [(("ivo", "ann"), 2), (("tom", "ann"), 1)]
 
 
 @settings(max_examples=40)
 @given(st.integers(1, 10), st.integers(0, 60), st.integers(0, 3000), st.integers(350, 2000))
 def test_a_part_is_shortened_until_it_fits(nodes, outside, length, room):
     names = [f"n{i}" for i in range(nodes + outside)]
-    graph = graphrag.merged_blocks(
-        [
-            graphrag.Extracted(
-                entities=[graphrag.Named(name=name, description="a " * (length // 2)) for name in names],
-                relations=[graphrag.Related(source=names[0], target=name, description="b " * 50) for name in names[1:]],
-            )
-        ]
-    )
+    entities = [{"name": name, "description": "a " * (length // 2)} for name in names]
+    relations = [{"source": names[0], "target": name, "description": "b " * 50} for name in names[1:]]
+    graph = graphrag.merged_blocks([graphrag.Extracted(entities=entities, relations=relations)])
     model = Scripted(None)
     state = graphrag.part_state(graph, names[:nodes], model, room)
     assert tokens_of(state) <= room
@@ -496,7 +479,7 @@ def test_the_best_eight_reports_are_read():
 
 def test_points_are_ranked_and_those_of_no_help_dropped():
     points = [{"description": f"point {score}", "score": score} for score in (10, 0, 90, 50)]
-    model = Scripted(good_reader(map=json.dumps({"points": points}), last="so"))
+    model = Scripted(good_reader(map={"points": points}, last="so"))
     assert graphrag.answer_by_reports(QUESTION["en"], book(), model).text == "so"
     assert "point 90\npoint 50\npoint 10\n" in model.prompts("last")[0] and "point 0" not in model.prompts("last")[0]
     answer, model = played(graphrag.answer_by_reports, map='{"points": [{"description": "?", "score": 0}]}')
@@ -519,8 +502,7 @@ def test_a_build_beyond_the_budget_is_not_begun():
 @LANGUAGE
 def test_notes_know_those_before_them_and_the_plan_knows_all(language):
     names = iter(range(1000))
-    note = lambda talk: json.dumps({"header": f"H{next(names)}", "note": "N"})  # noqa: E731
-    _, model = played(reading.gam, language, memorise=note, size=150)
+    _, model = played(reading.gam, language, memorise=lambda _: {"header": f"H{next(names)}", "note": "N"}, size=150)
     memorised = model.prompts("memorise")
     assert len(memorised) > 3 and reading.NOTHING[language] in memorised[0]
     for i, prompt in enumerate(memorised):
@@ -531,17 +513,15 @@ def test_notes_know_those_before_them_and_the_plan_knows_all(language):
 
 
 def test_the_researcher_goes_on_until_it_is_enough_and_opens_no_page_twice():
-    requests = iter(["the church", "the bridge", "more"])
-    plans = []
-
-    def plan(talk):
-        plans.append(talk[-1]["content"])
-        return json.dumps({"keywords": ["rained"], "pages": [len(plans), 1, 99, 0, -3]})
-
-    def reflect(talk):
-        return json.dumps({"enough": False, "request": next(requests)})
-
-    answer, model = played(reading.gam, n=200, plan=plan, reflect=reflect, size=150)
+    requests, pages = iter(["the church", "the bridge", "more"]), count(1)
+    answer, model = played(
+        reading.gam,
+        n=200,
+        plan=lambda _: {"keywords": ["rained"], "pages": [next(pages), 1, 99, 0, -3]},
+        reflect=lambda _: {"enough": False, "request": next(requests)},
+        size=150,
+    )
+    plans = model.prompts("plan")
     assert len(plans) == reading.ROUNDS == 3
     assert QUESTION["en"] in plans[0] and "Still needed: the church" in plans[1]
     assert "Still needed: the bridge" in plans[2]
@@ -571,7 +551,7 @@ def test_what_was_found_is_answered_from_where_the_budget_ends():
 
 
 def test_notes_that_do_not_fit_are_shown_by_their_headers():
-    long = json.dumps({"header": "rain", "note": "drop " * 100})
+    long = {"header": "rain", "note": "drop " * 100}
     answer, model = played(reading.gam, n=200, memorise=long, context=2400, size=150)
     assert any("headers" in note for note in notes(answer)) and "drop" not in model.prompts("plan")[0]
     assert answer.text == "Ivo"

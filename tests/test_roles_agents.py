@@ -110,16 +110,14 @@ def test_an_oath_that_the_block_refutes_is_deleted(tokenizer):
 
 def test_what_a_state_shows_was_built_by_the_operations():
     reading = Reading()
-    reading.apply(
-        Edits.model_validate(
-            json.loads("""{"operations": [
+    operations = [
         {"op": "add_node", "id": "ivo", "type": "entity", "content": "Ivo", "src": "Ivo"},
         {"op": "add_node", "id": "oath", "type": "claim", "content": "Ivo swears", "src": "swears"},
         {"op": "add_edge", "source": "oath", "target": "ivo", "relation": "is said by", "src": "Ivo swears"},
         {"op": "edit_node", "id": "ivo", "content": "Ivo is the weaver"},
-        {"op": "delete_node", "id": "oath"}]}""")
-        ).operations
-    )
+        {"op": "delete_node", "id": "oath"},
+    ]
+    reading.apply(Edits.model_validate({"operations": operations}).operations)
     assert reading.state == graph_state([{"id": "ivo", "type": "entity", "content": "Ivo is the weaver"}], [])
 
 

@@ -293,7 +293,8 @@ class _Building:
         """What becomes of each block from the `first` on, and the graph after it; `graph` is that before."""
         for block in self.blocks[first:]:
             state, shown = shown_state(graph, partial(self.fits, block), self.document.language)
-            form: Any = quoting(self.document[block], self.role.form) if self.held else self.role.form
+            form: Any = self.role.form
+            form = quoting(self.document[block], form) if self.held else form
             reply = self.llm.chat(self.talk(block, state), schema=form, max_new_tokens=self.tokens)
             operations, invalid = read_operations(reply.text)
             graph, edits = apply_all(graph, operations, self.document, block)
