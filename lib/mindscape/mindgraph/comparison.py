@@ -59,7 +59,6 @@ WIDTH = 16  # questions side by side
 TAUGHT_REPLY, TAUGHT_TURNS = 640, 8  # an index of a block that the adapter was taught with has up to 600 tokens
 NO_COST = Estimate(0, 0, 0, 0, 0.0)
 SECONDS = 300.0  # that an answer of the embedded reader takes, about
-MEDIANS = 45, 4  # nodes of a graph, and passages looked up where it is small (sections 5.3 and 5.4)
 ROLES = {role.name: role for role in (EDITS, BUILDER)}
 NOTES, NOTED, SHOWN = 12, 160, 300  # notes of an answer; characters of one, and of a step of a trace
 _LAST = ("roles", "qa"), ("mindgraph", "again")
@@ -235,9 +234,11 @@ def estimated(
     4,600 calls (0 more are cached), 42,000,000 tokens to read, at most 4,700,000 to write, at most 152.0000 USD
     """
     settings, estimates = settings or MethodSettings(), {}
-    bounds: dict[str, Any] = {"size": settings.block, "reply": settings.reply}
+    ours: dict[str, Any] = {"rounds": settings.rounds, "graph_tokens": settings.graph_tokens}
+    ours |= {"edit_tokens": settings.edit_tokens, "answer_tokens": settings.answer_tokens}
+    theirs: dict[str, Any] = {"size": settings.block, "reply": settings.reply}
     for name in names:
-        method = partial(_ours, settings=settings) if name == OURS else partial(baseline_estimate, name, **bounds)
+        method = partial(mindgraph.estimate, **ours) if name == OURS else partial(baseline_estimate, name, **theirs)
         each = {key: method(document, llm) for key, document in _documents(tasks).items()}
         estimates[name] = sum((each[task.document.id] for task in tasks), NO_COST)
     return estimates
@@ -257,15 +258,6 @@ def estimated_judge(tasks: Sequence[Task], judge: LLM, names: Sequence[str] = NA
         money = Ledger().cost(judge.name, n * read, n * JUDGE_TOKENS)
         total += Estimate(n, 0, n * read, n * JUDGE_TOKENS, money)
     return total
-
-
-def _ours(document: Document, llm: LLM, settings: MethodSettings) -> Estimate:
-    """What MindGraph takes: the paper's medians, in so far as the settings have room for them."""
-    nodes, rounds = MEDIANS
-    if settings.graph_tokens is not None:
-        nodes = max(1, min(nodes, settings.graph_tokens // max(1, llm.count_tokens(mindgraph.LINES))))
-    bounds: dict[str, Any] = {"edit_tokens": settings.edit_tokens, "answer_tokens": settings.answer_tokens}
-    return mindgraph.estimate(document, llm, nodes=nodes, rounds=min(rounds, settings.rounds), **bounds)
 
 
 def answered(

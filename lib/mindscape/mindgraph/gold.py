@@ -28,10 +28,7 @@ from storyworld.teaching.graphs import Builder, Reading
 SHORT = 6  # novels of the split that three graphs are built of
 LONGER = {"develop": storyworld.DEVELOP[20:34], "test": storyworld.TEST[20:34]}  # the seeds of longer novels, by split
 LENGTHS = (16_000, 19_000, 23_000, 28_000)  # of longer novels, in turn
-MORE = {
-    "develop": storyworld.DEVELOP[34:68],
-    "test": storyworld.TEST[34:68],
-}  # seeds of further novels of the usual length
+MORE = {"develop": storyworld.DEVELOP[34:68], "test": storyworld.TEST[34:68]}  # of further novels of the usual length
 KINDS = ("bound", "liar", "people")  # questions that a graph is built for
 
 
