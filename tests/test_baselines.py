@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from itertools import pairwise
+from itertools import count, pairwise
 
 import pytest
 from extras import refused
@@ -105,67 +105,45 @@ class Scripted:
         return [talk[-1]["content"] for talk in self.asked if kind(talk) == name]
 
 
-class Reader:
-    """What a good model replies to each prompt; keywords replace a reply, by kind."""
+def good_reader(language="en", **others):
+    """What a good model replies to each prompt; keywords replace a reply, by kind: a text, or a function of the talk."""
+    fact, answered = FACT[language], ANSWERED[language]
+    word = {"en": "lamp", "zh": "铜灯"}[language]
 
-    def __init__(self, language="en", **others):
-        self.language, self.others = language, others
+    def told(talk):
+        return fact in talk[-1]["content"]
 
-    def __call__(self, talk):
-        what = kind(talk)
-        if what in self.others:
-            other = self.others[what]
-            return other(talk) if callable(other) else other
-        return getattr(self, what)(talk[-1]["content"], talk)
-
-    def last(self, content, talk):
-        return ANSWERED[self.language] if ANSWERED[self.language] in content else "unknown"
-
-    def worker(self, content, talk):
-        return FACT[self.language] if FACT[self.language] in content else reading.NOTHING[self.language]
-
-    def extract(self, content, talk):
-        names = [name for name in (*PLACES[self.language], ANSWERED[self.language]) if name in content]
+    def extract(talk):
+        names = [name for name in (*PLACES[language], answered) if name in talk[-1]["content"]]
         entities = [{"name": name, "description": f"{name}."} for name in names]
-        if FACT[self.language] in content:
-            entities[-1]["description"] = FACT[self.language]
+        if told(talk):
+            entities[-1]["description"] = fact
         relations = [{"source": a, "target": b, "description": "-"} for a, b in pairwise(names)]
-        return json.dumps({"entities": entities, "relations": relations}, ensure_ascii=False)
+        return {"entities": entities, "relations": relations}
 
-    def glean(self, content, talk):
-        return '{"entities": [], "relations": []}'
+    replies = {
+        "last": lambda talk: answered if answered in talk[-1]["content"] else "unknown",
+        "worker": lambda talk: fact if told(talk) else reading.NOTHING[language],
+        "extract": extract,
+        "glean": {"entities": [], "relations": []},
+        "report": lambda talk: {"title": "t", "summary": fact * told(talk) or "-", "impact_rating": 5, "findings": []},
+        "map": lambda talk: {"points": [{"description": fact, "score": 90}] * told(talk)},
+        "memorise": {"header": "rain", "note": "It rained."},
+        "plan": {"keywords": [word], "pages": []},
+        "integrate": lambda talk: fact * told(talk) or "-",
+        "reflect": {"enough": True, "request": ""},
+        "task": "I search.\n```python\nimport re\n"
+        f"found = [line for line in re.split('[.。]', context) if {word!r} in line]\n"
+        "FINAL(llm_query('Who sold it, in a word? ' + found[0]))\n```",
+        "query": answered,
+    } | others
 
-    def report(self, content, talk):
-        about = FACT[self.language] if FACT[self.language] in content else "-"
-        return json.dumps({"title": "t", "summary": about, "impact_rating": 5, "findings": []}, ensure_ascii=False)
+    def reply(talk):
+        said = replies[kind(talk)]
+        said = said(talk) if callable(said) else said
+        return json.dumps(said, ensure_ascii=False) if isinstance(said, dict) else said
 
-    def map(self, content, talk):
-        points = [{"description": FACT[self.language], "score": 90}] if FACT[self.language] in content else []
-        return json.dumps({"points": points}, ensure_ascii=False)
-
-    def memorise(self, content, talk):
-        return json.dumps({"header": "rain", "note": "It rained."})
-
-    def plan(self, content, talk):
-        word = {"en": "lamp", "zh": "铜灯"}[self.language]
-        return json.dumps({"keywords": [word], "pages": []}, ensure_ascii=False)
-
-    def integrate(self, content, talk):
-        return FACT[self.language] if FACT[self.language] in content else "-"
-
-    def reflect(self, content, talk):
-        return '{"enough": true, "request": ""}'
-
-    def task(self, content, talk):
-        word = {"en": "lamp", "zh": "铜灯"}[self.language]
-        return (
-            "I search.\n```python\nimport re\n"
-            f"found = [line for line in re.split('[.。]', context) if {word!r} in line]\n"
-            "FINAL(llm_query('Who sold it, in a word? ' + found[0]))\n```"
-        )
-
-    def query(self, content, talk):
-        return ANSWERED[self.language]
+    return reply
 
 
 FIRST = {"Direct": "last", "GraphRAG": "map", "CoA": "last", "GAM": "plan", "RLM": "task"}
@@ -176,7 +154,7 @@ LANGUAGE = pytest.mark.parametrize("language", LANGUAGES)
 def played(method, language="en", n=60, *, reader=None, context=None, budget=None, **replies):
     """What a method answers to the question on the book, and the model that it asked: options of it, or replies by kind."""
     options = {name: replies.pop(name) for name in ("size", "iterations", "limits") if name in replies}
-    model = Scripted(reader or Reader(language, **replies), context)
+    model = Scripted(reader or good_reader(language, **replies), context)
     return method(QUESTION[language], book(language, n), model, budget or Budget(), **options), model
 
 
@@ -208,7 +186,7 @@ def test_each_answers_and_counts_what_it_asks(name, language, context):
 
 @METHOD
 def test_bad_input_before_a_call(name):
-    model = Scripted(Reader())
+    model = Scripted(good_reader())
     for question, document, told in (
         (" ", book(), "blank"),
         ("Who?", Document("book", " \n"), "no text"),
@@ -216,7 +194,7 @@ def test_bad_input_before_a_call(name):
     ):
         with pytest.raises(InputError, match=told):
             METHODS[name](question, document, model, Budget())
-    refused(lambda: METHODS[name]("Who " * 500 + "?", book(), Scripted(Reader(), 300), Budget()), "window")
+    refused(lambda: METHODS[name]("Who " * 500 + "?", book(), Scripted(good_reader(), 300), Budget()), "window")
     assert not model.asked
 
 
@@ -261,7 +239,7 @@ def test_a_second_question_has_the_same_build(name):
     """So a model's cache has it."""
     built = []
     for question in ("Who sold the brass lamp?", "Where did it rain?"):
-        model = Scripted(Reader())
+        model = Scripted(good_reader())
         METHODS[name](question, book(), model, Budget())
         built.append([talk for talk in model.asked if kind(talk) in ("extract", "glean", "report", "memorise")])
     assert built[0] == built[1] != []
@@ -271,7 +249,7 @@ def test_a_second_question_has_the_same_build(name):
 @LANGUAGE
 @pytest.mark.parametrize("context", [None, 2400])
 def test_what_it_takes_is_estimated_before_the_first_call(name, language, context):
-    model, document = Scripted(Reader(language), context), book(language, 200)
+    model, document = Scripted(good_reader(language), context), book(language, 200)
     told = baseline_estimate(name, document, model, size=300)
     assert not model.asked and list(RUNS) == list(METHODS)
     size = {} if name in ("Direct", "RLM") else {"size": 300}
@@ -287,7 +265,7 @@ def test_what_it_takes_is_estimated_before_the_first_call(name, language, contex
 @METHOD
 def test_a_run_that_was_killed_repeats_no_call(name, tmp_path):
     def stub(dies=None):
-        return Stub(lambda talk, *_: Reader()(talk), dies=dies)
+        return Stub(lambda talk, *_: good_reader()(talk), dies=dies)
 
     def run(stub, store=None):
         return METHODS[name](QUESTION["en"], book(n=200), LanguageModel(stub, store=store), Budget())
@@ -370,11 +348,9 @@ def test_groups_hold_everything_that_fits(some, room):
 @LANGUAGE
 def test_direct_reads_all_of_it_or_leaves_out_the_middle(language):
     document = book(language, 100)
-    model = Scripted(Reader(language))
-    answer = reading.direct(QUESTION[language], document, model, Budget())
+    answer, model = played(reading.direct, language, 100)
     assert document.text in model.prompts("last")[0] and notes(answer) == [] and answer.calls == 1
-    model = Scripted(Reader(language), 1600)
-    answer = reading.direct(QUESTION[language], document, model, Budget())
+    answer, model = played(reading.direct, language, 100, context=1600)
     [prompt], [note] = model.prompts("last"), notes(answer)
     assert answer.text == "unknown" and FACT[language] not in prompt  # it stood in the middle
     assert document.text[:100] in prompt and document.text[-100:] in prompt
@@ -383,9 +359,9 @@ def test_direct_reads_all_of_it_or_leaves_out_the_middle(language):
 
 
 def test_direct_keeps_a_budget_by_reading_less():
-    answer = reading.direct(QUESTION["en"], book(), Scripted(Reader()), Budget(tokens=1400))
+    answer, _ = played(reading.direct, budget=Budget(tokens=1400))
     assert answer.calls == 1 and answer.tokens_total <= 1400 and "the budget" in notes(answer)[0]
-    answer = reading.direct(QUESTION["en"], book(), Scripted(Reader()), Budget(tokens=100))
+    answer, _ = played(reading.direct, budget=Budget(tokens=100))
     assert answer.calls == 0 and answer.text == "" and answer.tokens_first_call == 0
 
 
@@ -395,7 +371,7 @@ def test_direct_keeps_a_budget_by_reading_less():
 @LANGUAGE
 def test_the_summary_is_handed_on(language):
     document, summaries = book(language), iter(f"S{i}" for i in range(1000))
-    model = Scripted(Reader(language, worker=lambda talk: next(summaries)))
+    model = Scripted(good_reader(language, worker=lambda talk: next(summaries)))
     reading.chain_of_agents(QUESTION[language], document, model, size=150)
     workers = model.prompts("worker")
     assert len(workers) > 3 and all(len(batch) == 1 for batch in model.batches)
@@ -448,55 +424,38 @@ def test_graphrag_extracts_gleans_reports_maps_and_reduces(language):
 
 
 def test_what_is_gleaned_is_in_the_graph_and_what_cannot_be_read_is_not():
-    def extract(talk):
-        return "no" if "day 0 " in talk[0]["content"] else '{"entities": [], "relations": []}'
-
-    def glean(talk):
-        return json.dumps({"entities": [{"name": "Ivo", "description": FACT["en"]}], "relations": []})
-
-    answer, model = played(graphrag.answer_by_reports, extract=extract, glean=glean, size=300)
+    nothing, gleaned = {"entities": [], "relations": []}, [{"name": "Ivo", "description": FACT["en"]}]
+    replies = {"extract": lambda talk: "no" if "day 0 " in talk[0]["content"] else nothing}
+    replies |= {"glean": {"entities": gleaned, "relations": []}}
+    answer, model = played(graphrag.answer_by_reports, **replies, size=300)
     # The first block had two tries and none more.
     assert model.kinds.count("extract") == model.kinds.count("glean") + TRIES
     assert answer.text == "Ivo" and "1 entities" in next(note for note in notes(answer) if "entities" in note)
 
 
 def test_merged_entities_and_relations():
-    def entity(name, description="x"):
-        return graphrag.Named(name=name, description=description)
+    def block(entities, relations):
+        ends = [{"source": source, "target": target, "description": said} for source, target, said in relations]
+        named = [{"name": name, "description": said} for name, said in entities]
+        return graphrag.Extracted(entities=named, relations=ends)
 
-    def relation(source, target, description="knows"):
-        return graphrag.Related(source=source, target=target, description=description)
-
-    found = [
-        graphrag.Extracted(entities=[entity("Ivo "), entity("Ａnn"), entity(" ")], relations=[relation("Ivo", "ann")]),
-        graphrag.Extracted(
-            entities=[entity("IVO", "y"), entity("ivo", "x")], relations=[relation("ivo", "Ann", "pays")]
-        ),
-        graphrag.Extracted(
-            entities=[], relations=[relation("Ivo", "ivo"), relation("", "Ivo"), relation("Tom", "Ann")]
-        ),
-    ]
-    graph = graphrag.merged_blocks(found)
+    first = block([("Ivo ", "x"), ("Ａnn", "x"), (" ", "x")], [("Ivo", "ann", "knows")])
+    second = block([("IVO", "y"), ("ivo", "x")], [("ivo", "Ann", "pays")])
+    third = block([], [("Ivo", "ivo", "knows"), ("", "Ivo", "knows"), ("Tom", "Ann", "knows")])
+    graph = graphrag.merged_blocks([first, second, third])
     assert graph.names == {"ivo": "Ivo", "ann": "Ａnn", "tom": "Tom"}
     assert [graph.statements[name] for name in graph.names] == [["x", "y"], ["x"], []]
-    assert [(pair, len(graph.statements[pair])) for pair in graph.relations] == [
-        (("ivo", "ann"), 2),
-        (("tom", "ann"), 1),
-    ]
+    counts = {pair: len(graph.statements[pair]) for pair in graph.relations}
+    assert list(counts.items()) == [(("ivo", "ann"), 2), (("tom", "ann"), 1)]
 
 
 @settings(max_examples=40)
 @given(st.integers(1, 10), st.integers(0, 60), st.integers(0, 3000), st.integers(350, 2000))
 def test_a_part_is_shortened_until_it_fits(nodes, outside, length, room):
     names = [f"n{i}" for i in range(nodes + outside)]
-    graph = graphrag.merged_blocks(
-        [
-            graphrag.Extracted(
-                entities=[graphrag.Named(name=name, description="a " * (length // 2)) for name in names],
-                relations=[graphrag.Related(source=names[0], target=name, description="b " * 50) for name in names[1:]],
-            )
-        ]
-    )
+    entities = [{"name": name, "description": "a " * (length // 2)} for name in names]
+    relations = [{"source": names[0], "target": name, "description": "b " * 50} for name in names[1:]]
+    graph = graphrag.merged_blocks([graphrag.Extracted(entities=entities, relations=relations)])
     model = Scripted(None)
     state = graphrag.part_state(graph, names[:nodes], model, room)
     assert tokens_of(state) <= room
@@ -520,7 +479,7 @@ def test_the_best_eight_reports_are_read():
 
 def test_points_are_ranked_and_those_of_no_help_dropped():
     points = [{"description": f"point {score}", "score": score} for score in (10, 0, 90, 50)]
-    model = Scripted(Reader(map=json.dumps({"points": points}), last="so"))
+    model = Scripted(good_reader(map={"points": points}, last="so"))
     assert graphrag.answer_by_reports(QUESTION["en"], book(), model).text == "so"
     assert "point 90\npoint 50\npoint 10\n" in model.prompts("last")[0] and "point 0" not in model.prompts("last")[0]
     answer, model = played(graphrag.answer_by_reports, map='{"points": [{"description": "?", "score": 0}]}')
@@ -543,8 +502,7 @@ def test_a_build_beyond_the_budget_is_not_begun():
 @LANGUAGE
 def test_notes_know_those_before_them_and_the_plan_knows_all(language):
     names = iter(range(1000))
-    note = lambda talk: json.dumps({"header": f"H{next(names)}", "note": "N"})  # noqa: E731
-    _, model = played(reading.gam, language, memorise=note, size=150)
+    _, model = played(reading.gam, language, memorise=lambda _: {"header": f"H{next(names)}", "note": "N"}, size=150)
     memorised = model.prompts("memorise")
     assert len(memorised) > 3 and reading.NOTHING[language] in memorised[0]
     for i, prompt in enumerate(memorised):
@@ -555,17 +513,15 @@ def test_notes_know_those_before_them_and_the_plan_knows_all(language):
 
 
 def test_the_researcher_goes_on_until_it_is_enough_and_opens_no_page_twice():
-    requests = iter(["the church", "the bridge", "more"])
-    plans = []
-
-    def plan(talk):
-        plans.append(talk[-1]["content"])
-        return json.dumps({"keywords": ["rained"], "pages": [len(plans), 1, 99, 0, -3]})
-
-    def reflect(talk):
-        return json.dumps({"enough": False, "request": next(requests)})
-
-    answer, model = played(reading.gam, n=200, plan=plan, reflect=reflect, size=150)
+    requests, pages = iter(["the church", "the bridge", "more"]), count(1)
+    answer, model = played(
+        reading.gam,
+        n=200,
+        plan=lambda _: {"keywords": ["rained"], "pages": [next(pages), 1, 99, 0, -3]},
+        reflect=lambda _: {"enough": False, "request": next(requests)},
+        size=150,
+    )
+    plans = model.prompts("plan")
     assert len(plans) == reading.ROUNDS == 3
     assert QUESTION["en"] in plans[0] and "Still needed: the church" in plans[1]
     assert "Still needed: the bridge" in plans[2]
@@ -595,7 +551,7 @@ def test_what_was_found_is_answered_from_where_the_budget_ends():
 
 
 def test_notes_that_do_not_fit_are_shown_by_their_headers():
-    long = json.dumps({"header": "rain", "note": "drop " * 100})
+    long = {"header": "rain", "note": "drop " * 100}
     answer, model = played(reading.gam, n=200, memorise=long, context=2400, size=150)
     assert any("headers" in note for note in notes(answer)) and "drop" not in model.prompts("plan")[0]
     assert answer.text == "Ivo"
@@ -633,7 +589,7 @@ def test_a_model_sees_what_its_code_printed(language):
         "FINAL(half)",
     )
     document = book(language)
-    model = Scripted(Reader(language, task=turns))
+    model = Scripted(good_reader(language, task=turns))
     answer = rlm.answer_by_code(QUESTION[language], document, model)
     told = [talk[-1]["content"] for talk in model.asked]
     assert answer.text == "half" and answer.calls == 5
@@ -726,7 +682,7 @@ def test_code_is_not_run_where_it_cannot_be_shut_in(monkeypatch):
         raise MindscapeError("its process would be open to files")
 
     monkeypatch.setattr(sandbox.Sandbox, "_start", refuse)
-    model = Scripted(Reader())
+    model = Scripted(good_reader())
     refused(lambda: rlm.answer_by_code(QUESTION["en"], book(), model), "open to files", MindscapeError)
     assert not model.asked
 
@@ -755,20 +711,8 @@ def test_a_list_that_was_cut_off_keeps_its_whole_items(language):
 def test_graphrag_goes_on_from_what_was_cut_off():
     """A model that runs to its limit in every extraction: its whole items make the graph, and nothing is asked twice."""
     begun = '{"entities": [{"name": "Ivo", "description": "A miller."}, {"name": "Ann", "descr'
-
-    def say(prompt, tools, schema):
-        keys = set((schema or {}).get("properties", {}))
-        if "entities" in keys:
-            return Reply(begun, finish="length")
-        if "points" in keys:
-            return {"points": [{"description": "Ivo sold it.", "score": 90}]}
-        if "title" in keys:
-            return {"title": "Ivo", "summary": "A miller.", "impact_rating": 5, "findings": []}
-        return "Ivo"
-
-    answer = graphrag.answer_by_reports(QUESTION["en"], book(), LanguageModel(Stub(say)), Budget(), size=100)
-    notes = [step.what for step in answer.trace if not step.asked]
-    assert answer.text == "Ivo" and any("its whole items are kept" in note for note in notes)
-    blocks = int(re.search(r"(\d+) blocks, 1 entities", " ".join(notes))[1])
-    extractions = sum(step.what == begun for step in answer.trace)
-    assert extractions == 2 * blocks
+    cut_off, points = Reply(begun, finish="length"), '{"points": [{"description": "Ivo sold it.", "score": 90}]}'
+    answer, _ = played(graphrag.answer_by_reports, extract=cut_off, glean=cut_off, map=points, last="Ivo", size=100)
+    assert answer.text == "Ivo" and any("its whole items are kept" in note for note in notes(answer))
+    blocks = int(re.search(r"(\d+) blocks, 1 entities", " ".join(notes(answer)))[1])
+    assert sum(step.what == begun for step in answer.trace) == 2 * blocks

@@ -19,15 +19,7 @@ from mindscape.llm.base import estimated_tokens
 from mindscape.mindgraph import comparison, long_reason
 from mindscape.mindgraph.asking import BRIEF, length
 from mindscape.mindgraph.baselines import rlm
-from mindscape.mindgraph.comparison import (
-    NAMES,
-    MethodSettings,
-    estimated,
-    labels,
-    of_book,
-    scored,
-    unusable,
-)
+from mindscape.mindgraph.comparison import NAMES, MethodSettings, estimated, labels, of_book, scored, unusable
 from mindscape.mindgraph.long_reason import Judged
 from mindscape.question import ANSWER, BUILD, Answer, Step
 from mindscape.store import Store

@@ -9,6 +9,7 @@ import pytest
 import storyworld
 from mindscape.llm import Tags
 from mindscape.llm.tools import checked
+from mindscape.roles.answers import QA
 from mindscape.roles.edits import EDITS, EMPTY, Edits, graph_state
 from mindscape.roles.graph_answer import GRAPH_ANSWER, TOOLS, UNKNOWN, GraphAnswer, graph_stats
 from mindscape.roles.memory import MEMORY, REVERSE, DocumentMemory, Extracted
@@ -57,7 +58,7 @@ def test_gold_is_read_back_and_fits(role, seed_language, tokenizer):
     assert len({json.dumps(slots) for slots, _ in made}) == len(made), "an example comes twice"
 
 
-@pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
+@pytest.mark.parametrize("role", [*ROLES, QA], ids=lambda role: role.name)
 def test_another_seed_gives_other_examples_and_the_same_the_same(role, tokenizer):
     it = book(7, "en")
     first, again, other = ([e.prompt for e in teaching.examples(role.name, it, tokenizer, seed)] for seed in (0, 0, 1))
@@ -109,16 +110,14 @@ def test_an_oath_that_the_block_refutes_is_deleted(tokenizer):
 
 def test_what_a_state_shows_was_built_by_the_operations():
     reading = Reading()
-    reading.apply(
-        Edits.model_validate(
-            json.loads("""{"operations": [
+    operations = [
         {"op": "add_node", "id": "ivo", "type": "entity", "content": "Ivo", "src": "Ivo"},
         {"op": "add_node", "id": "oath", "type": "claim", "content": "Ivo swears", "src": "swears"},
         {"op": "add_edge", "source": "oath", "target": "ivo", "relation": "is said by", "src": "Ivo swears"},
         {"op": "edit_node", "id": "ivo", "content": "Ivo is the weaver"},
-        {"op": "delete_node", "id": "oath"}]}""")
-        ).operations
-    )
+        {"op": "delete_node", "id": "oath"},
+    ]
+    reading.apply(Edits.model_validate({"operations": operations}).operations)
     assert reading.state == graph_state([{"id": "ivo", "type": "entity", "content": "Ivo is the weaver"}], [])
 
 

@@ -126,28 +126,27 @@ def test_bad_input():
 # ---------------------------------------------------------------- what it cannot: network
 
 
-NETWORK = """
-import socket, ctypes, sys
-done = []
+ATTEMPT = """
+import os, ctypes
+seen = []
 def attempt(name, call):
     try:
-        call()
-        done.append(name)
-    except (OSError, LookupError):  # a codec of names is not there either
+        seen.append((name, call()))
+    except Exception:
         pass
+libc = ctypes.CDLL(None, use_errno=True)
+"""
+NETWORK = """
+import socket
 for family in range(0, 46):
     for kind in (1, 2, 3, 5):
         attempt(f"socket {{family}} {{kind}}", lambda: socket.socket(family, kind))
 attempt("tcp", lambda: socket.create_connection(("127.0.0.1", {port}), timeout=2))
 attempt("pair", socket.socketpair)
 attempt("names", lambda: socket.gethostbyname("localhost"))
-def unix():
-    with socket.socket(socket.AF_UNIX) as it:
-        it.connect({path!r})
-attempt("unix", unix)
-libc = ctypes.CDLL(None, use_errno=True)
-if libc.socket(2, 1, 0) >= 0: done.append("libc socket")
-print(done)
+attempt("unix", lambda: socket.socket(socket.AF_UNIX).connect({path!r}))
+if libc.socket(2, 1, 0) >= 0: seen.append("libc socket")
+print(seen)
 """
 
 
@@ -159,7 +158,7 @@ def test_no_network(box, tmp_path, monkeypatch):
         for ear in (tcp, unix):
             ear.listen()
             ear.settimeout(0.2)
-        ran = box.run(NETWORK.format(port=tcp.getsockname()[1], path=str(tmp_path / "ear")))
+        ran = box.run(ATTEMPT + NETWORK.format(port=tcp.getsockname()[1], path=str(tmp_path / "ear")))
         assert (ran.output, ran.error) == ("[]\n", "")
         for ear in (tcp, unix):
             with pytest.raises(TimeoutError):
@@ -168,16 +167,6 @@ def test_no_network(box, tmp_path, monkeypatch):
 
 # ---------------------------------------------------------------- files
 
-ATTEMPT = """
-import os, ctypes
-seen = []
-def attempt(name, call):
-    try:
-        seen.append((name, call()))
-    except Exception:
-        pass
-libc = ctypes.CDLL(None, use_errno=True)
-"""
 FILES = """
 secret, folder = {secret!r}, {folder!r}
 attempt("open", lambda: open(secret).read())
@@ -334,20 +323,16 @@ def test_processor_time_is_up_though_each_run_is_short():
         "hog = 'x' * 10**10",
         "hog = []\nwhile True: hog.append(bytearray(1 << 24))",
         "import mmap\nhog = [mmap.mmap(-1, 1 << 28) for _ in range(100)]\nraise MemoryError",
+        "hog = []\ntry:\n    while True: hog.append(bytearray(1 << 20))\nexcept MemoryError: pass\nprint(len(hog) < 200)",
     ],
 )
 def test_memory_is_up(code):
     with Sandbox(TEXT, Limits(memory=128 << 20)) as box:
         ran = box.run(code)
-        assert ran.stopped == "memory" or "OSError" in ran.error  # mmap has an error of its own
+        assert (
+            ran.stopped == "memory" or "OSError" in ran.error or ran.output == "True\n"
+        )  # mmap's own, or caught in time
         assert box.run("print('again')").output == "again\n"
-
-
-def test_memory_errors_that_are_caught_do_not_help():
-    code = "hog = []\ntry:\n    while True: hog.append(bytearray(1 << 20))\nexcept MemoryError: pass\nprint(len(hog) < 200)"
-    with Sandbox(TEXT, Limits(memory=128 << 20)) as box:
-        ran = box.run(code)
-        assert ran.output == "True\n" or ran.stopped == "memory"
 
 
 @pytest.mark.parametrize(

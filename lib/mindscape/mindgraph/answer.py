@@ -42,6 +42,10 @@ from mindscape.text import Document
 
 ROUNDS = 40  # with tools, at most (section 4.2)
 ANSWER_TOKENS = 512  # of a reply in the answer stage, at most
+NODES, LOOKED_UP = (
+    45,
+    4,
+)  # nodes of a graph, and passages looked up where it is small, in the median (sections 5.3 and 5.4)
 SIZES = (50, 150)  # nodes from which a graph is of middle size, and large (section 5.4)
 FORM = '{"answer": "...", "cited_nodes": ["id"], "confidence": "high|medium|low"}'
 Calling = Literal["tools", "grammar"]
@@ -326,34 +330,32 @@ def estimate(
     llm: LLM,
     *,
     size: int | None = None,
-    nodes: int = 45,
-    rounds: int = 4,
+    rounds: int = LOOKED_UP,
+    graph_tokens: int | None = None,
     edit_tokens: int = TOKENS,
     answer_tokens: int = ANSWER_TOKENS,
-    built: bool = False,
 ) -> Estimate:
-    """About what `answer` takes for one question, before a call: calls, tokens, money where the price is known; or, of a graph
-    that is `built` already, what `answer_from` takes.
+    """About what `answer` takes for one question, before a call: calls, tokens, money where the price is known.
 
-    It supposes a graph of so many `nodes`, each with two edges, that grows evenly over the blocks, so many `rounds` with
-    a passage each, no reports, and replies as long as they may be. The defaults are the paper's medians: 45 nodes (section
-    5.3), and four passages where the graph is small (5.4).
+    It supposes a graph of 45 nodes (the paper's median, section 5.3), or as many as `graph_tokens` hold, each with two edges,
+    that grows evenly over the blocks, at most four `rounds` with a passage each (its median where the graph is small, 5.4), no
+    reports, and replies as long as they may be.
 
     >>> from types import SimpleNamespace
     >>> model = SimpleNamespace(name="embedded", context=8192, count_tokens=lambda text: len(text) // 4)
     >>> print(estimate(Document("note", "Ivo sold the lamp. " * 400), model, size=500))
     9 calls (0 more are cached), 27,745 tokens to read, at most 6,656 to write, at most 0.0000 USD
     """
-    blocks = [] if built else cut(document, llm, block_size(llm) if size is None else size)
+    blocks = cut(document, llm, block_size(llm) if size is None else size)
     text = llm.count_tokens(document.text)
     form = form_of(llm)
     frame = llm.count_tokens(EDITS.words(form)[document.language])
-    graph = nodes * llm.count_tokens(LINES)
+    node, rounds = llm.count_tokens(LINES), min(rounds, LOOKED_UP)
+    graph = node * (NODES if graph_tokens is None else max(1, min(NODES, graph_tokens // max(1, node))))
     passage = ceil(1000 * text / max(1, len(document.text)))
     first = llm.count_tokens(GRAPH_ANSWER.words(form)[document.language]) + graph
     first += llm.count_tokens(json.dumps(tools_of(form)))
-    read = sum(first + i * (passage + 60) for i in range(rounds + 1))
-    read += 0 if built else text + len(blocks) * (frame + graph // 2)
+    read = sum(first + i * (passage + 60) for i in range(rounds + 1)) + text + len(blocks) * (frame + graph // 2)
     written = len(blocks) * edit_tokens + (rounds + 1) * answer_tokens
     return Estimate(len(blocks) + rounds + 1, 0, read, written, Ledger().cost(llm.name, read, written))
 

@@ -216,12 +216,11 @@ def ask_and_read(
     *,
     tokens: int,
     form: type[BaseModel] | None = None,
-    tries: int = TRIES,
     whole_items: bool = False,
 ) -> list[Any]:
     """What the replies to some conversations say, asked side by side: values of `form`, or plain words without one.
 
-    Those that cannot be read are asked for again, together, at most `tries` times in all; what still cannot is None, with a
+    Those that cannot be read are asked for again, together, at most `TRIES` times in all; what still cannot is None, with a
     note in the trace. `tokens` bounds a reply; with `whole_items` one that is cut off there is taken for what it has until
     then, see `before_the_cut`, with a note. Raises BudgetSpent where the method's budget does not hold a batch, of which
     none is then asked; LLMError where the model fails.
@@ -232,7 +231,7 @@ def ask_and_read(
     values: list[Any] = [None] * len(talks)
     waiting = dict(enumerate(talks))
     wrong: dict[int, str] = {}
-    for _ in range(tries):
+    for _ in range(TRIES):
         if not waiting:
             break
         wrong = {}

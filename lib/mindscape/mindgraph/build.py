@@ -22,6 +22,7 @@ Taught in notebook 30_mindgraph_build. Nothing here splits the text (`mindscape.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -204,23 +205,19 @@ def build(
 
     >>> build(play, "Who sent the letter?", llm.load("openai:gpt-4o"), "build/hamlet.jsonl", blocks=blocks)  # doctest: +SKIP
     """
+    building = _Building(document, question, llm, blocks, budget, tokens, held)  # refused before anything is paid for
     text = digest(document.text, document.language)
     about: dict[str, Any] = {"document": document.id, "text": text, "question": question}
     about |= {"blocks": digest([[block.start, block.end] for block in blocks]), "llm": llm.fingerprint}
-    about |= {
-        "prompt": digest(EDITS.words(form_of(llm)).get(document.language)),
-        "budget": budget,
-        "tokens": tokens,
-        "held": held,
-    }
-    askings = _askings(document, question, llm, blocks, budget, tokens)  # refused before anything is paid for
+    about |= {"prompt": digest(EDITS.words(form_of(llm)).get(document.language))}
+    about |= {"budget": budget, "tokens": tokens, "held": held}
     journal = opened(path, about)
     if len(journal.entries) > len(blocks):
         raise InputError(f"{path} is on {len(journal.entries)} blocks: expected at most {len(blocks)}")
     for edit in (edit for entry in journal.entries for edit in entry.edits if edit.span):
         check_place(f"{path}, block {edit.block}", edit.span, edit.src, document)  # those since deleted, too
     built = rebuild(journal)
-    for entry, after in _steps(askings[len(journal.entries) :], built, held):
+    for entry, after in building.steps(built, first=len(journal.entries)):
         append(path, entry)
         built = after
     return built
@@ -243,51 +240,65 @@ def noted(
 
     >>> rebuild(noted(play, "Who sent the letter?", llm.load("openai:gpt-4o"), blocks=blocks)).nodes    # doctest: +SKIP
     """
-    askings = _askings(document, question, llm, blocks, budget, tokens, role)
-    entries = [entry for entry, _ in _steps(askings, Graph(document.id), held)]
+    building = _Building(document, question, llm, blocks, budget, tokens, held, role)
+    entries = [entry for entry, _ in building.steps(Graph(document.id))]
     return Journal({"document": document.id, "question": question}, tuple(entries))
 
 
-def _steps(askings: Sequence["_Asking"], graph: Graph, held: bool) -> Iterator[tuple[Entry, Graph]]:
-    """What becomes of each block, and the graph after it; `graph` is that before the first."""
-    for asking in askings:
-        state, shown = shown_state(graph, asking.fits, asking.document.language)
-        form: Any = asking.role.form
-        form = quoting(asking.document[asking.block], form) if held else form
-        reply = asking.llm.chat(asking.talk(state), schema=form, max_new_tokens=asking.tokens)
-        operations, invalid = read_operations(reply.text)
-        graph, edits = apply_all(graph, operations, asking.document, asking.block)
-        yield Entry(asking.block.index, reply.text, edits, invalid, shown, reply.finish), graph
+@dataclass(frozen=True)
+class _Building:
+    """What a model is asked on each block, and how much of a graph has room there; InputError for what cannot be asked."""
 
+    document: Document
+    question: str
+    llm: LLM
+    blocks: Sequence[Chunk]
+    budget: int | None
+    tokens: int
+    held: bool
+    role: Role = EDITS
 
-class _Asking:
-    """What the model is asked on a block, and how much of a graph has room there."""
+    def __post_init__(self):
+        document, language = self.document, self.document.language
+        if language not in LEFT_OUT:
+            raise InputError(f"{document.id} is in {language!r}: expected one of {', '.join(LEFT_OUT)}")
+        require(self.question.strip(), "the question is blank: expected what the graph is to answer")
+        require(self.blocks, f"{document.id} has no blocks to build a graph from")
+        for i, block in enumerate(self.blocks):
+            document[block]  # raises where it is not of this document
+            if block.index != i or (i and block.start < self.blocks[i - 1].start):
+                at = f"block {i} has index {block.index} and starts at {block.start}"
+                raise InputError(f"{at}: expected blocks in order")
+        for name in ("budget", "tokens"):
+            value = getattr(self, name)
+            require(value is None or value >= 1, f"{name}={value}: expected at least 1")
+        least = _rendered(Graph(document.id), set(), 9999, language)
+        room = f"the model's window is {self.llm.context}, budget={self.budget}, tokens={self.tokens}"
+        for block in self.blocks:
+            said = f"block {block.index} leaves no room for a graph: {room}: expected shorter blocks or more room"
+            require(self.fits(block, least), said)
 
-    def __init__(
-        self,
-        document: Document,
-        block: Chunk,
-        slots: dict[str, str],
-        llm: LLM,
-        budget: int | None,
-        tokens: int,
-        role: Role,
-    ):
-        self.document, self.block, self.llm, self.budget, self.tokens = document, block, llm, budget, tokens
-        self.role = role
-        self.slots = slots | {"block_text": document[block].strip(), "block_idx": str(block.index + 1)}
-        self.frame = llm.context and llm.count_tokens(self.talk(""))
+    def talk(self, block: Chunk, state: str) -> list[dict[str, str]]:
+        slots = {"question": self.question, "graph_state": state, "block_text": self.document[block].strip()}
+        slots |= {"block_idx": str(block.index + 1), "total_blocks": str(len(self.blocks))}
+        return [{"role": "user", "content": self.role.prompt(self.document.language, form_of(self.llm), **slots)}]
 
-    def talk(self, state: str) -> list[dict[str, str]]:
-        prompt = self.role.prompt(self.document.language, form_of(self.llm), graph_state=state, **self.slots)
-        return [{"role": "user", "content": prompt}]
-
-    def fits(self, state: str) -> bool:
+    def fits(self, block: Chunk, state: str) -> bool:
         if self.budget is not None and self.llm.count_tokens(state) > self.budget:
             return False
-        if self.llm.context is None or self.frame + len(state.encode()) + self.tokens <= self.llm.context:
-            return True  # a token has a byte at least
-        return self.llm.count_tokens(self.talk(state)) + self.tokens <= self.llm.context
+        context = self.llm.context
+        return context is None or self.llm.count_tokens(self.talk(block, state)) + self.tokens <= context
+
+    def steps(self, graph: Graph, first: int = 0) -> Iterator[tuple[Entry, Graph]]:
+        """What becomes of each block from the `first` on, and the graph after it; `graph` is that before."""
+        for block in self.blocks[first:]:
+            state, shown = shown_state(graph, partial(self.fits, block), self.document.language)
+            form: Any = self.role.form
+            form = quoting(self.document[block], form) if self.held else form
+            reply = self.llm.chat(self.talk(block, state), schema=form, max_new_tokens=self.tokens)
+            operations, invalid = read_operations(reply.text)
+            graph, edits = apply_all(graph, operations, self.document, block)
+            yield Entry(block.index, reply.text, edits, invalid, shown, reply.finish), graph
 
 
 def read_operations(reply: str) -> tuple[list[Any], str]:
@@ -367,34 +378,3 @@ def _rendered(graph: Graph, kept: set[str], left_out: int, language: str) -> str
     edges = [vars(it) for it in graph.edges.values() if it.source in kept and it.target in kept]
     state = graph_state(nodes, edges)
     return f"{state}\n{LEFT_OUT[language].format(n=left_out)}" if left_out else state
-
-
-def _askings(
-    document: Document,
-    question: str,
-    llm: LLM,
-    blocks: Sequence[Chunk],
-    budget: int | None,
-    tokens: int,
-    role: Role = EDITS,
-) -> list[_Asking]:
-    """What is asked, a block each; raises InputError for what cannot be."""
-    if document.language not in LEFT_OUT:
-        raise InputError(f"{document.id} is in {document.language!r}: expected one of {', '.join(LEFT_OUT)}")
-    require(question.strip(), "the question is blank: expected what the graph is to answer")
-    require(blocks, f"{document.id} has no blocks to build a graph from")
-    for i, block in enumerate(blocks):
-        document[block]  # raises where it is not of this document
-        if block.index != i or (i and block.start < blocks[i - 1].start):
-            raise InputError(f"block {i} has index {block.index} and starts at {block.start}: expected blocks in order")
-    for name, value in (("budget", budget), ("tokens", tokens)):
-        require(value is None or value >= 1, f"{name}={value}: expected at least 1")
-    slots = {"question": question, "total_blocks": str(len(blocks))}
-    askings = [_Asking(document, block, slots, llm, budget, tokens, role) for block in blocks]
-    least = _rendered(Graph(document.id), set(), 9999, document.language)
-    room = (
-        f"the model's window is {llm.context}, budget={budget}, tokens={tokens}: expected shorter blocks or more room"
-    )
-    for asking in askings:
-        require(asking.fits(least), f"block {asking.block.index} leaves no room for a graph: {room}")
-    return askings

@@ -17,7 +17,7 @@ Taught in notebook 31_mindgraph_answer. Nothing here ranks parts for a question,
 """
 
 import json
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -144,9 +144,9 @@ class Reports:
     'The lamp'
     """
 
-    def __init__(self, graph: Graph, llm: LLM | Meter, *, language: str = "en", tokens: int = TOKENS):
+    def __init__(self, graph: Graph, llm: LLM | Meter, *, language: str = "en"):
         require(language in PROMPTS, f"language={language!r}: expected one of {', '.join(PROMPTS)}")
-        self.graph, self.language, self.tokens = graph, language, tokens
+        self.graph, self.language = graph, language
         self.meter = llm if isinstance(llm, Meter) else Meter(llm)
         self.communities = communities(graph)
         self.unreadable: dict[int, str] = {}
@@ -161,18 +161,15 @@ class Reports:
         if new:
             before, self.meter.stage = self.meter.stage, REPORT
             try:
-                self._write(new)
+                answers = ask(self.meter, COMMUNITY_REPORT, [self._prompt(i) for i in new], tokens=TOKENS)
             finally:
                 self.meter.stage = before
+            for i, answer in zip(new, answers, strict=True):
+                if answer.value is None:
+                    self.unreadable[i] = answer.unread[0]
+                else:
+                    self._read[i] = answer.value
         return [self._read.get(i) for i in wanted]
-
-    def _write(self, ids: Sequence[int]) -> None:
-        answers = ask(self.meter, COMMUNITY_REPORT, [self._prompt(i) for i in ids], tokens=self.tokens)
-        for i, answer in zip(ids, answers, strict=True):
-            if answer.value is None:
-                self.unreadable[i] = answer.unread[0]
-            else:
-                self._read[i] = answer.value
 
     def _prompt(self, i: int) -> str:
         state = part_state(self.graph, set(self.communities[i].nodes))
@@ -201,21 +198,14 @@ def _runs(part: Sequence[int], weights: Mapping[tuple[int, int], float], size: i
     for (a, b), weight in weights.items():
         if a in near and b in near:
             near[a][b] = near[b][a] = weight
-    walk: list[int] = []
-    seen: set[int] = set()
+    walk: dict[int, None] = {}
     for first in sorted(near, key=lambda node: (-sum(near[node].values()), node)):
-        if first in seen:
-            continue
-        seen.add(first)
-        waiting = deque([first])
-        while waiting:
-            node = waiting.popleft()
-            walk.append(node)
-            for other in sorted(near[node], key=lambda other: (-near[node][other], other)):
-                if other not in seen:
-                    seen.add(other)
-                    waiting.append(other)
-    return _even(walk, size)
+        waiting = [first]
+        for node in waiting:  # which grows by the neighbours of those that are new
+            if node not in walk:
+                walk[node] = None
+                waiting += sorted(near[node], key=lambda other: (-near[node][other], other))
+    return _even(list(walk), size)
 
 
 def _even(nodes: Sequence[int], size: int) -> list[list[int]]:

@@ -16,7 +16,6 @@ Taught in notebook 32_long_reason. Nothing here knows how a method answers.
 """
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -58,8 +57,8 @@ CHOICE = "choice"  # the stage of an answer that is a letter
 TIMES = 20  # tokens that a method may read and write, in those of the text
 WIDTH = 16  # questions side by side
 TAUGHT_REPLY, TAUGHT_TURNS = 640, 8  # an index of a block that the adapter was taught with has up to 600 tokens
+NO_COST = Estimate(0, 0, 0, 0, 0.0)
 SECONDS = 300.0  # that an answer of the embedded reader takes, about
-MEDIANS = 45, 4  # nodes of a graph, and passages looked up where it is small (sections 5.3 and 5.4)
 ROLES = {role.name: role for role in (EDITS, BUILDER)}
 NOTES, NOTED, SHOWN = 12, 160, 300  # notes of an answer; characters of one, and of a step of a trace
 _LAST = ("roles", "qa"), ("mindgraph", "again")
@@ -234,18 +233,14 @@ def estimated(
     >>> print(estimated(tasks, llm.load("openai:gpt-4o"))["CoA"])                           # doctest: +SKIP
     4,600 calls (0 more are cached), 42,000,000 tokens to read, at most 4,700,000 to write, at most 152.0000 USD
     """
-    counts = Counter(task.document.id for task in tasks)
-    documents = {task.document.id: task.document for task in tasks}
     settings, estimates = settings or MethodSettings(), {}
+    ours: dict[str, Any] = {"rounds": settings.rounds, "graph_tokens": settings.graph_tokens}
+    ours |= {"edit_tokens": settings.edit_tokens, "answer_tokens": settings.answer_tokens}
+    theirs: dict[str, Any] = {"size": settings.block, "reply": settings.reply}
     for name in names:
-        total = Estimate(0, 0, 0, 0, 0.0)
-        for key, n in counts.items():
-            if name == OURS:
-                each = _ours(documents[key], llm, settings)
-            else:
-                each = baseline_estimate(name, documents[key], llm, size=settings.block, reply=settings.reply)
-            total = sum([each] * n, total)
-        estimates[name] = total
+        method = partial(mindgraph.estimate, **ours) if name == OURS else partial(baseline_estimate, name, **theirs)
+        each = {key: method(document, llm) for key, document in _documents(tasks).items()}
+        estimates[name] = sum((each[task.document.id] for task in tasks), NO_COST)
     return estimates
 
 
@@ -255,7 +250,7 @@ def estimated_judge(tasks: Sequence[Task], judge: LLM, names: Sequence[str] = NA
     >>> print(estimated_judge(tasks, llm.load("openai:gpt-4o-mini")))                       # doctest: +SKIP
     1,200 calls (0 more are cached), 260,000 tokens to read, at most 77,000 to write, at most 0.0850 USD
     """
-    total = Estimate(0, 0, 0, 0, 0.0)
+    total = NO_COST
     for task in (task for task in tasks if not task.letter):
         slots = {"question": task.question, "gold": task.gold[0], "predicted": task.gold[0]}
         talk = [{"role": "user", "content": GRADE.prompt(task.document.language, form_of(judge), **slots)}]
@@ -263,15 +258,6 @@ def estimated_judge(tasks: Sequence[Task], judge: LLM, names: Sequence[str] = NA
         money = Ledger().cost(judge.name, n * read, n * JUDGE_TOKENS)
         total += Estimate(n, 0, n * read, n * JUDGE_TOKENS, money)
     return total
-
-
-def _ours(document: Document, llm: LLM, settings: MethodSettings) -> Estimate:
-    """What MindGraph takes: the paper's medians, in so far as the settings have room for them."""
-    nodes, rounds = MEDIANS
-    if settings.graph_tokens is not None:
-        nodes = max(1, min(nodes, settings.graph_tokens // max(1, llm.count_tokens(mindgraph.LINES))))
-    bounds: dict[str, Any] = {"edit_tokens": settings.edit_tokens, "answer_tokens": settings.answer_tokens}
-    return mindgraph.estimate(document, llm, nodes=nodes, rounds=min(rounds, settings.rounds), **bounds)
 
 
 def answered(
@@ -288,9 +274,7 @@ def answered(
     settings = settings or MethodSettings()
     if unknown := set(names) - set(NAMES):
         raise InputError(f"no method {sorted(unknown)[0]!r}: expected some of {', '.join(NAMES)}")
-    lengths = {
-        key: length(document, llm) for key, document in {task.document.id: task.document for task in tasks}.items()
-    }
+    lengths = {key: length(document, llm) for key, document in _documents(tasks).items()}
     budgets = [Budget(None, settings.times * lengths[task.document.id], settings.reply) for task in tasks]
     answers = {}
     for name in names:
@@ -310,6 +294,10 @@ def answered(
             Answered(**row, length=lengths[task.document.id]) for task, row in zip(tasks, rows, strict=True)
         ]
     return answers
+
+
+def _documents(tasks: Sequence[Task]) -> dict[str, Document]:
+    return {task.document.id: task.document for task in tasks}
 
 
 def _question(name: str, task: Task, settings: MethodSettings) -> dict[str, Any]:

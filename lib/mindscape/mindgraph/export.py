@@ -95,11 +95,11 @@ def layout(graph: Graph, steps: int = 200) -> np.ndarray:
     return (at - low) / np.maximum(high - low, 1e-9) if n > 1 else np.full((1, 2), 0.5)
 
 
-def as_html(graph: Graph, document: Document, question: str = "", size: int = 1000) -> str:
+def as_html(graph: Graph, document: Document, question: str = "") -> str:
     """A page to look at a graph in: one file, to be opened in any browser, without a network.
 
-    `size` is about how many characters of the text stand beside a node; with all nodes' passages the page has some 2 kB a
-    node. Raises InputError where the graph is not one of the document.
+    About a thousand characters of the text stand beside a node; with all nodes' passages the page has some 2 kB a node.
+    Raises InputError where the graph is not one of the document.
 
     >>> "<b>" in as_html(Graph("note"), Document("note", "Ivo"), question="Is <b> bold?")
     False
@@ -108,7 +108,7 @@ def as_html(graph: Graph, document: Document, question: str = "", size: int = 10
     places = np.round(layout(graph), 4).tolist()
     nodes = []
     for node, (x, y) in zip(graph.nodes.values(), places, strict=True):
-        seen = on_words(document, around(document, node, size), node)
+        seen = on_words(document, around(document, node), node)
         before, after = document.text[seen.start : node.start], document.text[node.end : seen.end]
         nodes.append(asdict(node) | {"x": x, "y": y, "before": before, "after": after})
     edges = [asdict(edge) for edge in graph.edges.values()]

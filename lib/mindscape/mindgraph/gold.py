@@ -6,7 +6,6 @@ notebooks 30_mindgraph_build and 31_mindgraph_answer. Nothing here knows whether
 """
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,10 +28,7 @@ from storyworld.teaching.graphs import Builder, Reading
 SHORT = 6  # novels of the split that three graphs are built of
 LONGER = {"develop": storyworld.DEVELOP[20:34], "test": storyworld.TEST[20:34]}  # the seeds of longer novels, by split
 LENGTHS = (16_000, 19_000, 23_000, 28_000)  # of longer novels, in turn
-MORE = {
-    "develop": storyworld.DEVELOP[34:68],
-    "test": storyworld.TEST[34:68],
-}  # seeds of further novels of the usual length
+MORE = {"develop": storyworld.DEVELOP[34:68], "test": storyworld.TEST[34:68]}  # of further novels of the usual length
 KINDS = ("bound", "liar", "people")  # questions that a graph is built for
 
 
@@ -43,21 +39,6 @@ class Counts:
     gold: int
     found: int
     both: int
-
-    @property
-    def precision(self) -> float:
-        """NaN where nothing was found."""
-        return self.both / self.found if self.found else math.nan
-
-    @property
-    def recall(self) -> float:
-        """NaN where there is nothing to find."""
-        return self.both / self.gold if self.gold else math.nan
-
-    @property
-    def f1(self) -> float:
-        """NaN where there is nothing to find; 0 where nothing was found."""
-        return 2 * self.both / (self.gold + self.found) if self.gold else math.nan
 
 
 def shelf(split: str) -> list[Book]:

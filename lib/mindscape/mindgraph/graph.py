@@ -103,8 +103,9 @@ class Edit:
 def apply(graph: Graph, operation: Any, document: Document, block: Chunk) -> tuple[Graph, Edit]:
     """The graph after an operation, and the edit that says whether it was applied; a rejected one leaves the graph.
 
-    `operation` is a dict as JSON gives it, or one of the forms of `mindscape.roles.edits`. Raises InputError where block or
-    graph are not of the document; whatever is wrong with the operation is a reason, not an error.
+    `operation` is a dict as JSON gives it, or one of the forms of `mindscape.roles.edits`. The first objection counts, in the
+    order: form, empty fields, type, ids, quote; the same fields, types, ids and quotes always give the same edit. Raises
+    InputError where block or graph are not of the document; whatever is wrong with the operation is a reason, not an error.
 
     >>> text = Document("note", "Ivo sold the lamp to Ann.")
     >>> block = Chunk("note", 0, 0, 25)
@@ -114,8 +115,20 @@ def apply(graph: Graph, operation: Any, document: Document, block: Chunk) -> tup
     ('Ivo', '')
     >>> apply(graph, add, text, block)[1].reason
     'duplicate id'
+    >>> tie = {"op": "add_edge", "source": "ivo", "target": "ann", "relation": "sold_to", "src": "to Ann"}
+    >>> apply(graph, tie, text, block)[1].detail
+    "there is no node 'ann'"
     """
-    edit = judge(graph, operation, document, block)
+    require(graph.doc_id == document.id, f"the graph is of document {graph.doc_id!r}: expected one of {document.id!r}")
+    document[block]  # raises where it is not of this document
+    fields, detail = _fields(operation)
+    reason, detail = ("malformed", detail) if detail else _objection(graph, fields)
+    span = None
+    if not reason and "src" in fields:
+        span = find(fields["src"], document, block)
+        if span is None:
+            reason, detail = "quote not in the block", "the block that was read does not have these words"
+    edit = Edit(fields, block.index, reason, detail, span, document[span] if span else "")
     return replay(graph, edit), edit
 
 
@@ -132,28 +145,6 @@ def apply_all(
         graph, edit = apply(graph, operation, document, block)
         edits.append(edit)
     return graph, tuple(edits)
-
-
-def judge(graph: Graph, operation: Any, document: Document, block: Chunk) -> Edit:
-    """Whether an operation can be applied: the same fields, types, ids and quotes always give the same edit.
-
-    The first objection counts, in the order: form, empty fields, type, ids, quote. Errors as in `apply`.
-
-    >>> tie = {"op": "add_edge", "source": "ivo", "target": "ann", "relation": "sold_to", "src": "to Ann"}
-    >>> edit = judge(Graph("note"), tie, Document("note", "Ivo sold the lamp to Ann."), Chunk("note", 0, 0, 25))
-    >>> edit.reason, edit.detail
-    ('dangling edge', "there is no node 'ivo'")
-    """
-    require(graph.doc_id == document.id, f"the graph is of document {graph.doc_id!r}: expected one of {document.id!r}")
-    document[block]  # raises where it is not of this document
-    fields, detail = _fields(operation)
-    reason, detail = ("malformed", detail) if detail else _objection(graph, fields)
-    span = None
-    if not reason and "src" in fields:
-        span = find(fields["src"], document, block)
-        if span is None:
-            reason, detail = "quote not in the block", "the block that was read does not have these words"
-    return Edit(fields, block.index, reason, detail, span, document[span] if span else "")
 
 
 def find(quote: str, document: Document, block: Chunk) -> Span | None:

@@ -207,34 +207,6 @@ def estimate(llm: LLM, folder: str | Path | None = None, *, sources: Sequence[So
     return rubric.labelling_estimate([_asked(candidate) for candidate in left], llm)
 
 
-def first(folder: str | Path | None = None, *, sources: Sequence[Source] = SOURCES, seed: int = 0) -> list[Judged]:
-    """As many items of each source as are wanted, the first that `construct` would judge, without labels.
-
-    What a run on LongReason will take can be estimated with them before anything is judged. Errors as in `construct`.
-
-    >>> comparison.estimated(comparison.of_benchmarks(first(folder), folder), model)        # doctest: +SKIP
-    """
-    chosen = []
-    for source in sources:
-        left = [candidate for candidate in candidates(source, folder) if not candidate.reason]
-        for candidate in _in_order(left, source, seed)[: source.wanted]:
-            chosen.append(_row(candidate, Labelled((None,))))
-    return chosen
-
-
-def judged(path: str | Path) -> list[Judged]:
-    """The items that a run has judged, in their order; kept are those without a reason, up to the number of their source.
-
-    Raises InputError, with the line, for a file that is not one of `construct`.
-
-    >>> Counter(one.reason or "kept" for one in judged("build/long_reason.jsonl"))            # doctest: +SKIP
-    Counter({'kept': 200, 'not demanding': 451, 'unstable': 118})
-    """
-    return list(
-        {(item.source, item.id): item for item in records.read_rows(path, _one, of=OF, form=FORMAT)[1]}.values()
-    )
-
-
 def items(kept: Sequence[Judged], folder: str | Path | None = None) -> Iterator[Document | Item]:
     """The items that were kept, with their texts, read anew: each document before the first item on it.
 
@@ -299,15 +271,9 @@ def _row(candidate: Candidate, labelled: Labelled) -> Judged:
         reason = "unstable"
     else:
         reason = "" if demanding(label.breadth, label.depth) else "not demanding"
-    known = (
-        candidate.source,
-        candidate.item.id,
-        candidate.item.doc_id,
-        candidate.tokens,
-        candidate.words,
-        bool(candidate.item.choice),
-    )
-    return Judged(*known, label.breadth, label.depth, reason)
+    item, size = candidate.item, (candidate.tokens, candidate.words)
+    levels = label.breadth, label.depth
+    return Judged(candidate.source, item.id, item.doc_id, *size, bool(item.choice), *levels, reason)
 
 
 def _one(row: dict[str, Any]) -> Judged:

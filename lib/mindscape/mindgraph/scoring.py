@@ -276,20 +276,6 @@ def chosen(text: str, options: Sequence[str] = (), language: str = "en") -> str:
         return held[0] if len(held) == 1 else NoAnswer.UNPARSABLE
 
 
-def cells(labels: Sequence[tuple[str, str]], right: Sequence[bool]) -> dict[tuple[str, str], tuple[int, int]]:
-    """For each (breadth, depth) among the labels how many answers are right, and of how many (the grid of section 2.1).
-
-    >>> cells([("global", "lookup"), ("local", "lookup"), ("global", "lookup")], [True, False, False])
-    {('global', 'lookup'): (1, 2), ('local', 'lookup'): (0, 1)}
-    """
-    require(len(labels) == len(right), f"{len(labels)} labels, {len(right)} scores: expected one each")
-    counts: dict[tuple[str, str], tuple[int, int]] = {}
-    for (breadth, depth), good in zip(labels, right, strict=True):
-        hits, total = counts.get((breadth, depth), (0, 0))
-        counts[breadth, depth] = (hits + bool(good), total + 1)
-    return counts
-
-
 def pareto(points: Mapping[str, tuple[float, float]]) -> list[str]:
     """The methods on the Pareto front, by (compaction, accuracy), the smallest compaction first (Figure 3).
 

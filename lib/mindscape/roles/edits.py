@@ -134,6 +134,5 @@ def _lines(rows: Iterable[Mapping[str, str]], keys: Sequence[str]) -> str:
 
 
 EDITS = Role("edits", languages("roles", "edits"), Edits, paper=paper("roles", "edits"))
-BUILDER = Role(
-    "builder", languages("roles", "builder"), Noted
-)  # the same in two steps, as the builder's adapter has learned it
+# The same in two steps, as the builder's adapter has learned it.
+BUILDER = Role("builder", languages("roles", "builder"), Noted)

@@ -17,6 +17,7 @@ from mindscape.roles.base import Role, mended
 
 MASK = "[MASK]"
 ENDS = {"en": 5, "zh": 8}  # words or characters at each end of a chunk
+SUMMARY = re.compile(r"(?:content )?summary\s*:|(?:内容)?(?:概要|摘要)\s*[:：]", re.IGNORECASE)
 
 
 def ends_of(chunk: str) -> tuple[str, str]:
@@ -47,11 +48,7 @@ def _entries(outline: Any) -> Any:
         return outline
     found: list[str] = []
     for line in outline:
-        if (
-            found
-            and isinstance(line, str)
-            and re.match(r"(?:content )?summary\s*:|(?:内容)?(?:概要|摘要)\s*[:：]", line, re.I)
-        ):
+        if found and isinstance(line, str) and SUMMARY.match(line):
             found[-1] = f"{found[-1]}; {line}"
         else:
             found.append(line)

@@ -17,10 +17,7 @@ from mindscape.roles.base import Role, label, mended
 CHUNK_PROMPT = languages("roles", "chunk_summary")
 GLOBAL_PROMPT = languages("roles", "global_summary")
 
-PROSE_REPAIRS = (
-    label("summary|摘要|总摘要|复述"),
-    ("tags dropped", r"</?(?:summary|text|chunk)>\s*", ""),
-)
+PROSE_REPAIRS = (label("summary|摘要|总摘要|复述"), ("tags dropped", r"</?(?:summary|text|chunk)>\s*", ""))
 
 
 def prose(text: str) -> tuple[str, list[str]]:
@@ -35,11 +32,7 @@ def prose(text: str) -> tuple[str, list[str]]:
 CHUNK_SUMMARY = Role("chunk_summary", CHUNK_PROMPT, None, prose, paper("roles", "chunk_summary"))
 GLOBAL_SUMMARY = Role("global_summary", GLOBAL_PROMPT, None, prose, paper("roles", "global_summary"))
 SESSION_SUMMARY = Role(
-    "session_summary",
-    languages("roles", "session_summary"),
-    None,
-    prose,
-    paper=paper("roles", "session_summary"),
+    "session_summary", languages("roles", "session_summary"), None, prose, paper("roles", "session_summary")
 )
 
 

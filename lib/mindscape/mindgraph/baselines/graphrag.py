@@ -38,7 +38,7 @@ from mindscape.roles.base import Form
 from mindscape.roles.edits import graph_state
 from mindscape.text import Document
 
-GLEANINGS, TOP = 1, 8  # section 4.2
+TOP = 8  # section 4.2
 EXTRACTED, POINTS = 2048, 1024  # tokens of a reply, at most
 SHORTEST = 40  # characters that a description is not cut below
 EXTRACT = languages("mindgraph", "graphrag_extract")
@@ -211,13 +211,12 @@ def community_reports(document: Document, meter: Meter, size: int | None = None)
     blocks = asking.blocks(meter, document, empty, 2 * tokens, size)
     talks = [asking.alone(EXTRACT[language].format(text=document[part].strip())) for part in blocks]
     extracted = asking.ask_and_read(meter, talks, language, tokens=tokens, form=Extracted, whole_items=True)
-    for _ in range(GLEANINGS):
-        more = [
-            [*talk, {"role": "assistant", "content": block.model_dump_json()}, *asking.alone(GLEAN[language])]
-            for talk, block in zip(talks, extracted, strict=True)
-            if block is not None
-        ]
-        extracted += asking.ask_and_read(meter, more, language, tokens=tokens, form=Extracted, whole_items=True)
+    more = [
+        [*talk, {"role": "assistant", "content": block.model_dump_json()}, *asking.alone(GLEAN[language])]
+        for talk, block in zip(talks, extracted, strict=True)
+        if block is not None
+    ]
+    extracted += asking.ask_and_read(meter, more, language, tokens=tokens, form=Extracted, whole_items=True)
     graph = merged_blocks([block for block in extracted if block is not None])
     communities = parts(graph)
     found = f"{len(graph.names)} entities, {len(graph.relations)} ties, {len(communities)} parts"

@@ -127,13 +127,7 @@ class Reflection(Form):
 
 
 def gam(
-    question: str,
-    document: Document,
-    llm: LLM,
-    budget: Budget | None = None,
-    *,
-    size: int | None = None,
-    rounds: int = ROUNDS,
+    question: str, document: Document, llm: LLM, budget: Budget | None = None, *, size: int | None = None
 ) -> Answer:
     """Answer a question from what a researcher finds in a memory of pages, each of at most `size` tokens (`block_size`).
 
@@ -148,7 +142,7 @@ def gam(
     research = _Research(question, language, meter, *memorised(document, meter, size))
     meter.stage = ANSWER
     try:
-        research.run(rounds)
+        research.run()
     except BudgetSpent as error:
         meter.note(str(error))
     return meter.answer(last(meter, research.findings or _listed(research.notes, language), question, language))
@@ -213,11 +207,11 @@ class _Research:
     notes: Sequence[Note]
     findings: str = ""
 
-    def run(self, rounds: int) -> None:
+    def run(self) -> None:
         """Plan, open pages, write down what they tell, and see whether it is enough. Raises BudgetSpent."""
         texts = [f"{note.header}\n{page}" for note, page in zip(self.notes, self.pages, strict=True)]
         index, request, opened = BM25(texts, self.language), self.question, set()
-        for _ in range(rounds):
+        for _ in range(ROUNDS):
             plan = self.plan(request) or Plan(keywords=[request], pages=[])
             opening = searched(plan, index, texts, opened)
             self.meter.note(f"opens pages {', '.join(str(i + 1) for i in opening) or '(none)'}")
