@@ -86,31 +86,11 @@ def test_small_angles_keep_their_digits():
 def test_the_rank_of_a_share():
     space = geometry.subspace(np.diag([3.0, 2.0, 1.0]))  # 9, 4 and 1 of 14
     assert [space.rank(share) for share in (0.1, 9 / 14, 0.65, 13 / 14, 0.99, 1)] == [1, 1, 2, 2, 3, 3]
-    for wrong in (0, 1.01, -1):
-        with pytest.raises(InputError, match="share"):
-            space.rank(wrong)
-
-
-def test_one_svd_a_book(monkeypatch):
-    calls, svd = [], np.linalg.svd
-    monkeypatch.setattr(np.linalg, "svd", lambda *given, **options: calls.append(1) or svd(*given, **options))
-    geometry.angles(geometry.subspace(drawn(0, 20, 30)), drawn(1, 50, 30))
-    assert len(calls) == 1
-
-
-def test_vectors_that_span_nothing():
-    refused(lambda: geometry.subspace(np.zeros((3, 4)), None), "do not differ")
-    refused(lambda: geometry.subspace(np.ones((3, 4)), np.ones(4)), "do not differ")
-    refused(lambda: geometry.subspace(np.ones(4), None), r"\(4,\)")
-    refused(lambda: geometry.subspace(np.ones((0, 4)), None), r"\(0, 4\)")
-    refused(lambda: geometry.subspace([[1.0, np.nan]], None), "finite")
-    refused(lambda: geometry.subspace(np.eye(3), np.zeros(2)), "centre")
 
 
 def test_a_vector_without_direction():
     space = geometry.subspace(np.eye(3), np.ones(3))
     refused(lambda: geometry.angles(space, [[0.0, 0.0, 1.0], [1.0, 1.0, 1.0]]), "vector 1")
-    refused(lambda: geometry.angles(space, [[0.0, 1.0]]), "2 dimensions")
 
 
 # Layers
@@ -273,20 +253,8 @@ def test_recall_by_layer_one_by_one(seed, k, same):
             assert found[layer, i] == pytest.approx(len(set(first) & set(of)) / len(of))
 
 
-def test_rankings_that_do_not_fit():
-    refused(lambda: geometry.recall_by_layer(np.ones((2, 3, 4)), np.ones((3, 5, 4)), [[0]] * 3), "layers")
-    refused(lambda: geometry.recall_by_layer(np.ones((2, 3, 4)), np.ones((2, 5, 3)), [[0]] * 3), "layers")
-    refused(lambda: geometry.recall_by_layer(np.ones((2, 3, 4)), np.ones((4,)), [[0]] * 3), "layers")
-    refused(lambda: geometry.recall_by_layer(np.ones((3, 4)), np.ones((5, 4)), [[0]] * 3), "layers")
-    refused(lambda: geometry.recall_by_layer(np.ones((2, 3, 4)), np.ones((5, 4)), [[0]] * 2), "2 lists")
-    refused(lambda: geometry.recall_by_layer(np.ones((2, 3, 4)), np.ones((5, 4)), [[0], [5], [1]]), "0 to 4")
-    refused(lambda: geometry.recall_by_layer(np.ones((2, 3, 4)), np.ones((5, 4)), [[0], [], [1]]), "relevant")
-
-
 def test_what_cannot_be_read(model, tokenizer):
     embedder = MiaEmbedder(model, tokenizer)
-    refused(lambda: geometry.unit_layers(embedder, []), "empty")
-    refused(lambda: geometry.unit_layers(embedder, ["Ann", " "]), "empty")
     refused(lambda: geometry.query_layers(embedder, [], TOLD["en"]), "no question")
     refused(lambda: geometry.attended(embedder, "Why?", " "), "summary is empty")
     refused(lambda: geometry.attended_together(embedder, [], "Tom."), "no question")
@@ -346,21 +314,11 @@ def test_pairings_one_by_one():
 
 
 def test_curves_that_cannot_be_compared():
-    refused(lambda: geometry.shift_test([1, 2, 3], [1, 2, 3, 4]), "expected")
     refused(lambda: geometry.shift_test([1, 2], [1, 2]), "3 layers")
     refused(lambda: geometry.shift_test([1, 1, 1], [1, 2, 3]), "constant")
     refused(lambda: geometry.shift_test([1, 2, np.nan], [1, 2, 3]), "finite")
-    refused(lambda: geometry.shift_test([[1, 2, 3]], [[1, 2, 3]]), r"\(layers,\)")
-    refused(lambda: geometry.pairing_test([1, 2, 3], [1, 2, 3]), r"\(questions, layers\)")
-    refused(lambda: geometry.pairing_test([[1, 2, 3], [2, 3, 4]], [[1, 2, 4], [2, 9, 4]]), "constant")
-
-
-def test_pairings_that_cannot_be_drawn():
-    a = np.eye(4)
-    refused(lambda: geometry.pairing_test(a, a, ["x"] * 3), "groups")
-    refused(lambda: geometry.pairing_test(a, a, resamples=0), "resamples")
-    with pytest.raises(InputError, match="constant"):
-        geometry.pairing_test(a, a, list("wxyz"))  # each question its own book: nothing to exchange
+    a = np.eye(4)  # each question its own book: nothing to exchange
+    refused(lambda: geometry.pairing_test(a, a, list("wxyz")), "constant")
 
 
 # The heat map
@@ -419,14 +377,6 @@ def test_wide_characters_take_two_columns():
     placed, rows = geometry._laid_out(list("灯" * 60 + "ab"), 21)
     assert rows == 7 and max(column for _, _, column, _ in placed) == 18
     assert [(row, column) for _, row, column, _ in placed[9:11]] == [(0, 18), (1, 0)]
-
-
-@pytest.mark.parametrize("weights", [[1.0], [1.0, -0.1], [1.0, np.nan], [[1.0, 2.0]]])
-def test_weights_that_do_not_fit(weights):
-    for draw in (geometry.heat_html, geometry.heat_figure):
-        with pytest.raises(InputError, match="weights"):
-            draw(["a", "b"], weights)
-    refused(lambda: geometry.heat_html([], []), "weight")
 
 
 def test_two_curves_that_rise_anywhere():
