@@ -11,7 +11,7 @@ memory by ranks that are fused (MoM). Whether a reader can make use of it is not
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ import yaml
 from mindscape import paths
 from mindscape.cache import digest
 from mindscape.encoders import Encoder
-from mindscape.errors import InputError, require
+from mindscape.errors import InputError, one_of, require
 from mindscape.lexical import BM25
 from mindscape.methods.books import STEP, Case, starts, stepped
 from mindscape.mia import graphrag
@@ -52,11 +52,8 @@ class Method:
     paper: str
     family: str = ""
     log: bool = False
-    readings: tuple[int, int] = (0, 0)
+    readings: Sequence[int] = (0, 0)
     notes: bool = False
-
-    def __post_init__(self):
-        object.__setattr__(self, "readings", tuple(self.readings))
 
 
 _LISTED = yaml.safe_load(paths.data("methods.yaml").read_text(encoding="utf-8"))
@@ -80,7 +77,7 @@ def known(method: str) -> Method:
     >>> known("bm25").label
     'BM25'
     """
-    require(method in METHODS, f"method={method!r}: expected one of {', '.join(METHODS)}")
+    one_of(METHODS, method=method)
     return METHODS[method]
 
 
@@ -181,11 +178,15 @@ def _by_layers(case: Case, by: Encoders) -> list[Ranking]:
     """Units of the document memories, by topics, core contents and chunks, whose ranks are fused."""
     memories = list(zip(case.memory.documents, case.memories, strict=True))
     layers = [[*memory.outline, *memory.core, *memory.borders] for memory in case.memories]
-    rule = {"texts": digest(case.memory.texts), "layers": digest(layers), "way": "rrf", "k": DEPTH}
+    return _fused(case, by, layers, lambda: Layers.of_memories(memories, by.minilm))
+
+
+def _fused(case: Case, by: Encoders, told: Sequence[Sequence[str]], layers: Callable[[], Layers]) -> list[Ranking]:
+    """By several `layers`, which are made where they are needed, of which `told` tells the store."""
+    rule = {"texts": digest(case.memory.texts), "layers": digest(told), "way": "rrf", "k": DEPTH}
 
     def rank(questions: Sequence[str]) -> Iterator[Ranking]:
-        ids, _ = Layers.of_memories(memories, by.minilm).search(questions, DEPTH, "rrf")
-        return (Ranking(tuple(row)) for row in ids.tolist())
+        return _ranked(layers().search(questions, DEPTH, "rrf")[0])
 
     return by_rule(by.minilm.maker, rule, case.asked, rank)
 
@@ -199,25 +200,14 @@ def short_layers(case: Case, by: Encoders) -> list[list[Piece]]:
     >>> short_layers(case, by)[0][0]                                                         # doctest: +SKIP
     Chunk(doc_id='series-2010-1', index=17, start=4105, end=4390)
     """
-    begins = [(unit.doc_id, unit.start) for unit in case.units]
     order = {name: i for i, name in enumerate(case.documents)}
-    keys = [(order[name], start) for name, start in begins]
+    keys = [(order[unit.doc_id], unit.start) for unit in case.units]
     unit_of = [bisect_right(keys, (order[chunk.doc_id], chunk.start)) - 1 for chunk in case.memory.chunks]
     topics = [topic for memory in case.memories for topic in memory.outline]
     cores = [core for memory in case.memories for core in memory.core]
     texts = {"outline": [topics[i] for i in unit_of], "core": [cores[i] for i in unit_of], "chunk": case.memory.texts}
-    rule = {
-        "texts": digest(case.memory.texts),
-        "layers": digest([texts["outline"], texts["core"]]),
-        "way": "rrf",
-        "k": DEPTH,
-    }
-
-    def rank(questions: Sequence[str]) -> Iterator[Ranking]:
-        ids, _ = Layers(case.memory.chunks, texts, by.minilm).search(questions, DEPTH, "rrf")
-        return (Ranking(tuple(row)) for row in ids.tolist())
-
-    rows = by_rule(by.minilm.maker, rule, case.asked, rank)
+    notes = [texts["outline"], texts["core"]]
+    rows = _fused(case, by, notes, lambda: Layers(case.memory.chunks, texts, by.minilm))
     return [[case.memory.chunks[i] for i in row.ids] for row in rows]
 
 
@@ -225,7 +215,10 @@ RULES = {"mia_emb": _in_its_books_light, "signature": _by_signature, "mindgraph"
 
 
 def _best(scores: np.ndarray, k: int) -> Iterator[Ranking]:
-    ids = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    return _ranked(np.argsort(-scores, axis=1, kind="stable")[:, :k])
+
+
+def _ranked(ids: np.ndarray) -> Iterator[Ranking]:
     return (Ranking(tuple(row)) for row in ids.tolist())
 
 

@@ -114,13 +114,9 @@ def _begins(text: str, start: int, end: int) -> int:
 
 
 def with_summary(layout: Layout, ids: Sequence[int]) -> Layout:
-    """The layout with other tokens in place of the summary's, cut to its length: the paper's summary-replaced control.
-
-    Raises InputError for fewer tokens than the summary has.
-    """
+    """The layout with other tokens, at least as many, in place of the summary's, cut to its length: the paper's
+    summary-replaced control."""
     (start, end), *_ = layout.places("summary")
-    if len(ids) < end - start:
-        raise InputError(f"{len(ids)} tokens in place of a summary of {end - start}: expected at least as many")
     other = tuple(int(token) for token in ids[: end - start])
     return layout.changed("summary", lambda part: replace(part, ids=other))
 
