@@ -12,7 +12,7 @@ from extras import refused
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from matplotlib import pyplot
-from tiny import tiny
+from tiny import eager_weights, tiny
 from transformers import BertConfig, BertModel, LlamaConfig, Qwen3Config
 
 from mindscape.errors import InputError
@@ -120,13 +120,7 @@ def ending_after(model, layers):
 
 def eager(model, ids, row):
     """The attention of one row by layer, the mean of the heads: (layers, n)."""
-    model.set_attn_implementation("eager")
-    try:
-        with torch.no_grad():
-            weights = model.get_decoder()(torch.tensor([ids]), output_attentions=True, use_cache=False).attentions
-    finally:
-        model.set_attn_implementation("sdpa")
-    return torch.stack([layer[0, :, row].mean(0) for layer in weights]).numpy()
+    return eager_weights(model, [ids], use_cache=False)[:, 0, :, row].mean(1).numpy()
 
 
 def test_units_as_if_the_model_ended_there(model, tokenizer):
@@ -380,26 +374,19 @@ def test_wide_characters_take_two_columns():
 
 
 def test_two_curves_that_rise_anywhere():
-    """Each rises once, at its own layer. Exchanging layers calls nearly all pairs related, shifting rises one in twenty."""
+    """Each rises once, at its own layer: shifting calls one pair of rises in twenty related, and most that rise together."""
     rng, layers, pairs = np.random.default_rng(0), np.arange(30), 200
 
     def risen(at, width, noise=0.03):
         return 1 / (1 + np.exp((at - layers) / width)) + noise * rng.normal(size=30)
 
-    wrongly = {"layers": 0, "levels": 0, "rises": 0}
-    together = 0
+    wrongly = together = 0
     for _ in range(pairs):
         a, b = (risen(rng.uniform(4, 26), rng.uniform(0.5, 3)) for _ in range(2))
-        value = np.corrcoef(a, b)[0, 1]
-        exchanged = [np.corrcoef(a, rng.permutation(b))[0, 1] for _ in range(99)]
-        wrongly["layers"] += (1 + sum(one >= value for one in exchanged)) / 100 <= 0.05
-        wrongly["levels"] += geometry.shift_test(a, b).p <= 0.05
-        wrongly["rises"] += geometry.shift_test(np.diff(a), np.diff(b)).p <= 0.05
+        wrongly += geometry.shift_test(np.diff(a), np.diff(b)).p <= 0.05
         at = rng.uniform(4, 26)
         together += geometry.shift_test(np.diff(risen(at, 1.5, 0.01)), np.diff(risen(at, 1.5, 0.01))).p <= 0.05
-    assert wrongly["layers"] > 0.9 * pairs and wrongly["levels"] > 0.5 * pairs
-    assert wrongly["rises"] <= 0.08 * pairs
-    assert together > 0.8 * pairs
+    assert wrongly <= 0.08 * pairs and together > 0.8 * pairs
 
 
 def test_a_shared_profile_is_no_pairing():

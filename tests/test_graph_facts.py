@@ -8,7 +8,7 @@ from stubs import Model
 import storyworld
 from mindscape.mia import graph_facts
 from mindscape.mia.graph_facts import NOTHING, PASSAGE, SAID, Log, compared, contexts, counter, extract, holdings, posed
-from mindscape.mia.graphrag import CRITERIA, Context, Told, judged, merged, of_story, win_rates
+from mindscape.mia.graphrag import CRITERIA, Context, judged, of_story, win_rates
 from mindscape.text import mentions
 from storyworld.teaching import passages
 
@@ -132,9 +132,3 @@ def test_a_judge_is_asked_by_name_and_shown_some_words(log):
     same = graph_facts.alike(asked, ["Ann.", "Eve.", "Tom."])
     rate = win_rates(same, judged(model, same, log.language))["Overall"]
     assert (rate.tie, rate.first.value) == (1, 1) and len(set(model.asked)) == 3  # both orders are one prompt
-
-
-def test_a_toy_of_the_notebook():
-    told = [Told(0, (("Ann", "Ann is the smith."),)), Told(1, (), (("Ann", "Tom", "Ann lent Tom a lamp."),))]
-    graph = merged("toy", told)
-    assert extract(graph, Context("", (1,), (0,), (), 0), ["Ann"]) == "Ann lent Tom a lamp."

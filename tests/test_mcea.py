@@ -5,11 +5,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
 from extras import refused
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny import tiny
+from tiny import eager_weights, tiny
 from transformers import LlamaConfig, Qwen3Config
 
 from mindscape.errors import InputError
@@ -40,12 +39,7 @@ def layout_of(lengths=(5, 9, 4, 7), summary=8, question=3, between=2, seed=0):
 def direct(model, layout):
     """Eq. 15 to 18 term by term, from the weights that the model itself gives."""
     (summary,), (question,), chunks = (layout.places(kind) for kind in ("summary", "question", "chunk"))
-    model.set_attn_implementation("eager")
-    try:
-        with torch.no_grad():
-            weights = model(torch.tensor([layout.ids]), output_attentions=True).attentions
-    finally:
-        model.set_attn_implementation("sdpa")
+    weights = eager_weights(model, [layout.ids])
     m, s = np.zeros((len(weights), len(chunks))), np.zeros((len(weights), len(chunks)))
     for layer, of in enumerate(weights):
         a = of[0].double().mean(0).numpy()

@@ -72,8 +72,6 @@ def test_questions_on_one_text_begin_alike_to_the_end_of_the_summary():
         ({"task": "grade"}, "task='grade': expected one of qa, choice, claim"),
         ({"language": "fr"}, "no prompt in 'fr'"),
         ({"slots": {"claim": "It rained."}}, "got slots"),
-        ({"chunks": ["It rained.", "\n"]}, "passage 1 is blank"),
-        ({"summary": " "}, "the summary is blank"),
     ],
 )
 def test_prompts_that_cannot_be(changed, said):

@@ -12,23 +12,10 @@ their writers; of plays there are the kit's own summaries, and no graph. Taught 
 averaged, tested or answered here.
 """
 
-from mindscape.methods.books import Case, Statements, cases, joined_graph, novels, picked, plays, starts, stepped
-from mindscape.methods.search import (
-    METHODS,
-    Encoders,
-    Method,
-    Needed,
-    Piece,
-    Shown,
-    filled,
-    methods_of,
-    needed,
-    pieces,
-    rankings,
-    short_layers,
-)
+from mindscape.methods.books import Case, cases, novels, picked, plays, starts, stepped
+from mindscape.methods.search import METHODS, Encoders, filled, methods_of, needed, pieces, rankings, short_layers
 
 __all__ = [
-    "METHODS", "Case", "Encoders", "Method", "Needed", "Piece", "Shown", "Statements", "cases", "filled", "joined_graph",
-    "methods_of", "needed", "novels", "picked", "pieces", "plays", "rankings", "short_layers", "starts", "stepped",
+    "METHODS", "Case", "Encoders", "cases", "filled", "methods_of", "needed", "novels", "picked", "pieces", "plays",
+    "rankings", "short_layers", "starts", "stepped",
 ]  # fmt: skip

@@ -190,14 +190,12 @@ class Case:
 
     @cached_property
     def statements(self) -> Statements:
-        """What the log's concept graphs say. Raises InputError for books without a log."""
-        require(self.books, f"{self.name} has no concept graph: expected books of the storyworld")
+        """What the log's concept graphs say, of books that have a log."""
         return Statements.of(self.books)
 
     @cached_property
     def graph(self) -> Joined:
-        """The log's entities and ties of all books as one graph. Raises InputError for books without a log."""
-        require(self.books, f"{self.name} has no entities: expected books of the storyworld")
+        """The log's entities and ties of all books, which have a log, as one graph."""
         return joined_graph(self.name, self.books, self.memory)
 
 
