@@ -120,7 +120,7 @@ def test_the_mindscape_and_the_signature_come_before_the_passages(novels, by):
     best = methods.rankings(novels, "mia_emb", by)[0].ids[0]
     assert first[:2] == [novels.summaries[novels.memory.books[best]], novels.memory.chunks[best]]
     first, plain = (methods.pieces(novels, name, by)[0] for name in ("signature_shown", "signature"))
-    assert first[:5] == [novels.memory.items[i].text for i in methods.search.items(novels, by)[0].ids]
+    assert first[:5] == [novels.memory.items[i].text for i in methods.items(novels, by)[0].ids]
     assert first[5:] == plain
 
 

@@ -81,9 +81,9 @@ def draw(name: str, here: tuple[str, ...] = ()):
             alpha=1 if thick or not here else 0.75,
         )
         x, y = centres[box][0] - WIDE / 2, centres[box][1] - HIGH / 2
-        frame = {"edgecolor": plots.PALETTE["red"] if thick else plots.GREY, "linewidth": 2.2 if thick else 0.8}
-        look = {"facecolor": FILLS[about["made"]], "boxstyle": "round,pad=0,rounding_size=0.08", "zorder": 0}
-        ax.add_patch(FancyBboxPatch((x, y), WIDE, HIGH, **look, **frame))
+        frame = ax.add_patch(FancyBboxPatch((x, y), WIDE, HIGH, boxstyle="round,pad=0,rounding_size=0.08", zorder=0))
+        colour = plots.PALETTE["red"] if thick else plots.GREY
+        frame.set(facecolor=FILLS[about["made"]], edgecolor=colour, linewidth=2.2 if thick else 0.8)
     for arrow in drawn["arrows"]:
         _arrow(ax, centres[arrow["from"]], centres[arrow["to"]], arrow.get("says", ""), arrow.get("bend", 0.0))
     ax.set(

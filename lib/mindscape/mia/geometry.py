@@ -428,11 +428,11 @@ def pairing_test(
     return Tested(value, float((1 + (found >= value - 1e-9).sum()) / (resamples + 1)), len(a))
 
 
-def _curves(a: ArrayLike, b: ArrayLike) -> np.ndarray:
-    both = np.asarray([a, b], dtype=float)
+def _curves(*curves: ArrayLike) -> list[np.ndarray]:
+    both = np.asarray(curves, dtype=float)
     require(both.shape[-1] >= 3, f"curves of {both.shape[-1]} layers: expected at least 3 layers")
     require(np.isfinite(both).all(), "a curve holds something that is not a finite number")
-    return both
+    return list(both)
 
 
 def _standard(curves: np.ndarray) -> np.ndarray:
