@@ -136,14 +136,12 @@ def test_units_as_if_the_model_ended_there(model, tokenizer):
 
 def test_queries_as_if_the_model_ended_there(model, tokenizer, form, language):
     for summary in (TOLD[language], None):
-        for task in ("chunk", "node"):
-            embedder = MiaEmbedder(model, tokenizer, form, language=language)
-            found = geometry.query_layers(embedder, QUESTIONS, summary, task).vectors
-            assert found.shape == (3, 3, 32)
-            for layers in (1, 2, 3):
-                with ending_after(model, layers):
-                    expected = embedder.queries(QUESTIONS, summary, task)
-                np.testing.assert_allclose(found[layers - 1], expected, atol=1e-5)
+        embedder = MiaEmbedder(model, tokenizer, form, language=language)
+        found = geometry.query_layers(embedder, QUESTIONS, summary).vectors
+        assert found.shape == (3, 3, 32)
+        for layers in (1, 2, 3):
+            with ending_after(model, layers):
+                np.testing.assert_allclose(found[layers - 1], embedder.queries(QUESTIONS, summary), atol=1e-5)
 
 
 def test_batches_change_nothing(model, tokenizer):
@@ -169,18 +167,16 @@ def test_where_the_parts_stand(tokenizer, form, language):
         assert told == ("" if summary is None else SUMMARY[language].format(summary))
 
 
-@pytest.mark.parametrize("task", ["chunk", "node"])
-def test_shares_are_those_of_eager_attention(model, tokenizer, form, language, task):
+def test_shares_are_those_of_eager_attention(model, tokenizer, form, language):
     embedder = MiaEmbedder(model, tokenizer, form, language=language)
     for summary in (TOLD[language], None):
-        shares = geometry.query_layers(embedder, QUESTIONS, summary, task).shares
+        shares = geometry.query_layers(embedder, QUESTIONS, summary).shares
         assert shares.shape == (3, 3, 4)
         np.testing.assert_allclose(shares.sum(-1), 1, atol=1e-5)
         for i, question in enumerate(QUESTIONS):
             written = write(question, summary, form, tokenizer, language)
-            weights = eager(model, [*written.head, *written.tail], written.marks["c" if task == "chunk" else "n"])
-            at = written.spans
-            for part, (start, end) in {**at, "first": (0, 1)}.items():
+            weights = eager(model, [*written.head, *written.tail], written.marks["c"])
+            for part, (start, end) in {**written.spans, "first": (0, 1)}.items():
                 found = shares[:, i, geometry.PARTS.index(part)]
                 np.testing.assert_allclose(found, weights[:, start:end].sum(1), atol=1e-5)
 

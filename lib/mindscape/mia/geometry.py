@@ -43,11 +43,10 @@ from mindscape.attention import Segment, segment_mass_batch, segment_mass_behind
 from mindscape.cache import digest
 from mindscape.errors import InputError, require
 from mindscape.metrics import recall_fraction_at_k
-from mindscape.mia.embedding import MiaEmbedder, Reading, Task, Written, enriched, neighbours, unit_readings
+from mindscape.mia.embedding import MiaEmbedder, Reading, Written, enriched, neighbours, unit_readings
 from mindscape.text import Tokenizer
 
 PARTS = ("summary", "query", "first", "rest")  # where attention goes; "first" is the first token alone
-MARK: Mapping[Task, str] = {"node": "n", "chunk": "c"}
 
 
 # Angles -----------------------------------------------------------------------------------------------------------
@@ -138,10 +137,8 @@ def unit_layers(embedder: MiaEmbedder, texts: Sequence[str]) -> np.ndarray:
     return _unit_length(_layers(embedder, readings)[:, at])
 
 
-def query_layers(
-    embedder: MiaEmbedder, questions: Sequence[str], summary: str | None = None, task: Task = "chunk"
-) -> Inside:
-    """Queries on one text as each layer has them, and where the last token looks, out of the same pass.
+def query_layers(embedder: MiaEmbedder, questions: Sequence[str], summary: str | None = None) -> Inside:
+    """Queries for chunks of one text as each layer has them, and where the last token looks, out of the same pass.
 
     A summary is left out where the embedder leaves it out. Words that introduce the question or the summary count with it;
     without a summary its share is 0. Raises InputError without questions, or for a model whose layers cannot be told.
@@ -152,12 +149,12 @@ def query_layers(
     """
     require(questions, "no question was given: expected at least one")
     form, told = embedder.form, summary if embedder.summaries else None
-    h, mass = _read(embedder, embedder.written(questions, told), _asked, task)
+    h, mass = _read(embedder, embedder.written(questions, told), _asked)
     h = h.float()
     if form.order == "summary_first" and told is not None:  # then h_q comes from a reading without summary
         bare = Reading.of_ends(one.to_q for one in embedder.written(questions, None))
         h[:, :, 0] = _layers(embedder, [bare])
-    vectors = [enriched(layer, form.delta)[task] for layer in h]
+    vectors = [enriched(layer, form.delta)["chunk"] for layer in h]
     query, first = mass[..., 0], mass[..., 1]
     of_summary = mass[..., 2] if told is not None else torch.zeros_like(query)
     parts = torch.stack([of_summary, query, first, 1 - of_summary - query - first], -1)
@@ -249,7 +246,7 @@ def _look(
     return value
 
 
-def attended(embedder: MiaEmbedder, question: str, summary: str, task: Task = "chunk") -> tuple[list[str], np.ndarray]:
+def attended(embedder: MiaEmbedder, question: str, summary: str) -> tuple[list[str], np.ndarray]:
     """A summary's tokens and the last token's attention to each, by layer: float32 (layers, tokens), the mean of the heads.
 
     The tokens make up the summary, letter by letter; those that are parts of one character are one. Raises InputError for an
@@ -259,13 +256,11 @@ def attended(embedder: MiaEmbedder, question: str, summary: str, task: Task = "c
     >>> "".join(tokens), weights.shape                                                   # doctest: +SKIP
     ('Ann is the smith.', (30, 5))
     """
-    tokens, weights = attended_together(embedder, [question], summary, task)
+    tokens, weights = attended_together(embedder, [question], summary)
     return tokens, weights[:, 0]
 
 
-def attended_together(
-    embedder: MiaEmbedder, questions: Sequence[str], summary: str, task: Task = "chunk"
-) -> tuple[list[str], np.ndarray]:
+def attended_together(embedder: MiaEmbedder, questions: Sequence[str], summary: str) -> tuple[list[str], np.ndarray]:
     """The same for several questions on a text, (layers, questions, tokens): a summary that stands before them is read once.
 
     Raises InputError for an empty summary, or without questions.
@@ -278,7 +273,7 @@ def attended_together(
         start = one.spans["summary"][0]
         return [(start + first, start + last) for first, last in segments]
 
-    masses = _read(embedder, embedder.written(questions, summary), places, task)[1]
+    masses = _read(embedder, embedder.written(questions, summary), places)[1]
     return tokens, masses.cpu().numpy()
 
 
@@ -307,14 +302,14 @@ def _asked(written: Written) -> list[Segment]:
 
 
 def _read(
-    embedder: MiaEmbedder, written: Sequence[Written], segments: Callable[[Written], list[Segment]], task: Task
+    embedder: MiaEmbedder, written: Sequence[Written], segments: Callable[[Written], list[Segment]]
 ) -> tuple[Tensor, Tensor]:
-    """Queries' states at their marks (layers, queries, 3, dim), and the mass of each one's segments for the task's mark
+    """Queries' states at their marks (layers, queries, 3, dim), and the mass of each one's segments for the last mark
     (layers, queries, segments)."""
     model, decoder, states, shares = embedder.model, embedder.model.get_decoder(), [], []
     for some in neighbours(written, embedder.batch_tokens):
         reading = Reading.of_queries(some)
-        asked = [[one.marks[MARK[task]]] for one in some], [segments(one) for one in some]
+        asked = [[one.marks["c"]] for one in some], [segments(one) for one in some]
         with _kept(decoder, reading.inputs(decoder)[1]) as kept:
             if reading.head:
                 masses = segment_mass_behind(model, reading.head, reading.rows, *asked, average_heads=True)
