@@ -55,16 +55,13 @@ TEXT = st.lists(
 )
 
 
-@settings(max_examples=100)
-@given(TEXT.map(lambda pieces: "".join(map("".join, pieces))), st.sampled_from(["en", "zh"]), st.integers(1, 80))
+ODD = st.text(min_size=1).filter(str.strip)
+
+
+@settings(max_examples=150)
+@given(ODD | TEXT.map(lambda pieces: "".join(map("".join, pieces))), st.sampled_from(["en", "zh"]), st.integers(1, 80))
 def test_any_text(text, language, limit):
     check(text, language, limit, extractive.select(text, language, limit))
-
-
-@settings(max_examples=50)
-@given(st.text(min_size=1).filter(str.strip), st.sampled_from(["en", "zh"]))
-def test_odd_characters(text, language):
-    check(text, language, 30, extractive.select(text, language, 30))
 
 
 def test_a_limit_beyond_the_text_takes_all_of_it():

@@ -1,8 +1,9 @@
 """Angles against a projection by hand, layers against a model that ends there, shares against eager attention, two tests of
 curves against all that could be exchanged, and a heat map whose text stays text."""
 
+import html
+import re
 from contextlib import contextmanager
-from html.parser import HTMLParser
 from itertools import permutations
 
 import numpy as np
@@ -314,29 +315,13 @@ def test_curves_that_cannot_be_compared():
 # The heat map
 
 
-class Read(HTMLParser):
-    """What a browser would make of it: tags, and text."""
-
-    def __init__(self, page):
-        super().__init__(convert_charrefs=True)
-        self.tags, self.text = [], ""
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append((tag, {name for name, _ in attributes}))
-
-    def handle_data(self, data):
-        self.text += data
-
-
 @settings(max_examples=100)
-@given(st.lists(st.text(min_size=1).filter(lambda text: "\r" not in text), min_size=1, max_size=8))
+@given(st.lists(st.text(min_size=1), min_size=1, max_size=8))
 @example(["<script>alert(1)</script>", '" onmouseover="x', "&lt;", "</span></p>", "<!--", "$x$"])
 def test_text_stays_text(tokens):
-    page = Read(geometry.heat_html(tokens, np.arange(len(tokens))))
-    assert page.text == "".join(tokens)
-    assert page.tags == [("p", {"dir", "style"}), *[("span", {"style", "title"})] * len(tokens)]
+    page = geometry.heat_html(tokens, np.arange(len(tokens)))
+    assert html.unescape(re.sub("<[^>]*>", "", page)) == "".join(tokens)
+    assert re.findall("<[^ >]*", page) == ["<p", *["<span", "</span"] * len(tokens), "</p"]
 
 
 def test_the_heaviest_is_deepest():

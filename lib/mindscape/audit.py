@@ -49,11 +49,6 @@ class Outcome:
             return "agrees"
         return "rounds" if self.low - reach <= self.printed <= self.high + reach else "differs"
 
-    @property
-    def off(self) -> float:
-        """How far what is printed lies above what follows, in units of its last place."""
-        return (self.printed - self.value) * 10.0**self.decimals
-
 
 def half_unit(decimals: ArrayLike) -> np.ndarray:
     """Half a unit of the last place: how far a number may be from the one that was rounded to it.
