@@ -1,9 +1,9 @@
 """Drawings of the papers' systems: what a file may say, and that all that it says is drawn and told in words."""
 
 import pytest
+from extras import refused
 
 from mindscape import drawing, paths
-from mindscape.errors import InputError
 
 SYSTEMS = sorted(path.stem for path in paths.data("paper", "systems").glob("*.toml"))
 
@@ -26,18 +26,6 @@ def test_boxes_do_not_lie_upon_each_other(name):
     assert len(set(places)) == len(places)
 
 
-def test_bad_files_are_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(paths, "data", lambda *parts: tmp_path.joinpath(*parts))
-    folder = tmp_path / "paper" / "systems"
-    folder.mkdir(parents=True)
-    box = '[boxes.a]\nat = [0, 0]\nsays = "a"\nmade = "{}"\n'
-    (folder / "odd.toml").write_text('title = "odd"\narrows = []\n' + box.format("never"))
-    (folder / "loose.toml").write_text('title = "loose"\narrows = [{from = "a", to = "b"}]\n' + box.format("text"))
-    for name, said in (("none", "expected a file"), ("odd", "box 'a'"), ("loose", "arrow's to")):
-        with pytest.raises(InputError, match=said):
-            drawing.system(name)
-
-
-def test_only_boxes_can_be_marked():
-    with pytest.raises(InputError, match="here"):
-        drawing.draw("mia_rag", here=("nobody",))
+def test_what_cannot_be_drawn():
+    refused(lambda: drawing.system("none"), "expected a file")
+    refused(lambda: drawing.draw("mia_rag", here=("nobody",)), "here")

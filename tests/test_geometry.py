@@ -1,8 +1,9 @@
 """Angles against a projection by hand, layers against a model that ends there, shares against eager attention, two tests of
 curves against all that could be exchanged, and a heat map whose text stays text."""
 
+import html
+import re
 from contextlib import contextmanager
-from html.parser import HTMLParser
 from itertools import permutations
 
 import numpy as np
@@ -12,7 +13,7 @@ from extras import refused
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from matplotlib import pyplot
-from tiny import tiny
+from tiny import eager_weights, tiny
 from transformers import BertConfig, BertModel, LlamaConfig, Qwen3Config
 
 from mindscape.errors import InputError
@@ -86,31 +87,11 @@ def test_small_angles_keep_their_digits():
 def test_the_rank_of_a_share():
     space = geometry.subspace(np.diag([3.0, 2.0, 1.0]))  # 9, 4 and 1 of 14
     assert [space.rank(share) for share in (0.1, 9 / 14, 0.65, 13 / 14, 0.99, 1)] == [1, 1, 2, 2, 3, 3]
-    for wrong in (0, 1.01, -1):
-        with pytest.raises(InputError, match="share"):
-            space.rank(wrong)
-
-
-def test_one_svd_a_book(monkeypatch):
-    calls, svd = [], np.linalg.svd
-    monkeypatch.setattr(np.linalg, "svd", lambda *given, **options: calls.append(1) or svd(*given, **options))
-    geometry.angles(geometry.subspace(drawn(0, 20, 30)), drawn(1, 50, 30))
-    assert len(calls) == 1
-
-
-def test_vectors_that_span_nothing():
-    refused(lambda: geometry.subspace(np.zeros((3, 4)), None), "do not differ")
-    refused(lambda: geometry.subspace(np.ones((3, 4)), np.ones(4)), "do not differ")
-    refused(lambda: geometry.subspace(np.ones(4), None), r"\(4,\)")
-    refused(lambda: geometry.subspace(np.ones((0, 4)), None), r"\(0, 4\)")
-    refused(lambda: geometry.subspace([[1.0, np.nan]], None), "finite")
-    refused(lambda: geometry.subspace(np.eye(3), np.zeros(2)), "centre")
 
 
 def test_a_vector_without_direction():
     space = geometry.subspace(np.eye(3), np.ones(3))
     refused(lambda: geometry.angles(space, [[0.0, 0.0, 1.0], [1.0, 1.0, 1.0]]), "vector 1")
-    refused(lambda: geometry.angles(space, [[0.0, 1.0]]), "2 dimensions")
 
 
 # Layers
@@ -140,13 +121,7 @@ def ending_after(model, layers):
 
 def eager(model, ids, row):
     """The attention of one row by layer, the mean of the heads: (layers, n)."""
-    model.set_attn_implementation("eager")
-    try:
-        with torch.no_grad():
-            weights = model.get_decoder()(torch.tensor([ids]), output_attentions=True, use_cache=False).attentions
-    finally:
-        model.set_attn_implementation("sdpa")
-    return torch.stack([layer[0, :, row].mean(0) for layer in weights]).numpy()
+    return eager_weights(model, [ids], use_cache=False)[:, 0, :, row].mean(1).numpy()
 
 
 def test_units_as_if_the_model_ended_there(model, tokenizer):
@@ -162,14 +137,12 @@ def test_units_as_if_the_model_ended_there(model, tokenizer):
 
 def test_queries_as_if_the_model_ended_there(model, tokenizer, form, language):
     for summary in (TOLD[language], None):
-        for task in ("chunk", "node"):
-            embedder = MiaEmbedder(model, tokenizer, form, language=language)
-            found = geometry.query_layers(embedder, QUESTIONS, summary, task).vectors
-            assert found.shape == (3, 3, 32)
-            for layers in (1, 2, 3):
-                with ending_after(model, layers):
-                    expected = embedder.queries(QUESTIONS, summary, task)
-                np.testing.assert_allclose(found[layers - 1], expected, atol=1e-5)
+        embedder = MiaEmbedder(model, tokenizer, form, language=language)
+        found = geometry.query_layers(embedder, QUESTIONS, summary).vectors
+        assert found.shape == (3, 3, 32)
+        for layers in (1, 2, 3):
+            with ending_after(model, layers):
+                np.testing.assert_allclose(found[layers - 1], embedder.queries(QUESTIONS, summary), atol=1e-5)
 
 
 def test_batches_change_nothing(model, tokenizer):
@@ -195,18 +168,16 @@ def test_where_the_parts_stand(tokenizer, form, language):
         assert told == ("" if summary is None else SUMMARY[language].format(summary))
 
 
-@pytest.mark.parametrize("task", ["chunk", "node"])
-def test_shares_are_those_of_eager_attention(model, tokenizer, form, language, task):
+def test_shares_are_those_of_eager_attention(model, tokenizer, form, language):
     embedder = MiaEmbedder(model, tokenizer, form, language=language)
     for summary in (TOLD[language], None):
-        shares = geometry.query_layers(embedder, QUESTIONS, summary, task).shares
+        shares = geometry.query_layers(embedder, QUESTIONS, summary).shares
         assert shares.shape == (3, 3, 4)
         np.testing.assert_allclose(shares.sum(-1), 1, atol=1e-5)
         for i, question in enumerate(QUESTIONS):
             written = write(question, summary, form, tokenizer, language)
-            weights = eager(model, [*written.head, *written.tail], written.marks["c" if task == "chunk" else "n"])
-            at = written.spans
-            for part, (start, end) in {**at, "first": (0, 1)}.items():
+            weights = eager(model, [*written.head, *written.tail], written.marks["c"])
+            for part, (start, end) in {**written.spans, "first": (0, 1)}.items():
                 found = shares[:, i, geometry.PARTS.index(part)]
                 np.testing.assert_allclose(found, weights[:, start:end].sum(1), atol=1e-5)
 
@@ -273,20 +244,8 @@ def test_recall_by_layer_one_by_one(seed, k, same):
             assert found[layer, i] == pytest.approx(len(set(first) & set(of)) / len(of))
 
 
-def test_rankings_that_do_not_fit():
-    refused(lambda: geometry.recall_by_layer(np.ones((2, 3, 4)), np.ones((3, 5, 4)), [[0]] * 3), "layers")
-    refused(lambda: geometry.recall_by_layer(np.ones((2, 3, 4)), np.ones((2, 5, 3)), [[0]] * 3), "layers")
-    refused(lambda: geometry.recall_by_layer(np.ones((2, 3, 4)), np.ones((4,)), [[0]] * 3), "layers")
-    refused(lambda: geometry.recall_by_layer(np.ones((3, 4)), np.ones((5, 4)), [[0]] * 3), "layers")
-    refused(lambda: geometry.recall_by_layer(np.ones((2, 3, 4)), np.ones((5, 4)), [[0]] * 2), "2 lists")
-    refused(lambda: geometry.recall_by_layer(np.ones((2, 3, 4)), np.ones((5, 4)), [[0], [5], [1]]), "0 to 4")
-    refused(lambda: geometry.recall_by_layer(np.ones((2, 3, 4)), np.ones((5, 4)), [[0], [], [1]]), "relevant")
-
-
 def test_what_cannot_be_read(model, tokenizer):
     embedder = MiaEmbedder(model, tokenizer)
-    refused(lambda: geometry.unit_layers(embedder, []), "empty")
-    refused(lambda: geometry.unit_layers(embedder, ["Ann", " "]), "empty")
     refused(lambda: geometry.query_layers(embedder, [], TOLD["en"]), "no question")
     refused(lambda: geometry.attended(embedder, "Why?", " "), "summary is empty")
     refused(lambda: geometry.attended_together(embedder, [], "Tom."), "no question")
@@ -346,49 +305,23 @@ def test_pairings_one_by_one():
 
 
 def test_curves_that_cannot_be_compared():
-    refused(lambda: geometry.shift_test([1, 2, 3], [1, 2, 3, 4]), "expected")
     refused(lambda: geometry.shift_test([1, 2], [1, 2]), "3 layers")
     refused(lambda: geometry.shift_test([1, 1, 1], [1, 2, 3]), "constant")
     refused(lambda: geometry.shift_test([1, 2, np.nan], [1, 2, 3]), "finite")
-    refused(lambda: geometry.shift_test([[1, 2, 3]], [[1, 2, 3]]), r"\(layers,\)")
-    refused(lambda: geometry.pairing_test([1, 2, 3], [1, 2, 3]), r"\(questions, layers\)")
-    refused(lambda: geometry.pairing_test([[1, 2, 3], [2, 3, 4]], [[1, 2, 4], [2, 9, 4]]), "constant")
-
-
-def test_pairings_that_cannot_be_drawn():
-    a = np.eye(4)
-    refused(lambda: geometry.pairing_test(a, a, ["x"] * 3), "groups")
-    refused(lambda: geometry.pairing_test(a, a, resamples=0), "resamples")
-    with pytest.raises(InputError, match="constant"):
-        geometry.pairing_test(a, a, list("wxyz"))  # each question its own book: nothing to exchange
+    a = np.eye(4)  # each question its own book: nothing to exchange
+    refused(lambda: geometry.pairing_test(a, a, list("wxyz")), "constant")
 
 
 # The heat map
 
 
-class Read(HTMLParser):
-    """What a browser would make of it: tags, and text."""
-
-    def __init__(self, page):
-        super().__init__(convert_charrefs=True)
-        self.tags, self.text = [], ""
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append((tag, {name for name, _ in attributes}))
-
-    def handle_data(self, data):
-        self.text += data
-
-
 @settings(max_examples=100)
-@given(st.lists(st.text(min_size=1).filter(lambda text: "\r" not in text), min_size=1, max_size=8))
+@given(st.lists(st.text(min_size=1), min_size=1, max_size=8))
 @example(["<script>alert(1)</script>", '" onmouseover="x', "&lt;", "</span></p>", "<!--", "$x$"])
 def test_text_stays_text(tokens):
-    page = Read(geometry.heat_html(tokens, np.arange(len(tokens))))
-    assert page.text == "".join(tokens)
-    assert page.tags == [("p", {"dir", "style"}), *[("span", {"style", "title"})] * len(tokens)]
+    page = geometry.heat_html(tokens, np.arange(len(tokens)))
+    assert html.unescape(re.sub("<[^>]*>", "", page)) == "".join(tokens)
+    assert re.findall("<[^ >]*", page) == ["<p", *["<span", "</span"] * len(tokens), "</p"]
 
 
 def test_the_heaviest_is_deepest():
@@ -421,35 +354,20 @@ def test_wide_characters_take_two_columns():
     assert [(row, column) for _, row, column, _ in placed[9:11]] == [(0, 18), (1, 0)]
 
 
-@pytest.mark.parametrize("weights", [[1.0], [1.0, -0.1], [1.0, np.nan], [[1.0, 2.0]]])
-def test_weights_that_do_not_fit(weights):
-    for draw in (geometry.heat_html, geometry.heat_figure):
-        with pytest.raises(InputError, match="weights"):
-            draw(["a", "b"], weights)
-    refused(lambda: geometry.heat_html([], []), "weight")
-
-
 def test_two_curves_that_rise_anywhere():
-    """Each rises once, at its own layer. Exchanging layers calls nearly all pairs related, shifting rises one in twenty."""
+    """Each rises once, at its own layer: shifting calls one pair of rises in twenty related, and most that rise together."""
     rng, layers, pairs = np.random.default_rng(0), np.arange(30), 200
 
     def risen(at, width, noise=0.03):
         return 1 / (1 + np.exp((at - layers) / width)) + noise * rng.normal(size=30)
 
-    wrongly = {"layers": 0, "levels": 0, "rises": 0}
-    together = 0
+    wrongly = together = 0
     for _ in range(pairs):
         a, b = (risen(rng.uniform(4, 26), rng.uniform(0.5, 3)) for _ in range(2))
-        value = np.corrcoef(a, b)[0, 1]
-        exchanged = [np.corrcoef(a, rng.permutation(b))[0, 1] for _ in range(99)]
-        wrongly["layers"] += (1 + sum(one >= value for one in exchanged)) / 100 <= 0.05
-        wrongly["levels"] += geometry.shift_test(a, b).p <= 0.05
-        wrongly["rises"] += geometry.shift_test(np.diff(a), np.diff(b)).p <= 0.05
+        wrongly += geometry.shift_test(np.diff(a), np.diff(b)).p <= 0.05
         at = rng.uniform(4, 26)
         together += geometry.shift_test(np.diff(risen(at, 1.5, 0.01)), np.diff(risen(at, 1.5, 0.01))).p <= 0.05
-    assert wrongly["layers"] > 0.9 * pairs and wrongly["levels"] > 0.5 * pairs
-    assert wrongly["rises"] <= 0.08 * pairs
-    assert together > 0.8 * pairs
+    assert wrongly <= 0.08 * pairs and together > 0.8 * pairs
 
 
 def test_a_shared_profile_is_no_pairing():

@@ -48,10 +48,6 @@ def test_recall_refuses(recall, ranked, relevant, k, said):
     refused(lambda: recall(ranked, relevant, k), said)
 
 
-def test_nothing_retrieved_is_zero():
-    assert metrics.recall_any_at_k([], [1], 3) == metrics.recall_fraction_at_k([], [1], 3) == 0
-
-
 # Answers
 
 
@@ -74,19 +70,6 @@ def test_normalise():
     assert metrics.normalise("《红楼梦》——第１２０回。", "zh") == "红楼梦第120回"
     assert metrics.normalise("“是的”， 他说\n", "zh") == "是的他说"
     assert metrics.normalise("ＡＢＣ（ok）", "zh") == "abcok"
-
-
-def test_exact_match():
-    assert metrics.exact_match("The Ghost.", ["Claudius", "a ghost"], "en") == 1
-    assert metrics.exact_match("ghosts", ["ghost"], "en") == 0
-    assert metrics.exact_match("哈姆雷特！", ["《哈姆雷特》"], "zh") == 1
-    assert metrics.exact_match("", ["ghost"], "en") == 0
-
-
-def test_token_f1_at_its_ends():
-    assert metrics.token_f1("king", ["the queen", "the old king"], "en") == pytest.approx(2 / 3)  # the best reference
-    assert metrics.token_f1("", ["ghost"], "en") == 0
-    assert metrics.token_f1("the", ["The"], "en") == 1  # nothing left on both sides: SQuAD 2.0
 
 
 ANSWER = st.text(alphabet="abc 王子鬼，.", min_size=1).filter(str.strip)
@@ -175,15 +158,14 @@ def test_pair_accuracy_properties(said):
 
 
 def test_pair_accuracy_refuses():
-    refused(lambda: metrics.pair_accuracy([]), "no predictions")
-    refused(lambda: metrics.pair_accuracy(claims((1, True, True))), "pair 1 has no claim that is False")
-    refused(
-        lambda: metrics.pair_accuracy(claims((1, True, True), (1, True, False))),
-        "pair 1 has a second claim that is True",
-    )
-    refused(lambda: metrics.pair_accuracy(claims((1, "True", True))), "the answer is 'True'")
-    refused(lambda: metrics.pair_accuracy(claims((1, True, "TRUE"))), "the prediction is 'TRUE'")
-    refused(lambda: metrics.pair_accuracy(claims((1, True, None))), "the prediction is None")
+    def judged(*rows):
+        return lambda: metrics.pair_accuracy(claims(*rows))
+
+    refused(judged(), "no predictions")
+    refused(judged((1, True, True)), "pair 1 has no claim that is False")
+    refused(judged((1, True, True), (1, True, False)), "pair 1 has a second claim that is True")
+    refused(judged((1, "True", True)), "the answer is 'True'")
+    refused(judged((1, True, "TRUE")), "the prediction is 'TRUE'")
     refused(lambda: metrics.pair_accuracy([{"pair": 1, "answer": True}]), "record 0 lacks prediction")
 
 
@@ -191,16 +173,7 @@ def test_pair_accuracy_refuses():
 
 
 def test_words():
-    assert metrics.words("O, the King's_ghost -- 'tis 2 a.m.", "en") == [
-        "o",
-        "the",
-        "king's",
-        "ghost",
-        "tis",
-        "2",
-        "a",
-        "m",
-    ]
+    assert " ".join(metrics.words("O, the King's_ghost -- 'tis 2 a.m.", "en")) == "o the king's ghost tis 2 a m"
     assert metrics.words("第１幕：Hi!", "zh") == ["第", "1", "幕", "h", "i"]
     assert metrics.words("他是丹麦王子，Hamlet。", "zh", unit="words") == ["他", "是", "丹麦", "王子", "hamlet"]
     assert metrics.segment("他说：“是”。") == ["他", "说", "：", "“", "是", "”", "。"]
@@ -260,8 +233,13 @@ def test_bleu_is_nltks_where_nothing_needs_smoothing(said, asked):
             assert score == 0
 
 
-def test_bleu_of_empty_and_of_short_texts():
-    assert metrics.bleu("", "ghost", "en").average == 0
+def test_overlap_of_empty_and_of_short_texts():
+    empty = (
+        metrics.bleu("", "ghost", "en").average,
+        metrics.rouge_l("", "ghost", "en"),
+        metrics.meteor("", "ghost", "en"),
+    )
+    assert empty == (0, 0, metrics.Meteor(0, empty[2].matching))
     assert metrics.bleu("ghost", "ghost", "en").average == metrics.bleu("鬼", ["鬼"], "zh").average == 1
 
 
@@ -286,7 +264,6 @@ LATIN = str.maketrans("王子鬼", "kpg")
 def test_rouge_l_by_hand():
     assert metrics.rouge_l("police killed the gunman", "police kill the gunman", "en") == pytest.approx(3 / 4)
     assert metrics.rouge_l("丹麦王子死了", ["鬼", "丹麦国王死了"], "zh", unit="words") == pytest.approx(3 / 4)
-    assert metrics.rouge_l("", "ghost", "en") == 0
 
 
 def test_meteor_by_hand():
@@ -297,7 +274,6 @@ def test_meteor_by_hand():
     # 4 characters of 4, of 5 asked for; 王子见 and 鬼: 2 chunks of 4
     of = metrics.meteor("王子见鬼。", ["王子见到鬼"], "zh")
     assert of.matching == "exact+stem" and of.value == pytest.approx(0.8 / (0.9 + 0.1 * 0.8) * (1 - 0.5 * (2 / 4) ** 3))
-    assert metrics.meteor("", "ghost", "en", synonyms=False).value == 0
 
 
 def test_meteor_says_when_it_used_synonyms(monkeypatch):
@@ -310,8 +286,6 @@ def test_meteor_says_when_it_used_synonyms(monkeypatch):
     assert metrics.meteor(said, asked, "en", synonyms=False) == metrics.Meteor(0.25, "exact+stem")
     monkeypatch.setattr(overlap, "_wordnet", lambda: None)
     assert metrics.meteor(said, asked, "en") == metrics.Meteor(0.25, "exact+stem")
-    refused(lambda: metrics.meteor(said, asked, "en", synonyms=True), "finds no WordNet")
-    refused(lambda: metrics.meteor("王", "王", "zh", synonyms=True), "no Chinese")
 
 
 def test_a_wordnet_with_files_missing_is_named(tmp_path):
@@ -434,7 +408,6 @@ def test_paired_bootstrap_keeps_groups():
         ({"values": [1, 2], "groups": ["x", "x"]}, "one group"),
         ({"values": [1, 2], "level": 95}, "level is 95"),
         ({"values": [1, 2], "resamples": 0}, "resamples is 0"),
-        ({"values": [1, 2], "statistic": lambda values, axis: values.mean()}, "one number for many"),
         ({"values": [1, 2], "statistic": lambda values, axis: values.mean(axis) * np.nan}, "not finite"),
     ],
 )
@@ -444,12 +417,6 @@ def test_bootstrap_refuses(arguments, said):
 
 def test_paired_bootstrap_refuses_unequal_lengths():
     refused(lambda: metrics.paired_bootstrap([1, 2], [1, 2, 3]), "a has 2 values and b has 3")
-
-
-def test_the_two_recalls_part_when_several_items_are_relevant():
-    ranked, relevant = ["c7", "c2", "c9", "c4"], ["c2", "c4", "c8"]
-    assert [metrics.recall_any_at_k(ranked, relevant, k) for k in (1, 2, 4, 10)] == [0, 1, 1, 1]
-    assert [metrics.recall_fraction_at_k(ranked, relevant, k) for k in (1, 2, 4, 10)] == [0, 1 / 3, 2 / 3, 2 / 3]
 
 
 def test_token_f1_by_hand():
@@ -464,14 +431,6 @@ def test_token_f1_by_hand():
     assert metrics.token_f1("the", ["The"], "en") == 1  # nothing left on both sides: SQuAD 2.0
 
 
-def test_bootstrap_of_many_values_is_the_normal_interval():
-    values = np.random.default_rng(2).exponential(size=2000)
-    half = 1.96 * values.std() / math.sqrt(len(values))
-    of = metrics.bootstrap(values)
-    assert of.low == pytest.approx(values.mean() - half, abs=0.05 * half)
-    assert of.high == pytest.approx(values.mean() + half, abs=0.05 * half)
-
-
 def test_bootstrap_of_two_values_by_hand():
     # samples (0,0), (0,1), (1,0), (1,1): the mean is 0, 1/2, 1 with probability 1/4, 1/2, 1/4
     of = metrics.bootstrap([0, 1], level=0.4)  # the quantiles at 0.3 and 0.7
@@ -479,34 +438,12 @@ def test_bootstrap_of_two_values_by_hand():
     assert metrics.bootstrap([0, 1], level=0.6) == metrics.Interval(0.5, 0.0, 1.0, 2)  # at 0.2 and 0.8
 
 
-def coverage(sample, truth, repetitions=300):
-    rng = np.random.default_rng(0)
-    hits = 0
-    for repetition in range(repetitions):
-        values, groups = sample(rng)
+@pytest.mark.parametrize(("groups", "low", "high"), [(np.repeat(np.arange(25), 6).tolist(), 0.89, 1), (None, 0, 0.75)])
+def test_only_groups_cover_questions_that_hang_together(groups, low, high):
+    rng, covered = np.random.default_rng(0), []
+    for repetition in range(300):
+        values = np.repeat(rng.normal(size=25), 6)  # six questions a book share its difficulty
+        values += rng.normal(scale=0.5, size=150)
         of = metrics.bootstrap(values, groups=groups, resamples=400, seed=repetition)
-        hits += of.low <= truth <= of.high
-    return hits / repetitions
-
-
-def test_coverage_of_independent_questions():
-    covered = coverage(lambda rng: (rng.random(60) < 0.7, None), 0.7)
-    assert 0.91 <= covered <= 0.98
-
-
-def test_only_groups_cover_questions_that_hang_together():
-    def books(grouped):
-        def sample(rng):
-            of_book = np.repeat(rng.normal(size=25), 6)  # six questions a book share its difficulty
-            return of_book + rng.normal(scale=0.5, size=150), np.repeat(np.arange(25), 6).tolist() if grouped else None
-
-        return sample
-
-    assert coverage(books(grouped=True), 0) >= 0.89
-    assert coverage(books(grouped=False), 0) <= 0.75
-
-
-def test_p_value_is_even_where_nothing_differs():
-    rng = np.random.default_rng(7)
-    ps = [metrics.paired_bootstrap(rng.random(60), rng.random(60), resamples=300).p for _ in range(300)]
-    assert 0.02 <= np.mean(np.array(ps) < 0.05) <= 0.10
+        covered.append(of.low <= 0 <= of.high)
+    assert low <= np.mean(covered) <= high

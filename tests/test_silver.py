@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stubs import Model
 
-from mindscape.mia.silver import HARD, SIMPLE, annotate, augmented, chosen, negatives, vote
+from mindscape.mia.silver import HARD, SIMPLE, annotate, chosen, negatives, vote
 from mindscape.store import Maker
 
 pytestmark = pytest.mark.usefixtures("own_store")
@@ -97,5 +97,3 @@ def test_one_question_by_hand():
 
 def test_bad_input():
     refused(lambda: annotate(First(), Places(), UNITS, ASKED[:1] * 2), "same id")
-    refused(lambda: augmented("Who?", " "), "expected text in both")
-    refused(lambda: vote([[1]], 0), "k=0")

@@ -1,11 +1,12 @@
 """The mindscape: Eq. 3 and 4 as stated, the fold where the model cannot read all, both languages, what is kept."""
 
 import pytest
+from extras import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from stubs import cut
 
-from mindscape.errors import InputError, LLMError
+from mindscape.errors import LLMError
 from mindscape.llm import Reply
 from mindscape.mia import summaries
 from mindscape.store import Maker
@@ -87,8 +88,9 @@ def test_an_endpoint_that_does_not_say_what_it_reads_is_asked_once():
 
 def test_a_model_that_cannot_read_two_summaries_is_refused():
     document, chunks = cut("toy", ["word " * 60] * 3)
-    with pytest.raises(InputError, match="cannot read two summaries of toy at once"):
-        summaries.summarise_document(Echo(context=200, words=60), document, chunks, chunk_tokens=5, tokens=5)
+    model = Echo(context=200, words=60)
+    said = "cannot read two summaries of toy at once"
+    refused(lambda: summaries.summarise_document(model, document, chunks, chunk_tokens=5, tokens=5), said)
 
 
 @pytest.mark.parametrize("reply", [Reply(" \n"), Reply("I cannot.", invalid="refused")])
@@ -109,14 +111,8 @@ def test_chinese_has_prompts_of_its_own():
 
 def test_an_unknown_language_and_no_chunks_are_refused():
     document, chunks = pieces(2, language="fr")
-    with pytest.raises(InputError, match="no summary prompt for language 'fr': expected one of en, zh"):
-        summaries.summarise_document(Echo(), document, chunks)
-    for build in (
-        lambda d: summaries.summarise_document(Echo(), d, []),
-        lambda d: summaries.build_with(str, "x", d, []),
-    ):
-        with pytest.raises(InputError, match="toy has no chunks"):
-            build(document)
+    refused(lambda: summaries.summarise_document(Echo(), document, chunks), "no prompt in 'fr': expected one of en, zh")
+    refused(lambda: summaries.summarise_document(Echo(), document, []), "toy has no chunks")
 
 
 def test_any_function_can_stand_in_for_the_model():
@@ -126,12 +122,11 @@ def test_any_function_can_stand_in_for_the_model():
 
 
 def test_what_is_kept_is_whole_words_in_any_case():
-    assert summaries.kept("Duncan dies.", {"fact": ["duncan"]}) == {"fact": True}
-    assert summaries.kept("Duncans die.", {"fact": ["Duncan"]}) == {"fact": False}
-    assert summaries.kept("The thane (Macbeth) rides.", {"fact": ["Macbeth"]}) == {"fact": True}
-    assert summaries.kept("She is Charlotte's heir", {"fact": ["Letitia", "Charlotte's heir"]}) == {"fact": True}
-    assert summaries.kept("他见到王子了", {"fact": ["王子"]}) == {"fact": True}
-    assert summaries.kept("a+b", {"fact": ["a+b"]}) == {"fact": True}
-    assert summaries.kept("", {"fact": ["x"]}) == {"fact": False}
-    assert summaries.kept("anything", {"fact": []}) == {"fact": False}
-    assert summaries.kept("anything", {"fact": [""]}) == {"fact": False}
+    for summary, wordings, there in (
+        ("Duncan dies.", ["duncan"], True),
+        ("Duncans die.", ["Duncan"], False),
+        ("She is Charlotte's heir", ["Letitia", "Charlotte's heir"], True),
+        ("他见到王子了", ["王子"], True),
+        ("anything", [""], False),
+    ):
+        assert summaries.kept(summary, {"fact": wordings}) == {"fact": there}

@@ -22,6 +22,16 @@ def tiny(kind, words, auto=AutoModelForCausalLM, **sizes):
     return auto.from_config(kind(**{**SIZES, "vocab_size": words, **sizes}), dtype=torch.float32).eval()
 
 
+def eager_weights(model, ids, **inputs):
+    """The slow way: all attention weights of a causal model or a decoder, (layers, texts, heads, n, n)."""
+    model.set_attn_implementation("eager")
+    try:
+        with torch.no_grad():
+            return torch.stack(model(torch.as_tensor(ids), output_attentions=True, **inputs).attentions)
+    finally:
+        model.set_attn_implementation("sdpa")
+
+
 def saved(kind, tokenizer, folder, **sizes):
     """The folder, now with such a model and its tokenizer in it."""
     tiny(kind, len(tokenizer), **sizes).save_pretrained(folder)

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -70,7 +70,6 @@ def segment_mass(
     ids = torch.as_tensor(input_ids)
     if ids.ndim == 2 and ids.shape[0] == 1:
         ids = ids[0]
-    require(ids.ndim == 1, f"input_ids has shape {tuple(ids.shape)}: expected n ids; segment_mass_batch takes a batch")
     ones = torch.ones_like(ids)[None]
     return segment_mass_batch(model, ids[None], ones, [rows], [segments], average_heads=average_heads)[0]
 
@@ -91,7 +90,7 @@ def segment_mass_batch(
     result.
     """
     _check_model(model)
-    texts = _texts(input_ids, attention_mask, rows, segments)
+    texts = _texts(attention_mask, rows, segments)
     # Positions as in the unpadded text, so that a text gets the same rotary angles whatever stands before it.
     positions = (attention_mask.cumsum(-1) - 1).clamp(min=0)
     told = {} if attention_mask.all() else {"attention_mask": attention_mask, "position_ids": positions}
@@ -122,7 +121,6 @@ def segment_mass_behind(
     """
     _check_model(model)
     decoder, together = model.get_decoder(), Packed(tuple(head), tuple(map(tuple, tails)))
-    _check_numbers(tails, rows, segments)
     asked, pieces, parts_of = [], [], []
     for i, tail in enumerate(tails):
         n = len(head) + len(tail)
@@ -256,41 +254,21 @@ def _check_model(model: PreTrainedModel) -> None:
         raise InputError(f"{type(model).__name__} is an encoder-decoder: expected a decoder-only or encoder-only model")
 
 
-def _check_numbers(texts: Sized, rows: Sized, segments: Sized) -> None:
-    numbers = f"{len(texts)} texts, {len(rows)} lists of rows, {len(segments)} of segments"
-    require(len(texts) == len(rows) == len(segments), f"{numbers}: expected one each")
-
-
-def _texts(input_ids: torch.Tensor, attention_mask: torch.Tensor, rows: Sequence, segments: Sequence) -> list[_Text]:
-    shapes = f"input_ids has shape {tuple(input_ids.shape)} and attention_mask {tuple(attention_mask.shape)}"
-    require(input_ids.ndim == 2 and input_ids.shape == attention_mask.shape, f"{shapes}: expected both (texts, n)")
-    _check_numbers(input_ids, rows, segments)
+def _texts(attention_mask: torch.Tensor, rows: Sequence[Tokens], segments: Asked) -> list[_Text]:
     texts = []
-    for i, mask in enumerate(attention_mask):
-        columns = mask.nonzero()[:, 0]
-        require(len(columns), f"text {i} has no token")
-        start, end = int(columns[0]), int(columns[-1]) + 1
-        if len(columns) != end - start:
-            raise InputError(f"attention_mask of text {i} has a hole: expected padding on the left or the right only")
-        n = end - start
-        shifted = [(a + start, b + start) for a, b in _checked_segments(segments[i], n)]
-        texts.append(_Text(_checked_rows(rows[i], n) + start, shifted))
+    for mask, asked, ranges in zip(attention_mask, rows, segments, strict=True):
+        start, n = int(mask.argmax()), int(mask.sum())
+        shifted = [(a + start, b + start) for a, b in _checked_segments(ranges, n)]
+        texts.append(_Text(_checked_rows(asked, n) + start, shifted))
     return texts
 
 
 def _checked_segments(segments: Sequence[Segment], n: int) -> list[Segment]:
     require(len(segments), "no segment was given: expected at least one (start, end) range of tokens")
-    checked = []
-    for i, segment in enumerate(segments):
-        try:
-            start, end = map(int, segment)
-        except (TypeError, ValueError):
-            raise InputError(f"segment {i} is {segment!r}: expected (start, end), two token positions") from None
-        require(start != end, f"segment {i} ({start}, {end}) is empty: expected start < end")
+    for i, (start, end) in enumerate(segments):
         if not 0 <= start < end <= n:
             raise InputError(f"segment {i} ({start}, {end}) is out of range: expected 0 <= start < end <= {n} tokens")
-        checked.append((start, end))
-    return checked
+    return [(start, end) for start, end in segments]
 
 
 def _checked_rows(rows: Tokens, n: int) -> torch.Tensor:

@@ -9,7 +9,6 @@ Taught in notebook 10. This module writes nothing of its own, resolves no pronou
 saying the same in other words. It is meant for chunks: time grows with the square of the number of sentences.
 """
 
-import math
 from dataclasses import dataclass
 from functools import cache
 from types import SimpleNamespace
@@ -32,38 +31,35 @@ class _Sentence:
     words: list[str]
 
 
-def summarise(text: str, language: Language, max_characters: int | None = 500, max_sentences: int | None = None) -> str:
+def summarise(text: str, language: Language, max_characters: int = 500) -> str:
     """The picked sentences of a text, verbatim and in the order of the source, as one string.
 
     It is never empty and never longer than `max_characters`. Arguments and errors: `select`.
 
     >>> text = "The ghost walks. The dead king walks again. Guards call the prince. The prince meets the dead king."
-    >>> summarise(text, "en", max_sentences=2)
+    >>> summarise(text, "en", 60)
     'The dead king walks again. The prince meets the dead king.'
     """
-    picked = select(text, language, max_characters, max_sentences)
+    picked = select(text, language, max_characters)
     return _BETWEEN[language].join(text[span.start : span.end] for span in picked)
 
 
-def select(
-    text: str, language: Language, max_characters: int | None = 500, max_sentences: int | None = None
-) -> list[Span]:
+def select(text: str, language: Language, max_characters: int = 500) -> list[Span]:
     """The places of the most central sentences, in source order, without the blanks around them.
 
     Sentences are taken from the most central down, passing over those that do not fit any more and those whose words
-    were picked already. Both limits hold; None lifts one. `max_characters` counts what `summarise` puts between
+    were picked already. `max_characters` counts what `summarise` puts between
     sentences. If not even one sentence fits, the most central is cut at the last blank that fits, or at the limit.
     Deterministic; about 10 ms for 1,200 tokens of a play.
 
-    Raises InputError for an empty text, an unknown language, and limits below 1.
+    Raises InputError for an empty text, an unknown language, and a limit below 1.
 
     >>> text = "他是王子。下雨了。王子见到鬼魂。鬼魂是老国王。"
-    >>> [text[span.start : span.end] for span in select(text, "zh", max_sentences=1)]
+    >>> [text[span.start : span.end] for span in select(text, "zh", 7)]
     ['王子见到鬼魂。']
     """
     check_language(language)
-    for name, limit in (("max_characters", max_characters), ("max_sentences", max_sentences)):
-        require(limit is None or limit >= 1, f"{name} is {limit}: expected 1 or more, or None")
+    require(max_characters >= 1, f"max_characters is {max_characters}: expected 1 or more")
     require(text.strip(), "the text to summarise is empty: expected at least one sentence")
     stripped = [_stripped(text, span) for span in sentences(text, language)]
     candidates = [
@@ -74,7 +70,7 @@ def select(
 
     def fitting(ranked: list) -> list:
         """From sumy's ratings, best first, those that fit."""
-        picked, said, left = [], set(), math.inf if max_characters is None else max_characters
+        picked, said, left = [], set(), max_characters
         for rated in ranked:
             sentence = rated.sentence
             length = len(sentence.text) + (len(_BETWEEN[language]) if picked else 0)
@@ -82,13 +78,11 @@ def select(
                 picked.append(rated)
                 said.add(tuple(sentence.words))
                 left -= length
-            if len(picked) == max_sentences:
-                break
         return picked or ranked[:1]
 
     picked = _textrank(language)(SimpleNamespace(sentences=candidates), fitting)
     spans = [sentence.span for sentence in picked]
-    if max_characters is not None and len(picked[0].text) > max_characters:  # then it is the only one
+    if len(picked[0].text) > max_characters:  # then it is the only one
         spans = [_cut(text, spans[0], max_characters)]
     return spans
 

@@ -11,10 +11,19 @@ judge, and knows no benchmark's official script.
 ([1.0, 0.0], 0.5)
 """
 
-from mindscape.metrics.answers import Accuracy, NoAnswer, accuracy, exact_match, normalise, pair_accuracy, token_f1
+from mindscape.metrics.answers import (
+    Accuracy,
+    NoAnswer,
+    accuracy,
+    exact_match,
+    normalise,
+    pair_accuracy,
+    recall_any_at_k,
+    recall_fraction_at_k,
+    token_f1,
+)
 from mindscape.metrics.intervals import Difference, Interval, bootstrap, grouped, paired_bootstrap
 from mindscape.metrics.overlap import Bleu, Meteor, bleu, meteor, rouge_l
-from mindscape.metrics.retrieval import recall_any_at_k, recall_fraction_at_k
 from mindscape.metrics.words import segment, words
 
 __all__ = [

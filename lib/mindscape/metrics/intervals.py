@@ -79,7 +79,7 @@ def bootstrap(
     known is that at least 86 % of such questions are answered rightly (95 %).
 
     Raises InputError for fewer than two values or groups, NaN or infinity, lengths that differ, a level outside (0, 1),
-    and a statistic that is not finite or ignores `axis`.
+    and a statistic that is not finite.
 
     Four of eight right. The closed form is 0.5 ± 1.96 · √(0.25 / 8) = 0.5 ± 0.35:
 
@@ -172,21 +172,11 @@ def _draws(
             def of_drawn(chosen, axis):
                 return statistic(values[np.concatenate([members[i] for i in chosen.ravel()])][np.newaxis], axis=axis)
 
-    def checked(sample, axis):
-        found = of_drawn(sample, axis=axis)
-        if np.ndim(found) == 0 and sample.ndim > 1:
-            raise InputError("the statistic gave one number for many samples: expected a function of (array, axis)")
-        return found
-
     options = {"n_resamples": resamples, "batch": batch, "vectorized": True, "method": "percentile"}
     with warnings.catch_warnings(action="ignore"):  # of a statistic that is not finite, which is an error below
-        draws = stats.bootstrap((drawn,), checked, rng=np.random.default_rng(seed), **options).bootstrap_distribution
+        draws = stats.bootstrap((drawn,), of_drawn, rng=np.random.default_rng(seed), **options).bootstrap_distribution
     require(np.isfinite(draws).all(), "the statistic is not finite in every resample: an interval has no meaning then")
-    return _settled(draws, values)
-
-
-def _settled(draws: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """What rounding leaves of a zero is zero, so that an interval that ends there does not leave it out."""
+    # What rounding leaves of a zero is zero, so that an interval that ends there does not leave it out.
     return np.where(np.abs(draws) < 1e-12 * np.abs(values).max(), 0.0, draws)
 
 

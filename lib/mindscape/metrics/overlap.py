@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from types import SimpleNamespace
 
-from mindscape.errors import InputError, require
+from mindscape.errors import InputError
 from mindscape.folding import visible
 from mindscape.metrics.words import Language, Unit, check_language, check_texts, segment, words
 
@@ -112,17 +112,16 @@ def meteor(
     references: str | Sequence[str],
     language: Language,
     unit: Unit = "characters",
-    synonyms: bool | None = None,
+    synonyms: bool = True,
 ) -> Meteor:
     """METEOR: F-mean of matched words, 9 parts recall, less a penalty for broken order; best over the references.
 
     By nltk, with its parameters (α 0.9, β 3, γ 0.5: Lavie and Agarwal, 2007), on the tokens of `words`. Words match
     exactly, then by Porter stem, then, in English, as synonyms in WordNet (nltk looks up the stems, and so misses that
-    an automobile is a car). `synonyms=None` uses WordNet where nltk finds its data on this machine, `False` never,
-    `True` always. Nothing is downloaded. In Chinese there are no synonyms, and only Latin words have stems.
+    an automobile is a car), if nltk finds WordNet's data on this machine and `synonyms` does not forbid it. Nothing is
+    downloaded. In Chinese there are no synonyms, and only Latin words have stems.
 
-    Raises InputError without references or with a blank one, for synonyms that are asked for and cannot be had, and for
-    a WordNet with files missing.
+    Raises InputError without references or with a blank one, and for a WordNet with files missing.
 
     Below, the and was match, 2 of 4 words on both sides: the F-mean is 1/2. They stand apart, in 2 chunks, so the
     penalty is 0.5 · (2/2)³. WordNet adds quick = fast: 3 of 4 words in 2 chunks, (1 - 0.5 · (2/3)³) · 3/4 = 0.6389.
@@ -134,11 +133,7 @@ def meteor(
 
     listed = check_texts(prediction, references)
     check_language(language, unit)
-    if synonyms and language == "zh":
-        raise InputError("synonyms=True needs language 'en': WordNet has no Chinese words")
-    wordnet = _wordnet() if language == "en" and synonyms is not False else None
-    absent = "nltk finds no WordNet here: put corpora/wordnet into a folder of NLTK_DATA"
-    require(not synonyms or wordnet is not None, f"synonyms=True, but {absent}")
+    wordnet = _wordnet() if language == "en" and synonyms else None
     value = meteor_score(
         [words(each, language, unit) for each in listed],
         words(prediction, language, unit),

@@ -20,7 +20,7 @@ from accelerate.utils import gather_object
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from mindscape.errors import InputError, require
+from mindscape.errors import require
 from mindscape.mia.contrastive import cached_backward, info_nce
 from mindscape.mia.embedding import TOKENS, Form, Reading, Task, enriched, loaded, query_readings, unit_readings
 from mindscape.text import Tokenizer
@@ -50,8 +50,8 @@ class Recipe:
     cached: bool = False
 
     def __post_init__(self):
-        if self.questions < 1 or min(self.hard, self.exchanged, self.simple) < 0:
-            raise InputError("questions, hard, exchanged, simple: expected at least 1 question, no number below 0")
+        numbers = self.questions >= 1 and min(self.hard, self.exchanged, self.simple) >= 0
+        require(numbers, "questions, hard, exchanged, simple: expected at least 1 question, no number below 0")
         require(0 <= self.beta <= 1, f"beta={self.beta!r}: expected 0 to 1")
         require(self.temperature > 0, f"temperature={self.temperature!r}: expected more than 0")
 

@@ -35,7 +35,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTra
 from mindscape import assets, paths, prompts, weights
 from mindscape.cache import Cache
 from mindscape.encoders import Encoder, LastTokenEncoder
-from mindscape.errors import InputError, one_of, require
+from mindscape.errors import one_of, require
 from mindscape.llm.base import PAPER, SHORT
 from mindscape.packing import Packed
 from mindscape.store import Maker, watch
@@ -63,8 +63,8 @@ class Form:
     wording: Literal["short", "paper"] = field(default=SHORT, repr=False)
 
     def __post_init__(self):
-        require(self.order in ("paper", "summary_first"), f"order={self.order!r}: expected paper or summary_first")
-        require(self.marks in ("words", "tokens"), f"marks={self.marks!r}: expected words or tokens")
+        one_of(("paper", "summary_first"), order=self.order)
+        one_of(("words", "tokens"), marks=self.marks)
         one_of((SHORT, PAPER), wording=self.wording)
         require(self.layers >= 0, f"layers={self.layers!r}: expected 0 for all of them, or so many")
         require(0 <= self.delta <= 1, f"delta={self.delta!r}: expected 0 to 1")
@@ -318,9 +318,7 @@ class MiaEmbedder:
         return [write(question, summary, self.form, self.tokenizer, self.language) for question in questions]
 
     def units(self, texts: Sequence[str]) -> np.ndarray:
-        """(texts, dim). Raises InputError for an empty text."""
-        if empty := [i for i, text in enumerate(texts) if not text.strip()]:
-            raise InputError(f"text {empty[0]} is empty: expected some text")
+        """(texts, dim)."""
         return self._units.encode([text + WORDS[self.language]["unit"] for text in texts])
 
     def queries(self, questions: Sequence[str], summary: str | None = None, task: Task = "chunk") -> np.ndarray:

@@ -20,7 +20,7 @@ from itertools import islice
 from typing import Any
 
 from mindscape import prompts
-from mindscape.errors import InputError, one_of, require
+from mindscape.errors import one_of, require
 from mindscape.llm.base import PAPER, SHORT
 from mindscape.question import ClaimPair, Question
 from mindscape.roles import ROLES, Example, answers
@@ -77,8 +77,7 @@ def write(
     """The prompt of a task, passages in the order given, in the `form` that the model is sent (`mindscape.llm.base.form_of`).
 
     `slots` are those of the role but for its context: question (qa), question and options_str (choice), claim. Without
-    `chunks` the summary is all there is to read. Raises InputError for another task or language, slots that do not fit, and
-    a blank passage or summary.
+    `chunks` the summary is all there is to read. Raises InputError for another task or language, and slots that do not fit.
 
     >>> written = write("qa", {"question": "Who has the smith's lamp?"}, ["Tom took Ann's lamp."], "Ann is the smith.")
     >>> [written.text[it.start : it.end] for it in (written.summary, *written.chunks, written.question)]
@@ -87,9 +86,6 @@ def write(
     one_of((*TASKS, LETTER.name), task=task)
     role = LETTER if task == LETTER.name else ROLES[task]
     role.prompt(language, form, context="", **slots)  # says what is wrong with the language or the slots
-    if blank := [i for i, chunk in enumerate(chunks) if not chunk.strip()]:
-        raise InputError(f"passage {blank[0]} is blank: expected some text")
-    require(summary is None or summary.strip(), "the summary is blank: expected some text, or None")
     before, after = role.words(form)[language].split(CONTEXT)
     text, place, places = before.format(), None, []
     if summary is not None:
@@ -150,8 +146,9 @@ def mixed(
     Half of the noise tells of the same kind of event, of somebody else or of another time; half of the rest names somebody whom
     the question or the answer names; if there are such. Raises InputError for fewer than `MOST` passages.
     """
-    if most < MOST:
-        raise InputError(f"most={most!r}: expected at least {MOST} passages, which the evidence of a question may take")
+    require(
+        most >= MOST, f"most={most!r}: expected at least {MOST} passages, which the evidence of a question may take"
+    )
     chunks = passages.cut(book, tokenizer)
     for question, pair, right in answerable(book, tokenizer, chance, silver):
         first, keep = question.evidence[0].start, dict.fromkeys(right)

@@ -43,11 +43,10 @@ from mindscape.attention import Segment, segment_mass_batch, segment_mass_behind
 from mindscape.cache import digest
 from mindscape.errors import InputError, require
 from mindscape.metrics import recall_fraction_at_k
-from mindscape.mia.embedding import MiaEmbedder, Reading, Task, Written, enriched, neighbours, unit_readings
+from mindscape.mia.embedding import MiaEmbedder, Reading, Written, enriched, neighbours, unit_readings
 from mindscape.text import Tokenizer
 
 PARTS = ("summary", "query", "first", "rest")  # where attention goes; "first" is the first token alone
-MARK: Mapping[Task, str] = {"node": "n", "chunk": "c"}
 
 
 # Angles -----------------------------------------------------------------------------------------------------------
@@ -65,28 +64,22 @@ class Subspace:
     centre: np.ndarray
 
     def rank(self, share: float) -> int:
-        """The least rank that holds a share of the variance. Raises InputError for a share outside (0, 1]."""
-        require(0 < share <= 1, f"share={share!r}: expected more than 0 and at most 1")
+        """The least rank that holds a share of the variance, more than 0 and at most 1."""
         return min(int(np.searchsorted(self.explained, share - 1e-12)) + 1, len(self.explained))
 
 
 def subspace(vectors: ArrayLike, centre: ArrayLike | None = None) -> Subspace:
     """The subspace that vectors, (n, dim), span about a centre, which is the origin by default. One SVD.
 
-    Directions that hold nothing but rounding are left out, so there are at most min(n, dim) of them. Raises InputError for
-    vectors of another shape, for NaN, and where nothing is left about the centre.
+    Directions that hold nothing but rounding are left out, so there are at most min(n, dim) of them.
 
     >>> space = subspace([[2.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     >>> space.explained.tolist(), space.rank(0.8), space.rank(0.9)
     ([0.8, 1.0], 1, 2)
     """
-    vectors = _matrix("vectors", vectors)
+    vectors = np.asarray(vectors, dtype=float)
     centre = np.zeros(vectors.shape[1]) if centre is None else np.asarray(centre, dtype=float)
-    if centre.shape != vectors.shape[1:]:
-        raise InputError(f"centre has shape {centre.shape}: expected {vectors.shape[1:]}, as each vector")
     _, strengths, directions = np.linalg.svd(vectors - centre, full_matrices=False)
-    if not strengths[0] > np.linalg.norm(vectors) * 1e-12:
-        raise InputError(f"{len(vectors)} vectors do not differ from the centre: they span nothing")
     kept = strengths > strengths[0] * max(vectors.shape) * np.finfo(float).eps
     held = strengths[kept] ** 2
     return Subspace(directions[kept], held.cumsum() / held.sum(), centre)
@@ -97,16 +90,13 @@ def angles(space: Subspace, vectors: ArrayLike) -> np.ndarray:
 
     With more directions it can only get smaller, and at full rank it is 0 for each vector that the subspace was made of. It is
     taken from the lengths of both legs, P_r q and q - P_r q, since arccos loses half of its digits near 0. Raises InputError
-    for a vector of another dimension, or that is the centre itself.
+    for a vector that is the centre itself.
 
     >>> space = subspace([[2.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     >>> angles(space, [[1.0, 1.0, 0.0], [0.0, 0.0, 3.0]]).round(6).tolist()
     [[45.0, 0.0], [90.0, 90.0]]
     """
-    vectors = _matrix("vectors", vectors)
-    mine, expected = vectors.shape[1], space.directions.shape[1]
-    require(mine == expected, f"vectors of {mine} dimensions: expected {expected}, as the book's")
-    vectors = vectors - space.centre
+    vectors = np.asarray(vectors, dtype=float) - space.centre
     if not (lengths := np.linalg.norm(vectors, axis=1)).all():
         raise InputError(f"vector {int(np.argmin(lengths))} has no direction: it is the centre")
     vectors = vectors / lengths[:, None]
@@ -116,14 +106,6 @@ def angles(space: Subspace, vectors: ArrayLike) -> np.ndarray:
     later = held[:, :0:-1].cumsum(1)[:, ::-1]  # of the directions beyond each rank but the last
     missed = outside + np.pad(later, ((0, 0), (0, 1)))
     return np.degrees(np.arctan2(np.sqrt(missed), np.sqrt(held.cumsum(1))))
-
-
-def _matrix(name: str, values: ArrayLike) -> np.ndarray:
-    values = np.asarray(values, dtype=float)
-    if values.ndim != 2 or not values.size:
-        raise InputError(f"{name} has shape {values.shape}: expected (n, dim), at least one of each")
-    require(np.isfinite(values).all(), f"{name} holds something that is not a finite number")
-    return values
 
 
 # Layers -----------------------------------------------------------------------------------------------------------
@@ -146,21 +128,17 @@ def unit_layers(embedder: MiaEmbedder, texts: Sequence[str]) -> np.ndarray:
     """Units as each layer has them, as if the model ended there: float32 (layers, texts, dim), of length 1.
 
     The last are those of `embedder.units`. One pass a text, of which only the last token's states are kept. Raises
-    InputError for an empty text, or a model whose layers cannot be told.
+    InputError for a model whose layers cannot be told.
 
     >>> unit_layers(embedder, ["Ann left."]).shape                                       # doctest: +SKIP
     (30, 1, 576)
     """
-    if not texts or not all(text.strip() for text in texts):
-        raise InputError(f"{len(texts)} texts, or one of them empty: expected at least one, and text in each")
     readings, at = unit_readings(texts, embedder.tokenizer, embedder.language, embedder.batch_tokens)
     return _unit_length(_layers(embedder, readings)[:, at])
 
 
-def query_layers(
-    embedder: MiaEmbedder, questions: Sequence[str], summary: str | None = None, task: Task = "chunk"
-) -> Inside:
-    """Queries on one text as each layer has them, and where the last token looks, out of the same pass.
+def query_layers(embedder: MiaEmbedder, questions: Sequence[str], summary: str | None = None) -> Inside:
+    """Queries for chunks of one text as each layer has them, and where the last token looks, out of the same pass.
 
     A summary is left out where the embedder leaves it out. Words that introduce the question or the summary count with it;
     without a summary its share is 0. Raises InputError without questions, or for a model whose layers cannot be told.
@@ -171,12 +149,12 @@ def query_layers(
     """
     require(questions, "no question was given: expected at least one")
     form, told = embedder.form, summary if embedder.summaries else None
-    h, mass = _read(embedder, embedder.written(questions, told), _asked, task)
+    h, mass = _read(embedder, embedder.written(questions, told), _asked)
     h = h.float()
     if form.order == "summary_first" and told is not None:  # then h_q comes from a reading without summary
         bare = Reading.of_ends(one.to_q for one in embedder.written(questions, None))
         h[:, :, 0] = _layers(embedder, [bare])
-    vectors = [enriched(layer, form.delta)[task] for layer in h]
+    vectors = [enriched(layer, form.delta)["chunk"] for layer in h]
     query, first = mass[..., 0], mass[..., 1]
     of_summary = mass[..., 2] if told is not None else torch.zeros_like(query)
     parts = torch.stack([of_summary, query, first, 1 - of_summary - query - first], -1)
@@ -187,21 +165,12 @@ def recall_by_layer(queries: np.ndarray, units: np.ndarray, right: Sequence[Sequ
     """The share of each question's right units among its first k, by layer: (layers, questions); equal scores by index.
 
     `queries` (layers, questions, dim). `units` (layers, units, dim) are compared layer by layer, as in a model that ends
-    there; (units, dim) are the same in all. `right`: unit numbers of each question. Raises InputError for shapes that do not
-    fit, and where nothing is right.
+    there; (units, dim) are the same in all. `right`: unit numbers of each question. Raises InputError where nothing is right.
 
     >>> queries = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])         # one question, two layers
     >>> recall_by_layer(queries, np.array([[1.0, 0.0], [0.0, 1.0]]), [[1]], k=1).tolist()
     [[0.0], [1.0]]
     """
-    queries, units = np.asarray(queries), np.asarray(units)
-    alike = units.ndim == 2 or (units.ndim == 3 and len(units) == len(queries))
-    fits = queries.ndim == 3 and alike and queries.shape[-1] == units.shape[-1]
-    shapes = f"queries {queries.shape}, units {units.shape}"
-    require(fits, f"{shapes}: expected (layers, n, dim) in both, or (n, dim) in units")
-    count, n = queries.shape[1], units.shape[-2]
-    fits = len(right) == count and all(0 <= i < n for of in right for i in of)
-    require(fits, f"{len(right)} lists of right units: expected {count}, one a question, of numbers from 0 to {n - 1}")
     return recall_in(_nearest(queries, units), right, k)
 
 
@@ -277,7 +246,7 @@ def _look(
     return value
 
 
-def attended(embedder: MiaEmbedder, question: str, summary: str, task: Task = "chunk") -> tuple[list[str], np.ndarray]:
+def attended(embedder: MiaEmbedder, question: str, summary: str) -> tuple[list[str], np.ndarray]:
     """A summary's tokens and the last token's attention to each, by layer: float32 (layers, tokens), the mean of the heads.
 
     The tokens make up the summary, letter by letter; those that are parts of one character are one. Raises InputError for an
@@ -287,13 +256,11 @@ def attended(embedder: MiaEmbedder, question: str, summary: str, task: Task = "c
     >>> "".join(tokens), weights.shape                                                   # doctest: +SKIP
     ('Ann is the smith.', (30, 5))
     """
-    tokens, weights = attended_together(embedder, [question], summary, task)
+    tokens, weights = attended_together(embedder, [question], summary)
     return tokens, weights[:, 0]
 
 
-def attended_together(
-    embedder: MiaEmbedder, questions: Sequence[str], summary: str, task: Task = "chunk"
-) -> tuple[list[str], np.ndarray]:
+def attended_together(embedder: MiaEmbedder, questions: Sequence[str], summary: str) -> tuple[list[str], np.ndarray]:
     """The same for several questions on a text, (layers, questions, tokens): a summary that stands before them is read once.
 
     Raises InputError for an empty summary, or without questions.
@@ -306,7 +273,7 @@ def attended_together(
         start = one.spans["summary"][0]
         return [(start + first, start + last) for first, last in segments]
 
-    masses = _read(embedder, embedder.written(questions, summary), places, task)[1]
+    masses = _read(embedder, embedder.written(questions, summary), places)[1]
     return tokens, masses.cpu().numpy()
 
 
@@ -335,14 +302,14 @@ def _asked(written: Written) -> list[Segment]:
 
 
 def _read(
-    embedder: MiaEmbedder, written: Sequence[Written], segments: Callable[[Written], list[Segment]], task: Task
+    embedder: MiaEmbedder, written: Sequence[Written], segments: Callable[[Written], list[Segment]]
 ) -> tuple[Tensor, Tensor]:
-    """Queries' states at their marks (layers, queries, 3, dim), and the mass of each one's segments for the task's mark
+    """Queries' states at their marks (layers, queries, 3, dim), and the mass of each one's segments for the last mark
     (layers, queries, segments)."""
     model, decoder, states, shares = embedder.model, embedder.model.get_decoder(), [], []
     for some in neighbours(written, embedder.batch_tokens):
         reading = Reading.of_queries(some)
-        asked = [[one.marks[MARK[task]]] for one in some], [segments(one) for one in some]
+        asked = [[one.marks["c"]] for one in some], [segments(one) for one in some]
         with _kept(decoder, reading.inputs(decoder)[1]) as kept:
             if reading.head:
                 masses = segment_mass_behind(model, reading.head, reading.rows, *asked, average_heads=True)
@@ -411,12 +378,12 @@ def shift_test(a: ArrayLike, b: ArrayLike) -> Tested:
 
     A shift joins the last layer to the first. Curves that only rise correlate wherever they do, shifted or not; whether they
     rise in the *same* layers is asked by handing in their rises, `np.diff(a)` and `np.diff(b)`. Raises InputError for fewer
-    than three layers, lengths that differ, and a curve that is constant.
+    than three layers, lengths that differ, and a curve that is constant or not finite.
 
     >>> shift_test([0, 0, 1, 0, 0, 0], [0, 0, 2, 0, 0, 0])                       # the largest of six
     Tested(value=1.0, p=0.16666666666666666, n=6)
     """
-    a, b = _curves(a, b, 1)
+    a, b = _curves(a, b)
     a, b = (_standard(curve - curve.mean()) for curve in (a, b))
     shifted = np.array([a @ np.roll(b, by) for by in range(len(b))])
     return Tested(float(shifted[0]), float((shifted >= shifted[0] - 1e-9).mean()), len(b))
@@ -430,17 +397,15 @@ def pairing_test(
     What all questions of a group (a book) have in common at a layer is taken off, and what a question has in common at all
     layers: what is left is by how much more *this* question rises *here*. The correlation of what is left is held against that
     with the questions of `b` exchanged within their groups. Curves stay whole, so that likeness of neighbouring layers is in
-    the null as well; and the layers' common profile, which `shift_test` is about, has no part in it. Raises InputError for
-    shapes that differ, and where nothing is left.
+    the null as well; and the layers' common profile, which `shift_test` is about, has no part in it. Raises InputError as
+    `shift_test`, and where nothing is left.
 
     >>> rises = np.eye(6)                                        # question i rises at layer i, in both
     >>> pairing_test(rises, rises, resamples=999).p
     0.002
     """
-    a, b = _curves(a, b, 2)
+    a, b = _curves(a, b)
     groups = [0] * len(a) if groups is None else list(groups)
-    require(len(groups) == len(a), f"{len(groups)} groups for {len(a)} questions: expected one each")
-    require(resamples >= 1, f"resamples is {resamples}: expected 1 or more")
     members = [np.array([i for i, one in enumerate(groups) if one == group]) for group in dict.fromkeys(groups)]
     left = []
     for curves in (a, b):
@@ -458,13 +423,11 @@ def pairing_test(
     return Tested(value, float((1 + (found >= value - 1e-9).sum()) / (resamples + 1)), len(a))
 
 
-def _curves(a: ArrayLike, b: ArrayLike, dimensions: int) -> tuple[np.ndarray, np.ndarray]:
-    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    if a.shape != b.shape or a.ndim != dimensions or a.shape[-1] < 3:
-        shape = "(layers,)" if dimensions == 1 else "(questions, layers)"
-        raise InputError(f"curves of shape {a.shape} and {b.shape}: expected {shape} in both, with at least 3 layers")
-    require(np.isfinite(a).all() and np.isfinite(b).all(), "a curve holds something that is not a finite number")
-    return a, b
+def _curves(*curves: ArrayLike) -> list[np.ndarray]:
+    both = np.asarray(curves, dtype=float)
+    require(both.shape[-1] >= 3, f"curves of {both.shape[-1]} layers: expected at least 3 layers")
+    require(np.isfinite(both).all(), "a curve holds something that is not a finite number")
+    return list(both)
 
 
 def _standard(curves: np.ndarray) -> np.ndarray:
@@ -483,12 +446,12 @@ COLUMNS = 100  # characters in a line of the figure
 def heat_html(tokens: Sequence[str], weights: ArrayLike) -> str:
     """A text whose tokens are coloured by weight, the heaviest deepest. The text is data: all of it is escaped.
 
-    A token's weight is shown where the mouse rests on it. Raises InputError where weights do not fit the tokens.
+    A token's weight is shown where the mouse rests on it.
 
     >>> "<b>" in heat_html(["<b>", " bold"], [0.1, 0.3])
     False
     """
-    opacity = _opacities(tokens, weights)
+    opacity = _opacities(weights)
     red, green, blue = (int(COLOUR[i : i + 2], 16) for i in (1, 3, 5))
     parts = [
         f'<span style="background-color: rgba({red}, {green}, {blue}, {deep:.2f})" title="{weight:.2%}">'
@@ -503,9 +466,8 @@ def heat_figure(tokens: Sequence[str], weights: ArrayLike, title: str = "") -> F
     """The same as a figure with its scale, for `mindscape.results.figure`. Nothing in the text is read as mathematics.
 
     Letters are those of matplotlib's monospaced font, which has no Chinese ones: set `font.monospace` to one that has.
-    Raises InputError as `heat_html` does.
     """
-    opacity = _opacities(tokens, weights)
+    opacity = _opacities(weights)
     placed, rows = _laid_out(tokens, COLUMNS)
     heading = wrap(title, 76)
     figure, ax = plots.subplots(height=0.19 * rows + 0.9 + 0.25 * len(heading))
@@ -523,11 +485,8 @@ def heat_figure(tokens: Sequence[str], weights: ArrayLike, title: str = "") -> F
     return figure
 
 
-def _opacities(tokens: Sequence[str], weights: ArrayLike) -> list[float]:
+def _opacities(weights: ArrayLike) -> list[float]:
     weights = np.asarray(weights, dtype=float)
-    if not len(tokens) or weights.shape != (len(tokens),):
-        raise InputError(f"{len(tokens)} tokens, weights of shape {weights.shape}: expected one weight a token")
-    require(np.isfinite(weights).all() and (weights >= 0).all(), "weights: expected finite numbers, none below 0")
     return (DEEPEST * weights / max(weights.max(), 1e-12)).tolist()
 
 

@@ -187,10 +187,7 @@ def contexts(
     budget: int = BUDGET,
     k: int = TOP,
 ) -> list[Context]:
-    """What each question is answered from; graphs and passages by document, rankings by document and question.
-
-    Raises InputError as `graphrag.assembled` does.
-    """
+    """What each question is answered from; graphs and passages by document, rankings by document and question."""
     found = []
     for one in asked:
         name = one.book.document.id

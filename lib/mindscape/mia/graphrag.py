@@ -24,7 +24,6 @@ from pydantic import BaseModel
 from mindscape import prompts
 from mindscape.ask import ask, read_replies
 from mindscape.entity_graph import Told, merged_by_name
-from mindscape.errors import InputError, one_of, require
 from mindscape.llm.base import LLM, form_of
 from mindscape.metrics import Interval, grouped
 from mindscape.roles import ROLES, Role, judges
@@ -108,12 +107,11 @@ class Graph:
 def build_graph(model: LLM, document: Document, chunks: Sequence[Chunk]) -> Graph:
     """The graph that a model makes of a document: the entities that it finds in each passage, tied as `read_off` says.
 
-    A reply that cannot be read adds nothing and is counted. Raises InputError for a document without passages or in a language
-    without prompts, LLMError if the model fails, after which the same call goes on where it was.
+    A reply that cannot be read adds nothing and is counted. Raises InputError for a document in a language without prompts,
+    LLMError if the model fails, after which the same call goes on where it was.
 
     >>> build_graph(llm.load("embedded"), play, split_sentences(play, tokenizer, 150))         # doctest: +SKIP
     """
-    require(chunks, f"{document.id} has no passages to build a graph from")
     role, language = ROLES["entities"], document.language
     prompts = [role.prompt(language, form_of(model), text=document[chunk].strip()) for chunk in chunks]
     named = [answer.value for answer in ask(model, role, prompts, free_first=True)]
@@ -227,12 +225,8 @@ def assembled(
     """The context that GraphRAG's local mode makes of retrieved entities, at most `budget` tokens as `count` has them.
 
     Entities come in their order, then their relations (`ties`), then their passages (`sources`), each up to its share of the
-    budget and what those before it left, and none after the first that does not fit. Raises InputError for a budget below 1
-    and for an entity that there is not.
+    budget and what those before it left, and none after the first that does not fit.
     """
-    require(budget >= 1, f"budget={budget}: expected at least 1 token")
-    if wrong := [i for i in picked if not 0 <= i < len(graph.entities)]:
-        raise InputError(f"there is no entity {wrong[0]}: the graph of {graph.document} has {len(graph.entities)}")
     lines = [
         [(i, f"- {graph.texts[i]}") for i in dict.fromkeys(picked)],
         [(i, f"- {graph.relations[i].description}") for i in ties(graph, picked)],
@@ -390,11 +384,10 @@ class WinRate:
 def judged(model: LLM, comparisons: Sequence[Comparison], language: str = "en") -> list[Verdict]:
     """A judge's verdicts, each comparison shown in both orders.
 
-    Raises InputError for a blank question, LLMError if the model fails, after which the same call goes on where it was.
+    Raises LLMError if the model fails, after which the same call goes on where it was.
     """
     prompts, form = [], form_of(model)
-    for i, one in enumerate(comparisons):
-        require(one.question.strip(), f"comparison {i} has a blank question: expected some text")
+    for one in comparisons:
         for x, y in ((one.a, one.b), (one.b, one.a)):
             prompts.append(ROLES["pairwise"].prompt(language, form, question=one.question, answer1=x, answer2=y))
     found = [answer.value for answer in ask(model, ROLES["pairwise"], prompts, free_first=True)]
@@ -411,16 +404,12 @@ def _won(said: judges.Pairwise | None, shown: tuple[Side, Side]) -> dict[str, Si
 def win_rates(comparisons: Sequence[Comparison], verdicts: Sequence[Verdict], seed: int = 0) -> dict[str, WinRate]:
     """By criterion, how the first system compares with the second (Table 9), with 95 % intervals over groups.
 
-    Raises InputError for no comparison, or not a verdict each.
-
     >>> asked = [Comparison("Who?", "Ann.", "Tom.")] * 2
     >>> always_first = [Verdict(dict.fromkeys(CRITERIA, "a"), dict.fromkeys(CRITERIA, "b"))] * 2
     >>> of = win_rates(asked, always_first)["Overall"]
     >>> of.a, of.tie, of.score.value, of.first.value
     (0.0, 1.0, 0.5, 1.0)
     """
-    if not comparisons or len(comparisons) != len(verdicts):
-        raise InputError(f"{len(verdicts)} verdicts on {len(comparisons)} comparisons: expected one each, at least one")
     groups = [one.group for one in comparisons]
     found = {}
     for criterion in CRITERIA:
@@ -475,16 +464,13 @@ def agreement(
     """How well a judge agrees with gold preferences, by kind and over all: 1 for the better answer in both orders, a half for a
     tie, 0 for the worse one and for a reply that cannot be read. A judge that tosses a coin has 0.5.
 
-    Raises InputError for another criterion and for not a verdict each. None for a single comparison.
+    None for a single comparison.
 
     >>> asked = [Preference("removed", Comparison("Who?", "Ann. Tom.", "Ann."))] * 2
     >>> right = Verdict({"Overall": "a"}, {"Overall": "a"})
     >>> agreement(asked, [right, Verdict({"Overall": "a"}, None)])["removed"].value
     0.5
     """
-    one_of(CRITERIA, criterion=criterion)
-    if len(preferences) != len(verdicts):
-        raise InputError(f"{len(verdicts)} verdicts on {len(preferences)} preferences: expected one each")
     worth = {"a": 1.0, "tie": 0.5}
     pairs = [
         (one.kind, (worth.get(verdict.outcome(criterion), 0.0), one.comparison.group))

@@ -103,7 +103,6 @@ def average_ranks(scores: Mapping[str, Mapping[Hashable, float]]) -> dict[str, f
     {'mia': 1.25, 'vanilla': 1.75}
     """
     table = pd.DataFrame(scores)
-    require(table.size, "there are no scores: expected at least one system and one setting")
     for system, of in table.items():
         lacking = of.isna().idxmax()
         require(of.notna().all(), f"{system!r} has no score for {lacking!r}: expected one for every setting")

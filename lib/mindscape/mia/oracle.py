@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mindscape.errors import InputError
 from mindscape.llm.base import SHORT
 from mindscape.metrics import exact_match, token_f1
 from mindscape.mia.silver import Silver
@@ -44,18 +43,13 @@ def halves(lengths: Sequence[int], most: int = HALF) -> tuple[range, range]:
 
 
 def cases(book: Book, tokenizer: Tokenizer, annotated: Sequence[Silver]) -> list[OracleCase]:
-    """The annotated questions of a book that one of its halves can answer; those on the same half stand together.
-
-    Raises InputError for an annotation of another book's question.
-    """
+    """The annotated questions of a book that one of its halves can answer; those on the same half stand together."""
     chunks = passages.cut(book, tokenizer)
     gap = len(tokenizer.encode("\n\n"))
     both = halves([len(tokenizer.encode(book.document[chunk].strip())) + gap for chunk in chunks])
     asked = {question.id: question for question in book.questions}
     found: list[list[OracleCase]] = [[], []]
     for one in annotated:
-        if one.question not in asked:
-            raise InputError(f"{book.document.id} has no question {one.question!r}: expected annotations of its own")
         question = asked[one.question]
         needed = {chunks.index(chunk) for chunk in passages.needed(book, question, chunks) or []}
         fitting = [i for i, half in enumerate(both) if needed and needed <= set(half)]

@@ -19,7 +19,7 @@ import numpy as np
 
 from mindscape import store
 from mindscape.ask import ask
-from mindscape.errors import InputError, require
+from mindscape.errors import InputError
 from mindscape.llm import LanguageModel
 from mindscape.llm.base import form_of
 from mindscape.roles import ROLES, Role
@@ -54,7 +54,6 @@ def augmented(question: str, answer: str) -> dict[str, str]:
     >>> augmented("Who has the lamp?", "Ann")
     {'q': 'Who has the lamp?', 'q+a': 'Who has the lamp? Ann', 'a': 'Ann'}
     """
-    require(question.strip() and answer.strip(), f"question={question!r}, answer={answer!r}: expected text in both")
     return {"q": question, "q+a": f"{question} {answer}", "a": answer}
 
 
@@ -64,7 +63,6 @@ def vote(lists: Sequence[Sequence[int]], k: int) -> list[int]:
     >>> vote([[4, 1, 2], [1, 7, 4], [9, 1, 3]], 3)
     [1, 4, 9]
     """
-    require(k >= 1, f"k={k}: expected at least 1")
     ranks: dict[int, list[int]] = {}
     for units in lists:
         for rank, unit in enumerate(units):

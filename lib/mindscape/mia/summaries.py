@@ -19,7 +19,6 @@ from mindscape.llm import LLM, LanguageModel
 from mindscape.llm.base import PAPER, form_of
 from mindscape.metrics import words
 from mindscape.metrics.words import Language
-from mindscape.roles import Role
 from mindscape.roles.base import mended
 from mindscape.roles.reading import CHUNK_SUMMARY, GLOBAL_SUMMARY
 from mindscape.text import Chunk, Document, Tokenizer, mentions
@@ -68,7 +67,7 @@ def summarise_document(
     """
     require(chunks, f"{document.id} has no chunks to summarise")
     form, language = form_of(llm), document.language
-    prompts = [_prompt(CHUNK_SUMMARY, language, form, chunk_content=document[chunk]) for chunk in chunks]
+    prompts = [CHUNK_SUMMARY.prompt(language, form, chunk_content=document[chunk]) for chunk in chunks]
     levels = [_replies(llm, prompts, chunk_tokens)]
     while len(levels[-1]) > 1 or len(levels) == 1:
         groups = _fitting(llm, levels[-1], language, tokens, read)
@@ -84,7 +83,6 @@ def build_with(summarise: Callable[[str], str], source: str, document: Document,
 
     >>> build_with(lambda text: text[:20], "first 20 characters", play, chunks).text     # doctest: +SKIP
     """
-    require(chunks, f"{document.id} has no chunks to summarise")
     first = tuple(summarise(document[chunk]) for chunk in chunks)
     return Mindscape(document.id, source, (first, (summarise("\n".join(first)),)))
 
@@ -167,14 +165,8 @@ def unfit(summary: str, document: Document) -> str:
     return ""
 
 
-def _prompt(role: Role, language: str, form: str, **slots: str) -> str:
-    prompts = role.words(form)
-    require(language in prompts, f"no summary prompt for language {language!r}: expected one of {', '.join(prompts)}")
-    return role.prompt(language, form, **slots)
-
-
 def _global(language: str, form: str, summaries: Sequence[str]) -> str:
-    return _prompt(GLOBAL_SUMMARY, language, form, concatenated_summaries="\n".join(summaries))
+    return GLOBAL_SUMMARY.prompt(language, form, concatenated_summaries="\n".join(summaries))
 
 
 def _replies(llm: LLM, prompts: Sequence[str], tokens: int) -> list[str]:

@@ -500,7 +500,7 @@ def recalls(
 ) -> list[float]:
     """Recall@k of each question's evidence, in the whole memory or, `own_book`, in the question's book alone (Table 5).
 
-    `scores`: (questions, chunks), the higher the better. `reading`: one of `mindscape.metrics.retrieval`. Since the same
+    `scores`: (questions, chunks), the higher the better. `reading`: `recall_any_at_k` or `recall_fraction_at_k`. Since the same
     scores are ranked both ways, the difference is what the other books do, and nothing else; with scores that depend on the
     whole index, as those of BM25, they are the series' ones in both. Taught in notebook 20_session_memory.
 
