@@ -216,6 +216,13 @@ class Backend(Protocol):
     def count_tokens(self, prompt: Prompt, tools: Sequence[Tool] = ()) -> int: ...
 
 
+def question(
+    prompt: Prompt, sampling: Sampling, tools: Sequence[Tool] = (), schema: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """All that decides a reply of a given model, as JSON has it: what the cache's key and a recording are made of."""
+    return {"prompt": prompt, "sampling": asdict(sampling), "tools": list(tools), "schema": schema}
+
+
 def form_of(model: Any) -> str:
     """In which form the papers' prompts are sent to a model: "short" to the embedded one, which was trained on it with all its
     adapters, "paper", with all that the papers demand, to any other. What the model or its backend says (`form`) goes first.

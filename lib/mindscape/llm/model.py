@@ -14,7 +14,7 @@ from mindscape.cache import digest
 from mindscape.errors import InputError, require
 from mindscape.llm import base
 from mindscape.llm import schema as json_by_schema
-from mindscape.llm.base import Backend, Message, Prompt, Reply, Sampling, Schema, Score, Tool
+from mindscape.llm.base import Backend, Message, Prompt, Reply, Sampling, Schema, Score, Tool, question
 from mindscape.llm.ledger import Estimate, Ledger
 from mindscape.llm.recording import Recorder
 from mindscape.llm.tools import checked
@@ -22,13 +22,6 @@ from mindscape.store import Joint, Maker, Progress, Store
 
 MANY = 8  # questions at once whose cost is worth counting beforehand
 READS, WRITES = 400.0, 60.0  # tokens a second of the embedded model on one core, in batches
-
-
-def question(
-    prompt: Prompt, sampling: Sampling, tools: Sequence[Tool] = (), schema: dict[str, Any] | None = None
-) -> dict[str, Any]:
-    """All that decides a reply of a given model, as JSON has it: what the cache's key and a recording are made of."""
-    return {"prompt": prompt, "sampling": asdict(sampling), "tools": list(tools), "schema": schema}
 
 
 def _listed(prompts: Prompt | Sequence[Prompt]) -> list[Any]:
