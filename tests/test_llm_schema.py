@@ -10,9 +10,8 @@ from pydantic import BaseModel
 
 from mindscape.errors import InputError
 from mindscape.llm.base import Reply, conversation
-from mindscape.llm.schema import FRAME, REPAIRS, json_schema, parse, validate
-from mindscape.llm.thinking import MARK
-from mindscape.llm.tools import checked, in_words, read_calls
+from mindscape.llm.schema import FRAME, REPAIRS, checked, in_words, json_schema, parse, read_calls, validate
+from mindscape.llm.tags import MARK
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

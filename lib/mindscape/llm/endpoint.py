@@ -44,8 +44,7 @@ from mindscape.llm.base import (
     for_each,
     mapped,
 )
-from mindscape.llm.schema import validate
-from mindscape.llm.tools import read_calls, tool_call
+from mindscape.llm.schema import read_calls, tool_call, validate
 
 OPENAI = "https://api.openai.com/v1"
 OPTIONAL = ("temperature", "top_p", "seed", "max_tokens", "stop", "response_format")  # what may be left out

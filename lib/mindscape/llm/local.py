@@ -33,7 +33,7 @@ from mindscape import weights
 from mindscape.cache import digest
 from mindscape.errors import InputError, LLMError, require
 from mindscape.llm.base import Form, Forms, Prompt, Replies, Reply, Sampling, Score, Tool, for_each, mapped
-from mindscape.llm.tools import in_words, read_calls
+from mindscape.llm.schema import in_words, read_calls
 from mindscape.store import Maker, watch
 
 SHOWN = re.compile("\ue000([0-9]+)\ue001")

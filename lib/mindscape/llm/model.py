@@ -17,7 +17,7 @@ from mindscape.llm import schema as json_by_schema
 from mindscape.llm.base import Backend, Message, Prompt, Reply, Sampling, Schema, Score, Tool, question
 from mindscape.llm.ledger import Estimate, Ledger
 from mindscape.llm.recording import Recorder
-from mindscape.llm.tools import checked
+from mindscape.llm.schema import checked
 from mindscape.store import Joint, Maker, Progress, Store
 
 MANY = 8  # questions at once whose cost is worth counting beforehand
