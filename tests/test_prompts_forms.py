@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from servers import Scripted as Server
-from servers import says
+from servers import at, says
 from stubs import Stub, in_turn
 
 from mindscape import llm, prompts
@@ -14,7 +14,6 @@ from mindscape.ask import PAPER_LONGEST, ask
 from mindscape.budget import Meter
 from mindscape.errors import InputError
 from mindscape.llm.base import form_of
-from mindscape.llm.endpoint import Endpoint
 from mindscape.llm.scripted import Scripted
 from mindscape.mia import embedding, generation, graphrag, summaries
 from mindscape.mia.generation import write
@@ -150,11 +149,11 @@ REPLY = {
 
 
 @pytest.mark.parametrize("name", REPLY)
-def test_a_server_is_sent_the_papers_form_and_its_reply_is_read(name, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "key")
+@pytest.mark.usefixtures("key")
+def test_a_server_is_sent_the_papers_form_and_its_reply_is_read(name):
     role = ROLES[name]
     with Server(says(REPLY[name])) as server:
-        model = llm.LanguageModel(Endpoint("m", base_url=server.url))
+        model = at(server)
         prompt = role.prompt("en", form_of(model), **{slot: f"[{slot}]" for slot in slots(role.prompts["en"])})
         [answer] = ask(model, role, [prompt])
         [body] = server.asked
@@ -164,16 +163,6 @@ def test_a_server_is_sent_the_papers_form_and_its_reply_is_read(name, monkeypatc
     if role.asks:
         sent = body["response_format"]["json_schema"]
         assert sent["strict"] and list(sent["schema"]["properties"]) == list(role.asks.model_fields)
-
-
-def test_the_embedded_model_is_sent_the_short_form():
-    stub = Stub(in_turn("the smith"), name="embedded")
-    model = llm.LanguageModel(stub)
-    prompt = ROLES["qa"].prompt("en", form_of(model), context="Ann is the smith.", question="Who is Ann?")
-    ask(model, ROLES["qa"], [prompt])
-    [(talk, _, _)] = stub.asked
-    plain = prompts.text("roles", "qa.en").format(context="Ann is the smith.", question="Who is Ann?")
-    assert talk == [{"role": "user", "content": plain}]
 
 
 # What the papers' forms ask for is read
