@@ -1,8 +1,6 @@
 """The endpoint: against a real OpenAI-compatible server on loopback, and against one that misbehaves."""
 
 import json
-import subprocess
-import sys
 import time
 
 import pytest
@@ -299,31 +297,3 @@ def test_scores_by_echo_equal_local_ones(smollm2, tokenizer):
             assert (theirs.tokens, theirs.prompt_tokens) == (ours.tokens, ours.prompt_tokens)
         refused(lambda: model.score("", ["Paris"]), "first token", LLMError)
         refused(lambda: model.score(HELLO, ["Francisco"]), "raw text only", LLMError)
-
-
-KILLED = """
-import sys
-from mindscape.llm import LanguageModel
-from mindscape.llm.endpoint import Endpoint
-from mindscape.store import Store
-model = LanguageModel(Endpoint("some-model", base_url=sys.argv[1], concurrency=1), store=Store(sys.argv[2]))
-model.chat([[{"role": "user", "content": str(i)}] for i in range(6)])
-"""
-
-
-def test_a_killed_run_loses_only_what_was_under_way(tmp_path):
-    store = tmp_path / "s.sqlite"
-    asked = [[{"role": "user", "content": str(i)}] for i in range(6)]
-    with Scripted(says("a"), says("b"), says("c"), hang(60)) as server:
-        process = subprocess.Popen([sys.executable, "-c", KILLED, server.url, str(store)])
-        deadline = time.monotonic() + 30
-        while (len(server.asked) < 4 or len(Store(store).cache) < 3) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        process.kill()
-        process.wait()
-        server.script[:] = [says("late")]
-        model = at(server, Store(store))
-        before = len(server.asked)
-        texts = [reply.text for reply in model.chat(asked)]
-        assert texts == ["a", "b", "c", "late", "late", "late"]
-        assert len(server.asked) - before == 3 and model.ledger.cached == 3

@@ -25,9 +25,8 @@ from mindscape.llm.tags import Tags, dropped
 # All patterns here take time in proportion to the text, whatever it holds: what is matched is never given back ("*+").
 STRING = r'"(?:\\.|[^"\\])*+"?'  # one that is cut off goes on to the end
 PARTS = re.compile(rf"{STRING}|[{{}}\[\]]", re.DOTALL)
-OPENS = re.compile(
-    r"""\{(?=\s*["'}])|\[(?=\s*(?:["'{\[\]\d/-]|true|false|null|True|False|None))"""
-)  # not "{see above}"
+# Not "{see above}".
+OPENS = re.compile(r"""\{(?=\s*["'}])|\[(?=\s*(?:["'{\[\]\d/-]|true|false|null|True|False|None))""")
 FENCE = re.compile(r"```\w*\s*\Z")
 
 
