@@ -177,7 +177,6 @@ class Store:
     fill: bool = False
     fresh: bool = False
     shard: tuple[int, int] = (1, 1)
-    damaged: list[str] = field(default_factory=list)
     trail: list[Access] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)  # all that were asked for
     _files: dict[Path, dict[str, bytes]] = field(default_factory=dict, repr=False)
@@ -330,7 +329,6 @@ class Store:
 
     def _found(self, kind: str, maker: Maker, keys: list[str]) -> tuple[dict[str, Any], set[str]]:
         found = {key: json.loads(entry)["value"] for key, entry in self.cache.get(keys).items()}
-        self.damaged += [said for said in self.cache.damaged if said not in self.damaged]
         shipped: set[str] = set()
         if not self.fresh and len(found) < len(keys):
             entries = self._entries(self.path(kind, maker), kind, maker)
@@ -340,10 +338,10 @@ class Store:
                     shipped.add(key)
         return found, shipped
 
-    def _damage(self, said: str) -> None:
-        if said not in self.damaged:
-            self.damaged.append(said)
-            print(said, file=sys.stderr)
+    @property
+    def damaged(self) -> list[str]:
+        """What was damaged, in the cache or in what travels."""
+        return self.cache.damaged
 
     # -- what travels ----------------------------------------------------------------------------------------------------
 
@@ -400,7 +398,7 @@ class Store:
             # A key is a hash of the maker, too, so that no entry is taken for another's; a file without any is something else.
             said = "expected what maker's entries follow"
             require(any(map(_entry, lines[1:])), f"{path}, line 1: {said}")
-            self._damage(f"{path.name}, line 1: {said}; they are found by their keys")
+            self.cache.tell(f"{path.name}, line 1: {said}; they are found by their keys")
         elif about["kind"] != kind or digest(about["maker"]) != maker.fingerprint:
             raise InputError(
                 f"{path} holds entries of {about['name']!r:.60}, kind {about['kind']!r:.30}: expected those of "
@@ -411,7 +409,7 @@ class Store:
             if entry := _entry(line):
                 entries[entry[0]] = entry[1]
             elif line:
-                self._damage(
+                self.cache.tell(
                     f"{path.name}, line {number}: expected an entry, whole and as it was written: it is computed anew"
                 )
         return entries

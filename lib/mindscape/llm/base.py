@@ -115,9 +115,8 @@ class Reply:
 
     def stored(self) -> dict[str, Any]:
         """What the cache and a recording keep: the parsed value is not among it, for it is parsed anew."""
-        kept = asdict(replace(self, value=None))
-        plain = asdict(Reply(""))
-        return {name: kept[name] for name in kept if name == "text" or name != "cached" and kept[name] != plain[name]}
+        kept = asdict(replace(self, value=None, cached=False))
+        return {name: value for name, value in kept.items() if name == "text" or value != getattr(Reply, name)}
 
     @staticmethod
     def restored(stored: Mapping[str, Any]) -> "Reply":
