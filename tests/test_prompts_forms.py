@@ -90,11 +90,10 @@ def test_every_role_that_a_paper_prints_has_both_forms():
 
 
 def test_what_the_short_forms_leave_out():
-    gone = prompts.left_out("graph_answer")
-    assert {"work in four phases", "conflicts addressed explicitly", "hubs first"} <= set(gone)
-    assert "each entry has the role of its chunk" in prompts.left_out("memory")
+    assert {"work in four phases", "conflicts addressed explicitly", "hubs first"} <= {
+        *prompts.left_out("graph_answer")
+    }
     assert "JSON alone" not in prompts.left_out("grade")
-    assert prompts.place("memory") == "MoM, Table 4"
     with pytest.raises(InputError, match="no paper prints a prompt 'entities': expected one of choice, "):
         prompts.left_out("entities")
 
@@ -117,11 +116,7 @@ def test_only_the_embedded_model_and_its_adapters_are_sent_the_short_form(name, 
     assert form_of(SimpleNamespace(name=name)) == form
     model = llm.LanguageModel(Stub(in_turn(), name=name))
     assert model.form == Meter(model).form == form_of(Meter(model)) == form
-
-
-def test_a_script_is_sent_what_it_asks_for():
-    forms = [llm.LanguageModel(Scripted(in_turn(), **how)).form for how in ({}, {"form": "paper"})]
-    assert forms == ["short", "paper"]
+    assert llm.LanguageModel(Scripted(in_turn(), form=form)).form == form  # a script is sent what it asks for
 
 
 @pytest.mark.parametrize(("name", "form"), [("embedded", "short"), ("openai:gpt-4o", "paper")])
