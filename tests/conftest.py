@@ -74,6 +74,14 @@ def smollm2(language_model_dir):
 
 
 @pytest.fixture
+def key(monkeypatch):
+    """The key of a server, in the environment."""
+    from servers import KEY
+
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+@pytest.fixture
 def own_store(tmp_path):
     """The store that is in use, of the test's own."""
     from mindscape import store

@@ -11,6 +11,12 @@ from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from mindscape.llm import LanguageModel
+from mindscape.llm.endpoint import Endpoint
+
+KEY = "sk-very/secret+key=="  # the fixture `key` puts it into the environment
+HELLO = [{"role": "user", "content": "Who's there?"}]
+
 LLAMA = """
 import signal, sys
 import xllamacpp
@@ -154,3 +160,8 @@ class Scripted:
     def __exit__(self, *_) -> None:
         self.server.shutdown()
         self.server.server_close()
+
+
+def at(server: Scripted, store=None, record=None, **options) -> LanguageModel:
+    """A model behind a server, with options of the endpoint."""
+    return LanguageModel(Endpoint("some-model", base_url=server.url, **options), store=store, record=record)

@@ -56,6 +56,11 @@ def in_turn(*said):
     return lambda *_: left.pop(0)
 
 
+def user(text):
+    """A conversation of one message."""
+    return [{"role": "user", "content": text}]
+
+
 def to_last(say):
     """What to say: a function of the last message."""
     return lambda talk, *_: say(talk[-1]["content"])

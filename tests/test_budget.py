@@ -7,24 +7,15 @@ from hypothesis import strategies as st
 from mindscape import llm
 from mindscape.budget import Budget, BudgetSpent, Meter
 from mindscape.errors import BudgetReached, InputError
-from mindscape.llm.base import LLM, Score, estimated_tokens
+from mindscape.llm.base import LLM, estimated_tokens
 from mindscape.question import ANSWER, BUILD
 from mindscape.store import Store
-from tests.stubs import Stub
-
-
-class Scoring(Stub):
-    def score(self, pairs):
-        yield from ((i, Score(-1.0, 2, 5)) for i in range(len(pairs)))
+from tests.stubs import Stub, user
 
 
 def metered(tmp_path=None, say=lambda *_: "a reply", **bounds):
     store = Store(tmp_path / "s.sqlite") if tmp_path else None
-    return Meter(llm.LanguageModel(Scoring(say), store=store), Budget(**bounds))
-
-
-def user(text):
-    return [{"role": "user", "content": text}]
+    return Meter(llm.LanguageModel(Stub(say, weigh=lambda *_: -1.0), store=store), Budget(**bounds))
 
 
 def test_a_meter_is_a_model():

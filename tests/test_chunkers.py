@@ -309,7 +309,7 @@ def test_rivals_by_name_and_cuts_that_are_found_again(tokenizer, own_store, tmp_
     store.use(other)
     assert chunkers.cuts(found["lumber"], [NOTE], 40) == [first] and len(backend.asked) == asked
     assert len(other.keys) == 1
-    assert other.remake(count=1)[0].agrees
+    assert next(other.remake(count=1)).agrees
 
 
 @pytest.mark.parametrize("installed", [False, True])
@@ -321,4 +321,4 @@ def test_what_a_missing_package_made_is_not_computed_anew(tmp_path, tokenizer, m
     monkeypatch.setattr(store, "current", lambda: here)
     first = chunkers.cuts(chunkers.LlamaIndex(tokenizer), [NOTE], 40)
     assert chunkers.cuts(chunkers.LlamaIndex(tokenizer), [NOTE], 40) == first
-    assert len(here.remake(share=1.0)) == installed
+    assert len(list(here.remake(share=1.0))) == installed

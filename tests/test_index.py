@@ -1,5 +1,6 @@
 """Exact search: the order of exact arithmetic, ties by lowest id, for faiss and for Milvus alike; bad input."""
 
+import errno
 import subprocess
 import sys
 import tempfile
@@ -11,7 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from extras import refused, required
+from extras import failing, refused, required
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,6 +36,22 @@ def opened(kind, dim, folder=None):
             yield index
         finally:
             index.close()
+
+
+@pytest.fixture
+def three(tmp_path):
+    """An index of Milvus with three vectors."""
+    with opened("milvus", 3, tmp_path) as index:
+        index.add(np.eye(3), [5, 6, 7])
+        yield index
+
+
+def found_in(folder):
+    """What an index that was saved finds there, the third vector first."""
+    index = MilvusIndex.load(folder)
+    ids = index.search([[1, 2, 3]], 3)[0].tolist()
+    index.close()
+    return ids
 
 
 def naive(queries, vectors, ids, k):
@@ -158,7 +175,7 @@ def test_saved_and_loaded(kind, tmp_path, monkeypatch):
             again.close()
 
 
-def test_milvus_saves_while_its_own_index_is_being_written(tmp_path, monkeypatch):
+def test_milvus_saves_while_its_own_index_is_being_written(three, tmp_path, monkeypatch):
     """Milvus Lite writes files behind the caller's back: a copy of the folder could hold half of one."""
     write = np.save
 
@@ -167,44 +184,30 @@ def test_milvus_saves_while_its_own_index_is_being_written(tmp_path, monkeypatch
         write(file, array, **options)
 
     monkeypatch.setattr(np, "save", slow)
-    with opened("milvus", 3, tmp_path) as index:
-        index.add(np.eye(3), [5, 6, 7])
-        index.save(tmp_path / "saved.db")
-        index.save(tmp_path / "again.db")
+    three.add(np.eye(3), [8, 9, 10])
     for name in ("saved.db", "again.db"):
-        again = MilvusIndex.load(tmp_path / name)
-        assert again.search([[1, 2, 3]], 3)[0].tolist() == [[7, 6, 5]]
-        again.close()
+        three.save(tmp_path / name)
+        assert found_in(tmp_path / name) == [[7, 10, 6]]
     assert sorted(file.name for file in tmp_path.iterdir()) == ["again.db", "index.db", "saved.db"]
 
 
-def test_milvus_loads_what_a_killed_process_left(tmp_path):
+def test_milvus_loads_what_a_killed_process_left(three, tmp_path):
     """The file that Milvus Lite derives from the vectors is cut short: it is made anew."""
-    with opened("milvus", 3, tmp_path) as index:
-        index.add(np.eye(3), [5, 6, 7])
-        index.save(tmp_path / "saved.db")
+    three.save(tmp_path / "saved.db")
     derived = list((tmp_path / "saved.db").rglob("*.idx"))
     assert derived
     for file in derived:
         file.write_bytes(file.read_bytes()[:20])
     for _ in range(2):
-        again = MilvusIndex.load(tmp_path / "saved.db")
-        assert again.search([[1, 2, 3]], 3)[0].tolist() == [[7, 6, 5]] and len(again) == 3
-        again.close()
+        assert found_in(tmp_path / "saved.db") == [[7, 6, 5]]
 
 
-def test_a_broken_folder_of_milvus(tmp_path, monkeypatch):
-    with opened("milvus", 3, tmp_path) as index:
-        index.add(np.eye(3), [5, 6, 7])
-        index.save(tmp_path / "saved.db")
-
-        def full(self, vectors, ids):
-            raise OSError(28, "No space left on device")
-
-        with monkeypatch.context() as patch, pytest.raises(OSError, match="No space"):
-            patch.setattr(MilvusIndex, "_insert", full)
-            index.save(tmp_path / "other.db")
-        assert sorted(file.name for file in tmp_path.iterdir()) == ["index.db", "saved.db"]
+def test_a_broken_folder_of_milvus(three, tmp_path, monkeypatch):
+    three.save(tmp_path / "saved.db")
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="No space"):
+        patch.setattr(MilvusIndex, "_insert", failing(errno.ENOSPC))
+        three.save(tmp_path / "other.db")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["index.db", "saved.db"]
     for file in (tmp_path / "saved.db").rglob("*.parquet"):
         file.write_bytes(file.read_bytes()[:20])
     for _ in range(2):  # the first time lets go of the folder

@@ -9,6 +9,7 @@ from extras import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
+from stubs import plain
 from tiny import saved
 from transformers import AutoModelForCausalLM, GPT2Config, GraniteConfig, MptConfig, Qwen2Config, Qwen3Config
 
@@ -51,15 +52,6 @@ def plain_text(backend, prompt, new=5):
     return backend.tokenizer.decode(out[0, ids.shape[1] :], skip_special_tokens=True)
 
 
-def plain_score(backend, prompt, continuation):
-    """One pair alone: a forward pass over all tokens, log-softmax of all logits."""
-    before = backend.tokenizer(prompt)["input_ids"]
-    after = backend.tokenizer(continuation, add_special_tokens=False)["input_ids"]
-    with torch.inference_mode():
-        logprobs = backend.model(torch.tensor([before + after])).logits[0].float().log_softmax(-1)
-    return sum(logprobs[len(before) - 1 + i, token].item() for i, token in enumerate(after)), len(after)
-
-
 ENDS = {"max_position_embeddings": 512, "eos_token_id": 2, "bos_token_id": 1}
 CONFIGS = {
     "qwen2.5": (Qwen2Config, ENDS),
@@ -87,7 +79,7 @@ def assert_plain(model, prompts, new):
     assert [reply.text for reply in replies] == [plain_text(model.backend, prompt, new) for prompt in prompts]
     for prompt, scores in zip(prompts, model.score(prompts, [CONTINUATIONS] * len(prompts)), strict=True):
         for continuation, score in zip(CONTINUATIONS, scores, strict=True):
-            logprob, tokens = plain_score(model.backend, prompt, continuation)
+            logprob, tokens = plain(model, prompt, continuation)
             assert score.logprob == pytest.approx(logprob, abs=1e-4)
             assert (score.tokens, score.prompt_tokens) == (tokens, model.count_tokens(prompt))
 
@@ -106,7 +98,7 @@ def test_random_models_agree_with_plain_runs(random_model):
 def test_a_long_continuation_is_read_in_pieces(random_model):
     text = SUMMARY * 7
     (score,) = random_model.score("Hamlet.", [text])
-    logprob, tokens = plain_score(random_model.backend, "Hamlet.", text)
+    logprob, tokens = plain(random_model, "Hamlet.", text)
     assert score.tokens == tokens > 200
     assert score.logprob == pytest.approx(logprob, rel=1e-6)
 
@@ -292,12 +284,6 @@ def test_decoding_is_held_to_a_pydantic_model(model):
         assert reply.finish == "length" or isinstance(reply.parsed, Place)
 
 
-def test_decoding_is_held_to_a_json_schema(random_model):
-    small = {"type": "object", "properties": {"a": {"enum": [1, 2]}}, "required": ["a"], "additionalProperties": False}
-    for reply in random_model.chat(ASKED, schema=small):
-        assert reply.parsed in ({"a": 1}, {"a": 2}) and reply.finish == "stop"
-
-
 def test_every_conversation_may_have_its_own_schema(random_model):
     """JSON schemas and grammars beside each other in a batch, the rows in another order than the conversations."""
     schemas = [{"enum": ["a"]}, {"title": "b", "lark": 'start: "\\"" ("b" | "c") "\\""'}, {"enum": ["d", "dd"]}]
@@ -339,24 +325,25 @@ def test_tools_go_to_a_template_that_has_them(smollm2, tokenizer):
     assert text.startswith('[{"type": "function"') and text.endswith("user: Who?")
 
 
-def test_scores_of_a_conversation(model, backend):
-    asked = [{"role": "user", "content": "Is snow white?"}]
-    (score,) = model.score(asked, ["Yes"])
-    text = backend.tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=True)
-    assert score.logprob == pytest.approx(plain_score(backend, text, "Yes")[0], abs=1e-4)
-
-
-def test_an_empty_prompt_stands_for_the_beginning(model, backend):
-    (score,) = model.score("", ["Once upon a time"])
-    assert score.logprob == pytest.approx(plain_score(backend, "<|im_start|>", "Once upon a time")[0], abs=1e-4)
+@pytest.mark.parametrize(
+    ("prompt", "read"),
+    [([{"role": "user", "content": "Is snow white?"}],) * 2, ("", "<|im_start|>")],
+    ids=["conversation", "beginning"],
+)
+def test_scores_of_a_conversation_and_of_an_empty_prompt(model, prompt, read):
+    (score,) = model.score(prompt, ["Once upon a time"])
+    assert score.logprob == pytest.approx(plain(model, read, "Once upon a time")[0], abs=1e-4)
 
 
 # ---------------------------------------------------------------- fingerprint, bad input
 
 
-def test_the_fingerprint_tells_weights_and_precision_apart(random_model, tmp_path, tokenizer):
+def test_the_fingerprint_tells_weights_precision_and_template_apart(random_model, monkeypatch, tokenizer):
     backend = random_model.backend
     before = random_model.fingerprint
+    with monkeypatch.context() as edited:
+        edited.setattr(backend.tokenizer, "chat_template", "{{ messages }}")
+        other_template = random_model.fingerprint
     assert before == random_model.fingerprint
     weights = next(backend.model.parameters())
     with torch.no_grad():
@@ -364,15 +351,7 @@ def test_the_fingerprint_tells_weights_and_precision_apart(random_model, tmp_pat
         changed = random_model.fingerprint
         weights.sub_(1e-3)
     half = Local(AutoModelForCausalLM.from_config(backend.model.config, dtype=torch.bfloat16), tokenizer, "half")
-    assert len({before, changed, half.fingerprint}) == 3
-
-
-def test_the_fingerprint_changes_with_the_chat_template(random_model, monkeypatch):
-    before, tokenizer = random_model.fingerprint, random_model.backend.tokenizer
-    with monkeypatch.context() as edited:
-        edited.setattr(tokenizer, "chat_template", "{{ messages }}")
-        assert random_model.fingerprint != before
-    assert random_model.fingerprint == before
+    assert len({before, other_template, changed, half.fingerprint}) == 4
 
 
 def test_nothing_is_cut_off_in_silence(model):

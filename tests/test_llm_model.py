@@ -8,6 +8,7 @@ from extras import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, field_validator
+from stubs import user
 
 from mindscape import llm
 from mindscape.errors import BudgetReached, InputError, LLMError, MindscapeError
@@ -41,10 +42,6 @@ class Parrot:
 
 class Person(BaseModel):
     name: str
-
-
-def user(text):
-    return [{"role": "user", "content": text}]
 
 
 class Aged(BaseModel):
@@ -147,20 +144,6 @@ def test_half_a_surrogate_pair_is_stored_and_recorded(store, tmp_path):
     for _ in range(2):
         assert llm.LanguageModel(parrot, store=store, record=path).complete("a").text == "好\ud83d"
     assert len(parrot.asked) == 1 and llm.load(f"replay:{path}").complete("a").text == "好\ud83d"
-
-
-def test_what_was_answered_before_a_failure_is_kept(store):
-    class Breaks(Parrot):
-        def generate(self, prompts, *rest):
-            for n, answer in enumerate(super().generate(prompts, *rest)):
-                if n == 2:
-                    raise LLMError("gone")
-                yield answer
-
-    refused(lambda: llm.LanguageModel(Breaks(), store=store).complete(["a", "b", "c", "d"]), "gone", LLMError)
-    parrot = Parrot()
-    assert len(llm.LanguageModel(parrot, store=store).complete(["a", "b", "c", "d"])) == 4
-    assert sorted(parrot.asked) == ["a", "b"]
 
 
 # ---------------------------------------------------------------- ledger, cap, estimate

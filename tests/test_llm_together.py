@@ -4,6 +4,7 @@ import threading
 from functools import partial
 
 import pytest
+from stubs import user
 
 from mindscape.errors import InputError, LLMError
 from mindscape.llm.base import Reply, for_each
@@ -32,15 +33,11 @@ class Slow:
         return [Reply(talk[0]["content"].upper()) for talk in talks]
 
 
-def talk(text):
-    return [{"role": "user", "content": text}]
-
-
 def test_threads_ask_together():
     """Jobs of unequal length: a batch holds what all that are left ask at that time."""
 
     def job(name, turns, llm):
-        return [llm.chat(talk(f"{name}{i}")).text for i in range(turns)] + [llm.context, llm.name]
+        return [llm.chat(user(f"{name}{i}")).text for i in range(turns)] + [llm.context, llm.name]
 
     model = Slow()
     jobs = [lambda llm, n=n: job("abc"[n], n + 1, llm) for n in range(3)]
@@ -54,23 +51,23 @@ def test_options_and_errors_stay_apart():
     model = Slow()
 
     def fails(llm):
-        return llm.chat(talk("fail"), max_new_tokens=9).text
+        return llm.chat(user("fail"), max_new_tokens=9).text
 
     def several(llm):
-        return [reply.text for reply in llm.chat([talk("a"), talk("b")], max_new_tokens=5)], llm.count_tokens("abc")
+        return [reply.text for reply in llm.chat([user("a"), user("b")], max_new_tokens=5)], llm.count_tokens("abc")
 
     with pytest.raises(LLMError):
         side_by_side(model, [fails, several])
     assert sorted(map(sorted, model.batches)) == [["a", "b"], ["fail"]]
     assert side_by_side(Slow(), [several, several]) == [(["A", "B"], 3)] * 2
     with pytest.raises(LLMError):  # alike, and so in one batch: both hear of it
-        side_by_side(model, [fails, fails, lambda llm: llm.chat(talk("a"), max_new_tokens=9)])
+        side_by_side(model, [fails, fails, lambda llm: llm.chat(user("a"), max_new_tokens=9)])
 
 
 def test_a_thread_that_leaves_lets_the_others_go_on():
     together = Together(Slow(), 2)
     together.leave()
-    assert together.chat(talk("a")).text == "A"
+    assert together.chat(user("a")).text == "A"
 
 
 def test_jobs_with_other_schemas_are_asked_together():
@@ -83,7 +80,7 @@ def test_jobs_with_other_schemas_are_asked_together():
             return super().chat(talks, **options)
 
     def job(llm, texts, schema):
-        return [reply.text for reply in llm.chat([talk(text) for text in texts], schema=schema)]
+        return [reply.text for reply in llm.chat([user(text) for text in texts], schema=schema)]
 
     asked = [(["a", "b"], {"enum": [1]}), (["c"], {"enum": [2]}), (["d", "e"], None), (["f", "g"], [{"enum": [3]}, {}])]
     jobs = [partial(job, texts=texts, schema=schema) for texts, schema in asked]

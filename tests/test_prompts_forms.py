@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from servers import Scripted as Server
-from servers import says
+from servers import at, says
 from stubs import Stub, in_turn
 
 from mindscape import llm, prompts
@@ -14,7 +14,6 @@ from mindscape.ask import PAPER_LONGEST, ask
 from mindscape.budget import Meter
 from mindscape.errors import InputError
 from mindscape.llm.base import form_of
-from mindscape.llm.endpoint import Endpoint
 from mindscape.llm.scripted import Scripted
 from mindscape.mia import embedding, generation, graphrag, summaries
 from mindscape.mia.generation import write
@@ -91,11 +90,10 @@ def test_every_role_that_a_paper_prints_has_both_forms():
 
 
 def test_what_the_short_forms_leave_out():
-    gone = prompts.left_out("graph_answer")
-    assert {"work in four phases", "conflicts addressed explicitly", "hubs first"} <= set(gone)
-    assert "each entry has the role of its chunk" in prompts.left_out("memory")
+    assert {"work in four phases", "conflicts addressed explicitly", "hubs first"} <= {
+        *prompts.left_out("graph_answer")
+    }
     assert "JSON alone" not in prompts.left_out("grade")
-    assert prompts.place("memory") == "MoM, Table 4"
     with pytest.raises(InputError, match="no paper prints a prompt 'entities': expected one of choice, "):
         prompts.left_out("entities")
 
@@ -118,11 +116,7 @@ def test_only_the_embedded_model_and_its_adapters_are_sent_the_short_form(name, 
     assert form_of(SimpleNamespace(name=name)) == form
     model = llm.LanguageModel(Stub(in_turn(), name=name))
     assert model.form == Meter(model).form == form_of(Meter(model)) == form
-
-
-def test_a_script_is_sent_what_it_asks_for():
-    forms = [llm.LanguageModel(Scripted(in_turn(), **how)).form for how in ({}, {"form": "paper"})]
-    assert forms == ["short", "paper"]
+    assert llm.LanguageModel(Scripted(in_turn(), form=form)).form == form  # a script is sent what it asks for
 
 
 @pytest.mark.parametrize(("name", "form"), [("embedded", "short"), ("openai:gpt-4o", "paper")])
@@ -150,11 +144,11 @@ REPLY = {
 
 
 @pytest.mark.parametrize("name", REPLY)
-def test_a_server_is_sent_the_papers_form_and_its_reply_is_read(name, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "key")
+@pytest.mark.usefixtures("key")
+def test_a_server_is_sent_the_papers_form_and_its_reply_is_read(name):
     role = ROLES[name]
     with Server(says(REPLY[name])) as server:
-        model = llm.LanguageModel(Endpoint("m", base_url=server.url))
+        model = at(server)
         prompt = role.prompt("en", form_of(model), **{slot: f"[{slot}]" for slot in slots(role.prompts["en"])})
         [answer] = ask(model, role, [prompt])
         [body] = server.asked
@@ -164,16 +158,6 @@ def test_a_server_is_sent_the_papers_form_and_its_reply_is_read(name, monkeypatc
     if role.asks:
         sent = body["response_format"]["json_schema"]
         assert sent["strict"] and list(sent["schema"]["properties"]) == list(role.asks.model_fields)
-
-
-def test_the_embedded_model_is_sent_the_short_form():
-    stub = Stub(in_turn("the smith"), name="embedded")
-    model = llm.LanguageModel(stub)
-    prompt = ROLES["qa"].prompt("en", form_of(model), context="Ann is the smith.", question="Who is Ann?")
-    ask(model, ROLES["qa"], [prompt])
-    [(talk, _, _)] = stub.asked
-    plain = prompts.text("roles", "qa.en").format(context="Ann is the smith.", question="Who is Ann?")
-    assert talk == [{"role": "user", "content": plain}]
 
 
 # What the papers' forms ask for is read

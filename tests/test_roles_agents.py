@@ -8,7 +8,7 @@ import pytest
 
 import storyworld
 from mindscape.llm import Tags
-from mindscape.llm.tools import checked
+from mindscape.llm.schema import checked
 from mindscape.roles.answers import QA
 from mindscape.roles.edits import EDITS, EMPTY, Edits, graph_state
 from mindscape.roles.graph_answer import GRAPH_ANSWER, TOOLS, UNKNOWN, GraphAnswer, graph_stats

@@ -16,6 +16,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from extras import JSON, failing
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,15 +26,6 @@ from mindscape.store import Maker, Store, compare_values
 
 ANN = Maker("ann", {"base": "1"}, "float32")
 QUESTIONS = [{"of": n} for n in range(6)]
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**53), 2**53)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
-    max_leaves=6,
-)
 
 
 class Squares:
@@ -90,12 +82,9 @@ def test_what_is_put_comes_back(tmp_path_factory, values):
     folder = tmp_path_factory.mktemp("store")
     questions = [{"n": n} for n in range(len(values))]
 
-    def compute(places):
-        return ((i, values[place]) for i, place in enumerate(places))
-
     for user in ("a", "a", "b"):  # computed, cached, shipped
         store = opened(folder, user=user, fill=True)
-        found = store.fetch("any", ANN, questions, compute)
+        found = store.fetch("any", ANN, questions, stores.each(values.__getitem__))
         store.flush()
         assert json.dumps(found) == json.dumps(values)
 
@@ -150,10 +139,8 @@ def test_fresh_takes_nothing_that_travels_but_keeps_what_it_computed(tmp_path):
     assert squares(opened(tmp_path, fresh=True))[1] == [5, 4, 3, 2, 1, 0]
     assert squares(opened(tmp_path, fresh=True))[1] == []
     assert squares(opened(tmp_path, user="third", fresh=True, fill=True), off=1)[1]
-    after = filled(tmp_path).read_bytes()
-    assert after != before and after.count(b"\n") == before.count(
-        b"\n"
-    )  # computed anew, in the place of what was there
+    after = filled(tmp_path).read_bytes()  # computed anew, in the place of what was there
+    assert after != before and after.count(b"\n") == before.count(b"\n")
 
 
 def test_what_travels_is_sorted_so_that_differences_are_small(tmp_path):
@@ -238,12 +225,6 @@ def test_a_kill_loses_what_was_being_made_and_no_more(tmp_path, after):
     assert squares(opened(tmp_path, user="another"))[1] == []  # what the killed one had only cached travels, too
 
 
-def test_an_interrupt_loses_what_was_being_made_and_no_more(tmp_path):
-    with pytest.raises(KeyboardInterrupt):
-        squares(opened(tmp_path), dies=4)
-    assert squares(opened(tmp_path))[1] == [2, 1, 0]
-
-
 @given(st.data())
 def test_damage_at_any_place_is_named_skipped_and_computed_anew(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("damage")
@@ -265,20 +246,6 @@ def test_an_entry_whose_key_is_damaged_is_not_found(tmp_path):
     key = Store.key("square", ANN, {"of": 3})
     path.write_text(path.read_text().replace(key, key[::-1]))
     assert squares(opened(tmp_path)) == ([0, 1, 4, 9, 16, 25], [3])  # and `make test` names what no notebook asks for
-
-
-@given(st.data())
-def test_a_file_cut_off_anywhere(tmp_path_factory, data):
-    folder = tmp_path_factory.mktemp("cut")
-    path = filled(folder)
-    whole = path.read_bytes()
-    held = whole[: data.draw(st.integers(whole.index(b"\n"), len(whole) - 1))]
-    path.write_bytes(held)
-    kept = [line for line in held.split(b"\n")[1:] if line and line in whole.split(b"\n")]
-    half = held.split(b"\n")[-1] not in (b"", *whole.split(b"\n"))
-    store = opened(folder)
-    values, asked = squares(store)
-    assert values == [0, 1, 4, 9, 16, 25] and len(asked) == 6 - len(kept) and len(store.damaged) == half
 
 
 def test_a_damaged_line_is_said_once_with_its_number(tmp_path, capsys):
@@ -356,11 +323,7 @@ def test_a_folder_that_cannot_be_written_loses_nothing(tmp_path, monkeypatch):
     if os.geteuid():
         folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
     else:  # nothing stops root but the disk
-
-        def refuse(*_, **__):
-            raise PermissionError(errno.EACCES, "Permission denied")
-
-        monkeypatch.setattr(stores, "FileLock", refuse)
+        monkeypatch.setattr(stores, "FileLock", failing(errno.EACCES))
     with pytest.raises(
         MindscapeError, match=r"cannot use the store .*: Permission denied; .* leave out fill; .* in the cache"
     ):
@@ -372,11 +335,7 @@ def test_a_folder_that_cannot_be_written_loses_nothing(tmp_path, monkeypatch):
 
 def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
     whole = filled(tmp_path).read_bytes()
-
-    def refuse(_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(stores.os, "fsync", refuse)
+    monkeypatch.setattr(stores.os, "fsync", failing(errno.ENOSPC))
     with pytest.raises(MindscapeError, match="cannot use the store .*: No space left on device; free some space there"):
         squares(opened(tmp_path, fill=True), [{"of": 9}])
     monkeypatch.undo()
@@ -395,7 +354,7 @@ def test_what_is_no_folder(tmp_path):
 
 def remade(store, **how):
     before = dict(store._files)
-    found = store.remake(**how)
+    found = list(store.remake(**how))
     assert store._files == before
     return found
 
@@ -461,26 +420,20 @@ def test_what_does_not_come_out_again_is_told_and_not_kept(tmp_path):
 
 
 def test_the_smallest_of_each_kind_and_maker(tmp_path):
-    bob = Maker("bob", {"base": "2"})
+    made = [("square", ANN), ("square", Maker("bob", {"base": "2"})), ("cube", ANN)]
+    questions = [{"of": 40}, {"of": 2}, {"of": 300}]
     for store in (opened(tmp_path, fill=True), opened(tmp_path, user="another")):
-        for kind, maker in (("square", ANN), ("square", bob), ("cube", ANN)):
-            store.fetch(
-                kind, maker, [{"of": 40}, {"of": 2}, {"of": 300}], Squares([{"of": 40}, {"of": 2}, {"of": 300}])
-            )
+        for kind, maker in made:
+            store.fetch(kind, maker, questions, Squares(questions))
         store.flush()
-    found = remade(store, smallest=True)
-    assert sorted((one.kind, one.maker) for one in found) == sorted(
-        [("square", ANN.label), ("square", bob.label), ("cube", ANN.label)]
-    )
-    assert {one.key for one in found} == {
-        Store.key(kind, maker, {"of": 2}) for kind, maker in (("square", ANN), ("square", bob), ("cube", ANN))
-    }
+    found = [(one.kind, one.maker, one.key) for one in remade(store, smallest=True)]
+    assert sorted(found) == sorted((kind, of.label, Store.key(kind, of, {"of": 2})) for kind, of in made)
 
 
 def test_only_what_was_found_is_computed_anew(tmp_path):
     store = opened(tmp_path)
     squares(store)
-    assert remade(store, share=1.0) == [] and Store(tmp_path / "none.sqlite").remake(count=3) == []
+    assert remade(store, share=1.0) == [] == remade(Store(tmp_path / "none.sqlite"), count=3)
 
 
 @pytest.mark.parametrize(
@@ -520,14 +473,13 @@ def test_what_is_the_same_agrees(value):
 # -- one for a process, and its speed ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("own_store")
 def test_the_environment_says_how_the_store_of_a_process_is_opened(monkeypatch, tmp_path):
     monkeypatch.setenv("MINDSCAPE_CACHE", str(tmp_path))
-    before = stores._current
     for name in ("fill", "fresh"):
         stores.use(None)
         monkeypatch.setenv(f"MINDSCAPE_{name.upper()}", "1")
         assert getattr(stores.current(), name) and stores.current() is stores.current()
-    stores.use(before)
 
 
 def test_a_file_that_numbers_rest_on_is_noted(tmp_path):
@@ -536,17 +488,14 @@ def test_a_file_that_numbers_rest_on_is_noted(tmp_path):
     assert [(access.kind, access.maker) for access in store.trail] == [("file", "times.json")]
 
 
-def test_a_pass_of_a_network_is_noted(tmp_path):
+def test_a_pass_of_a_network_is_noted(own_store):
     import torch
 
-    before = stores._current
-    stores.use(opened(tmp_path))
     network = stores.watch(stores.watch(torch.nn.Linear(2, 2), "net"), "net")
     for _ in range(3):
         network(torch.ones(1, 2))
-    (access,) = stores.current().trail
+    (access,) = own_store.trail
     assert (access.kind, access.maker, access.computed) == ("pass", "net", 3)
-    stores.use(before)
 
 
 def test_a_look_up_takes_little_beside_what_it_saves(tmp_path):
@@ -583,14 +532,10 @@ def test_arrays_of_any_shape_are_kept_and_compared():
 def test_what_an_entry_is_made_of_does_not_travel(tmp_path):
     store = opened(tmp_path, fill=True)
 
-    def whole(places):
-        for i, place in enumerate(places):
-            yield (
-                i,
-                sum(store.fetch("part", ANN, [{"of": place}, {"of": -1}], lambda of: ((k, k) for k in range(len(of))))),
-            )
+    def part(*asked):
+        return store.fetch("part", ANN, [{"of": of} for of in asked], stores.each(lambda place: place))
 
-    store.fetch("whole", ANN, [{"of": 1}, {"of": 2}], whole)
+    store.fetch("whole", ANN, [{"of": 1}, {"of": 2}], stores.each(lambda place: sum(part(place, -1))))
     assert [path.name.partition(".")[0] for path in (tmp_path / "store").glob("*.jsonl")] == ["whole"]
-    store.fetch("part", ANN, [{"of": 0}], lambda of: ((k, k) for k in range(len(of))))  # asked for by itself
+    part(0)  # asked for by itself
     assert len(list((tmp_path / "store").glob("*.jsonl"))) == 2

@@ -46,14 +46,8 @@ class Budget:
             require(value is None or value >= 1, f"Budget({name}={value}): expected at least 1, or None for no bound")
 
 
-FORWARDED = (
-    "name",
-    "fingerprint",
-    "maker",
-    "backend",
-    "context",
-    "form",
-)  # what a meter says of itself as its model does
+# What a meter says of itself as its model does.
+FORWARDED = ("name", "fingerprint", "maker", "backend", "context", "form")
 
 
 class Meter:

@@ -70,7 +70,7 @@ class Cache:
             some = listed[i : i + 500]
             for key, value in self._done(partial(_rows, keys=some)):
                 if key not in some or not _whole(key, value):
-                    self._tell(f"{self.path}: entry {key} is damaged: it is computed anew")
+                    self.tell(f"{self.path}: entry {key} is damaged: it is computed anew")
                 else:
                     found[key] = value[SUM:]
         Cache.found += len(found)
@@ -133,7 +133,7 @@ class Cache:
         kept = dict(_readable(self._aside(number)))
         self._open().executemany("INSERT OR REPLACE INTO checked VALUES (?, ?)", kept.items())
         self._open().commit()
-        self._tell(
+        self.tell(
             f"{self.path} is damaged ({error}): it is kept as {self._aside(number).name}; {len(kept)} entries of it could be "
             "read, the others are computed anew"
         )
@@ -141,7 +141,8 @@ class Cache:
     def _aside(self, number: int) -> Path:
         return self.path.with_name(f"{self.path.name}.damaged-{number}")
 
-    def _tell(self, said: str) -> None:
+    def tell(self, said: str) -> None:
+        """Name a damage, once: in `damaged` and on stderr."""
         if said not in self.damaged:
             self.damaged.append(said)
             print(said, file=sys.stderr)

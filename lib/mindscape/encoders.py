@@ -23,7 +23,7 @@ import torch
 from sentence_transformers import SentenceTransformer
 from torch import nn
 from torch.nn.utils.rnn import pad_sequence
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import cached_file
 
 from mindscape import assets, paths, store, weights
@@ -96,22 +96,13 @@ def load(
     options["store"] = Cache(paths.cache() / "vectors.sqlite") if cache else None
     folder = source or str(assets.fetch("minilm") if name == "minilm" else assets.language_model())
     precision, device = weights.placed(dtype, device)
-    try:
-        with weights.quiet():
-            if cached_file(folder, "modules.json", _raise_exceptions_for_missing_entries=False):
-                model = SentenceTransformer(folder, device=device, model_kwargs={"dtype": precision})
-                made: LocalEncoder = SentenceEncoder(model, name=name, **options)
-            else:
-                weights.check_causal(AutoConfig.from_pretrained(folder), folder)
-                causal: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=precision)  # `to` is typed amiss
-                model = causal.to(device).eval()
-                made = LastTokenEncoder(model, AutoTokenizer.from_pretrained(folder), name=name, **options)
-    except InputError:
-        raise
-    except weights.UNLOADABLE as error:
-        raise InputError(
-            f"encoder={encoder!r} cannot be loaded: expected a folder or a name on the hub: {weights.why(folder, error)}"
-        ) from error
+    with weights.loading(f"encoder={encoder!r} cannot be loaded", folder, InputError):
+        if cached_file(folder, "modules.json", _raise_exceptions_for_missing_entries=False):
+            model = SentenceTransformer(folder, device=device, model_kwargs={"dtype": precision})
+            made: LocalEncoder = SentenceEncoder(model, name=name, **options)
+        else:
+            model = weights.causal_model(folder, precision).to(device).eval()
+            made = LastTokenEncoder(model, AutoTokenizer.from_pretrained(folder), name=name, **options)
     made._as_fetched = "" if source else made.fingerprint
     return made
 

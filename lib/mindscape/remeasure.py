@@ -39,9 +39,9 @@ def at_the_end(notebook: str, name: str) -> None:
     (keys / f"{name}.txt").write_text("\n".join(sorted(store.current().keys)) + "\n", encoding="ascii")
     if told := os.environ.get("MINDSCAPE_REMEASURE"):
         share, _, seed = told.partition(":")
-        remade = store.current().remaking(share=_share(share), seed=int(seed or 0))
+        remade = store.current().remake(share=_share(share), seed=int(seed or 0))
     elif os.environ.get("MINDSCAPE_TINY"):
-        remade = store.current().remaking(smallest=True)
+        remade = store.current().remake(smallest=True)
     else:
         return
     folder = folder_of(told)

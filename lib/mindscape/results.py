@@ -364,7 +364,7 @@ def spot_check(count: int = 3, seed: int | None = None, kinds: Sequence[str] = (
         raise InputError("results.spot_check before results.begin: run the notebook's second cell first")
     seed = _run.parameters.get("seed", 0) if seed is None else seed
     count = 0 if remeasure.requested() else count
-    remade = store.current().remake(count=count, seed=seed, kinds=kinds)
+    remade = list(store.current().remake(count=count, seed=seed, kinds=kinds))
     record(
         "store.agree", sum(one.agrees for one in remade), n=len(remade), varies="processor, precision, what is found"
     )

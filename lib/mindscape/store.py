@@ -30,6 +30,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+import numpy as np
 from filelock import FileLock
 
 from mindscape import paths
@@ -79,9 +80,7 @@ class Maker:
     name: str
     about: Mapping[str, Any]
     dtype: str = ""
-    here: bool = field(
-        default=True, compare=False
-    )  # whether it can be asked: an adapter may be known by its hash alone
+    here: bool = field(default=True, compare=False)  # it can be asked: an adapter may be known by its hash alone
 
     @cached_property
     def fingerprint(self) -> str:
@@ -173,12 +172,11 @@ class Store:
     ([8], 1)
     """
 
-    cache: Path | Cache = field(default_factory=lambda: paths.cache() / "entries.sqlite")
+    cache: Any = field(default_factory=lambda: paths.cache() / "entries.sqlite")  # a path becomes the `Cache` there
     shipped: Path = field(default_factory=lambda: paths.data("store"))
     fill: bool = False
     fresh: bool = False
     shard: tuple[int, int] = (1, 1)
-    damaged: list[str] = field(default_factory=list)
     trail: list[Access] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)  # all that were asked for
     _files: dict[Path, dict[str, bytes]] = field(default_factory=dict, repr=False)
@@ -191,10 +189,6 @@ class Store:
         i, n = self.shard
         if not 1 <= i <= n:
             raise InputError(f"shard={i}/{n}: expected one of so many parts, such as 3/8")
-
-    @property
-    def _cache(self) -> Cache:
-        return cast(Cache, self.cache)  # since `__post_init__`
 
     # -- asking --------------------------------------------------------------------------------------------------------
 
@@ -256,7 +250,6 @@ class Store:
         values: dict[str, Any],
         kind: str,
         maker: Maker,
-        batch: int = BATCH,
     ) -> Iterator[list[int]]:
         """The places whose keys have no value, some at a time, from this shard's part on; what other processes have filed
         meanwhile is put into `values` and passed over."""
@@ -265,7 +258,7 @@ class Store:
         rest, alone = places[start:] + places[:start], n == 1
         try:
             while rest:
-                some, rest = (rest, []) if alone else (rest[:batch], rest[batch:])
+                some, rest = (rest, []) if alone else (rest[:BATCH], rest[BATCH:])
                 if not alone:
                     self._files.pop(self.path(kind, maker), None)
                     values.update(self._found(kind, maker, [keys[place] for place in some])[0])
@@ -310,7 +303,7 @@ class Store:
         """Keep values under their keys, all or none; returned as JSON gives them back. In `fill` they go to what travels,
         too."""
         bodies = {key: _body(kind, maker, value, seconds / len(items), how) for key, value in items.items()}
-        self._cache.put(bodies)
+        self.cache.put(bodies)
         if self.fill and not self._inside:
             self._waiting.setdefault(self.path(kind, maker), (kind, maker, {}))[2].update(bodies)
             if sum(len(some) for _, _, some in self._waiting.values()) >= BATCH:
@@ -330,17 +323,12 @@ class Store:
         if last is None or (last.cell, last.kind, last.maker) != (cell, kind, maker):
             last = Access(cell, kind, maker)
             self.trail.append(last)
-        last.shipped, last.cached, last.computed = (
-            last.shipped + shipped,
-            last.cached + cached,
-            last.computed + computed,
-        )
+        last.shipped += shipped
+        last.cached += cached
+        last.computed += computed
 
     def _found(self, kind: str, maker: Maker, keys: list[str]) -> tuple[dict[str, Any], set[str]]:
-        found = {}
-        for key, entry in self._cache.get(keys).items():
-            found[key] = json.loads(entry)["value"]
-        self.damaged += [said for said in self._cache.damaged if said not in self.damaged]
+        found = {key: json.loads(entry)["value"] for key, entry in self.cache.get(keys).items()}
         shipped: set[str] = set()
         if not self.fresh and len(found) < len(keys):
             entries = self._entries(self.path(kind, maker), kind, maker)
@@ -350,10 +338,10 @@ class Store:
                     shipped.add(key)
         return found, shipped
 
-    def _damage(self, said: str) -> None:
-        if said not in self.damaged:
-            self.damaged.append(said)
-            print(said, file=sys.stderr)
+    @property
+    def damaged(self) -> list[str]:
+        """What was damaged, in the cache or in what travels."""
+        return self.cache.damaged
 
     # -- what travels ----------------------------------------------------------------------------------------------------
 
@@ -381,7 +369,7 @@ class Store:
         """What was computed before it was to travel."""
         there = self._entries(self.path(kind, maker), kind, maker)
         if new := [key for key in keys if key not in there]:
-            self.ship(kind, maker, self._cache.get(new))
+            self.ship(kind, maker, self.cache.get(new))
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -410,7 +398,7 @@ class Store:
             # A key is a hash of the maker, too, so that no entry is taken for another's; a file without any is something else.
             said = "expected what maker's entries follow"
             require(any(map(_entry, lines[1:])), f"{path}, line 1: {said}")
-            self._damage(f"{path.name}, line 1: {said}; they are found by their keys")
+            self.cache.tell(f"{path.name}, line 1: {said}; they are found by their keys")
         elif about["kind"] != kind or digest(about["maker"]) != maker.fingerprint:
             raise InputError(
                 f"{path} holds entries of {about['name']!r:.60}, kind {about['kind']!r:.30}: expected those of "
@@ -421,22 +409,14 @@ class Store:
             if entry := _entry(line):
                 entries[entry[0]] = entry[1]
             elif line:
-                self._damage(
+                self.cache.tell(
                     f"{path.name}, line {number}: expected an entry, whole and as it was written: it is computed anew"
                 )
         return entries
 
     # -- computing anew --------------------------------------------------------------------------------------------------
 
-    def remake(self, **drawn: Any) -> list[Remade]:
-        """All that `remaking` computes anew.
-
-        >>> Store().remake(count=3)
-        []
-        """
-        return list(self.remaking(**drawn))
-
-    def remaking(
+    def remake(
         self, *, share: float = 0.0, count: int = 0, smallest: bool = False, seed: int = 0, kinds: Sequence[str] = ()
     ) -> Iterator[Remade]:
         """Compute some of the entries that were found anew, and compare: a random `share` of all, or `count` of them, or, with
@@ -446,7 +426,7 @@ class Store:
         network, whose vectors are computed once; of other kinds `BLOCK` that were asked for one after the other. What was drawn
         of calls that can be computed together (`Joint`) is: one that asked for each thing after the other fills a batch.
 
-        >>> list(Store().remaking(share=0.5, seed=7))
+        >>> list(Store().remake(share=0.5, seed=7))
         []
         """
         where = {key: (n, i) for n, of in enumerate(self._askings) for i, key in enumerate(of.keys)}
@@ -494,7 +474,7 @@ class Store:
 
     def _dtype(self, kind: str, maker: Maker, key: str) -> str:
         """The precision in which an entry was made."""
-        cached = self._cache.get([key]).get(key)
+        cached = self.cache.get([key]).get(key)
         body = cached if cached else self._entries(self.path(kind, maker), kind, maker)[key]
         return json.loads(body).get("dtype", "")
 
@@ -549,8 +529,6 @@ def packed(array: Any, step: float = 1) -> dict[str, Any]:
     >>> unpacked(packed([[0.25, -1.5]], step=1e-3)).tolist(), unpacked(packed([3, 4])).tolist()
     ([[0.25, -1.5]], [3, 4])
     """
-    import numpy as np
-
     steps = np.rint(np.asarray(array, dtype=np.float64) / step).astype("<i4")
     planes = steps.reshape(-1).view(np.uint8).reshape(-1, 4).T.tobytes()  # like bytes beside each other: half the size
     return {"array": b64encode(zlib.compress(planes, 9)).decode(), "shape": list(steps.shape), "step": step}
@@ -558,8 +536,6 @@ def packed(array: Any, step: float = 1) -> dict[str, Any]:
 
 def unpacked(value: Mapping[str, Any]) -> Any:
     """The array in a value; whole numbers where `step` is 1."""
-    import numpy as np
-
     planes = np.frombuffer(zlib.decompress(b64decode(value["array"])), dtype=np.uint8).reshape(4, -1)
     steps = np.ascontiguousarray(planes.T).view("<i4").reshape(value["shape"])
     return steps if value["step"] == 1 else steps * value["step"]
@@ -685,15 +661,14 @@ def _about(path: Path, line: bytes) -> dict[str, Any] | None:
     """What the first line of a file says; None where it says nothing. Raises InputError for a file of another version."""
     try:
         about = json.loads(line)
-        if about["format"] != FORMAT:
-            raise InputError(
-                f"{path} is of format {about['format']!r:.40}: expected {FORMAT!r}, which this version of the kit reads"
-            )
-        return {"kind": about["kind"], "name": about["name"], "maker": about["maker"]}
-    except InputError:
-        raise
+        version = about["format"]
     except (ValueError, LookupError, TypeError, RecursionError):
         return None
+    require(
+        version == FORMAT,
+        f"{path} is of format {version!r:.40}: expected {FORMAT!r}, which this version of the kit reads",
+    )
+    return about if {"kind", "name", "maker"} <= about.keys() else None
 
 
 def _write(path: Path, content: bytes) -> None:

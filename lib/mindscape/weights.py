@@ -16,13 +16,13 @@ import torch
 from peft import PeftModel, get_peft_model_state_dict
 from safetensors import SafetensorError, safe_open
 from torch import nn
-from transformers import PretrainedConfig, PreTrainedModel
+from transformers import AutoConfig, AutoModelForCausalLM, PretrainedConfig, PreTrainedModel
 from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 from transformers.utils import logging
 
 from mindscape import assets, paths
 from mindscape.cache import digest
-from mindscape.errors import InputError, require
+from mindscape.errors import InputError, MindscapeError, require
 from mindscape.store import Maker
 
 POINTER = b"version https://git-lfs.github.com/spec/"  # begins what Git leaves where it has not fetched a large file
@@ -77,6 +77,34 @@ def quiet(warnings: bool = True) -> Iterator[None]:
         log.disabled = off
         if shown:
             logging.enable_progress_bar()
+
+
+@contextmanager
+def loading(said: str, source: str | Path, kind: type[MindscapeError]) -> Iterator[None]:
+    """Weights are loaded quietly; where they cannot be, raises an error of a kind, which begins with what is `said`.
+
+    >>> with loading("cannot load mine", "no-such-folder", InputError):
+    ...     raise OSError("no file there")
+    Traceback (most recent call last):
+    ...
+    mindscape.errors.InputError: cannot load mine: expected a folder or a name on the hub: no file there
+    """
+    try:
+        with quiet():
+            yield
+    except InputError:
+        raise
+    except UNLOADABLE as error:
+        raise kind(f"{said}: expected a folder or a name on the hub: {why(source, error)}") from error
+
+
+def causal_model(source: str | Path, dtype: torch.dtype) -> Any:
+    """The causal language model of a folder, or of a name on the hub. Raises InputError for an encoder.
+
+    >>> causal_model("Qwen/Qwen3-0.6B", torch.bfloat16)                                        # doctest: +SKIP
+    """
+    check_causal(AutoConfig.from_pretrained(source), source)
+    return AutoModelForCausalLM.from_pretrained(source, dtype=dtype)
 
 
 def why(source: str | Path, error: Exception) -> str:

@@ -7,13 +7,14 @@ import json
 import os
 import stat
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
-from extras import refused
+from extras import failing, refused
 from matplotlib import pyplot
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load, save
 from transformers import AutoModel, BertConfig
 
 from mindscape import assets, encoders, llm, paths, results
@@ -66,12 +67,8 @@ def test_what_is_kept_has_the_rights_of_any_new_file(tmp_path, mask):
     [(errno.ENOSPC, "it needs 1 MB: free some space, or set"), (errno.EACCES, "; see that it can be written, or set")],
 )
 def test_the_advice_fits_the_fault(tmp_path, number, said):
-    def make(scratch: Path) -> Path:
-        raise OSError(number, os.strerror(number))
-
-    refused(
-        lambda: assets._kept(tmp_path / "kept", "a model", "1 MB", make), f"{os.strerror(number)}.*{said}", AssetError
-    )
+    keep = partial(assets._kept, tmp_path / "kept", "a model", "1 MB", failing(number))
+    refused(keep, f"{os.strerror(number)}.*{said}", AssetError)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut off", b"<html>404</html>"])
@@ -95,41 +92,26 @@ def folder(tiny_dir, tmp_path) -> Path:
     return tmp_path
 
 
-def pointer(weights: Path) -> None:
-    weights.write_bytes(POINTER)
+DAMAGES = {
+    "pointer": lambda held: POINTER,
+    "cut": lambda held: held[:-1000],
+    "beheaded": lambda held: held[:4],
+    "resized": lambda held: save({name: torch.zeros(3, 3) for name in load(held)}, metadata={"format": "pt"}),
+    "as html": lambda held: b"<html>429 Too Many Requests</html>",
+}
 
 
-def cut(weights: Path) -> None:
-    weights.write_bytes(weights.read_bytes()[:-1000])
+def damaged(weights: Path, damage: str) -> None:
+    weights.write_bytes(DAMAGES[damage](weights.read_bytes()))
 
 
-def beheaded(weights: Path) -> None:
-    weights.write_bytes(weights.read_bytes()[:4])
-
-
-def resized(weights: Path) -> None:
-    save_file({name: torch.zeros(3, 3) for name in load_file(weights)}, weights, metadata={"format": "pt"})
-
-
-def as_html(weights: Path) -> None:
-    weights.write_bytes(b"<html>429 Too Many Requests</html>")
-
-
-DAMAGES = [
-    (pointer, "model.safetensors is a pointer of Git LFS"),
-    (cut, ""),
-    (beheaded, ""),
-    (resized, ""),
-    (as_html, ""),
-]
-
-
-@pytest.mark.parametrize(("damage", "said"), DAMAGES, ids=lambda of: getattr(of, "__name__", ""))
-def test_weights_that_are_none(folder, damage, said):
-    damage(folder / "model.safetensors")
-    for load, error in ((llm.load, LLMError), (encoders.load, InputError)):
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_weights_that_are_none(folder, damage):
+    damaged(folder / "model.safetensors", damage)
+    said = "model.safetensors is a pointer of Git LFS" if damage == "pointer" else ""
+    for load_model, error in ((llm.load, LLMError), (encoders.load, InputError)):
         with pytest.raises(error, match=f"expected a folder or a name on the hub: .*{said}") as caught:
-            load(f"hf:{folder}", cache=False).maker  # noqa: B018  the network is read by then
+            load_model(f"hf:{folder}", cache=False).maker  # noqa: B018  the network is read by then
         assert "\n" not in str(caught.value)
 
 
@@ -140,15 +122,15 @@ def test_a_configuration_of_another_size(folder):
     refused(lambda: encoders.load(f"hf:{folder}", cache=False), "cannot be loaded: expected a folder")
 
 
-@pytest.mark.parametrize("damage", [pointer, cut, beheaded, as_html], ids=lambda of: of.__name__)
+@pytest.mark.parametrize("damage", [name for name in DAMAGES if name != "resized"])
 def test_an_adapter_that_is_none(tiny_dir, tmp_path, damage):
     from peft import LoraConfig, get_peft_model
     from transformers import AutoModelForCausalLM
 
     model = AutoModelForCausalLM.from_pretrained(tiny_dir)
     get_peft_model(model, LoraConfig(r=2, target_modules=["q_proj"])).save_pretrained(tmp_path / "mine")
-    damage(tmp_path / "mine" / "adapter_model.safetensors")
-    said = "is a pointer of Git LFS" if damage is pointer else "does not fit the model"
+    damaged(tmp_path / "mine" / "adapter_model.safetensors", damage)
+    said = "is a pointer of Git LFS" if damage == "pointer" else "does not fit the model"
     refused(lambda: llm.load(f"hf:{tiny_dir}", adapter=tmp_path / "mine", cache=False).maker, said)
 
 
@@ -226,11 +208,8 @@ def test_results_that_cannot_be_written(notebook, monkeypatch, tmp_path, number)
     results.record("first", 1)
     kept = (tmp_path / "build" / "figures" / notebook / "results.json").read_bytes()
 
-    def no(*_, **__):
-        raise OSError(number, os.strerror(number))
-
-    monkeypatch.setattr(Path, "write_text", no)
-    monkeypatch.setattr(pyplot.Figure, "savefig", no)
+    monkeypatch.setattr(Path, "write_text", failing(number))
+    monkeypatch.setattr(pyplot.Figure, "savefig", failing(number))
     advice = "free some space there" if number == errno.ENOSPC else "see that it can be written"
     said = f"cannot write to .*{notebook}: {os.strerror(number)}; {advice}, or set MINDSCAPE_BUILD to another folder"
     refused(lambda: results.record("second", 2), said, MindscapeError)
@@ -240,13 +219,9 @@ def test_results_that_cannot_be_written(notebook, monkeypatch, tmp_path, number)
 
 
 def test_what_an_earlier_run_left_cannot_be_removed(notebook, monkeypatch):
-    def no(*_, **__):
-        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
-
-    monkeypatch.setattr(Path, "unlink", no)
-    refused(
-        lambda: results.begin(notebook, **defaults(notebook)), "cannot write to .*; see that it can be", MindscapeError
-    )
+    monkeypatch.setattr(Path, "unlink", failing(errno.EACCES))
+    begin = partial(results.begin, notebook, **defaults(notebook))
+    refused(begin, "cannot write to .*; see that it can be", MindscapeError)
 
 
 def test_figures_that_cannot_be_published(notebook, tmp_path):

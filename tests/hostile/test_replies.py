@@ -10,9 +10,8 @@ from mindscape.budget import Meter
 from mindscape.errors import LLMError
 from mindscape.llm import LanguageModel, Tags
 from mindscape.llm.base import PAPER, Reply
-from mindscape.llm.schema import parse, read
+from mindscape.llm.schema import parse, read, read_calls
 from mindscape.llm.scripted import Scripted
-from mindscape.llm.tools import read_calls
 from mindscape.mia.embedding import Form, write
 from mindscape.mia.graphrag import sense_answers
 from mindscape.mia.summaries import summarise_document

@@ -1,11 +1,17 @@
-"""Servers that speak OpenAI's protocol in their own way, or mean harm."""
+"""Servers that speak OpenAI's protocol in their own way, or mean harm. The key goes to them and nowhere else: not into errors,
+the cache, a recording, whatever the server says."""
 
+import base64
 import gzip
 import json
+import time
+import traceback
+from email.utils import formatdate
+from urllib.parse import quote
 
 import pytest
 from extras import refused
-from servers import USAGE, Scripted, answers, completion, says, send, status
+from servers import HELLO, KEY, USAGE, Scripted, answers, at, completion, page, says, send, status
 
 from mindscape import llm
 from mindscape.ask import ask
@@ -14,20 +20,12 @@ from mindscape.llm import LanguageModel
 from mindscape.llm.endpoint import LARGEST, Endpoint, _retry_after
 from mindscape.mom.extraction import paths
 from mindscape.roles import ROLES
+from mindscape.store import Store
 from mindscape.text import Document
 
-HELLO = [{"role": "user", "content": "Who's there?"}]
+pytestmark = pytest.mark.usefixtures("key")
 MEMORY = "<outline>\n- b\n</outline>\n<scenario>\n<chunk>Ivo sold [MASK] the lamp.</chunk>\nA sale.\n</scenario>"
 PARTS = [{"type": "thinking", "thinking": [{"type": "text", "text": "who?"}]}, {"type": "text", "text": "the miller"}]
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-verysecret")
-
-
-def at(server: Scripted, **options) -> LanguageModel:
-    return LanguageModel(Endpoint("some-model", base_url=server.url, **options))
 
 
 @pytest.mark.parametrize(
@@ -99,13 +97,12 @@ def test_parameters_can_be_left_out(monkeypatch):
         at(server, leave_out="temperature, top_p,seed,max_tokens", reasoning_effort="low").chat(HELLO)
         assert set(server.asked[-1]) == {"model", "messages", "reasoning_effort"}
         assert server.asked[-1]["reasoning_effort"] == "low"
-        monkeypatch.setenv("MINDSCAPE_LEAVE_OUT", "seed")
-        monkeypatch.setenv("MINDSCAPE_REASONING_EFFORT", "high")
-        model = at(server)
+        with monkeypatch.context() as patch:
+            patch.setenv("MINDSCAPE_LEAVE_OUT", "seed")
+            patch.setenv("MINDSCAPE_REASONING_EFFORT", "high")
+            model = at(server)
         model.chat(HELLO)
         assert "seed" not in server.asked[-1] and server.asked[-1]["reasoning_effort"] == "high"
-        monkeypatch.undo()
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-verysecret")
         assert model.fingerprint != at(server).fingerprint
         assert at(server, leave_out="seed").fingerprint == at(server, leave_out=" seed,").fingerprint
     refused(lambda: at(server, leave_out="model"), "leave_out='model': expected one of temperature, top_p")
@@ -159,11 +156,14 @@ def test_redirects_are_not_followed():
         assert "sk-other" not in str(caught.value)
 
 
-def test_waits_that_are_none():
+def test_waits_in_their_three_forms_and_those_that_are_none():
+    assert _retry_after({"retry-after": "2.5"}) == 2.5 and _retry_after({"retry-after-ms": "250"}) == 0.25
+    assert 50 < _retry_after({"retry-after": formatdate(time.time() + 60, usegmt=True)}) <= 60
     for asked in ("nan", "inf", "-inf", "1e999", "", "soon"):
         assert _retry_after({"retry-after-ms": asked}) is None
         assert _retry_after({"retry-after": asked}) is None
     assert _retry_after({"retry-after-ms": "-5"}) == 0.0 and _retry_after({"retry-after": "9" * 400}) is None
+    assert _retry_after({}) is None
     with Scripted(status(429, retry_after_ms="nan"), says("Francisco")) as server:
         assert at(server).chat(HELLO).text == "Francisco"
 
@@ -180,3 +180,99 @@ def test_whose_wait_it_is_is_told():
 def test_bounds_that_are_none():
     for name in ("timeout", "total_timeout"):
         refused(lambda name=name: Endpoint("m", **{name: float("nan")}), "must be more than 0", InputError)
+
+
+# -- the key -----------------------------------------------------------------------------------------------------------------
+
+FORMS = {
+    "plain": KEY,
+    "repr": repr(KEY),
+    "percent": quote(KEY, safe=""),
+    "json": KEY.replace("/", "\\/"),
+    "low": KEY.lower(),
+}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["sk-very\nsecret", "sk-very\r\nX-Other: secret", "“sk-verysecret”", "'sk-verysecret'", "sk-verysecret é", "a\0b"],
+)
+def test_a_key_that_cannot_be_sent_is_refused_at_the_start(monkeypatch, wrong):
+    monkeypatch.setattr("os.environ", {"OPENAI_API_KEY": wrong})
+    with pytest.raises(ValueError, match="OPENAI_API_KEY is no key: its character [0-9]+ is U") as caught:
+        Endpoint("m")
+    assert "secret" not in "".join(traceback.format_exception(caught.value))
+
+
+def leaks(text: str) -> bool:
+    return any(form.lower() in text.lower() for form in (*FORMS.values(), "secret"))
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=list(FORMS))
+def test_an_error_that_echoes_the_key(form):
+    body = f'{{"choices": [{{"index": 0, "message": {{"content": 3, "say": "{form}"}}}}]}}'.replace("\\", "\\\\")
+    for trouble in (status(401, f"Wrong: Bearer {form}"), page(403, f"no {form}"), answers(body.encode())):
+        with Scripted(trouble) as server, pytest.raises(LLMError) as caught:
+            at(server).chat(HELLO)
+        assert "***" in str(caught.value)
+        assert not leaks("".join(traceback.format_exception(caught.value)))
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=list(FORMS))
+def test_a_reply_that_echoes_the_key(tmp_path, form):
+    call = {"id": "c", "function": {"name": "f", "arguments": f'{{"a": "{KEY}"}}'}}
+    tools = [{"function": {"name": "f"}}]
+    scripts = says(f"It is {form}.", reasoning=form), says(None, refusal=form), says(f"{form}", tool_calls=[call])
+    with Scripted(*scripts) as server:
+        store, record = Store(tmp_path / "s.sqlite"), tmp_path / "r.jsonl"
+        model = at(server, store, record)
+        assert model.chat(HELLO).text.strip("'\"") in ("It is ***.", "It is '***'.")
+        assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+        refusal, called = model.chat(HELLO, max_new_tokens=9), model.chat(HELLO, tools=tools)
+        assert not leaks(repr((refusal, called, model)) + str(model.ledger))
+        store.cache.close()
+        assert not leaks(b"".join(path.read_bytes() for path in tmp_path.iterdir()).decode("utf-8", "replace"))
+
+
+def test_a_stand_in_for_a_key_changes_no_reply(monkeypatch):
+    for stand_in in ("x", "ollama", "anything", "something"):
+        monkeypatch.setenv("OPENAI_API_KEY", stand_in)
+        with Scripted(says(f"There is {stand_in} here."), status(404, "does not exist")) as server:
+            assert at(server).chat(HELLO).text == f"There is {stand_in} here."
+            refused(lambda server=server: at(server).chat(HELLO), "does not exist$", LLMError)
+
+
+def test_a_query_is_sent_and_not_shown():
+    with Scripted(says("Francisco"), status(401, "no sk-swordfish"), status(404, "no")) as server:
+        endpoint = Endpoint("m", base_url=f"{server.url}/?api-key=sk-swordfish", retries=0)
+        model = LanguageModel(endpoint)
+        assert model.chat(HELLO).text == "Francisco" and server.paths[-1].endswith("completions?api-key=sk-swordfish")
+        for said in ("HTTP 401", "HTTP 404"):
+            with pytest.raises(LLMError, match=said) as caught:
+                model.chat(HELLO)
+            assert "swordfish" not in "".join(traceback.format_exception(caught.value))
+        assert endpoint.url == server.url
+    for wrong in (
+        "ftp://h/v1?key=sk-secret",
+        "localhost?key=sk-secret",
+        "http://u:sk-secret@[::1/v1",
+        "//u:sk-secret@h",
+    ):
+        with pytest.raises(ValueError, match="expected something like http") as caught:
+            Endpoint("m", base_url=wrong)
+        assert "secret" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_password_in_the_url_is_sent_and_not_shown():
+    basic = base64.b64encode(b"user:hunter2hunter2").decode()
+    with Scripted(status(401, f"no hunter2hunter2, {basic}")) as server:
+        url = server.url.replace("//", "//user:hunter2hunter2@")
+        model = LanguageModel(Endpoint("m", base_url=url, retries=0))
+        with pytest.raises(LLMError) as caught:
+            model.chat(HELLO)
+        assert "hunter2" not in str(caught.value) and basic not in str(caught.value)
+
+
+def test_no_key_says_so(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", " \n")
+    refused(lambda: Endpoint("m"), "set OPENAI_API_KEY")

@@ -48,7 +48,7 @@ def _backend(kind: str, source: str | Path, model: str, options: dict[str, Any])
     if kind == "openai":
         from mindscape.llm.endpoint import Endpoint as make
     elif kind == "replay":
-        from mindscape.llm.replay import Replay as make
+        from mindscape.llm.recording import Replay as make
     else:
         from mindscape.llm.local import pretrained as make
     parameters = inspect.signature(make).parameters.values()

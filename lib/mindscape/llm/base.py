@@ -115,9 +115,8 @@ class Reply:
 
     def stored(self) -> dict[str, Any]:
         """What the cache and a recording keep: the parsed value is not among it, for it is parsed anew."""
-        kept = asdict(replace(self, value=None))
-        plain = asdict(Reply(""))
-        return {name: kept[name] for name in kept if name == "text" or name != "cached" and kept[name] != plain[name]}
+        kept = asdict(replace(self, value=None, cached=False))
+        return {name: value for name, value in kept.items() if name == "text" or value != getattr(Reply, name)}
 
     @staticmethod
     def restored(stored: Mapping[str, Any]) -> "Reply":
@@ -214,6 +213,13 @@ class Backend(Protocol):
     def score(self, pairs: Sequence[tuple[Prompt, str]]) -> Iterator[tuple[int, Score]]: ...
 
     def count_tokens(self, prompt: Prompt, tools: Sequence[Tool] = ()) -> int: ...
+
+
+def question(
+    prompt: Prompt, sampling: Sampling, tools: Sequence[Tool] = (), schema: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """All that decides a reply of a given model, as JSON has it: what the cache's key and a recording are made of."""
+    return {"prompt": prompt, "sampling": asdict(sampling), "tools": list(tools), "schema": schema}
 
 
 def form_of(model: Any) -> str:

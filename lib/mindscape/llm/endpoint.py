@@ -31,21 +31,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, NonNegat
 
 from mindscape.cache import digest
 from mindscape.errors import InputError, LLMError, one_of, require
-from mindscape.llm.base import (
-    Form,
-    Forms,
-    Prompt,
-    Replies,
-    Reply,
-    Sampling,
-    Score,
-    Tool,
-    estimated_tokens,
-    for_each,
-    mapped,
-)
-from mindscape.llm.schema import validate
-from mindscape.llm.tools import read_calls, tool_call
+from mindscape.llm import base
+from mindscape.llm.base import Form, Forms, Prompt, Replies, Reply, Sampling, Score, Tool
+from mindscape.llm.schema import read_calls, tool_call, validate
 
 OPENAI = "https://api.openai.com/v1"
 OPTIONAL = ("temperature", "top_p", "seed", "max_tokens", "stop", "response_format")  # what may be left out
@@ -151,7 +139,7 @@ class Endpoint:
     'Nay, answer me.'
     """
 
-    count_tokens = staticmethod(estimated_tokens)  # the model's tokenizer is not here
+    count_tokens = staticmethod(base.estimated_tokens)  # the model's tokenizer is not here
     context = None  # a server does not say
 
     def __init__(
@@ -234,7 +222,7 @@ class Endpoint:
 
             return call
 
-        return self._gather(list(map(job, prompts, for_each(schema, len(prompts)))))
+        return self._gather(list(map(job, prompts, base.for_each(schema, len(prompts)))))
 
     def _reply(self, answer: Any, prompt: Prompt, seconds: float) -> Reply:
         raw = isinstance(prompt, str)
@@ -266,7 +254,7 @@ class Endpoint:
     def _completion(self, answer: Any, holds: str) -> _Completion:
         """The answer, if it is a completion whose first choice holds a "message" or a "text", without what is secret."""
         answer = answer.to_dict(warnings=False) if isinstance(answer, openai.BaseModel) else answer
-        answer = mapped(answer, partial(self._masked, most=SURE))
+        answer = base.mapped(answer, partial(self._masked, most=SURE))
         if isinstance(answer, dict) and (error := answer.get("error") or _error_of_choice(answer)):
             raise _Told(error)
         if isinstance(answer, str) and (words := _html_words(answer)):
@@ -504,14 +492,15 @@ def _messages(prompt: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _held_to(form: Form | None) -> dict[str, Any]:
-    """A grammar is no part of the protocol: tags are asked for in the prompt alone, and checked when they come."""
-    return {} if form is None or "lark" in form else {"response_format": _response_format(form)}
-
-
-def _response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """OpenAI's strict mode takes only schemas whose objects are closed and complete; other servers do not care."""
-    name = re.sub(r"[^A-Za-z0-9_-]", "", str(schema.get("title", "reply"))) or "reply"
-    return {"type": "json_schema", "json_schema": {"name": name, "schema": dict(schema), "strict": _closed(schema)}}
+    """A JSON schema as the protocol has it. OpenAI's strict mode takes only schemas whose objects are closed and complete;
+    other servers do not care. A grammar is no part of the protocol: tags are asked for in the prompt alone, and checked when
+    they come.
+    """
+    if form is None or "lark" in form:
+        return {}
+    name = re.sub(r"[^A-Za-z0-9_-]", "", str(form.get("title", "reply"))) or "reply"
+    schema = {"name": name, "schema": dict(form), "strict": _closed(form)}
+    return {"response_format": {"type": "json_schema", "json_schema": schema}}
 
 
 def _closed(schema: Any) -> bool:

@@ -12,8 +12,8 @@ Taught in notebook 00. Not here: training, quantised weights, several devices, s
 import copy
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from os.path import commonprefix
 from pathlib import Path
 from time import perf_counter
@@ -26,14 +26,14 @@ import transformers
 from llguidance import LLMatcher
 from llguidance.hf import from_tokenizer
 from torch.nn import functional
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, DynamicCache, PreTrainedModel
+from transformers import AutoConfig, AutoTokenizer, DynamicCache, PreTrainedModel
 from transformers.cache_utils import DynamicLayer
 
 from mindscape import weights
 from mindscape.cache import digest
 from mindscape.errors import InputError, LLMError, require
 from mindscape.llm.base import Form, Forms, Prompt, Replies, Reply, Sampling, Score, Tool, for_each, mapped
-from mindscape.llm.tools import in_words, read_calls
+from mindscape.llm.schema import in_words, read_calls
 from mindscape.store import Maker, watch
 
 SHOWN = re.compile("\ue000([0-9]+)\ue001")
@@ -59,33 +59,22 @@ def pretrained(
     and for a folder that holds no adapter of this model.
     """
     precision, device = weights.placed(dtype, device)
+    loading = partial(weights.loading, f"cannot load {name}", source, LLMError)
 
     def weights_of() -> PreTrainedModel:
-        with _named(name, source), weights.quiet():
-            weights.check_causal(AutoConfig.from_pretrained(source), source)
-            model: Any = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32 if adapter else precision)
+        with loading():
+            model: Any = weights.causal_model(source, torch.float32 if adapter else precision)
         if adapter:  # added in float32: the sum of both, not each, is rounded to the precision
             model = weights.merged_model(model, adapter)
             model = model.to(precision)
         return model.to(device).eval()
 
-    with _named(name, source), weights.quiet():
+    with loading():
         tokenizer = AutoTokenizer.from_pretrained(source)
     maker = weights.known_maker(source, adapter, precision, name)
     late = maker is not None and (adapter is None or weights.is_shipped(adapter))  # its files are known to be whole
     model = Weights(weights_of, AutoConfig.from_pretrained(source)) if late else weights_of()
     return Local(model, tokenizer, name, batch_size=batch_size, batch_tokens=batch_tokens, maker=maker)
-
-
-@contextmanager
-def _named(name: str, source: str | Path) -> Iterator[None]:
-    try:
-        yield
-    except InputError:
-        raise
-    except weights.UNLOADABLE as error:
-        told = weights.why(source, error)
-        raise LLMError(f"cannot load {name}: expected a folder or a name on the hub: {told}") from error
 
 
 @dataclass(frozen=True)

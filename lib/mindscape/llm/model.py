@@ -8,27 +8,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 from mindscape.cache import digest
 from mindscape.errors import InputError, require
 from mindscape.llm import base
 from mindscape.llm import schema as json_by_schema
-from mindscape.llm.base import Backend, Message, Prompt, Reply, Sampling, Schema, Score, Tool
+from mindscape.llm.base import Backend, Message, Prompt, Reply, Sampling, Schema, Score, Tool, question
 from mindscape.llm.ledger import Estimate, Ledger
 from mindscape.llm.recording import Recorder
-from mindscape.llm.tools import checked
+from mindscape.llm.schema import checked
 from mindscape.store import Joint, Maker, Progress, Store
 
 MANY = 8  # questions at once whose cost is worth counting beforehand
 READS, WRITES = 400.0, 60.0  # tokens a second of the embedded model on one core, in batches
-
-
-def question(
-    prompt: Prompt, sampling: Sampling, tools: Sequence[Tool] = (), schema: dict[str, Any] | None = None
-) -> dict[str, Any]:
-    """All that decides a reply of a given model, as JSON has it: what the cache's key and a recording are made of."""
-    return {"prompt": prompt, "sampling": asdict(sampling), "tools": list(tools), "schema": schema}
 
 
 def _listed(prompts: Prompt | Sequence[Prompt]) -> list[Any]:
@@ -37,7 +30,7 @@ def _listed(prompts: Prompt | Sequence[Prompt]) -> list[Any]:
 
 
 class LanguageModel:
-    """An `LLM` around a backend. `mindscape.llm.load` makes one from a short string.
+    """An `LLM`, which has the types of what is asked and said, around a backend. `mindscape.llm.load` makes one from a string.
 
     Raises LLMError if the model cannot be reached or does not answer, BudgetReached at a cap of the ledger; whatever
     was answered before is in the cache.
@@ -91,11 +84,7 @@ class LanguageModel:
     def __repr__(self) -> str:
         return f"LanguageModel({self.name!r})"
 
-    @overload
-    def complete(self, prompts: str, **sampling: Any) -> Reply: ...
-    @overload
-    def complete(self, prompts: Sequence[str], **sampling: Any) -> list[Reply]: ...
-    def complete(self, prompts: str | Sequence[str], **sampling: Any) -> Reply | list[Reply]:
+    def complete(self, prompts: str | Sequence[str], **sampling: Any) -> Any:
         """Continue raw text, without a chat template. The other parameters are the fields of `Sampling`.
 
         A list of prompts gives a list of replies, in the same order, the same whatever the size of the batches.
@@ -109,10 +98,6 @@ class LanguageModel:
         replies = self._results(self._replies(listed, Sampling(**sampling)))
         return replies[0] if one else replies
 
-    @overload
-    def chat(self, messages: Sequence[Message], **options: Any) -> Reply: ...
-    @overload
-    def chat(self, messages: Sequence[Sequence[Message]], **options: Any) -> list[Reply]: ...
     def chat(
         self,
         messages: Sequence[Message] | Sequence[Sequence[Message]],
@@ -120,7 +105,7 @@ class LanguageModel:
         tools: Sequence[Tool] | None = None,
         schema: Schema | Sequence[Schema] | None = None,
         **sampling: Any,
-    ) -> Reply | list[Reply]:
+    ) -> Any:
         """Answer a conversation, or a list of them. The other parameters are the fields of `Sampling`.
 
         With `schema` (a pydantic model or a JSON schema) the reply is JSON, with `Tags` it is in tags: decoding is held
@@ -137,13 +122,7 @@ class LanguageModel:
         replies = self._results(self._replies(conversations, Sampling(**sampling), checked(tools), schema))
         return replies[0] if one else replies
 
-    @overload
-    def score(self, prompt: Prompt, continuations: Sequence[str]) -> list[Score]: ...
-    @overload
-    def score(self, prompt: Sequence[Prompt], continuations: Sequence[list[str]]) -> list[list[Score]]: ...
-    def score(
-        self, prompt: Prompt | Sequence[Prompt], continuations: Sequence[str] | Sequence[Sequence[str]]
-    ) -> list[Score] | list[list[Score]]:
+    def score(self, prompt: Prompt | Sequence[Prompt], continuations: Sequence[str] | Sequence[Sequence[str]]) -> Any:
         """The log-probability of each continuation after the prompt, in nats, summed over its tokens.
 
         Prompt and continuation are tokenised apart and joined, so the tokens of a continuation are the same after

@@ -1,17 +1,20 @@
-"""The file of a recording: JSONL, a line a question with its reply or score, and the model that gave it.
+"""Recordings of a model: JSONL, a line a question with its reply or score, and the model that gave it; and their replay.
 
-Taught in notebook 00. `load(..., record=PATH)` writes one, `replay:PATH` answers from it. A line that a kill or a full
-disk cut off is passed over, and asked again by whoever needs it. Not here: which question a line answers; that is
-`mindscape.llm.replay`'s.
+Taught in notebook 00. `load(..., record=PATH)` writes one, `replay:PATH` answers from it: the same questions get the same
+answers, without the model. A question that was never asked is an error: nothing here makes an answer up. A line that a kill or
+a full disk cut off is passed over, and asked again by whoever needs it.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from mindscape.cache import digest
-from mindscape.errors import InputError
+from mindscape.errors import InputError, LLMError
+from mindscape.llm import base
+from mindscape.llm.base import Forms, Prompt, Replies, Reply, Sampling, Score, Tool
 
 BEGINS = b'{"model": '  # what every line that is written here begins with, however early it is cut off
 
@@ -92,3 +95,56 @@ class Recorder:
         if others:
             raise InputError(f"{self.path} holds replies of {others[0]}: record {self.model} to another file")
         self._held = {digest(line) for line in lines}
+
+
+class Replay:
+    """The backend of "replay:PATH". A later line for the same question replaces an earlier one.
+
+    Raises InputError that names file and line if the recording cannot be read, LLMError for a question it does not hold.
+
+    >>> from mindscape import llm
+    >>> llm.load("replay:recorded.jsonl").complete("Who's there?").text                     # doctest: +SKIP
+    'Nay, answer me.'
+    """
+
+    count_tokens = staticmethod(base.estimated_tokens)  # the model's tokenizer is not here
+    context = None  # a recording does not say
+
+    def __init__(self, path: str | Path):
+        self.path = Path(path).expanduser()
+        self.name = f"replay:{path}"
+        self.answers: dict[str, Reply | Score] = {}
+        lines = list(read_recording(self.path))
+        self.fingerprint = digest(lines)
+        recorded = next((line["model"] for _, line in lines if "model" in line), self.name)
+        self.form = base.form_of(SimpleNamespace(name=recorded))  # what the model was asked, that is found again
+        for number, line in lines:
+            asked = {name: value for name, value in line.items() if name != "model"}
+            try:
+                kind = "score" if "score" in asked else "reply"
+                answer = (Score if kind == "score" else Reply).restored(asked.pop(kind))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise InputError(f"{self.path}, line {number}: not a recorded reply ({error!r:.80})") from error
+            self.answers[digest(asked)] = answer
+
+    def _answer(self, asked: dict[str, Any], prompt: Prompt) -> Any:
+        key = digest(asked)
+        if key not in self.answers:
+            text = prompt if isinstance(prompt, str) else prompt[-1]["content"]
+            raise LLMError(
+                f"{self.path} holds no answer to {text!r:.80} with these parameters: "
+                "record it with the model itself, load(..., record=PATH)"
+            )
+        return self.answers[key]
+
+    def generate(
+        self, prompts: Sequence[Prompt], sampling: Sampling, tools: Sequence[Tool] = (), schema: Forms = None
+    ) -> Replies:
+        """The recorded replies."""
+        for i, (prompt, form) in enumerate(zip(prompts, base.for_each(schema, len(prompts)), strict=True)):
+            yield i, self._answer(base.question(prompt, sampling, tools, form), prompt)
+
+    def score(self, pairs: Sequence[tuple[Prompt, str]]) -> Iterator[tuple[int, Score]]:
+        """The recorded scores."""
+        for i, (prompt, continuation) in enumerate(pairs):
+            yield i, self._answer({"prompt": prompt, "continuation": continuation}, prompt)

@@ -6,7 +6,7 @@ is asked.
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, cast, overload
+from typing import Any, cast
 
 from mindscape.llm.base import LLM, Message, Prompt, Reply, for_each, is_one, shared
 
@@ -36,11 +36,7 @@ class Together:
         with self._turn:
             return self.llm.count_tokens(prompt)
 
-    @overload
-    def chat(self, messages: Sequence[Message], **options: Any) -> Reply: ...
-    @overload
-    def chat(self, messages: Sequence[Sequence[Message]], **options: Any) -> list[Reply]: ...
-    def chat(self, messages: Sequence[Message] | Sequence[Sequence[Message]], **options: Any) -> Reply | list[Reply]:
+    def chat(self, messages: Sequence[Message] | Sequence[Sequence[Message]], **options: Any) -> Any:
         """As `LLM.chat`; waits for the others."""
         one = is_one(messages)
         asked = _Asked(cast(list[Sequence[Message]], [messages] if one else list(messages)), options)

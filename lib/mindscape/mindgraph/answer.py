@@ -28,7 +28,7 @@ from mindscape.budget import Budget, BudgetSpent, Meter
 from mindscape.errors import InputError, require
 from mindscape.llm.base import LLM, Reply, ToolCall, form_of
 from mindscape.llm.ledger import Estimate, Ledger
-from mindscape.llm.tools import in_words
+from mindscape.llm.schema import in_words
 from mindscape.mindgraph.asking import block_size, cut
 from mindscape.mindgraph.build import TOKENS, noted, rebuild, shown_state
 from mindscape.mindgraph.communities import PARAMETERS, Refused, Reports, Tools, answer_schema, step_schema

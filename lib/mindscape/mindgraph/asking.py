@@ -20,7 +20,7 @@ from mindscape.errors import InputError, require
 from mindscape.llm import Message
 from mindscape.llm.base import LLM, form_of
 from mindscape.llm.schema import read
-from mindscape.llm.thinking import dropped
+from mindscape.llm.tags import dropped
 from mindscape.prompts import languages
 from mindscape.question import Answer
 from mindscape.roles.answers import LETTERS, QA, letters

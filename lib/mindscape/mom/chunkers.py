@@ -34,7 +34,7 @@ from mindscape.cache import digest
 from mindscape.errors import InputError, require
 from mindscape.llm import LLM
 from mindscape.llm.schema import read
-from mindscape.llm.thinking import dropped
+from mindscape.llm.tags import dropped
 from mindscape.mom.extraction import text_windows
 from mindscape.mom.memory import DocumentMemory, ends_of, tile
 from mindscape.store import Maker

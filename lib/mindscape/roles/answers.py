@@ -13,8 +13,7 @@ from pydantic import BaseModel
 
 from mindscape.llm import Tags
 from mindscape.llm.schema import parse, read
-from mindscape.llm.tags import taken
-from mindscape.llm.thinking import dropped
+from mindscape.llm.tags import dropped, taken
 from mindscape.prompts import languages, paper
 from mindscape.roles.base import Form, Role, label, mended
 

@@ -20,7 +20,7 @@ from mindscape.errors import InputError, one_of, require
 from mindscape.llm import Schema, Tags
 from mindscape.llm.base import PAPER, SHORT
 from mindscape.llm.schema import read
-from mindscape.llm.thinking import dropped
+from mindscape.llm.tags import dropped
 
 FENCES = ("code fence stripped", r"^```\w*[^\S\n]*\n|\n?```$", "")
 

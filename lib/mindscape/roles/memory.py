@@ -10,8 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, Field
 
 from mindscape.llm import Tags
-from mindscape.llm.tags import Text
-from mindscape.llm.thinking import MARK
+from mindscape.llm.tags import MARK, Text
 from mindscape.prompts import languages, paper
 from mindscape.roles.base import Role, mended
 
