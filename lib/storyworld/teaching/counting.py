@@ -1,4 +1,4 @@
-"""Examples of counting from a concept graph: the nodes that the question asks about, the people whom they add, and then how many.
+"""Examples of counting from a concept graph: the nodes that the question asks about, whom they add, and then how many.
 
 The paper's reply has the answer before the nodes (MindGraph, appendix D.2), which asks a model for a sum before its terms. The
 graphs are those of `building.Run`, by builders who err, after half, three quarters and all of a book, so that the same question
