@@ -352,7 +352,7 @@ def _same(a, b) -> bool:
     return a == b
 
 
-def spot_check(count: int = 3, seed: int | None = None, kinds: Sequence[str] = ()):
+def spot_check(count: int = 3, kinds: Sequence[str] = ()):
     """Compute a few of the entries that this notebook found in the store anew, drawn with the run's seed, and say how many
     agree. `kinds`: those that are drawn from, by default all; a ranking takes the vectors of all texts that it ranks.
 
@@ -360,13 +360,11 @@ def spot_check(count: int = 3, seed: int | None = None, kinds: Sequence[str] = (
 
     >>> results.spot_check()                                                   # doctest: +SKIP
     """
-    run = _begun("spot_check")
-    seed = run.parameters.get("seed", 0) if seed is None else seed
+    seed = _begun("spot_check").parameters.get("seed", 0)
     count = 0 if remeasure.requested() else count
     remade = store.current().remake(count=count, seed=seed, kinds=kinds)
-    record(
-        "store.agree", sum(one.agrees for one in remade), n=len(remade), varies="processor, precision, what is found"
-    )
+    why = "processor, precision, what is found"
+    record("store.agree", sum(one.agrees for one in remade), n=len(remade), varies=why)
     return remeasure.remade_table(remade)
 
 
