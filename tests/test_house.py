@@ -54,19 +54,12 @@ def imported() -> dict[str, set[str]]:
     found = {}
     for name, source in sources().items():
         for node in ast.walk(ast.parse(source)):
-            modules = []
-            if isinstance(node, ast.Import):
-                modules = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.level == 0:
-                modules = [node.module]
+            modules = [node.module] if isinstance(node, ast.ImportFrom) and node.level == 0 else []
+            modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             for module in modules:
                 found.setdefault(module.split(".")[0], set()).add(name)
-    own = {
-        *(path.name for path in (ROOT / "lib").iterdir()),
-        "tests",
-        *sys.stdlib_module_names,
-        *(path.stem for path in (ROOT / "tests").glob("*.py")),
-    }
+    own = {"tests", *sys.stdlib_module_names, *(path.name for path in (ROOT / "lib").iterdir())}
+    own |= {path.stem for path in (ROOT / "tests").glob("*.py")}
     return {module: files for module, files in found.items() if module not in own}
 
 
@@ -108,9 +101,7 @@ def test_the_locks_hold_the_declared_versions():
     locked = dict(re.findall(r"^([\w.-]+)==(\S+)", "\n".join(locks), re.MULTILINE))
     for name, version in declared().items():
         if name != "torch":  # its build is the user's choice, see the Makefile
-            assert locked.get(name) == version, (
-                f"{name}: declared {version}, locked {locked.get(name)}; run `make lock`"
-            )
+            assert locked.get(name) == version, f"{name}: {version} is declared; run `make lock`"
     for lock in locks:
         for pin in re.split(r"\n(?=\w)", lock.strip()):
             assert "--hash=sha256:" in pin, f"no hash: {pin:.60}"
@@ -120,9 +111,8 @@ def test_conda_reads_the_same_versions():
     dependencies = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
     pip = next(entry["pip"] for entry in dependencies if isinstance(entry, dict))
     assert pip == ["-e ."]
-    assert not [
-        entry for entry in dependencies if isinstance(entry, str) and "=" in entry and not entry.startswith("python=")
-    ]
+    named = [entry for entry in dependencies if isinstance(entry, str) and not entry.startswith("python=")]
+    assert not [entry for entry in named if "=" in entry]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -146,11 +136,7 @@ def test_a_notebook_is_stored_as_a_contract(path):
             assert output["output_type"] != "error", f"{place}: {output.get('evalue')}"
             assert output.get("name") != "stderr", f"{place}: {output.get('text')}"
             data = output.get("data", {})
-            text = (
-                "".join(output.get("text", []))
-                + "".join(data.get("text/plain", []))
-                + "".join(data.get("text/html", []))
-            )
+            text = "".join([*output.get("text", []), *data.get("text/plain", []), *data.get("text/html", [])])
             assert not MACHINE.search(text), f"{place}: a path of one machine in the output"
             assert len(text) <= 4000 or "text/html" in data, f"{place}: {len(text)} characters of output"
             if "image/png" in data:
@@ -175,11 +161,14 @@ def test_the_workflow_knows_every_notebook():
     assert all(re.match(r"\d\d_[a-z0-9_]+$", path.stem) for path in NOTEBOOKS)
 
 
-def test_reports_are_what_the_results_say():
-    done = subprocess.run(
-        [sys.executable, "-m", "mindscape.workflow.report", "--check"], cwd=ROOT, capture_output=True, text=True
-    )
+def check_reports(*root):
+    command = [sys.executable, "-m", "mindscape.workflow.report", "--check", *root]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_reports_are_what_the_results_say():
+    check_reports()
 
 
 def test_the_committed_reports_are_what_the_committed_results_say(tmp_path):
@@ -190,13 +179,7 @@ def test_the_committed_reports_are_what_the_committed_results_say(tmp_path):
         pytest.skip("not a git checkout")
     with tarfile.open(fileobj=BytesIO(archive.stdout)) as tar:
         tar.extractall(tmp_path, filter="data")
-    done = subprocess.run(
-        [sys.executable, "-m", "mindscape.workflow.report", "--check", str(tmp_path)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    check_reports(str(tmp_path))
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from unittest.mock import DEFAULT, Mock
 
 import pytest
 import torch
@@ -105,18 +106,9 @@ def file(tmp_path, tokenizer, monkeypatch):
 def test_a_recipe_trains_is_killed_and_goes_on(file, tmp_path, monkeypatch, capsys):
     command.main(["first", "--recipes", str(file), "--out", str(tmp_path / "whole")])
     assert "not compiled: no C++ compiler" in capsys.readouterr().out
-    steps, loss = [], sft.reply_loss
-
-    def killed(*args):
-        steps.append(len(steps))
-        if len(steps) == 4:  # in the second step of the second stage
-            raise KeyboardInterrupt
-        return loss(*args)
-
-    monkeypatch.setattr(sft, "reply_loss", killed)
-    with pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):  # in the second step of the second stage
+        patch.setattr(sft, "reply_loss", Mock(wraps=sft.reply_loss, side_effect=[*[DEFAULT] * 3, KeyboardInterrupt]))
         command.main(["first", "--recipes", str(file)])
-    monkeypatch.setattr(sft, "reply_loss", loss)
     command.main(["first", "--recipes", str(file)])
     home = tmp_path / "build" / "adapters" / "first"
     assert capsys.readouterr().out.splitlines()[-1] == str(home / "adapter")

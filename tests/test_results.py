@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from extras import refused
 from IPython.display import Image
 from matplotlib import pyplot
 
@@ -11,6 +12,7 @@ from mindscape.errors import InputError
 from mindscape.metrics import Interval, bootstrap, paired_bootstrap
 
 NOTEBOOK = "00_start_here"
+MAKER = store.Maker("ann", {"base": "1"})
 
 
 @pytest.fixture
@@ -32,19 +34,37 @@ def defaults():
     return results.declared(paths.root() / "notebooks" / f"{NOTEBOOK}.ipynb")
 
 
-def test_an_unknown_name_lists_the_valid_ones(folder, defaults):
-    with pytest.raises(InputError, match=r"unknown parameter 'sede'; valid are scale='small', seed=0"):
-        results.begin(NOTEBOOK, **defaults, sede=3)
+@pytest.fixture
+def run(folder, defaults):
+    """The folder of results, when a run with the default parameters has begun."""
+    results.begin(NOTEBOOK, **defaults)
+    return folder
 
 
-def test_a_name_injected_by_papermill_is_checked(defaults):
-    with pytest.raises(InputError, match="unknown parameter 'sede'"):
-        results._check(defaults, defaults, ["sede"])
+def line(*values):
+    """A figure with a line, and its axes, which say what they show."""
+    fig, ax = pyplot.subplots()
+    ax.plot(values)
+    ax.set(xlabel="day", ylabel="value")
+    return fig, ax
+
+
+def ask(count):
+    """Look so many questions up in the store; the list that is returned grows with those that are computed, also later on."""
+    made = []
+
+    def compute(places):
+        made.extend(places)
+        return [(i, place) for i, place in enumerate(places)]
+
+    store.current().fetch("any", MAKER, list(range(count)), compute)
+    return made
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
+        ({"sede": 3}, "unknown parameter 'sede'; valid are scale='small', seed=0"),
         ({"seed": "3"}, "parameter seed='3' must be of type int"),
         ({"seed": True}, "seed=True must be of type int"),
         ({"seed": 1.0}, "seed=1.0 must be of type int"),
@@ -60,18 +80,16 @@ def test_a_name_injected_by_papermill_is_checked(defaults):
         ({"encoder": "minilm:x"}, "encoder='minilm:x': expected"),
     ],
 )
-def test_a_wrong_value_is_named_in_one_line(folder, defaults, changes, message):
+def test_a_wrong_name_or_value_is_named_in_one_line(folder, defaults, changes, message):
     with pytest.raises(InputError, match=message) as caught:
-        results.begin(NOTEBOOK, **{**defaults, **changes})
+        results.begin(NOTEBOOK, **defaults | changes)
     assert "\n" not in str(caught.value)
     assert not folder.exists()  # nothing was begun
 
 
 def test_a_whole_number_may_stand_for_a_float():
     results._check({"alpha": 1}, {"alpha": 0.5}, [])
-    for value in (True, "1"):
-        with pytest.raises(InputError, match="must be of type float"):
-            results._check({"alpha": value}, {"alpha": 0.5}, [])
+    refused(lambda: results._check({"alpha": True}, {"alpha": 0.5}, []), "must be of type float")
 
 
 @pytest.mark.parametrize("shard", ["3", "0/8", "9/8", "a/b", "1/2/3", "-1/3", "3/"])
@@ -86,10 +104,7 @@ def test_numbers_figures_and_provenance_are_kept(folder, defaults):
     assert results.record("a.b", 0.123456789, ci=(0.1, 0.2), n=12, rows=["q1", "q2"]) == 0.123457
     assert results.record("c", Interval(0.5, 0.25, 0.75, n=8), varies="a model decides") == 0.5
     results.records("d", {"e": 1, "f": 2}, n=3)
-    fig, ax = pyplot.subplots()
-    ax.plot([1, 2])
-    ax.set(xlabel="day", ylabel="value")
-    results.figure(fig, "line", alt="A line that rises from one to two", caption="A line")
+    results.figure(line(1, 2)[0], "line", alt="A line that rises from one to two", caption="A line")
     assert not begun()["finished"] and not paths.figures().exists()
     results.finish()
     stored = results.read(NOTEBOOK)
@@ -99,27 +114,19 @@ def test_numbers_figures_and_provenance_are_kept(folder, defaults):
     assert of == {"value": 0.123457, "ci": [0.1, 0.2], "n": 12, "rows": of["rows"], "from": "no model"}
     both = [stored["metrics"][key] for key in ("d.e", "d.f")]
     assert [(one["value"], one["n"]) for one in both] == [(1, 3), (2, 3)]
-    assert stored["metrics"]["c"] == {
-        "value": 0.5,
-        "ci": [0.25, 0.75],
-        "n": 8,
-        "varies": "a model decides",
-        "from": "no model",
-    }
+    about = {"n": 8, "varies": "a model decides", "from": "no model"}
+    assert stored["metrics"]["c"] == {"value": 0.5, "ci": [0.25, 0.75], **about}
     assert (paths.figures() / NOTEBOOK / stored["figures"]["line"]["file"]).stat().st_size > 1000
     run = json.loads((folder / NOTEBOOK / "run.json").read_text())
     assert {"python", "platform", "cpu_threads", "versions", "commit"} <= set(run["environment"])
 
 
-def published(monkeypatch, defaults, value, *, stored=False, line="line"):
+def published(monkeypatch, defaults, value, *, stored=False, name="line"):
     """The folder after a run that records a value, with the names and contents of what lies in it."""
     monkeypatch.setenv("MINDSCAPE_STORED", "1" if stored else "")
     results.begin(NOTEBOOK, **defaults)
     results.record("x", value)
-    fig, ax = pyplot.subplots()
-    ax.plot([value, 2])
-    ax.set(xlabel="day", ylabel="value")
-    results.figure(fig, line, alt="A line from the value up to two")
+    results.figure(line(value, 2)[0], name, alt="A line from the value up to two")
     results.finish()
     return {path.name: path.read_bytes() for path in (paths.figures() / NOTEBOOK).iterdir()}
 
@@ -136,39 +143,31 @@ def test_what_agrees_is_left_as_it_is(folder, defaults, monkeypatch):
     assert other["results.json"] != stored["results.json"] and other["run.json"] == stored["run.json"]
     (paths.figures() / NOTEBOOK / "line.png").unlink()
     assert "line.png" in published(monkeypatch, defaults, 0.7)
-    assert set(published(monkeypatch, defaults, 0.9, line="other")) == {"results.json", "other.png", "run.json"}
+    assert set(published(monkeypatch, defaults, 0.9, name="other")) == {"results.json", "other.png", "run.json"}
 
 
-def test_a_number_says_which_entries_it_rests_on(folder, defaults):
-    results.begin(NOTEBOOK, **defaults)
+def test_a_number_says_which_entries_it_rests_on(run):
     results.record("before", 1)
-    maker = store.Maker("ann", {"base": "1"})
-    store.current().fetch("any", maker, [1, 2], lambda places: [(i, 0) for i in range(len(places))])
+    ask(2)
     results.record("after", 1)
     results.record("also", 2)
     results.finish()
     stored = results.read(NOTEBOOK)
     assert [of["from"] for of in stored["metrics"].values()] == ["no model", "s1", "s1"]
-    assert stored["sources"] == {"s1": {f"any {maker.label}": {"computed": 2}}}
-    run = json.loads((folder / NOTEBOOK / "run.json").read_text())
-    assert run["store"] == {f"any {maker.label}": {"computed": 2}}
+    of = {f"any {MAKER.label}": {"computed": 2}}
+    assert stored["sources"] == {"s1": of} and json.loads((run / NOTEBOOK / "run.json").read_text())["store"] == of
     asked = paths.build_path("asked", f"{NOTEBOOK}.txt").read_text().split()
-    assert asked == sorted(store.Store.key("any", maker, n) for n in (1, 2))
+    assert asked == sorted(store.Store.key("any", MAKER, n) for n in range(2))
 
 
 def test_a_spot_check_computes_some_of_what_was_found_anew(folder, defaults):
-    maker, questions, made = store.Maker("ann", {"base": "1"}), list(range(20)), []
-
-    def compute(places):
-        made.append(len(places))
-        return [(i, questions[place]) for i, place in enumerate(places)]
-
+    made = []
     for seed in (0, 0, 1):
         results.begin(NOTEBOOK, **defaults | {"seed": seed})
-        store.current().fetch("any", maker, questions, compute)
+        made.append(ask(20))
         shown = results.spot_check(3)
         results.finish()
-    assert made == [20, 3, 3] and len(shown) == 3 and set(shown["the same again"]) == {"yes"}
+    assert list(map(len, made)) == [20, 3, 3] and len(shown) == 3 and set(shown["the same again"]) == {"yes"}
     of = begun()["metrics"]["store.agree"]
     assert of["value"] == of["n"] == 3 and of["varies"]
     assert not paths.build_path("remeasured").exists()
@@ -180,35 +179,25 @@ def test_a_spot_check_computes_some_of_what_was_found_anew(folder, defaults):
 def test_the_end_of_a_notebook_computes_anew_what_the_environment_asks_for(
     folder, defaults, monkeypatch, name, value, count, capsys
 ):
-    maker, questions = store.Maker("ann", {"base": "1"}), list(range(200))
-
-    def compute(places):
-        return [(i, questions[place]) for i, place in enumerate(places)]
-
     for told in ("", value):
         monkeypatch.setenv(f"MINDSCAPE_{name}", told)
         results.begin(NOTEBOOK, **defaults)
-        store.current().fetch("any", maker, questions, compute)
+        ask(200)
         results.finish()
-    lines = [
-        json.loads(line)
-        for line in (remeasure.folder_of(value if name == "REMEASURE" else "") / f"{NOTEBOOK}.jsonl")
-        .read_text()
-        .splitlines()
-    ]
-    assert len(lines) in count and {line["notebook"] for line in lines} == {NOTEBOOK}
+    written = remeasure.folder_of(value if name == "REMEASURE" else "") / f"{NOTEBOOK}.jsonl"
+    lines = [json.loads(row) for row in written.read_text().splitlines()]
+    assert len(lines) in count and {row["notebook"] for row in lines} == {NOTEBOOK}
     remeasure.main()
     assert f"{len(lines)} entries, {len(lines)} agree." in capsys.readouterr().out
     (page,) = (path.read_text() for path in paths.build_path("remeasured").glob("*/REPORT.md"))
-    assert f"| {NOTEBOOK} | {len(lines)} | " in page and "| any |" in page and f"| {maker.label} |" in page
+    assert f"| {NOTEBOOK} | {len(lines)} | " in page and "| any |" in page and f"| {MAKER.label} |" in page
 
 
 @pytest.mark.parametrize("share", ["0", "2", "-1", "half", "nan"])
 def test_a_share_that_is_none_is_refused(folder, defaults, monkeypatch, share):
     monkeypatch.setenv("MINDSCAPE_REMEASURE", share)
     results.begin(NOTEBOOK, **defaults)
-    with pytest.raises(InputError, match=f"SHARE={share}: expected more than 0, at most 1"):
-        results.finish()
+    refused(lambda: results.finish(), f"SHARE={share}: expected more than 0, at most 1")
 
 
 def test_other_parameters_never_overwrite_the_defaults(folder, defaults):
@@ -227,10 +216,8 @@ def test_other_parameters_never_overwrite_the_defaults(folder, defaults):
 
 
 @pytest.mark.parametrize("value", [float("nan"), [1.0, float("inf")]])
-def test_what_is_not_a_number_is_refused(folder, defaults, value):
-    results.begin(NOTEBOOK, **defaults)
-    with pytest.raises(InputError, match="not a number"):
-        results.record("x", value)
+def test_what_is_not_a_number_is_refused(run, value):
+    refused(lambda: results.record("x", value), "not a number")
 
 
 def test_a_page_lies_beside_the_numbers_of_its_own_run(folder, defaults):
@@ -242,25 +229,19 @@ def test_a_page_lies_beside_the_numbers_of_its_own_run(folder, defaults):
     assert (paths.figures() / NOTEBOOK / "macbeth.html").read_text() == f"<p>{NOTEBOOK}</p>"
 
 
-def test_a_figure_without_words_is_refused(folder, defaults):
-    results.begin(NOTEBOOK, **defaults)
-    with pytest.raises(InputError, match="does not say what the figure shows"):
-        results.figure(pyplot.figure(), "empty", alt="a plot")
+def test_a_figure_without_words_is_refused(run):
+    refused(lambda: results.figure(pyplot.figure(), "empty", alt="a plot"), "does not say what the figure shows")
 
 
-def test_an_axis_without_a_label_is_refused_and_categories_need_none(folder, defaults):
-    results.begin(NOTEBOOK, **defaults)
-    fig, ax = pyplot.subplots()
-    ax.plot([1, 2])
-    ax.set(xlabel="day")
-    with pytest.raises(InputError, match="its y axis has no label"):
-        results.figure(fig, "line", alt="A line that rises from one to two")
+def test_an_axis_without_a_label_is_refused_and_categories_need_none(run):
+    fig, ax = line(1, 2)
+    ax.set_ylabel("")
+    refused(lambda: results.figure(fig, "line", alt="A line that rises from one to two"), "its y axis has no label")
     ax.set_yticks([1, 2], ["low", "high"])
     results.figure(fig, "line", alt="A line that rises from one to two")
 
 
-def test_caption_and_words_stand_below_the_figure(folder, defaults, monkeypatch):
-    results.begin(NOTEBOOK, **defaults)
+def test_caption_and_words_stand_below_the_figure(run, monkeypatch):
     outputs = []
     monkeypatch.setattr(results, "display", lambda output, raw=False: outputs.append(output))
     for caption in ("A line", ""):
@@ -271,19 +252,16 @@ def test_caption_and_words_stand_below_the_figure(folder, defaults, monkeypatch)
     assert caption == {"text/markdown": f"*A line*\n\n{folded}"} and words == {"text/markdown": folded}
 
 
-def test_inner_panels_share_the_label_of_the_outer_one(folder, defaults):
-    results.begin(NOTEBOOK, **defaults)
+def test_inner_panels_share_the_label_of_the_outer_one(run):
     fig, axes = pyplot.subplots(1, 2, sharey=True)
     for ax in axes:
         ax.plot([1, 2])
         ax.set(xlabel="day")
-    with pytest.raises(InputError, match="its y axis has no label"):
-        results.figure(fig, "lines", alt="Two lines that rise from one to two")
+    refused(lambda: results.figure(fig, "lines", alt="Two lines that rise from one to two"), "its y axis has no label")
     axes[0].set(ylabel="value")
     results.figure(fig, "lines", alt="Two lines that rise from one to two")
     axes[1].tick_params(labelleft=True)
-    with pytest.raises(InputError, match="its y axis has no label"):
-        results.figure(fig, "lines", alt="Two lines that rise from one to two")
+    refused(lambda: results.figure(fig, "lines", alt="Two lines that rise from one to two"), "its y axis has no label")
 
 
 def test_an_interval_of_some_questions_is_the_one_that_the_metrics_give(folder, defaults):
@@ -299,23 +277,18 @@ def test_an_interval_of_some_questions_is_the_one_that_the_metrics_give(folder, 
         results.interval("short", a, some=[True], groups=books)
 
 
-def test_a_mean_of_a_few_is_shown_with_their_number(folder, defaults):
-    results.begin(NOTEBOOK, **defaults)
+def test_a_mean_of_a_few_is_shown_with_their_number(run):
     assert results.mean("few", (1, 0, 0.5)) == "0.50 (n = 3)" and results.mean("one", [0.25]) == "0.25 (n = 1)"
-    stored = json.loads(next(folder.rglob("results.json")).read_text())
-    assert stored["metrics"]["few"] == {"value": 0.5, "n": 3, "from": "no model"}
+    assert begun()["metrics"]["few"] == {"value": 0.5, "n": 3, "from": "no model"}
 
 
 def test_recording_before_beginning_is_refused(monkeypatch):
     monkeypatch.setattr(results, "_run", None)
-    with pytest.raises(InputError, match="before results.begin"):
-        results.record("x", 1)
+    refused(lambda: results.record("x", 1), "before results.begin")
 
 
 def test_missing_results_say_how_to_make_them(folder):
-    with pytest.raises(InputError, match="make figures ONLY=00"):
-        results.read(NOTEBOOK)
+    refused(lambda: results.read(NOTEBOOK), "make figures ONLY=00")
     (paths.figures() / NOTEBOOK).mkdir(parents=True)
     (paths.figures() / NOTEBOOK / "results.json").write_text(json.dumps({})[:-1])
-    with pytest.raises(InputError, match="make figures ONLY=00"):
-        results.read(NOTEBOOK)
+    refused(lambda: results.read(NOTEBOOK), "make figures ONLY=00")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import DEFAULT, Mock
 
 import pytest
 import torch
@@ -83,14 +84,7 @@ SHORT = Settings(steps=8, tokens=400, rank=2, warmup=2, learning_rate=5e-3, minu
 def test_a_killed_run_ends_with_the_same_adapter(base, tmp_path, monkeypatch):
     """Killed two steps after a checkpoint, in the middle of a line of the log."""
     whole = train(EXAMPLES, tmp_path / "whole", base, SHORT)
-    steps, save, loss = [], loop._save, sft.reply_loss
-
-    def killed(*args):
-        steps.append(len(steps))
-        if len(steps) == 6:
-            raise KeyboardInterrupt
-        return loss(*args)
-
+    save, killed = loop._save, Mock(wraps=sft.reply_loss, side_effect=[*[DEFAULT] * 5, KeyboardInterrupt])
     monkeypatch.setattr(loop, "_save", lambda out, run, step, *rest: step % 3 or save(out, run, step, *rest))
     monkeypatch.setattr(sft, "reply_loss", killed)
     with pytest.raises(KeyboardInterrupt):

@@ -50,37 +50,24 @@ def test_a_misspelt_parameter_fails_in_the_second_cell(notebook, monkeypatch, tm
     assert not (tmp_path / "figures").exists()
 
 
-def test_papermill_shows_the_misspelt_parameter(tmp_path):
-    """And says so in one line; nothing is written for it."""
-    out = tmp_path / "out.ipynb"
-    command = ["papermill", "--cwd", "notebooks", str(NOTEBOOKS[0]), str(out), "--no-progress-bar", "-p", "sede", "3"]
-    done = run(*command, MINDSCAPE_FIGURES=str(tmp_path / "figures"))
-    assert done.returncode != 0
-    assert f"InputError: {UNKNOWN}" in done.stderr
-    executed = [
-        cell for cell in nbformat.read(out, as_version=4).cells if cell.cell_type == "code" and cell.execution_count
-    ]
-    ran = [cell for cell in executed if "papermill-error-cell-tag" not in cell.metadata.get("tags", [])]
-    assert len(ran) == 3  # the parameters, what papermill injected, the check
-    assert ran[-1].outputs[-1].output_type == "error" and len(ran[-1].outputs[-1].traceback) == 1
-    assert not (tmp_path / "figures").exists()
-
-
 @pytest.mark.parametrize(
     ("name", "parameter", "value", "said"),
     [
-        ("10", "llm", "gpt-4o", 'InputError: llm=\'gpt-4o\': expected "embedded", "smollm2", "hf:NAME_OR_FOLDER"'),
-        ("21", "encoder", "glove", 'InputError: encoder=\'glove\': expected "embedded", "minilm", "smollm2"'),
+        ("00", "sede", "3", UNKNOWN),
+        ("10", "llm", "gpt-4o", 'llm=\'gpt-4o\': expected "embedded", "smollm2", "hf:NAME_OR_FOLDER"'),
+        ("21", "encoder", "glove", 'encoder=\'glove\': expected "embedded", "minilm", "smollm2"'),
     ],
 )
-def test_a_model_that_there_is_not_fails_in_the_second_cell(name, parameter, value, said, tmp_path):
+def test_papermill_shows_what_is_wrong_with_a_parameter(name, parameter, value, said, tmp_path):
+    """And says so in one line, in the cell after the one that it injected; nothing is written for it."""
     (notebook,) = (path for path in NOTEBOOKS if path.stem.startswith(name))
     out = tmp_path / "out.ipynb"
     command = ["papermill", "--cwd", "notebooks", str(notebook), str(out), "--no-progress-bar", "-p", parameter, value]
     done = run(*command, MINDSCAPE_FIGURES=str(tmp_path / "figures"), MINDSCAPE_BUILD=str(tmp_path / "build"))
-    assert done.returncode != 0 and said in done.stderr
-    ran = [cell for cell in nbformat.read(out, as_version=4).cells if cell.get("execution_count")]
-    assert max(cell.execution_count for cell in ran) == 3 and not (tmp_path / "figures").exists()
+    assert done.returncode != 0 and f"InputError: {said}" in done.stderr
+    ran = {cell.execution_count: cell for cell in nbformat.read(out, as_version=4).cells if cell.get("execution_count")}
+    assert max(ran) == 3 and not (tmp_path / "figures").exists()
+    assert ran[3].outputs[-1].output_type == "error" and len(ran[3].outputs[-1].traceback) == 1
 
 
 @pytest.mark.parametrize(
@@ -104,10 +91,9 @@ def test_only_some_notebooks():
 
 def execute(folder, *sources, **environment):
     """What the workflow says of a notebook with these cells, and where what ran of it is kept."""
-    notebook = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell("scale = 'small'", metadata={"tags": ["parameters"]})]
-    )
-    notebook.cells += [nbformat.v4.new_code_cell(source) for source in sources]
+    cells = [nbformat.v4.new_code_cell(source) for source in ("scale = 'small'", *sources)]
+    cells[0].metadata["tags"] = ["parameters"]
+    notebook = nbformat.v4.new_notebook(cells=cells)
     notebook.metadata.language_info = {"name": "python"}
     nbformat.write(notebook, folder / "some.ipynb")
     paths = [str(folder / name) for name in ("some.ipynb", "executed.ipynb", "log.txt")]
@@ -153,12 +139,7 @@ def test_a_start_says_how_many_are_done_and_what_is_left(tmp_path):
 
 def test_the_plan_is_said_with_the_system_s_python_alone():
     """The plan imports nothing that has to be installed."""
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "lib/mindscape/workflow/plan.py", "small", "10"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+    done = run(sys.executable, "-I", "-S", "lib/mindscape/workflow/plan.py", "small", "10")
     assert done.returncode == 0, done.stderr
     assert "1 notebook;" in done.stdout and "10_hierarchical_summaries: " in done.stdout
     assert " on disk" in done.stdout and " minutes on 2 cores" in done.stdout
@@ -176,23 +157,16 @@ def test_the_plan_is_said_with_the_system_s_python_alone():
 def test_the_plan_says_what_would_be_computed(tmp_path, monkeypatch, mode, told):
     lines = ['{"format": "..."}', *(f'{{"key": "{n}", "value": {{}}, "seconds":{2 + n % 2 * 2}}}' for n in range(10))]
     (tmp_path / "reply.m.jsonl").write_text("\n".join(lines) + "\n")
-    runs = [
-        {"store": {"reply m": {"shipped": 80, "computed": 20}, "ranking m": {"cached": 40}, "pass m": {"computed": 9}}}
-    ]
+    asked = {"reply m": {"shipped": 80, "computed": 20}, "ranking m": {"cached": 40}, "pass m": {"computed": 9}}
     monkeypatch.setenv("MINDSCAPE_REMEASURE", "0.5:7")
-    said = plan.computed([*runs, {"store": {"reply m": {"shipped": 7}}}, {}], mode, tmp_path)
+    said = plan.computed([{"store": asked}, {"store": {"reply m": {"shipped": 7}}}, {}], mode, tmp_path)
     assert [line.strip() for line in said[:-1]] == told and "of one core for what is computed" in said[-1]
     assert "nothing has to be computed" in plan.computed([], mode, tmp_path)[0]
 
 
 @pytest.mark.parametrize(("scale", "only"), [("huge", ""), ("small", "99")])
 def test_the_plan_refuses_what_it_does_not_know_before_anything_is_installed(scale, only):
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "lib/mindscape/workflow/plan.py", scale, only],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+    done = run(sys.executable, "-I", "-S", "lib/mindscape/workflow/plan.py", scale, only)
     assert done.returncode != 0 and not done.stdout and done.stderr.startswith("error: ")
 
 

@@ -13,9 +13,8 @@ are named in the table, not run; a metric of `mindscape.metrics` that only comes
 notebooks 10 and on, pointed at a real benchmark.
 """
 
-from benchmarks.loading import VARIABLE, Loaded, collection, find, load_dataset, named, root, stream
+from benchmarks.loading import TABLE, VARIABLE, Loaded, collection, find, load_dataset, named, root, stream
 from benchmarks.shapes import Benchmark, Files, Item, Metric, Passage, Prompt, Rejected, Report
-from benchmarks.table import TABLE
 
 __all__ = [
     "TABLE", "VARIABLE", "Benchmark", "Files", "Item", "Loaded", "Metric", "Passage", "Prompt", "Rejected", "Report",

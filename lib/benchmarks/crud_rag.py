@@ -6,24 +6,12 @@ known from the owners' code. Meant for notebooks 10 and on, pointed at a real be
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from pydantic import create_model
 
 from benchmarks.reading import json_file, text_lines
-from benchmarks.shapes import (
-    COLLECTION,
-    Found,
-    Item,
-    Passage,
-    Report,
-    Row,
-    Unusable,
-    checked,
-    document,
-    rest,
-)
+from benchmarks.shapes import COLLECTION, Found, Item, Passage, Report, Row, Unusable, checked, document, rest
 from mindscape.errors import InputError, require
 from mindscape.text import Document
 
@@ -113,31 +101,3 @@ def articles(files: Found) -> Iterator[Document]:
                 yield _article(line)
             except Unusable:
                 continue
-
-
-def checks(path: str | Path, report: Report | None = None) -> dict[str, tuple[tuple[str, str], ...]]:
-    """By row, the (question, answer) pairs that RAGQuestEval asks of a reply: a `*_quest_gt_save.json` of the owners.
-
-    An answer "无法推断" says that the article does not tell. Entries without a key, or with more questions than answers
-    or fewer, are left out and counted in `report`. Raises InputError for a file that is no object.
-
-    >>> checks("src/quest_eval/QuestAnswer1Doc_quest_gt_save.json")["12"]                    # doctest: +SKIP
-    (('谁修了桥？', '县里'), ('花了多少钱？', '无法推断'))
-    """
-    report = report or Report("crud-rag checks")
-    entries = json_file(Path(path))
-    require(isinstance(entries, dict), f"{path}: expected an object from row ids to their questions and answers")
-    found = {}
-    for name, entry in entries.items():
-        with report.row(f"{path}, entry {name}", entry):
-            one = checked(_Check, entry)
-            if len(one.question) != len(one.answers):
-                raise Unusable("it has another number of answers than of questions")
-            report.items += 1
-            found[name] = tuple(zip(one.question, one.answers, strict=True))
-    return found
-
-
-class _Check(Row):
-    question: list[str]
-    answers: list[str]

@@ -10,18 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.reading import json_file
-from benchmarks.shapes import (
-    LETTERS,
-    Found,
-    Item,
-    Passage,
-    Report,
-    Row,
-    Unusable,
-    checked,
-    document,
-    joined,
-)
+from benchmarks.shapes import LETTERS, Found, Item, Passage, Report, Row, Unusable, checked, document, joined
 from mindscape.corpora import own
 from mindscape.text import Document
 
@@ -41,7 +30,6 @@ class _Asked(Row):
     options: dict[str, str]
     answer: str
     clue_position: list[int] = []
-    answer_position: int | None = None
 
 
 def read_detectiveqa(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
@@ -58,15 +46,10 @@ def read_detectiveqa(files: Found, report: Report, part: str | None) -> Iterator
     for path in files["questions"]:
         language, annotation = path.parts[-3].removeprefix("anno_data_"), path.parts[-2]
         if part in (None, f"{language}/{annotation}"):
-            for place, held in enumerate(_held(path), start=1):
+            value = json_file(path)  # a list with one object; the object alone is taken as well
+            for place, held in enumerate(value if isinstance(value, list) else [value], start=1):
                 with report.holder(f"{path}, novel {place}", held):
                     yield from _questions(checked(_Novel, held), f"{language}/{annotation}", path, novels, report)
-
-
-def _held(path: Path) -> list:
-    """A file holds a list with one object; the object alone is taken as well."""
-    value = json_file(path)
-    return value if isinstance(value, list) else [value]
 
 
 def _questions(novel: _Novel, part: str, path: Path, novels: dict, report: Report) -> Iterator[Document | Item]:

@@ -5,13 +5,10 @@ word, short, medium or long. Meant for notebooks 10 and on, pointed at a real be
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal
 
 from benchmarks.reading import json_lines, json_list
 from benchmarks.shapes import LETTERS, Found, Item, Report, Row, checked, document, rest
-from mindscape.errors import InputError
-from mindscape.metrics import NoAnswer
 from mindscape.text import Document
 
 PARTS = ("short", "medium", "long")
@@ -19,7 +16,6 @@ PARTS = ("short", "medium", "long")
 
 class _Choice(Row):
     domain: str = ""
-    sub_domain: str = ""
     difficulty: str
     length: Literal["short", "medium", "long"]
     question: str
@@ -52,27 +48,6 @@ def read_v2(files: Found, report: Report, part: str | None) -> Iterator[Document
                 kind=f"{one.domain}/{one.difficulty}",
                 raw=rest(row, "context"),
             )
-
-
-def predictions(path: str | Path) -> dict[str, str]:
-    """What a model chose, by item, from a results file of the owners' script: a letter, or `NoAnswer.UNPARSABLE`.
-
-    Where no letter could be read, `pred` is null. The owners' table can count such a row as a quarter right
-    ("compensated"); `mindscape.metrics.accuracy` counts it as wrong, and apart. Raises InputError, with the line, for a
-    row without `_id` or with another `pred`, and for an id that comes twice.
-
-    >>> predictions("results/model.jsonl")                                                   # doctest: +SKIP
-    {'66f36490821e116aacb2cc22': 'B', '66ebd22d5a08c7b9b35deb5f': <NoAnswer.UNPARSABLE: 'unparsable'>}
-    """
-    said: dict[str, str] = {}
-    for where, row in json_lines(Path(path)):
-        name, letter = (row.get("_id"), row.get("pred", "")) if isinstance(row, dict) else (None, "")
-        if not isinstance(name, str) or letter not in (*LETTERS, None):
-            raise InputError(f"{where}: expected `_id`, and a `pred` of A, B, C, D or null")
-        if name in said:
-            raise InputError(f"{where}: the id {name!r} comes twice: expected each once")
-        said[name] = letter or NoAnswer.UNPARSABLE
-    return said
 
 
 class _Field(Row):

@@ -5,12 +5,11 @@ Meant for notebooks 10 and on, pointed at a real benchmark.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from benchmarks.reading import json_list, pickled_texts
 from benchmarks.shapes import Found, Item, Report, Row, Unusable, checked, fault
-from mindscape.question import ClaimPair
 from mindscape.text import Document
 
 VERDICTS = {True: "TRUE", False: "FALSE", "True": "TRUE", "False": "FALSE", "TRUE": "TRUE", "FALSE": "FALSE"}
@@ -68,20 +67,3 @@ def _claim(row: Any, books: Mapping[str, Document]) -> Item | Unusable:
         return item
     except Unusable as error:
         return error
-
-
-def pairs(items: Iterable[Item]) -> list[ClaimPair]:
-    """The claims as pairs, in the order of their first halves. NoCha gives no evidence, so neither do they.
-
-    >>> halves = [Item("1/true", "emma", "She rides.", ("TRUE",), group="emma/1")]
-    >>> halves.append(Item("1/false", "emma", "She walks.", ("FALSE",), group="emma/1"))
-    >>> pairs(halves)
-    [ClaimPair(id='emma/1', doc_id='emma', true='She rides.', false='She walks.', evidence=(), wrong='')]
-    """
-    found: dict[str, dict[str, Item]] = {}
-    for item in items:
-        found.setdefault(item.group, {})[item.answers[0]] = item
-    return [
-        ClaimPair(group, halves["TRUE"].doc_id, halves["TRUE"].question, halves["FALSE"].question, ())
-        for group, halves in found.items()
-    ]

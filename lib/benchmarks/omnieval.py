@@ -10,18 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.reading import json_lines, json_list
-from benchmarks.shapes import (
-    COLLECTION,
-    Found,
-    Item,
-    Passage,
-    Report,
-    Row,
-    Unusable,
-    checked,
-    document,
-    rest,
-)
+from benchmarks.shapes import COLLECTION, Found, Item, Passage, Report, Row, Unusable, checked, document, rest
 from mindscape.text import Document
 
 TASKS = {  # the files' names: ours

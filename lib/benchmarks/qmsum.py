@@ -54,8 +54,10 @@ def read_qmsum(files: Found, report: Report, part: str | None) -> Iterator[Docum
 
 
 def _meeting(meeting: _Meeting, name: str, split: str, where: str, report: Report) -> Iterator[Document | Item]:
-    text, turns = transcript(meeting, name)
-    yield text
+    if not meeting.meeting_transcripts:
+        raise Unusable("the meeting has no turns")
+    text, turns = joined([f"{turn.speaker}: {turn.content}" for turn in meeting.meeting_transcripts], "\n", name)
+    yield document(text, "en", name=name, topics=meeting.topic_list)
     for kind, queries in ((WHOLE, meeting.general_query_list), (PARTIAL, meeting.specific_query_list)):
         for number, row in enumerate(queries, start=1):
             with report.row(f"{where}, {kind} query {number}", row):
@@ -72,14 +74,6 @@ def _meeting(meeting: _Meeting, name: str, split: str, where: str, report: Repor
                     kind=kind,
                     raw=row,
                 )
-
-
-def transcript(meeting: _Meeting, name: str) -> tuple[Document, list[Passage]]:
-    """A meeting's text, and where each turn stands in it."""
-    if not meeting.meeting_transcripts:
-        raise Unusable("the meeting has no turns")
-    text, turns = joined([f"{turn.speaker}: {turn.content}" for turn in meeting.meeting_transcripts], "\n", name)
-    return document(text, "en", name=name, topics=meeting.topic_list), turns
 
 
 def _spans(spans: list[list[str | int]], turns: list[Passage]) -> tuple[tuple[Passage, ...], tuple[str, ...]]:

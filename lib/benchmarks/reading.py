@@ -218,9 +218,6 @@ class _TextsOnly(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         raise pickle.UnpicklingError(f"it asks for {module}.{name}")
 
-    def persistent_load(self, pid: Any) -> Any:
-        raise pickle.UnpicklingError("it asks for an object from elsewhere")
-
 
 def pickled_texts(path: Path) -> dict[str, str]:
     """A pickled dict from names to texts. Nothing in the pickle is imported or called.

@@ -259,15 +259,11 @@ def document(text: str, language: str, prefix: str = "doc", name: str = "", **me
         raise Unusable("the text is blank")
     if "\0" in text:
         raise Unusable("the text holds NUL: it is damaged, or no text")
+    fingerprint = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     try:
-        return Document(name or f"{prefix}-{fingerprint(text)}", text, language, meta)
+        return Document(name or f"{prefix}-{fingerprint}", text, language, meta)
     except InputError:
         raise Unusable("the text has half of a surrogate pair: it is not Unicode") from None
-
-
-def fingerprint(text: str) -> str:
-    """Sixteen hex digits that say which text it is."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def place(quotes: list[str], within: Document) -> tuple[tuple[Passage, ...], tuple[str, ...]]:

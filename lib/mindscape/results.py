@@ -25,7 +25,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +39,7 @@ from transformers.utils.logging import disable_progress_bar
 from mindscape import encoders, llm, paths, plots, progress, remeasure, store, trail
 from mindscape.cache import Cache, digest
 from mindscape.environment import peak_bytes
-from mindscape.errors import InputError, writing
+from mindscape.errors import InputError, require, writing
 from mindscape.metrics import Interval, bootstrap, paired_bootstrap
 
 SCALES = ("small", "full", "gpu")
@@ -72,9 +72,10 @@ class Run:
             "figures": self.figures,
             "sources": {name: told for name, told in self.sources.items() if name in used},
         }
+        peak = peak_bytes()
         run = {
             "seconds": round(time.perf_counter() - self.started, 1),
-            "peak_mb": _peak_mb(),
+            "peak_mb": peak and round(peak / 1e6),
             "warm_cache": Cache.found > Cache.stored,  # then the seconds are not those of a first run
             "store": trail.totals(store.current()),
             "environment": self.environment,
@@ -95,6 +96,12 @@ def _write(path: Path, content: dict) -> None:
 
 
 _run: Run | None = None
+
+
+def _begun(call: str) -> Run:
+    """The notebook's run. Raises InputError where it has not begun."""
+    require(_run is not None, f"results.{call} before results.begin: run the notebook's second cell first")
+    return _run
 
 
 def begin(notebook: str, variables: Mapping | None = None, **parameters) -> None:
@@ -143,8 +150,7 @@ def record(key: str, value, ci: tuple | None = None, n: int | None = None, rows=
     >>> record("recall@3", 0.4512, ci=(0.38, 0.52), n=240)                     # doctest: +SKIP
     0.4512
     """
-    if _run is None:
-        raise InputError("results.record before results.begin: run the notebook's second cell first")
+    run = _begun("record")
     if isinstance(value, Interval):
         value, ci, n = value.value, (value.low, value.high), value.n
     entry = {"value": _number(key, value)}
@@ -156,9 +162,9 @@ def record(key: str, value, ci: tuple | None = None, n: int | None = None, rows=
         entry["rows"] = digest(list(rows))
     if varies:
         entry["varies"] = varies
-    entry["from"] = trail.source_name(trail.behind(store.current()), _run.sources)
-    _run.metrics[key] = entry
-    _run.write()
+    entry["from"] = trail.source_name(trail.behind(store.current()), run.sources)
+    run.metrics[key] = entry
+    run.write()
     return entry["value"]
 
 
@@ -211,8 +217,7 @@ def figure(fig, name: str, alt: str, caption: str = ""):
     A page shows the caption below the figure. `alt` says in words what it shows; it is required, and so is a label on each
     axis with numbers, which inner panels of shared axes do not show.
     """
-    if _run is None:
-        raise InputError("results.figure before results.begin: run the notebook's second cell first")
+    run = _begun("figure")
     if len(alt.split()) < 5:
         raise InputError(f"figure {name!r}: alt={alt!r} does not say what the figure shows")
     for ax in fig.axes:
@@ -223,13 +228,13 @@ def figure(fig, name: str, alt: str, caption: str = ""):
                 raise InputError(
                     f"figure {name!r}: its {axis.axis_name} axis has no label; say what it shows, and its unit"
                 )
-    file = _run.folder / f"{name}.png"
-    about = {"Title": caption or name, "Description": alt, "Software": f"mindscape, {_run.notebook}"}
-    with writing(_run.folder, ELSEWHERE):
+    file = run.folder / f"{name}.png"
+    about = {"Title": caption or name, "Description": alt, "Software": f"mindscape, {run.notebook}"}
+    with writing(run.folder, ELSEWHERE):
         fig.savefig(file, metadata=about)
     pyplot.close(fig)
-    _run.figures[name] = {"file": file.name, "alt": alt, "caption": caption}
-    _run.write()
+    run.figures[name] = {"file": file.name, "alt": alt, "caption": caption}
+    run.write()
     return Captioned(file.read_bytes(), alt, int(fig.get_figwidth() * 100), caption)
 
 
@@ -238,10 +243,9 @@ def page(name: str, html: str) -> None:
 
     >>> page("macbeth", as_html(graph, play))                                  # doctest: +SKIP
     """
-    if _run is None:
-        raise InputError("results.page before results.begin: run the notebook's second cell first")
-    with writing(_run.folder, ELSEWHERE):
-        (_run.folder / f"{name}.html").write_text(html, encoding="utf-8")
+    run = _begun("page")
+    with writing(run.folder, ELSEWHERE):
+        (run.folder / f"{name}.html").write_text(html, encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -276,12 +280,11 @@ def finish() -> None:
     With MINDSCAPE_STORED=1 they are published in any case, time and memory too (`make stored`). With MINDSCAPE_REMEASURE or
     MINDSCAPE_TINY nothing is published: some of what was found in the store is computed anew, in place of spot checks.
     """
-    if _run is None:
-        raise InputError("results.finish before results.begin: run the notebook's second cell first")
-    _run.write(finished=True)
+    run = _begun("finish")
+    run.write(finished=True)
     if not remeasure.requested():  # whose spot checks are those of the environment
-        _publish(_run)
-    remeasure.at_the_end(_run.notebook, _run.folder.name)
+        _publish(run)
+    remeasure.at_the_end(run.notebook, run.folder.name)
 
 
 def _publish(run: Run) -> None:
@@ -290,17 +293,14 @@ def _publish(run: Run) -> None:
     if not told and old is not None and not differing(old, new) and _whole(run.published, old):
         return
     with writing(run.published, "or set MINDSCAPE_FIGURES to another folder"):
-        _copy(run, told, new)
-
-
-def _copy(run: Run, told: bool, new: dict) -> None:
-    run.published.mkdir(parents=True, exist_ok=True)
-    for stale in (path for kind in ("png", "html") for path in run.published.glob(f"*.{kind}")):
-        stale.unlink()
-    names = ["results.json", *(["run.json"] if told else []), *(figure["file"] for figure in new["figures"].values())]
-    names += [path.name for path in run.folder.glob("*.html")]
-    for name in names:
-        shutil.copyfile(run.folder / name, run.published / name)
+        run.published.mkdir(parents=True, exist_ok=True)
+        for stale in (*run.published.glob("*.png"), *run.published.glob("*.html")):
+            stale.unlink()
+        names = ["results.json", *(["run.json"] if told else [])]
+        names += [figure["file"] for figure in new["figures"].values()]
+        names += [path.name for path in run.folder.glob("*.html")]
+        for name in names:
+            shutil.copyfile(run.folder / name, run.published / name)
 
 
 def _whole(folder: Path, stored: dict) -> bool:
@@ -352,7 +352,7 @@ def _same(a, b) -> bool:
     return a == b
 
 
-def spot_check(count: int = 3, seed: int | None = None, kinds: Sequence[str] = ()):
+def spot_check(count: int = 3, kinds: Sequence[str] = ()):
     """Compute a few of the entries that this notebook found in the store anew, drawn with the run's seed, and say how many
     agree. `kinds`: those that are drawn from, by default all; a ranking takes the vectors of all texts that it ranks.
 
@@ -360,14 +360,11 @@ def spot_check(count: int = 3, seed: int | None = None, kinds: Sequence[str] = (
 
     >>> results.spot_check()                                                   # doctest: +SKIP
     """
-    if _run is None:
-        raise InputError("results.spot_check before results.begin: run the notebook's second cell first")
-    seed = _run.parameters.get("seed", 0) if seed is None else seed
+    seed = _begun("spot_check").parameters.get("seed", 0)
     count = 0 if remeasure.requested() else count
     remade = list(store.current().remake(count=count, seed=seed, kinds=kinds))
-    record(
-        "store.agree", sum(one.agrees for one in remade), n=len(remade), varies="processor, precision, what is found"
-    )
+    why = "processor, precision, what is found"
+    record("store.agree", sum(one.agrees for one in remade), n=len(remade), varies=why)
     return remeasure.remade_table(remade)
 
 
@@ -386,16 +383,9 @@ def declared(notebook: Path) -> dict:
     """Names and default values of a notebook's `parameters` cell; the defaults are literals."""
     for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
         if "parameters" in cell["metadata"].get("tags", []):
-            return _assignments("".join(cell["source"]))
+            assigned = [node for node in ast.parse("".join(cell["source"])).body if isinstance(node, ast.Assign)]
+            return {ast.unparse(node.targets[0]): ast.literal_eval(node.value) for node in assigned}
     raise InputError(f"{notebook} has no cell tagged 'parameters'")
-
-
-def _assignments(source: str) -> dict:
-    found = {}
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            found[node.targets[0].id] = ast.literal_eval(node.value)
-    return found
 
 
 def _handed_over() -> list[str]:
@@ -461,15 +451,9 @@ def _number(key: str, value):
     if isinstance(value, (list, tuple)):
         return [_number(key, v) for v in value]
     if isinstance(value, float):
-        if value != value or value in (float("inf"), float("-inf")):
-            raise InputError(f"results.record({key!r}, {value}): not a number; count what failed instead")
+        require(math.isfinite(value), f"results.record({key!r}, {value}): not a number; count what failed instead")
         return float(f"{value:.6g}")
     return value
-
-
-def _peak_mb() -> int | None:
-    peak = peak_bytes()
-    return peak and round(peak / 1e6)
 
 
 def environment() -> dict:
@@ -480,7 +464,7 @@ def environment() -> dict:
         "cpu": _cpu(),
         "cpu_threads": torch.get_num_threads(),
         "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
-        "versions": {name: _version(name) for name in VERSIONS},
+        "versions": {name: version(name) for name in VERSIONS},
         "commit": _commit(),
     }
 
@@ -493,13 +477,6 @@ def _cpu() -> str:
     except (OSError, StopIteration):
         name = platform.processor() or platform.machine()
     return name + (" with AMX" if torch.cpu._is_amx_tile_supported() else "")
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
 
 
 def _commit() -> str | None:

@@ -21,11 +21,11 @@ does not travel: what the store holds of it is found, and what it lacks takes th
 import json
 import shutil
 import sysconfig
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import yaml
 from accelerate import PartialState
@@ -68,17 +68,31 @@ class Roles:
         return {"examples": len(made), "shares": dict(self.shares)}
 
 
+class _OfEachNovel:
+    """Examples that are drawn from one training novel after another, told with the kind's own fields."""
+
+    language = "en"
+
+    def examples(self, seeds: range, tokenizer: PreTrainedTokenizerBase) -> list[Any]:
+        return [one for seed in seeds for one in self.of_novel(training_book(seed, self.language), tokenizer)]
+
+    def of_novel(self, book: storyworld.Book, tokenizer: PreTrainedTokenizerBase) -> list[Any]:
+        raise NotImplementedError
+
+    def told(self, made: Sequence[Any], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+        return {"examples": len(made), type(self).__name__.lower(): vars(self)}
+
+
 @dataclass(frozen=True)
-class Answers:
+class Answers(_OfEachNovel):
     """Questions and claims with passages, as MiA-Gen or an ablation of it is taught them."""
 
     variant: str = "full"
     most: int = generation.SHOWN
     language: str = "en"
 
-    def examples(self, seeds: range, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
-        books = (training_book(seed, self.language) for seed in seeds)
-        return [one for book in books for one in generation.examples(book, tokenizer, self.variant, self.most)]
+    def of_novel(self, book: storyworld.Book, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
+        return generation.examples(book, tokenizer, self.variant, self.most)
 
     def told(self, made: Sequence[Example], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
         return asdict(self) | asdict(generation.VARIANTS[self.variant]) | {"examples": len(made)}
@@ -100,32 +114,13 @@ class Memories:
 
 
 @dataclass(frozen=True)
-class Building:
+class Building(_OfEachNovel):
     """Blocks and what they change in a concept graph, and answers from such graphs: see `storyworld.teaching.building`."""
 
     language: str = "en"
 
-    def examples(self, seeds: range, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
-        return [
-            example
-            for seed in seeds
-            for example in building.block_examples(training_book(seed, self.language), tokenizer)
-        ]
-
-    def told(self, made: Sequence[Example], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
-        return {"examples": len(made), "building": asdict(self)}
-
-
-class _OfEachNovel:
-    """Examples that `make` draws from one training novel after another, told the kind's own fields."""
-
-    make: ClassVar[Callable[..., list[Example]]]
-
-    def examples(self, seeds: range, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
-        return [one for seed in seeds for one in self.make(training_book(seed), tokenizer, **vars(self))]
-
-    def told(self, made: Sequence[Example], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
-        return {"examples": len(made), type(self).__name__.lower(): vars(self)}
+    def of_novel(self, book: storyworld.Book, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
+        return building.block_examples(book, tokenizer)
 
 
 @dataclass(frozen=True)
@@ -134,7 +129,9 @@ class Baselines(_OfEachNovel):
 
     direct: bool = False
     every: int = 1
-    make = staticmethod(baselines.baseline_examples)
+
+    def of_novel(self, book: storyworld.Book, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
+        return baselines.baseline_examples(book, tokenizer, direct=self.direct, every=self.every)
 
 
 @dataclass(frozen=True)
@@ -143,7 +140,9 @@ class Relevance(_OfEachNovel):
 
     size: int
     idle: int = 2
-    make = staticmethod(baselines.relevance_examples)
+
+    def of_novel(self, book: storyworld.Book, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
+        return baselines.relevance_examples(book, tokenizer, size=self.size, idle=self.idle)
 
 
 @dataclass(frozen=True)
@@ -154,7 +153,7 @@ class Counting(_OfEachNovel):
 
 
 @dataclass(frozen=True)
-class Retrieval:
+class Retrieval(_OfEachNovel):
     """Questions with what is to be found: the people of a novel, tellings of a sentence or two, or chunks and nodes.
 
     `even`: as many questions that need no binding as that do; `traded`: how many names in questions become trades, 0 to 1.
@@ -169,10 +168,7 @@ class Retrieval:
         if self.lesson not in ("people", "tellings", "chunks"):
             raise InputError(f"lesson={self.lesson!r}: expected people, tellings or chunks")
 
-    def examples(self, seeds: range, tokenizer: PreTrainedTokenizerBase) -> list[Asked]:
-        return [one for seed in seeds for one in self._of(training_book(seed), tokenizer)]
-
-    def _of(self, book: storyworld.Book, tokenizer: PreTrainedTokenizerBase) -> list[Asked]:
+    def of_novel(self, book: storyworld.Book, tokenizer: PreTrainedTokenizerBase) -> list[Asked]:
         if self.lesson == "people":
             return who_is_who(book)
         return of_story(book, tokenizer, even=self.even, traded=self.traded, alone=self.lesson == "tellings")

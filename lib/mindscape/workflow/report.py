@@ -8,34 +8,58 @@ With `--check [ROOT]`, write nothing and exit with 1 if a file is not as it woul
 
 import json
 import re
+import statistics
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from mindscape import claims, paths, records, results
 from mindscape.errors import InputError
-from mindscape.workflow import course as built
+from mindscape.roles import ROLES
+
+HAS = {  # what is looked for in the prose
+    "case": re.compile(r"^#+ The paper's case", re.MULTILINE),
+    "settings": re.compile(r"\|\s*the paper\s*\|\s*here\s*\|"),
+    "question": re.compile(r"^#+ .*One question", re.MULTILINE),
+}
+FOLDED = re.compile("<details>.*?</details>", re.DOTALL)  # a figure in words
+APPENDIX = re.compile(r"^#+ Appendix", re.MULTILINE)
+
+
+def names(root: Path) -> list[str]:
+    """The notebooks, in their order."""
+    return [path.stem for path in sorted((root / "notebooks").glob("[0-9]*.ipynb"))]
+
+
+def cells(root: Path, name: str) -> list[dict]:
+    """A notebook's cells, as stored."""
+    return json.loads((root / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+
+
+def source(cell: dict) -> str:
+    """What was written into a cell."""
+    return "".join(cell["source"])
 
 
 def notebooks(root: Path) -> list[tuple[str, dict]]:
     """Stored, finished results by notebook."""
     found = []
-    for path in sorted((root / "notebooks").glob("[0-9]*.ipynb")):
+    for name in names(root):
         try:
-            stored = results.read(path.stem, root / "figures")
+            stored = results.read(name, root / "figures")
         except InputError:
             continue
         if stored["finished"]:
-            found.append((path.stem, stored))
+            found.append((name, stored))
     return found
 
 
 def first_cell(root: Path, name: str) -> tuple[str, str]:
     """A notebook's question, and the part of the papers that it is on, or nothing."""
-    cells = json.loads((root / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
-    text = "".join(cells[0]["source"])
+    text = source(cells(root, name)[0])
     paper = re.search(r"^Papers?: (.+)\.$", text, re.MULTILINE)
     return re.search(r"^\*(.+)\*$", text, re.MULTILINE)[1], paper[1] if paper else ""
 
@@ -236,6 +260,83 @@ def embedders(root: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
+# How the notebooks are built ------------------------------------------------------------------------------------------
+
+
+def counted(cells: list[dict]) -> dict[str, Any]:
+    """What a notebook holds before its appendix, and the words of all of it with its outputs.
+
+    Before its appendix a notebook is to have at most 45 cells and 2,000 words of prose, and visible cells of code of 8 lines in
+    the median and 15 at most; the paper's case, the drawing of its system, the settings beside the paper's, one question
+    followed all the way, and every prompt that it uses, whole.
+
+    >>> texts = ["## The paper's case", "## Appendix"]
+    >>> told = counted([{"cell_type": "markdown", "source": text} for text in texts])
+    >>> told["cells"], told["words"], told["case"], told["all_words"]
+    (1, 4, True, 6)
+    """
+    end = next((i for i, cell in enumerate(cells) if APPENDIX.search(_prose(cell))), len(cells))
+    body = cells[:end]
+    prose = "\n".join(map(_prose, body))
+    shown = [cell for cell in body if cell["cell_type"] == "code" and not _folded(cell)]
+    lines = [sum(map(bool, map(str.strip, source(cell).splitlines()))) for cell in shown] or [0]
+    return {
+        "cells": len(body),
+        "words": len(prose.split()),
+        "median_lines": statistics.median(lines),
+        "longest_lines": max(lines),
+        **{name: bool(pattern.search(prose)) for name, pattern in HAS.items()},
+        "drawing": any("drawing.draw(" in source(cell) for cell in body),
+        "prompts_not_shown": prompts_not_shown(cells),
+        "all_words": sum(len(_prose(cell).split()) + len(_output(cell).split()) for cell in cells),
+    }
+
+
+def prompts_not_shown(cells: list[dict]) -> list[str]:
+    """Roles that the cells name and whose prompt no output shows: no form of it, in no language, from its first words on."""
+    code = "\n".join(source(cell) for cell in cells if cell["cell_type"] == "code")
+    shown = _squeezed("\n".join(map(_output, cells)))
+    named = [name for name in ROLES if re.search(rf'ROLES\["{name}"\]|\b{name.upper()}\b', code)]
+    return [name for name in named if not any(_squeezed(text) in shown for text in _beginnings(ROLES[name]))]
+
+
+def _beginnings(role) -> list[str]:
+    forms = [role.words("short"), role.words("paper")]
+    return [text.partition("{")[0].replace("}}", "")[:80] for words in forms for text in words.values()]
+
+
+def _squeezed(text: str) -> str:
+    return re.sub(r"\s+", "", text)
+
+
+def _prose(cell: dict) -> str:
+    return source(cell) if cell["cell_type"] == "markdown" else ""
+
+
+def _folded(cell: dict) -> bool:
+    return bool(cell["metadata"].get("jupyter", {}).get("source_hidden"))
+
+
+def _output(cell: dict) -> str:
+    """The text of a cell's outputs."""
+    parts = []
+    for output in cell.get("outputs", []):
+        text = output.get("text") or output.get("data", {}).get("text/plain", "")
+        markdown = output.get("data", {}).get("text/markdown", "")
+        parts += ["".join(text), FOLDED.sub("", "".join(markdown))]
+    return "\n".join(parts)
+
+
+def course_page(root: Path) -> str:
+    """figures/course.json: a line a notebook, and the words of all together."""
+    found = {name: counted(cells(root, name)) for name in names(root)}
+    lines = [f"  {json.dumps(name)}: {json.dumps(told)}" for name, told in found.items()]
+    total = sum(told["all_words"] for told in found.values())
+    return "{\n" + ",\n".join([*lines, f'  "all_words": {total}']) + "\n}\n"
+
+
+# The files -------------------------------------------------------------------------------------------------------------
+
 PARTS = {
     "picture": picture,
     "findings": findings,
@@ -272,7 +373,7 @@ def files(root: Path) -> dict[Path, str]:
         root / "figures" / f"{name}.md": f"# {title}\n\nGenerated by `make figures` from {source}.\n\n{make(root)}"
         for name, (make, title, source) in PAGES.items()
     }
-    pages[root / "figures" / "course.json"] = built.course_page(root)
+    pages[root / "figures" / "course.json"] = course_page(root)
     return pages | {path: filled(root, path) for path in written}
 
 

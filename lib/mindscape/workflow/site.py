@@ -20,7 +20,7 @@ from urllib.parse import unquote, urldefrag
 
 from mindscape import claims, paths, results
 from mindscape.claims import VERDICTS, Claim
-from mindscape.workflow.report import first_cell
+from mindscape.workflow.report import cells, first_cell, names, source
 
 PARTS = {  # of the course: what its notebooks' names begin with
     "Before the papers": "0",
@@ -30,12 +30,7 @@ PARTS = {  # of the course: what its notebooks' names begin with
     "Part 4: MoM": "4",
     "All four": "5",
 }
-PAPERS = {
-    "MiA-RAG": "10",
-    "MiA-Signature": "20",
-    "MindGraph": "30",
-    "MoM": "40",
-}  # and the notebook that opens its part
+PAPERS = {"MiA-RAG": "10", "MiA-Signature": "20", "MindGraph": "30", "MoM": "40"}  # and what opens its part
 DRAWING = "system"  # the figure that a part's first notebook draws its paper's system in
 CONF = """
 import latex2mathml.converter
@@ -160,11 +155,11 @@ def claim_rows(some: list[tuple[Claim, str]], metrics: dict[str, dict]) -> str:
 
 def paper_page(paper: str, of: list[tuple[Claim, str]], metrics: dict[str, dict], root: Path) -> str:
     """A paper: its system, the notebooks, what was found and what was not."""
-    first = next((root / "notebooks").glob(f"{PAPERS[paper]}_*.ipynb")).stem
+    first = next(name for name in names(root) if name.startswith(PAPERS[paper]))
     drawn = results.read(first, root / "figures")["figures"][DRAWING]
     lines = [f"# {paper}", "", f"![{drawn['alt']}](/figures/{first}/{drawn['file']})", "", "## Its notebooks", ""]
-    for path in sorted((root / "notebooks").glob(f"{PAPERS[paper][0]}*.ipynb")):
-        lines += [f"- [{path.stem}](/notebooks/{path.name}): {first_cell(root, path.stem)[0]}"]
+    of_part = [name for name in names(root) if name.startswith(PAPERS[paper][0])]
+    lines += [f"- [{name}](/notebooks/{name}.ipynb): {first_cell(root, name)[0]}" for name in of_part]
     lines += ["", f"## {len(of)} claims", ""]
     for verdict in VERDICTS:
         if some := [pair for pair in of if pair[1] == verdict]:
@@ -172,50 +167,44 @@ def paper_page(paper: str, of: list[tuple[Claim, str]], metrics: dict[str, dict]
     return "\n".join(lines)
 
 
-def written(root: Path, source: Path) -> None:
+def written(root: Path, home: Path) -> None:
     """All that Sphinx reads, in a new folder."""
-    shutil.rmtree(source, ignore_errors=True)
-    for name in ("notebooks", "cards", "extra", "_static", "papers"):
-        (source / name).mkdir(parents=True)
-    (source / "conf.py").write_text(CONF, encoding="utf-8")
-    (source / "_static" / "kit.css").write_text(CSS, encoding="utf-8")
+    shutil.rmtree(home, ignore_errors=True)
+    for name in ("notebooks", "cards", "extra", "_static"):
+        (home / name).mkdir(parents=True)
+    (home / "conf.py").write_text(CONF, encoding="utf-8")
+    (home / "_static" / "kit.css").write_text(CSS, encoding="utf-8")
     shutil.copytree(
-        root / "figures", source / "figures", ignore=shutil.ignore_patterns("*.json", "*.md", "*.html", "*@*")
+        root / "figures", home / "figures", ignore=shutil.ignore_patterns("*.json", "*.md", "*.html", "*@*")
     )
     for page in (root / "figures").glob("[0-9]*/*.html"):
-        shutil.copy(page, source / "extra")
-    names = [path.stem for path in sorted((root / "notebooks").glob("[0-9]*.ipynb"))]
-    metrics = {name: results.read(name, root / "figures")["metrics"] for name in names}
+        shutil.copy(page, home / "extra")
+    metrics = {name: results.read(name, root / "figures")["metrics"] for name in names(root)}
     weighed = claims.weighed(claims.all_claims(root / "data" / "claims.yaml"), root / "figures")
-    for name in names:
-        path = root / "notebooks" / f"{name}.ipynb"
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        anchors = defaultdict(list)
+    for name in metrics:
+        path, anchors = root / "notebooks" / f"{name}.ipynb", defaultdict(list)
         for claim, _ in weighed:
             if claim.notebook == name:
-                anchors[weighed_in(cells, claim.metrics) or 1].append(claim.id)
-        (source / "notebooks" / path.name).write_text(json.dumps(notebook(path, anchors)), encoding="utf-8")
+                anchors[weighed_in(cells(root, name), claim.metrics) or 1].append(claim.id)
+        (home / "notebooks" / path.name).write_text(json.dumps(notebook(path, anchors)), encoding="utf-8")
     for paper in PAPERS:
         of = [pair for pair in weighed if pair[0].paper == paper]
         text = paper_page(paper, of, metrics, root)
-        (source / f"paper_{paper.lower()}.md").write_text(text, encoding="utf-8")
+        (home / f"paper_{paper.lower()}.md").write_text(text, encoding="utf-8")
     for name, card in cards(root):
-        (source / "cards" / f"{name}.md").write_text(
+        (home / "cards" / f"{name}.md").write_text(
             linked(card.read_text("utf-8"), str(card.parent.relative_to(root))), "utf-8"
         )
-    (source / "log.md").write_text(linked((root / "lib" / "LOG.md").read_text("utf-8"), "lib"), "utf-8")
-    (source / "claims.md").write_text(claims_page(weighed), "utf-8")
-    (source / "glossary.md").write_text(glossary(root), "utf-8")
-    (source / "index.md").write_text(index(root, names), "utf-8")
+    (home / "log.md").write_text(linked((root / "lib" / "LOG.md").read_text("utf-8"), "lib"), "utf-8")
+    (home / "claims.md").write_text(claims_page(weighed), "utf-8")
+    (home / "glossary.md").write_text(glossary(root), "utf-8")
+    (home / "index.md").write_text(index(root), "utf-8")
 
 
 def cards(root: Path) -> Iterator[tuple[str, Path]]:
     """The cards of adapters and of Shakespeare's texts, by name."""
-    for card in [
-        *sorted((root / "data" / "adapters").glob("*/README.md")),
-        root / "data" / "shakespeare" / "README.md",
-    ]:
-        yield card.parent.name, card
+    yield from ((card.parent.name, card) for card in sorted((root / "data" / "adapters").glob("*/README.md")))
+    yield "shakespeare", root / "data" / "shakespeare" / "README.md"
 
 
 def claims_page(weighed: list[tuple[Claim, str]]) -> str:
@@ -231,12 +220,11 @@ def claims_page(weighed: list[tuple[Claim, str]]) -> str:
 
 def glossary(root: Path) -> str:
     """The glossary of notebook 00, as a page."""
-    cells = json.loads((root / "notebooks" / "00_start_here.ipynb").read_text(encoding="utf-8"))["cells"]
-    text = next(said for cell in cells if "### Glossary" in (said := "".join(cell["source"])))
+    text = next(said for said in map(source, cells(root, "00_start_here")) if "### Glossary" in said)
     return "# Glossary\n" + linked(text.partition("### Glossary")[2], "notebooks")
 
 
-def index(root: Path, names: list[str]) -> str:
+def index(root: Path) -> str:
     """The front page, with the table of contents."""
     readme = (root / "README.md").read_text(encoding="utf-8")
     about = readme.partition("\n\n")[2].partition("\n## ")[0]
@@ -244,7 +232,7 @@ def index(root: Path, names: list[str]) -> str:
     for part, begin in PARTS.items():
         paper = part.partition(": ")[2]
         pages = [f"paper_{paper.lower()}"] if paper else []
-        pages += [f"notebooks/{name}" for name in names if name.startswith(begin)]
+        pages += [f"notebooks/{name}" for name in names(root) if name.startswith(begin)]
         lines += ["```{toctree}", f":caption: {part}", ":maxdepth: 1", *pages, "```", ""]
     lines += ["```{toctree}", ":caption: To look up", ":maxdepth: 1", "claims", "glossary", "log", "```", ""]
     lines += ["```{toctree}", ":caption: Cards", ":maxdepth: 1", *(f"cards/{name}" for name, _ in cards(root)), "```"]
@@ -278,7 +266,7 @@ class Page(HTMLParser):
         for name, value in attrs:
             if value and name in ("id", "name"):
                 self.ids.add(value)
-            elif value and name in ("href", "src") and (tag, name) != ("link", "rel"):
+            elif value and name in ("href", "src"):
                 self.links.append(value)
 
 
