@@ -58,12 +58,11 @@ def shortfall(w: Numbers, theta: Numbers) -> Numbers:
     return 2 * w * np.sin(theta / 2) ** 2
 
 
-def expected(w: Numbers, theta: Numbers, lengths: tuple = (1.0, 1.0), query_length: Numbers = 1.0) -> tuple:
-    """E[X_HMV] and E[X_SVF], for q independent of V (Theorem 1).
+def expected(w: Numbers, theta: Numbers, lengths: tuple = (1.0, 1.0)) -> tuple:
+    """E[X_HMV] and E[X_SVF], for q independent of V (Theorem 1), in lengths of E[q].
 
-    The proof takes means of length 1. `lengths` are those of E[V_abs] and E[V_query], `query_length` that of E[q]: a mean of
-    unit vectors that scatter is shorter than 1, and then HMV has the larger mean only while
-    lengths[0] > lengths[1] · cos θ.
+    The proof takes means of length 1. `lengths` are those of E[V_abs] and E[V_query]: a mean of unit vectors that scatter is
+    shorter than 1, and then HMV has the larger mean only while lengths[0] > lengths[1] · cos θ.
 
     >>> [round(float(x), 6) for x in expected(0.5, np.pi / 3)]
     [1.0, 0.75]
@@ -71,12 +70,10 @@ def expected(w: Numbers, theta: Numbers, lengths: tuple = (1.0, 1.0), query_leng
     [0.6, 0.66]
     """
     w, theta = _checked(w=w, theta=theta)
-    first, second, query_length = _checked(length_abs=lengths[0], length_query=lengths[1], query_length=query_length)
+    first, second = _checked(length_abs=lengths[0], length_query=lengths[1])
     if np.ndim(first) == 0 and np.ndim(second) == 0 and first == second == 1:
-        mixed = 1 - shortfall(w, theta)
-    else:
-        mixed = (1 - w) * first + w * second * np.cos(theta)
-    return query_length * first, query_length * mixed
+        return first, 1 - shortfall(w, theta)
+    return first, (1 - w) * first + w * second * np.cos(theta)
 
 
 def fused_length(w: Numbers, theta: Numbers) -> Numbers:
@@ -86,18 +83,6 @@ def fused_length(w: Numbers, theta: Numbers) -> Numbers:
     0.95
     """
     return np.hypot(1 - shortfall(w, theta), np.multiply(w, np.sin(theta)))
-
-
-def fused_cosine(w: Numbers, theta: Numbers) -> Numbers:
-    """The cosine of μ_abs and μ_fused, (1 - C) / m: what is left of Theorem 1 once V_fused is scaled to length 1.
-
-    >>> round(float(fused_cosine(0.5, np.pi / 3)), 6), round(float(np.cos(np.pi / 6)), 6)
-    (0.866025, 0.866025)
-    """
-    length = fused_length(w, theta)
-    if np.any(length < 1e-12):
-        raise InputError("w = 0.5 and theta = pi: opposite centres cancel, and their mean has no direction")
-    return (1 - shortfall(w, theta)) / length
 
 
 def mean_cosine(dim: int, ratio: Numbers) -> Numbers:
@@ -115,27 +100,7 @@ def mean_cosine(dim: int, ratio: Numbers) -> Numbers:
     return ratio * factor * hyp1f1(0.5, dim / 2 + 1, -(ratio**2) / 2)
 
 
-def expected_cosine(
-    w: Numbers, theta: Numbers, dim: int, sigma_q: Numbers, sigma_v: Numbers, shared: Numbers = 0.0
-) -> tuple:
-    """E[X_HMV] and E[X_SVF] where q, V_abs and V_fused are each scaled to length 1 *after* the noise, as an index does.
-
-    Both noises must be above 0. HMV's mean can be the smaller one: see `break_even`.
-
-    >>> hmv, svf = expected_cosine(0.5, np.arccos(0.9), 64, 0.05, 0.1)
-    >>> round(float(hmv), 3), round(float(svf), 3)
-    (0.727, 0.784)
-    """
-    w, theta, sigma_q, sigma_v, shared = _checked(w=w, theta=theta, sigma_q=sigma_q, sigma_v=sigma_v, shared=shared)
-    of_fused = sigma_v * np.sqrt(kept_noise(w, shared))
-    if np.any(sigma_q == 0) or np.any(of_fused == 0):
-        raise InputError("expected_cosine: the noise of q and of V_fused must be above 0")
-    of_query, alone = mean_cosine(dim, 1 / sigma_q), mean_cosine(dim, 1 / sigma_v)
-    fused = mean_cosine(dim, fused_length(w, theta) / of_fused)
-    return of_query * alone, of_query * fused * fused_cosine(w, theta)
-
-
-def break_even(w: Numbers, theta: Numbers, shared: Numbers = 0.0) -> Numbers:
+def break_even(w: Numbers, theta: Numbers) -> Numbers:
     """dim · sigma_v² from which on fusing raises the mean cosine of a normalised index, in many dimensions.
 
     w² sin²θ / ((1 - C)² - v), with v of `kept_noise`; infinite where no noise is enough. Fusing turns the vector away
@@ -144,7 +109,7 @@ def break_even(w: Numbers, theta: Numbers, shared: Numbers = 0.0) -> Numbers:
     >>> round(float(break_even(0.5, np.arccos(0.9))), 4), float(break_even(0.5, np.arccos(0.4)))
     (0.118, inf)
     """
-    below = np.maximum(1 - shortfall(w, theta), 0) ** 2 - kept_noise(w, shared)
+    below = np.maximum(1 - shortfall(w, theta), 0) ** 2 - kept_noise(w)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(below > 0, np.multiply(w, np.sin(theta)) ** 2 / below, np.inf)[()]
 
