@@ -1,5 +1,5 @@
 """What many tests say: that a call is refused, that the system fails, that a module is needed beyond the kit's dependencies;
-and any value of JSON."""
+any value of JSON, and awkward texts."""
 
 import importlib
 import os
@@ -20,6 +20,14 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=6,
 )
+
+# Pieces that are awkward to cut and to find again, in two languages; texts of them are not blank.
+AWKWARD = [
+    *("It rained. ", "Ivo left.\n\n", "home", " ", "\n\n", "\r\n", "<b>", "[MASK]", "“so”", "—"),
+    *("。", "他来了。", "林黛玉", "　", "！？", "e\u0301", "\u200d", "👍🏽", "ß", "ﬁ", "\x00", "\x1f"),
+]
+awkward_pieces = st.lists(st.sampled_from(AWKWARD) | st.text(max_size=4), min_size=1, max_size=30)
+awkward_texts = awkward_pieces.map("".join).filter(str.strip)
 
 
 def refused(call: Callable[[], object], said: str, error: type[Exception] = InputError) -> None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from extras import refused, required
+from extras import awkward_texts, refused, required
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from stubs import Stub, to_last
@@ -36,11 +36,7 @@ class Bag:
 
     name, dim, fingerprint = "bag", 6, "bag"
 
-    def __init__(self):
-        self.encoded = 0
-
     def encode(self, texts, kind="passage"):
-        self.encoded += len(texts)
         words = ("rain", "mill", "evening", "学校", "雨")
         found = np.array([[1e-3, *(text.count(word) for word in words)] for text in texts], np.float32)
         return found / np.linalg.norm(found, axis=1, keepdims=True)
@@ -96,15 +92,9 @@ def test_all_tile_at_one_mean_length(tokenizer, document, size):
         assert abs(len(made.chunks) - chunkers.wanted(document, size, tokenizer)) <= 2
 
 
-PIECES = [
-    *("It rained. ", "Ivo left.\n\n", "home", " ", "\n\n", "\r\n", "。", "他来了。", "林黛玉", "　"),
-    *("e\u0301", "\u200d", "👍🏽", "“so”", "—"),
-]
-
-
 @settings(max_examples=40)
 @given(
-    st.lists(st.sampled_from(PIECES) | st.text(max_size=4), min_size=1, max_size=30).map("".join).filter(str.strip),
+    awkward_texts,
     st.integers(1, 30),
     st.sampled_from(["Answer: ID 0001", "none", "ID 7", '["Ivo[MASK]left.", "home[MASK]"]', "[1]", '["a"', "[]"]),
 )
@@ -236,23 +226,6 @@ def test_prompts_are_in_both_languages():
     for prompts, slots in ((chunkers.LISTED, {"document"}), (chunkers.SHIFT, {"first", "paragraphs"})):
         assert set(prompts) == {"en", "zh"}
         assert all(set(re.findall(r"\{(\w+)\}", prompt)) == slots for prompt in prompts.values())
-
-
-@pytest.mark.parametrize("kind", ["lumber", "listing"])
-def test_a_killed_run_goes_on(tokenizer, tmp_path, kind):
-    def run(kept, dies=None):
-        say = listed if kind == "listing" else lambda prompt: f"ID {shown(prompt)[1]}"
-        stub = Stub(to_last(say), dies=dies)
-        model = llm.LanguageModel(stub, store=kept)
-        chunker = Listing(model, tokenizer, window=60) if kind == "listing" else Lumber(model, tokenizer, theta=120)
-        return stub, lambda: chunker.cut(NOTE, None)
-
-    kept = Store(tmp_path / "replies.sqlite")
-    _, cut = run(kept, dies=3)
-    with pytest.raises(KeyboardInterrupt):
-        cut()
-    (again, cut), (fresh, whole_cut) = run(kept), run(None)
-    assert cut() == whole_cut() and len(again.asked) == len(fresh.asked) - 2
 
 
 # Peers ------------------------------------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ from mindscape.llm.base import estimated_tokens
 from mindscape.mom import extraction
 from mindscape.mom.extraction import ANSWERS, choose, completeness, conditionals, extract, paths, places, readings, rrf
 from mindscape.mom.memory import DocumentMemory, tiles
-from mindscape.store import Store
 from mindscape.text import Document, Span
 
 NOTE = Document("note", "It rained all day. The mill stood still. Then Ivo went home. Ann stayed behind.")
@@ -88,22 +87,7 @@ def test_languages_are_asked_in_their_own_words():
     refused(lambda: paths(model_of(backend), [NOTE], n=0), "at least one path")
 
 
-def test_a_killed_run_goes_on(tmp_path):
-    documents = [Document(str(i), f"{i}. {NOTE.text}") for i in range(4)]
-    broken = Backend(dies=7)
-    with pytest.raises(KeyboardInterrupt):
-        paths(model_of(broken, store=Store(tmp_path / "replies.sqlite")), documents, n=3)
-    again = Backend()
-    found = paths(model_of(again, store=Store(tmp_path / "replies.sqlite")), documents, n=3)
-    assert len(again.asked) == 12 - 6 and [len(some) for some in found] == [3] * 4
-
-
 # Readings and clarity ---------------------------------------------------------------------------------------------
-
-
-def test_what_stands_around_a_border():
-    assert extraction.around(NOTE, Span(0, 41), Span(41, 79)) == (NOTE.text[:40], NOTE.text[41:])
-    assert extraction.around(NOTE, Span(0, 41), Span(41, 79), 6) == ("still.", "Then I")
 
 
 def test_the_readings_are_their_formulas():

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 
 import pytest
-from extras import refused
+from extras import awkward_texts, refused
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -19,25 +19,6 @@ from mindscape.text import Document, Span
 RAIN, MILL, HOME = "It rained all day. ", "The mill stood still.\n\n", "Then Ivo went home with the lamp."
 NOTE = Document("note", RAIN + MILL + HOME)
 WHOLE = [("It rained", "all day."), ("The mill", "stood still."), ("Then Ivo", "the lamp.")]
-PIECES = [
-    *(
-        "It rained. ",
-        "Ivo left. ",
-        "home",
-        " ",
-        "\n\n",
-        "\r\n",
-        "<b>",
-        "[MASK]",
-        "。",
-        "他来了。",
-        "林黛玉",
-        "　",
-        "！？",
-    ),
-    *("e\u0301", "\u200d", "👍🏽", "ß", "ﬁ", "“so”", "—", "\x00", "\x1f"),
-]
-texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=4), min_size=1, max_size=30).map("".join)
 
 
 def cut(found: mom.Tiling, document: Document = NOTE) -> list[str]:
@@ -50,7 +31,7 @@ def cut(found: mom.Tiling, document: Document = NOTE) -> list[str]:
 @st.composite
 def documents_and_ends(draw):
     """A text and chunks by their ends: true ones, from elsewhere in the text, changed, made up or empty."""
-    text = draw(texts.filter(str.strip))
+    text = draw(awkward_texts)
     words = st.one_of(
         st.just(""),
         st.text(max_size=8),
@@ -241,22 +222,3 @@ def test_the_samples_of_the_kit():
         for question in one.questions:
             assert question.breadth in ("local", "global")
             assert all(one.document[span].strip() for span in question.evidence)
-
-
-@pytest.mark.parametrize(
-    "change, message",
-    [
-        (lambda row: row | {"chunks": row["chunks"][:-1]}, "one number of each"),
-        (lambda row: row | {"questions": [row["questions"][0] | {"evidence": "Not there."}]}, "is not in the text"),
-        (lambda row: {name: row[name] for name in row if name != "core"}, "not a document memory"),
-    ],
-)
-def test_a_bad_sample_is_named_with_its_line(tmp_path, change, message):
-    source = mom.paths.data("texts")
-    rows = [json.loads(line) for line in (source / "memories.jsonl").read_text().splitlines()[:2]]
-    for row in rows:
-        (tmp_path / f"{row['id']}.md").write_bytes((source / f"{row['id']}.md").read_bytes())
-    rows[1] = change(rows[1])
-    (tmp_path / "memories.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    refused(lambda: mom.samples(tmp_path), f"line 2.*{message}")
-    refused(lambda: mom.samples(tmp_path / "absent"), "expected a document memory a line")

@@ -188,14 +188,6 @@ def test_a_context_is_data():
     assert model.backend.asked[0][0].startswith("{question} {0} {context}\n\nQuestion: {context}?")
 
 
-def test_a_killed_run_goes_on(tmp_path):
-    contexts, answers = [f"Part {i}." for i in range(6)], ["Ivo"] * 6
-    with pytest.raises(KeyboardInterrupt):
-        support(model_of(5, store=Store(tmp_path / "scores.sqlite")), contexts, answers)
-    again = model_of(store=Store(tmp_path / "scores.sqlite"))
-    assert len(support(again, contexts, answers)) == 6 and len(again.backend.asked) == 2
-
-
 def test_rankings_are_found_again(own_store, tmp_path):
     kept = Store(tmp_path / "cache.sqlite", tmp_path / "store", fill=True)
     store.use(kept)

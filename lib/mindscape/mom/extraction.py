@@ -158,15 +158,14 @@ def extract(
 # Clarity -----------------------------------------------------------------------------------------------------------
 
 
-def around(document: Document, before: Place, after: Place, reach: int | None = None) -> tuple[str, str]:
-    """The texts on both sides of a border; of each at most the `reach` characters that are next to it.
+def around(document: Document, before: Place, after: Place) -> tuple[str, str]:
+    """The texts on both sides of a border.
 
     >>> note = Document("note", "It rained all day. Then Ivo went home.")
-    >>> around(note, Span(0, 19), Span(19, 38), reach=8)
-    ('all day.', 'Then Ivo')
+    >>> around(note, Span(0, 19), Span(19, 38))
+    ('It rained all day.', 'Then Ivo went home.')
     """
-    a, b = document[before].strip(), document[after].strip()
-    return (a, b) if reach is None else (a[-reach:].strip(), b[:reach].strip())
+    return document[before].strip(), document[after].strip()
 
 
 def readings(
@@ -202,15 +201,12 @@ def readings(
     return {name: values.get(name, np.zeros(0)) for name in names}
 
 
-def clarity(
-    model: LLM, document: Document, chunkings: Sequence[Sequence[Place]], reading: str = "yes", reach: int | None = None
-) -> np.ndarray:
+def clarity(model: LLM, document: Document, chunkings: Sequence[Sequence[Place]], reading: str = "yes") -> np.ndarray:
     """S_clarity of several ways to cut a document, shape (chunkings,): the mean of P(b | a_i, a_{i+1}) over its borders.
 
-    NaN for a single chunk, which has none. All borders go to the model in one call. `reach` as in `around`: the paper shows the
-    model whole chunks. Raises as `readings` does.
+    NaN for a single chunk, which has none. All borders go to the model in one call. Raises as `readings` does.
     """
-    pairs = [[around(document, a, b, reach) for a, b in zip(chunks, chunks[1:], strict=False)] for chunks in chunkings]
+    pairs = [[around(document, a, b) for a, b in pairwise(chunks)] for chunks in chunkings]
     if not pairs:
         return np.zeros(0)
     values = readings(model, [pair for own in pairs for pair in own], document.language, [reading])[reading]
@@ -221,10 +217,10 @@ def clarity(
 # Places of which all is known --------------------------------------------------------------------------------------
 
 
-def places(book: Book, share: int = 8, reach: int = REACH, seed: int = 0) -> list[tuple[int, str]]:
+def places(book: Book, share: int = 8, seed: int = 0) -> list[tuple[int, str]]:
     """Places of a book and the kind of each, `share` of every kind in `PLACES`, in the order of the text.
 
-    Each has `reach` characters on both sides. The same arguments give the same places. Taught in notebook 40.
+    Each has `REACH` characters on both sides. The same arguments give the same places. Taught in notebook 40.
     """
     document, language = book.document, book.document.language
     text, scenes = document.text, book.told.scenes
@@ -242,19 +238,20 @@ def places(book: Book, share: int = 8, reach: int = REACH, seed: int = 0) -> lis
         positions["middle"] += [scene.start + match.start() for match in re.finditer(WORDS[language], inside)]
     drawn = []
     for kind, own in positions.items():
-        own = [at for at in own if reach <= at <= len(text) - reach]
+        own = [at for at in own if REACH <= at <= len(text) - REACH]
         chance = Chance("trials", kind, document.id, *([seed] if seed else []))
         drawn += [(at, kind) for at in chance.some(own, share)]
     return sorted(drawn)
 
 
-def sides(document: Document, at: int, reach: int = REACH) -> tuple[str, str]:
-    """What stands before a place and behind it, `reach` characters of each.
+def sides(document: Document, at: int) -> tuple[str, str]:
+    """What stands before a place and behind it, `REACH` characters of each at most.
 
-    >>> sides(Document("note", "It rained. Ivo left."), 11, reach=7)
-    ('rained.', 'Ivo lef')
+    >>> sides(Document("note", "It rained. Ivo left."), 11)
+    ('It rained.', 'Ivo left.')
     """
-    return around(document, Span(0, at), Span(at, len(document.text)), reach)
+    before, after = around(document, Span(0, at), Span(at, len(document.text)))
+    return before[-REACH:].strip(), after[:REACH].strip()
 
 
 # Completeness ------------------------------------------------------------------------------------------------------
@@ -274,14 +271,14 @@ def penalty(tokens: ArrayLike, short: str = "raw") -> np.ndarray:
 
 
 def conditionals(
-    model: LLM, document: Document, memories: Sequence[DocumentMemory], reach: int | None = None
+    model: LLM, document: Document, memories: Sequence[DocumentMemory]
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """For each memory PPL(a_i | c_i) and |c_i| of its n chunks, two arrays of shape (n,).
 
-    A chunk is weighed as the continuation of its core content and a blank line; with `reach`, its first so many characters.
+    A chunk is weighed as the continuation of its core content and a blank line.
     """
     cores = [f"{core}\n\n" for memory in memories for core in memory.core]
-    chunks = [[document[chunk].strip()[:reach]] for memory in memories for chunk in memory.chunks]
+    chunks = [[document[chunk].strip()] for memory in memories for chunk in memory.chunks]
     scores = model.score(cores, chunks) if cores else []
     marks = model.count_tokens("")  # some tokenizers put one before every text
     lengths = {core: max(1, model.count_tokens(core) - marks) for memory in memories for core in memory.core}
@@ -292,15 +289,13 @@ def conditionals(
     ]
 
 
-def completeness(
-    model: LLM, document: Document, memories: Sequence[DocumentMemory], short: str = "raw", reach: int | None = None
-) -> np.ndarray:
+def completeness(model: LLM, document: Document, memories: Sequence[DocumentMemory], short: str = "raw") -> np.ndarray:
     """S_comp of several memories of a document, shape (memories,): the mean of 1 / (PPL(a_i | c_i) · log|c_i|).
 
     Infinite with `short="raw"` where a core content is one token. Raises InputError for another `short`.
     """
     penalty(1, short)
-    weighed = conditionals(model, document, memories, reach)
+    weighed = conditionals(model, document, memories)
     with np.errstate(divide="ignore"):
         return np.array([np.mean(1 / (perplexity * penalty(tokens, short))) for perplexity, tokens in weighed])
 

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from mindscape import paths, prompts, records
@@ -242,43 +241,25 @@ class Sample:
     questions: tuple[Question, ...]
 
 
-def samples(folder: str | Path | None = None) -> list[Sample]:
-    """The texts in `data/texts`, or in another folder with a `memories.jsonl`: two manuals and two news pieces, en and zh.
-
-    Raises InputError, with the line, for a memory that does not tile its text and for a quote that is not in it.
+def samples() -> list[Sample]:
+    """The texts in `data/texts`: two manuals and two news pieces, en and zh.
 
     >>> [(len(one.memory), one.document.language) for one in samples()]
     [(9, 'en'), (7, 'zh'), (9, 'en'), (8, 'zh')]
     """
-    path = (Path(folder) if folder else paths.data("texts")) / "memories.jsonl"
-    try:
-        lines = records.lines(path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: expected a document memory a line: {error}") from error
     texts = []
-    for number, line in enumerate(lines, 1):
-        try:
-            row = json.loads(line)
-            document = own.document(path.parent / f"{row['id']}.md", row["language"])
-            memory = DocumentMemory.restored(row)
-            if not tiles(document, memory.chunks):
-                raise ValueError("the chunks do not tile the text")
-            questions = tuple(_question(document, i, row_of) for i, row_of in enumerate(row["questions"]))
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{path}, line {number}: expected id, language, memory and questions: {error}") from error
-        texts.append(Sample(document, memory, questions))
+    for row in map(json.loads, records.lines(paths.data("texts", "memories.jsonl"))):
+        document = own.document(paths.data("texts", f"{row['id']}.md"), row["language"])
+        questions = tuple(_question(document, i, row_of) for i, row_of in enumerate(row["questions"]))
+        texts.append(Sample(document, DocumentMemory.restored(row), questions))
     return texts
 
 
 def _question(document: Document, number: int, row: Mapping[str, Any]) -> Question:
-    places = []
-    for quote in (row["evidence"], *row["further"]):
-        start = document.text.find(quote)
-        if start < 0:
-            raise ValueError(f"{quote[:40]!r} is not in the text")
-        places.append(Span(start, start + len(quote)))
+    starts = [(document.text.index(quote), len(quote)) for quote in (row["evidence"], *row["further"])]
+    places = sorted(Span(start, start + length) for start, length in starts)
     fields = (f"{document.id}-{number}", document.id, row["question"], row["answer"], (), ())
-    return Question(*fields, tuple(sorted(places)), row["scope"], "")
+    return Question(*fields, tuple(places), row["scope"], "")
 
 
 def _follow(chunks: Sequence[Place]) -> bool:

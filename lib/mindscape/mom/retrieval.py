@@ -27,7 +27,7 @@ from mindscape.errors import InputError, one_of, require
 from mindscape.index import FaissIndex, Index, MilvusIndex
 from mindscape.llm import LLM
 from mindscape.llm.base import form_of
-from mindscape.mom.extraction import K, rrf
+from mindscape.mom.extraction import rrf
 from mindscape.mom.memory import DocumentMemory
 from mindscape.question import BREADTHS, Answer, Question
 from mindscape.roles.answers import QA
@@ -145,13 +145,12 @@ class Layers:
         k: int = TOP,
         way: str = "rrf",
         depth: int | None = None,
-        smoothing: float = K,
     ) -> tuple[np.ndarray, np.ndarray]:
         """The k best units, best first, equal ones by number: ids and scores of shape (queries, k); all where k is more.
 
         `queries` are texts, or vectors (queries, dim). "rrf", "max" and "sum" look at the `depth` best units of each layer,
         all by default; a unit that a layer did not bring up has no rank there, and counts as much as the last one that it did.
-        `smoothing` is the k of reciprocal rank fusion. Raises InputError for another way, and for k or depth below 1.
+        Raises InputError for another way, and for k or depth below 1.
         """
         one_of(self.ways, way=way)
         require(k >= 1 and (depth is None or depth >= 1), f"k={k}, depth={depth}: expected at least 1")
@@ -160,7 +159,7 @@ class Layers:
             return self.indexes[way].search(vectors, k)
         by_layer = [self.indexes[layer].search(vectors, depth or len(self.chunks)) for layer in self.layers]
         n = len(self.chunks)
-        fused = _by_rank(by_layer, n, smoothing) if way == "rrf" else _by_score(by_layer, n, way)
+        fused = _by_rank(by_layer, n) if way == "rrf" else _by_score(by_layer, n, way)
         ids = np.argsort(-fused, axis=1, kind="stable")[:, :k]
         return ids, np.take_along_axis(fused, ids, 1)
 
@@ -181,12 +180,12 @@ class Layers:
             getattr(index, "close", lambda: None)()
 
 
-def _by_rank(by_layer: Sequence[tuple[np.ndarray, np.ndarray]], units: int, k: float) -> np.ndarray:
+def _by_rank(by_layer: Sequence[tuple[np.ndarray, np.ndarray]], units: int) -> np.ndarray:
     """Fused scores (queries, units) of each layer's ids and scores (queries, depth)."""
     ranks = np.full((len(by_layer), len(by_layer[0][0]), units), np.inf)
     for layer, (ids, _) in zip(ranks, by_layer, strict=True):
         np.put_along_axis(layer, ids, np.arange(1.0, ids.shape[1] + 1)[None, :].repeat(len(ids), 0), 1)
-    return rrf(ranks, k)
+    return rrf(ranks)
 
 
 def _by_score(by_layer: Sequence[tuple[np.ndarray, np.ndarray]], units: int, way: str) -> np.ndarray:

@@ -149,7 +149,8 @@ class Relevance(_OfEachNovel):
 class Counting(_OfEachNovel):
     """Counts from concept graphs: see `storyworld.teaching.counting`."""
 
-    make = staticmethod(counting.count_examples)
+    def of_novel(self, book: storyworld.Book, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
+        return counting.count_examples(book, tokenizer)
 
 
 @dataclass(frozen=True)
