@@ -1,4 +1,4 @@
-"""Shakespeare's 38 plays, with acts, scenes and speeches as places in the text.
+"""Shakespeare's 38 plays, with scenes and speeches as places in the text.
 
 The source is the asset "plays": one Markdown file a play, made from an old web edition. `play` gives it as plain text:
 
@@ -81,18 +81,12 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Act:
-    """An act with its heading, up to the next one. Act 0 comes before act 1: an induction, a prologue."""
-
-    act: int
-    heading: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
 class Scene:
-    """A scene with its heading. Scene 0 is a prologue or a chorus before scene 1; an epilogue follows the last one."""
+    """A scene with its heading, up to the next one.
+
+    Act 0 comes before act 1: an induction, a prologue. Scene 0 is a prologue or a chorus before scene 1; an epilogue follows
+    the last one.
+    """
 
     act: int
     scene: int
@@ -207,21 +201,6 @@ def _of(rows: list, name: str | None) -> tuple:
     if name is not None:
         play(name)
     return tuple(row for row in rows if name in (None, row.doc_id))
-
-
-def acts(document: Document) -> list[Act]:
-    """The acts of a play, in order. Errors as in `lines`.
-
-    >>> [act.act for act in acts(play("macbeth"))], [act.act for act in acts(play("the-taming-of-the-shrew"))]
-    ([1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5])
-    """
-    found = []
-    for act, _, line in _walk(document):
-        if line.kind == "act":
-            found.append(Act(act, document[line], line.start, line.end))
-        elif line.kind != "title":
-            found[-1] = replace(found[-1], end=line.end)
-    return found
 
 
 def scenes(document: Document) -> list[Scene]:
