@@ -241,12 +241,6 @@ def test_case_1_fails_too_once_the_product_is_taken_for_what_it_is():
     assert surely((x < 0.995).astype(float) - (y < 0.995)) > 0
 
 
-def test_the_bound_of_the_proof_is_none_for_a_product():
-    """exp(-ε²/2σ²) at four standard deviations and a bit, two dimensions, noise 1."""
-    variance = hmv.cumulants(2, 1.0, (1.0, 1.0), (1.0, 1.0))[1]
-    assert hmv.product_tail(1 - 9.0, 2, 1.0, (1.0, 1.0), (1.0, 1.0)) > 2 * math.exp(-(9.0**2) / (2 * variance))
-
-
 @WIDE
 @given(weights, st.floats(1e-3, math.pi), dims, noises, loud, st.floats(-1, 1), st.floats(0.001, 20))
 def test_critical_epsilon_says_exactly_where_theorem_2_holds(w, theta, dim, s, t, shared, epsilon):
@@ -303,15 +297,6 @@ def test_no_larger_threshold_is_safe_for_every_weight(cosine, s, t):
     assert (np.diff(at) < 0).all() and safe < at[-1] < safe * 1.001
 
 
-@SOME
-@given(weights, st.floats(0.01, math.pi), st.sampled_from([2, 8, 64, 384]), noises, st.floats(0.01, 0.999))
-def test_with_exact_index_vectors_theorem_2_holds_up_to_one(w, theta, dim, s, epsilon):
-    """Queries scatter, documents do not: X is Gaussian, and every threshold 1 - ε ≥ 0 is safe."""
-    if s > 0.01 and theta < math.pi - 0.01:
-        ours, fused = hmv.exact_tails(epsilon, w, theta, dim, s, 0.0)
-        assert ours < fused or max(ours, fused) < 1e-12
-
-
 def test_noise_shared_as_much_as_the_centres_makes_every_threshold_safe():
     for cosine in (0.1, 0.5, 0.9):
         theta = np.arccos(cosine)
@@ -351,17 +336,6 @@ def test_and_no_weaker_condition_on_the_moments_is_enough(gap, part, first, seco
     _, (_, fused) = two_points(-gap, second, at=-epsilon)
     assert not hmv.surely_holds(epsilon, gap, first, second)
     assert ours > fused
-
-
-@SOME
-@given(gaps, st.floats(1, 5), sds, sds)
-def test_nor_is_any_condition_enough_beyond_the_gap(gap, factor, first, second):
-    """ε ≥ C: SVF's law with nearly all of its mass just above its mean, hence above the threshold."""
-    epsilon = factor * gap
-    (_, ours), _ = two_points(0, first, at=-epsilon * (1 + 1e-9))
-    far = 100 * (epsilon + second) * max(1, second / first)
-    (_, fused), (above, _) = two_points(-gap, second, at=-gap - far)
-    assert above > -epsilon and ours > fused and not hmv.surely_holds(epsilon, gap, first, second)
 
 
 @SOME

@@ -12,16 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindscape.__main__ import main
-from mindscape.errors import InputError
 from mindscape.lexical import BM25, terms
 from mindscape.llm import LanguageModel
 from mindscape.llm.endpoint import Endpoint
 from mindscape.mia.summaries import repetition, unfit
 from mindscape.mindgraph.graph import Edge, Graph, Node
-from mindscape.own_book import check, report, run
+from mindscape.own_book import check, report
 from mindscape.own_book.book import SMALL, OwnBook
 from mindscape.own_book.look import WORDS, FirstLook
-from mindscape.own_book.memories import Finder, borne_out, chosen_memories, supported_graph
+from mindscape.own_book.memories import Finder, borne_out, supported_graph
 from mindscape.own_book.sources import FALL, OwnAnswer, falls, source
 from mindscape.text import Chunk, Document
 from tests.servers import Scripted, completion, says, send, status
@@ -339,16 +338,6 @@ def test_a_folder_that_cannot_be_written_is_one_line(novel, tmp_path, monkeypatc
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         message = failed(novel, "Who?", "--llm", "openai:local", "--memory", "none", "--out", "file/x")
     assert "cannot write to file/x" in message and "--out" in message
-
-
-def test_memories_are_asked_for_by_name():
-    assert chosen_memories(["document", "mindscape"]) == ("mindscape", "document")
-    with pytest.raises(InputError, match="memory='atlas'"):
-        chosen_memories(["atlas"])
-
-
-def test_questions_are_read_without_their_blanks():
-    assert run.checked_questions([" Who\n left? ", "Why?"]) == ["Who left?", "Why?"]
 
 
 def test_a_place_of_a_folder_names_its_file():

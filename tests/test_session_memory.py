@@ -21,7 +21,6 @@ from mindscape.metrics import recall_any_at_k, recall_fraction_at_k
 from mindscape.signature.memory import (
     BLANK,
     Item,
-    Memory,
     Posed,
     build,
     by_model,
@@ -39,7 +38,6 @@ from mindscape.signature.memory import (
     stacked,
 )
 from mindscape.signature.memory import given as told
-from mindscape.store import Store
 from mindscape.text import Chunk, Document, Span
 
 
@@ -98,11 +96,6 @@ def test_overlapping_windows_make_pi_a_relation(length, width, data):
     for chunk in asked:
         slowly += [i for i in range(len(memory.items)) if dense[i, chunk] and i not in slowly]
     assert memory.of(asked) == tuple(slowly)
-
-
-def test_twenty_chunks_is_the_default():
-    document, chunks = toy(45)
-    assert [len(item.chunks) for item in build(document, chunks, numbered).items] == [20, 20, 5]
 
 
 def test_chunk_texts_have_no_blanks_around_them():
@@ -189,16 +182,6 @@ def test_a_model_retells_each_window(language, part):
     assert "chunk 019" not in message["content"] and "chunk 040" not in message["content"]
 
 
-def test_a_model_that_was_killed_goes_on(tmp_path):
-    document, chunks = toy(100)
-    store = Store(tmp_path / "replies.sqlite")
-    with pytest.raises(KeyboardInterrupt):
-        build(document, chunks, by_model(llm.LanguageModel(teller(dies=4), store=store)))
-    backend = teller()
-    memory = build(document, chunks, by_model(llm.LanguageModel(backend, store=store)))
-    assert len(backend.asked) == 2 and len(memory.items) == 5
-
-
 def test_a_reply_that_says_nothing_names_its_session():
     document, chunks = toy(60)
     silent = teller(lambda prompt: "  " if "part 2" in prompt else "Ann left.")
@@ -270,6 +253,7 @@ def test_a_fingerprint_tells_memories_apart():
 
 def test_bad_memories():
     d, c = toy(4)
+    refused(lambda: ranked(np.zeros(3), 0), "k=0")
     refused(lambda: build(d, [], numbered), "toy has no chunks")
     refused(lambda: build(d, c, told(["one"]), 2), "1 summaries for 2 sessions")
     refused(lambda: build(d, c, numbered, 2, 3), "stride=3")
@@ -368,9 +352,3 @@ def test_merging_never_finds_more(seed, k):
 def test_ranks_are_those_of_a_stable_sort(values, k):
     slowly = sorted(range(len(values)), key=lambda i: (-values[i], i))[:k]
     assert ranked(np.array(values, dtype=float), k).tolist() == slowly
-
-
-def test_bad_scores():
-    memory = build(*toy(3), numbered)
-    refused(lambda: ranked(np.zeros(3), 0), "k=0")
-    assert isinstance(memory, Memory)

@@ -12,7 +12,7 @@ from test_signature_rag import ASKED, Bag, Embedder, Model, library, question
 from mindscape import llm
 from mindscape.ask import WARMER
 from mindscape.budget import Budget, BudgetSpent
-from mindscape.errors import BudgetReached, InputError, LLMError
+from mindscape.errors import InputError, LLMError
 from mindscape.llm import Reply
 from mindscape.roles.answers import letters
 from mindscape.roles.update import NONE, SAY, UPDATE, Update
@@ -313,26 +313,11 @@ def test_a_budget_of_calls(shelf, tmp_path, batch):
     assert len(backend.asked) == len(set(backend.asked))
 
 
-def test_a_budget_of_tokens(shelf):
-    model = Model(wandering)
-    cap = counts(run(Model(wandering), shelf, QUESTIONS, SMALL))["tokens"] // 2
-    with pytest.raises(BudgetSpent, match=rf"the budget of {cap:,} tokens is spent"):
-        run(model, shelf, QUESTIONS, SMALL, budget=Budget(tokens=cap))
-    assert 0 < sum(map(len, model.asked)) + 5 * len(model.asked) <= cap
-
-
 def test_one_budget_for_two_models(shelf):
     plans, writes = Model(wandering), Model(lambda prompt, trial: "Eve")
     with pytest.raises(BudgetSpent, match="the budget of 30 calls is spent"):
         run(plans, shelf, QUESTIONS, SMALL, generator=writes, batch=1, budget=Budget(calls=30))
     assert 20 < len(plans.asked) + len(writes.asked) <= 30 and writes.asked
-
-
-def test_a_cap_of_the_ledger_goes_through(shelf):
-    cap = counts(run(Model(wandering), shelf, QUESTIONS, SMALL))["tokens"] // 2
-    model = llm.LanguageModel(Model(wandering), ledger=llm.Ledger(cap_tokens=cap))
-    with pytest.raises(BudgetReached, match=rf"the cap of {cap:,} tokens is reached"):
-        run(model, shelf, QUESTIONS, SMALL, batch=1)
 
 
 def test_how_many_calls_a_question_takes_at_most(shelf):

@@ -17,7 +17,6 @@ from mindscape.ask import WARMER
 from mindscape.llm import Reply
 from mindscape.metrics import recall_fraction_at_k
 from mindscape.mia.embedding import Form, MiaEmbedder
-from mindscape.question import Answer
 from mindscape.roles import ROLES
 from mindscape.roles.answers import letters
 from mindscape.signature.memory import Item, Memory, Posed, build, ranked
@@ -27,7 +26,6 @@ from mindscape.signature.objectives import (
     assignment,
     first_k,
     greedy,
-    lazy_greedy,
     relevance,
     signature_objective,
 )
@@ -189,19 +187,16 @@ def test_what_is_woken_is_ranked_and_its_items_stand_in_first_k_order(seed, k0, 
     assert shelf.choose(woken, "first_k", k) == first_k(sessions[list(woken.chunks)], k).picks
 
 
-@pytest.mark.parametrize("weights", [(0.3, 0.4, 0.3), (1, 0, 0), (0, 1, 0)])
 @pytest.mark.parametrize("k", [1, 3, 9])
-def test_choosing_is_selection_on_the_papers_objective(weights, k):
+def test_choosing_is_selection_on_the_papers_objective(k):
     memory, bag = library(), Bag()
     shelf = Shelf(memory, bag)
     (woken,) = shelf.wake(["Ann and the goats on day 7"], 10)
     summaries, passages = [memory.summaries[i] for i in woken.items], [memory.texts[i] for i in woken.chunks]
     e_q, e_s, e_c = (bag.encode(some) for some in (["Ann and the goats on day 7"], summaries, passages))
     sessions = [woken.items.index(memory.pi[i]) for i in woken.chunks]
-    objective = signature_objective(e_q[0], e_s, e_c, assignment(sessions, len(e_s)), range(1, 11), weights)
-    picks = tuple(woken.items[i] for i in greedy(objective, k).picks)
-    assert shelf.choose(woken, "coverage", k, weights=weights) == picks
-    assert shelf.choose(woken, lazy_greedy, k, weights=weights) == picks
+    objective = signature_objective(e_q[0], e_s, e_c, assignment(sessions, len(e_s)), range(1, 11))
+    assert shelf.choose(woken, "coverage", k) == tuple(woken.items[i] for i in greedy(objective, k).picks)
     nearest = greedy(Modular(relevance(e_q[0], e_s)), k).picks
     assert shelf.choose(woken, "relevance", k) == tuple(woken.items[i] for i in nearest)
 
@@ -226,7 +221,7 @@ def test_gold_sessions_stand_for_most_of_the_evidence():
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ({"way": "best"}, "way='best': expected first_k, relevance, coverage, random, gold, or an optimiser"),
+        ({"way": "best"}, "way='best': expected one of first_k, relevance, coverage, random, gold"),
         ({"way": "first_k", "k": 0}, "k=0"),
         ({"way": "gold"}, "expected the chunks that hold the evidence"),
     ],
@@ -456,9 +451,3 @@ def test_answers_are_asked_for_with_the_passages_that_fit():
     model = Model(reply, len(prompt) + 48)
     answers(model, memory, [one], [range(6)])
     assert model.asked == [prompt]
-
-
-def test_free_answers_are_scored_by_f1():
-    one = question(0, "Who?", right="Ann the smith")
-    assert score(one, Answer("Ann", "Ann")) == pytest.approx(2 / 3)  # articles do not count
-    assert score(one, Answer("Ann the smith", "Ann the smith")) == 1.0

@@ -395,15 +395,13 @@ def evaluate(objective: Objective, picks: Sequence[int]) -> Selection:
     return Selection(tuple(map(int, picks)), tuple(gains), len(picks))
 
 
-def first_k(
-    sessions: Sequence[int] | np.ndarray, k: int, *, among_chunks: bool = False, objective: Objective | None = None
-) -> Selection:
+def first_k(sessions: Sequence[int] | np.ndarray, k: int, *, among_chunks: bool = False) -> Selection:
     """The summaries of the best chunks: no objective asked (section 3.2.1; appendix A.1).
 
     `sessions`: (M,), the summary of each chunk, best chunk first. The paper says it in two ways. Section 3.2.1: the first `k`
-    different summaries. Appendix A.1: the summaries of the first `k` chunks, which may be fewer (`among_chunks`). With an
-    `objective` the picks' gains come with it. (The third reading, the `k` summaries most like the query, is `greedy` on
-    `Modular(relevance(query, summaries))`.) Raises InputError for k < 1.
+    different summaries. Appendix A.1: the summaries of the first `k` chunks, which may be fewer (`among_chunks`). (The third
+    reading, the `k` summaries most like the query, is `greedy` on `Modular(relevance(query, summaries))`.) Raises InputError
+    for k < 1.
     Taught in notebook 21_submodular_signatures.
 
     >>> first_k([4, 4, 0, 4, 2, 1], 3).picks, first_k([4, 4, 0, 4, 2, 1], 3, among_chunks=True).picks
@@ -411,8 +409,8 @@ def first_k(
     """
     require(k >= 1, f"k={k}: expected at least 1")
     sessions = np.asarray(sessions)
-    picks = list(dict.fromkeys((sessions[:k] if among_chunks else sessions).tolist()))[:k]
-    return Selection(tuple(picks), evaluate(objective, picks).gains if objective else (), 0)
+    picks = dict.fromkeys((sessions[:k] if among_chunks else sessions).tolist())
+    return Selection(tuple(picks)[:k], (), 0)
 
 
 def greedy(objective: Objective, k: int) -> Selection:

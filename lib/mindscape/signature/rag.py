@@ -44,7 +44,6 @@ from mindscape.signature.objectives import (
     FacilityLocation,
     Modular,
     Objective,
-    Selection,
     greedy,
     relevance,
     signature_objective,
@@ -66,7 +65,6 @@ FRAME = short_texts("signature", "frame")  # by language: what stands over the p
 
 Signature = tuple[str, ...]
 Rows = Callable[[Sequence[int]], Iterator[dict[str, list[int]]]]  # places of questions to the ids for each
-Way = str | Callable[[Objective, int], Selection]
 
 
 # Retrievers
@@ -292,19 +290,17 @@ class Shelf:
     def choose(
         self,
         woken: Woken,
-        way: Way = "coverage",
+        way: str = "coverage",
         k: int = K,
         *,
-        weights: Sequence[float] = WEIGHTS,
         seed: int = 0,
         evidence: Sequence[int] = (),
     ) -> tuple[int, ...]:
         """At most `k` items for a signature, in the order of their picking (Eq. 3).
 
         `way`: "first_k", the first different ones (section 3.2.1); "relevance", those most like the question (appendices A
-        and E); "coverage", Algorithm 2 with `weights`; an optimiser of `objectives`, such as `lazy_greedy`, on the same
-        objective; "random", by lot; "gold", those that stand for most of `evidence`, woken or not, which no system can know.
-        Raises InputError for another way, for k < 1, and for "gold" without evidence.
+        and E); "coverage", Algorithm 2; "random", by lot; "gold", those that stand for most of `evidence`, woken or not, which
+        no system can know. Raises InputError for another way, for k < 1, and for "gold" without evidence.
         """
         require(k >= 1, f"k={k}: expected at least 1")
         if way == "gold":
@@ -315,17 +311,15 @@ class Shelf:
             return tuple(Chance("signature", seed, woken.question).some(woken.items, k))
         if way == "first_k":
             return woken.items[:k]
-        if callable(way):
-            return tuple(woken.items[pick] for pick in way(self.objective(woken, weights), k).picks)
-        require(way in ("relevance", "coverage"), f"way={way!r}: expected {', '.join(WAYS)}, or an optimiser")
+        require(way in ("relevance", "coverage"), f"way={way!r}: expected one of {', '.join(WAYS)}")
 
         def compute(places: Sequence[int]) -> Iterator[dict[str, list[int]]]:
             of_query = relevance(self._query(woken.question), self._weighed[0][list(woken.items)])
-            objective = self.objective(woken, weights) if way == "coverage" else Modular(of_query)
+            objective = self.objective(woken) if way == "coverage" else Modular(of_query)
             yield {"ids": [woken.items[pick] for pick in greedy(objective, k).picks]}
 
         key: dict[str, Any] = {"memory": self.memory.fingerprint, "query": woken.question, "woken": list(woken.chunks)}
-        key |= {"way": way, "k": k, "weights": list(map(float, weights))}
+        key |= {"way": way, "k": k, "weights": list(WEIGHTS)}
         return tuple(self._kept("choice", self._encoder(), [key], compute)[0])
 
     def signature(self, items: Sequence[int]) -> Signature:
