@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from extras import refused
 from stubs import cut
-from test_signature_rag import ASKED, Bag, Embedder, Model, library, question
+from test_signature_rag import ASKED, Bag, Model, library, question
 
 from mindscape import llm
 from mindscape.ask import WARMER
@@ -19,7 +19,7 @@ from mindscape.roles.update import NONE, SAY, UPDATE, Update
 from mindscape.signature.agent import INPUTS, Settings, Step, Trace, counts, first_seen, run, steps_table
 from mindscape.signature.memory import Posed, build
 from mindscape.signature.memory import given as told
-from mindscape.signature.rag import FRAME, Shelf, Situated, context
+from mindscape.signature.rag import FRAME, Shelf, context
 from mindscape.store import Store
 
 SMALL = Settings(top=4, k=2)
@@ -209,14 +209,6 @@ def test_in_chinese():
     assert "主线：\n羊的主线\n\n笔记：\n- 汤姆喂羊\n\n段落：\n" in model.asked[-1]
 
 
-def test_with_an_embedder_that_reads_both():
-    shelf = Shelf(library(), Bag(), Situated(Embedder()), weigher=Bag(), live=True)
-    covering = replace(SMALL, way="coverage")
-    traces = run(Model(wandering), shelf, QUESTIONS, covering)
-    (woken,) = shelf.wake([QUESTIONS[4].text])
-    assert traces[4].items == shelf.choose(woken, "coverage", 2)
-
-
 def test_an_overcomplete_memory():
     shelf = Shelf(library(4, 2), Bag(), live=True)
     model = Model(wandering)
@@ -318,12 +310,6 @@ def test_one_budget_for_two_models(shelf):
     with pytest.raises(BudgetSpent, match="the budget of 30 calls is spent"):
         run(plans, shelf, QUESTIONS, SMALL, generator=writes, batch=1, budget=Budget(calls=30))
     assert 20 < len(plans.asked) + len(writes.asked) <= 30 and writes.asked
-
-
-def test_how_many_calls_a_question_takes_at_most(shelf):
-    assert Settings().calls == (3 + 4) * 2 and Settings(signature=False, retries=0).calls == 3 + 2
-    traces = run(Model(lambda prompt, trial: ""), shelf, QUESTIONS, SMALL)
-    assert max(trace.calls for trace in traces) <= SMALL.calls
 
 
 def test_what_cannot_be_run(shelf):

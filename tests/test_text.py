@@ -198,9 +198,7 @@ def test_megabytes_are_split_at_sentences(macbeth, language, tokenizer, megabyte
 
 def test_windows_hold_every_chunk_once():
     chunks = [Chunk("note", i, i, i + 1) for i in range(7)]
-    assert [len(window) for window in windows(chunks, 3)] == [3, 3, 1]
-    assert [chunk for window in windows(chunks, 3) for chunk in window] == chunks
-    assert windows([], 3) == []
+    assert windows(chunks, 3) == [chunks[:3], chunks[3:6], chunks[6:]] and windows([], 3) == []
     refused(lambda: windows(chunks, 0), "at least one chunk")
 
 

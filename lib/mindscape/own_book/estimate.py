@@ -34,18 +34,14 @@ def frames(llm: LanguageModel, language: str) -> dict[str, int]:
     return {name: llm.count_tokens([{"role": "user", "content": text}]) for name, text in bare.items()}
 
 
-def costs(
-    book: OwnBook, frame: dict[str, int], questions: int, memories: Sequence[str], tokens: int = 0
-) -> pd.DataFrame:
+def costs(book: OwnBook, frame: dict[str, int], questions: int, memories: Sequence[str]) -> pd.DataFrame:
     """Calls, tokens read and tokens written at most, to build a memory and to answer: a row each, with plain search's first.
-
-    `tokens`: of another length of book.
 
     >>> costs(book, frames(model, "en"), 3, ["graph"]).loc["graph"].to_dict()                # doctest: +SKIP
     {'calls': 9, 'read': 5300, 'written': 2088}
     """
     sizes, reply = book.sizes, book.sizes.replies
-    n = ceil((tokens or book.tokens) / sizes.passage)
+    n = ceil(book.tokens / sizes.passage)
     rows = {}
 
     def units(kind: str) -> int:

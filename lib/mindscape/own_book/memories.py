@@ -84,9 +84,13 @@ class Finder:
             kept.append(row[: max(1, int((lengths <= room).sum()))])
         return kept
 
+    def signature(self, question: str) -> tuple[str, ...]:
+        """The summaries that stand before the passages: none."""
+        return ()
+
     def prompt(self, question: str, places: Sequence[Chunk], form: str) -> str:
         """What a model is asked, with the texts of some places."""
-        context = rag.context(self.texts_of(places), language=self.language)
+        context = rag.context(self.texts_of(places), self.signature(question), language=self.language)
         return QA.prompt(self.language, form, context=context, question=question)
 
     def texts_of(self, places: Sequence[Chunk]) -> list[str]:
@@ -127,10 +131,6 @@ class Signed(Finder):
     def cosines(self, questions: Sequence[str]) -> np.ndarray | None:
         signatures = [self.signature(question) for question in questions]
         return rag.Geometry(self.look.encoder).steered(questions, signatures) @ self.look.vectors.T
-
-    def prompt(self, question: str, places: Sequence[Chunk], form: str) -> str:
-        context = rag.context(self.texts_of(places), self.signature(question), language=self.language)
-        return QA.prompt(self.language, form, context=context, question=question)
 
 
 @dataclass

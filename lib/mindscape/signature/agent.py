@@ -73,11 +73,6 @@ class Settings:
         if self.way not in WAYS or self.way == "gold":  # the agent is not shown what holds the evidence
             raise InputError(f"way={self.way!r}: expected one of {', '.join(way for way in WAYS if way != 'gold')}")
 
-    @property
-    def calls(self) -> int:
-        """The calls that a question takes at most."""
-        return (self.steps + len(self.inputs)) * (1 + self.retries)
-
 
 @dataclass(frozen=True)
 class Step:
@@ -232,8 +227,8 @@ def _together(
         with_signature, with_evidence = INPUTS[name]
         signatures = [state.signature or () for state in states] if with_signature else None
         evidence = [state.evidence for state in states] if with_evidence else None
-        how: dict[str, Any] = {"tries": 1 + settings.retries, "template": template}
-        said_of[name] = answers(generator, shelf.memory, questions, last, signatures, evidence, **how)
+        shown_to = shelf.memory, questions, last, signatures, evidence
+        said_of[name] = answers(generator, *shown_to, tries=1 + settings.retries, template=template)
     traces = []
     for i, state in enumerate(states):
         said = {name: given[i] for name, given in said_of.items()}

@@ -509,21 +509,20 @@ def answers(
     evidence: Sequence[Sequence[str]] | None = None,
     *,
     tries: int = 2,
-    longest: Mapping[str, int] | None = None,
     template: str = "",
 ) -> list[Answer]:
     """An answer to each question from its chunks, and from its signature and its notes where they are given.
 
-    `value` is what it says: a letter, a phrase, TRUE or FALSE; None where no reply can be read. `longest`: tokens of a reply by
-    kind, by default `LONGEST`, or what `ask` allows a model that is sent the papers' forms. `template`: a prompt that takes the
-    role's place, see `benchmarks.asking`. `tries` and errors as in `mindscape.ask.ask`; InputError where not even one
-    passage fits. Taught in notebook 22_signature_rag.
+    `value` is what it says: a letter, a phrase, TRUE or FALSE; None where no reply can be read. A reply has at most
+    `LONGEST` tokens, or what `ask` allows a model that is sent the papers' forms. `template`: a prompt that takes the role's
+    place, see `benchmarks.asking`. `tries` and errors as in `mindscape.ask.ask`; InputError where not even one passage fits.
+    Taught in notebook 22_signature_rag.
 
     >>> said = answers(model, shelf.memory, asked, [it.chunks for it in found])              # doctest: +SKIP
     """
     nothing: list[Any] = [()] * len(asked)
     form = form_of(llm)
-    longest = longest or (dict.fromkeys(KINDS, PAPER_LONGEST) if form == PAPER else LONGEST)
+    longest = dict.fromkeys(KINDS, PAPER_LONGEST) if form == PAPER else LONGEST
     signatures, evidence = signatures or nothing, evidence or nothing
 
     def prompt(i: int, passages: Sequence[str]) -> str:
