@@ -9,8 +9,9 @@ from llguidance import LLMatcher
 from llguidance.hf import from_tokenizer
 
 import storyworld
-from mindscape.llm.base import Reply
+from mindscape.llm import LanguageModel
 from mindscape.llm.schema import parse
+from mindscape.llm.scripted import Scripted
 from mindscape.mindgraph import gold
 from mindscape.mindgraph.build import noted, rebuild
 from mindscape.roles import Example
@@ -92,26 +93,10 @@ def test_only_the_last_reply_is_learned(tokenizer):
     )
 
 
-class Scripted:
-    """A model that always replies the same, and keeps what it was asked."""
-
-    name, fingerprint, context, stage = "scripted", "0", None, ""
-
-    def __init__(self, reply):
-        self.reply, self.asked = reply, []
-
-    def chat(self, messages, schema=None, max_new_tokens=0):
-        self.asked.append((messages[0]["content"], schema))
-        return Reply(self.reply)
-
-    def count_tokens(self, text):
-        return len(str(text).split())
-
-
 def test_a_build_asks_in_the_builder_s_words(tokenizer):
     book = storyworld.book(storyworld.DEVELOP[0], 15_000)
     reply = '{"told": ["Ivo sold it."], "bears": [], "operations": []}'
-    model, blocks = Scripted(reply), split_blocks(book, tokenizer)[:2]
-    journal = noted(book.document, "Who?", model, blocks=blocks, held=True, role=BUILDER)
+    model, blocks = Scripted(lambda *_: json.loads(reply)), split_blocks(book, tokenizer)[:2]
+    journal = noted(book.document, "Who?", LanguageModel(model), blocks=blocks, held=True, role=BUILDER)
     assert [entry.reply for entry in journal.entries] == [reply, reply] and not rebuild(journal).nodes
-    assert all('"bears"' in prompt and schema["title"] == "Noted" for prompt, schema in model.asked)
+    assert all('"bears"' in talk[0]["content"] and schema["title"] == "Noted" for talk, _, schema in model.asked)
