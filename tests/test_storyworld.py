@@ -439,12 +439,6 @@ def test_contradiction_is_the_number_of_false_oaths():
     assert measure(lies, contradiction=0) == 2 < measure(lies, contradiction=0.5) < measure(lies, contradiction=1) == 8
 
 
-def test_tokens_are_the_length():
-    made = [(seed, tokens) for seed in range(3) for tokens in (15_000, 30_000, 60_000)]
-    lengths = [len(book(seed, tokens).document.text) / tokens for seed, tokens in made]
-    assert max(lengths) / min(lengths) < 1.1
-
-
 # Series
 
 

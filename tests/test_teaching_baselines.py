@@ -97,7 +97,7 @@ def test_what_bears_cannot_be_told_by_what_a_worker_was_given(tokenizer, size):
 
 
 def test_a_worker_keeps_its_summary_and_adds_what_its_block_tells(made, telling):
-    facts = {text for _, text, _ in telling.facts}
+    facts = {text for _, text, _ in telling.builder.facts}
     workers = [
         example for example in made if example.role.startswith("coa") and example.book == telling.book.document.id
     ]

@@ -113,9 +113,8 @@ class _Lexicon:
         named = [(event, frozenset(_named(voice, event))) for event in world.events]
         self.events = [(event, names) for event, names in named if event.kind in kinds.SLOTS]
         self.rest = [names for event, names in named if event.kind not in kinds.SLOTS]
-        self.terms = {*self.names, *self.things}.union(
-            *(names for _, names in named)
-        )  # people, things, words of events
+        # People, things, words of events.
+        self.terms = {*self.names, *self.things}.union(*(names for _, names in named))
 
 
 def _statements(summary: str, language: str) -> Iterator[str]:

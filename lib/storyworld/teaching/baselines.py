@@ -12,7 +12,6 @@ English alone. Taught in notebook 32_long_reason.
 import json
 import re
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
 from mindscape.budget import Meter
@@ -27,11 +26,10 @@ from mindscape.question import Question
 from mindscape.roles import Example
 from mindscape.roles.answers import QA
 from mindscape.roles.base import Form
-from mindscape.text import Chunk, Span, Tokenizer
+from mindscape.text import Chunk, Tokenizer
 from storyworld import Book
 from storyworld.chance import Chance
-from storyworld.teaching.graphs import Builder, shown_fact
-from storyworld.voice import sentence
+from storyworld.teaching.graphs import Builder
 from storyworld.world import Binding, Event
 
 BLOCK = 512  # tokens of a block or page
@@ -66,26 +64,9 @@ class Telling:
         self.chunks = cut(book.document, self.meter, size)
         self.texts = [book.document[chunk].strip() for chunk in self.chunks]
 
-    @cached_property
-    def facts(self) -> list[tuple[Span, str, Event | Binding]]:
-        """All that is told, in the order of the text: an event where it is told first, a binding at each of its places."""
-        told, world, voice = self.book.told, self.book.world, self.book.voice
-        found: list[tuple[Span, str, Event | Binding]] = [
-            (told.events[event.id][0], sentence(shown_fact(self.book, event)), event)
-            for event in world.events
-            if told.events[event.id]
-        ]
-        for binding in world.bindings:
-            found += [(span, sentence(voice.binding(binding)), binding) for span in told.bindings[binding.id]]
-        return sorted(found, key=lambda fact: (fact[0], fact[1]))
-
-    def within(self, start: int, end: int) -> list[tuple[Span, str, Event | Binding]]:
-        """What is told from an offset on, up to another."""
-        return [fact for fact in self.facts if start <= fact[0].start < end]
-
     def of_block(self, chunk: Chunk) -> list[str]:
         """What a block tells, each fact once."""
-        return list(dict.fromkeys(text for _, text, _ in self.within(chunk.start, chunk.end)))
+        return list(dict.fromkeys(text for _, text, _ in self.builder.within(chunk.start, chunk.end)))
 
 
 class Inquiry:
@@ -94,7 +75,7 @@ class Inquiry:
     def __init__(self, telling: Telling, question: Question):
         self.telling, self.question = telling, question
         self.events, self.bindings = telling.builder.events(question), telling.builder.bindings(question)
-        self.needed = {self.line(text, it) for _, text, it in telling.facts if self.bears(it)}
+        self.needed = {self.line(text, it) for _, text, it in telling.builder.facts if self.bears(it)}
 
     def bears(self, it: Event | Binding) -> bool:
         return it in self.events if isinstance(it, Event) else it in self.bindings
@@ -107,7 +88,7 @@ class Inquiry:
 
     def lines(self, start: int, end: int) -> list[str]:
         """What bears on the question between two offsets."""
-        told = self.telling.within(start, end)
+        told = self.telling.builder.within(start, end)
         return list(dict.fromkeys(self.line(text, it) for _, text, it in told if self.bears(it)))
 
     def pages(self) -> list[int]:
@@ -227,7 +208,7 @@ def _handed_on(asked: Inquiry, i: int, before: Sequence[str]) -> Example:
 def _answer(asked: Inquiry, chance: Chance) -> Iterator[Example]:
     """The answer from all that bears on it, among other facts, as a list or a line."""
     question = asked.question
-    others = chance.some([text for _, text, it in asked.telling.facts if not asked.bears(it)], chance.below(4))
+    others = chance.some([text for _, text, it in asked.telling.builder.facts if not asked.bears(it)], chance.below(4))
     told = asked.lines(0, len(asked.telling.book.document.text))
     facts = chance.shuffled([*told, *others]) if chance.hit(0.5) else [*told, *others]
     context = _listed(facts) if chance.hit(0.6) else "\n".join(facts)
@@ -252,7 +233,7 @@ def _read_whole(telling: Telling, questions: Sequence[Inquiry]) -> Iterator[Exam
 def _note(telling: Telling, i: int) -> Note:
     """Who and what a page is about, and the first four facts of it."""
     chunk = telling.chunks[i]
-    told = telling.within(chunk.start, chunk.end)
+    told = telling.builder.within(chunk.start, chunk.end)
     said = [name for _, _, it in told if isinstance(it, Event) for name in telling.builder.said(it)]
     said += [telling.book.voice.name(it.person) for _, _, it in told if not isinstance(it, Event)]
     return Note(
@@ -280,9 +261,8 @@ def _planned(asked: Inquiry, notes: Sequence[Note], chance: Chance) -> Iterator[
     wanted = [i for i in pages if i not in known]
     told = [i for i in wanted if any(line.partition(" (")[0] in notes[i].note for line in _of_page(asked, i))]
     passages = " ".join(telling.texts[i] for i in wanted)
-    words = [word for word in words_of(asked.question.question) if word in passages] or words_of(
-        asked.question.question
-    )
+    every = words_of(asked.question.question)
+    words = [word for word in every if word in passages] or every
     slots = {"question": asked.question.question, "request": asked.question.question}
     slots |= {"findings": _found(asked, known), "notes": _noted(notes, range(len(notes)))}
     plan = Plan(keywords=words[:4], pages=[i + 1 for i in told[: reading.PAGES]])
@@ -331,7 +311,7 @@ def _reflected(asked: Inquiry, chance: Chance) -> Iterator[Example]:
 def extracted(telling: Telling, chunk: Chunk) -> Extracted:
     """Who and what a block names, and what it relates: each event from who does it to whom and what it has to do with."""
     entities, relations = {}, []
-    for _, text, it in telling.within(chunk.start, chunk.end):
+    for _, text, it in telling.builder.within(chunk.start, chunk.end):
         if isinstance(it, Event):
             names = telling.builder.said(it)[:3] or [text.partition(" ")[0]]
             for name in names:
@@ -371,7 +351,9 @@ def _indexed(telling: Telling, chosen: Sequence[Inquiry], chance: Chance) -> Ite
             reports, [len(part) for part in parts], asked.question.question, "en", k=chance.between(2, 6)
         )
         text = "\n\n".join(map(graphrag.shown, best))
-        facts = [(fact, asked.line(fact, it)) for _, fact, it in telling.facts if asked.bears(it) and fact in text]
+        facts = [
+            (fact, asked.line(fact, it)) for _, fact, it in telling.builder.facts if asked.bears(it) and fact in text
+        ]
         points = [Point(description=line, score=90) for _, line in dict.fromkeys(facts)]
         prompt = graphrag.MAP["en"].format(question=asked.question.question, reports=text)
         yield _example(asked, "graphrag map" if points else "graphrag map, idle", prompt, Points(points=points))

@@ -23,19 +23,14 @@ from mindscape.roles.graph_answer import GRAPH_ANSWER, UNKNOWN, GraphAnswer, gra
 from mindscape.text import Chunk, Span, Tokenizer
 from storyworld import Book
 from storyworld.chance import Chance
-from storyworld.teaching.graphs import WHO, Builder, Reading, alike, shown_fact, split_blocks
-from storyworld.voice import sentence
+from storyworld.teaching.graphs import Builder, Reading, alike, shown_fact, split_blocks
 from storyworld.world import Binding, Event
 
 GRAPH = 400  # tokens of a graph before a block, at most
 ANSWERED = 700  # of one that is answered from
 LONGEST = 1300  # tokens of a builder's prompt
-FAULTS = (
-    0,
-    0.03,
-    0.06,
-    0.12,
-)  # how often a builder notes what does not bear on the question; 0: it makes no fault at all
+# How often a builder notes what does not bear on the question; 0: it makes no fault at all.
+FAULTS = (0, 0.03, 0.06, 0.12)
 OTHERS = ("liar", "people", "times", "twice", "culprit", "herring", "unvouched", "heirloom")
 
 
@@ -59,33 +54,20 @@ class Run:
 
     def told(self, index: int) -> tuple[list[Event], list[tuple[Binding, Span]]]:
         """Events that a block is the first to tell, and bindings with their places."""
-        chunk, told, world = self.chunks[index], self.book.told, self.book.world
-
-        def inside(span: Span) -> bool:
-            return chunk.start <= span.start < chunk.end
-
-        events = sorted(
-            (told.events[event.id][0], event.id)
-            for event in world.events
-            if told.events[event.id] and inside(told.events[event.id][0])
-        )
-        bindings = sorted(
-            (span, binding.id) for binding in world.bindings for span in told.bindings[binding.id] if inside(span)
-        )
-        return [world.events[i] for _, i in events], [(world.bindings[i], span) for span, i in bindings]
+        told = self.builder.within(self.chunks[index].start, self.chunks[index].end)
+        events = [it for _, _, it in told if isinstance(it, Event)]
+        return events, [(it, span) for span, _, it in told if isinstance(it, Binding)]
 
     def facts(self, index: int) -> list[tuple[Span, str, bool]]:
         """What a block tells: the place, a sentence, whether it bears on the question."""
-        events, bindings = self.told(index)
-        places = self.book.told
-        facts = [
-            (places.events[event.id][0], sentence(shown_fact(self.book, event)), event in self.wanted)
-            for event in events
-        ]
-        for binding, span in bindings:
-            bears = binding in self.bindings and span == places.bindings[binding.id][0]
-            facts.append((span, sentence(self.builder.voice.binding(binding)), bears))
-        return sorted(facts)
+        told = self.builder.within(self.chunks[index].start, self.chunks[index].end)
+        return [(span, text, self.bears(it, span)) for span, text, it in told]
+
+    def bears(self, it: Event | Binding, span: Span) -> bool:
+        """Whether something bears on the question; a binding does where it is told first."""
+        if isinstance(it, Event):
+            return it in self.wanted
+        return it in self.bindings and span == self.book.told.bindings[it.id][0]
 
     def gold(self, index: int, thin: bool = False) -> tuple[list[Operation], Graph]:
         """The operations on a block that apply to the graph as it is, and the graph after them.
@@ -99,7 +81,7 @@ class Run:
                 how = {"slots": 1} if thin else {"answer": self.question.answer}
                 operations += self.builder.event(event, within, self.reading, **how)
         for binding, span in bindings:
-            if binding in self.bindings and span == self.book.told.bindings[binding.id][0]:
+            if self.bears(binding, span):
                 operations += self.builder.binding(binding, span, within, self.reading)
         return self.applied(operations, chunk)
 
@@ -227,11 +209,9 @@ def _lacking(book: Book, builder: Builder, question: Question) -> bool:
 def _refuted(book: Book, chunks: Sequence[Chunk], lie: Event, tokenizer: Tokenizer, chance: Chance) -> list[Example]:
     """Somebody has sworn that another did it, and the block tells who did: the oath goes, the deed comes."""
     builder, true = Builder(book), book.world.events[lie.slots["of"]]
-    fact = builder.voice.words.events.EVENTS[true.kind]["fact"]
-    if not fact.startswith("{a}") or true.guised:
+    asked = builder.who(true)
+    if asked is None:
         return []
-    predicate = fact[3:].strip().format(**builder.voice.fields(true.kind, true.slots, true.guised))
-    asked = WHO[builder.language].format(predicate=predicate)
     question = replace(book.questions[0], question=asked, answer="", evidence=(), bindings=())
     run = Run(book, chunks, question, tokenizer, chance, 0)
     sworn, told = (

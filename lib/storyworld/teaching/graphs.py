@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 from mindscape.question import Question
@@ -102,6 +103,29 @@ class Builder:
             self.edges[edge.source].append(edge)
         self.at = {span: book.world.events[i] for i, spans in book.told.events.items() for span in spans}
         self.bound = {span: book.world.bindings[i] for i, spans in book.told.bindings.items() for span in spans}
+
+    @cached_property
+    def facts(self) -> list[tuple[Span, str, Event | Binding]]:
+        """All that is told, in the order of the text: an event where it is told first, a binding at each of its places."""
+        told, world = self.book.told, self.book.world
+        found: list[tuple[Span, str, Event | Binding]] = [
+            (told.events[event.id][0], sentence(shown_fact(self.book, event)), event) for event in world.events
+        ]
+        for binding in world.bindings:
+            found += [(span, sentence(self.voice.binding(binding)), binding) for span in told.bindings[binding.id]]
+        return sorted(found, key=lambda fact: (fact[0], fact[1]))
+
+    def within(self, start: int, end: int) -> list[tuple[Span, str, Event | Binding]]:
+        """What is told from an offset on, up to another."""
+        return [fact for fact in self.facts if start <= fact[0].start < end]
+
+    def who(self, event: Event) -> str | None:
+        """The question who did it; None where the telling does not begin with the one who did, or hides who that is."""
+        fact = self.voice.words.events.EVENTS[event.kind]["fact"]
+        if not fact.startswith("{a}") or event.guised:
+            return None
+        predicate = fact[3:].strip().format(**self.voice.fields(event.kind, event.slots, event.guised))
+        return WHO[self.language].format(predicate=predicate)
 
     def key(self, event: Event) -> str:
         return next(key for kind in ("event", "claim", "concept") if (key := f"{kind}{event.id}") in self.nodes)
@@ -281,7 +305,7 @@ def _read(builder: Builder, question: Question, blocks: Sequence[_Block]) -> Gol
     wanted, bindings = builder.events(question), builder.bindings(question)
     if not wanted:
         return
-    kinds_of = set().union(*map(alike, wanted))
+    kinds_of = _kinds(wanted)
     people = {binding.person for binding in bindings} | {binding.other for binding in bindings}
     people |= {value for event in wanted for slot, value in event.slots.items() if slot in "abcdw"}
     reading, noted = Reading(), set()
@@ -312,13 +336,11 @@ def _read(builder: Builder, question: Question, blocks: Sequence[_Block]) -> Gol
 def _refuted(builder: Builder, lie: Event, blocks: Sequence[_Block]) -> Gold:
     """Somebody has sworn that another did it, and the block tells who did: the oath goes, the deed comes."""
     true = builder.book.world.events[lie.slots["of"]]
-    fact = builder.voice.words.events.EVENTS[true.kind]["fact"]
+    question = builder.who(true)
     told = [block for block in blocks if true in block.events and lie not in block.events and not block.cut]
     sworn = [block for block in blocks if lie in block.events]
-    if not told or not sworn or not fact.startswith("{a}") or true.guised:
+    if not told or not sworn or question is None:
         return
-    predicate = fact[3:].strip().format(**builder.voice.fields(true.kind, true.slots, true.guised))
-    question = WHO[builder.language].format(predicate=predicate)
     reading = Reading()
     reading.apply(builder.event(lie, sworn[0].span, reading))
     before, claim = reading.state, reading.ids[builder.key(lie)]

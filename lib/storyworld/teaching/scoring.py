@@ -33,11 +33,8 @@ from storyworld.teaching import gold, questions
 PLAY = 24  # blocks of a play
 # Roles asked of a play, and the slot that its text goes into.
 OF_PLAY = {"chunk_summary": "chunk_content", "entities": "text", "edits": "block_text", "memory": "document"}
-ANSWERS = {
-    "qa": questions.qa,
-    "choice": questions.choice,
-    "claim": questions.claim_pairs,
-}  # gold of the roles with passages
+# Gold of the roles with passages.
+ANSWERS = {"qa": questions.qa, "choice": questions.choice, "claim": questions.claim_pairs}
 ROWS = prompts.short_texts("roles", "shares")["asked"]
 ABOUT = prompts.short_texts("roles", "about")  # of each role where it stands in its `paper`, and its main `score`
 Score = Callable[[Book, Mapping[str, str], Any, Any], dict[str, float]]
