@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from extras import refused
 from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 from torch import nn
 from torch.nn.functional import cosine_similarity
@@ -70,3 +71,9 @@ def test_gradients_are_added():
     once = model.weight.grad.clone()
     cached_backward(model, [texts], loss)
     torch.testing.assert_close(model.weight.grad, 2 * once)
+
+
+def test_what_would_give_a_number_is_refused():
+    q, c, positive, mine = case()
+    refused(lambda: info_nce(q, c, positive.roll(1), mine, 0.1), "among its own candidates")
+    refused(lambda: info_nce(q, c, positive, mine, 0), "temperature=0")

@@ -447,3 +447,9 @@ def test_only_groups_cover_questions_that_hang_together(groups, low, high):
         of = metrics.bootstrap(values, groups=groups, resamples=400, seed=repetition)
         covered.append(of.low <= 0 <= of.high)
     assert low <= np.mean(covered) <= high
+
+
+def test_p_value_is_even_where_nothing_differs():
+    rng = np.random.default_rng(7)
+    ps = [metrics.paired_bootstrap(rng.random(60), rng.random(60), resamples=300).p for _ in range(300)]
+    assert 0.02 <= np.mean(np.array(ps) < 0.05) <= 0.10

@@ -16,13 +16,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from mindscape.errors import require
+
 
 def info_nce(queries: Tensor, candidates: Tensor, positive: Tensor, mine: Tensor, temperature: float) -> Tensor:
     """The loss of Eq. 13, a scalar.
 
     `queries`: (B, dim); `candidates`: (C, dim), of all queries together; `positive`: (B,), the place of each query's
     positive among them; `mine`: (B, C), true where a query is compared with a candidate, its positive included. Vectors need
-    not have length 1.
+    not have length 1. Raises InputError for a positive that is not among its query's candidates, and a temperature that is
+    not above 0: both would give a number.
 
     Two queries, each with its positive and a negative; the first is exactly as near to both:
 
@@ -34,6 +37,8 @@ def info_nce(queries: Tensor, candidates: Tensor, positive: Tensor, mine: Tensor
     >>> round(info_nce(q, c, torch.tensor([0, 2]), own, 1.0).item(), 4)    # and log(1 + 1/e), their mean
     0.5032
     """
+    require(mine.gather(1, positive[:, None]).all(), "positive: expected each query's to be among its own candidates")
+    require(temperature > 0, f"temperature={temperature!r}: expected more than 0")
     similar = functional.normalize(queries, dim=-1) @ functional.normalize(candidates, dim=-1).T / temperature
     return functional.cross_entropy(similar.masked_fill(~mine, float("-inf")), positive)
 
@@ -60,9 +65,7 @@ def cached_backward(encode: Callable[[Any], Tensor], pieces: Sequence[Any], loss
         value = loss(leaves)
         (gradient,) = torch.autograd.grad(value, leaves)
     for piece, state, part in zip(pieces, states, gradient.split([len(some) for some in vectors]), strict=True):
-        with torch.random.fork_rng(
-            devices=range(len(state[1]))
-        ):  # afterwards the generators stand where they stand now
+        with torch.random.fork_rng(devices=range(len(state[1]))):  # afterwards they stand where they stand now
             torch.set_rng_state(state[0])
             torch.cuda.set_rng_state_all(state[1])
             again = encode(piece)
