@@ -39,19 +39,6 @@ class GraphAnswer(Form):
     confidence: Literal["high", "medium", "low"]
 
 
-class Counted(Form):
-    """A count, the nodes and names that it counts before the number; the kit's own form.
-
-    >>> Counted(cited_nodes=["sell_ivo", "buy_ann"], counted=["Ivo", "Ann"], answer="two", confidence="high").answer
-    'two'
-    """
-
-    cited_nodes: list[str]
-    counted: list[str]
-    answer: str
-    confidence: Literal["high", "medium", "low"]
-
-
 def graph_stats(nodes: int, edges: int, chunks: int, language: str = "en") -> str:
     """The size of a graph in words.
 
@@ -64,6 +51,3 @@ def graph_stats(nodes: int, edges: int, chunks: int, language: str = "en") -> st
 GRAPH_ANSWER = Role(
     "graph_answer", languages("roles", "graph_answer"), GraphAnswer, paper=paper("roles", "graph_answer")
 )
-COUNTED = Role(
-    "counted", languages("roles", "counted"), Counted
-)  # what is counted first, as the counter's adapter has learned it
