@@ -104,10 +104,10 @@ def test_what_stability_buys():
     said += [(easy, easy), (easy, easy), (hard, easy), (easy, None)]
     of = measured(gold, [Labelled(one) for one in said])
     assert of.breadth.accuracy == 6 / 8 == of.depth.accuracy
-    assert of.stable == 4 / 8
+    assert of.stable == 4 / 8 and of.stable_breadth.accuracy == of.stable_depth.accuracy == 1
     assert of.kept == (2, 0, 2)
     none = measured(gold[:1], [Labelled((None, hard))])
-    assert none.breadth.right == (True,) and none.stable == 0
+    assert none.breadth.right == (True,) and none.stable == 0 and math.isnan(none.stable_breadth.accuracy)
 
 
 def test_the_filter_and_the_plane():

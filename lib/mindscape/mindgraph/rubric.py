@@ -209,7 +209,7 @@ def agreement(gold: Sequence[str], found: Sequence[str | None], levels: Sequence
 
 @dataclass(frozen=True)
 class Measured:
-    """What an annotator is worth, on each axis over all questions by the first pass.
+    """What an annotator is worth: on each axis over all questions by the first pass, and over those whose label is stable.
 
     `stable` is the share of questions that the filter leaves. `kept` is how well the filter of section 4.1 (`demanding`, on
     stable labels) picks the questions that gold would: (true positives, false positives, false negatives).
@@ -217,30 +217,34 @@ class Measured:
 
     breadth: Agreement
     depth: Agreement
+    stable_breadth: Agreement
+    stable_depth: Agreement
     stable: float
     kept: tuple[int, int, int]
 
 
 def measured(gold: Sequence[tuple[str, str]], labelled: Sequence[Labelled]) -> Measured:
-    """Labels against gold (breadth, depth), and what the stability filter leaves. Errors as in `agreement`.
+    """Labels against gold (breadth, depth), with and without the stability filter. Errors as in `agreement`.
 
     >>> easy, hard = (Label(reason="", breadth=b, depth=d) for b, d in (("local", "lookup"), ("global", "global-synthesis")))
     >>> of = measured([("local", "lookup"), ("local", "lookup")], [Labelled((easy, easy)), Labelled((hard, easy))])
-    >>> of.breadth.accuracy, of.stable
-    (0.5, 0.5)
+    >>> of.breadth.accuracy, of.stable_breadth.accuracy, of.stable
+    (0.5, 1.0, 0.5)
     """
     if len(gold) != len(labelled):
         raise InputError(f"{len(gold)} gold labels, {len(labelled)} labelled questions: expected one each")
 
-    found = [(of.label.breadth, of.label.depth) if of.label else (None, None) for of in labelled]
-    breadth = agreement([b for b, _ in gold], [b for b, _ in found], BREADTHS)
-    depth = agreement([d for _, d in gold], [d for _, d in found], DEPTHS)
-    steady = [k for k, of in enumerate(labelled) if of.stable]
-    wanted = {k for k, levels in enumerate(gold) if demanding(*levels)}
-    picked = {k for k in steady if demanding(*found[k])}
+    def axis(i: int, rows: Sequence[int]) -> Agreement:
+        answers = [(label.breadth, label.depth)[i] if (label := labelled[k].label) else None for k in rows]
+        return agreement([gold[k][i] for k in rows], answers, (BREADTHS, DEPTHS)[i])
+
+    every = range(len(gold))
+    steady = [k for k in every if labelled[k].stable]
+    wanted = {k for k in every if demanding(*gold[k])}
+    picked = {k for k in steady if demanding(labelled[k].label.breadth, labelled[k].label.depth)}
     share = len(steady) / len(gold) if gold else float("nan")
     counts = len(wanted & picked), len(picked - wanted), len(wanted - picked)
-    return Measured(breadth, depth, share, counts)
+    return Measured(axis(0, every), axis(1, every), axis(0, steady), axis(1, steady), share, counts)
 
 
 def demanding(breadth: str, depth: str) -> bool:
