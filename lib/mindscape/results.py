@@ -25,7 +25,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
@@ -464,7 +464,7 @@ def environment() -> dict:
         "cpu": _cpu(),
         "cpu_threads": torch.get_num_threads(),
         "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
-        "versions": {name: version(name) for name in VERSIONS},
+        "versions": {name: _version(name) for name in VERSIONS},
         "commit": _commit(),
     }
 
@@ -477,6 +477,14 @@ def _cpu() -> str:
     except (OSError, StopIteration):
         name = platform.processor() or platform.machine()
     return name + (" with AMX" if torch.cpu._is_amx_tile_supported() else "")
+
+
+def _version(name: str) -> str | None:
+    """None where a package goes by another name: conda's faiss is not faiss-cpu."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
 
 
 def _commit() -> str | None:
