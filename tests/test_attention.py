@@ -159,6 +159,11 @@ def test_bad_rows_and_segments(llama):
     refused(measured([-13], [(0, 2)]), "row -13 is out of range")
 
 
+def test_a_mask_with_a_hole_is_refused(llama):
+    ids, mask = torch.ones(2, 4, dtype=torch.long), torch.tensor([[1, 1, 1, 1], [1, 0, 1, 1]])
+    refused(lambda: segment_mass_batch(llama, ids, mask, [[0]] * 2, [[(0, 1)]] * 2), "has a hole")
+
+
 def test_other_kinds_of_attention_are_refused():
     sinks = tiny(transformers.GptOssConfig, WORDS, head_dim=8, num_local_experts=2, num_experts_per_tok=1)
     refused(lambda: segment_mass(sinks, ids_of(9), [1], [(0, 3)]), "cannot run SDPA")

@@ -258,6 +258,9 @@ def _texts(attention_mask: torch.Tensor, rows: Sequence[Tokens], segments: Asked
     texts = []
     for mask, asked, ranges in zip(attention_mask, rows, segments, strict=True):
         start, n = int(mask.argmax()), int(mask.sum())
+        require(
+            mask[start : start + n].all(), "attention_mask has a hole: expected padding on the left or the right only"
+        )
         shifted = [(a + start, b + start) for a, b in _checked_segments(ranges, n)]
         texts.append(_Text(_checked_rows(asked, n) + start, shifted))
     return texts
