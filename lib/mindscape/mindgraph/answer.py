@@ -42,10 +42,7 @@ from mindscape.text import Document
 
 ROUNDS = 40  # with tools, at most (section 4.2)
 ANSWER_TOKENS = 512  # of a reply in the answer stage, at most
-NODES, LOOKED_UP = (
-    45,
-    4,
-)  # nodes of a graph, and passages looked up where it is small, in the median (sections 5.3 and 5.4)
+NODES, LOOKED_UP = 45, 4  # nodes of a graph, and passages looked up where it is small: medians (sections 5.3 and 5.4)
 SIZES = (50, 150)  # nodes from which a graph is of middle size, and large (section 5.4)
 FORM = '{"answer": "...", "cited_nodes": ["id"], "confidence": "high|medium|low"}'
 Calling = Literal["tools", "grammar"]

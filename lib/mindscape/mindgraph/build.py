@@ -22,7 +22,7 @@ Taught in notebook 30_mindgraph_build. Nothing here splits the text (`mindscape.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -287,7 +287,14 @@ class _Building:
         if self.budget is not None and self.llm.count_tokens(state) > self.budget:
             return False
         context = self.llm.context
-        return context is None or self.llm.count_tokens(self.talk(block, state)) + self.tokens <= context
+        if context is None or self.frames[block.index] + len(state.encode()) + self.tokens <= context:
+            return True  # a token has a byte at least
+        return self.llm.count_tokens(self.talk(block, state)) + self.tokens <= context
+
+    @cached_property
+    def frames(self) -> list[int]:
+        """The tokens of each block's prompt without a graph."""
+        return [self.llm.count_tokens(self.talk(block, "")) for block in self.blocks]
 
     def steps(self, graph: Graph, first: int = 0) -> Iterator[tuple[Entry, Graph]]:
         """What becomes of each block from the `first` on, and the graph after it; `graph` is that before."""

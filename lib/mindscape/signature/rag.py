@@ -299,7 +299,7 @@ class Shelf:
         """At most `k` items for a signature, in the order of their picking (Eq. 3).
 
         `way`: "first_k", the first different ones (section 3.2.1); "relevance", those most like the question (appendices A
-        and E); "coverage", Algorithm 2; "random", by lot; "gold", those that stand for most of `evidence`, woken or not, which
+        and E); "coverage", Algorithm 2; "random", any; "gold", those that stand for most of `evidence`, woken or not, which
         no system can know. Raises InputError for another way, for k < 1, and for "gold" without evidence.
         """
         require(k >= 1, f"k={k}: expected at least 1")
