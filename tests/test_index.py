@@ -1,10 +1,8 @@
 """Exact search: the order of exact arithmetic, ties by lowest id, for faiss and for Milvus alike; bad input."""
 
-import errno
 import subprocess
 import sys
 import tempfile
-import time
 import tracemalloc
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,12 +10,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from extras import failing, refused, required
+from extras import refused, required
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mindscape import index as index_module
-from mindscape.errors import InputError
 from mindscape.index import FaissIndex, MilvusIndex
 
 BOTH = pytest.mark.parametrize("kind", ["faiss", "milvus"])
@@ -36,22 +33,6 @@ def opened(kind, dim, folder=None):
             yield index
         finally:
             index.close()
-
-
-@pytest.fixture
-def three(tmp_path):
-    """An index of Milvus with three vectors."""
-    with opened("milvus", 3, tmp_path) as index:
-        index.add(np.eye(3), [5, 6, 7])
-        yield index
-
-
-def found_in(folder):
-    """What an index that was saved finds there, the third vector first."""
-    index = MilvusIndex.load(folder)
-    ids = index.search([[1, 2, 3]], 3)[0].tolist()
-    index.close()
-    return ids
 
 
 def naive(queries, vectors, ids, k):
@@ -155,15 +136,13 @@ def test_more_than_there_are(kind):
         assert index.search(np.empty((0, 2)), 2)[0].shape == (0, 2)
 
 
-@BOTH
-def test_saved_and_loaded(kind, tmp_path, monkeypatch):
+def test_a_folder_of_milvus_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(index_module, "_PAGE", 7)
     vectors = np.random.default_rng(1).normal(size=(40, 5)).astype(np.float32)
-    ids, target = [100, *range(-39, 0)], tmp_path / "deeper" / "saved.db"
-    with opened(kind, 5, tmp_path) as index:
+    ids = [100, *range(-39, 0)]
+    with opened("milvus", 5, tmp_path) as index:
         index.add(vectors, ids)
-        index.save(target)
-    again = type(index).load(target)
+    again = MilvusIndex.load(index.path)
     try:
         assert len(again) == 40 and again.dim == 5
         assert_same(again, vectors[:3], vectors, ids, 40)
@@ -171,47 +150,24 @@ def test_saved_and_loaded(kind, tmp_path, monkeypatch):
         assert again.search(vectors[:1], 1)[0].tolist() == [[7]]
         refused(lambda: again.add(vectors[:1], [100]), "100 is there twice")
     finally:
-        if kind == "milvus":
-            again.close()
+        again.close()
 
 
-def test_milvus_saves_while_its_own_index_is_being_written(three, tmp_path, monkeypatch):
-    """Milvus Lite writes files behind the caller's back: a copy of the folder could hold half of one."""
-    write = np.save
-
-    def slow(file, array, **options):
-        time.sleep(0.3)
-        write(file, array, **options)
-
-    monkeypatch.setattr(np, "save", slow)
-    three.add(np.eye(3), [8, 9, 10])
-    for name in ("saved.db", "again.db"):
-        three.save(tmp_path / name)
-        assert found_in(tmp_path / name) == [[7, 10, 6]]
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["again.db", "index.db", "saved.db"]
-
-
-def test_milvus_loads_what_a_killed_process_left(three, tmp_path):
-    """The file that Milvus Lite derives from the vectors is cut short: it is made anew."""
-    three.save(tmp_path / "saved.db")
-    derived = list((tmp_path / "saved.db").rglob("*.idx"))
-    assert derived
+def test_milvus_loads_what_a_killed_process_left(tmp_path):
+    """The file that Milvus Lite derives from the vectors is cut short: it is made anew. Vectors cut short are refused."""
+    with opened("milvus", 3, tmp_path) as index:
+        index.add(np.eye(3), [5, 6, 7])
+    derived = list(Path(index.path).rglob("*.idx"))
     for file in derived:
         file.write_bytes(file.read_bytes()[:20])
     for _ in range(2):
-        assert found_in(tmp_path / "saved.db") == [[7, 6, 5]]
-
-
-def test_a_broken_folder_of_milvus(three, tmp_path, monkeypatch):
-    three.save(tmp_path / "saved.db")
-    with monkeypatch.context() as patch, pytest.raises(OSError, match="No space"):
-        patch.setattr(MilvusIndex, "_insert", failing(errno.ENOSPC))
-        three.save(tmp_path / "other.db")
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["index.db", "saved.db"]
-    for file in (tmp_path / "saved.db").rglob("*.parquet"):
+        again = MilvusIndex.load(index.path)
+        assert again.search([[1, 2, 3]], 3)[0].tolist() == [[7, 6, 5]]
+        again.close()
+    for file in Path(index.path).rglob("*.parquet"):
         file.write_bytes(file.read_bytes()[:20])
     for _ in range(2):  # the first time lets go of the folder
-        refused(lambda: MilvusIndex.load(tmp_path / "saved.db"), "saved.db cannot be (read|opened) by Milvus")
+        refused(lambda: MilvusIndex.load(index.path), "index.db cannot be (read|opened) by Milvus")
 
 
 @BOTH
@@ -236,43 +192,12 @@ def test_bad_input_leaves_the_index_as_it_was(kind):
         assert index.search([[1, 2, 3]], 9)[0].tolist() == [[7, 6, 5]]
 
 
-def test_not_an_index(tmp_path):
-    refused(lambda: FaissIndex(0), "dim=0")
-    refused(lambda: FaissIndex.load(tmp_path / "absent"), "absent is not a saved index")
-    for name, content in [("text", b"hello"), ("empty", b""), ("zip", b"PK\x03\x04 broken")]:
-        (tmp_path / name).write_bytes(content)
-        with pytest.raises(InputError, match=f"{name} is not a saved index"):
-            FaissIndex.load(tmp_path / name)
-    np.savez(tmp_path / "other.npz", something=np.ones(3))
-    refused(lambda: FaissIndex.load(tmp_path / "other.npz"), "not a saved index")
-    np.save(tmp_path / "array.npy", np.ones(3))
-    refused(lambda: FaissIndex.load(tmp_path / "array.npy"), "not a saved index")
-
-
-def test_a_failed_save_keeps_the_old_file(tmp_path, monkeypatch):
-    index = FaissIndex(2)
-    index.add([[1, 0]])
-    index.save(tmp_path / "saved")
-    index.add([[0, 1]])
-
-    def full(file, **arrays):
-        file.write(b"half")
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(index_module.np, "savez", full)
-    with pytest.raises(OSError, match="No space"):
-        index.save(tmp_path / "saved")
-    assert len(FaissIndex.load(tmp_path / "saved")) == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["saved"]
-
-
 def test_a_folder_of_milvus(tmp_path, capfd):
     required("pymilvus", "the extra `milvus` is not installed")
     with opened("milvus", 2, tmp_path) as index:
         index.add([[1, 0]])
         refused(lambda: MilvusIndex(2, index.path), "new folder .* MilvusIndex.load opens an old one")
-        refused(lambda: index.save(index.path), "new folder that ends in .db")
-        refused(lambda: index.save(tmp_path / "no_suffix"), "new folder that ends in .db")
+        refused(lambda: MilvusIndex(2, tmp_path / "no_suffix"), "new folder that ends in .db")
         code = f"from mindscape.index import MilvusIndex; MilvusIndex.load({index.path!r})"
         other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert other.stderr.startswith("Traceback")  # nothing is printed besides the error

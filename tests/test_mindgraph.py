@@ -9,27 +9,14 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from extras import refused
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from stubs import Stub
 
 from mindscape.errors import InputError
 from mindscape.llm import LanguageModel
 from mindscape.llm.base import estimated_tokens
-from mindscape.mindgraph.build import (
-    LEFT_OUT,
-    MISSES,
-    Entry,
-    Journal,
-    append,
-    build,
-    counts,
-    opened,
-    ranked,
-    read_journal,
-    rebuild,
-    shown_state,
-)
+from mindscape.mindgraph.build import LEFT_OUT, MISSES, Entry, Journal, counts, noted, ranked, rebuild, shown_state
 from mindscape.mindgraph.export import as_graphml, as_html, layout, on_words
 from mindscape.mindgraph.graph import (
     REASONS,
@@ -97,13 +84,9 @@ operations = st.one_of(
 replies = st.lists(st.lists(operations, max_size=12), max_size=len(BLOCKS))
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(replies, st.text(st.characters(), max_size=5))  # with halves of surrogate pairs
-def test_every_step_is_rebuilt_and_every_place_is_the_text_s(tmp_path, batches, text):
-    """From what is in memory, and from the file."""
-    path = tmp_path / "journal.jsonl"
-    path.unlink(missing_ok=True)
-    opened(path, {"document": "note"})
+@settings(max_examples=60)
+@given(replies, st.text(max_size=5))
+def test_every_step_is_rebuilt_and_every_place_is_the_text_s(batches, text):
     graph, graphs, entries = Graph("note"), [Graph("note")], []
     for block, batch in zip(BLOCKS, batches, strict=False):
         edits = []
@@ -118,9 +101,7 @@ def test_every_step_is_rebuilt_and_every_place_is_the_text_s(tmp_path, batches, 
             graphs.append(graph)
             edits.append(edit)
         entries.append(Entry(block.index, text, tuple(edits), invalid=text, shown=block.index))
-        append(path, entries[-1])
-    kept = read_journal(path)
-    assert kept == Journal(kept.about, tuple(entries)) and rebuild(opened(path, {"document": "note"})) == graph
+    kept = Journal({"document": "note"}, tuple(entries))
     for t, then in enumerate(graphs):
         again = rebuild(kept, edits=t)
         assert again == then and as_json(again) == as_json(then)
@@ -276,13 +257,14 @@ def prompts_of(stub):
     return [messages[0]["content"] for messages, *_ in stub.asked]
 
 
-def built(stub, path, document=DOCUMENT, question="Who lied?", **options):
-    return build(document, question, LanguageModel(stub), path, **{"blocks": BLOCKS, **options})
+def built(stub, document=DOCUMENT, question="Who lied?", **options):
+    return noted(document, question, LanguageModel(stub), **{"blocks": BLOCKS, **options})
 
 
-def test_a_build_by_hand(tmp_path):
+def test_a_build_by_hand():
     model = noting()
-    graph = built(model, tmp_path / "a.jsonl")
+    kept = built(model)
+    graph = rebuild(kept)
     assert list(graph.nodes) == ["ivo", "ann", "lamp", "sum"] and list(graph.edges) == [("ivo", "ann", "sold_to")]
     assert [(it.src, it.chunk) for it in graph.nodes.values()] == [
         ("Ivo", 0),
@@ -296,72 +278,44 @@ def test_a_build_by_hand(tmp_path):
     assert '{"id": "oath", "type": "claim", "content": "Ivo stole it"}' in prompts[2]
     for block, prompt in zip(BLOCKS, prompts, strict=True):
         assert prompt.endswith(DOCUMENT[block].strip())
-    kept = read_journal(tmp_path / "a.jsonl")
     assert "oath" in rebuild(kept, blocks=2).nodes and rebuild(kept, blocks=3) == graph
     told = counts(kept)
     assert (told["applied"], told["rejected"], told["unknown id"], told["quoted"], told["verbatim"]) == (8, 1, 1, 7, 7)
     assert [entry.shown for entry in kept.entries] == [0, 3, 4]
 
 
-def test_killed_at_any_byte_it_goes_on_and_asks_nothing_twice(tmp_path):
-    path = tmp_path / "whole.jsonl"
-    graph = built(noting(), path)
-    whole = path.read_bytes()
-    ends = [i + 1 for i, byte in enumerate(whole) if byte == ord("\n")]
-    near = {end + step for end in ends for step in (-1, 0, 1)}
-    for at in sorted({0, 1, *range(0, len(whole), 61), *near} & set(range(len(whole) + 1))):
-        path.write_bytes(whole[:at])
-        model = noting()
-        assert built(model, path) == graph
-        assert path.read_bytes() == whole
-        assert len(model.asked) == len(BLOCKS) - sum(end <= at for end in ends[1:])
-
-
 @pytest.mark.parametrize(
     "reply",
     ["I cannot.", "", "[]", '{"operations": 7}', '{"operations": [{"op": "add_no', "[" * 5000, '{"operations": [NaN]}'],
 )
-def test_a_reply_that_cannot_be_read_changes_nothing_and_is_counted(tmp_path, reply):
+def test_a_reply_that_cannot_be_read_changes_nothing_and_is_counted(reply):
     model = noting([REPLIES[0], reply, {"operations": []}])
-    graph = built(model, tmp_path / "a.jsonl")
-    kept = read_journal(tmp_path / "a.jsonl")
-    assert graph == rebuild(kept, blocks=1) and kept.entries[1].reply == reply and kept.entries[1].invalid
+    kept = built(model)
+    assert rebuild(kept) == rebuild(kept, blocks=1) and kept.entries[1].reply == reply and kept.entries[1].invalid
     assert counts(kept)["unreadable"] == 1
-    built(model, tmp_path / "a.jsonl")
     assert len(model.asked) == len(BLOCKS)
 
 
-def test_a_bad_operation_costs_that_one_alone(tmp_path):
+def test_a_bad_operation_costs_that_one_alone():
     bad = ["x", {"op": "add_node"}, node("tom", "person"), node("eve", src="Eve")]
     first = 'Sure:\n```json\n{"operations": [' + ", ".join(map(json.dumps, [*bad, node()])) + ",]}\n```"
     surrogate = json.dumps({"operations": [node("\ud800", "stat", "x", "\ud83d")]})
-    graph = built(noting([first, surrogate, {"operations": []}]), tmp_path / "a.jsonl")
-    kept = read_journal(tmp_path / "a.jsonl")
-    assert list(graph.nodes) == ["ivo"] and kept.entries[1].reply == surrogate
+    kept = built(noting([first, surrogate, {"operations": []}]))
+    assert list(rebuild(kept).nodes) == ["ivo"] and kept.entries[1].reply == surrogate
     reasons = [[edit.reason for edit in entry.edits] for entry in kept.entries]
     assert reasons[0] == ["malformed", "malformed", "bad type", "quote not in the block", ""]
     assert reasons[1] == ["malformed"]
 
 
-def test_deeply_nested_and_long_operations_are_kept_short(tmp_path):
+def test_deeply_nested_and_long_operations_are_kept_short():
     deep = '{"operations": [' + "[" * 300 + "]" * 300 + ', {"op": "' + "x" * 9999 + '"}]}'
-    built(noting([deep, {"operations": []}, {"operations": []}]), tmp_path / "a.jsonl")
-    edits = read_journal(tmp_path / "a.jsonl").entries[0].edits
+    edits = built(noting([deep, {"operations": []}, {"operations": []}])).entries[0].edits
     assert [edit.reason for edit in edits] == ["malformed"] * 2
     assert all(len(str(edit.operation)) < 500 for edit in edits)
 
 
-def test_bad_input(tmp_path):
-    path = tmp_path / "a.jsonl"
-    with pytest.raises(KeyboardInterrupt):
-        built(noting(dies=3), path)
-    before = path.read_bytes()
-    refused(lambda: built(noting(name="second"), path), "holds another run: llm is")
-    for key, value in {"budget": 50, "tokens": 9, "blocks": BLOCKS[:2]}.items():
-        refused(lambda key=key, value=value: built(noting(), path, **{key: value}), f"holds another run: {key} is")
-    refused(lambda: built(noting(), path, question="Who paid?"), "question is 'Who lied.', expected 'Who paid")
-    refused(lambda: built(noting(), path, replace(DOCUMENT, text=TEXT.upper())), "text is")
-    assert path.read_bytes() == before
+def test_bad_input():
+    model = noting()
     for options, said in [
         ({"blocks": []}, "no blocks"),
         ({"question": " "}, "blank"),
@@ -372,33 +326,9 @@ def test_bad_input(tmp_path):
         ({"tokens": 0}, "tokens=0: expected at least 1"),
         ({"budget": 3}, "no room for a graph"),
     ]:
-        refused(lambda options=options: built(noting(), tmp_path / "b.jsonl", **options), said)
-    refused(lambda: built(noting(context=500), tmp_path / "b.jsonl"), "no room for a graph: the model's window is 500")
-    assert not (tmp_path / "b.jsonl").exists()
-
-
-def test_a_file_that_is_no_journal_is_refused_and_left_alone(tmp_path):
-    path = tmp_path / "a.jsonl"
-    built(noting(), path)
-    lines = path.read_bytes().splitlines(keepends=True)
-    wrong = b'{"op": "delete_node", "id": "nobody"}'
-    for content, said in [
-        (b"a diary without a line's end", "holds no whole line"),
-        (lines[0] + lines[2], "line 2: expected what became of a block: .*it is on block 1"),
-        (b"".join(lines[:2]) + lines[1], "line 3: .*it is on block 0"),
-        (lines[0] + b"\xff\n", "line 2"),
-        (lines[0] + lines[1].replace(b'"reason": ""', b'"reason": "mood"', 1), "line 2.*mood"),
-        (lines[0] + lines[1].replace(b'"span": [0, 3]', b'"span": [0, "3"]', 1), "line 2.*two integers"),
-        (lines[0] + lines[1].replace(b'"span": [0, 3]', b'"span": [1, 3]', 1), "the text at 1:3 is 'vo', expected 'Ivo'"),
-        (b"".join(lines[:3]) + lines[3].replace(b'{"op": "delete_node", "id": "oath"}', wrong), "no node 'nobody'"),
-        (b"".join(lines) + lines[3].replace(b'"block": 2', b'"block": 3'), "is on 4 blocks: expected at most 3"),
-    ]:  # fmt: skip
-        path.write_bytes(content)
-        refused(lambda: built(noting(), path), said)
-        assert path.read_bytes() == content
-    path.unlink()
-    refused(lambda: read_journal(path), "cannot read")
-    refused(lambda: built(noting(), tmp_path), "cannot use .*: Is a directory")
+        refused(lambda options=options: built(model, **options), said)
+    assert not model.asked  # refused before anything is paid for
+    refused(lambda: built(noting(context=500)), "no room for a graph: the model's window is 500")
 
 
 # ---------------------------------------------------------------- what a prompt shows
@@ -453,30 +383,28 @@ def test_the_hub_and_the_latest_come_first():
     assert text.endswith("(37 more nodes are not shown)")
 
 
-def test_prompts_keep_to_the_budget_and_the_window(tmp_path):
+def test_prompts_keep_to_the_budget_and_the_window():
     quotes = enumerate(["Ivo", "Tom", "Tom"])
     many = [{"operations": [node(f"n{b}{i}", src=quote) for i in range(12)]} for b, quote in quotes]
     model = noting(many)
-    graph = built(model, tmp_path / "budget.jsonl", budget=150)
-    assert len(graph.nodes) == 36
+    kept = built(model, budget=150)
+    assert len(rebuild(kept).nodes) == 36
     for prompt in prompts_of(model):
         state = re.search(r"Graph so far:\n(.*)\n\nBlock", prompt, re.DOTALL)[1]
         assert estimated_tokens(state) <= 150
-    assert 0 < read_journal(tmp_path / "budget.jsonl").entries[2].shown < 24
+    assert 0 < kept.entries[2].shown < 24
     model = noting(many, context=1000)
-    built(model, tmp_path / "window.jsonl", tokens=300)
+    kept = built(model, tokens=300)
     assert all(estimated_tokens([{"role": "user", "content": prompt}]) + 300 <= 1000 for prompt in prompts_of(model))
-    assert 0 < read_journal(tmp_path / "window.jsonl").entries[2].shown < 24
+    assert 0 < kept.entries[2].shown < 24
 
 
-def test_a_build_that_is_held_asks_for_quotes_from_each_block(tmp_path):
-    """And it is another run than one that is free."""
-    model, free, path = noting(), noting(), tmp_path / "held.jsonl"
-    graph = built(model, path, held=True)
+def test_a_build_that_is_held_asks_for_quotes_from_each_block():
+    model, free = noting(), noting()
+    graph = rebuild(built(model, held=True))
     assert [form for *_, form in model.asked] == [quoting(DOCUMENT[block]) for block in BLOCKS]
     assert len(graph.nodes) == 4
-    refused(lambda: built(noting(), path), "held")
-    built(free, tmp_path / "free.jsonl")
+    built(free)
     assert [form["title"] for *_, form in free.asked] == ["Edits"] * len(BLOCKS)
 
 

@@ -21,7 +21,7 @@ from mindscape.llm.schema import validate
 from mindscape.llm.together import side_by_side
 from mindscape.mindgraph.answer import DROPPED, GraphAnswered, answer, answer_from, estimate, tool_use
 from mindscape.mindgraph.asking import amortised, block_size, compaction, cut, with_options
-from mindscape.mindgraph.build import build, noted
+from mindscape.mindgraph.build import noted, rebuild
 from mindscape.mindgraph.communities import (
     AROUND,
     REPORT,
@@ -389,10 +389,10 @@ def _noted(question, told, llm):
     return noted(DOCUMENT, question, llm, **told)
 
 
-def test_the_build_is_the_build_and_its_tokens_are_its_own(tmp_path):
+def test_the_build_is_the_build_and_its_tokens_are_its_own():
     told = whole(Stub(builder))
     model = LanguageModel(Stub(builder))
-    graph = build(DOCUMENT, ASKED, model, tmp_path / "b.jsonl", blocks=cut(DOCUMENT, model, 100))
+    graph = rebuild(noted(DOCUMENT, ASKED, model, blocks=cut(DOCUMENT, model, 100)))
     assert len(graph.nodes) == told.nodes and model.ledger.tokens == told.spent(BUILD)
     assert compaction(told, model.count_tokens(TEXT)) > 0 and told.tokens_first_call < told.tokens_total
 

@@ -10,8 +10,6 @@ Nothing here is approximate, deletes vectors, filters, or turns text into vector
 import logging
 import os
 import sys
-import tempfile
-import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -27,8 +25,7 @@ from mindscape.errors import InputError, require
 class Index(ABC):
     """What the kit asks of an index. `dim`: numbers a vector has. `len(index)`: vectors in it.
 
-    Here are checking and exact ordering around a library's search, whose rounding and order of ties are its own affair. An
-    index can be saved, and is loaded by its class.
+    Here are checking and exact ordering around a library's search, whose rounding and order of ties are its own affair.
     """
 
     def __init__(self, dim: int):
@@ -136,7 +133,7 @@ def _exact_scores(queries: np.ndarray, vectors: np.ndarray) -> np.ndarray:
 
 
 class FaissIndex(Index):
-    """Vectors in memory, searched by faiss (IndexFlatIP). Saved as one .npz file.
+    """Vectors in memory, searched by faiss (IndexFlatIP).
 
     >>> index = FaissIndex(dim=384)
     >>> len(index)
@@ -147,31 +144,6 @@ class FaissIndex(Index):
         super().__init__(dim)
         self._flat = faiss.IndexFlatIP(dim)
         self._ids = np.empty(0, np.int64)
-
-    def save(self, path: str | Path) -> None:
-        """Write all vectors and ids to the file `path`, whole or not at all."""
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        vectors = self._flat.reconstruct_n(0, len(self)) if len(self) else np.empty((0, self.dim), np.float32)
-        part = path.with_name(path.name + ".part")
-        try:
-            with part.open("wb") as file:
-                np.savez(file, vectors=vectors, ids=self._ids)
-            os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """The index that `save` wrote. Raises InputError for a file that is missing or something else."""
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                vectors, ids = file["vectors"], file["ids"]
-        except (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, zipfile.BadZipFile) as error:
-            raise InputError(f"{path} is not a saved index: {error}") from error
-        index = cls(vectors.shape[-1])
-        index.add(vectors, ids)
-        return index
 
     def _insert(self, vectors: np.ndarray, ids: np.ndarray) -> None:
         self._flat.add(vectors)
@@ -234,27 +206,9 @@ class MilvusIndex(Index):
     def _remote(self) -> bool:
         return "://" in self.path
 
-    def save(self, path: str | Path) -> None:
-        """Write all vectors and ids to a new folder `path` (NAME.db), whole or not at all.
-
-        They are read and written through Milvus: its own files change behind the caller's back, so that a copy of the
-        folder could hold half of one. Raises InputError if `path` exists or has another ending.
-        """
-        path = _new(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=path.stem, dir=path.parent) as beside:
-            copy = MilvusIndex(self.dim, Path(beside) / path.name)
-            try:
-                for rows in self._pages(["id", "vector"]):
-                    ids = np.array([row["id"] for row in rows])
-                    copy._insert(np.array([row["vector"] for row in rows], np.float32), ids)
-            finally:
-                copy.close()
-            os.replace(copy.path, path)
-
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Open what `save`, or an index that was closed, left. Raises InputError if there is none."""
+        """Open what an index that was closed, or killed, left. Raises InputError if there is none."""
         index = cls.__new__(cls)
         index.path = str(path)
         if not index._remote and not (Path(path) / "collections" / _COLLECTION).is_dir():

@@ -1,8 +1,8 @@
 """Build a graph: a model reads the text block by block and says what each changes (MindGraph, section 3.2 and D.1).
 
-One call a block, with the question, the graph so far and the block. What came back is in the journal before the next block
-is read, so a run that was killed goes on with the first block that is not there, and ends with the same graph. A reply that
-cannot be read changes nothing, is counted, and is not asked for again; a reply with one bad operation loses that one alone.
+One call a block, with the question, the graph so far and the block. What came back is in the model's store before the next
+block is read, so a run that was killed goes on with the first block that is not there, and ends with the same graph. A reply
+that cannot be read changes nothing and is counted; a reply with one bad operation loses that one alone.
 
 Where the graph outgrows its room in the prompt, which the paper does not treat (its graphs have 45 nodes in the median, about
 200 at most, section 5.3), nodes are taken in turn from two lists: those that were touched last, which the next block is most
@@ -10,11 +10,9 @@ likely to be about, and those with most edges, which hold the rest together (D.2
 fit any more is passed over, and after `MISSES` in a row no more are tried. Edges are shown between shown nodes; how many
 nodes are not shown is said.
 
-Every edit, applied or rejected, stands in a *journal*, a file that is only appended to: the first line says what run it is,
-then comes a line a block, with the model's reply as it was and the edits that were made of it, each with its place or with
-the reason for its rejection. A line is written at once, so what a kill leaves is whole lines and at most a part of one, which
-does not count. Of the paper's G_t (section 3.2) t counts blocks; `rebuild` also stops after any number of edits. Two
-processes must not write to one journal; where they did, the file is refused.
+Every edit, applied or rejected, stands in the *journal*: an entry a block, with the model's reply as it was and the edits that
+were made of it, each with its place or with the reason for its rejection. Of the paper's G_t (section 3.2) t counts blocks;
+`rebuild` also stops after any number of edits.
 
 Taught in notebook 30_mindgraph_build. Nothing here splits the text (`mindscape.text` does) or answers the question.
 """
@@ -23,27 +21,22 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import chain, count
-from pathlib import Path
+from itertools import chain
 from typing import Any
 
-from mindscape import records
-from mindscape.cache import digest
 from mindscape.errors import InputError, require
 from mindscape.llm import LLM
 from mindscape.llm.base import form_of
 from mindscape.llm.schema import parse
-from mindscape.mindgraph.graph import REASONS, Edit, Graph, apply_all, check_place, replay
+from mindscape.mindgraph.graph import REASONS, Edit, Graph, apply_all, replay
 from mindscape.roles.base import Role
 from mindscape.roles.edits import EDITS, graph_state, quoting
-from mindscape.text import Chunk, Document, Span
+from mindscape.text import Chunk, Document
 
 TOKENS = 1024  # of a reply, at most
 MISSES = 4  # nodes in a row that do not fit, after which no more are tried
 FIRST = 8  # nodes that are tried at once; then twice as many, as long as they fit
 LEFT_OUT = {"en": "({n} more nodes are not shown)", "zh": "（另有{n}个节点未列出）"}
-FORMAT = "mindscape graph journal 1"
-OF = "what became of a block"  # a line of the file, in messages
 
 
 # The journal ---------------------------------------------------------------------------------------------------------
@@ -66,48 +59,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Journal:
-    """What a file holds: `about` the run (its `document` is the document's id), and an entry a block, from block 0 on."""
+    """`about` the run (its `document` is the document's id), and an entry a block, from block 0 on."""
 
     about: Mapping[str, Any]
     entries: tuple[Entry, ...] = ()
-
-
-def read_journal(path: str | Path) -> Journal:
-    """The journal in a file, without a last line that is not finished; the file is left as it is.
-
-    Raises InputError, with the line's number, for a file that is not a journal.
-
-    >>> read_journal("build/hamlet.jsonl").about["question"]                                            # doctest: +SKIP
-    'Who sent the letter?'
-    """
-    blocks = count()
-    about, entries = records.read_rows(path, lambda row: _entry(row, next(blocks)), of=OF, form=FORMAT)
-    return Journal(_checked(path, about), tuple(entries))
-
-
-def opened(path: str | Path, about: Mapping[str, Any]) -> Journal:
-    """The journal of a run, to go on with; begun where there is none yet. A line that is not finished is cut off.
-
-    Raises InputError for a journal of another run, and says in what it differs.
-
-    >>> opened("build/hamlet.jsonl", {"document": "hamlet", "question": "Who sent the letter?"})    # doctest: +SKIP
-    """
-    blocks, about = count(), {"format": FORMAT} | dict(about)
-    entries = records.opened(path, about, lambda row: _entry(row, next(blocks)), of=OF, form=FORMAT)
-    return Journal(_checked(path, about), tuple(entries))
-
-
-def append(path: str | Path, entry: Entry) -> None:
-    """Add a block's line and see it on the disk. Raises MindscapeError where that fails; a part of a line does no harm.
-
-    >>> append("build/hamlet.jsonl", Entry(0, '{"operations": []}', ()))                        # doctest: +SKIP
-    """
-    edits = []
-    for edit in entry.edits:
-        row = {"operation": dict(edit.operation), "reason": edit.reason, "detail": edit.detail}
-        edits.append(row | {"span": edit.span and [edit.span.start, edit.span.end], "src": edit.src})
-    line = {"block": entry.block, "reply": entry.reply, "invalid": entry.invalid, "shown": entry.shown}
-    records.append(path, [line | {"finish": entry.finish, "edits": edits}])
 
 
 def rebuild(journal: Journal, *, blocks: int | None = None, edits: int | None = None) -> Graph:
@@ -115,6 +70,7 @@ def rebuild(journal: Journal, *, blocks: int | None = None, edits: int | None = 
 
     Raises InputError for a number that the journal does not reach, and where its edits do not fit together.
 
+    >>> from mindscape.text import Span
     >>> add = {"op": "add_node", "id": "ivo", "type": "entity", "content": "Ivo", "src": "Ivo"}
     >>> first = Entry(0, "...", (Edit(add, 0, span=Span(0, 3), src="Ivo"), Edit({"raw": "7"}, 0, "malformed")))
     >>> then = Entry(1, "...", (Edit({"op": "delete_node", "id": "ivo"}, 1),))
@@ -156,71 +112,7 @@ def counts(journal: Journal) -> dict[str, int]:
     }
 
 
-def _checked(path: str | Path, about: Mapping[str, Any]) -> Mapping[str, Any]:
-    if not isinstance(about.get("document"), str):
-        raise InputError(f"{path}, line 1: expected the id of a document, got {about.get('document')!r:.60}")
-    return about
-
-
-def _entry(row: Mapping[str, Any], block: int) -> Entry:
-    if row["block"] != block:
-        raise ValueError(f"it is on block {row['block']!r}")
-    edits = tuple(_edit(edit, block) for edit in row["edits"])
-    return Entry(block, row["reply"], edits, row["invalid"], row["shown"], row["finish"])
-
-
-def _edit(row: Mapping[str, Any], block: int) -> Edit:
-    if row["reason"] and row["reason"] not in REASONS:
-        raise ValueError(f"the reason is {row['reason']!r:.60}")
-    span = Span(*row["span"]) if row["span"] else None
-    if span and not (type(span.start) is type(span.end) is int):
-        raise ValueError(f"the span is {row['span']!r:.60}: expected two integers")
-    return Edit(dict(row["operation"]), block, row["reason"], row["detail"], span, row["src"])
-
-
 # The build -----------------------------------------------------------------------------------------------------------
-
-
-def build(
-    document: Document,
-    question: str,
-    llm: LLM,
-    path: str | Path,
-    *,
-    blocks: Sequence[Chunk],
-    budget: int | None = None,
-    tokens: int = TOKENS,
-    held: bool = False,
-) -> Graph:
-    """The graph that a model builds of a document with a question in mind; `path` is the journal, begun or gone on with.
-
-    `blocks` are the document's chunks in order, say of `split_sentences(document, tokenizer, 8192)`, the paper's size.
-    `budget` bounds the tokens of the graph in the prompt, `tokens` those of a reply; without a budget the graph has what the
-    model's window leaves, and all of it is shown where the model does not tell its window. A reply that is `held` can only
-    quote what stands in the block (`quoting`): for a model on this machine, whose decoding can be held to a grammar.
-
-    Raises InputError for blocks that are not the document's, a blank question, a block that leaves no room for a graph, and a
-    journal of another run (text, blocks, question, model, prompt, budget, tokens, held); LLMError if the model fails, after
-    which the same call goes on where it was.
-
-    >>> build(play, "Who sent the letter?", llm.load("openai:gpt-4o"), "build/hamlet.jsonl", blocks=blocks)  # doctest: +SKIP
-    """
-    building = _Building(document, question, llm, blocks, budget, tokens, held)  # refused before anything is paid for
-    text = digest(document.text, document.language)
-    about: dict[str, Any] = {"document": document.id, "text": text, "question": question}
-    about |= {"blocks": digest([[block.start, block.end] for block in blocks]), "llm": llm.fingerprint}
-    about |= {"prompt": digest(EDITS.words(form_of(llm)).get(document.language))}
-    about |= {"budget": budget, "tokens": tokens, "held": held}
-    journal = opened(path, about)
-    if len(journal.entries) > len(blocks):
-        raise InputError(f"{path} is on {len(journal.entries)} blocks: expected at most {len(blocks)}")
-    for edit in (edit for entry in journal.entries for edit in entry.edits if edit.span):
-        check_place(f"{path}, block {edit.block}", edit.span, edit.src, document)  # those since deleted, too
-    built = rebuild(journal)
-    for entry, after in building.steps(built, first=len(journal.entries)):
-        append(path, entry)
-        built = after
-    return built
 
 
 def noted(
@@ -234,15 +126,21 @@ def noted(
     held: bool = False,
     role: Role = EDITS,
 ) -> Journal:
-    """The journal of a build, without a file: what the model was asked before is found in its store. Otherwise as `build`.
+    """The journal of the graph that a model builds of a document with a question in mind; `rebuild` gives the graph.
 
-    `role` is what the model is asked: EDITS, or BUILDER, by which it says first what a block tells.
+    `blocks` are the document's chunks in order, say of `split_sentences(document, tokenizer, 8192)`, the paper's size.
+    `budget` bounds the tokens of the graph in the prompt, `tokens` those of a reply; without a budget the graph has what the
+    model's window leaves, and all of it is shown where the model does not tell its window. A reply that is `held` can only
+    quote what stands in the block (`quoting`): for a model on this machine, whose decoding can be held to a grammar. `role` is
+    what the model is asked: EDITS, or BUILDER, by which it says first what a block tells.
+
+    Raises InputError for blocks that are not the document's, a blank question, and a block that leaves no room for a graph,
+    before anything is asked; LLMError if the model fails, after which the same call goes on where it was.
 
     >>> rebuild(noted(play, "Who sent the letter?", llm.load("openai:gpt-4o"), blocks=blocks)).nodes    # doctest: +SKIP
     """
     building = _Building(document, question, llm, blocks, budget, tokens, held, role)
-    entries = [entry for entry, _ in building.steps(Graph(document.id))]
-    return Journal({"document": document.id, "question": question}, tuple(entries))
+    return Journal({"document": document.id, "question": question}, tuple(building.entries()))
 
 
 @dataclass(frozen=True)
@@ -296,16 +194,17 @@ class _Building:
         """The tokens of each block's prompt without a graph."""
         return [self.llm.count_tokens(self.talk(block, "")) for block in self.blocks]
 
-    def steps(self, graph: Graph, first: int = 0) -> Iterator[tuple[Entry, Graph]]:
-        """What becomes of each block from the `first` on, and the graph after it; `graph` is that before."""
-        for block in self.blocks[first:]:
+    def entries(self) -> Iterator[Entry]:
+        """What becomes of each block."""
+        graph = Graph(self.document.id)
+        for block in self.blocks:
             state, shown = shown_state(graph, partial(self.fits, block), self.document.language)
             form: Any = self.role.form
             form = quoting(self.document[block], form) if self.held else form
             reply = self.llm.chat(self.talk(block, state), schema=form, max_new_tokens=self.tokens)
             operations, invalid = read_operations(reply.text)
             graph, edits = apply_all(graph, operations, self.document, block)
-            yield Entry(block.index, reply.text, edits, invalid, shown, reply.finish), graph
+            yield Entry(block.index, reply.text, edits, invalid, shown, reply.finish)
 
 
 def read_operations(reply: str) -> tuple[list[Any], str]:
