@@ -39,7 +39,9 @@ NAME ?=
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-# One thread a process: notebooks and tests run side by side, and threads that wait for each other's cores spin.
+# One thread a process: notebooks and tests run side by side, and threads that wait for each other's cores spin. Training runs
+# alone, and takes all cores.
+ALL_CORES := $(if $(OMP_NUM_THREADS),,env -u OMP_NUM_THREADS)
 export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM := false
 export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -76,7 +78,7 @@ figures: plan .venv/core
 	@$(BIN)/python -m mindscape.workflow.report
 
 data: plan .venv/core
-	@$(if $(TINY),,$(BIN)/python -m mindscape.training --missing)
+	@$(if $(TINY),,$(ALL_CORES) $(BIN)/python -m mindscape.training --missing)
 	$(run)
 	@$(if $(TINY),$(BIN)/python -m mindscape.remeasure)
 
@@ -89,7 +91,7 @@ plan:
 	@$(PYTHON) lib/mindscape/workflow/plan.py "$(SCALE)" "$(ONLY)" "$(KIND)"
 
 train: .venv/core
-	$(BIN)/python -m mindscape.training $(NAME)
+	$(ALL_CORES) $(BIN)/python -m mindscape.training $(NAME)
 
 benchmark: .venv/core
 	$(BIN)/python -m mindscape.benchmark

@@ -39,6 +39,24 @@ class GraphAnswer(Form):
     confidence: Literal["high", "medium", "low"]
 
 
+class Counted(Form):
+    """A count: each node with whom it adds and the count so far, then the number; the kit's own form.
+
+    >>> count = Counted(counted=["sell_ivo: Ivo, 1", "buy_ann: Ann, 2"], answer="two", confidence="high")
+    >>> count.cited_nodes
+    ['sell_ivo', 'buy_ann']
+    """
+
+    counted: list[str]
+    answer: str
+    confidence: Literal["high", "medium", "low"]
+
+    @property
+    def cited_nodes(self) -> list[str]:
+        """The nodes of the lines, each once."""
+        return list(dict.fromkeys(line.partition(":")[0] for line in self.counted))
+
+
 def graph_stats(nodes: int, edges: int, chunks: int, language: str = "en") -> str:
     """The size of a graph in words.
 
@@ -51,3 +69,4 @@ def graph_stats(nodes: int, edges: int, chunks: int, language: str = "en") -> st
 GRAPH_ANSWER = Role(
     "graph_answer", languages("roles", "graph_answer"), GraphAnswer, paper=paper("roles", "graph_answer")
 )
+COUNTED = Role("counted", languages("roles", "counted"), Counted)  # as the counter's adapter has learned it

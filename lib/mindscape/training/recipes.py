@@ -44,7 +44,7 @@ from mindscape.store import Maker
 from mindscape.training import Settings, bases, sft
 from mindscape.weights import adapter_hash
 from storyworld.books import training_book
-from storyworld.teaching import baselines, building, mixture
+from storyworld.teaching import baselines, building, counting, mixture
 from storyworld.teaching.supervision import Asked, of_story, who_is_who
 
 FILE = paths.data("adapters", "recipes.yaml")
@@ -146,6 +146,14 @@ class Relevance(_OfEachNovel):
 
 
 @dataclass(frozen=True)
+class Counting(_OfEachNovel):
+    """Counts from concept graphs: see `storyworld.teaching.counting`."""
+
+    def of_novel(self, book: storyworld.Book, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
+        return counting.count_examples(book, tokenizer)
+
+
+@dataclass(frozen=True)
 class Retrieval(_OfEachNovel):
     """Questions with what is to be found: the people of a novel, tellings of a sentence or two, or chunks and nodes.
 
@@ -171,7 +179,7 @@ class Retrieval(_OfEachNovel):
         return {"questions": len(made), **asdict(self), "recipe": recipe}
 
 
-Kind = Roles | Answers | Memories | Building | Baselines | Relevance | Retrieval
+Kind = Roles | Answers | Memories | Building | Baselines | Relevance | Counting | Retrieval
 
 
 def _retrieval(given: Mapping[str, Any]) -> Retrieval:
@@ -188,6 +196,7 @@ KINDS = {  # the key of a stage that says what its examples are, and what is mad
     "building": lambda given: _made(Building, given),
     "baselines": lambda given: _made(Baselines, given),
     "relevance": lambda given: _made(Relevance, given),
+    "counting": lambda given: _made(Counting, given),
     "retrieval": _retrieval,
 }
 
@@ -207,8 +216,8 @@ class Stage:
 
     @cached_property
     def lines(self) -> list[dict[str, Any]]:
-        """The log of the run that was measured, a line a step: its losses, tokens and seconds. [] without a log."""
-        if self.log is None:
+        """The log of the run that was measured, a line a step: losses, tokens and seconds. [] where there is none yet."""
+        if self.log is None or not self.log.exists():
             return []
         store.current().read_file(self.log)
         return [json.loads(line) for line in records.lines(self.log)]

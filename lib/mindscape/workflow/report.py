@@ -245,7 +245,7 @@ TOLD = {  # by what a stage of the kind alone tells of itself
     "shares": _of_roles,
     "with_path": _of_memories,
     "recipe": _of_questions,
-    **dict.fromkeys(("building", "baselines", "relevance"), _of_prompts),
+    **dict.fromkeys(("building", "baselines", "relevance", "counting"), _of_prompts),
 }
 
 

@@ -1,0 +1,74 @@
+"""Examples of counting from a concept graph: each node that the question asks about, whom it adds, and how many that makes.
+
+The paper's reply has the answer before the nodes (MindGraph, appendix D.2), which asks a model for a sum before its terms. The
+graphs are those of `building.Run`, by builders who err, after a third, two thirds and all of a book, so that the same question
+has several right answers: what is counted is what the graph says. Taught in notebook 31_mindgraph_answer.
+"""
+
+import json
+
+from mindscape.question import Question
+from mindscape.roles import Example
+from mindscape.roles.graph_answer import COUNTED, UNKNOWN, Counted, graph_stats
+from mindscape.text import Tokenizer
+from storyworld import Book, kinds
+from storyworld.chance import Chance
+from storyworld.teaching.building import ANSWERED, FAULTS, Run
+from storyworld.teaching.graphs import split_blocks
+from storyworld.world import Event
+
+
+def count_examples(book: Book, tokenizer: Tokenizer, seed: int = 0) -> list[Example]:
+    """Three of each question and builder, two builders a question, always the same for the same book and seed.
+
+    >>> len(count_examples(training_book(930), tokenizer))                                             # doctest: +SKIP
+    18
+    """
+    chance, chunks = Chance("counting", book.document.id, seed), split_blocks(book, tokenizer)
+    made = []
+    for question in (question for question in book.questions if question.kind == "people"):
+        for faults in (0.0, chance.pick(list(FAULTS))):
+            run = Run(book, chunks, question, tokenizer, chance, faults)
+            stops = {len(chunks) // 3, 2 * len(chunks) // 3, len(chunks)}
+            for index in range(len(chunks)):
+                run.go(index, *run.gold(index))
+                if index + 1 in stops:
+                    made.append(counted(run, index + 1))
+    return made
+
+
+def counted(run: Run, chunks: int) -> Example:
+    """The example of a graph as it is after so many blocks."""
+    language, state, deed = run.builder.language, run.state(ANSWERED), _deed(run.book, run.question)
+    ids = {name: key for key, name in run.reading.ids.items()}
+    events = {run.builder.key(event): event for event in run.wanted}
+    people, lines = [], []
+    for name in run.graph.nodes:
+        if ids.get(name) in events and f'"id": "{name}"' in state:
+            for who in _who(run, events[ids[name]], deed, state):
+                people += [who] if who not in people else []
+                lines.append(f"{name}: {who}, {len(people)}")
+    answer = run.builder.voice.number(len(people)) if people else UNKNOWN[language]
+    slots = {"graph_state": state, "question": run.question.question}
+    slots["graph_stats"] = graph_stats(len(run.graph.nodes), len(run.graph.edges), chunks, language)
+    value = Counted(counted=lines, answer=answer, confidence="high" if people else "low")
+    return Example("counted", COUNTED.prompt(language, **slots), COUNTED.render(value), run.book.document.id)
+
+
+def _deed(book: Book, question: Question) -> str:
+    """The kind of event whose doers a question counts: the longest whose words it has."""
+    said = book.voice.words.events.EVENTS
+    return max(
+        (kind for kind in kinds.SLOTS if said[kind]["inf"] in question.question), key=lambda k: len(said[k]["inf"])
+    )
+
+
+def _who(run: Run, event: Event, deed: str, state: str) -> list[str]:
+    """Who does the deed in an event, seen from either side; somebody in disguise by name where the graph says who it is."""
+    ids, found = run.reading.ids, []
+    for slot, kind in (("a", event.kind), ("b", kinds.FROM_B.get(event.kind))):
+        if kind == deed:
+            guise, named = (json.dumps(ids.get(f"{what}{event.slots[slot]}")) for what in ("guise", "person"))
+            known = f'"source": {guise}, "target": {named}' in state
+            found.append(run.builder.voice.name(event.slots[slot], () if known else event.guised))
+    return found
