@@ -78,7 +78,7 @@ def test_rows_are_the_same_each_time(books, tokenizer):
         asked = rows(role, books, tokenizer, 3)
         assert [row.prompt for row in asked] == [row.prompt for row in rows(role, books, tokenizer, 3)]
         assert len(asked) == 6
-    assert set(ROWS) == set(LONGEST) == set(ROLES)
+    assert set(ROWS) == set(ROLES) <= set(LONGEST)
     refused(lambda: rows("judge", books, tokenizer), "no role 'judge'")
 
 
