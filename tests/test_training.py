@@ -2,7 +2,6 @@
 
 import copy
 import json
-import os
 import shlex
 import subprocess
 import sys
@@ -19,7 +18,6 @@ from peft.tuners.tuners_utils import BaseTunerLayer
 from tiny import log, weights
 from transformers import AutoModelForCausalLM, DynamicCache
 
-from mindscape import environment as environment_of
 from mindscape.errors import InputError
 from mindscape.roles import Example
 from mindscape.training import Settings, loop, recipes, sft, train
@@ -176,16 +174,6 @@ def test_two_processes_learn_what_one_does(base, tmp_path):
     for a, b in zip(log(tmp_path / "one"), log(tmp_path / "two"), strict=True):
         assert (a["step"], a["tokens"]) == (b["step"], b["tokens"])
         assert a["loss"] == pytest.approx(b["loss"], abs=2e-3)
-
-
-def test_a_program_begins_anew_once_with_a_library_that_keeps_memory():
-    """Its arguments are the same, and what the user has set stays."""
-    code = "import os, sys; from mindscape import environment as e; e.keep_memory()"
-    code += "; print(sys.argv[1:], os.getppid(), *[os.environ[name] for name in e.KEPT])"
-    environment = {"PYTHONPATH": os.pathsep.join(sys.path), "PATH": os.environ["PATH"], "MALLOC_MMAP_MAX_": "7"}
-    done = subprocess.run([sys.executable, "-c", code, "a b"], capture_output=True, text=True, env=environment)
-    kept = environment_of.KEPT | {"MALLOC_MMAP_MAX_": "7"}
-    assert (done.stdout, done.stderr) == (f"['a b'] {os.getpid()} {' '.join(kept.values())}\n", "")
 
 
 def test_what_is_shipped_names_no_folder_of_this_machine(base, tmp_path):

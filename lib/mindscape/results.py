@@ -356,7 +356,8 @@ def spot_check(count: int = 3, kinds: Sequence[str] = ()):
     """Compute a few of the entries that this notebook found in the store anew, drawn with the run's seed, and say how many
     agree. `kinds`: those that are drawn from, by default all; a ranking takes the vectors of all texts that it ranks.
 
-    Records `store.agree`, which varies with processor and precision. Returns a table, a row an entry.
+    Records `store.agree`, which varies with processor and precision, and the same of entries that were made in another
+    precision. Returns a table, a row an entry.
 
     >>> results.spot_check()                                                   # doctest: +SKIP
     """
@@ -365,6 +366,8 @@ def spot_check(count: int = 3, kinds: Sequence[str] = ()):
     remade = list(store.current().remake(count=count, seed=seed, kinds=kinds))
     why = "processor, precision, what is found"
     record("store.agree", sum(one.agrees for one in remade), n=len(remade), varies=why)
+    if other := [one.agrees for one in remade if ", now " in one.precision]:
+        record("store.agree.other_precision", sum(other), n=len(other), varies=why)
     return remeasure.remade_table(remade)
 
 

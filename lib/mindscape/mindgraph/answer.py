@@ -115,7 +115,7 @@ def answer(
 
     `size`: tokens of a block, by default `block_size(llm)`. `graph_tokens` bounds the graph in a prompt, `edit_tokens` and
     `answer_tokens` a reply, with what a reasoning model thinks: such a model needs some thousand. `rounds` and `calling`: see
-    `answer_from`. What is `held`: see `build`; by default "embedded" and "smollm2" are. `role`: see `noted`.
+    `answer_from`. What is `held`, and `role`: see `noted`; by default "embedded" and "smollm2" are held.
 
     A budget that is spent ends the method without an answer. Raises InputError for a blank question or text and for blocks
     that leave no room for a graph, LLMError if the model fails; what was asked until then is in its store, where the same

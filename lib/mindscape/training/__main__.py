@@ -7,7 +7,7 @@ The same call goes on after a kill. On several GPUs: accelerate launch -m mindsc
 import argparse
 import sys
 
-from mindscape.environment import keep_memory
+from mindscape.environment import give_memory_back
 from mindscape.errors import MindscapeError
 from mindscape.training import recipes
 
@@ -23,6 +23,7 @@ def main(arguments: list[str] | None = None) -> None:
     asked.add_argument("--recipes", default=str(recipes.FILE), help="a file of recipes; the kit's by default")
     asked.add_argument("--missing", action="store_true", help="train the adapters that data/adapters lacks")
     given = asked.parse_args(arguments)
+    give_memory_back()
     try:
         if given.missing:
             recipes.complete(given.recipes)
@@ -37,5 +38,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    keep_memory()
     main()

@@ -26,12 +26,10 @@ from transformers import PreTrainedModel
 
 from mindscape import records
 from mindscape.cache import digest
-from mindscape.environment import give_memory_back
 from mindscape.errors import InputError, require
 from mindscape.weights import adapted, fingerprint, placed
 
 SHORT = 512  # tokens of a row; see `attend`
-TRIMMED = 32  # steps after which freed memory is given back
 
 
 @dataclass(frozen=True)
@@ -177,8 +175,6 @@ def fit(
         torch.nn.utils.clip_grad_norm_(learned, settings.clip)
         optimizer.step()
         optimizer.zero_grad()
-        if step % TRIMMED == 0:
-            give_memory_back()
         if accelerator.is_main_process:
             seconds, clock = time.monotonic() - clock, time.monotonic()
             rate = {"tokens_per_second": round(line["tokens"] / max(seconds, 1e-9), 1), "seconds": round(seconds, 2)}

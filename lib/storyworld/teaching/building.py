@@ -115,6 +115,11 @@ class Run:
 
         return shown_state(self.graph, fits, self.book.document.language)[0]
 
+    def slots(self, chunks: int) -> dict[str, str]:
+        """What the prompt of an answer is filled with, after so many blocks."""
+        size = graph_stats(len(self.graph.nodes), len(self.graph.edges), chunks, self.book.document.language)
+        return {"graph_state": self.state(ANSWERED), "graph_stats": size, "question": self.question.question}
+
     def example(self, kind: str, index: int, state: str, operations: list[Operation]) -> Example:
         """A block before which the graph was `state`."""
         facts, chunk = self.facts(index), self.chunks[index]
@@ -234,7 +239,8 @@ def _refuted(book: Book, chunks: Sequence[Chunk], lie: Event, tokenizer: Tokeniz
 def _answers(run: Run, chance: Chance) -> Iterator[Example]:
     """The answer from a finished graph, with tools and without; a look-up before it where only the passage has it."""
     book, question, graph, language = run.book, run.question, run.graph, run.builder.language
-    state, ids, names = run.state(ANSWERED), run.reading.ids, graph.nodes
+    slots, ids, names = run.slots(len(run.chunks)), run.reading.ids, graph.nodes
+    state = slots["graph_state"]
     noted = [ids[key] for key in map(run.builder.key, run.wanted) if ids.get(key) in names]
     shown = [name for name in noted if f'"id": "{name}"' in state]
     keys = [f"{'guise' if binding.kind == 'guise' else 'person'}{binding.person}" for binding in run.bindings]
@@ -245,8 +251,6 @@ def _answers(run: Run, chance: Chance) -> Iterator[Example]:
         whole and len(shown) == len(noted) if counted else bool(noted) and all(part in state.lower() for part in parts)
     )
     says = says and (whole or question.kind != "liar")
-    slots = {"graph_state": state, "question": question.question}
-    slots["graph_stats"] = graph_stats(len(names), len(graph.edges), len(run.chunks), language)
     plain = GRAPH_ANSWER.prompt(language, **slots)
     tools = f"{plain}\n\n{HOW[language]}"
     cited = list(dict.fromkeys([*shown, *(name for name in bound if f'"id": "{name}"' in state)]))

@@ -9,11 +9,11 @@ import json
 
 from mindscape.question import Question
 from mindscape.roles import Example
-from mindscape.roles.graph_answer import COUNTED, UNKNOWN, Counted, graph_stats
+from mindscape.roles.graph_answer import COUNTED, UNKNOWN, Counted
 from mindscape.text import Tokenizer
 from storyworld import Book, kinds
 from storyworld.chance import Chance
-from storyworld.teaching.building import ANSWERED, FAULTS, Run
+from storyworld.teaching.building import FAULTS, Run
 from storyworld.teaching.graphs import split_blocks
 from storyworld.world import Event
 
@@ -39,7 +39,8 @@ def count_examples(book: Book, tokenizer: Tokenizer, seed: int = 0) -> list[Exam
 
 def counted(run: Run, chunks: int) -> Example:
     """The example of a graph as it is after so many blocks."""
-    language, state, deed = run.builder.language, run.state(ANSWERED), _deed(run.book, run.question)
+    language, slots, deed = run.builder.language, run.slots(chunks), _deed(run.book, run.question)
+    state = slots["graph_state"]
     ids = {name: key for key, name in run.reading.ids.items()}
     events = {run.builder.key(event): event for event in run.wanted}
     people, lines = [], []
@@ -49,8 +50,6 @@ def counted(run: Run, chunks: int) -> Example:
                 people += [who] if who not in people else []
                 lines.append(f"{name}: {who}, {len(people)}")
     answer = run.builder.voice.number(len(people)) if people else UNKNOWN[language]
-    slots = {"graph_state": state, "question": run.question.question}
-    slots["graph_stats"] = graph_stats(len(run.graph.nodes), len(run.graph.edges), chunks, language)
     value = Counted(counted=lines, answer=answer, confidence="high" if people else "low")
     return Example("counted", COUNTED.prompt(language, **slots), COUNTED.render(value), run.book.document.id)
 
