@@ -143,11 +143,14 @@ def answer_lines(run: OwnRun) -> Iterable[str]:
         yield f"\n{question}"
         for place in run.answers[PLAIN][i].places[:QUOTED]:
             yield f"  at {run.book.where(place)}: {line(run.book.document[place])[:SHORT]} …"
+        quoted: set[str] = set()
         for name, answers in run.answers.items():
             answer = answers[i]
             yield f"  {name}: {answer.answer or '–'} ({rests(answer)})"
             if answer.source is not None:
-                yield f"      {run.book.where(answer.source)}: {excerpt(run, answer.source, answer.answer)}"
+                where, said = run.book.where(answer.source), excerpt(run, answer.source, answer.answer)
+                yield f"      {where}: {'as above' if said in quoted else said}"
+                quoted.add(said)
     yield ""
     yield from set_aside(run)
     if said := trust(run):

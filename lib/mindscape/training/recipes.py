@@ -149,8 +149,10 @@ class Relevance(_OfEachNovel):
 class Counting(_OfEachNovel):
     """Counts from concept graphs: see `storyworld.teaching.counting`."""
 
+    number_first: bool = False
+
     def of_novel(self, book: storyworld.Book, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
-        return counting.count_examples(book, tokenizer)
+        return counting.count_examples(book, tokenizer, number_first=self.number_first)
 
 
 @dataclass(frozen=True)

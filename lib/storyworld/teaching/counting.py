@@ -2,14 +2,15 @@
 
 The paper's reply has the answer before the nodes (MindGraph, appendix D.2), which asks a model for a sum before its terms. The
 graphs are those of `building.Run`, by builders who err, after a third, two thirds and all of a book, so that the same question
-has several right answers: what is counted is what the graph says. Taught in notebook 31_mindgraph_answer.
+has several right answers: what is counted is what the graph says. The same in the paper's order is the control. Taught in notebook
+31_mindgraph_answer.
 """
 
 import json
 
 from mindscape.question import Question
-from mindscape.roles import Example
-from mindscape.roles.graph_answer import COUNTED, UNKNOWN, Counted
+from mindscape.roles import Example, Role
+from mindscape.roles.graph_answer import COUNTED, GRAPH_ANSWER, UNKNOWN, Counted, GraphAnswer
 from mindscape.text import Tokenizer
 from storyworld import Book, kinds
 from storyworld.chance import Chance
@@ -18,8 +19,10 @@ from storyworld.teaching.graphs import split_blocks
 from storyworld.world import Event
 
 
-def count_examples(book: Book, tokenizer: Tokenizer, seed: int = 0) -> list[Example]:
+def count_examples(book: Book, tokenizer: Tokenizer, seed: int = 0, number_first: bool = False) -> list[Example]:
     """Three of each question and builder, two builders a question, always the same for the same book and seed.
+
+    `number_first` asks for the same counts in the paper's form: the number, then the nodes.
 
     >>> len(count_examples(training_book(930), tokenizer))                                             # doctest: +SKIP
     18
@@ -33,11 +36,11 @@ def count_examples(book: Book, tokenizer: Tokenizer, seed: int = 0) -> list[Exam
             for index in range(len(chunks)):
                 run.go(index, *run.gold(index))
                 if index + 1 in stops:
-                    made.append(counted(run, index + 1))
+                    made.append(counted(run, index + 1, number_first))
     return made
 
 
-def counted(run: Run, chunks: int) -> Example:
+def counted(run: Run, chunks: int, number_first: bool = False) -> Example:
     """The example of a graph as it is after so many blocks."""
     language, slots, deed = run.builder.language, run.slots(chunks), _deed(run.book, run.question)
     state = slots["graph_state"]
@@ -51,7 +54,11 @@ def counted(run: Run, chunks: int) -> Example:
                 lines.append(f"{name}: {who}, {len(people)}")
     answer = run.builder.voice.number(len(people)) if people else UNKNOWN[language]
     value = Counted(counted=lines, answer=answer, confidence="high" if people else "low")
-    return Example("counted", COUNTED.prompt(language, **slots), COUNTED.render(value), run.book.document.id)
+    role: Role = COUNTED
+    if number_first:
+        role = GRAPH_ANSWER
+        value = GraphAnswer(answer=answer, cited_nodes=value.cited_nodes, confidence=value.confidence)
+    return Example(role.name, role.prompt(language, **slots), role.render(value), run.book.document.id)
 
 
 def _deed(book: Book, question: Question) -> str:
