@@ -176,6 +176,7 @@ def test_a_text_file_is_taken_as_it_is(tmp_path, data, encoding, text):
     [
         ("Thé".encode("latin-1"), {}, r"bad\.txt: byte 2 \(0xe9\) is not UTF-8: .*encoding='cp1252'.*iconv"),
         (b"\xff\xfea", {}, r"byte 2 \(0x61\) is not UTF-16"),
+        (b"\xef\xbb\xbfabc \xff", {}, r"byte 7 \(0xff\) is not UTF-8"),  # counted with the byte order mark
         ("Thé".encode(), {"encoding": "ascii"}, r"byte 2 \(0xc3\) is not ascii"),
         ("text".encode("utf-16-le"), {}, "character 1 is NUL"),
         (b"", {}, r"bad\.txt is empty"),
@@ -270,6 +271,38 @@ def test_an_epub_gives_its_pages_in_reading_order(tmp_path):
     assert document.text.split("\n\n") == told
     assert (document.id, document.language) == ("book", "en")
     assert document.meta == {"title": "A Book", "file": "book.epub"}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "gb18030"])
+def test_chinese_names_that_the_archive_does_not_say_are_utf8(tmp_path, encoding):
+    """As Info-ZIP's zip and Windows in Chinese pack them: the bytes of the name alone, which zipfile reads as cp437."""
+    plain = zipfile.ZipFile(epub(tmp_path / "plain.epub"))
+    package = (
+        plain.read("OEBPS/book.opf").decode().replace('"text/two.xhtml"', '"text/%E7%AC%AC%E4%BA%8C%E7%AB%A0.xhtml"')
+    )
+    stand_in = "OEBPS/text/" + "#" * len("第二章".encode(encoding)) + ".xhtml"
+    with zipfile.ZipFile(tmp_path / "zh.epub", "w") as made:
+        for name in plain.namelist():
+            data = package if name.endswith(".opf") else plain.read(name)
+            made.writestr(stand_in if name.endswith("two.xhtml") else name, data)
+    packed = (tmp_path / "zh.epub").read_bytes()
+    named = "第二章".encode(encoding)
+    assert packed.count(b"#" * len(named)) == 2
+    (tmp_path / "zh.epub").write_bytes(packed.replace(b"#" * len(named), named))
+    found = own.document(tmp_path / "zh.epub")
+    assert found.text == own.document(tmp_path / "plain.epub").text and "left out" not in found.meta
+
+
+def test_a_folder_that_may_not_be_read_is_one_line(tmp_path, monkeypatch):
+    def forbidden(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", forbidden)
+    refused(lambda: own.load_folder(tmp_path), "cannot be read: Permission denied")
+    monkeypatch.setattr(Path, "is_dir", forbidden)
+    refused(lambda: own.read_own(tmp_path), "cannot be read: Permission denied")
+    monkeypatch.undo()
+    refused(lambda: own.read_own("x" * 300 + ".txt"), "cannot be read: File name too long")
 
 
 BOMB = '<!DOCTYPE b [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>'

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from mindscape.roles.graph_answer import COUNTED, UNKNOWN, Counted
+from mindscape.roles.graph_answer import COUNTED, GRAPH_ANSWER, UNKNOWN, Counted
 from storyworld.books import training_book
 from storyworld.chance import Chance
 from storyworld.teaching.building import Run
@@ -71,3 +71,12 @@ def test_the_same_book_gives_the_same_examples(made, tokenizer):
 
 def test_the_lines_stand_before_the_number(made):
     assert list(json.loads(made[0].reply)) == ["counted", "answer", "confidence"]
+
+
+def test_the_paper_s_order_has_the_same_counts_from_the_same_graphs(made, tokenizer):
+    first = count_examples(training_book(920), tokenizer, number_first=True)
+    for lines, number in zip(made[:18], first, strict=True):
+        value, other = GRAPH_ANSWER.parse(number.reply)[0], reply(lines)
+        assert (value.answer, value.cited_nodes, value.confidence) == (other.answer, other.cited_nodes, other.confidence)
+        assert list(json.loads(number.reply)) == ["answer", "cited_nodes", "confidence"]
+        assert number.prompt.partition("Graph:")[2] == lines.prompt.partition("Graph:")[2]

@@ -25,9 +25,11 @@ from servers import (
 )
 
 from mindscape import llm
-from mindscape.errors import LLMError
-from mindscape.llm.endpoint import Endpoint
+from mindscape.errors import InputError, LLMError
+from mindscape.llm.endpoint import Endpoint, _held_to
 from mindscape.llm.local import Local
+from mindscape.llm.schema import json_schema
+from mindscape.roles import ROLES
 from mindscape.store import Store
 
 pytestmark = pytest.mark.usefixtures("key")
@@ -230,6 +232,36 @@ def test_every_conversation_is_sent_its_own_schema():
         assert sent == {1: "one", 2: "other"}
         model.chat([HELLO], schema=[{"title": "held", "lark": "start: INT"}], max_new_tokens=3)
         assert "response_format" not in server.asked[-1]
+
+
+@pytest.mark.parametrize("form", ["short", "paper"])
+@pytest.mark.parametrize("role", ROLES.values(), ids=lambda role: role.name)
+def test_openai_takes_the_form_of_every_role(role, form):
+    """Its strict mode knows no oneOf, and no list at the top, which other servers are sent."""
+    if role.reply(form) is None:
+        return
+    schema = json_schema(role.reply(form))
+    sent = _held_to(schema, objects=True)
+    if sent:
+        held = sent["response_format"]["json_schema"]["schema"]
+        assert held["type"] == "object" and "oneOf" not in json.dumps(held) and "discriminator" not in json.dumps(held)
+    elif "lark" not in schema:
+        assert schema["type"] == "array" and _held_to(schema)["response_format"]["json_schema"]["schema"] == schema
+
+
+def test_only_openai_wants_objects():
+    assert Endpoint("m").strict and Endpoint("m", base_url="https://a.openai.azure.com/openai/v1").strict
+    assert not Endpoint("m", base_url="http://127.0.0.1:8000/v1").strict
+
+
+@pytest.mark.parametrize("proxy", ["socks5://u:secret@127.0.0.1:1", "socks://u:secret@127.0.0.1:7891/"])
+def test_a_proxy_that_cannot_be_used_is_one_line(monkeypatch, proxy):
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(InputError, match="the proxy that ALL_PROXY") as refusal:
+        llm.LanguageModel(Endpoint("m", base_url="http://10.255.255.1:9/v1")).chat(HELLO)
+    assert "secret" not in str(refusal.value)
 
 
 def test_what_is_sent():

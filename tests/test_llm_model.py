@@ -392,3 +392,14 @@ def test_a_list_of_schemas_has_one_for_each_conversation(store):
     assert [reply.cached for reply in again] == [True, True] and again[1].parsed == Aged(age=3)
     assert "does not fit Aged" in model.chat(asked[:1], schema=[Aged])[0].invalid
     refused(lambda: model.chat(asked, schema=[Person, Aged]), "2 schemas for 3 conversations")
+
+
+def test_a_server_is_not_asked_again_by_a_spot_check(tmp_path):
+    """It is paid for, past the ledger, and need not say the same; a model on this machine is."""
+    for steady, again in ((False, 0), (True, 2)):
+        parrot = Parrot(fingerprint=f"steady {steady}")
+        parrot.steady = steady
+        for _ in range(2):
+            kept = Store(tmp_path / "kept.sqlite")
+            llm.LanguageModel(parrot, store=kept).chat([user(text) for text in "abc"])
+        assert len(list(kept.remake(count=2))) == again and len(parrot.asked) == 3 + again

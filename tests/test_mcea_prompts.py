@@ -34,6 +34,8 @@ def test_prompts_and_their_controls(two_books, tokenizer):
         assert len(set(texts)) == SHOWN
         of = {"".join(book.document[chunk].split()): chunk for chunk in passages.cut(book, tokenizer)}
         assert [passages.relevant(book, question, of[text]) for text in texts] == list(true.relevant)
+        held = [any(passages.holds(book, of[text], span) for span in question.evidence) for text in texts]
+        assert held == list(case.evidence) and any(held)
         ((start, end),) = true.places("summary")
         assert tokenizer.decode(true.ids[start:end]).strip() == book.summary.strip()
         for name in ("unrelated", "other"):
@@ -46,13 +48,20 @@ def test_prompts_and_their_controls(two_books, tokenizer):
 
 
 def test_silver_labels(two_books, tokenizer):
-    """Of one book, where Algorithm 1 has taken the evidence of every other question, and two passages that are none."""
+    """Of one book, where Algorithm 1 has taken the evidence of every other question, a passage that only says who is meant,
+    and two that are none."""
     book = two_books[0]
     _, questions = to_find(book, tokenizer, "chunk")
     chunks, taken = passages.cut(book, tokenizer), {}
     for n, (question, right) in enumerate(questions):
         far = [i for i, chunk in enumerate(chunks) if not passages.relevant(book, question, chunk)][:2]
-        taken[question.id] = [*sorted(right)[: n % 2], *far]
+        only_who = [
+            i
+            for i, chunk in enumerate(chunks)
+            if passages.relevant(book, question, chunk)
+            and not any(passages.holds(book, chunk, span) for span in question.evidence)
+        ]
+        taken[question.id] = [*sorted(right)[: n % 2], *only_who[:1], *far]
     found = controlled_prompts(two_books, tokenizer, share=6, silver=taken)
     assert [len(case.silver) for case in found] == [SHOWN] * 6 + [0] * 6
     of = {"".join(book.document[chunk].split()): i for i, chunk in enumerate(chunks)}
@@ -63,6 +72,7 @@ def test_silver_labels(two_books, tokenizer):
         assert set(taken[case.id][-2:]) <= set(numbers)
         both = zip(case.silver, case.layouts["true"].relevant, strict=True)
         assert sum(flag and not gold for flag, gold in both) == 2
+    assert any(sum(case.layouts["true"].relevant) > sum(case.evidence) > 0 for case in found[:6])
 
 
 def test_prompts_that_cannot_be(two_books, tokenizer):

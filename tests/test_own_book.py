@@ -17,7 +17,7 @@ from mindscape.llm import LanguageModel
 from mindscape.llm.endpoint import Endpoint
 from mindscape.mia.summaries import repetition, unfit
 from mindscape.mindgraph.graph import Edge, Graph, Node
-from mindscape.own_book import check, report
+from mindscape.own_book import check, estimate, report
 from mindscape.own_book.book import SMALL, OwnBook
 from mindscape.own_book.look import WORDS, FirstLook
 from mindscape.own_book.memories import Finder, borne_out, supported_graph
@@ -278,7 +278,7 @@ def test_the_command_answers_quotes_and_reports(novel, tmp_path, monkeypatch, ca
         main(["ask", novel, "--llm", "openai:local", "--memory", "none", "--known", "known.json"])
     shown = capsys.readouterr()
     assert "plain search: Ann the smith (support not measured" in shown.out and " 0 %: Ann the smith" in shown.out
-    assert "at most 1 calls" in shown.err and "plain search 100%" in shown.out
+    assert "at most 2 calls" in shown.err and "plain search 100%" in shown.out
     page = (tmp_path / "novel.answers" / "report.html").read_text()
     assert "Ann the smith" in page and "<script" not in page
     kept = json.loads((tmp_path / "novel.answers" / "answers.json").read_text())
@@ -293,6 +293,58 @@ def test_a_chinese_book_is_searched_by_its_words(novel, tmp_path, monkeypatch, c
     shown = capsys.readouterr()
     assert "words alone decide" in shown.err and "plain search: 安娜" in shown.out
     assert "mindscape" not in shown.out, "nothing is built that could not be searched"
+    with Scripted(says("不知道")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        main(["ask", "gushi.txt", "谁买了铜灯？", "--llm", "openai:local"])
+    assert "plain search: 不知道 (no answer)" in capsys.readouterr().out
+
+
+def test_questions_stand_before_or_behind_an_option_or_in_a_file_of_windows(novel, tmp_path, monkeypatch, capsys):
+    (tmp_path / "more.txt").write_text("Who mended the bridge?\n", encoding="utf-8-sig")
+    with Scripted(answering) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        model = ["--llm", "openai:local", "--memory", "none"]
+        main(
+            ["ask", novel, "Who sold a copper lamp?", *model, "Who painted a yellow wagon?", "--questions", "more.txt"]
+        )
+    shown = capsys.readouterr().out
+    assert shown.index("copper lamp?") < shown.index("yellow wagon?") < shown.index("\nWho mended the bridge?")
+    with pytest.raises(SystemExit):
+        main(["ask", novel, "Who?", "--nosuch"])
+    assert "unrecognized arguments: --nosuch" in capsys.readouterr().err
+
+
+def test_what_is_wrong_with_the_check_is_said_before_anything_is_asked(novel, tmp_path, monkeypatch):
+    (tmp_path / "known.json").write_text(json.dumps({"Who?": ["Ann", "words that no line has"]}))
+    with Scripted(answering) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        model = ["--llm", "openai:local", "--memory", "none"]
+        said = failed(novel, *model, "--known", "known.json")
+        assert "the book does not have the words 'words that no line has'" in said
+        assert "seed=-1: expected 0 or more" in failed(novel, "Who?", *model, "--seed", "-1")
+        assert not server.asked, "nothing was asked"
+
+
+def test_no_more_is_asked_than_was_foretold(novel, tmp_path, monkeypatch, capsys):
+    """Of a server whose first reply to each question cannot be read, and whose graph has nothing to note."""
+
+    def silent_first(handler, asked):
+        again = asked.get("temperature", 0) > 0
+        send(handler, completion("Ann the smith" if again else " "))
+
+    with Scripted(silent_first) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        main(["ask", novel, "Who sold a copper lamp?", "--llm", "openai:local", "--memory", "none"])
+        most = int(re.search(r"at most ([\d,]+) calls", capsys.readouterr().err)[1])
+        assert chats(server) == most == 2
+
+
+@pytest.mark.parametrize("name, kind", [("mindscape", "piece"), ("signature", "session"), ("document", "window")])
+def test_each_unit_of_a_book_is_counted(name, kind):
+    """Passages are whole sentences, so there are more of them than the tokens would fill."""
+    book, frame = small_book(), dict.fromkeys(estimate.FRAMED, 10)
+    vars(book)["tokens"] = 10
+    assert estimate.costs(book, frame, 1, [name]).calls[name] >= len(book.units(kind)) + estimate.TRIES
 
 
 def chats(server):

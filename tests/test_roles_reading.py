@@ -238,6 +238,8 @@ def test_the_better_answer_says_more(read):
         ("choice", "(D)", picked("D"), LOOSE),
         ("choice", "The answer is A, a mill.", picked("A"), LOOSE),
         ("choice", "答案是B。", picked("B"), LOOSE),
+        ("choice", "不能确定，应选B", picked("B"), ["full-width letters", *LOOSE]),
+        ("choice", "毫无疑问是B", picked("B"), LOOSE),
         ("chunk_summary", "Summary: Ann left.", "Ann left.", ["label dropped"]),
         ("global_summary", "```\nAnn left.\n```", "Ann left.", ["code fence stripped"]),
         ("session_summary", "<text>\n安离开了。\n</text>", "安离开了。", ["tags dropped"]),
@@ -259,6 +261,10 @@ NO_LETTER = [
     "A is wrong, so it is the mill",
     "I cannot tell",
     "A man went in.",
+    "选项A是错误的。",
+    "不选A",
+    "没有一个正确，A也不对",
+    "<explanation>他没有来。</explanation><answer>不是A</answer>",
 ]
 UNUSABLE = {
     "qa": [" \n", "Answer:"],

@@ -35,7 +35,11 @@ def behind(*cells, of=-1):
         (["with open('x') as a: pass", "c = a"], [1, 2]),
         (["a: int = 1", "c = a"], [1, 2]),
         (["a = 1", "(b := a)", "c = b"], [1, 2, 3]),
-        (["%matplotlib inline\na = 1", "c = a"], [1, 2]),
+        (["get_ipython().run_line_magic('matplotlib', 'inline')\na = 1", "c = a"], [1, 2]),
+        (["a = 1", "get_ipython().run_line_magic('time', 'b = a')", "c = b"], [1, 2, 3]),
+        (["a = 1", "get_ipython().run_cell_magic('time', '', 'b = a\\nd = b')", "c = d"], [1, 2, 3]),
+        (["a = 1", "get_ipython().run_cell_magic('bash', '', 'b = a; done')", "c = a"], [1, 3]),
+        (["a = 1", "def f(b, b): return a", "c = a"], [1, 3]),  # Python by its grammar, and refused
         (["a = 1", "what is this", "c = a"], [1, 3]),  # no Python
         (["a = 1", "if True:\n    a = 2", "c = a"], [1, 2, 3]),
         (["a = 1", "b = 1; print(b)", "c = 3"], [3]),

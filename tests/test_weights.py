@@ -1,5 +1,6 @@
 """Adapters: added to a model's weights, refused where they do not fit."""
 
+import json
 import shutil
 
 import pytest
@@ -10,9 +11,9 @@ from tiny import saved
 from transformers import AutoModelForCausalLM, LlamaConfig
 
 from mindscape import llm
-from mindscape.errors import InputError
+from mindscape.errors import InputError, LLMError
 from mindscape.llm import local
-from mindscape.weights import merged_model
+from mindscape.weights import merged_model, placed
 
 
 @pytest.fixture(scope="module")
@@ -66,3 +67,16 @@ def test_what_is_no_adapter_of_this_model_is_refused(base, adapter, tokenizer, t
     broken = shutil.copytree(adapter[0], tmp_path / "broken")
     (broken / "adapter_model.safetensors").write_bytes(b"\x10" * 20)
     refused(lambda: local.pretrained(base, "x", adapter=broken), "does not fit the model")
+
+
+def test_a_quantised_model_whose_library_is_not_here_is_one_line(base, tmp_path):
+    folder = shutil.copytree(base, tmp_path / "awq")
+    config = json.loads((folder / "config.json").read_text())
+    config["quantization_config"] = {"quant_method": "awq", "bits": 4, "group_size": 32}
+    (folder / "config.json").write_text(json.dumps(config))
+    refused(lambda: llm.load(f"hf:{folder}").complete("Once", max_new_tokens=1), "cannot load hf:", LLMError)
+
+
+@pytest.mark.parametrize("device", ["gpu", "cuda:99"])
+def test_a_device_that_is_not_here_is_one_line(device):
+    refused(lambda: placed("float32", device), f"device='{device}': expected cpu, or cuda where there is a GPU")

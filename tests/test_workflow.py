@@ -170,6 +170,13 @@ def test_the_plan_refuses_what_it_does_not_know_before_anything_is_installed(sca
     assert done.returncode != 0 and not done.stdout and done.stderr.startswith("error: ")
 
 
+@pytest.mark.parametrize(("told", "wrong"), [("2:7", "SHARE=2"), ("some:7", "SHARE=some"), ("0.02:x", "SEED=x")])
+def test_a_share_or_seed_that_cannot_be_is_refused_before_a_notebook_is_run(monkeypatch, told, wrong):
+    monkeypatch.setenv("MINDSCAPE_REMEASURE", told)
+    done = run(sys.executable, "lib/mindscape/workflow/plan.py", "small", "10", "remeasure")
+    assert done.returncode != 0 and not done.stdout and done.stderr.startswith(f"error: {wrong}: expected ")
+
+
 def test_a_checkout_stays_clean(tmp_path):
     """Two notebooks are run in a copy, and the reports written: nothing that is tracked has changed, nothing new lies there."""
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)

@@ -26,7 +26,11 @@ def main(arguments: list[str] | None = None) -> None:
     listed.add_argument("--folder", default="", help=f"folder of all benchmarks; {benchmarks.VARIABLE} by default")
     listed.add_argument("--part", default=None, help="one split or task alone, such as test or longbook_qa_eng")
     command.arguments(commands)
-    given = parser.parse_args(arguments)
+    given, more = parser.parse_known_args(arguments)
+    if more and (given.command != "ask" or any(word.startswith("-") for word in more)):
+        parser.error(f"unrecognized arguments: {' '.join(more)}")
+    if more:  # argparse takes positional words from one place alone: these are questions behind an option
+        given.questions += more
     try:
         if given.command == "ask":
             command.ask_book(given)

@@ -22,6 +22,7 @@ READS = """
     items keys values get index count copy join split strip splitlines format lower upper startswith endswith replace
     mean sum max min std any all round tolist astype reshape head groupby merge agg reset_index set_index to_html
 """
+RUN = ("time", "timeit", "prun", "capture")  # magics that run the Python behind them
 LEAVE = frozenset(READS.split())  # methods that leave what they are called on as it is; any other may change it
 
 
@@ -79,12 +80,11 @@ class _Names(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _names(source: str) -> _Names:
-    source = "\n".join("" if line[:1] in "%!" else line for line in source.split("\n"))
     try:
-        tree = ast.parse(source)
+        tree = _without_magics(ast.parse(source))
+        used, made = _flow(tree.body, frozenset())
     except SyntaxError:
         return _Names()
-    used, made = _flow(tree.body, frozenset())
     changed, called, imported = set(), set(), set()
     inner = {id(of) for node in ast.walk(tree) if isinstance(node, ast.comprehension) for of in ast.walk(node.target)}
     for node in ast.walk(tree):
@@ -97,6 +97,18 @@ def _names(source: str) -> _Names:
         elif isinstance(node, ast.Import | ast.ImportFrom):
             imported |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
     return _Names(*map(frozenset, (used, changed, called, made, imported)))
+
+
+def _without_magics(tree: ast.Module) -> ast.Module:
+    """The cell with the Python behind `%time` and its like, before the call that IPython has made of them."""
+    body: list[ast.stmt] = []
+    for statement in tree.body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("get_ipython().run_"):
+                name, *_, code = map(ast.literal_eval, node.args)
+                body += ast.parse(code).body if name in RUN else []
+        body.append(statement)
+    return ast.Module(body, [])
 
 
 def _flow(statements: Sequence[ast.stmt], before: Set[str]) -> tuple[set[str], set[str]]:

@@ -28,6 +28,7 @@ from mindscape.store import Maker
 POINTER = b"version https://git-lfs.github.com/spec/"  # begins what Git leaves where it has not fetched a large file
 # What the libraries raise for weights that are missing, cut off, of another size, or no weights at all.
 UNLOADABLE = (
+    ImportError,  # a quantised model whose library is not here
     OSError,
     ValueError,
     LookupError,
@@ -45,12 +46,18 @@ def placed(dtype: str, device: str | None) -> tuple[torch.dtype, str]:
 
     `device=None` is the GPU if there is one. `dtype="auto"` is bfloat16 on a GPU or a CPU that multiplies it in hardware (AMX,
     AVX-512 BF16), else float32.
-    Raises InputError for another dtype.
+    Raises InputError for another dtype, and for a device that is not here.
 
     >>> placed("float32", "cpu")
     (torch.float32, 'cpu')
     """
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    if device != "cpu":
+        try:
+            torch.empty(0, device=device)
+        except (RuntimeError, AssertionError) as error:  # the latter: a build without
+            why = f"{str(error).splitlines()[0]:.120}"
+            raise InputError(f"device={device!r}: expected cpu, or cuda where there is a GPU: {why}") from None
     if dtype == "auto":
         dtype = "bfloat16" if device != "cpu" or multiplies_bfloat16() else "float32"
     require(dtype in DTYPES, f"dtype={dtype!r}: expected auto, {', '.join(DTYPES)}")

@@ -16,7 +16,8 @@ import unicodedata
 import warnings
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -78,7 +79,7 @@ def document(path: str | Path, language: str | None = None, encoding: str | None
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}")
     meta: dict[str, Any] = {"file": path.name}
-    try:
+    with _reading(path):
         if path.exists() and not path.is_file():
             raise InputError(f"{path}: expected a file, and no folder, pipe or device")
         if path.suffix.lower() == ".epub":
@@ -87,11 +88,17 @@ def document(path: str | Path, language: str | None = None, encoding: str | None
             meta |= ({"title": title} if title else {}) | ({"left out": left_out} if left_out else {})
         else:
             text = _decode(path.read_bytes(), str(path), encoding)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
     if not text.strip():
         raise InputError(f"{path} is empty: expected some text")
     return Document(path.stem, text, language or _language(text), meta)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
 def load_folder(path: str | Path, language: str | None = None, encoding: str | None = None) -> list[Document]:
@@ -104,10 +111,11 @@ def load_folder(path: str | Path, language: str | None = None, encoding: str | N
     ['moby-dick', 'walden']
     """
     folder = Path(path)
-    if not folder.is_dir():
-        raise InputError(f"{folder}: expected a folder")
-    named = (file for file in folder.iterdir() if not file.name.startswith(NO_BOOK))
-    files = sorted((file for file in named if file.suffix.lower() in SUFFIXES and file.is_file()), key=_natural)
+    with _reading(folder):
+        if not folder.is_dir():
+            raise InputError(f"{folder}: expected a folder")
+        named = (file for file in folder.iterdir() if not file.name.startswith(NO_BOOK))
+        files = sorted((file for file in named if file.suffix.lower() in SUFFIXES and file.is_file()), key=_natural)
     if not files:
         raise InputError(f"{folder} holds no book: expected files that end in {', '.join(SUFFIXES)}")
     by_id = {}
@@ -150,8 +158,10 @@ def read_own(path: str | Path, language: str = "", encoding: str = "") -> Docume
     >>> read_own("novels").meta                                                                  # doctest: +SKIP
     {'parts': {'moby-dick': 0, 'walden': 1215236}}
     """
-    path = Path(path).expanduser().resolve()
-    if path.is_dir():
+    with _reading(Path(path)):
+        path = Path(path).expanduser().resolve()
+        folder = path.is_dir()
+    if folder:
         found = joined(load_folder(path, language or None, encoding or None), path.name)
     else:
         found = document(path, language or None, encoding or None)
@@ -175,7 +185,8 @@ def _decode(data: bytes, where: str, encoding: str | None = None, advice: str = 
             f"{where}: no encoding of texts is called {encoding!r}: expected a name like 'cp1252', 'gb18030'"
         ) from None
     except UnicodeDecodeError as error:
-        byte = f"byte {error.start} (0x{data[error.start]:02x})"
+        start = error.start + len(data) - len(error.object)  # utf-8-sig takes the mark away before it counts
+        byte = f"byte {start} (0x{data[start]:02x})"
         name = {"utf-8-sig": "UTF-8", "utf-8": "UTF-8", "utf-16": "UTF-16"}.get(encoding, encoding)
         raise InputError(f"{where}: {byte} is not {name}: {_advised(advice, data)}") from None
     text = text.removeprefix("\ufeff")  # a byte order mark, which only some codecs take away
@@ -283,7 +294,19 @@ def _found(archive: zipfile.ZipFile, name: str) -> str:
         if form in archive.NameToInfo:
             return form
     wanted = {_alike(plain), _alike(name)}
-    return next((member for member in archive.NameToInfo if _alike(member) in wanted), plain)
+    members = archive.NameToInfo.items()
+    return next((name for name, info in members if not wanted.isdisjoint(map(_alike, _names(info)))), plain)
+
+
+def _names(member: zipfile.ZipInfo) -> set[str]:
+    """A member's name, and what its bytes say in UTF-8 or in Chinese Windows' encoding where the archive does not say which it
+    is, as Info-ZIP's zip writes it: zipfile then reads it as cp437."""
+    names = {member.filename}
+    if not member.flag_bits & 0x800 and not member.orig_filename.isascii():
+        for encoding in ("utf-8", "gb18030"):
+            with suppress(UnicodeError):
+                names.add(member.orig_filename.encode("cp437").decode(encoding))
+    return names
 
 
 def _alike(member: str) -> str:

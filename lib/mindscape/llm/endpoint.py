@@ -168,9 +168,11 @@ class Endpoint:
         try:
             parts = urlsplit(given)
             require(parts.scheme in ("http", "https") and parts.hostname and parts.port != 0, "")
+            require(given.isprintable(), "")
         except ValueError:
             raise InputError(f"base URL {self.url!r}: expected something like http://127.0.0.1:8000/v1") from None
         self.base_url = parts._replace(query="", fragment="").geturl().rstrip("/")
+        self.strict = bool(re.search(r"(^|\.)(openai|azure)\.com$", parts.hostname or ""))  # which takes objects alone
         self._query = dict(parse_qsl(parts.query))
         user, password = unquote(parts.username or ""), unquote(parts.password or "")
         basic = base64.b64encode(f"{user}:{password}".encode()).decode() if password else ""
@@ -212,7 +214,7 @@ class Endpoint:
             raw = isinstance(prompt, str)
             asked: dict[str, Any] = {"prompt": prompt}
             if not isinstance(prompt, str):
-                asked = {**chat, **_held_to(form), "messages": _messages(prompt)}
+                asked = {**chat, **_held_to(form, self.strict), "messages": _messages(prompt)}
             asked = {name: value for name, value in (options | asked).items() if _old(name) not in self.left_out}
 
             async def call(client: openai.AsyncOpenAI) -> Reply:
@@ -308,6 +310,25 @@ class Endpoint:
 
     # ---------------------------------------------------------------- calls
 
+    def _client(self) -> openai.AsyncOpenAI:
+        try:
+            return openai.AsyncOpenAI(
+                api_key=self._key,
+                base_url=self.base_url,
+                default_query=self._query,
+                timeout=self.timeout,
+                max_retries=0,
+                # A redirect could take the prompt to another host, a small answer could unpack into all memory.
+                http_client=openai.DefaultAsyncHttpxClient(
+                    follow_redirects=False, event_hooks={"response": [_read_bounded]}
+                ),
+            )
+        except (ImportError, ValueError) as error:  # what it says may hold the proxy's password
+            raise InputError(
+                f"{self.url}: the proxy that ALL_PROXY, HTTPS_PROXY or HTTP_PROXY names cannot be used "
+                f"({type(error).__name__}): expected http://HOST:PORT; for SOCKS, pip install socksio"
+            ) from None
+
     def _gather(self, jobs: Sequence[Job[Result]]) -> Iterator[tuple[int, Result]]:
         """Run the jobs side by side and yield (position, result) as they end; after a failure no new one is begun.
 
@@ -321,17 +342,7 @@ class Endpoint:
         async def everything() -> None:
             running.append((asyncio.get_running_loop(), asyncio.current_task()))
             gate = asyncio.Semaphore(self.concurrency)
-            async with openai.AsyncOpenAI(
-                api_key=self._key,
-                base_url=self.base_url,
-                default_query=self._query,
-                timeout=self.timeout,
-                max_retries=0,
-                # A redirect could take the prompt to another host, a small answer could unpack into all memory.
-                http_client=openai.DefaultAsyncHttpxClient(
-                    follow_redirects=False, event_hooks={"response": [_read_bounded]}
-                ),
-            ) as client:
+            async with self._client() as client:
 
                 async def one(position: int, job: Job[Result]) -> None:
                     async with gate:
@@ -491,16 +502,26 @@ def _messages(prompt: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return messages
 
 
-def _held_to(form: Form | None) -> dict[str, Any]:
-    """A JSON schema as the protocol has it. OpenAI's strict mode takes only schemas whose objects are closed and complete;
-    other servers do not care. A grammar is no part of the protocol: tags are asked for in the prompt alone, and checked when
-    they come.
+def _held_to(form: Form | None, objects: bool = False) -> dict[str, Any]:
+    """A JSON schema as the protocol has it. OpenAI's strict mode takes only schemas whose objects are closed and complete, and
+    knows no oneOf; other servers do not care. A grammar is no part of the protocol, and OpenAI takes no list at the top
+    (`objects`): these are asked for in the prompt alone, and checked when they come.
     """
-    if form is None or "lark" in form:
+    if form is None or "lark" in form or (objects and form.get("type") != "object"):
         return {}
     name = re.sub(r"[^A-Za-z0-9_-]", "", str(form.get("title", "reply"))) or "reply"
-    schema = {"name": name, "schema": dict(form), "strict": _closed(form)}
+    schema = {"name": name, "schema": _any_of(form), "strict": _closed(form)}
     return {"response_format": {"type": "json_schema", "json_schema": schema}}
+
+
+def _any_of(schema: Any) -> Any:
+    """The schema with anyOf in the place of oneOf, which pydantic writes where a field tells the forms apart."""
+    if isinstance(schema, list):
+        return [_any_of(item) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    kept = {key: value for key, value in schema.items() if not (key == "discriminator" and "oneOf" in schema)}
+    return {"anyOf" if key == "oneOf" else key: _any_of(value) for key, value in kept.items()}
 
 
 def _closed(schema: Any) -> bool:

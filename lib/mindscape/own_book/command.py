@@ -16,6 +16,7 @@ from mindscape.errors import BudgetReached, InputError, LLMError, require
 from mindscape.own_book import estimate, report
 from mindscape.own_book.memories import MEMORIES
 from mindscape.own_book.run import OwnRun, begin, carry_out, duration, foretell, recall
+from mindscape.text import locate
 
 Known = dict[str, tuple[str, str]]
 
@@ -43,9 +44,15 @@ def ask_book(given: argparse.Namespace) -> None:
     encoders.known(given.encoder)
     models.parts(given.llm)
     require(given.cap is None or given.cap >= 0, f"cap={given.cap}: expected dollars, 0 or more")
+    require(given.seed >= 0, f"seed={given.seed}: expected 0 or more")
     questions = [*given.questions, *_lines(given.file)]
     document = own.read_own(given.book, given.language, given.encoding)
     known = _known(given.known)
+    for question, (_, quote) in known.items():
+        if not quote.strip() or locate(quote, document) is None:
+            raise InputError(
+                f"{given.known}: the book does not have the words {quote[:60]!r}, known for {question[:60]!r}"
+            )
     questions += [question for question in known if question not in questions]
     names = [name.strip() for name in given.memory.split(",") if name.strip() not in ("", "none")]
     run = begin(document, questions, given.llm, given.encoder, names, given.reads, given.cap, _say)
@@ -92,7 +99,7 @@ def _lines(path: str | None) -> list[str]:
     if path is None:
         return []
     try:
-        return [line for line in Path(path).read_text(encoding="utf-8").splitlines() if line.strip()]
+        return [line for line in Path(path).read_text(encoding="utf-8-sig").splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: {error}; expected a text file of questions, one a line") from None
 
@@ -101,7 +108,7 @@ def _known(path: str | None) -> Known:
     if path is None:
         return {}
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        content = json.loads(Path(path).read_text(encoding="utf-8-sig"))
         return {str(question): (str(answer), str(quote)) for question, (answer, quote) in content.items()}
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: {error}; expected JSON like {{question: [answer, words of the book]}}") from None

@@ -1,8 +1,9 @@
 """What the memories of a book will take, at most, before anything is asked: calls, tokens, dollars, seconds.
 
-Tokens are an upper bound: every reply is counted as long as it may be. Seconds are foretold from what this machine does in a
-few small steps, with replies of the usual length. Of a server it is not known how long it takes. Taught in notebook
-52_your_own_book.
+Calls and tokens are an upper bound: every reply is counted as long as it may be, and asked for as often. Reports on parts of a
+graph, which a model other than ours may call for, are not foreseen; a cap holds them, too. Seconds are foretold from what this
+machine does in a few small steps, with replies of the usual length. Of a server it is not known how long it takes. Taught in
+notebook 52_your_own_book.
 """
 
 import time
@@ -21,6 +22,8 @@ from mindscape.roles import ROLES
 
 FRAMED = ("chunk_summary", "global_summary", "session_summary", "edits", "graph_answer", "memory", "qa")
 WRITTEN = 0.6  # of the longest reply, usually
+TRIES = 2  # replies to a question, at most
+LOOKED = 300  # tokens of a passage that is looked up
 BATCHED = 2.5  # how much faster several replies are written together than one by one
 
 
@@ -34,18 +37,21 @@ def frames(llm: LanguageModel, language: str) -> dict[str, int]:
     return {name: llm.count_tokens([{"role": "user", "content": text}]) for name, text in bare.items()}
 
 
-def costs(book: OwnBook, frame: dict[str, int], questions: int, memories: Sequence[str]) -> pd.DataFrame:
+def costs(
+    book: OwnBook, frame: dict[str, int], questions: int, memories: Sequence[str], rounds: int = 0
+) -> pd.DataFrame:
     """Calls, tokens read and tokens written at most, to build a memory and to answer: a row each, with plain search's first.
+
+    `rounds` with tools, before an answer from a graph.
 
     >>> costs(book, frames(model, "en"), 3, ["graph"]).loc["graph"].to_dict()                # doctest: +SKIP
     {'calls': 9, 'read': 5300, 'written': 2088}
     """
     sizes, reply = book.sizes, book.sizes.replies
-    n = ceil(book.tokens / sizes.passage)
     rows = {}
 
     def units(kind: str) -> int:
-        every = ceil(n / getattr(sizes, kind))
+        every = len(book.units(kind))
         return min(every, book.reads) if book.reads else every
 
     def size(kind: str) -> int:
@@ -53,7 +59,7 @@ def costs(book: OwnBook, frame: dict[str, int], questions: int, memories: Sequen
 
     def answered(extra: int) -> list[int]:
         read = frame["qa"] + 30 + sizes.shown * sizes.passage + extra
-        return [questions, questions * read, questions * reply["phrase"]]
+        return [TRIES * questions, TRIES * questions * read, TRIES * questions * reply["phrase"]]
 
     def add(name: str, *parts: Sequence[int]) -> None:
         rows[name] = [sum(column) for column in zip(*parts, strict=True)]
@@ -71,10 +77,10 @@ def costs(book: OwnBook, frame: dict[str, int], questions: int, memories: Sequen
         some = units("window")
         add("document", [some, some * (frame["memory"] + size("window")), some * reply["window"]], answered(0))
     if "graph" in memories:
-        some, rounds = questions * units("block"), 1 if book.reads else 5
+        some, turns = questions * units("block"), rounds + 1
         read = frame["edits"] + size("block") + sizes.graph // 2
-        last = frame["graph_answer"] + sizes.graph + 300 * (rounds - 1)
-        asks = [questions * rounds, questions * rounds * last, questions * rounds * reply["answer"]]
+        last = frame["graph_answer"] + sizes.graph + (LOOKED + reply["answer"]) * rounds
+        asks = [questions * turns, questions * turns * last, questions * turns * reply["answer"]]
         add("graph", [some, some * read, some * reply["edits"]], asks)
     return pd.DataFrame.from_dict(rows, orient="index", columns=["calls", "read", "written"])
 

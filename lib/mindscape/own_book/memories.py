@@ -28,7 +28,7 @@ from mindscape.llm.together import side_by_side
 from mindscape.metrics.words import Language
 from mindscape.mia import summaries
 from mindscape.mia.generation import write
-from mindscape.mindgraph.answer import ROUNDS, GraphAnswered, answer_from
+from mindscape.mindgraph.answer import LOOKED_UP, GraphAnswered, answer_from
 from mindscape.mindgraph.build import Journal, noted, rebuild
 from mindscape.mindgraph.graph import Graph, Node, around
 from mindscape.mom import extraction, memory
@@ -339,12 +339,22 @@ def _read(book: OwnBook, question: str, blocks: Sequence[Chunk], llm: LLM) -> Re
     journal = noted(book.document, question, meter, blocks=blocks, held=own, role=role, **limits)
     graph, dropped = supported_graph(rebuild(journal), book.document)
     if graph.nodes:
-        rounds, longest = 0 if own else ROUNDS, sizes.replies["answer"]
+        rounds, longest = rounds_of(llm.name), sizes.replies["answer"]
         about = (graph, book.document, question, Meter(llm))
         reply = answer_from(*about, chunks=len(blocks), rounds=rounds, graph_tokens=sizes.graph, tokens=longest)
     else:
         reply = GraphAnswered("", ended="no note is left to answer from")
     return Read(graph, journal, dropped, reply, meter.tokens)
+
+
+def rounds_of(llm: str) -> int:
+    """Rounds with tools, at most: none for a model of ours, which is trained to answer without; for others the paper's median
+    of look-ups in small graphs, which keeps the bill small.
+
+    >>> rounds_of("embedded"), rounds_of("openai:gpt-4o")
+    (0, 4)
+    """
+    return 0 if llm in OURS else LOOKED_UP
 
 
 def chosen_memories(names: Sequence[str]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from mindscape import errors, results
 from mindscape.errors import MindscapeError
 from mindscape.lexical import terms
 from mindscape.llm import OURS
+from mindscape.metrics.words import Language
 from mindscape.mindgraph.export import as_html
 from mindscape.own_book import estimate
 from mindscape.own_book.memories import PLAIN
@@ -73,13 +74,13 @@ def trust(run: OwnRun) -> str:
     )
 
 
-def rests(answer: OwnAnswer) -> str:
-    """What is known of an answer's source, in words.
+def rests(answer: OwnAnswer, language: Language = "en") -> str:
+    """What is known of an answer's source, in words; `language` is the answer's.
 
     >>> rests(OwnAnswer("plain search", "Who fled?", "Ivo")), rests(OwnAnswer("graph", "Who fled?", ""))
     ('its words are in no passage that was shown', 'no answer')
     """
-    if is_silent(answer.answer):
+    if is_silent(answer.answer, language):
         return "no answer"
     if answer.source is None:
         return "its words are in no passage that was shown"
@@ -146,7 +147,7 @@ def answer_lines(run: OwnRun) -> Iterable[str]:
         quoted: set[str] = set()
         for name, answers in run.answers.items():
             answer = answers[i]
-            yield f"  {name}: {answer.answer or '–'} ({rests(answer)})"
+            yield f"  {name}: {answer.answer or '–'} ({rests(answer, run.book.language)})"
             if answer.source is not None:
                 where, said = run.book.where(answer.source), excerpt(run, answer.source, answer.answer)
                 yield f"      {where}: {'as above' if said in quoted else said}"
@@ -183,7 +184,9 @@ def report_page(run: OwnRun, links: Sequence[str] = ()) -> str:
                 quote = escape(excerpt(run, answer.source, answer.answer))
                 where = f'{quote}<br><span class="place">{escape(book.where(answer.source))}</span>'
             label = f'<a href="{links[i]}">graph</a>' if name == "graph" and links else escape(name)
-            rows.append([label, f"<mark>{escape(answer.answer) or '–'}</mark>", escape(rests(answer)), where])
+            rows.append(
+                [label, f"<mark>{escape(answer.answer) or '–'}</mark>", escape(rests(answer, run.book.language)), where]
+            )
         table = _table(("from", "answer", "rests on its source?", "source"), rows)
         parts.append(f'<h2>{escape(question)}</h2>{quotes}<div class="scroll">{table}</div>')
     warning = f'<p class="warning">{escape(said)}</p>' if (said := trust(run)) else ""

@@ -35,6 +35,7 @@ from mindscape.own_book.memories import (
     graphs,
     mindscape,
     plain_search,
+    rounds_of,
     signature,
 )
 from mindscape.own_book.sources import OwnAnswer, falls, source
@@ -86,7 +87,7 @@ class OwnRun:
         """The estimate: calls and tokens at most, a row a memory."""
         reader = self.model()
         frame = estimate.frames(reader, self.book.language)
-        return estimate.costs(self.book, frame, len(self.questions), self.names)
+        return estimate.costs(self.book, frame, len(self.questions), self.names, rounds_of(self.llm))
 
 
 def checked_questions(questions: Sequence[str]) -> list[str]:
@@ -210,7 +211,7 @@ def answers_from(run: OwnRun, memory: Finder, places: Sequence[Sequence[Chunk]])
     )  # a document memory's adapter reads windows alone
     rows = list(zip(run.questions, places, strict=True))
     prompts = [memory.prompt(question, found, form_of(model)) for question, found in rows]
-    replies = ask(model, QA, prompts, tokens=run.book.sizes.replies["phrase"], tries=2)
+    replies = ask(model, QA, prompts, tokens=run.book.sizes.replies["phrase"], tries=estimate.TRIES)
     return [
         OwnAnswer(memory.name, question, reply.value or "", tuple(found), reply.tokens_total)
         for (question, found), reply in zip(rows, replies, strict=True)

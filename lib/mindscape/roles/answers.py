@@ -19,6 +19,11 @@ from mindscape.roles.base import Form, Role, label, mended
 
 Letter = Literal["A", "B", "C", "D"]
 LETTERS = "ABCD"
+DENIED = re.compile(  # a letter that is called wrong
+    r"(?<![A-Za-z])[A-D] is (?:wrong|not|false|incorrect)"
+    r"|[A-D][)）]?(?:选项|项)?(?:明显|显然|也|都|并|就)*(?:是|为)?(?:不对|不是|不正确|不成立|错)"
+    r"|(?:不|非)(?:应该|应|能|可以|会|要)?(?:选择?|是|为)?(?:选项)?[(（]?[A-D]"
+)
 
 PHRASE_REPAIRS = (
     label("(?:(?:the |final )*answer(?: is)?|最终答案|答案(?:是)?|答)"),
@@ -86,7 +91,7 @@ def letter(text: str) -> tuple[Letter, list[str]]:
             re.findall(r"(?<![A-Za-z])(?:[B-D]|A(?! (?!or |and |is )[a-z]))(?![A-Za-z])|(?<=[(（])[a-d](?=[)）])", text)
         )
         marked = set(re.findall(r"(?<![A-Za-z])([A-Da-d])[)）.:：、]", text))
-        denied = re.search(r"(?<![A-Za-z])[A-D] is (?:wrong|not|false|incorrect)", text)
+        denied = DENIED.search(text)
         if denied or (len(marked) > 1 if first else len(alone) != 1):
             raise ValueError(f"no single letter of A to D: {text[:40]!r}")
         text = first[1] if first else alone.pop()

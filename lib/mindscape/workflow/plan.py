@@ -32,6 +32,8 @@ def main(scale: str, only: str, mode: str = "figures") -> None:
         sys.exit(f"error: SCALE={scale} is unknown; expected {', '.join(SCALES)}")
     if not chosen:
         sys.exit(f"error: ONLY={only} fits no notebook; there are {', '.join(names)}")
+    if mode == "remeasure" and (wrong := not_to_draw(os.environ.get("MINDSCAPE_REMEASURE", "1"))):
+        sys.exit(f"error: {wrong}")
     command = {"fresh": "figures", "tiny": "data"}.get(mode, mode)
     print(f"make {command}, scale {scale}: {len(chosen)} notebook{'s' * (len(chosen) != 1)}; {WHAT[mode]}")
     if not (ROOT / ".venv" / "core").is_file():
@@ -77,12 +79,25 @@ def computed(runs: list[dict], mode: str, store: Path = ROOT / "data" / "store")
     return [*lines, f"  about {words(total)} of one core for what is computed, besides"]
 
 
-def share() -> float:
-    """The share that `make remeasure` was asked for, 1 where that is no number: the notebooks refuse it."""
+def not_to_draw(told: str) -> str:
+    """What is wrong with SHARE:SEED of `make remeasure`, before any notebook is run; "" where nothing is.
+
+    >>> not_to_draw("0.02:7"), not_to_draw("2:7"), not_to_draw("0.02:x")
+    ('', 'SHARE=2: expected more than 0, at most 1', 'SEED=x: expected a whole number, 0 or more')
+    """
+    of, _, seed = told.partition(":")
     try:
-        return float(os.environ.get("MINDSCAPE_REMEASURE", "1").partition(":")[0])
+        fits = 0 < float(of) <= 1
     except ValueError:
-        return 1.0
+        fits = False
+    if not fits:
+        return f"SHARE={of}: expected more than 0, at most 1"
+    return "" if re.fullmatch("[0-9]*", seed) else f"SEED={seed}: expected a whole number, 0 or more"
+
+
+def share() -> float:
+    """The share that `make remeasure` was asked for."""
+    return float(os.environ.get("MINDSCAPE_REMEASURE", "1").partition(":")[0])
 
 
 def contents(path: Path) -> tuple[int, float | None]:

@@ -30,13 +30,15 @@ NOISE = 2  # of them no evidence of either kind, at least
 class ControlledPrompt:
     """A question's prompt, and its controls by name; `binding` says that the question names nobody by name.
 
-    `silver` has a flag for each passage of the true prompt, by Algorithm 1, and is empty where that has not been run.
+    `evidence` has a flag for each passage of the true prompt: relevant, and not because it only says who is meant. `silver` has
+    one by Algorithm 1, and is empty where that has not been run.
     """
 
     id: str
     book: str
     binding: bool
     layouts: Mapping[str, Layout]
+    evidence: tuple[bool, ...] = ()
     silver: tuple[bool, ...] = ()
 
 
@@ -88,8 +90,9 @@ def controlled_prompts(
             layouts = {"true": layout}
             layouts |= {name: with_summary(layout, _repeated(ids, layout)) for name, ids in instead.items()}
             layouts |= {"shuffled": shuffled(layout, int(digest(question.id)[:8], 16)), "equal": equal_lengths(layout)}
+            held = tuple(any(passages.holds(book, chunk, span) for span in question.evidence) for chunk in some)
             flags = tuple(number[chunk] in taken[question.id] for chunk in some) if question.id in taken else ()
-            found.append(ControlledPrompt(question.id, book.document.id, question.needs_binding, layouts, flags))
+            found.append(ControlledPrompt(question.id, book.document.id, question.needs_binding, layouts, held, flags))
     return found
 
 
