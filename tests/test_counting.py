@@ -77,6 +77,10 @@ def test_the_paper_s_order_has_the_same_counts_from_the_same_graphs(made, tokeni
     first = count_examples(training_book(920), tokenizer, number_first=True)
     for lines, number in zip(made[:18], first, strict=True):
         value, other = GRAPH_ANSWER.parse(number.reply)[0], reply(lines)
-        assert (value.answer, value.cited_nodes, value.confidence) == (other.answer, other.cited_nodes, other.confidence)
+        assert (value.answer, value.cited_nodes, value.confidence) == (
+            other.answer,
+            other.cited_nodes,
+            other.confidence,
+        )
         assert list(json.loads(number.reply)) == ["answer", "cited_nodes", "confidence"]
         assert number.prompt.partition("Graph:")[2] == lines.prompt.partition("Graph:")[2]

@@ -2,11 +2,12 @@
 
 The paper's reply has the answer before the nodes (MindGraph, appendix D.2), which asks a model for a sum before its terms. The
 graphs are those of `building.Run`, by builders who err, after a third, two thirds and all of a book, so that the same question
-has several right answers: what is counted is what the graph says. The same in the paper's order is the control. Taught in notebook
-31_mindgraph_answer.
+has several right answers: what is counted is what the graph says. The same in the paper's order is the control. Taught in
+notebook 31_mindgraph_answer.
 """
 
 import json
+from collections.abc import Mapping
 
 from mindscape.question import Question
 from mindscape.roles import Example, Role
@@ -54,11 +55,15 @@ def counted(run: Run, chunks: int, number_first: bool = False) -> Example:
                 lines.append(f"{name}: {who}, {len(people)}")
     answer = run.builder.voice.number(len(people)) if people else UNKNOWN[language]
     value = Counted(counted=lines, answer=answer, confidence="high" if people else "low")
-    role: Role = COUNTED
     if number_first:
-        role = GRAPH_ANSWER
-        value = GraphAnswer(answer=answer, cited_nodes=value.cited_nodes, confidence=value.confidence)
-    return Example(role.name, role.prompt(language, **slots), role.render(value), run.book.document.id)
+        reply = GraphAnswer(answer=answer, cited_nodes=value.cited_nodes, confidence=value.confidence)
+        return _example(GRAPH_ANSWER, reply, run, slots)
+    return _example(COUNTED, value, run, slots)
+
+
+def _example(role: Role, reply: GraphAnswer | Counted, run: Run, slots: Mapping[str, str]) -> Example:
+    prompt = role.prompt(run.builder.language, **slots)
+    return Example(role.name, prompt, role.render(reply), run.book.document.id)
 
 
 def _deed(book: Book, question: Question) -> str:
