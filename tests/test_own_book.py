@@ -278,7 +278,7 @@ def test_the_command_answers_quotes_and_reports(novel, tmp_path, monkeypatch, ca
         main(["ask", novel, "--llm", "openai:local", "--memory", "none", "--known", "known.json"])
     shown = capsys.readouterr()
     assert "plain search: Ann the smith (support not measured" in shown.out and " 0 %: Ann the smith" in shown.out
-    assert "at most 2 calls" in shown.err and "plain search 100%" in shown.out
+    assert "at most 4 calls" in shown.err and "plain search 100%" in shown.out
     page = (tmp_path / "novel.answers" / "report.html").read_text()
     assert "Ann the smith" in page and "<script" not in page
     kept = json.loads((tmp_path / "novel.answers" / "answers.json").read_text())
@@ -336,7 +336,7 @@ def test_no_more_is_asked_than_was_foretold(novel, tmp_path, monkeypatch, capsys
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         main(["ask", novel, "Who sold a copper lamp?", "--llm", "openai:local", "--memory", "none"])
         most = int(re.search(r"at most ([\d,]+) calls", capsys.readouterr().err)[1])
-        assert chats(server) == most == 2
+        assert chats(server) == 2 and len(server.paths) <= most == 4  # two are for likelihoods, of which it knows nothing
 
 
 @pytest.mark.parametrize("name, kind", [("mindscape", "piece"), ("signature", "session"), ("document", "window")])
@@ -344,7 +344,7 @@ def test_each_unit_of_a_book_is_counted(name, kind):
     """Passages are whole sentences, so there are more of them than the tokens would fill."""
     book, frame = small_book(), dict.fromkeys(estimate.FRAMED, 10)
     vars(book)["tokens"] = 10
-    assert estimate.costs(book, frame, 1, [name]).calls[name] >= len(book.units(kind)) + estimate.TRIES
+    assert estimate.costs(book, frame, 1, [name]).calls[name] >= len(book.units(kind)) + estimate.TRIES + 2
 
 
 def chats(server):

@@ -15,7 +15,7 @@ from typing import cast
 
 import pandas as pd
 
-from mindscape.llm import OURS, LanguageModel, Reply
+from mindscape.llm import LanguageModel, Reply
 from mindscape.own_book.book import OwnBook
 from mindscape.own_book.memories import PLAIN, Finder, copies
 from mindscape.roles import ROLES
@@ -38,14 +38,20 @@ def frames(llm: LanguageModel, language: str) -> dict[str, int]:
 
 
 def costs(
-    book: OwnBook, frame: dict[str, int], questions: int, memories: Sequence[str], rounds: int = 0
+    book: OwnBook,
+    frame: dict[str, int],
+    questions: int,
+    memories: Sequence[str],
+    rounds: int = 0,
+    tries: int = TRIES,
 ) -> pd.DataFrame:
     """Calls, tokens read and tokens written at most, to build a memory and to answer: a row each, with plain search's first.
 
-    `rounds` with tools, before an answer from a graph.
+    Each answer is weighed twice by its likelihood, with and without its source. `rounds` with tools come before an answer from
+    a graph, `tries` are replies to a question.
 
     >>> costs(book, frames(model, "en"), 3, ["graph"]).loc["graph"].to_dict()                # doctest: +SKIP
-    {'calls': 9, 'read': 5300, 'written': 2088}
+    {'calls': 15, 'read': 9200, 'written': 2088}
     """
     sizes, reply = book.sizes, book.sizes.replies
     rows = {}
@@ -57,12 +63,15 @@ def costs(
     def size(kind: str) -> int:
         return getattr(sizes, kind) * sizes.passage
 
+    weighed = frame["qa"] + 30 + sizes.shown * sizes.passage + reply["phrase"]
+    support = [2 * questions, 2 * questions * weighed, 0]
+
     def answered(extra: int) -> list[int]:
         read = frame["qa"] + 30 + sizes.shown * sizes.passage + extra
-        return [TRIES * questions, TRIES * questions * read, TRIES * questions * reply["phrase"]]
+        return [tries * questions, tries * questions * read, tries * questions * reply["phrase"]]
 
     def add(name: str, *parts: Sequence[int]) -> None:
-        rows[name] = [sum(column) for column in zip(*parts, strict=True)]
+        rows[name] = [sum(column) for column in zip(support, *parts, strict=True)]
 
     add(PLAIN, answered(0))
     if "mindscape" in memories:
@@ -141,16 +150,15 @@ def machine_speed(plain: Finder, llm: LanguageModel) -> Speed:
     return Speed(vector, copy, read, write)
 
 
-def foretold(book: OwnBook, llm: LanguageModel, table: pd.DataFrame, speed: Speed) -> float:
-    """Seconds of a run that finds nothing in the cache, about.
+def foretold(book: OwnBook, table: pd.DataFrame, speed: Speed) -> float:
+    """Seconds of a run that finds nothing in the cache, about; `table` with one try for each answer, which is the usual.
 
-    >>> foretold(book, model, costs(book, frame, 3, MEMORIES), machine_speed(plain, model))       # doctest: +SKIP
+    >>> foretold(book, costs(book, frame, 3, MEMORIES), machine_speed(plain, model))       # doctest: +SKIP
     140.0
     """
     passages, sessions = len(book.passages), len(book.units("session"))
     vectors = passages * (1 + ("document" in table.index) * 0.6) * speed.vector
     copying = (sessions + ("document" in table.index) * passages / book.sizes.session) * speed.copy
     total = table.sum()
-    supports = 2 * table.read[PLAIN] * len(table) * (llm.name in OURS or llm.name.startswith("hf:"))
-    models = (total.read + supports) * speed.read + total.written * WRITTEN * speed.write / BATCHED
+    models = total.read * speed.read + total.written * WRITTEN * speed.write / BATCHED
     return vectors + copying + models

@@ -83,11 +83,11 @@ class OwnRun:
         built = {memory.name: memory.tokens for memory in self.built}
         return sum(read.built for read in self.graphs) if name == "graph" else built.get(name, 0)
 
-    def costs(self) -> pd.DataFrame:
-        """The estimate: calls and tokens at most, a row a memory."""
+    def costs(self, tries: int = estimate.TRIES) -> pd.DataFrame:
+        """The estimate: calls and tokens at most, a row a memory, with so many tries for an answer."""
         reader = self.model()
         frame = estimate.frames(reader, self.book.language)
-        return estimate.costs(self.book, frame, len(self.questions), self.names, rounds_of(self.llm))
+        return estimate.costs(self.book, frame, len(self.questions), self.names, rounds_of(self.llm), tries)
 
 
 def checked_questions(questions: Sequence[str]) -> list[str]:
@@ -163,7 +163,7 @@ def foretell(run: OwnRun) -> float:
     """
     model = run.model()
     speed = estimate.machine_speed(run.plain, model)
-    run.foretold = estimate.foretold(run.book, model, run.costs(), speed) if speed.read else 0.0
+    run.foretold = estimate.foretold(run.book, run.costs(tries=1), speed) if speed.read else 0.0
     return run.foretold
 
 
