@@ -11,7 +11,17 @@ from tokenizers.processors import TemplateProcessing
 from transformers import LlamaConfig, MistralConfig, Qwen3Config
 
 from mindscape.errors import InputError
-from mindscape.mia.embedding import WORDS, Form, MiaEmbedder, loaded, query_readings, unit_readings, write
+from mindscape.mia.embedding import (
+    WORDS,
+    Form,
+    MiaEmbedder,
+    embedder,
+    loaded,
+    named,
+    query_readings,
+    unit_readings,
+    write,
+)
 
 SUMMARY = "Ann is the smith. Tom is the miller. The lamp went from one to the other, and nobody was told."
 QUESTIONS = ["Who has the smith's lamp?", "Where was it sold, and for how much, in the end?", "Why?"]
@@ -146,3 +156,11 @@ def test_what_cannot_be(model, tokenizer):
 def test_marks_are_tokens_where_the_tokenizer_has_them_and_letters_else(tokenizer):
     full = Form(order="paper", marks="tokens", wording="paper")
     assert "<|query|>" in tokenizer.decode(write("Who?", "Ann.", full, tokenizer).tail)
+
+
+@pytest.mark.parametrize("told", [None, "{", "{}", '{"form": {"deltas": 1}, "summaries": true}', "[]"])
+def test_a_folder_that_holds_no_trained_embedder_is_one_line(tmp_path, told):
+    if told is not None:
+        (tmp_path / "form.json").write_text(told)
+    refused(lambda: embedder("base", tmp_path), "form.json: expected the form of a trained embedder")
+    refused(lambda: named("hf:gpt2", str(tmp_path)), "expected a folder with sft_emb/form.json")

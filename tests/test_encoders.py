@@ -258,3 +258,8 @@ def test_no_texts_and_bad_input(minilm, qwen, tmp_path):
     refused(lambda: encoders.load("minilm", dtype="float8"), "dtype='float8'")
     refused(lambda: LastTokenEncoder(*qwen, name="tiny", padding_side="middle"), "padding_side='middle'")
     refused(lambda: LastTokenEncoder(*qwen, name="tiny", batch_tokens=0), "batch_tokens=0")
+
+
+@pytest.mark.parametrize("encoder", ["minilm:", "embedded:", "smollm2: ", "hf:", "hf", ":minilm"])
+def test_what_only_begins_like_an_encoder_is_refused(encoder):
+    refused(lambda: encoders.known(encoder), "expected")

@@ -222,6 +222,24 @@ def test_the_package_is_imported_in_a_moment_without_torch():
     assert float(seconds) < 1 and torch == "False"
 
 
+def test_commands_that_are_named_can_be_run():
+    """`python -m mindscape...`, in notebooks, pages and docstrings: a module, or a package with a __main__."""
+    pages = [
+        *NOTEBOOKS,
+        ROOT / "README.md",
+        *(ROOT / "data").rglob("*.md"),
+        *(ROOT / "lib").rglob("*.py"),
+        ROOT / "Makefile",
+    ]
+    named = {
+        name for page in pages for name in re.findall(r" -m (mindscape(?:[.]\w+)*)", page.read_text(encoding="utf-8"))
+    }
+    assert {"mindscape", "mindscape.training"} <= named
+    for name in named:
+        place = ROOT / "lib" / name.replace(".", "/")
+        assert place.with_suffix(".py").is_file() or (place / "__main__.py").is_file(), name
+
+
 def test_library_modules_say_where_they_are_taught():
     """Every module of the library with public functions names a notebook."""
     for path in (ROOT / "lib").rglob("*.py"):

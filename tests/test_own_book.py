@@ -336,7 +336,9 @@ def test_no_more_is_asked_than_was_foretold(novel, tmp_path, monkeypatch, capsys
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         main(["ask", novel, "Who sold a copper lamp?", "--llm", "openai:local", "--memory", "none"])
         most = int(re.search(r"at most ([\d,]+) calls", capsys.readouterr().err)[1])
-        assert chats(server) == 2 and len(server.paths) <= most == 4  # two are for likelihoods, of which it knows nothing
+        assert (
+            chats(server) == 2 and len(server.paths) <= most == 4
+        )  # two are for likelihoods, of which it knows nothing
 
 
 @pytest.mark.parametrize("name, kind", [("mindscape", "piece"), ("signature", "session"), ("document", "window")])

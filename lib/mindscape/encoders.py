@@ -70,7 +70,7 @@ def known(encoder: str) -> str:
     """
     kind, _, source = str(encoder).partition(":")
     source = source.strip()
-    if (kind in ("embedded", "minilm", "smollm2")) != (not source) or (source and kind != "hf"):
+    if encoder not in ("embedded", "minilm", "smollm2") and not (kind == "hf" and source):
         raise InputError(f"encoder={encoder!r}: expected {FORMS}")
     return source
 

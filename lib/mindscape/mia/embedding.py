@@ -35,7 +35,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTra
 from mindscape import assets, paths, prompts, weights
 from mindscape.cache import Cache
 from mindscape.encoders import Encoder, LastTokenEncoder
-from mindscape.errors import one_of, require
+from mindscape.errors import InputError, one_of, require
 from mindscape.llm.base import PAPER, SHORT
 from mindscape.packing import Packed
 from mindscape.store import Maker, watch
@@ -370,6 +370,8 @@ class PlainEmbedder:
 def named(base: str, adapters: str = "") -> tuple[str | Path, Path]:
     """The base that a notebook's parameters name, and the folder of its adapters, which for "smollm2" may be the kit's own.
 
+    Raises InputError for another base, and for a folder without the two embedders.
+
     >>> named("gpt2")
     Traceback (most recent call last):
     ...
@@ -377,8 +379,13 @@ def named(base: str, adapters: str = "") -> tuple[str | Path, Path]:
     """
     known = base == "smollm2" or (base.startswith("hf:") and adapters)
     require(known, f"base={base!r}: expected smollm2, or hf:NAME with adapters of that base")
+    home = Path(adapters or paths.data("adapters"))
+    for name in ("sft_emb", "mia_emb"):
+        require(
+            (home / name / "form.json").is_file(), f"adapters={adapters!r}: expected a folder with {name}/form.json"
+        )
     source = assets.language_model() if base == "smollm2" else base.removeprefix("hf:")
-    return source, Path(adapters or paths.data("adapters"))
+    return source, home
 
 
 def embedder(
@@ -398,8 +405,14 @@ def embedder(
     """
     dtype_of, device = weights.placed(dtype, device)
     if adapter is not None:
-        told = json.loads((Path(adapter) / "form.json").read_text(encoding="utf-8"))
-        options = {"form": Form(**told["form"]), "summaries": told["summaries"], **options}
+        file = Path(adapter) / "form.json"
+        try:
+            told = json.loads(file.read_text(encoding="utf-8"))
+            options = {"form": Form(**told["form"]), "summaries": told["summaries"], **options}
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            raise InputError(
+                f"{file}: expected the form of a trained embedder, as training writes it: {error}"
+            ) from error
     if delta is not None:
         options["form"] = replace(options.get("form") or Form(), delta=delta)
     source, form = base or assets.language_model(), options.get("form") or Form()

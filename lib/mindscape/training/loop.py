@@ -197,8 +197,8 @@ def _save(out: Path, run: str, step: int, model: PeftModel, optimizer: torch.opt
     model.save_pretrained(str(scratch), save_embedding_layers=False)  # else it asks the hub about the base
     torch.save(optimizer.state_dict(), scratch / "optimizer.pt")
     (scratch / "state.json").write_text(json.dumps({"run": run, "step": step}), encoding="utf-8")
-    shutil.rmtree(out / "checkpoint.old", ignore_errors=True)
-    if kept.exists():
+    if kept.exists():  # else a kill came between the two renames, and the old one is all there is
+        shutil.rmtree(out / "checkpoint.old", ignore_errors=True)
         os.replace(kept, out / "checkpoint.old")
     os.replace(scratch, kept)
     shutil.rmtree(out / "checkpoint.old", ignore_errors=True)
