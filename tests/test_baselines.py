@@ -574,6 +574,9 @@ def test_code_and_answers_are_found_in_a_turn():
         assert rlm.code_in(turn) == "print(1)\n"
     assert rlm.code_in("```python\nprint(1)") == "print(1)" and rlm.code_in("print(1)") == ""
     assert rlm.final_in("So.\nFINAL(the miller (Ivo))\n") == "the miller (Ivo)"
+    assert rlm.final_in("FINAL(Ann)\n\nShe is named twice (chapters 3 and 9)") == "Ann"
+    assert rlm.final_in("FINAL(Ann)\nor\nFINAL(Tom)") == "Ann" and rlm.final_in("FINAL(Ann :)") == "Ann :"
+    assert rlm.final_in("FINAL(the miller (of\nFallowby)\nand Tom)") == "the miller (of\nFallowby)\nand Tom"
     assert rlm.final_in("FINAL(“磨坊主”)") == "磨坊主" and rlm.final_in("I will call FINAL later") is None
     assert rlm.final_in("```python\nFINAL(1)\n```") is None and rlm.final_in("") is None
 
@@ -701,6 +704,7 @@ def test_a_list_that_was_cut_off_keeps_its_whole_items(language):
             continue
         found = before_the_cut(whole[:at], graphrag.Extracted)
         assert [it.model_dump() for it in found.entities] == names[:kept] and found.relations == []
+        assert before_the_cut(f"```json\n{whole[:at]}", graphrag.Extracted) == found
     points = '{"points": [{"description": "a", "score": 90}, {"description": "b", "score": 9'
     assert [it.score for it in before_the_cut(points, graphrag.Points).points] == [90]
     for bad in ('["Ann", "Ivo', '{"header": "a", "note": "b', "", '{"entities": [7, 8'):

@@ -313,6 +313,36 @@ def test_a_small_window_drops_the_oldest_results():
     assert last[0] == DROPPED["en"] and "passage" in last[-1]
 
 
+@pytest.mark.parametrize("calling", ["tools", "grammar"])
+@pytest.mark.parametrize("rambling", [False, True])
+def test_a_long_conversation_ends_before_the_window_is_full(calling, rambling):
+    """With look-ups alone, or replies of no use, for forty rounds."""
+
+    def say(messages, tools, schema):
+        if (schema or {}).get("title") == "GraphAnswer":
+            return FINAL | {"cited_nodes": ["oath"]}
+        if rambling:
+            return "I think it over. " * 15
+        return look("ivo") if tools else json.dumps(written(look("ivo")))
+
+    stub = Stub(say, context=3400)
+    told, _ = asked(stub=stub, tokens=100, calling=calling, rounds=40)
+    assert told.text == "Tom" and 3 < len(stub.asked) <= 41
+    for messages, tools, _ in stub.asked:
+        assert stub.count_tokens(messages, tools) + 100 <= 3400
+
+
+def test_what_cannot_be_answered_is_refused_before_a_build_is_paid_for():
+    stub = Stub(report_or(FINAL))
+    for wrong, said in (
+        ({"rounds": -1}, "rounds=-1"),
+        ({"calling": "x"}, "calling='x'"),
+        ({"answer_tokens": 0}, "0 tokens"),
+    ):
+        refused(lambda wrong=wrong: answer(ASKED, DOCUMENT, LanguageModel(stub), **wrong), said)
+    assert not stub.asked
+
+
 def test_a_graph_that_outgrows_the_window_is_shown_in_part():
     graph = graph_on(DOCUMENT, [f"an_event_of_some_length_{i}" for i in range(60)])
     told, stub = asked(FINAL, stub=Stub(in_turn(FINAL), context=2400), graph=graph, tokens=100)

@@ -145,6 +145,17 @@ def judge(verdict="correct"):
     return Stub(say)
 
 
+@given(st.integers(1, 999), st.integers(1, 999))
+def test_another_number_is_never_right(n, m):
+    """三封 stands in 十三封, five in five hundred: the words alone do not tell."""
+    for gold, said, language in (
+        (f"{chinese(n)}封", f"一共{chinese(m)}封信。", "zh"),
+        (f"{english(n)} letters", f"There were {english(m)} letters.", "en"),
+        (str(n), f"{m} letters", "en"),
+    ):
+        assert bool(by_rules(Row("?", (gold,), said, language))) == (n == m)
+
+
 def test_only_what_the_rules_leave_goes_to_the_judge():
     stub = judge("in other words")
     rows = [

@@ -201,6 +201,15 @@ def test_choosing_is_selection_on_the_papers_objective(k):
     assert shelf.choose(woken, "relevance", k) == tuple(woken.items[i] for i in nearest)
 
 
+@pytest.mark.parametrize("way", ["first_k", "relevance", "coverage", "random"])
+def test_of_nothing_nothing_is_chosen(way):
+    """A memory of entities has chunks that stand in no item."""
+    document, chunks = cut("d", ["Ann sang. ", "It rained. "])
+    shelf = Shelf(Memory((document,), tuple(chunks), (Item("Ann", (0,)),)), Bag())
+    (woken,) = shelf.wake(["It rained"], 1)
+    assert woken.items == () and shelf.choose(woken, way, 3) == ()
+
+
 def test_lots_fall_the_same_way_each_time():
     shelf = Shelf(library(), Bag())
     first, second = shelf.wake(["Ann sang", "Tom wrote"], 20)

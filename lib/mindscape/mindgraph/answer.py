@@ -125,6 +125,7 @@ def answer(
     >>> told.text, told.cited, told.spent(BUILD)                                            # doctest: +SKIP
     ('Horatio', ('letter', 'horatio'), 141800)
     """
+    _way(question, rounds, calling, answer_tokens, llm.name)  # before a build is paid for
     meter = Meter(llm, budget)
     blocks = cut(document, llm, block_size(llm) if size is None else size)
     held = llm.name in SMALL if held is None else held
@@ -167,12 +168,9 @@ def answer_from(
     >>> told.uses, told.malformed, told.confidence                                          # doctest: +SKIP
     (Counter({'lookup_source': 4}), Counter(), 'high')
     """
-    if rounds < 0 or not question.strip():
-        raise InputError(f"rounds={rounds}, question={question!r:.60}: expected 0 rounds or more, and a question")
-    verify(graph, document)
     meter = llm if isinstance(llm, Meter) else Meter(llm)
-    calling = calling or ("grammar" if meter.name in SMALL else "tools")
-    require(calling in ("tools", "grammar"), f'calling={calling!r}: expected "tools" or "grammar"')
+    calling = _way(question, rounds, calling, tokens, meter.name)
+    verify(graph, document)
     require(
         not options or calling == "grammar", 'options and calling="tools": only "grammar" holds an answer to options'
     )
@@ -183,7 +181,7 @@ def answer_from(
     final, ended = None, ""
     try:
         for done in range(rounds + 1):
-            if done == rounds or not reading.affords_two():
+            if done == rounds or not reading.affords_two() or not reading.holds_two():
                 final, ended = reading.last(asked_before=done > 0)
                 break
             if (final := reading.round()) is not None:
@@ -207,6 +205,16 @@ def answer_from(
     )
 
 
+def _way(question: str, rounds: int, calling: Calling | None, tokens: int, name: str) -> Calling:
+    """How tools are called; refused is what no answer can be asked with."""
+    if rounds < 0 or not question.strip():
+        raise InputError(f"rounds={rounds}, question={question!r:.60}: expected 0 rounds or more, and a question")
+    require(tokens >= 1, f"{tokens} tokens for an answer: expected at least 1")
+    calling = calling or ("grammar" if name in SMALL else "tools")
+    require(calling in ("tools", "grammar"), f'calling={calling!r}: expected "tools" or "grammar"')
+    return calling
+
+
 class _Reading:
     """The conversation of the answer stage: the prompt, then replies and results in turn."""
 
@@ -218,6 +226,8 @@ class _Reading:
         self.step = step_schema(tools.graph, len(tools.reports.communities), options)
         self.described = tools_of(form_of(meter))
         self.frame = 0  # tokens of the tools' schemas, which stand beside the messages
+        words = (DROPPED[self.language], LAST[self.language].format(form=FORM))
+        self.closing: list[dict[str, Any]] = [{"role": "user", "content": text} for text in words]
 
     def begin(self, question: str, chunks: int, rounds: int, graph_tokens: int | None) -> int:
         """Write the prompt; how many nodes of the graph are in it."""
@@ -235,7 +245,8 @@ class _Reading:
         def fits(state: str) -> bool:
             if graph_tokens is not None and meter.count_tokens(state) > graph_tokens:
                 return False
-            room = meter.context and (meter.context // 4 if rounds else 0)
+            least = meter.count_tokens(self.closing) + self.tokens
+            room = meter.context and (max(meter.context // 4, least) if rounds else 0)
             taken = self.frame + self.tokens
             return meter.context is None or meter.count_tokens(asked(state)) + taken + room <= meter.context
 
@@ -247,6 +258,14 @@ class _Reading:
         """Whether the budget has room for the next call and the answer after it."""
         return self.meter.affords([self.messages, self.messages], self.tokens)
 
+    def holds_two(self) -> bool:
+        """Whether the window has room for another reply and the answer after it, all results taken out."""
+        bare = [self.closing[0] if i in self.results else message for i, message in enumerate(self.messages)]
+        window = self.meter.context
+        return (
+            window is None or self.meter.count_tokens([*bare, *self.closing]) + self.frame + 2 * self.tokens <= window
+        )
+
     def round(self) -> GraphAnswer | None:
         """Ask once, and run what is called; the answer, if that is what came."""
         form = {"tools": self.described} if self.calling == "tools" else {"schema": self.step}
@@ -254,6 +273,7 @@ class _Reading:
         try:
             final, calls = (_native if self.calling == "tools" else _held)(reply)
         except Refused as error:
+            self.results.append(len(self.messages))  # of no use, it may be taken out as well
             self.messages.append({"role": "assistant", "content": reply.text})
             self._result("user", self.tools.refuse(error))
             return None

@@ -264,6 +264,7 @@ def before_the_cut(text: str, form: type[Any]) -> Any:
     Names(people=['Ann', 'Ivo'], places=[])
     """
     text, _ = dropped(text)
+    text = text[max(0, text.find("{")) :]  # behind a fence
     # pydantic's own parser of partial JSON would keep a number that was cut off, 9 of 90
     open_until: list[str] = []  # the marks that would close what is open
     whole, quoted, escaped = "", False, False

@@ -125,10 +125,10 @@ def containment(gold: str, predicted: str, language: str) -> bool:
 
     >>> containment("the miller", "It was the old miller of Fallowby.", "en"), containment("磨坊主", "是那位磨坊主。", "zh")
     (True, True)
-    >>> containment("the mill", "It was the miller.", "en")
-    False
+    >>> containment("the mill", "It was the miller.", "en"), containment("三封", "一共十三封信。", "zh")
+    (False, False)
     """
-    return _within(normalise(gold, language), normalise(predicted, language), language)
+    return _stated(normalise(gold, language), predicted, language)
 
 
 def first_sentence(gold: str, predicted: str, language: str) -> bool:
@@ -141,7 +141,16 @@ def first_sentence(gold: str, predicted: str, language: str) -> bool:
     >>> first_sentence("Winifred and Marian", "Winifred.", "en")
     False
     """
-    return _within(_opening(gold, language), normalise(predicted, language), language)
+    return _stated(_opening(gold, language), predicted, language)
+
+
+def _stated(gold: str, predicted: str, language: str) -> bool:
+    return _same_numbers(gold, predicted, language) and _within(gold, normalise(predicted, language), language)
+
+
+def _same_numbers(gold: str, predicted: str, language: str) -> bool:
+    """Whether a prediction has the numbers of the gold answer, as numbers: 三封 stands in 十三封, five in five hundred."""
+    return set(numbers(gold, language)) <= set(numbers(predicted, language))
 
 
 def key_phrase(gold: str, predicted: str, language: str) -> bool:
@@ -153,7 +162,8 @@ def key_phrase(gold: str, predicted: str, language: str) -> bool:
     True
     """
     a, b = _key_words(gold, language), _key_words(predicted, language)
-    return bool(a and b) and 2 * (a & b).total() / (a.total() + b.total()) >= KEY_F1
+    alike = bool(a and b) and 2 * (a & b).total() / (a.total() + b.total()) >= KEY_F1
+    return alike and _same_numbers(gold, predicted, language)
 
 
 RULES: Mapping[str, Callable[[str, str, str], bool]] = {

@@ -336,8 +336,8 @@ def signature_objective(
 
 def _scale(values: np.ndarray) -> float:
     """What line 5 divides by, where that keeps the order."""
-    largest = values.max()
-    return float(largest if largest > 0 else np.abs(values).max() or 1.0)
+    largest = values.max(initial=0.0)
+    return float(largest if largest > 0 else np.abs(values).max(initial=0.0) or 1.0)
 
 
 def _cosines(vectors: np.ndarray, vector: np.ndarray) -> np.ndarray:

@@ -28,7 +28,7 @@ QUERY = "query"  # the stage of the second model's calls
 TURN, QUERIED, SHOWN = 2048, 1024, 2048  # tokens of a turn, of a query's reply, of what is shown of an output
 LONGEST = 65_536  # tokens of a query, where the model's window is not known
 FENCED = re.compile(r"```[ \t]*(?:python|py|repl)?[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
-FINAL = re.compile(r"^[ \t]*FINAL\((.*)\)\s*$", re.DOTALL | re.MULTILINE)
+FINAL, END = re.compile(r"^[ \t]*FINAL\(", re.MULTILINE), re.compile(r"\)[ \t]*$", re.MULTILINE)
 TASK = languages("mindgraph", "rlm_task")
 TOLD = short_texts("mindgraph", "rlm")
 
@@ -43,13 +43,19 @@ def code_in(reply: str) -> str:
 
 
 def final_in(reply: str) -> str | None:
-    """The answer in a turn that has FINAL(answer) outside of code, without quotes around it; None without one.
+    """The answer in a turn that has FINAL(answer) outside of code, without quotes around it; None without one. It goes to the
+    first bracket at the end of a line that leaves none open, else to the last.
 
     >>> final_in('FINAL("the miller")'), final_in("```python\\nFINAL(name)\\n```")
     ('the miller', None)
     """
-    match = FINAL.search(FENCED.sub("", said_or_empty(reply)))
-    return re.sub(r"""^(["'“‘「])(.*)["'”’」]$""", r"\2", match[1].strip(), flags=re.DOTALL) if match else None
+    text = FENCED.sub("", said_or_empty(reply))
+    begun = FINAL.search(text)
+    found = [text[begun.end() : end.start()] for end in END.finditer(text, begun.end())] if begun else []
+    if not found:
+        return None
+    answer = next((some for some in found if some.count("(") == some.count(")")), found[-1])
+    return re.sub(r"""^(["'“‘「])(.*)["'”’」]$""", r"\2", answer.strip(), flags=re.DOTALL)
 
 
 def said_or_empty(reply: str) -> str:
