@@ -28,6 +28,7 @@ from mindscape.mindgraph.graph import (
     apply,
     around,
     as_json,
+    find,
     from_json,
     replay,
     verify,
@@ -397,6 +398,15 @@ def test_prompts_keep_to_the_budget_and_the_window():
     kept = built(model, tokens=300)
     assert all(estimated_tokens([{"role": "user", "content": prompt}]) + 300 <= 1000 for prompt in prompts_of(model))
     assert 0 < kept.entries[2].shown < 24
+
+
+@pytest.mark.parametrize(
+    "quote, text, at",
+    [("Ann", "Anna left. Ann came.", 11), ("he", "The end: he left.", 9), ("安", "安娜来了。安走了。", 0)],
+)
+def test_a_quote_stands_in_whole_words_first(quote, text, at):
+    document = Document("note", f"Before. {text}")
+    assert find(quote, document, Chunk("note", 1, 8, 8 + len(text))) == Span(8 + at, 8 + at + len(quote))
 
 
 def test_a_build_that_is_held_asks_for_quotes_from_each_block():

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ValidationError
 
 from mindscape.errors import InputError, require
 from mindscape.roles.edits import AddEdge, AddNode, DeleteNode, EditNode
-from mindscape.text import Chunk, Document, Span, locate
+from mindscape.text import Chunk, Document, Span, locate, mentions
 from mindscape.text.documents import Place
 
 TYPES: tuple[str, ...] = get_args(AddNode.model_fields["type"].annotation)
@@ -148,7 +148,7 @@ def apply_all(
 
 
 def find(quote: str, document: Document, block: Chunk) -> Span | None:
-    """Where a quote stands in a block, as a place in the document; None where it does not, or is blank.
+    """Where a quote stands in a block, as a place in the document, whole words first; None where it does not, or is blank.
 
     `locate` also finds what is merely similar; a note that rests on another number or name than the text's is none of it.
 
@@ -156,7 +156,8 @@ def find(quote: str, document: Document, block: Chunk) -> Span | None:
     Span(start=5, end=13)
     """
     within = Document(document.id, document[block], document.language)
-    place = locate(quote, within) if quote.strip() else None
+    whole = mentions(quote, within.text)  # where it is no part of a longer word: Ann before Anna
+    place = locate(quote, within, near=whole[0] if whole else None) if quote.strip() else None
     if place is None or _letters(within[place]) != _letters(quote):
         return None
     return Span(block.start + place.start, block.start + place.end)
