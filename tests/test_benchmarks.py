@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import benchmarks
 from benchmarks import asking, reading
 from mindscape import __main__ as command
-from mindscape import metrics
+from mindscape import metrics, paths
 from mindscape.errors import InputError
 from mindscape.text import Document
 
@@ -147,6 +147,9 @@ def test_a_missing_file_says_where_it_is_published_and_what_to_call_it(tmp_path,
 def test_the_folder_comes_from_the_environment(monkeypatch, tmp_path):
     monkeypatch.setenv("MINDSCAPE_BENCHMARKS", str(HERE))
     assert benchmarks.load_dataset("nocha").report.items == 4
+    monkeypatch.chdir(tmp_path)  # a relative path counts from the checkout, whichever folder a process works in
+    monkeypatch.setenv("MINDSCAPE_BENCHMARKS", str(HERE.relative_to(paths.root())))
+    assert benchmarks.root() == HERE
     monkeypatch.setenv("MINDSCAPE_BENCHMARKS", str(tmp_path / "none"))
     refused(lambda: benchmarks.load_dataset("nocha"), "none: expected a folder")
     monkeypatch.delenv("MINDSCAPE_BENCHMARKS")

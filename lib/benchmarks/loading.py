@@ -29,6 +29,7 @@ from benchmarks import (
     qmsum,
 )
 from benchmarks.shapes import COLLECTION, Benchmark, Files, Found, Item, Report, fault
+from mindscape import paths
 from mindscape.errors import InputError, require
 from mindscape.text import Document
 
@@ -78,10 +79,11 @@ def named(name: str) -> Benchmark:
 
 
 def root(folder: str | Path | None = None) -> Path:
-    """The folder of all benchmarks: `folder`, or what MINDSCAPE_BENCHMARKS says. Raises InputError where there is none."""
-    given = folder or os.environ.get(VARIABLE)
-    require(given, f"no folder of benchmarks: set {VARIABLE}, or pass one")
-    path = Path(given).expanduser()
+    """The folder of all benchmarks: `folder`, or what MINDSCAPE_BENCHMARKS says, in which a relative path counts from the
+    checkout. Raises InputError where there is none."""
+    said = os.environ.get(VARIABLE)
+    require(folder or said, f"no folder of benchmarks: set {VARIABLE}, or pass one")
+    path = Path(folder).expanduser() if folder else paths.root() / Path(said or "").expanduser()
     such = path / TABLE[0].name
     require(path.is_dir(), f"{path}: expected a folder with a folder a benchmark in it, such as {such}")
     return path

@@ -295,7 +295,7 @@ def _found(archive: zipfile.ZipFile, name: str) -> str:
             return form
     wanted = {_alike(plain), _alike(name)}
     members = archive.NameToInfo.items()
-    return next((name for name, info in members if not wanted.isdisjoint(map(_alike, _names(info)))), plain)
+    return next((member for member, info in members if not wanted.isdisjoint(map(_alike, _names(info)))), plain)
 
 
 def _names(member: zipfile.ZipInfo) -> set[str]:
