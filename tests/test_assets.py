@@ -185,6 +185,7 @@ def test_no_room_for_the_expanded_model_says_so_and_leaves_nothing(house, tmp_pa
 
 WITHOUT_A_NETWORK = """
 import socket, subprocess
+import torch  # a GPU build asks ldconfig where its libraries are
 
 def blocked(*_, **__):
     raise AssertionError("touched the network")
