@@ -15,8 +15,7 @@ from mindscape.corpora import own
 from mindscape.errors import BudgetReached, InputError, LLMError, require
 from mindscape.own_book import estimate, report
 from mindscape.own_book.memories import MEMORIES
-from mindscape.own_book.run import OwnRun, begin, carry_out, duration, foretell, recall
-from mindscape.text import locate
+from mindscape.own_book.run import OwnRun, begin, carry_out, duration, foretell, known_places, recall
 
 Known = dict[str, tuple[str, str]]
 
@@ -48,11 +47,7 @@ def ask_book(given: argparse.Namespace) -> None:
     questions = [*given.questions, *_lines(given.file)]
     document = own.read_own(given.book, given.language, given.encoding)
     known = _known(given.known)
-    for question, (_, quote) in known.items():
-        if not quote.strip() or locate(quote, document) is None:
-            raise InputError(
-                f"{given.known}: the book does not have the words {quote[:60]!r}, known for {question[:60]!r}"
-            )
+    known_places(known, document)  # what it lacks is refused before anything is paid for
     questions += [question for question in known if question not in questions]
     names = [name.strip() for name in given.memory.split(",") if name.strip() not in ("", "none")]
     run = begin(document, questions, given.llm, given.encoder, names, given.reads, given.cap, _say)

@@ -40,7 +40,7 @@ from mindscape.own_book.memories import (
 )
 from mindscape.own_book.sources import OwnAnswer, falls, source
 from mindscape.roles.answers import QA
-from mindscape.text import Chunk, Document, locate
+from mindscape.text import Chunk, Document, Span, locate
 
 ADAPTERS = {"mindscape": "mia_gen", "document": "memreader", "graph": "builder"}  # of the embedded reader
 
@@ -250,6 +250,21 @@ def _sources(run: OwnRun) -> None:
     run.answers = {name: [next(found) for _ in answers] for name, answers in run.answers.items()}
 
 
+def known_places(known: dict[str, tuple[str, str]], document: Document) -> dict[str, Span]:
+    """Where the words stand that are known to tell an answer. Raises InputError for words that the book does not have.
+
+    >>> known_places({"Who fled?": ("Ivo", "Ivo fled")}, Document("note", "At dawn Ivo fled."))
+    {'Who fled?': Span(start=8, end=16)}
+    """
+    places = {}
+    for question, (_, quote) in known.items():
+        place = locate(quote, document)
+        if place is None:
+            raise InputError(f"the book does not have the words {quote[:60]!r}, known for {question[:60]!r}")
+        places[question] = place
+    return places
+
+
 def recall(run: OwnRun, known: dict[str, tuple[str, str]], depth: int = 10) -> dict[str, float]:
     """For questions whose passage is known, by quote, how often a memory has it among its `depth` first; by memory.
 
@@ -258,11 +273,8 @@ def recall(run: OwnRun, known: dict[str, tuple[str, str]], depth: int = 10) -> d
     >>> recall(run, {"Who fled to Ireland?": ("Donalbain", "To Ireland, I")})                # doctest: +SKIP
     {'plain search': 1.0}
     """
-    document, spans = run.book.document, {}
-    for question, (_, quote) in known.items():
-        spans[question] = locate(quote, document)
-        require(spans[question], f"the book does not have the words {quote[:60]!r}, known for {question[:60]!r}")
-    found = {}
+    document, found = run.book.document, {}
+    spans = known_places(known, document)
     for memory in run.used:
         rows = memory.find(list(spans), depth)
         found[memory.name] = float(
