@@ -105,7 +105,7 @@ test: .venv/core .venv/extras
 	rm -rf build/nbval
 	MINDSCAPE_BUILD="$(CURDIR)/build/nbval" MINDSCAPE_FIGURES="$(CURDIR)/build/nbval/published" $(BIN)/python -m pytest --nbval notebooks -p tests.as_jupyter -n 2 --dist loadscope \
 	    --nbval-sanitize-with tests/nbval.cfg --nbval-cell-timeout 600
-	$(BIN)/python -m mindscape.workflow.compare build/nbval
+	$(BIN)/python -m mindscape.workflow.stored --compare build/nbval
 
 site: .venv/core .venv/extras
 	$(BIN)/python -m mindscape.workflow.site

@@ -3,8 +3,7 @@
 import pytest
 
 from mindscape import llm
-from mindscape.ask import LONGEST, WARMER, ask, read_replies
-from mindscape.budget import Budget, BudgetSpent, Meter
+from mindscape.ask import LONGEST, WARMER, Budget, BudgetSpent, Meter, ask, read_replies
 from mindscape.llm.base import Reply, estimated_tokens
 from mindscape.roles import ROLES
 from mindscape.store import Store

@@ -11,7 +11,7 @@ from extras import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mindscape import audit, paper, paths
+from mindscape import paper, paths
 
 FORMULAS = {
     "mean": np.mean,
@@ -31,8 +31,8 @@ def test_what_was_only_rounded_never_differs(name, true, given_decimals, decimal
     formula = FORMULAS[name]
     printed = round(float(formula(np.array(true))), decimals)
     inputs = [round(x, given_decimals) for x in true]
-    assert audit.follows(printed, decimals, formula, inputs, given_decimals).verdict in ("agrees", "rounds")
-    assert audit.follows(printed, decimals, formula, true, audit.EXACT).verdict == "agrees"
+    assert paper.follows(printed, decimals, formula, inputs, given_decimals).verdict in ("agrees", "rounds")
+    assert paper.follows(printed, decimals, formula, true, paper.EXACT).verdict == "agrees"
 
 
 @settings(max_examples=100)
@@ -40,11 +40,11 @@ def test_what_was_only_rounded_never_differs(name, true, given_decimals, decimal
 def test_two_corners_are_as_good_as_all(name, x, decimals):
     half = 0.5 * 10.0**-decimals
     corners = [FORMULAS[name](np.array(c)) for c in product(*[(x_i - half, x_i + half) for x_i in x])]
-    low, high = audit.spread(FORMULAS[name], x, decimals)
+    low, high = paper.spread(FORMULAS[name], x, decimals)
     assert low == pytest.approx(min(corners), abs=1e-9) and high == pytest.approx(max(corners), abs=1e-9)
     if len(set(x)) > 1:  # each input with decimals of its own
-        each = [decimals, *[audit.EXACT] * (len(x) - 1)]
-        narrow = audit.spread(FORMULAS[name], x, each)
+        each = [decimals, *[paper.EXACT] * (len(x) - 1)]
+        narrow = paper.spread(FORMULAS[name], x, each)
         assert low - 1e-9 <= narrow[0] <= narrow[1] <= high + 1e-9
 
 
@@ -55,7 +55,7 @@ def test_the_range_of_a_correlation_holds_what_is_drawn_inside_the_box():
     def pearson(x):
         return np.corrcoef(x[:5], x[5:])[0, 1]
 
-    low, high = audit.spread(pearson, x, 4)
+    low, high = paper.spread(pearson, x, 4)
     rng = np.random.default_rng(0)
     drawn = [pearson(x + rng.uniform(-0.00005, 0.00005, x.shape)) for _ in range(500)]
     assert low < min(drawn) and max(drawn) < high and high - low < 0.01
@@ -66,13 +66,13 @@ def test_the_range_of_a_correlation_holds_what_is_drawn_inside_the_box():
     [(54.2, 1, "agrees"), (54.3, 1, "agrees"), (54.1, 1, "differs"), (54.4, 1, "differs"), (50, -1, "agrees")],
 )
 def test_half_way_agrees_with_either_side(printed, decimals, verdict):
-    assert audit.follows(printed, decimals, np.mean, [54.2, 54.3], 1).verdict == verdict
+    assert paper.follows(printed, decimals, np.mean, [54.2, 54.3], 1).verdict == verdict
 
 
 def test_a_verdict_is_the_same_from_above_and_below_zero():
     for printed, verdict in ((2.0, "agrees"), (2.1, "rounds"), (2.2, "differs")):
         for sign in (1, -1):
-            outcome = audit.follows(sign * printed, 1, lambda x: x[0] - x[1], [[52.2, 54.2], [54.2, 52.2]][sign > 0])
+            outcome = paper.follows(sign * printed, 1, lambda x: x[0] - x[1], [[52.2, 54.2], [54.2, 52.2]][sign > 0])
             assert outcome.verdict == verdict
 
 
@@ -82,14 +82,14 @@ def test_a_percentage_is_possible_exactly_if_some_count_gives_it(n, decimals, nu
     printed = round(number, decimals)
     reach = 0.5 * 10.0**-decimals + 1e-7
     possible = any(abs(100 * k / n - printed) <= reach for k in range(n + 1))
-    assert (audit.percent(printed, decimals, n).verdict == "agrees") == possible
+    assert (paper.percent(printed, decimals, n).verdict == "agrees") == possible
 
 
 @given(st.lists(st.tuples(scores, scores), min_size=1, max_size=20), st.integers(0, 2))
 def test_a_true_order_is_within_what_its_table_allows(pairs, decimals):
     holds = sum(a > b for a, b in pairs)
     left, right = ([round(x, decimals) for x in side] for side in zip(*pairs, strict=True))
-    outcome = audit.exceeds(left, right, decimals)
+    outcome = paper.exceeds(left, right, decimals)
     assert outcome.low <= outcome.value <= outcome.high <= outcome.printed == len(pairs)
     assert outcome.low <= holds <= outcome.high
     if holds == len(pairs):
@@ -97,25 +97,25 @@ def test_a_true_order_is_within_what_its_table_allows(pairs, decimals):
 
 
 def test_a_tie_is_no_counterexample():
-    assert audit.exceeds([2.0, 3.0], [1.0, 3.0], 1).verdict == "rounds"
-    assert audit.exceeds([2.0, 3.0], [1.0, 3.1], 1).verdict == "differs"
-    assert audit.exceeds([2.0, 3.0], [1.0, 2.9], 1).verdict == "agrees"
+    assert paper.exceeds([2.0, 3.0], [1.0, 3.0], 1).verdict == "rounds"
+    assert paper.exceeds([2.0, 3.0], [1.0, 3.1], 1).verdict == "differs"
+    assert paper.exceeds([2.0, 3.0], [1.0, 2.9], 1).verdict == "agrees"
 
 
 def test_bad_input_is_one_clear_error():
-    refused(lambda: audit.spread(np.mean, [1.0, float("nan")], 1), "expected finite numbers")
-    refused(lambda: audit.exceeds([float("nan")], [1], 0), "missing or infinite")
+    refused(lambda: paper.spread(np.mean, [1.0, float("nan")], 1), "expected finite numbers")
+    refused(lambda: paper.exceeds([float("nan")], [1], 0), "missing or infinite")
 
 
 def test_a_ledger_keeps_checks_in_order_and_counts_them():
-    ledger = audit.Ledger("P", decimals=1)
+    ledger = paper.Ledger("P", decimals=1)
     ledger.follows("Table 1.Avg.", "average", "(1.0 + 2.0) / 2", 1.5, np.mean, [1.0, 2.0])
     ledger.counts("count.books", "books", 14, [8, 5])
     ledger.same("repeat.x", "x", "Table 2", 48.8, 48.75, given=2)
     ledger.percent("share.x", "x", 66.7, 3)
     ledger.says("says.best", "always above", "Table 1", 2.0, [1.0, 2.0, 1.5])
     assert list(ledger.lines) == ["table_1.avg.", "count.books", "repeat.x", "share.x", "says.best"]
-    assert ledger.tally() == {"agrees": 3, "rounds": 1, "differs": 1} and tuple(ledger.tally()) == audit.VERDICTS
+    assert ledger.tally() == {"agrees": 3, "rounds": 1, "differs": 1} and tuple(ledger.tally()) == paper.OUTCOMES
     assert ledger.tally("count", "says") == {"agrees": 0, "rounds": 1, "differs": 1}
     table = ledger.table()
     assert table["arithmetic"].tolist() == ["(1.0 + 2.0) / 2", "8 + 5", "48.75, Table 2", "100 * 2 / 3", "Table 1"]
@@ -125,11 +125,11 @@ def test_a_ledger_keeps_checks_in_order_and_counts_them():
 
 
 def test_a_ledger_refuses_a_key_twice_and_names_what_it_lacks():
-    ledger = audit.Ledger("P", decimals=1)
+    ledger = paper.Ledger("P", decimals=1)
     ledger.counts("count.Books", "books", 13, [8, 5])
     refused(lambda: ledger.counts("count.books", "again", 13, [8, 5]), "has a check 'count.books' already: books")
     refused(lambda: ledger.table("share", "mark"), "no key that begins with share or mark")
-    assert audit.Ledger("Q", decimals=1).table().empty
+    assert paper.Ledger("Q", decimals=1).table().empty
 
 
 # The papers' tables, as both passes over the papers' text left them: rows, columns, the beginning of the file's SHA-256.

@@ -11,18 +11,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stubs import Stub
 
-from mindscape.budget import Budget, Meter
+from mindscape.ask import Budget, Meter
 from mindscape.errors import BudgetReached, InputError, LLMError, MindscapeError
 from mindscape.llm import LanguageModel
 from mindscape.llm.base import Reply
-from mindscape.mindgraph import asking
-from mindscape.mindgraph.asking import BRIEF, TRIES, alone, ask_and_read, before_the_cut, clipped, fitting, groups
-from mindscape.mindgraph.baselines import METHODS, graphrag, reading, rlm, sandbox
+from mindscape.mindgraph import baselines, sandbox
+from mindscape.mindgraph.answer import (
+    BRIEF,
+    GAP,
+    SPARE,
+    TRIES,
+    alone,
+    ask_and_read,
+    before_the_cut,
+    clipped,
+    fitting,
+    groups,
+)
+from mindscape.mindgraph.baselines import METHODS
 from mindscape.mindgraph.communities import PROMPTS as REPORT_PROMPTS
 from mindscape.mindgraph.communities import Report
 from mindscape.mindgraph.comparison import RUNS, baseline_estimate
 from mindscape.question import ANSWER, BUILD
-from mindscape.roles.answers import QA
+from mindscape.roles import QA
 from mindscape.store import Store
 from mindscape.text import Document
 
@@ -50,9 +61,9 @@ def tokens_of(text):
 
 
 PROMPTS = {
-    "worker": reading.WORKER, "extract": graphrag.EXTRACT, "report": REPORT_PROMPTS, "map": graphrag.MAP,
-    "memorise": reading.MEMORISE, "plan": reading.PLAN, "integrate": reading.INTEGRATE, "reflect": reading.REFLECT,
-    "task": rlm.TASK, "last": QA.prompts,
+    "worker": baselines.WORKER, "extract": baselines.EXTRACT, "report": REPORT_PROMPTS, "map": baselines.MAP,
+    "memorise": baselines.MEMORISE, "plan": baselines.PLAN, "integrate": baselines.INTEGRATE, "reflect": baselines.REFLECT,
+    "task": baselines.TASK, "last": QA.prompts,
 }  # fmt: skip
 
 
@@ -123,7 +134,7 @@ def good_reader(language="en", **others):
 
     replies = {
         "last": lambda talk: answered if answered in talk[-1]["content"] else "unknown",
-        "worker": lambda talk: fact if told(talk) else reading.NOTHING[language],
+        "worker": lambda talk: fact if told(talk) else baselines.NOTHING[language],
         "extract": extract,
         "glean": {"entities": [], "relations": []},
         "report": lambda talk: {"title": "t", "summary": fact * told(talk) or "-", "impact_rating": 5, "findings": []},
@@ -177,7 +188,7 @@ def test_each_answers_and_counts_what_it_asks(name, language, context):
     assert [step.read for step in steps] == [model.count_tokens(talk) for talk in model.asked]
     first = next(talk for talk in model.asked if kind(talk) == FIRST[name])
     assert answer.tokens_first_call == model.count_tokens(first)
-    assert {step.stage for step in steps} <= {BUILD, ANSWER, rlm.QUERY}
+    assert {step.stage for step in steps} <= {BUILD, ANSWER, baselines.QUERY}
     assert bool(answer.spent(BUILD)) == (name in ("GraphRAG", "CoA", "GAM"))
     han = [bool(re.search("[\u4e00-\u9fff]", talk[0]["content"])) for talk in model.asked if kind(talk) != "query"]
     assert set(han) == {language == "zh"}
@@ -305,7 +316,7 @@ def test_only_what_cannot_be_read_is_asked_again_together():
 def test_a_reply_that_was_cut_off_is_told_so(language):
     replies = iter([Reply('{"keywords": ["a', finish="length"), Reply('{"keywords": [], "pages": [2]}')])
     model = Scripted(lambda talk: next(replies))
-    [plan] = ask_and_read(Meter(model), [alone("?")], language, tokens=7, form=reading.Plan)
+    [plan] = ask_and_read(Meter(model), [alone("?")], language, tokens=7, form=baselines.Plan)
     assert plan.pages == [2] and "cut off after 7 tokens" in model.asked[1][0]["content"]
     assert model.asked[1][0]["content"].startswith("?") and len(model.asked[1]) == 1
 
@@ -322,7 +333,7 @@ def test_a_text_is_cut_in_its_middle_to_fit(text, room, language):
     if tokens_of(text) <= room:
         assert (cut, left_out) == (text, 0)
     elif cut:
-        gap = asking.GAP[language].format(n=left_out)
+        gap = GAP[language].format(n=left_out)
         before, _, after = cut.partition(gap)
         assert gap in cut and text.startswith(before) and text.endswith(after)
         assert len(before) + left_out + len(after) == len(text) and len(before) - len(after) in (0, 1)
@@ -348,20 +359,20 @@ def test_groups_hold_everything_that_fits(some, room):
 @LANGUAGE
 def test_direct_reads_all_of_it_or_leaves_out_the_middle(language):
     document = book(language, 100)
-    answer, model = played(reading.direct, language, 100)
+    answer, model = played(baselines.direct, language, 100)
     assert document.text in model.prompts("last")[0] and notes(answer) == [] and answer.calls == 1
-    answer, model = played(reading.direct, language, 100, context=1600)
+    answer, model = played(baselines.direct, language, 100, context=1600)
     [prompt], [note] = model.prompts("last"), notes(answer)
     assert answer.text == "unknown" and FACT[language] not in prompt  # it stood in the middle
     assert document.text[:100] in prompt and document.text[-100:] in prompt
     assert "characters in the middle are left out" in note
-    assert 0.9 * (1600 - BRIEF - asking.SPARE) < answer.tokens_first_call <= 1600 - BRIEF
+    assert 0.9 * (1600 - BRIEF - SPARE) < answer.tokens_first_call <= 1600 - BRIEF
 
 
 def test_direct_keeps_a_budget_by_reading_less():
-    answer, _ = played(reading.direct, budget=Budget(tokens=1400))
+    answer, _ = played(baselines.direct, budget=Budget(tokens=1400))
     assert answer.calls == 1 and answer.tokens_total <= 1400 and "the budget" in notes(answer)[0]
-    answer, _ = played(reading.direct, budget=Budget(tokens=100))
+    answer, _ = played(baselines.direct, budget=Budget(tokens=100))
     assert answer.calls == 0 and answer.text == "" and answer.tokens_first_call == 0
 
 
@@ -372,11 +383,11 @@ def test_direct_keeps_a_budget_by_reading_less():
 def test_the_summary_is_handed_on(language):
     document, summaries = book(language), iter(f"S{i}" for i in range(1000))
     model = Scripted(good_reader(language, worker=lambda talk: next(summaries)))
-    reading.chain_of_agents(QUESTION[language], document, model, size=150)
+    baselines.chain_of_agents(QUESTION[language], document, model, size=150)
     workers = model.prompts("worker")
     assert len(workers) > 3 and all(len(batch) == 1 for batch in model.batches)
     for i, prompt in enumerate(workers):
-        before = f"S{i - 1}" if i else reading.NOTHING[language]
+        before = f"S{i - 1}" if i else baselines.NOTHING[language]
         assert f"\n{before}\n\n" in prompt and str(len(workers)) in prompt and QUESTION[language] in prompt
         assert document.text not in prompt
     # Each block is read once, in order: taken together they are the text.
@@ -389,7 +400,7 @@ def test_the_summary_is_handed_on(language):
 
 def test_a_worker_without_a_reply_hands_on_what_it_got():
     turns = iter(["S1", "", "", "S3", *["S4"] * 100])
-    answer, model = played(reading.chain_of_agents, worker=lambda talk: next(turns), size=300)
+    answer, model = played(baselines.chain_of_agents, worker=lambda talk: next(turns), size=300)
     workers = model.prompts("worker")
     assert "could not be used" in workers[2]
     assert "\nS1\n\n" in workers[3]  # the third worker has the first one's summary
@@ -397,11 +408,11 @@ def test_a_worker_without_a_reply_hands_on_what_it_got():
 
 
 def test_a_chain_that_the_budget_ends_answers_from_what_was_read():
-    answer, model = played(reading.chain_of_agents, worker="Ivo did.", budget=Budget(calls=4), size=100)
+    answer, model = played(baselines.chain_of_agents, worker="Ivo did.", budget=Budget(calls=4), size=100)
     assert model.kinds == ["worker"] * 4 and answer.text == ""
     assert any(re.search(r"4 of \d+ blocks were read", note) for note in notes(answer))
     # A bound on tokens can leave room for a manager, whose prompt is shorter.
-    chain, budget = reading.chain_of_agents, Budget(tokens=2600)
+    chain, budget = baselines.chain_of_agents, Budget(tokens=2600)
     answer, model = played(chain, worker="Ivo did.", context=4000, budget=budget, size=200)
     assert model.kinds[-1] == "last" and answer.text == "Ivo" and answer.tokens_total <= 2600
 
@@ -411,14 +422,14 @@ def test_a_chain_that_the_budget_ends_answers_from_what_was_read():
 
 @LANGUAGE
 def test_graphrag_extracts_gleans_reports_maps_and_reduces(language):
-    _, model = played(graphrag.answer_by_reports, language, size=150)
+    _, model = played(baselines.answer_by_reports, language, size=150)
     order = ["extract", "glean", "report", "map", "last"]  # one batch each
     assert list(dict.fromkeys(model.kinds)) == [kind(batch[0]) for batch in model.batches] == order
     assert model.kinds.count("extract") == model.kinds.count("glean") > 3
     for talk in model.asked:
         if kind(talk) == "glean":
             assert [message["role"] for message in talk] == ["user", "assistant", "user"]
-            assert graphrag.Extracted.model_validate_json(talk[1]["content"]).entities
+            assert baselines.Extracted.model_validate_json(talk[1]["content"]).entities
         if kind(talk) in ("extract", "report"):
             assert QUESTION[language] not in talk[0]["content"]
 
@@ -427,7 +438,7 @@ def test_what_is_gleaned_is_in_the_graph_and_what_cannot_be_read_is_not():
     nothing, gleaned = {"entities": [], "relations": []}, [{"name": "Ivo", "description": FACT["en"]}]
     replies = {"extract": lambda talk: "no" if "day 0 " in talk[0]["content"] else nothing}
     replies |= {"glean": {"entities": gleaned, "relations": []}}
-    answer, model = played(graphrag.answer_by_reports, **replies, size=300)
+    answer, model = played(baselines.answer_by_reports, **replies, size=300)
     # The first block had two tries and none more.
     assert model.kinds.count("extract") == model.kinds.count("glean") + TRIES
     assert answer.text == "Ivo" and "1 entities" in next(note for note in notes(answer) if "entities" in note)
@@ -437,12 +448,12 @@ def test_merged_entities_and_relations():
     def block(entities, relations):
         ends = [{"source": source, "target": target, "description": said} for source, target, said in relations]
         named = [{"name": name, "description": said} for name, said in entities]
-        return graphrag.Extracted(entities=named, relations=ends)
+        return baselines.Extracted(entities=named, relations=ends)
 
     first = block([("Ivo ", "x"), ("Ａnn", "x"), (" ", "x")], [("Ivo", "ann", "knows")])
     second = block([("IVO", "y"), ("ivo", "x")], [("ivo", "Ann", "pays")])
     third = block([], [("Ivo", "ivo", "knows"), ("", "Ivo", "knows"), ("Tom", "Ann", "knows")])
-    graph = graphrag.merged_blocks([first, second, third])
+    graph = baselines.merged_blocks([first, second, third])
     assert graph.names == {"ivo": "Ivo", "ann": "Ａnn", "tom": "Tom"}
     assert [graph.statements[name] for name in graph.names] == [["x", "y"], ["x"], []]
     counts = {pair: len(graph.statements[pair]) for pair in graph.relations}
@@ -455,44 +466,44 @@ def test_a_part_is_shortened_until_it_fits(nodes, outside, length, room):
     names = [f"n{i}" for i in range(nodes + outside)]
     entities = [{"name": name, "description": "a " * (length // 2)} for name in names]
     relations = [{"source": names[0], "target": name, "description": "b " * 50} for name in names[1:]]
-    graph = graphrag.merged_blocks([graphrag.Extracted(entities=entities, relations=relations)])
+    graph = baselines.merged_blocks([baselines.Extracted(entities=entities, relations=relations)])
     model = Scripted(None)
-    state = graphrag.part_state(graph, names[:nodes], model, room)
+    state = baselines.part_state(graph, names[:nodes], model, room)
     assert tokens_of(state) <= room
     shown = json.loads(state)
     assert [node["id"] for node in shown["nodes"]] == names[:nodes]
     inner = [edge["target"] in names[:nodes] for edge in shown["edges"]]
     assert inner == sorted(inner, reverse=True)  # the relations within the part come first
-    whole = json.loads(graphrag.part_state(graph, names[:nodes], model, None))
+    whole = json.loads(baselines.part_state(graph, names[:nodes], model, None))
     assert len(whole["edges"]) == (len(names) - 1 if names else 0)
 
 
 def test_the_best_eight_reports_are_read():
     said = ["the lamp" if i in (3, 7) else "rain" for i in range(20)]
     reports = [Report(title=f"report {i}", summary=it, impact_rating=i % 10, findings=[]) for i, it in enumerate(said)]
-    best = graphrag.top(reports, [3] * 20, "Where is the lamp?", "en")
+    best = baselines.top(reports, [3] * 20, "Where is the lamp?", "en")
     assert [report.title for report in best[:3]] == ["report 7", "report 3", "report 9"]
-    assert len(best) == graphrag.TOP == 8
-    sized = graphrag.top(reports[9:10] * 3, [1, 5, 3], "Where is the lamp?", "en", k=1)
-    assert sized == [reports[9]] and graphrag.top([], [], "Where?", "en") == []
+    assert len(best) == baselines.TOP == 8
+    sized = baselines.top(reports[9:10] * 3, [1, 5, 3], "Where is the lamp?", "en", k=1)
+    assert sized == [reports[9]] and baselines.top([], [], "Where?", "en") == []
 
 
 def test_points_are_ranked_and_those_of_no_help_dropped():
     points = [{"description": f"point {score}", "score": score} for score in (10, 0, 90, 50)]
     model = Scripted(good_reader(map={"points": points}, last="so"))
-    assert graphrag.answer_by_reports(QUESTION["en"], book(), model).text == "so"
+    assert baselines.answer_by_reports(QUESTION["en"], book(), model).text == "so"
     assert "point 90\npoint 50\npoint 10\n" in model.prompts("last")[0] and "point 0" not in model.prompts("last")[0]
-    answer, model = played(graphrag.answer_by_reports, map='{"points": [{"description": "?", "score": 0}]}')
+    answer, model = played(baselines.answer_by_reports, map='{"points": [{"description": "?", "score": 0}]}')
     assert answer.text == "" and "last" not in model.kinds and "no report has a point" in notes(answer)[-1]
 
 
 def test_a_text_in_which_nothing_is_found_has_no_answer():
-    answer, model = played(graphrag.answer_by_reports, extract='{"entities": [], "relations": []}')
+    answer, model = played(baselines.answer_by_reports, extract='{"entities": [], "relations": []}')
     assert answer.text == "" and set(model.kinds) == {"extract", "glean"} and answer.tokens_first_call == 0
 
 
 def test_a_build_beyond_the_budget_is_not_begun():
-    answer, model = played(graphrag.answer_by_reports, budget=Budget(calls=2), size=100)
+    answer, model = played(baselines.answer_by_reports, budget=Budget(calls=2), size=100)
     assert answer.calls == 0 and answer.text == "" and "budget of 2 calls" in notes(answer)[0]
 
 
@@ -502,9 +513,9 @@ def test_a_build_beyond_the_budget_is_not_begun():
 @LANGUAGE
 def test_notes_know_those_before_them_and_the_plan_knows_all(language):
     names = iter(range(1000))
-    _, model = played(reading.gam, language, memorise=lambda _: {"header": f"H{next(names)}", "note": "N"}, size=150)
+    _, model = played(baselines.gam, language, memorise=lambda _: {"header": f"H{next(names)}", "note": "N"}, size=150)
     memorised = model.prompts("memorise")
-    assert len(memorised) > 3 and reading.NOTHING[language] in memorised[0]
+    assert len(memorised) > 3 and baselines.NOTHING[language] in memorised[0]
     for i, prompt in enumerate(memorised):
         assert re.findall(r"H\d+", prompt) == [f"H{j}" for j in range(i)] and QUESTION[language] not in prompt
     [plan], [integrate] = model.prompts("plan"), model.prompts("integrate")
@@ -515,44 +526,44 @@ def test_notes_know_those_before_them_and_the_plan_knows_all(language):
 def test_the_researcher_goes_on_until_it_is_enough_and_opens_no_page_twice():
     requests, pages = iter(["the church", "the bridge", "more"]), count(1)
     answer, model = played(
-        reading.gam,
+        baselines.gam,
         n=200,
         plan=lambda _: {"keywords": ["rained"], "pages": [next(pages), 1, 99, 0, -3]},
         reflect=lambda _: {"enough": False, "request": next(requests)},
         size=150,
     )
     plans = model.prompts("plan")
-    assert len(plans) == reading.ROUNDS == 3
+    assert len(plans) == baselines.ROUNDS == 3
     assert QUESTION["en"] in plans[0] and "Still needed: the church" in plans[1]
     assert "Still needed: the bridge" in plans[2]
     opened = [re.findall(r"\d+", note) for note in notes(answer) if note.startswith("opens pages")]
     flat = [page for pages in opened for page in pages]
-    assert len(flat) == len(set(flat)) and all(len(pages) <= reading.PAGES for pages in opened) and flat[0] == "1"
+    assert len(flat) == len(set(flat)) and all(len(pages) <= baselines.PAGES for pages in opened) and flat[0] == "1"
 
 
 def test_a_plan_that_cannot_be_read_falls_back_on_the_question():
-    answer, model = played(reading.gam, plan="well", size=150)
+    answer, model = played(baselines.gam, plan="well", size=150)
     assert answer.text == "Ivo" and model.kinds.count("plan") == TRIES
 
 
 def test_a_page_without_a_note_has_its_first_words():
-    answer, model = played(reading.gam, memorise="{}", size=300)
+    answer, model = played(baselines.gam, memorise="{}", size=300)
     assert answer.text == "Ivo" and "Page 1: On day 0 it rained on the mill" in model.prompts("plan")[0]
 
 
 def test_what_was_found_is_answered_from_where_the_budget_ends():
     more = '{"enough": false, "request": "rain"}'
-    whole, _ = played(reading.gam, reflect=more, size=150)
+    whole, _ = played(baselines.gam, reflect=more, size=150)
     built = sum(step.asked and step.stage == BUILD for step in whole.trace)
-    answer, _ = played(reading.gam, reflect=more, budget=Budget(calls=built + 3), size=150)
+    answer, _ = played(baselines.gam, reflect=more, budget=Budget(calls=built + 3), size=150)
     assert answer.calls == built + 3 and answer.text == ""  # nothing is left for the last call
-    answer, _ = played(reading.gam, budget=Budget(calls=3), size=150)
+    answer, _ = played(baselines.gam, budget=Budget(calls=3), size=150)
     assert any(re.search(r"3 of \d+ pages have notes", note) for note in notes(answer))
 
 
 def test_notes_that_do_not_fit_are_shown_by_their_headers():
     long = {"header": "rain", "note": "drop " * 100}
-    answer, model = played(reading.gam, n=200, memorise=long, context=2400, size=150)
+    answer, model = played(baselines.gam, n=200, memorise=long, context=2400, size=150)
     assert any("headers" in note for note in notes(answer)) and "drop" not in model.prompts("plan")[0]
     assert answer.text == "Ivo"
 
@@ -569,16 +580,16 @@ def coded(*turns):
 
 
 def test_code_and_answers_are_found_in_a_turn():
-    assert rlm.code_in("```python\nx = 1\n```\nand\n```repl\nprint(x)\n```") == "x = 1\n\nprint(x)\n"
+    assert baselines.code_in("```python\nx = 1\n```\nand\n```repl\nprint(x)\n```") == "x = 1\n\nprint(x)\n"
     for turn in ("```\nprint(1)\n```", "<think>```python\n2\n```</think>```py\nprint(1)\n```"):
-        assert rlm.code_in(turn) == "print(1)\n"
-    assert rlm.code_in("```python\nprint(1)") == "print(1)" and rlm.code_in("print(1)") == ""
-    assert rlm.final_in("So.\nFINAL(the miller (Ivo))\n") == "the miller (Ivo)"
-    assert rlm.final_in("FINAL(Ann)\n\nShe is named twice (chapters 3 and 9)") == "Ann"
-    assert rlm.final_in("FINAL(Ann)\nor\nFINAL(Tom)") == "Ann" and rlm.final_in("FINAL(Ann :)") == "Ann :"
-    assert rlm.final_in("FINAL(the miller (of\nFallowby)\nand Tom)") == "the miller (of\nFallowby)\nand Tom"
-    assert rlm.final_in("FINAL(“磨坊主”)") == "磨坊主" and rlm.final_in("I will call FINAL later") is None
-    assert rlm.final_in("```python\nFINAL(1)\n```") is None and rlm.final_in("") is None
+        assert baselines.code_in(turn) == "print(1)\n"
+    assert baselines.code_in("```python\nprint(1)") == "print(1)" and baselines.code_in("print(1)") == ""
+    assert baselines.final_in("So.\nFINAL(the miller (Ivo))\n") == "the miller (Ivo)"
+    assert baselines.final_in("FINAL(Ann)\n\nShe is named twice (chapters 3 and 9)") == "Ann"
+    assert baselines.final_in("FINAL(Ann)\nor\nFINAL(Tom)") == "Ann" and baselines.final_in("FINAL(Ann :)") == "Ann :"
+    assert baselines.final_in("FINAL(the miller (of\nFallowby)\nand Tom)") == "the miller (of\nFallowby)\nand Tom"
+    assert baselines.final_in("FINAL(“磨坊主”)") == "磨坊主" and baselines.final_in("I will call FINAL later") is None
+    assert baselines.final_in("```python\nFINAL(1)\n```") is None and baselines.final_in("") is None
 
 
 @shut_in
@@ -593,13 +604,13 @@ def test_a_model_sees_what_its_code_printed(language):
     )
     document = book(language)
     model = Scripted(good_reader(language, task=turns))
-    answer = rlm.answer_by_code(QUESTION[language], document, model)
+    answer = baselines.answer_by_code(QUESTION[language], document, model)
     told = [talk[-1]["content"] for talk in model.asked]
     assert answer.text == "half" and answer.calls == 5
     assert QUESTION[language] in told[0] and str(len(document.text)) in told[0] and FACT[language] not in told[0]
     assert f"{len(document.text) // 2} {document.text[:10]}" in told[1]
     assert "line 1: ZeroDivisionError" in told[2]
-    assert told[3] == rlm.TOLD[language]["nothing"] and told[4] == rlm.TOLD[language]["neither"]
+    assert told[3] == baselines.TOLD[language]["nothing"] and told[4] == baselines.TOLD[language]["neither"]
     assert [message["role"] for message in model.asked[-1]] == ["user", *["assistant", "user"] * 4]
     assert set(told[1:]) <= set(notes(answer)) and "shut in by" in notes(answer)[0]
 
@@ -608,12 +619,12 @@ def test_a_model_sees_what_its_code_printed(language):
 def test_the_second_model_sees_its_prompt_alone_and_is_no_program():
     code = "```python\nparts = [context[:20], context[-20:]]\nprint(llm_query_batched(parts))\nFINAL(llm_query('So?'))\n```"
     query = lambda talk: f"```python\nFINAL('inner')\n```{talk[0]['content'][:6]}"  # noqa: E731
-    answer, model = played(rlm.answer_by_code, task=code, query=query)
+    answer, model = played(baselines.answer_by_code, task=code, query=query)
     assert model.kinds == ["task", "query", "query", "query"] and [len(batch) for batch in model.batches] == [1, 2, 1]
     assert all(len(talk) == 1 for talk in model.asked)
     assert model.asked[1][0]["content"] == book().text[:20]
     assert answer.text == "```python\nFINAL('inner')\n```So?"  # what it wrote was not run
-    assert answer.calls == 4 and [step.stage for step in answer.trace if step.asked] == [ANSWER, *[rlm.QUERY] * 3]
+    assert answer.calls == 4 and [step.stage for step in answer.trace if step.asked] == [ANSWER, *[baselines.QUERY] * 3]
     assert answer.tokens_first_call == model.count_tokens(model.asked[0])
 
 
@@ -621,20 +632,20 @@ def test_the_second_model_sees_its_prompt_alone_and_is_no_program():
 @LANGUAGE
 def test_a_query_that_is_too_long_is_not_asked(language):
     code = "```python\nfor reply in llm_query_batched([context * 20, 'short']): print(reply)\n```"
-    _, model = played(rlm.answer_by_code, language, 200, task=coded(code, "FINAL(x)"), context=3000)
+    _, model = played(baselines.answer_by_code, language, 200, task=coded(code, "FINAL(x)"), context=3000)
     assert model.kinds == ["task", "query", "task"]
-    assert rlm.TOLD[language]["long"].split("{")[0] in model.asked[-1][-1]["content"]
+    assert baselines.TOLD[language]["long"].split("{")[0] in model.asked[-1][-1]["content"]
 
 
 @shut_in
 def test_after_the_last_turn_the_answer_is_asked_for():
     def reader(talk):
-        return "Ivo" if rlm.TOLD["en"]["end"] in talk[-1]["content"] else "```python\nprint(1)\n```"
+        return "Ivo" if baselines.TOLD["en"]["end"] in talk[-1]["content"] else "```python\nprint(1)\n```"
 
-    answer, _ = played(rlm.answer_by_code, reader=reader, iterations=3)
+    answer, _ = played(baselines.answer_by_code, reader=reader, iterations=3)
     assert answer.calls == 4 and answer.text == "Ivo"
     assert any("no answer after 3 turns" in note for note in notes(answer))
-    assert rlm.ITERATIONS == 30
+    assert baselines.ITERATIONS == 30
 
 
 @shut_in
@@ -646,7 +657,7 @@ def test_a_process_that_was_stopped_is_told_of_and_replaced():
         "```python\nimport os\nos._exit(0)\n```",
         "FINAL(done)",
     )
-    answer, model = played(rlm.answer_by_code, task=turns, limits=sandbox.Limits(seconds=2))
+    answer, model = played(baselines.answer_by_code, task=turns, limits=sandbox.Limits(seconds=2))
     told = [talk[-1]["content"] for talk in model.asked]
     assert answer.text == "done"
     assert "(time)" in told[2] and f"False {len(book().text)}" in told[3] and "ended itself" in told[4]
@@ -655,7 +666,7 @@ def test_a_process_that_was_stopped_is_told_of_and_replaced():
 @shut_in
 def test_the_oldest_turns_fall_out_of_a_small_window():
     turns = iter(f"```python\nprint('turn {i} ' * 100)\n```" for i in range(100))
-    answer, model = played(rlm.answer_by_code, task=lambda talk: next(turns), context=2400, iterations=12)
+    answer, model = played(baselines.answer_by_code, task=lambda talk: next(turns), context=2400, iterations=12)
     assert any("turns do not fit" in note for note in notes(answer))
     longest = max(model.asked, key=len)
     assert len(model.asked[-1]) < 2 * 12 and "turn 11" in model.asked[-1][-1]["content"]
@@ -665,7 +676,7 @@ def test_the_oldest_turns_fall_out_of_a_small_window():
 @shut_in
 def test_an_output_is_shown_with_its_middle_left_out():
     _, model = played(
-        rlm.answer_by_code, task=coded("```python\nprint('begin ' + 'word ' * 50_000 + 'end')\n```", "FINAL(x)")
+        baselines.answer_by_code, task=coded("```python\nprint('begin ' + 'word ' * 50_000 + 'end')\n```", "FINAL(x)")
     )
     told = model.asked[1][-1]["content"]
     assert "begin word" in told and "left out here" in told and "printed 250" in told and tokens_of(told) < 2200
@@ -674,7 +685,7 @@ def test_an_output_is_shown_with_its_middle_left_out():
 @shut_in
 def test_a_budget_that_ends_within_the_code():
     answer, model = played(
-        rlm.answer_by_code, task="```python\nwhile True: llm_query('a')\n```", budget=Budget(calls=6)
+        baselines.answer_by_code, task="```python\nwhile True: llm_query('a')\n```", budget=Budget(calls=6)
     )
     assert answer.calls == 6 and answer.text == "" and model.kinds == ["task", *["query"] * 5]
     assert any("budget of 6 calls" in note for note in notes(answer))
@@ -686,7 +697,7 @@ def test_code_is_not_run_where_it_cannot_be_shut_in(monkeypatch):
 
     monkeypatch.setattr(sandbox.Sandbox, "_start", refuse)
     model = Scripted(good_reader())
-    refused(lambda: rlm.answer_by_code(QUESTION["en"], book(), model), "open to files", MindscapeError)
+    refused(lambda: baselines.answer_by_code(QUESTION["en"], book(), model), "open to files", MindscapeError)
     assert not model.asked
 
 
@@ -700,23 +711,23 @@ def test_a_list_that_was_cut_off_keeps_its_whole_items(language):
         kept = sum(end <= at for end in ends)
         if not kept:
             with pytest.raises(ValueError):
-                before_the_cut(whole[:at], graphrag.Extracted)
+                before_the_cut(whole[:at], baselines.Extracted)
             continue
-        found = before_the_cut(whole[:at], graphrag.Extracted)
+        found = before_the_cut(whole[:at], baselines.Extracted)
         assert [it.model_dump() for it in found.entities] == names[:kept] and found.relations == []
-        assert before_the_cut(f"```json\n{whole[:at]}", graphrag.Extracted) == found
+        assert before_the_cut(f"```json\n{whole[:at]}", baselines.Extracted) == found
     points = '{"points": [{"description": "a", "score": 90}, {"description": "b", "score": 9'
-    assert [it.score for it in before_the_cut(points, graphrag.Points).points] == [90]
+    assert [it.score for it in before_the_cut(points, baselines.Points).points] == [90]
     for bad in ('["Ann", "Ivo', '{"header": "a", "note": "b', "", '{"entities": [7, 8'):
         with pytest.raises(ValueError):
-            before_the_cut(bad, graphrag.Extracted)
+            before_the_cut(bad, baselines.Extracted)
 
 
 def test_graphrag_goes_on_from_what_was_cut_off():
     """A model that runs to its limit in every extraction: its whole items make the graph, and nothing is asked twice."""
     begun = '{"entities": [{"name": "Ivo", "description": "A miller."}, {"name": "Ann", "descr'
     cut_off, points = Reply(begun, finish="length"), '{"points": [{"description": "Ivo sold it.", "score": 90}]}'
-    answer, _ = played(graphrag.answer_by_reports, extract=cut_off, glean=cut_off, map=points, last="Ivo", size=100)
+    answer, _ = played(baselines.answer_by_reports, extract=cut_off, glean=cut_off, map=points, last="Ivo", size=100)
     assert answer.text == "Ivo" and any("its whole items are kept" in note for note in notes(answer))
     blocks = int(re.search(r"(\d+) blocks, 1 entities", " ".join(notes(answer)))[1])
     assert sum(step.what == begun for step in answer.trace) == 2 * blocks

@@ -8,9 +8,8 @@ from tiny import saved
 from transformers import AutoModelForCausalLM, LlamaConfig, Qwen3Config
 
 from mindscape.errors import InputError
-from mindscape.training import Settings, bases
-from mindscape.training.bases import CONFIG, WEIGHTS, first_layers, shallow
-from mindscape.training.loop import with_lora
+from mindscape.training import Settings, recipes, with_lora
+from mindscape.training.recipes import CONFIG, WEIGHTS, first_layers, shallow
 from mindscape.weights import merged_model
 
 
@@ -59,7 +58,7 @@ def test_what_cannot_be_cut(adapter, tmp_path):
             first_layers(adapter, layers, tmp_path / "none")
     assert not (tmp_path / "none").exists()
     refused(lambda: first_layers(tmp_path, 1, tmp_path / "none"), "expected a folder with adapter_model.safetensors")
-    refused(lambda: bases._layer("base_model.model.model.embed_tokens.lora_A"), "belongs to no layer")
+    refused(lambda: recipes._layer("base_model.model.model.embed_tokens.lora_A"), "belongs to no layer")
 
 
 def test_the_first_layers_make_a_smaller_model(base, tmp_path):
@@ -79,8 +78,8 @@ def test_the_first_layers_make_a_smaller_model(base, tmp_path):
 
 
 def test_an_adapter_is_merged_once(base, adapter, tmp_path):
-    folder = bases.merged_base(base, adapter, tmp_path / "both")
+    folder = recipes.merged_base(base, adapter, tmp_path / "both")
     theirs = merged_model(AutoModelForCausalLM.from_pretrained(base), adapter).state_dict()
     ours = AutoModelForCausalLM.from_pretrained(folder).state_dict()
     assert all(torch.equal(weights, theirs[name]) for name, weights in ours.items())
-    assert bases.merged_base(base, tmp_path, folder) == folder  # what is there is taken
+    assert recipes.merged_base(base, tmp_path, folder) == folder  # what is there is taken

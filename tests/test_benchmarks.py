@@ -480,7 +480,7 @@ def test_detectiveqa(loaded):
 
 
 def test_detectiveqa_a_number_may_be_left_out():
-    from benchmarks.detectiveqa import numbered
+    from benchmarks.novels import numbered
 
     text, paragraphs = numbered(Document("7-x", "Title\n[3] A.\n[4] B.\n[6] C.\n[900] D.\n[7] E."), "en/7")
     read = {number: text[place] for number, place in paragraphs.items()}

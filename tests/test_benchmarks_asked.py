@@ -12,13 +12,12 @@ import benchmarks
 from benchmarks import Item, Loaded, asking
 from mindscape.errors import InputError
 from mindscape.mia import retrieval as mia
-from mindscape.mia.grid import benchmark_answers
+from mindscape.mia.retrieval import benchmark_answers
 from mindscape.search import DEPTH
 from mindscape.signature import agent
 from mindscape.signature.agent import Settings
 from mindscape.signature.memory import posed_items
-from mindscape.signature.rag import Shelf, answers, rank
-from mindscape.signature.series import of_benchmark
+from mindscape.signature.rag import Shelf, answers, of_benchmark, rank
 from mindscape.text import Document
 
 HERE = Path(__file__).parent / "fixtures" / "benchmarks"

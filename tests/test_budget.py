@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindscape import llm
-from mindscape.budget import Budget, BudgetSpent, Meter
+from mindscape.ask import Budget, BudgetSpent, Meter
 from mindscape.errors import BudgetReached, InputError
 from mindscape.llm.base import LLM, estimated_tokens
 from mindscape.question import ANSWER, BUILD

@@ -10,17 +10,16 @@ from llguidance.hf import from_tokenizer
 
 import storyworld
 from mindscape.llm import LanguageModel
+from mindscape.llm.recording import Scripted
 from mindscape.llm.schema import parse
-from mindscape.llm.scripted import Scripted
-from mindscape.mindgraph import gold
+from mindscape.mindgraph import scoring
 from mindscape.mindgraph.build import noted, rebuild
-from mindscape.roles import Example
-from mindscape.roles.edits import BUILDER, Noted, quoting
-from mindscape.training.batches import encode
-from storyworld.books import training_book
-from storyworld.chance import Chance
+from mindscape.roles import BUILDER, Example, Noted, quoting
+from mindscape.training import encode
+from storyworld import training_book
 from storyworld.teaching.building import Run, block_examples
 from storyworld.teaching.graphs import split_blocks
+from storyworld.world import Chance
 
 
 @pytest.fixture(scope="module")
@@ -60,14 +59,14 @@ def test_the_same_book_gives_the_same_examples(made, tokenizer):
 
 
 @pytest.mark.parametrize("seed", storyworld.DEVELOP[:2])
-@pytest.mark.parametrize("kind", gold.KINDS)
+@pytest.mark.parametrize("kind", scoring.KINDS)
 def test_a_builder_without_faults_ends_with_the_gold_graph(seed, kind, tokenizer):
     book = storyworld.book(seed, 15_000)
-    chunks, question = split_blocks(book, tokenizer), gold.asked(book, kind)
+    chunks, question = split_blocks(book, tokenizer), scoring.asked(book, kind)
     run = Run(book, chunks, question, tokenizer, Chance("test", seed), faults=0)
     for index in range(len(chunks)):
         run.go(index, *run.gold(index))
-    assert run.graph == rebuild(gold.perfect(book, question, chunks)) and run.graph.nodes
+    assert run.graph == rebuild(scoring.perfect(book, question, chunks)) and run.graph.nodes
 
 
 def test_replies_can_be_written(made, tokenizer):

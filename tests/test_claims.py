@@ -5,14 +5,14 @@ import json
 import pytest
 from extras import refused
 
-from mindscape import claims, paper
+from mindscape import paper
 
 GAIN = {"gain": {"value": 0.2, "ci": [0.1, 0.3], "n": 40}, "ratio": {"value": 3}}
 
 
 def claim(**changes):
     entry = {"id": "x", "paper": "P", "place": "Table 1", "claim": "it gains", "paper_value": "+5", "notebook": "n"}
-    return claims.Claim(**{**entry, "metrics": ["gain"], "reproduced": ["gain.low > 0"], **changes})
+    return paper.Claim(**{**entry, "metrics": ["gain"], "reproduced": ["gain.low > 0"], **changes})
 
 
 @pytest.mark.parametrize(
@@ -30,27 +30,27 @@ def claim(**changes):
     ],
 )
 def test_verdict_by_rule(changes, verdict):
-    assert claims.verdict(claim(**changes), {"finished": True, "metrics": GAIN}) == verdict
+    assert paper.verdict(claim(**changes), {"finished": True, "metrics": GAIN}) == verdict
 
 
 @pytest.mark.parametrize("stored", [None, {"finished": False, "metrics": GAIN}])
 def test_what_was_not_measured_has_no_verdict(stored):
-    assert claims.verdict(claim(), stored) == "not yet weighed"
+    assert paper.verdict(claim(), stored) == "not yet weighed"
 
 
 def test_a_failed_claim_stays_in_the_table(tmp_path):
     (tmp_path / "n").mkdir()
     metrics = {"gain": {"value": -1.0, "ci": [-2.0, 0.0]}}
     (tmp_path / "n" / "results.json").write_text(json.dumps({"finished": True, "metrics": metrics}))
-    text = claims.claims_table([claim()], tmp_path)
+    text = paper.claims_table([claim()], tmp_path)
     assert "gain: -1 [-2, 0]" in text and "**contradicted** |" in text
-    text = claims.claims_table([claim(needs_larger_model="see | why")], tmp_path)
+    text = paper.claims_table([claim(needs_larger_model="see | why")], tmp_path)
     assert "**needs a larger model**: see \\| why |" in text
 
 
 def test_a_rule_that_does_not_fit_is_an_error():
-    refused(lambda: claims.holds("other.value > 0", GAIN), "recorded are gain, ratio")
-    refused(lambda: claims.holds("ratio.low > 0", GAIN), "recorded without one")
+    refused(lambda: paper.holds("other.value > 0", GAIN), "recorded are gain, ratio")
+    refused(lambda: paper.holds("ratio.low > 0", GAIN), "recorded without one")
 
 
 WHOLE = "- {{id: a, paper: P, place: T, claim: c, paper_value: v, notebook: n, metrics: [], {}}}"
@@ -70,7 +70,7 @@ WHOLE = "- {{id: a, paper: P, place: T, claim: c, paper_value: v, notebook: n, m
 )
 def test_a_malformed_ledger_names_the_claim(tmp_path, text, message):
     (tmp_path / "claims.yaml").write_text(text)
-    refused(lambda: claims.all_claims(tmp_path / "claims.yaml"), message)
+    refused(lambda: paper.all_claims(tmp_path / "claims.yaml"), message)
 
 
 def test_the_papers_tables_are_typed_and_placed():

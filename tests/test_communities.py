@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stubs import Stub
 
-from mindscape.budget import Budget, BudgetSpent, Meter
+from mindscape.ask import Budget, BudgetSpent, Meter
 from mindscape.errors import BudgetReached, InputError
 from mindscape.llm import LanguageModel, Ledger
 from mindscape.mindgraph.communities import REPORT, SIZE, Reports, communities, part_state, partition

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mindscape.store import Maker, Store
-from mindscape.workflow import compare as tool
+from mindscape.workflow import stored as tool
 
 STORED = {
     "a": {"value": 0.5, "ci": [0.4, 0.6], "n": 12, "rows": "x1", "from": "s1"},
@@ -23,7 +23,7 @@ def compare(tmp_path, capsys):
             (tmp_path / folder / "00_n" / "results.json").write_text(
                 json.dumps({"finished": whole, "metrics": metrics})
             )
-        return tool.main(tmp_path / "build", tmp_path), capsys.readouterr().out
+        return tool.compare(tmp_path / "build", tmp_path), capsys.readouterr().out
 
     return compare
 

@@ -12,13 +12,12 @@ from stubs import Stub
 import storyworld
 from benchmarks import Item
 from mindscape import store
-from mindscape.budget import Budget
+from mindscape.ask import Budget
 from mindscape.errors import LLMError
 from mindscape.llm import LanguageModel
 from mindscape.llm.base import estimated_tokens
-from mindscape.mindgraph import comparison, long_reason
-from mindscape.mindgraph.asking import BRIEF, length
-from mindscape.mindgraph.baselines import rlm
+from mindscape.mindgraph import baselines, comparison, long_reason
+from mindscape.mindgraph.answer import BRIEF, length
 from mindscape.mindgraph.comparison import NAMES, MethodSettings, estimated, labels, of_book, scored, unusable
 from mindscape.mindgraph.long_reason import Judged
 from mindscape.question import ANSWER, BUILD, Answer, Step
@@ -149,7 +148,7 @@ def test_choices_are_scored_by_letter():
 def test_replies_of_no_use_are_counted():
     built = [Step(BUILD, reply, 1, 1, True) for reply in ('{"operations": []}', "I see a lamp.", "{")]
     assert unusable("MindGraph", Answer("", trace=tuple(built)), "en") == 2
-    turns = [Step(ANSWER, "hm", 1, 1, True), Step(ANSWER, rlm.TOLD["zh"]["neither"])]
+    turns = [Step(ANSWER, "hm", 1, 1, True), Step(ANSWER, baselines.TOLD["zh"]["neither"])]
     assert unusable("RLM", Answer("", trace=tuple(turns)), "zh") == 1
 
 

@@ -7,7 +7,7 @@ from sentence_transformers.sentence_transformer.losses import MultipleNegativesR
 from torch import nn
 from torch.nn.functional import cosine_similarity
 
-from mindscape.mia.contrastive import cached_backward, info_nce
+from mindscape.mia.emb_training import cached_backward, info_nce
 
 
 def case(queries=4, each=3, dim=5, seed=0):

@@ -18,8 +18,8 @@ from extras import refused
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindscape import assets
-from mindscape.corpora import own, shakespeare
+from mindscape import assets, corpora
+from mindscape.corpora import shakespeare
 from mindscape.errors import InputError
 from mindscape.text import Document
 
@@ -166,7 +166,7 @@ def test_only_a_play_as_it_is_given_has_scenes():
 def test_a_text_file_is_taken_as_it_is(tmp_path, data, encoding, text):
     file = tmp_path / "my.book.txt"
     file.write_bytes(data)
-    document = own.document(file, encoding=encoding)
+    document = corpora.document(file, encoding=encoding)
     assert document.text == text
     assert document.id == "my.book" and document.meta == {"file": "my.book.txt"}
 
@@ -186,7 +186,7 @@ def test_a_text_file_is_taken_as_it_is(tmp_path, data, encoding, text):
 def test_a_bad_text_file_is_refused(tmp_path, data, options, message):
     file = tmp_path / "bad.txt"
     file.write_bytes(data)
-    refused(lambda: own.document(file, **options), message)
+    refused(lambda: corpora.document(file, **options), message)
 
 
 def test_a_path_that_is_no_book_is_refused(tmp_path):
@@ -197,7 +197,7 @@ def test_a_path_that_is_no_book_is_refused(tmp_path):
         "book.pdf": "expected a file that ends in .txt, .md, .epub",
     }.items():
         with pytest.raises(InputError, match=message):
-            own.document(tmp_path / name)
+            corpora.document(tmp_path / name)
 
 
 @pytest.mark.parametrize(
@@ -213,8 +213,8 @@ def test_a_path_that_is_no_book_is_refused(tmp_path):
 def test_the_language_is_guessed_unless_given(tmp_path, text, language):
     file = tmp_path / "book.md"
     file.write_text(text, encoding="utf-8")
-    assert own.document(file).language == language
-    assert own.document(file, language="de").language == "de"
+    assert corpora.document(file).language == language
+    assert corpora.document(file, language="de").language == "de"
 
 
 def test_a_folder_gives_its_books_in_order(tmp_path):
@@ -222,29 +222,29 @@ def test_a_folder_gives_its_books_in_order(tmp_path):
         (tmp_path / name).write_text(f"text of {name}", encoding="utf-8")
     epub(tmp_path / "c.epub")
     (tmp_path / "inner.txt").mkdir()
-    assert [document.id for document in own.load_folder(tmp_path)] == ["a", "b", "c"]
+    assert [document.id for document in corpora.load_folder(tmp_path)] == ["a", "b", "c"]
     (tmp_path / "b.md").write_text("again", encoding="utf-8")
-    refused(lambda: own.load_folder(tmp_path), r"b\.md and b\.txt have the same id")
+    refused(lambda: corpora.load_folder(tmp_path), r"b\.md and b\.txt have the same id")
 
 
 def test_a_folder_is_read_as_one_text_whose_files_are_known(tmp_path):
     for name, text in (("b.txt", "Two."), ("a.md", "One.\n\n\n")):
         (tmp_path / name).write_text(text)
-    both = own.read_own(tmp_path)
+    both = corpora.read_own(tmp_path)
     assert both.text == "One.\n\nTwo.\n\n" and both.meta == {"parts": {"a": 0, "b": 6}}
-    assert own.read_own(tmp_path / "b.txt").text == "Two."
+    assert corpora.read_own(tmp_path / "b.txt").text == "Two."
 
 
 def test_a_book_is_read_in_a_language_of_the_kit_and_a_folder_in_one(tmp_path):
     (tmp_path / "a.txt").write_text("One.")
-    refused(lambda: own.read_own(tmp_path / "a.txt", language="de"), "a.txt is in 'de': expected en or zh")
+    refused(lambda: corpora.read_own(tmp_path / "a.txt", language="de"), "a.txt is in 'de': expected en or zh")
     (tmp_path / "b.txt").write_text("谁买了那盏灯？")
-    refused(lambda: own.read_own(tmp_path), "holds en and zh: expected one language")
+    refused(lambda: corpora.read_own(tmp_path), "holds en and zh: expected one language")
 
 
 def test_a_folder_without_books_is_refused(tmp_path):
-    refused(lambda: own.load_folder(tmp_path), "holds no book: expected files that end in .txt, .md, .epub")
-    refused(lambda: own.load_folder(tmp_path / "absent"), "expected a folder")
+    refused(lambda: corpora.load_folder(tmp_path), "holds no book: expected files that end in .txt, .md, .epub")
+    refused(lambda: corpora.load_folder(tmp_path / "absent"), "expected a folder")
 
 
 EPUB = FIXTURES / "epub"
@@ -266,7 +266,7 @@ def epub(path, **members):
 def test_an_epub_gives_its_pages_in_reading_order(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        document = own.document(epub(tmp_path / "book.epub"))
+        document = corpora.document(epub(tmp_path / "book.epub"))
     told = ["Chapter One", "It was the best\nof times—it was", "bare", "nested", "text", "漢", "The end.", "a\nb"]
     assert document.text.split("\n\n") == told
     assert (document.id, document.language) == ("book", "en")
@@ -289,8 +289,8 @@ def test_chinese_names_that_the_archive_does_not_say_are_utf8(tmp_path, encoding
     named = "第二章".encode(encoding)
     assert packed.count(b"#" * len(named)) == 2
     (tmp_path / "zh.epub").write_bytes(packed.replace(b"#" * len(named), named))
-    found = own.document(tmp_path / "zh.epub")
-    assert found.text == own.document(tmp_path / "plain.epub").text and "left out" not in found.meta
+    found = corpora.document(tmp_path / "zh.epub")
+    assert found.text == corpora.document(tmp_path / "plain.epub").text and "left out" not in found.meta
 
 
 def test_a_folder_that_may_not_be_read_is_one_line(tmp_path, monkeypatch):
@@ -298,11 +298,11 @@ def test_a_folder_that_may_not_be_read_is_one_line(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "iterdir", forbidden)
-    refused(lambda: own.load_folder(tmp_path), "cannot be read: Permission denied")
+    refused(lambda: corpora.load_folder(tmp_path), "cannot be read: Permission denied")
     monkeypatch.setattr(Path, "is_dir", forbidden)
-    refused(lambda: own.read_own(tmp_path), "cannot be read: Permission denied")
+    refused(lambda: corpora.read_own(tmp_path), "cannot be read: Permission denied")
     monkeypatch.undo()
-    refused(lambda: own.read_own("x" * 300 + ".txt"), "cannot be read: File name too long")
+    refused(lambda: corpora.read_own("x" * 300 + ".txt"), "cannot be read: File name too long")
 
 
 BOMB = '<!DOCTYPE b [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>'
@@ -320,7 +320,7 @@ BOMB = '<!DOCTYPE b [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>'
         ({"two": BOMB + "<p>&b;</p>"}, "two.xhtml declares entities"),
         ({"two": "Thé".encode("latin-1")}, r"two.xhtml: byte 2 \(0xe9\) is not UTF-8: an EPUB is in UTF-8 or UTF-16"),
         ({"two": "<p>T\0</p>"}, "two.xhtml: character 4 is NUL, .*: an EPUB is in UTF-8 or UTF-16"),
-        ({"two": " " * (own.LARGEST_MEMBER + 1)}, "two.xhtml has more than 8 MB"),
+        ({"two": " " * (corpora.LARGEST_MEMBER + 1)}, "two.xhtml has more than 8 MB"),
         ({"two": "<![foo[ bar ]]>"}, "two.xhtml is not a page of a book: .*unknown status keyword 'foo'"),
         ({"two": f"<p>&#{'9' * 5000};</p>"}, "two.xhtml is not a page of a book: Exceeds the limit"),
         ({"container": '<?xml version="1.0" encoding="foo"?><a/>'}, "container.xml is not the XML .* foo"),
@@ -337,7 +337,7 @@ BOMB = '<!DOCTYPE b [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>'
 )
 def test_a_bad_epub_is_refused(tmp_path, members, message):
     with pytest.raises(InputError, match=message) as raised:
-        own.document(epub(tmp_path / "bad.epub", **members))
+        corpora.document(epub(tmp_path / "bad.epub", **members))
     assert "bad.epub" in str(raised.value) and len(str(raised.value).splitlines()) == 1
 
 
@@ -345,28 +345,28 @@ def test_an_encoding_is_for_text_files_alone(tmp_path):
     """A folder may hold both, and an EPUB is UTF-8 or UTF-16, whatever the text files are."""
     epub(tmp_path / "a.epub", two="<p>naïve</p>".encode("utf-16"))
     (tmp_path / "b.txt").write_bytes("naïve".encode("latin-1"))
-    books = own.load_folder(tmp_path, encoding="latin-1")
+    books = corpora.load_folder(tmp_path, encoding="latin-1")
     assert [book.text.split()[-1] for book in books] == ["naïve", "naïve"]
     with pytest.raises(InputError) as raised:
-        own.document(epub(tmp_path / "a.epub", two="Thé".encode("latin-1")), encoding="latin-1")
+        corpora.document(epub(tmp_path / "a.epub", two="Thé".encode("latin-1")), encoding="latin-1")
     assert "encoding=" not in str(raised.value)
 
 
 def test_a_file_that_is_no_zip_or_a_broken_one_is_refused(tmp_path):
     file = tmp_path / "bad.epub"
     file.write_bytes(b"not a zip")
-    refused(lambda: own.document(file), "bad.epub is not an EPUB")
+    refused(lambda: corpora.document(file), "bad.epub is not an EPUB")
     data = bytearray(epub(file).read_bytes())
     at = data.index(b"container.xml") + 20
     data[at : at + 20] = bytes(20)
     file.write_bytes(data)
-    refused(lambda: own.document(file), "container.xml cannot be unpacked")
+    refused(lambda: corpora.document(file), "container.xml cannot be unpacked")
 
 
 def test_a_book_that_repeats_a_large_page_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(own, "LARGEST_BOOK", 10_000)
+    monkeypatch.setattr(corpora, "LARGEST_BOOK", 10_000)
     package = PACKAGE.replace('<itemref idref="two"/>', '<itemref idref="two"/>' * 200)
-    refused(lambda: own.document(epub(tmp_path / "bad.epub", package=package)), "more than 0 MB")
+    refused(lambda: corpora.document(epub(tmp_path / "bad.epub", package=package)), "more than 0 MB")
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
@@ -375,7 +375,7 @@ def test_a_page_packed_in_another_way_is_refused(tmp_path, method):
     file = epub(tmp_path / "bad.epub", two=None)
     with zipfile.ZipFile(file, "a", method) as archive:
         archive.writestr("OEBPS/text/two.xhtml", TWO)
-    refused(lambda: own.document(file), f"two.xhtml is packed by method {method}: expected 0 .* or 8")
+    refused(lambda: corpora.document(file), f"two.xhtml is packed by method {method}: expected 0 .* or 8")
 
 
 def test_a_size_that_lies_is_not_believed(tmp_path):
@@ -389,7 +389,7 @@ def test_a_size_that_lies_is_not_believed(tmp_path):
             (tmp_path / "bad.epub").write_bytes(lying)
             tracemalloc.start()
             try:
-                document = own.document(tmp_path / "bad.epub")
+                document = corpora.document(tmp_path / "bad.epub")
             except InputError as error:
                 assert "two.xhtml cannot be unpacked: Bad CRC-32" in str(error)
                 assert check != zlib.crc32(page[:said])
@@ -407,7 +407,7 @@ def test_any_changed_byte_of_the_directory_gives_a_book_or_one_line(tmp_path):
         for change in (0x01, 0x08, 0xFF):
             file.write_bytes(data[:at] + bytes([data[at] ^ change]) + data[at + 1 :])
             try:
-                own.document(file)
+                corpora.document(file)
             except InputError as error:
                 assert "bad.epub" in str(error) and len(str(error).splitlines()) == 1
 
@@ -425,13 +425,13 @@ def calls(function, *arguments):
 
 @pytest.mark.parametrize("piece", ["<b>x", "<div>x", "<p>x", "<svg>x", "<b>x</b>"])
 def test_the_work_on_a_page_grows_with_its_length_and_not_its_depth(piece):
-    once, twice = (calls(own.page, piece * n, "page") for n in (400, 800))
+    once, twice = (calls(corpora.page, piece * n, "page") for n in (400, 800))
     assert twice < 2.2 * once
 
 
 def test_a_page_may_be_nested_as_deeply_as_it_likes():
-    assert own.page("<b>x" * 5000, "page") == "x" * 5000
-    assert own.page("<div>x" * 5000, "page") == "\n\n".join("x" * 5000)
+    assert corpora.page("<b>x" * 5000, "page") == "x" * 5000
+    assert corpora.page("<div>x" * 5000, "page") == "\n\n".join("x" * 5000)
 
 
 def slow_page(html):
@@ -440,14 +440,14 @@ def slow_page(html):
     pieces, block = [], None
     for node in soup.descendants:
         enclosing = [parent.name for parent in node.parents]
-        if node.name in own.DROPPED or set(enclosing) & set(own.DROPPED):
+        if node.name in corpora.DROPPED or set(enclosing) & set(corpora.DROPPED):
             continue
         if isinstance(node, Comment):
             continue
         if not isinstance(node, NavigableString):
-            pieces.append("\n\n" if node.name in own.BLOCKS else "\n" if node.name == "br" else "")
+            pieces.append("\n\n" if node.name in corpora.BLOCKS else "\n" if node.name == "br" else "")
             continue
-        home = next((parent for parent in node.parents if parent.name in own.BLOCKS), None)
+        home = next((parent for parent in node.parents if parent.name in corpora.BLOCKS), None)
         if home is not block:
             pieces.append("\n\n")
             block = home
@@ -467,4 +467,4 @@ def slow_page(html):
     )
 )
 def test_a_page_is_what_the_slow_way_makes_of_it(pieces):
-    assert own.page("".join(pieces), "page") == slow_page("".join(pieces))
+    assert corpora.page("".join(pieces), "page") == slow_page("".join(pieces))

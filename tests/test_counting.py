@@ -5,12 +5,11 @@ from collections import Counter
 
 import pytest
 
-from mindscape.roles.graph_answer import COUNTED, GRAPH_ANSWER, UNKNOWN, Counted
-from storyworld.books import training_book
-from storyworld.chance import Chance
-from storyworld.teaching.building import Run
-from storyworld.teaching.counting import count_examples, counted
+from mindscape.roles import COUNTED, GRAPH_ANSWER, UNKNOWN, Counted
+from storyworld import training_book
+from storyworld.teaching.building import Run, count_examples, counted
 from storyworld.teaching.graphs import split_blocks
+from storyworld.world import Chance
 
 BOOKS = [(920, "en"), (921, "en"), (922, "en"), (923, "zh"), (924, "en"), (925, "en"), (926, "zh")]
 

@@ -3,16 +3,16 @@
 import pytest
 from extras import refused
 
-from mindscape import drawing, paths
+from mindscape import paths, plots
 
 SYSTEMS = sorted(path.stem for path in paths.data("paper", "systems").glob("*.toml"))
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_every_box_and_arrow_is_drawn_and_told(name):
-    said = drawing.system(name)
-    shown = " ".join(text.get_text() for text in drawing.draw(name).axes[0].texts).replace("\n", " ")
-    told = drawing.alt(name)
+    said = plots.system(name)
+    shown = " ".join(text.get_text() for text in plots.draw(name).axes[0].texts).replace("\n", " ")
+    told = plots.alt(name)
     for about in said["boxes"].values():
         words = " ".join(about["says"].split())
         assert words in shown and words in told
@@ -22,10 +22,10 @@ def test_every_box_and_arrow_is_drawn_and_told(name):
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_boxes_do_not_lie_upon_each_other(name):
-    places = [tuple(about["at"]) for about in drawing.system(name)["boxes"].values()]
+    places = [tuple(about["at"]) for about in plots.system(name)["boxes"].values()]
     assert len(set(places)) == len(places)
 
 
 def test_what_cannot_be_drawn():
-    refused(lambda: drawing.system("none"), "expected a file")
-    refused(lambda: drawing.draw("mia_rag", here=("nobody",)), "here")
+    refused(lambda: plots.system("none"), "expected a file")
+    refused(lambda: plots.draw("mia_rag", here=("nobody",)), "here")

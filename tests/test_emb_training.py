@@ -18,13 +18,12 @@ from mindscape import paper
 from mindscape.errors import InputError
 from mindscape.mia import emb_training, embedding, retrieval
 from mindscape.mia.emb_training import Batch, Recipe, plan, prepare, published, train
-from mindscape.mia.embedding import Form
-from mindscape.mia.silver import Silver
+from mindscape.mia.embedding import Form, Silver
 from mindscape.text import mentions
 from mindscape.training import Settings
-from storyworld.books import training_book
-from storyworld.teaching import passages, supervision
-from storyworld.teaching.supervision import Asked, Units
+from storyworld import training_book
+from storyworld.teaching import passages, update
+from storyworld.teaching.update import Asked, Units
 
 NAMES = ["Ann", "Tom", "Eve", "Ivo", "Una", "Max"]
 TRADES = ["smith", "miller", "weaver", "nurse", "baker", "cook"]
@@ -193,8 +192,8 @@ def test_sft_emb_sees_no_summary(base, tmp_path):
 
 def test_what_the_storyworld_teaches(tokenizer):
     book = storyworld.book(1000, tokens=15_000)
-    asked = supervision.of_story(book, tokenizer)
-    assert asked == supervision.of_story(book, tokenizer) and len(asked) > 30
+    asked = update.of_story(book, tokenizer)
+    assert asked == update.of_story(book, tokenizer) and len(asked) > 30
     questions = {question.id: question for question in book.questions}
     at = {book.document[chunk].strip(): chunk for chunk in passages.cut(book, tokenizer)}
     for one in asked:
@@ -211,7 +210,7 @@ def test_copies_differ_in_who_alone(tokenizer, book):
     questions = {question.id: question for question in book.questions}
     names = {entity.name for entity in book.entities if entity.kind in ("person", "guise")}
     found = bound = 0
-    for one in supervision.of_story(book, tokenizer):
+    for one in update.of_story(book, tokenizer):
         question, units = questions[one.id], one.units["chunk"]
         assert not set(units.exchanged) & {*units.positives, *units.hard, *units.simple}
         for copy in units.exchanged:
@@ -232,7 +231,7 @@ def test_a_copy_does_not_give_itself_away_by_a_small_letter(tokenizer):
     guises = {book.voice.guise(person.id) for person in book.world.people if person.guise is not None}
     small = tuple(guise for guise in guises if guise[0].islower())
     begins = re.compile("|".join(rf"(?:^|[.!?]['\"’”]?\s+|(?<=\s)['\"‘“]){re.escape(guise)}\b" for guise in small))
-    copies = [copy for one in supervision.of_story(book, tokenizer) for copy in one.units["chunk"].exchanged]
+    copies = [copy for one in update.of_story(book, tokenizer) for copy in one.units["chunk"].exchanged]
     assert sum(any(mentions(guise, copy) for guise in small) for copy in copies) > 10
     assert not [found[0] for copy in copies if (found := begins.search(copy))]
 
@@ -247,7 +246,7 @@ def _told_alike(text, copy, names):
 
 def test_who_is_who_gives_nothing_away(book):
     trades = [book.voice.trade(person.id) for person in book.world.people]
-    asked = supervision.who_is_who(book)
+    asked = update.who_is_who(book)
     kin = sum(binding.kind == "kin" for binding in book.world.bindings)
     assert len({one.id for one in asked}) == len(asked) == len(book.world.bindings) + kin
     for one in asked:
@@ -261,11 +260,11 @@ def test_who_is_who_gives_nothing_away(book):
 
 
 def test_tellings_in_the_place_of_chunks(tokenizer, book):
-    told = [book.document[span].strip() for span in supervision.tellings(book)]
+    told = [book.document[span].strip() for span in update.tellings(book)]
     every = {book.document[span].strip() for spans in book.told.events.values() for span in spans}
     assert len(set(told)) == len(told) and set(told) == every
     questions = {question.id: question for question in book.questions}
-    asked = supervision.of_story(book, tokenizer, alone=True)
+    asked = update.of_story(book, tokenizer, alone=True)
     assert len(asked) > 30
     for one in asked:
         units = one.units["chunk"]
@@ -280,7 +279,7 @@ def test_tellings_in_the_place_of_chunks(tokenizer, book):
 def test_even_means_as_many_that_need_a_binding(tokenizer):
     book = storyworld.book(1001, tokens=15_000)
     bound = {question.id for question in book.questions if question.needs_binding}
-    every, even = supervision.of_story(book, tokenizer), supervision.of_story(book, tokenizer, even=True)
+    every, even = update.of_story(book, tokenizer), update.of_story(book, tokenizer, even=True)
     assert [one for one in every if one in even] == even
     assert {one.id for one in every} & bound == {one.id for one in even} & bound
     assert 2 * len({one.id for one in even} & bound) == len(even)
@@ -289,7 +288,7 @@ def test_even_means_as_many_that_need_a_binding(tokenizer):
 def test_a_name_becomes_a_trade(tokenizer, book):
     voice, bound = book.voice, [one.person for one in book.world.bindings if one.kind == "trade"]
     trades = {voice.name(person): voice.trade(person) for person in bound}
-    called = [(question, supervision.by_trade(book, question)) for question in book.questions]
+    called = [(question, update.by_trade(book, question)) for question in book.questions]
     assert sum(other is not None for _, other in called) > 10
     for question, other in called:
         named = [name for name in trades if mentions(name, question.question)]
@@ -299,29 +298,29 @@ def test_a_name_becomes_a_trade(tokenizer, book):
             assert mentions(trades[gone], other.question) and other.needs_binding
             assert other.resolved == question.question and other.evidence == question.evidence
             assert all(mentions(gone, book.document.text[span.start : span.end]) for span in other.bindings[0])
-    every = supervision.of_story(book, tokenizer, traded=1.0)
+    every = update.of_story(book, tokenizer, traded=1.0)
     assert any(one.id.endswith("-trade") for one in every)
     assert not {question.id for question, other in called if other} & {one.id for one in every}
 
 
 def test_what_is_to_be_found(book, tokenizer):
     chunks = passages.cut(book, tokenizer)
-    units, asked = supervision.to_find(book, tokenizer, "chunk")
+    units, asked = update.to_find(book, tokenizer, "chunk")
     assert len(units) == len(chunks)
     by_id = {question.id: right for question, right in asked}
     for question in book.questions:
-        right = supervision.evidence(book, question, chunks)
-        assert by_id.get(question.id) == (set(right) if 0 < len(right) <= supervision.MOST else None)
-    units, asked = supervision.to_find(book, tokenizer, "node")
+        right = update.evidence(book, question, chunks)
+        assert by_id.get(question.id) == (set(right) if 0 < len(right) <= update.MOST else None)
+    units, asked = update.to_find(book, tokenizer, "node")
     assert len(units) == len(book.entities)
-    assert all(right == set(supervision.bearing(book, question)) and right for question, right in asked)
+    assert all(right == set(update.bearing(book, question)) and right for question, right in asked)
 
 
 def test_what_algorithm_1_teaches():
     found = Silver("q1", {}, (3, 1), (1,), (3,), (0, 2))
     none = Silver("q2", {}, (3, 1), (), (3, 1), (0, 2))
     texts = ["a", "b", "c", "d"]
-    (one,) = supervision.of_silver({"q1": "Who?", "q2": "Why?"}, "book", "In short.", {"chunk": (texts, [found, none])})
+    (one,) = update.of_silver({"q1": "Who?", "q2": "Why?"}, "book", "In short.", {"chunk": (texts, [found, none])})
     assert one == Asked("q1", "book", "Who?", "In short.", {"chunk": Units(("b",), ("d",), ("a", "c"))})
 
 
@@ -338,16 +337,16 @@ def test_what_is_found_on_novels(base, tmp_path, tokenizer, own_store):
     (query,) = embedder.queries([question.question], books[0].summary)
     assert list(found[question.id].ids) == np.argsort(-(embedder.units(units) @ query), kind="stable")[:10].tolist()
     assert asked[0].binding == question.needs_binding
-    assert list(asked[0].right) == supervision.evidence(books[1], question, chunks)
+    assert list(asked[0].right) == update.evidence(books[1], question, chunks)
     assert retrieval.found(embedder, books, tokenizer, told) == found and not own_store.trail[-1].computed
 
 
 def test_who_is_found_among_names(base, tokenizer, own_store):
     book = storyworld.book(1001, tokens=15_000)
     names, asked = retrieval.sought(book, "who", tokenizer)
-    assert [one.id for one in asked] == [one.id for one in supervision.who_is_who(book)]
+    assert [one.id for one in asked] == [one.id for one in update.who_is_who(book)]
     assert all(one.binding for one in asked)
-    right = [[*one.units["node"].positives] for one in supervision.who_is_who(book)]
+    right = [[*one.units["node"].positives] for one in update.who_is_who(book)]
     assert [[names[i] for i in one.right] for one in asked] == right
     embedder = embedding.embedder(base, dtype="float32", cache=False)
     found = retrieval.found(embedder, [book], tokenizer, [book.summary], "who")

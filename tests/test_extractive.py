@@ -8,7 +8,8 @@ from extras import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mindscape import assets, extractive
+from mindscape import assets
+from mindscape.mia import summaries
 from mindscape.text import sentences
 
 STORY = (  # the opening of the Story of the Stone, in the public domain
@@ -33,7 +34,7 @@ def check(text, language, limit, spans):
     assert all(a.end <= b.start for a, b in zip(spans, spans[1:], strict=False))
     picked = [text[span.start : span.end] for span in spans]
     assert all(piece and piece == piece.strip() for piece in picked)
-    summary = extractive.summarise(text, language, limit)
+    summary = summaries.summarise(text, language, limit)
     assert summary == (" " if language == "en" else "").join(picked) and 0 < len(summary) <= limit
     for span in spans:
         start, end = next((start, end) for start, end in whole if start <= span.start < end)
@@ -44,9 +45,9 @@ def check(text, language, limit, spans):
 def test_a_scene_of_a_play_and_a_story(scene):
     for text, language, limits in ((scene, "en", (20, 100, 500)), (STORY, "zh", (5, 60, 150))):
         for limit in limits:
-            spans = extractive.select(text, language, limit)
+            spans = summaries.select(text, language, limit)
             check(text, language, limit, spans)
-            assert spans == extractive.select(text, language, limit)
+            assert spans == summaries.select(text, language, limit)
 
 
 WORD = st.sampled_from(["king", "ghost", "the", "walks", "Speak", "Mr.", "3", "王子", "鬼魂", "他"])
@@ -61,11 +62,11 @@ ODD = st.text(min_size=1).filter(str.strip)
 @settings(max_examples=150)
 @given(ODD | TEXT.map(lambda pieces: "".join(map("".join, pieces))), st.sampled_from(["en", "zh"]), st.integers(1, 80))
 def test_any_text(text, language, limit):
-    check(text, language, limit, extractive.select(text, language, limit))
+    check(text, language, limit, summaries.select(text, language, limit))
 
 
 def test_a_limit_beyond_the_text_takes_all_of_it():
-    assert extractive.summarise(STORY, "zh", len(STORY)) == STORY
+    assert summaries.summarise(STORY, "zh", len(STORY)) == STORY
 
 
 def test_the_central_sentence_is_picked():
@@ -74,31 +75,31 @@ def test_the_central_sentence_is_picked():
     for seed in range(5):
         order = [*others, centre]
         random.Random(seed).shuffle(order)
-        assert extractive.summarise(" ".join(order), "en", len(centre)) == centre
+        assert summaries.summarise(" ".join(order), "en", len(centre)) == centre
 
 
 def test_what_recurs_is_picked_once():
     text = "The king is dead! " * 5 + "The king was old. The queen is not dead."
-    assert extractive.summarise(text, "en").count("The king is dead") == 1
+    assert summaries.summarise(text, "en").count("The king is dead") == 1
 
 
 def test_one_sentence():
-    assert extractive.summarise("  Only this.\n", "en", 500) == "Only this."
-    assert extractive.summarise("只有这个", "zh", 500) == "只有这个"
-    assert extractive.summarise("one two three", "en", 9) == "one two"  # cut at a blank
-    assert extractive.summarise("one two three", "en", 7) == "one two"
-    assert extractive.summarise("unbroken", "en", 2) == "un"
-    assert extractive.summarise("只有这个", "zh", 2) == "只有"
-    assert extractive.summarise("?!", "en", 500) == "?!"
+    assert summaries.summarise("  Only this.\n", "en", 500) == "Only this."
+    assert summaries.summarise("只有这个", "zh", 500) == "只有这个"
+    assert summaries.summarise("one two three", "en", 9) == "one two"  # cut at a blank
+    assert summaries.summarise("one two three", "en", 7) == "one two"
+    assert summaries.summarise("unbroken", "en", 2) == "un"
+    assert summaries.summarise("只有这个", "zh", 2) == "只有"
+    assert summaries.summarise("?!", "en", 500) == "?!"
 
 
 def test_refuses():
-    refused(lambda: extractive.summarise("", "en"), "empty")
-    refused(lambda: extractive.summarise(" \n\t", "zh"), "empty")
-    refused(lambda: extractive.summarise("a", "fr"), "unknown language 'fr'")
-    refused(lambda: extractive.summarise("a", "en", 0), "max_characters is 0")
+    refused(lambda: summaries.summarise("", "en"), "empty")
+    refused(lambda: summaries.summarise(" \n\t", "zh"), "empty")
+    refused(lambda: summaries.summarise("a", "fr"), "unknown language 'fr'")
+    refused(lambda: summaries.summarise("a", "en", 0), "max_characters is 0")
 
 
 def test_where_nothing_fits_the_central_sentence_is_cut():
     text = "Rain fell on hills. The king met the witch on hills of rain. The witch met rain."
-    assert extractive.summarise(text, "en", 12) == "The king met"
+    assert summaries.summarise(text, "en", 12) == "The king met"

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindscape.llm import LanguageModel
-from mindscape.llm.scripted import Scripted
-from mindscape.mindgraph import gated
+from mindscape.llm.recording import Scripted
+from mindscape.mindgraph import build
 from mindscape.mindgraph.build import rebuild
 from mindscape.question import Ranking
-from mindscape.roles.edits import Noted
+from mindscape.roles import Noted
 from mindscape.text import Document, laid_out
 
 LINES = [
@@ -40,7 +40,7 @@ def noted(facts: list[str], bears: bool = True) -> Noted:
 
 def made(question: str, facts: list[list[str]], lines: list[str]):
     document, blocks = laid_out("note", lines)
-    return rebuild(gated.journal(question, document, blocks, {i: noted(of) for i, of in enumerate(facts)}))
+    return rebuild(build.journal(question, document, blocks, {i: noted(of) for i, of in enumerate(facts)}))
 
 
 def test_a_trade_and_a_guise_lead_to_the_one_who_is_meant():
@@ -106,7 +106,7 @@ class ByWord:
 @pytest.fixture
 def by_word(monkeypatch) -> ByWord:
     retriever = ByWord()
-    monkeypatch.setattr(gated, "search", retriever)
+    monkeypatch.setattr(build, "search", retriever)
     return retriever
 
 
@@ -116,7 +116,7 @@ def told(messages, *_) -> str:
 
 
 def test_the_question_is_asked_again_with_each_name_that_it_means(by_word):
-    journal = gated.noted(DOCUMENT, QUESTION, LanguageModel(Scripted(told)), None, blocks=BLOCKS, k=2)
+    journal = build.noted_gated(DOCUMENT, QUESTION, LanguageModel(Scripted(told)), None, blocks=BLOCKS, k=2)
     assert by_word.asked[0] == QUESTION and "Who got a belonging on loan from Tobias?" in by_word.asked
     assert len(by_word.asked) == len(set(by_word.asked)) <= 3
     assert journal.about["read"] == sorted(set(journal.about["read"])) and len(journal.entries) == len(BLOCKS)
@@ -124,13 +124,14 @@ def test_the_question_is_asked_again_with_each_name_that_it_means(by_word):
 
 def test_a_reply_that_cannot_be_read_tells_nothing(by_word):
     model = LanguageModel(Scripted(lambda *_: "I cannot say."))
-    assert not rebuild(gated.noted(DOCUMENT, QUESTION, model, None, blocks=BLOCKS)).nodes
+    assert not rebuild(build.noted_gated(DOCUMENT, QUESTION, model, None, blocks=BLOCKS)).nodes
 
 
 def test_what_is_refused(by_word):
     model = LanguageModel(Scripted(told))
     refused(
-        lambda: gated.noted(DOCUMENT, QUESTION, model, None, blocks=BLOCKS, k=0), "k=0: expected at least one block"
+        lambda: build.noted_gated(DOCUMENT, QUESTION, model, None, blocks=BLOCKS, k=0),
+        "k=0: expected at least one block",
     )
     chinese = Document("note", DOCUMENT.text, "zh")
-    refused(lambda: gated.noted(chinese, QUESTION, model, None, blocks=BLOCKS), "note is in 'zh'")
+    refused(lambda: build.noted_gated(chinese, QUESTION, model, None, blocks=BLOCKS), "note is in 'zh'")

@@ -6,9 +6,24 @@ import pytest
 from stubs import Model
 
 import storyworld
-from mindscape.mia import graph_facts
-from mindscape.mia.graph_facts import NOTHING, PASSAGE, SAID, Log, compared, contexts, counter, extract, holdings, posed
-from mindscape.mia.graphrag import CRITERIA, Context, judged, of_story, win_rates
+from mindscape.mia import graphrag
+from mindscape.mia.graphrag import (
+    CRITERIA,
+    EXTRACT,
+    NOTHING,
+    PASSAGE,
+    Context,
+    Log,
+    compared,
+    contexts,
+    counter,
+    extract,
+    holdings,
+    judged,
+    of_story,
+    posed,
+    win_rates,
+)
 from mindscape.text import mentions
 from storyworld.teaching import passages
 
@@ -81,7 +96,7 @@ def test_questions_by_name_and_by_trade(log):
     voice = log.book.voice
     for by_name, by_trade in zip(asked[::2], asked[1::2], strict=True):
         assert by_name.person == by_trade.person and by_name.facts == by_trade.facts
-        assert len(by_name.facts) >= graph_facts.LEAST
+        assert len(by_name.facts) >= graphrag.LEAST
         assert by_name.question == by_name.resolved == by_trade.resolved
         assert mentions(voice.name(by_name.person), by_name.question)
         assert mentions(voice.bare_trade(by_trade.person), by_trade.question)
@@ -115,7 +130,7 @@ def test_an_extract_says_what_the_graph_says_of_somebody(log, graph):
         more = extract(graph, everything, names, log.language)
         stop = "。" if log.language == "zh" else ". "
         parts = more.rstrip(".。").split(stop)
-        assert len(parts) <= SAID and len(set(parts)) == len(parts)
+        assert len(parts) <= EXTRACT and len(set(parts)) == len(parts)
         assert all(any(mentions(name, part) for name in names) for part in parts)
 
 
@@ -128,6 +143,6 @@ def test_a_judge_is_asked_by_name_and_shown_some_words(log):
     assert {one.group for one in some} == {log.book.document.id}
     first = json.dumps(dict.fromkeys(CRITERIA, {"Explanation": "So.", "Winner": "Answer 1"}))
     model = Model(lambda prompt: first)
-    same = graph_facts.alike(asked, ["Ann.", "Eve.", "Tom."])
+    same = graphrag.alike(asked, ["Ann.", "Eve.", "Tom."])
     rate = win_rates(same, judged(model, same, log.language))["Overall"]
     assert (rate.tie, rate.first.value) == (1, 1) and len(set(model.asked)) == 3  # both orders are one prompt

@@ -14,8 +14,8 @@ from extras import refused, required
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mindscape import index as index_module
-from mindscape.index import FaissIndex, MilvusIndex
+from mindscape import search as index_module
+from mindscape.search import FaissIndex, MilvusIndex
 
 BOTH = pytest.mark.parametrize("kind", ["faiss", "milvus"])
 
@@ -198,7 +198,7 @@ def test_a_folder_of_milvus(tmp_path, capfd):
         index.add([[1, 0]])
         refused(lambda: MilvusIndex(2, index.path), "new folder .* MilvusIndex.load opens an old one")
         refused(lambda: MilvusIndex(2, tmp_path / "no_suffix"), "new folder that ends in .db")
-        code = f"from mindscape.index import MilvusIndex; MilvusIndex.load({index.path!r})"
+        code = f"from mindscape.search import MilvusIndex; MilvusIndex.load({index.path!r})"
         other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert other.stderr.startswith("Traceback")  # nothing is printed besides the error
         assert "InputError" in other.stderr.splitlines()[-1] and "open elsewhere?" in other.stderr.splitlines()[-1]
@@ -217,7 +217,7 @@ def test_a_closed_folder_is_free(tmp_path, monkeypatch):
     index.add([[1, 0]])
     again = MilvusIndex.load(tmp_path / "index.db")
     monkeypatch.chdir(tmp_path.parent)
-    code = f"from mindscape.index import MilvusIndex; print(len(MilvusIndex.load({again.path!r})))"
+    code = f"from mindscape.search import MilvusIndex; print(len(MilvusIndex.load({again.path!r})))"
     for one in (index, index):
         one.close()
         assert again.search([[1, 0]], 1)[0].tolist() == [[0]]
@@ -242,5 +242,5 @@ def test_without_the_extra(tmp_path, monkeypatch):
 
 
 def test_milvus_is_not_imported_before_it_is_used():
-    code = "import sys, mindscape.index; sys.exit('pymilvus' in sys.modules)"
+    code = "import sys, mindscape.search; sys.exit('pymilvus' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -7,7 +7,7 @@ from extras import refused
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindscape.lexical import BM25, terms
+from mindscape.search import BM25, terms
 
 WORDS = ("lamp", "boat", "ann", "tom", "sings")
 texts = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)

@@ -18,7 +18,7 @@ from mindscape.errors import InputError, LLMError
 from mindscape.llm import local
 from mindscape.llm.base import Sampling
 from mindscape.llm.local import Local
-from mindscape.mia.grid import tokens_once
+from mindscape.mia.retrieval import tokens_once
 
 SUMMARY = (
     "Hamlet learns from a ghost that his uncle Claudius murdered his father, took the crown and married his mother. "

@@ -13,7 +13,7 @@ from stubs import user
 from mindscape import llm
 from mindscape.errors import BudgetReached, InputError, LLMError, MindscapeError
 from mindscape.llm.base import estimated_tokens
-from mindscape.llm.ledger import price
+from mindscape.llm.recording import price
 from mindscape.store import Store
 
 

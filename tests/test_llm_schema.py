@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from mindscape.errors import InputError
-from mindscape.llm.base import Reply, conversation
+from mindscape.llm.base import MARK, Reply, conversation
 from mindscape.llm.schema import FRAME, REPAIRS, checked, in_words, json_schema, parse, read_calls, validate
-from mindscape.llm.tags import MARK
 
 OBJECTS = st.dictionaries(st.text(), JSON, min_size=1)
 

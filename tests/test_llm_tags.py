@@ -14,8 +14,8 @@ from pydantic import BaseModel, Field
 
 import storyworld
 from mindscape import llm as models
+from mindscape.llm.base import Needs, Tags, Text
 from mindscape.llm.schema import json_schema, read
-from mindscape.llm.tags import Needs, Tags, Text
 from mindscape.roles import ROLES
 from storyworld import teaching
 

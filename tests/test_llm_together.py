@@ -7,8 +7,7 @@ import pytest
 from stubs import user
 
 from mindscape.errors import InputError, LLMError
-from mindscape.llm.base import Reply, for_each
-from mindscape.llm.together import Together, side_by_side
+from mindscape.llm.base import Reply, Together, for_each, side_by_side
 
 
 class Slow:

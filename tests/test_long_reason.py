@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from stubs import Stub
 
 from benchmarks import Item
-from mindscape import records
+from mindscape import trail
 from mindscape.errors import InputError
 from mindscape.llm import LanguageModel
 from mindscape.mindgraph import long_reason
@@ -103,7 +103,7 @@ def test_what_it_takes_is_estimated_before_a_call(folder):
 
 def test_what_was_judged_is_in_the_file_and_nothing_of_the_texts(folder):
     run(folder, Stub(annotator))
-    _, rows = records.read_rows(folder / "run.jsonl")
+    _, rows = trail.read_rows(folder / "run.jsonl")
     ends = {"": 7, "not demanding": 4, "unstable": 2, "unreadable": 2}
     assert len(rows) == 15 and Counter(row["reason"] for row in rows) == ends
     held = (folder / "run.jsonl").read_text()

@@ -5,8 +5,8 @@ from extras import refused
 
 import storyworld
 from storyworld.teaching import passages
-from storyworld.teaching.mcea_prompts import CONDITIONS, NOISE, SHOWN, controlled_prompts
-from storyworld.teaching.supervision import to_find
+from storyworld.teaching.scoring import CONDITIONS, NOISE, SHOWN, controlled_prompts
+from storyworld.teaching.update import to_find
 
 
 @pytest.fixture(scope="module", params=["en", "zh"])

@@ -24,7 +24,7 @@ from mindscape.mom.memreader import (
     of_book,
     outline_recall,
 )
-from mindscape.roles.memory import MEMORY, Extracted
+from mindscape.roles import MEMORY, Extracted
 from mindscape.text import Document, Span
 
 NOTE = Document("note", "It rained all day on the hill. The mill stood still. Then Ivo went home with the lamp.")

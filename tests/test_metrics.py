@@ -16,8 +16,8 @@ from nltk.translate.bleu_score import sentence_bleu
 from scipy import stats
 
 from mindscape import metrics
-from mindscape.folding import fold
-from mindscape.metrics import NoAnswer, overlap
+from mindscape.metrics import NoAnswer
+from mindscape.text import fold
 
 # Retrieval
 
@@ -280,11 +280,11 @@ def test_meteor_says_when_it_used_synonyms(monkeypatch):
     lemma = SimpleNamespace(name=lambda: "fast")
     reader = SimpleNamespace(synsets=lambda word: [SimpleNamespace(lemmas=lambda: [lemma])] if word == "quick" else [])
     said, asked = "the automobile was quick", "the car was fast"
-    monkeypatch.setattr(overlap, "_wordnet", lambda: reader)
+    monkeypatch.setattr(metrics, "_wordnet", lambda: reader)
     of = metrics.meteor(said, asked, "en")  # the, was, quick = fast: 3 of 4 words, 2 chunks
     assert of.matching == "exact+stem+synonym" and of.value == pytest.approx(0.75 * (1 - 0.5 * (2 / 3) ** 3))
     assert metrics.meteor(said, asked, "en", synonyms=False) == metrics.Meteor(0.25, "exact+stem")
-    monkeypatch.setattr(overlap, "_wordnet", lambda: None)
+    monkeypatch.setattr(metrics, "_wordnet", lambda: None)
     assert metrics.meteor(said, asked, "en") == metrics.Meteor(0.25, "exact+stem")
 
 
@@ -312,7 +312,7 @@ def test_bootstrap_is_scipys_percentile_bootstrap():
 def test_drawing_in_pieces_changes_nothing(monkeypatch):
     values = np.random.default_rng(1).random(50)
     whole = metrics.bootstrap(values, resamples=1001)
-    monkeypatch.setattr("mindscape.metrics.intervals._CELLS", 120)
+    monkeypatch.setattr("mindscape.metrics._CELLS", 120)
     assert metrics.bootstrap(values, resamples=1001) == whole
 
 

@@ -14,12 +14,12 @@ from scipy.stats import rankdata
 import storyworld
 from mindscape.ask import read_replies
 from mindscape.mia.generation import JOIN, TASKS, VARIANTS, answerable, examples, mixed, write
-from mindscape.mia.grid import MAIN, asked, average_ranks, scores, tokens_once
+from mindscape.mia.retrieval import MAIN, asked, average_ranks, scores, tokens_once
 from mindscape.question import Answer
 from mindscape.roles import ROLES
-from storyworld.chance import Chance
 from storyworld.teaching import passages
-from storyworld.teaching.supervision import MOST, evidence, same_kind
+from storyworld.teaching.update import MOST, evidence, same_kind
+from storyworld.world import Chance
 
 SLOTS = {
     "qa": {"question": "Who has the lamp?"},

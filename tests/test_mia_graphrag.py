@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stubs import Model, cut
 
+from mindscape import metrics
 from mindscape.llm.base import Reply
-from mindscape.metrics import bootstrap, intervals
+from mindscape.metrics import bootstrap
 from mindscape.mia import graphrag
 from mindscape.text import mentions
-from storyworld.teaching import passages, questions
+from storyworld.teaching import passages
 from storyworld.teaching.summaries import described
-from storyworld.teaching.supervision import bearing, nodes
+from storyworld.teaching.update import bearing, nodes
 
 # -- the graph ---------------------------------------------------------------------------------------------------------
 
@@ -287,7 +288,7 @@ sides = st.none() | st.fixed_dictionaries({name: st.sampled_from("ab") for name 
 def test_shares_add_up_and_the_interval_is_the_bootstraps(verdicts):
     asked = [graphrag.Comparison("Who?", "x", "y", f"book {i % 4}") for i in range(len(verdicts))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(intervals, "bootstrap", lambda x, **of: bootstrap(x, **of, resamples=50))
+        patch.setattr(metrics, "bootstrap", lambda x, **of: bootstrap(x, **of, resamples=50))
         for criterion, of in graphrag.win_rates(asked, verdicts).items():
             assert of.a + of.b + of.tie + of.unread == pytest.approx(1) and of.n == len(verdicts)
             score = [{"a": 1, "b": 0}.get(one.outcome(criterion), 0.5) for one in verdicts]
@@ -305,7 +306,7 @@ def test_preferences_that_the_log_bears_out(book):
         stop = "。" if language == "zh" else ". "
         facts, worse = (text.rstrip(".。").split(stop) for text in (whole, spoilt))
         n = len(facts)
-        assert 3 <= n <= questions.FACTS[language] and len(set(facts)) == n and one.comparison.group == book.document.id
+        assert 3 <= n <= passages.FACTS[language] and len(set(facts)) == n and one.comparison.group == book.document.id
         expected = {"removed": (n - 1, n - 1), "doubled": (n + 1, n), "swapped": (n, n - 1)}[one.kind]
         assert (len(worse), len(set(worse))) == expected and set(worse) <= set(facts)
 

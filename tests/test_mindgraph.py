@@ -17,7 +17,6 @@ from mindscape.errors import InputError
 from mindscape.llm import LanguageModel
 from mindscape.llm.base import estimated_tokens
 from mindscape.mindgraph.build import LEFT_OUT, MISSES, Entry, Journal, counts, noted, ranked, rebuild, shown_state
-from mindscape.mindgraph.export import as_graphml, as_html, layout, on_words
 from mindscape.mindgraph.graph import (
     REASONS,
     TYPES,
@@ -27,13 +26,17 @@ from mindscape.mindgraph.graph import (
     Node,
     apply,
     around,
+    as_graphml,
+    as_html,
     as_json,
     find,
     from_json,
+    layout,
+    on_words,
     replay,
     verify,
 )
-from mindscape.roles.edits import EMPTY, Edits, quoting
+from mindscape.roles import EMPTY, Edits, quoting
 from mindscape.text import Chunk, Document, Span
 
 TEXT = (

@@ -13,14 +13,25 @@ from stubs import Stub, in_turn
 from tiny import tiny
 from transformers import LlamaConfig
 
-from mindscape.budget import Budget, Meter
+from mindscape.ask import Budget, Meter
 from mindscape.errors import BudgetReached, InputError
 from mindscape.llm import LanguageModel, Ledger, Reply, ToolCall
+from mindscape.llm.base import side_by_side
 from mindscape.llm.local import Local
 from mindscape.llm.schema import validate
-from mindscape.llm.together import side_by_side
-from mindscape.mindgraph.answer import DROPPED, GraphAnswered, answer, answer_from, estimate, tool_use
-from mindscape.mindgraph.asking import amortised, block_size, compaction, cut, with_options
+from mindscape.mindgraph.answer import (
+    DROPPED,
+    GraphAnswered,
+    amortised,
+    answer,
+    answer_from,
+    block_size,
+    compaction,
+    cut,
+    estimate,
+    tool_use,
+    with_options,
+)
 from mindscape.mindgraph.build import noted, rebuild
 from mindscape.mindgraph.communities import (
     AROUND,
@@ -34,8 +45,7 @@ from mindscape.mindgraph.communities import (
 )
 from mindscape.mindgraph.graph import Edge, Graph, Node, apply_all
 from mindscape.question import ANSWER, BUILD, Step
-from mindscape.roles.edits import AddEdge, AddNode, Edits
-from mindscape.roles.graph_answer import TOOLS, GraphAnswer
+from mindscape.roles import TOOLS, AddEdge, AddNode, Edits, GraphAnswer
 from mindscape.store import Store
 from mindscape.text import Chunk, Document
 
@@ -253,7 +263,7 @@ def test_rounds_end(calling):
 
 
 def test_without_rounds_the_prompt_is_the_one_that_the_reader_learned():
-    from mindscape.roles.graph_answer import GRAPH_ANSWER
+    from mindscape.roles import GRAPH_ANSWER
 
     for calling in ("tools", "grammar"):
         told, stub = asked({**FINAL, "cited_nodes": ["ann"]}, rounds=0, calling=calling)

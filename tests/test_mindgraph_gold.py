@@ -7,13 +7,12 @@ from extras import refused
 
 import storyworld
 from mindscape.llm.base import estimated_tokens
-from mindscape.mindgraph import gold as golds
-from mindscape.mindgraph.asking import cut
+from mindscape.mindgraph import scoring as golds
+from mindscape.mindgraph.answer import cut
 from mindscape.mindgraph.build import counts, rebuild
-from mindscape.mindgraph.gold import Counts
 from mindscape.mindgraph.graph import Edge, Graph, Node, verify
-from mindscape.roles.edits import Edits
-from mindscape.roles.scores import node_and_edge_f1
+from mindscape.mindgraph.scoring import Counts
+from mindscape.roles import Edits, node_and_edge_f1
 from storyworld.teaching.graphs import Builder
 
 COUNTING = SimpleNamespace(count_tokens=estimated_tokens)

@@ -9,11 +9,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import storyworld
+from mindscape import roles as role
 from mindscape.errors import InputError
 from mindscape.mom import memory as mom
-from mindscape.mom.memory import RULES, DocumentMemory, ends_of, excerpt, join, resolve, said, tile, tiles, whole
-from mindscape.roles import memory as role
-from mindscape.roles.memory import Extracted, Scenario
+from mindscape.mom.memory import RULES, DocumentMemory, excerpt, join, resolve, said, tile, tiles, whole
+from mindscape.roles import Extracted, Scenario, ends_of
 from mindscape.text import Document, Span
 
 RAIN, MILL, HOME = "It rained all day. ", "The mill stood still.\n\n", "Then Ivo went home with the lamp."

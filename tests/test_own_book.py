@@ -12,16 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindscape.__main__ import main
-from mindscape.lexical import BM25, terms
 from mindscape.llm import LanguageModel
 from mindscape.llm.endpoint import Endpoint
 from mindscape.mia.summaries import repetition, unfit
 from mindscape.mindgraph.graph import Edge, Graph, Node
-from mindscape.own_book import check, estimate, report
-from mindscape.own_book.book import SMALL, OwnBook
-from mindscape.own_book.look import WORDS, FirstLook
-from mindscape.own_book.memories import Finder, borne_out, supported_graph
-from mindscape.own_book.sources import FALL, OwnAnswer, falls, source
+from mindscape.own_book import memories, report, run
+from mindscape.own_book.book import FALL, SMALL, OwnAnswer, OwnBook, falls, source
+from mindscape.own_book.memories import WORDS, Finder, FirstLook, borne_out, supported_graph
+from mindscape.search import BM25, terms
 from mindscape.text import Chunk, Document
 from tests.servers import Scripted, completion, says, send, status
 from tests.stubs import Letters, Stub, cut
@@ -93,17 +91,17 @@ def test_an_encoder_that_reads_no_chinese_leaves_it_to_the_words():
 )
 def test_a_known_item_is_made_of_a_sentences_own_words(language, lines):
     book = small_book(lines, language)
-    items = check.known_items(book, seed=3, n=20)
-    assert items and items == check.known_items(book, seed=3, n=20)
+    items = run.known_items(book, seed=3, n=20)
+    assert items and items == run.known_items(book, seed=3, n=20)
     for query, span in items:
-        frame = terms(check.FRAMES[language].format(""), language)
+        frame = terms(run.FRAMES[language].format(""), language)
         assert set(terms(query, language)) - set(frame) <= set(terms(book.document[span], language))
 
 
 def test_no_sentence_that_a_memory_holds_is_asked_for():
     book = small_book()
     held = [line.strip() for line in LINES[: len(LINES) - 2]]
-    texts = {book.document[span].strip() for _, span in check.known_items(book, held)}
+    texts = {book.document[span].strip() for _, span in run.known_items(book, held)}
     assert texts and texts <= {line.strip() for line in LINES[-2:]}
 
 
@@ -127,27 +125,27 @@ def memory_with(noise):
 
 def test_a_memory_that_finds_as_much_is_used():
     plain, memory = memory_with(0.0)
-    (checked,) = check.check(plain, [memory])
-    assert checked.passed and not memory.aside and memory.share == check.SHARE and checked.queries == check.QUERIES
+    (checked,) = run.check(plain, [memory])
+    assert checked.passed and not memory.aside and memory.share == run.SHARE and checked.queries == run.QUERIES
 
 
 def test_a_memory_that_finds_less_is_set_aside_with_its_numbers():
     plain, memory = memory_with(50.0)
-    (checked,) = check.check(plain, [memory])
+    (checked,) = run.check(plain, [memory])
     assert not checked.passed and memory.aside.startswith("finds ")
     assert f"plain search finds {checked.plain}" in memory.aside
 
 
 def test_what_a_memory_says_counts_less_beside_plain_search_than_half_and_half():
     plain, memory = memory_with(0.3)
-    (checked,) = check.check(plain, [memory])
+    (checked,) = run.check(plain, [memory])
     assert checked.at_half < checked.found, "the noise shrinks with its share"
 
 
 def test_a_book_without_sentences_to_ask_for_is_not_checked():
     plain = plain_memory(small_book(["Hi. ", "Ho. "]))
     memory = Finder("short", plain.book, plain.look, plain.units)
-    assert check.check(plain, [memory]) == [] and not memory.aside
+    assert run.check(plain, [memory]) == [] and not memory.aside
 
 
 # -- what is dropped -----------------------------------------------------------------------------------------------------------
@@ -344,9 +342,9 @@ def test_no_more_is_asked_than_was_foretold(novel, tmp_path, monkeypatch, capsys
 @pytest.mark.parametrize("name, kind", [("mindscape", "piece"), ("signature", "session"), ("document", "window")])
 def test_each_unit_of_a_book_is_counted(name, kind):
     """Passages are whole sentences, so there are more of them than the tokens would fill."""
-    book, frame = small_book(), dict.fromkeys(estimate.FRAMED, 10)
+    book, frame = small_book(), dict.fromkeys(memories.FRAMED, 10)
     vars(book)["tokens"] = 10
-    assert estimate.costs(book, frame, 1, [name]).calls[name] >= len(book.units(kind)) + estimate.TRIES + 2
+    assert memories.step_costs(book, frame, 1, [name]).calls[name] >= len(book.units(kind)) + memories.TRIES + 2
 
 
 def chats(server):

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mindscape import progress
+from mindscape import results
 
 
 class Bar:
@@ -25,7 +25,7 @@ class Bar:
 
 def test_a_short_cell_shows_nothing():
     bar = Bar()
-    alive = progress.Alive(after=5, bar=bar)
+    alive = results.Alive(after=5, bar=bar)
     alive.begin()
     alive.end()
     assert not bar.made
@@ -33,7 +33,7 @@ def test_a_short_cell_shows_nothing():
 
 def test_a_long_cell_shows_until_its_end_and_takes_it_away():
     bar = Bar()
-    alive = progress.Alive(after=0.01, bar=bar)
+    alive = results.Alive(after=0.01, bar=bar)
     alive.begin()
     time.sleep(0.3)
     assert len(bar.made) == 1 and not bar.closed
@@ -43,7 +43,7 @@ def test_a_long_cell_shows_until_its_end_and_takes_it_away():
 
 def test_a_cell_that_begins_while_another_shows_ends_it():
     bar, before = Bar(), threading.active_count()
-    alive = progress.Alive(after=0.01, bar=bar)
+    alive = results.Alive(after=0.01, bar=bar)
     for _ in range(3):
         alive.begin()
         time.sleep(0.1)
@@ -53,12 +53,12 @@ def test_a_cell_that_begins_while_another_shows_ends_it():
 
 @pytest.mark.parametrize(("looked_at", "events"), [(True, ["pre_run_cell", "post_run_cell"]), (False, [])])
 def test_it_shows_where_somebody_looks(monkeypatch, looked_at, events):
-    monkeypatch.setattr(progress, "_alive", None)
+    monkeypatch.setattr(results, "_alive", None)
     monkeypatch.setenv("JPY_SESSION_NAME", "notebook")
     if not looked_at:
         monkeypatch.delenv("JPY_SESSION_NAME")
     registered = []
     shell = SimpleNamespace(events=SimpleNamespace(register=lambda event, _: registered.append(event)))
-    progress.show_life(shell)
-    progress.show_life(shell)  # once
+    results.show_life(shell)
+    results.show_life(shell)  # once
     assert registered == events

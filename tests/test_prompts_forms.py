@@ -9,12 +9,11 @@ from servers import Scripted as Server
 from servers import at, says
 from stubs import Stub, in_turn
 
-from mindscape import llm, prompts
-from mindscape.ask import PAPER_LONGEST, ask
-from mindscape.budget import Meter
+from mindscape import llm, prompts, roles
+from mindscape.ask import PAPER_LONGEST, Meter, ask
 from mindscape.errors import InputError
 from mindscape.llm.base import form_of
-from mindscape.llm.scripted import Scripted
+from mindscape.llm.recording import Scripted
 from mindscape.mia import embedding, generation, graphrag, summaries
 from mindscape.mia.generation import write
 from mindscape.mindgraph import answer, build, scoring
@@ -22,9 +21,7 @@ from mindscape.mindgraph.graph import Graph, apply_all
 from mindscape.mindgraph.scoring import Row
 from mindscape.mom import extraction, retrieval
 from mindscape.mom.memreader import BARE
-from mindscape.roles import ROLES, memory
-from mindscape.roles.answers import LETTER, Choice
-from mindscape.roles.graph_answer import PAPER_TOOLS, TOOLS, tools_of
+from mindscape.roles import LETTER, PAPER_TOOLS, ROLES, TOOLS, Choice, tools_of
 from mindscape.signature import memory as session
 from mindscape.text import Chunk, Document
 
@@ -185,7 +182,7 @@ OUTLINES = {
 def test_an_outline_has_an_entry_with_role_and_summary_for_each_scenario(name):
     scenarios = "".join(f"\n<scenario>\n<chunk>{it} [MASK] it.</chunk>\nwhat\n</scenario>" for it in ("Ann", "Tom"))
     said, _ = ROLES["memory"].parse(f"<think>two</think>\n<outline>\n{OUTLINES[name]}\n</outline>{scenarios}")
-    assert isinstance(said, memory.DocumentMemory) and len(said.outline) == len(said.scenario) == 2
+    assert isinstance(said, roles.DocumentMemory) and len(said.outline) == len(said.scenario) == 2
     assert said.outline[0].startswith(("opens", "Role: opens", "作用：开端"))
 
 

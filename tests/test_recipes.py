@@ -10,10 +10,10 @@ from safetensors.torch import load_file
 from tiny import saved
 from transformers import LlamaConfig
 
-from mindscape import llm, paths, store
+from mindscape import llm, paths, store, training
 from mindscape.errors import InputError
 from mindscape.training import __main__ as command
-from mindscape.training import recipes, sft
+from mindscape.training import recipes
 from mindscape.weights import adapter_hash
 
 RECIPES = recipes.every()
@@ -107,7 +107,9 @@ def test_a_recipe_trains_is_killed_and_goes_on(file, tmp_path, monkeypatch, caps
     command.main(["first", "--recipes", str(file), "--out", str(tmp_path / "whole")])
     assert "not compiled: no C++ compiler" in capsys.readouterr().out
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):  # in the second step of the second stage
-        patch.setattr(sft, "reply_loss", Mock(wraps=sft.reply_loss, side_effect=[*[DEFAULT] * 3, KeyboardInterrupt]))
+        patch.setattr(
+            training, "reply_loss", Mock(wraps=training.reply_loss, side_effect=[*[DEFAULT] * 3, KeyboardInterrupt])
+        )
         command.main(["first", "--recipes", str(file)])
     command.main(["first", "--recipes", str(file)])
     home = tmp_path / "build" / "adapters" / "first"

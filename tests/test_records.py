@@ -7,7 +7,7 @@ from extras import refused
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindscape import records
+from mindscape import trail
 from mindscape.errors import MindscapeError
 
 ABOUT = {"llm": "embedded", "k": [3, 5]}
@@ -16,26 +16,26 @@ ROWS = [{"n": 0}, {"text": "磨坊主 \ud800 \n"}, {"n": 2}]
 
 def test_rows_come_back(tmp_path):
     path = tmp_path / "deep" / "rows.jsonl"
-    assert records.opened(path, {"llm": "embedded", "k": (3, 5)}) == []
-    records.append(path, ROWS[:2])
-    records.append(path, ROWS[2:])
-    assert records.read_rows(path) == (ABOUT, ROWS) and records.opened(path, ABOUT) == ROWS
-    assert records.read_rows(path, lambda row: row.get("n"))[1] == [0, None, 2]
+    assert trail.opened(path, {"llm": "embedded", "k": (3, 5)}) == []
+    trail.append(path, ROWS[:2])
+    trail.append(path, ROWS[2:])
+    assert trail.read_rows(path) == (ABOUT, ROWS) and trail.opened(path, ABOUT) == ROWS
+    assert trail.read_rows(path, lambda row: row.get("n"))[1] == [0, None, 2]
 
 
 @given(st.data())
 def test_a_kill_at_any_byte(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("kill") / "rows.jsonl"
-    records.opened(path, ABOUT)
-    records.append(path, ROWS)
+    trail.opened(path, ABOUT)
+    trail.append(path, ROWS)
     whole = path.read_bytes()
     held = whole[: data.draw(st.integers(0, len(whole)))]
     path.write_bytes(held)
     kept = max(held.count(b"\n") - 1, 0)
     if b"\n" in held:
-        assert records.read_rows(path) == (ABOUT, ROWS[:kept]) and path.read_bytes() == held  # to read changes nothing
-    assert records.opened(path, ABOUT) == ROWS[:kept]
-    records.append(path, ROWS[kept:])
+        assert trail.read_rows(path) == (ABOUT, ROWS[:kept]) and path.read_bytes() == held  # to read changes nothing
+    assert trail.opened(path, ABOUT) == ROWS[:kept]
+    trail.append(path, ROWS[kept:])
     assert path.read_bytes() == whole
 
 
@@ -55,32 +55,32 @@ def test_a_kill_at_any_byte(tmp_path_factory, data):
 def test_what_is_another_s_is_refused_and_left_alone(tmp_path, held, said):
     path = tmp_path / "rows.jsonl"
     path.write_text(held + "half a li")
-    refused(lambda: records.opened(path, ABOUT, lambda row: row["n"], of="a number"), said)
+    refused(lambda: trail.opened(path, ABOUT, lambda row: row["n"], of="a number"), said)
     assert path.read_text() == held + "half a li"
 
 
 def test_a_format_is_asked_for(tmp_path):
-    records.opened(tmp_path / "a", {"format": "rows 1"})
-    assert records.read_rows(tmp_path / "a", form="rows 1") == ({"format": "rows 1"}, [])
+    trail.opened(tmp_path / "a", {"format": "rows 1"})
+    assert trail.read_rows(tmp_path / "a", form="rows 1") == ({"format": "rows 1"}, [])
     said = "line 1: expected a line on the run: .*the format is 'rows 1': expected 'rows 2'"
-    refused(lambda: records.read_rows(tmp_path / "a", form="rows 2"), said)
+    refused(lambda: trail.read_rows(tmp_path / "a", form="rows 2"), said)
 
 
 def test_what_a_kill_left_is_not_added_to(tmp_path):
-    records.opened(tmp_path / "a", ABOUT)
+    trail.opened(tmp_path / "a", ABOUT)
     with (tmp_path / "a").open("a") as file:
         file.write('{"n": 1')
-    records.append(tmp_path / "a", ROWS)
-    assert records.read_rows(tmp_path / "a") == (ABOUT, ROWS)
+    trail.append(tmp_path / "a", ROWS)
+    assert trail.read_rows(tmp_path / "a") == (ABOUT, ROWS)
 
 
 def test_what_cannot_be_read_or_written(tmp_path):
-    refused(lambda: records.read_rows(tmp_path / "missing"), "cannot read .*: No such file")
-    refused(lambda: records.opened(tmp_path, ABOUT), "cannot use .*: Is a directory")
+    refused(lambda: trail.read_rows(tmp_path / "missing"), "cannot read .*: No such file")
+    refused(lambda: trail.opened(tmp_path, ABOUT), "cannot use .*: Is a directory")
     with pytest.raises(MindscapeError, match="cannot write .*; what was there before still is"):
-        records.append(tmp_path / "missing" / "rows.jsonl", ROWS)
+        trail.append(tmp_path / "missing" / "rows.jsonl", ROWS)
 
 
 def test_whole_lines_cut_off_what_a_kill_left(tmp_path):
     (tmp_path / "log").write_text("1\n2\n3")
-    assert records.whole_lines(tmp_path / "log") == ["1", "2"] and (tmp_path / "log").read_text() == "1\n2\n"
+    assert trail.whole_lines(tmp_path / "log") == ["1", "2"] and (tmp_path / "log").read_text() == "1\n2\n"

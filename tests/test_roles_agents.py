@@ -9,14 +9,28 @@ import pytest
 import storyworld
 from mindscape.llm import Tags
 from mindscape.llm.schema import checked
-from mindscape.roles.answers import QA
-from mindscape.roles.edits import EDITS, EMPTY, Edits, graph_state
-from mindscape.roles.graph_answer import GRAPH_ANSWER, TOOLS, UNKNOWN, GraphAnswer, graph_stats
-from mindscape.roles.memory import MEMORY, REVERSE, DocumentMemory, Extracted
-from mindscape.roles.update import NONE, UPDATE, Update
+from mindscape.roles import (
+    EDITS,
+    EMPTY,
+    GRAPH_ANSWER,
+    MEMORY,
+    NONE,
+    QA,
+    REVERSE,
+    TOOLS,
+    UNKNOWN,
+    UPDATE,
+    DocumentMemory,
+    Edits,
+    Extracted,
+    GraphAnswer,
+    Update,
+    graph_state,
+    graph_stats,
+)
 from storyworld import teaching
-from storyworld.chance import Chance
 from storyworld.teaching.graphs import Reading
+from storyworld.world import Chance
 
 ROLES = [EDITS, GRAPH_ANSWER, UPDATE, MEMORY, REVERSE]
 MOST_TOKENS = {"en": 900, "zh": 1400}

@@ -10,10 +10,10 @@ from llguidance.hf import from_tokenizer
 
 import storyworld
 from mindscape.mindgraph.graph import find
-from mindscape.roles.edits import EDITS, Edits, quoting
+from mindscape.roles import EDITS, Edits, quoting
 from mindscape.text import Chunk, Document
 from storyworld import teaching
-from storyworld.chance import Chance
+from storyworld.world import Chance
 
 
 @pytest.fixture(scope="module")

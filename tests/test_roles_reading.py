@@ -7,22 +7,21 @@ import pytest
 from llguidance import LLMatcher
 
 import storyworld
+from mindscape import roles
 from mindscape.llm.schema import json_schema
 from mindscape.roles import ROLES as THE_KIT_S
-from mindscape.roles import answers, judges, reading
 from mindscape.text import mentions, sentences
-from storyworld import teaching, weighing
-from storyworld.books import training_book
-from storyworld.chance import Chance
-from storyworld.teaching import passages, questions
+from storyworld import teaching, training_book, weighing
+from storyworld.teaching import passages
+from storyworld.world import Chance
 
-SUMMARIES = (reading.CHUNK_SUMMARY, reading.GLOBAL_SUMMARY, reading.SESSION_SUMMARY)
+SUMMARIES = (roles.CHUNK_SUMMARY, roles.GLOBAL_SUMMARY, roles.SESSION_SUMMARY)
 ANN = [{"name": "Ann", "description": ""}]
-SO = answers.Verdict(explanation="So.", answer="TRUE")
+SO = roles.Verdict(explanation="So.", answer="TRUE")
 THOUGHT = "thinking dropped"
 LOOSE = ["tags missing", "text around dropped"]
-SILVER = (reading.SILVER_CHUNKS, reading.SILVER_NODES)
-ALL = [*SUMMARIES, *SILVER, reading.ENTITIES, answers.QA, answers.CHOICE, answers.CLAIM, judges.GRADE, judges.PAIRWISE]
+SILVER = (roles.SILVER_CHUNKS, roles.SILVER_NODES)
+ALL = [*SUMMARIES, *SILVER, roles.ENTITIES, roles.QA, roles.CHOICE, roles.CLAIM, roles.GRADE, roles.PAIRWISE]
 ROLES = {role.name: role for role in ALL}
 BOOKS = {  # without "played barber to" and "The Complete Farrier", which `weighing` takes for trades
     "en-0": {"seed": 0},
@@ -52,7 +51,7 @@ def asked(book, slots):
 
 
 def picked(letter, explanation=""):
-    return answers.Choice(explanation=explanation, answer=letter)
+    return roles.Choice(explanation=explanation, answer=letter)
 
 
 def flat(text):
@@ -196,7 +195,7 @@ def test_a_name_within_a_word_is_no_name():
 
 def test_grades_follow_the_gold_answer(read):
     book, gold = read
-    forms = questions.ANSWERED[book.document.language]
+    forms = passages.ANSWERED[book.document.language]
     for slots, value, *_ in gold["grade"]:
         question, pair = asked(book, slots)
         predicted = slots["predicted"].lower()
@@ -210,7 +209,7 @@ def test_the_better_answer_says_more(read):
     stop = book.voice.say.STOP
     for slots, value, *_ in gold["pairwise"]:
         said = [{part.strip() for part in slots[slot].split(stop)} for slot in ("answer1", "answer2")]
-        empty = {part.strip() for text in questions.EMPTY[book.document.language] for part in text.split(stop)}
+        empty = {part.strip() for text in passages.EMPTY[book.document.language] for part in text.split(stop)}
         best = said[0] - empty > said[1] - empty
         assert best or said[1] - empty > said[0] - empty
         verdicts = (value.Comprehensiveness, value.Diversity, value.Empowerment, value.Overall)
@@ -247,7 +246,7 @@ def test_the_better_answer_says_more(read):
         ("silver_nodes", "None fits: [-1].", [-1], ["text around dropped"]),
         ("entities", 'Here: [{"name": "Ann", "description": ""}]', ANN, ["text around dropped"]),
         ("claim", "<explanation>So. <answer>true</answer>", SO, ["tag closed", "case of a choice"]),
-        ("grade", '{"correct": True, "reason": "same"}', judges.Grade(correct=True, reason="same"), ["Python constant"]),
+        ("grade", '{"correct": True, "reason": "same"}', roles.Grade(correct=True, reason="same"), ["Python constant"]),
     ],
 )  # fmt: skip
 def test_repairs_have_names(role, text, value, repairs):

@@ -8,13 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import storyworld
-from mindscape.roles import ROLES, scores
-from mindscape.roles.edits import Edits
-from mindscape.roles.memory import Extracted
-from mindscape.roles.scores import QUOTES, border_f1, borders, indices_f1, located, node_and_edge_f1, verbatim
+from mindscape import roles
+from mindscape.roles import (
+    QUOTES,
+    ROLES,
+    Edits,
+    Extracted,
+    border_f1,
+    borders,
+    indices_f1,
+    located,
+    node_and_edge_f1,
+    verbatim,
+)
 from storyworld import teaching
-from storyworld.chance import Chance
 from storyworld.teaching.scoring import SCORES, score
+from storyworld.world import Chance
 
 
 @pytest.mark.parametrize("name", ROLES)
@@ -40,10 +49,10 @@ def test_f1_is_the_harmonic_mean(gold, found):
     both = len(gold & found)
     if both:
         precision, recall = both / len(found), both / len(gold)
-        assert scores.f1(gold, found) == pytest.approx(2 * precision * recall / (precision + recall))
+        assert roles.f1(gold, found) == pytest.approx(2 * precision * recall / (precision + recall))
     else:
-        assert scores.f1(gold, found) == float(not gold and not found)
-    assert indices_f1(sorted(gold) or [-1], sorted(found) or [-1]) == scores.f1(gold, found)
+        assert roles.f1(gold, found) == float(not gold and not found)
+    assert indices_f1(sorted(gold) or [-1], sorted(found) or [-1]) == roles.f1(gold, found)
 
 
 def edits(*operations):

@@ -14,8 +14,8 @@ from stubs import Stub
 import storyworld
 from mindscape.errors import InputError
 from mindscape.llm import LanguageModel
-from mindscape.mindgraph import rubric
-from mindscape.mindgraph.rubric import (
+from mindscape.mindgraph import long_reason
+from mindscape.mindgraph.long_reason import (
     RUBRIC,
     Labelled,
     Unlabelled,
@@ -30,12 +30,14 @@ from mindscape.text import Document, Span
 
 
 def label(breadth="global", depth="global-synthesis"):
-    return rubric.Label(reason="", breadth=breadth, depth=depth)
+    return long_reason.Label(reason="", breadth=breadth, depth=depth)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_every_level_is_told_once_and_in_the_order_of_the_scale(language):
-    assert tuple(rubric.BREADTH_LEVELS[language]) == BREADTHS and tuple(rubric.DEPTH_LEVELS[language]) == DEPTHS
+    assert (
+        tuple(long_reason.BREADTH_LEVELS[language]) == BREADTHS and tuple(long_reason.DEPTH_LEVELS[language]) == DEPTHS
+    )
     it = Unlabelled("Who?", "Ann", 1200, language=language)
     up, down = slots(it), slots(it, reverse=True)
     for name, levels in (("breadths", BREADTHS), ("depths", DEPTHS)):
@@ -50,7 +52,9 @@ def test_evidence_is_shown_with_its_place_and_not_too_much_of_it():
     document = Document("note", "".join(f"Sentence {i:03}. " for i in range(100)))
     places = [Span(14 * i, 14 * i + 13) for i in reversed(range(100))]
     shown = slots(shown_to_annotator(document, "Who?", "Ann", places))["evidence"].splitlines()
-    assert shown[0] == "- 0%: Sentence 000." and shown[4] == "- 50%: Sentence 050." and len(shown) == rubric.SHOWN + 1
+    assert (
+        shown[0] == "- 0%: Sentence 000." and shown[4] == "- 50%: Sentence 050." and len(shown) == long_reason.SHOWN + 1
+    )
     assert shown[-1] == "(92 more pieces are not shown)"
     assert slots(shown_to_annotator(document, "Who?", "Ann"))["evidence"] == "(not known)"
 
@@ -111,10 +115,10 @@ def test_what_stability_buys():
 
 
 def test_the_filter_and_the_plane():
-    kept = {(b, d) for b in BREADTHS for d in DEPTHS if rubric.demanding(b, d)}
+    kept = {(b, d) for b in BREADTHS for d in DEPTHS if long_reason.demanding(b, d)}
     assert kept == {(b, d) for b in BREADTHS[3:] for d in DEPTHS[2:]}
     book = storyworld.book(1003, tokens=15_000)
-    table = rubric.plane([(question.breadth, question.depth) for question in book.questions])
+    table = long_reason.plane([(question.breadth, question.depth) for question in book.questions])
     assert table.shape == (5, 4) and table.sum() == len(book.questions) and table[0, 0] > 0 < table[4, 3]
 
 
@@ -124,7 +128,7 @@ def test_bad_input():
         lambda: agreement(["none"], ["low"], levels),
         lambda: agreement(["low"], ["none"], levels),
         lambda: measured([("local", "lookup")], []),
-        lambda: rubric.plane([("local", "local")]),
+        lambda: long_reason.plane([("local", "local")]),
     ]:
         with pytest.raises(InputError, match="expected"):
             wrong()

@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindscape.errors import InputError, MindscapeError
-from mindscape.mindgraph.baselines import confined, sandbox
-from mindscape.mindgraph.baselines.sandbox import DOORS, Limits, Sandbox
+from mindscape.mindgraph import confined, sandbox
+from mindscape.mindgraph.sandbox import DOORS, Limits, Sandbox
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot shut a process in; see sandbox")
 linux = pytest.mark.skipif(

@@ -11,8 +11,8 @@ from mindscape.corpora import shakespeare
 from mindscape.errors import InputError
 from mindscape.question import Answer
 from mindscape.roles import ROLES
-from storyworld.books import SPLITS
-from storyworld.books import books as of_split
+from storyworld import SPLITS
+from storyworld import books as of_split
 from storyworld.teaching import passages
 from storyworld.teaching.scoring import ANSWERS, PLAY, ROWS, interval, play_prompts, rows, scored
 

@@ -14,9 +14,9 @@ from mindscape.llm import LanguageModel
 from mindscape.metrics import NoAnswer, exact_match
 from mindscape.mindgraph import scoring
 from mindscape.mindgraph.scoring import Row, by_rules, cascade, containment, first_sentence, key_phrase, number, numbers
-from mindscape.roles.judges import GRADE
+from mindscape.roles import GRADE
 from storyworld import teaching
-from storyworld.chance import Chance
+from storyworld.world import Chance
 
 ONES = "zero one two three four five six seven eight nine ten eleven twelve"
 TEENS = "thirteen fourteen fifteen sixteen seventeen eighteen nineteen"

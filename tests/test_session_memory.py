@@ -16,8 +16,8 @@ import storyworld
 from mindscape import llm
 from mindscape.corpora import shakespeare
 from mindscape.errors import LLMError
-from mindscape.extractive import summarise
 from mindscape.metrics import recall_any_at_k, recall_fraction_at_k
+from mindscape.mia.summaries import summarise
 from mindscape.signature.memory import (
     BLANK,
     Item,

@@ -10,12 +10,10 @@ from stubs import cut
 from test_signature_rag import ASKED, Bag, Model, library, question
 
 from mindscape import llm
-from mindscape.ask import WARMER
-from mindscape.budget import Budget, BudgetSpent
+from mindscape.ask import WARMER, Budget, BudgetSpent
 from mindscape.errors import InputError, LLMError
 from mindscape.llm import Reply
-from mindscape.roles.answers import letters
-from mindscape.roles.update import NONE, SAY, UPDATE, Update
+from mindscape.roles import NONE, SAY, UPDATE, Update, letters
 from mindscape.signature.agent import INPUTS, Settings, Step, Trace, counts, first_seen, run, steps_table
 from mindscape.signature.memory import Posed, build
 from mindscape.signature.memory import given as told

@@ -17,8 +17,7 @@ from mindscape.ask import WARMER
 from mindscape.llm import Reply
 from mindscape.metrics import recall_fraction_at_k
 from mindscape.mia.embedding import Form, MiaEmbedder
-from mindscape.roles import ROLES
-from mindscape.roles.answers import letters
+from mindscape.roles import ROLES, letters
 from mindscape.signature.memory import Item, Memory, Posed, build, ranked
 from mindscape.signature.memory import given as told
 from mindscape.signature.objectives import (

@@ -6,7 +6,7 @@ import numpy as np
 from extras import refused
 from test_signature_rag import ASKED, question
 
-from mindscape.signature.series import MOST, collections, freely, play_collection, share, town
+from mindscape.signature.rag import MOST, collections, freely, play_collection, share, town
 
 CHOICES = [replace(one, kind="choice", options=("Ann", "Ivo", "Tom", "Eve"), right="B") for one in ASKED]
 CLAIMS = [question(9, f"Claim {right}.", 3, kind="claim", right=right, pair="p") for right in ("TRUE", "FALSE")]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stubs import Model
 
-from mindscape.mia.silver import HARD, SIMPLE, annotate, chosen, negatives, vote
+from mindscape.mia.embedding import HARD, SIMPLE, annotate, chosen, negatives, vote
 from mindscape.store import Maker
 
 pytestmark = pytest.mark.usefixtures("own_store")

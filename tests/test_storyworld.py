@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 import storyworld
 from mindscape.errors import InputError
 from mindscape.question import BREADTHS, DEPTHS
-from storyworld import kinds
-from storyworld.voice import wording
+from storyworld.telling import wording
+from storyworld.world import DEADLY, ELSEWHERE, PASSES, SLOTS
 
 SHORT = 15_000
 # SHA-256 of the texts. When the wording or the world changes on purpose, put in what the failing test prints.
@@ -227,7 +227,7 @@ def check_options(one):
     """A question on one event has one right answer, and so has a count."""
     voice, world = one.voice, one.world
     at = {spans[0]: world.events[i] for i, spans in one.told.events.items()}
-    everything = [(event, deed) for event in world.events if event.kind in kinds.SLOTS for deed in deeds(event)]
+    everything = [(event, deed) for event in world.events if event.kind in SLOTS for deed in deeds(event)]
     by_deed = defaultdict(set)
     for event, (kind, doer, _) in everything:
         by_deed[kind, doer].add(event.id)
@@ -238,7 +238,7 @@ def check_options(one):
     for question in one.questions:
         told = [at[span] for span in question.evidence if span in at]
         wrong = set(question.options) - {question.answer}
-        if question.kind in kinds.SLOTS:
+        if question.kind in SLOTS:
             (event,) = told
             a = event.slots["a"]
             alike = [slots for _, (kind, doer, slots) in everything if (kind, doer) == (event.kind, a)]
@@ -246,7 +246,7 @@ def check_options(one):
             for place in world.places:  # where it was is said there
                 if question.question.endswith((located.format(p=voice.place(place.id)), voice.place_hint(place.id))):
                     assert voice.place(place.id).lower() in passages[event.scene], question
-            if event.kind in kinds.ELSEWHERE:
+            if event.kind in ELSEWHERE:
                 assert located.partition("{p}")[0] not in question.question
             assert voice.name(a) not in wrong if question.answer in names else True
             said = [lie for lie in world.events if lie.kind == "false" and lie.slots["a"] == a]
@@ -304,7 +304,7 @@ def check_log(world):
 
 def check_the_dead(world):
     (crime,) = [scene for scene in world.scenes if scene.form == "crime"]
-    if world.crime.kind not in kinds.DEADLY:
+    if world.crime.kind not in DEADLY:
         return
     for event in world.events:
         if event.scene > crime.id and event.kind not in ("trace", "tie"):
@@ -335,7 +335,7 @@ def check_holders(world, by_time):
             continue
         now = holder.get(o)
         lost = now is None or isinstance(now, tuple)
-        of_the_dead = world.crime.kind in kinds.DEADLY and now == world.crime.victim and event.scene > crime
+        of_the_dead = world.crime.kind in DEADLY and now == world.crime.victim and event.scene > crime
         assert lost or now in had or of_the_dead, (event, now)
         if event.kind in ("gift", "lend", "sell", "return"):
             holder[o] = b
@@ -354,7 +354,7 @@ def check_holders(world, by_time):
 def check_chains(world, by_time):
     for o in (world.heirloom, world.token):
         chain = [event for event in by_time if event.slots.get("o") == o]
-        assert len(chain) >= 4 and all(event.kind in kinds.PASSES for event in chain)
+        assert len(chain) >= 4 and all(event.kind in PASSES for event in chain)
         for giving, next_giving in zip(chain, chain[1:], strict=False):
             assert giving.slots["b"] == next_giving.slots["a"]
         assert len({event.slots["a"] for event in chain}) == len(chain)

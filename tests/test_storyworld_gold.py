@@ -9,10 +9,9 @@ import pytest
 
 import storyworld
 from mindscape.text import Chunk, sentences, windows
-from storyworld import kinds
 from storyworld.gold import session_map
-from storyworld.voice import sentence
-from storyworld.words import LANGUAGES, wording
+from storyworld.telling import LANGUAGES, sentence, wording
+from storyworld.world import CLUES, CRIMES, SLOTS
 
 SAMPLE = {
     "en": (1000, 15_000),
@@ -251,8 +250,8 @@ def test_there_are_sixty_kinds_in_several_wordings(language):
     wordings = [entry["tell"] for entry in (*events.EVENTS.values(), *events.CRIMES.values())]
     wordings += [clue[sort] for clue in events.CLUES.values() for sort in ("trace", "tie")]
     assert len(wordings) >= 60 and all(len(set(tells)) == len(tells) >= least for tells in wordings)
-    assert set(events.CRIMES) == set(kinds.CRIMES) and set(events.CLUES) == set(kinds.CLUES)
-    assert set(kinds.SLOTS) <= set(events.EVENTS)
+    assert set(events.CRIMES) == set(CRIMES) and set(events.CLUES) == set(CLUES)
+    assert set(SLOTS) <= set(events.EVENTS)
 
 
 def slots(template):
@@ -266,8 +265,8 @@ IN_PARTS = ("gathering", "bill", "dispute", "contest", "relay")
 def test_what_is_asked_is_told(language):
     for kind, entry in wording(language).events.EVENTS.items():
         told_of = set.intersection(*map(slots, entry["tell"]))
-        assert slots(entry["fact"]) <= {*kinds.SLOTS.get(kind, "abopqnw")}
-        assert slots(entry["ask"][next(iter(entry["ask"]))]) | {*entry["ask"]} <= {*kinds.SLOTS.get(kind, "abopqnw")}
+        assert slots(entry["fact"]) <= {*SLOTS.get(kind, "abopqnw")}
+        assert slots(entry["ask"][next(iter(entry["ask"]))]) | {*entry["ask"]} <= {*SLOTS.get(kind, "abopqnw")}
         if kind not in IN_PARTS:
             for slot, ask in entry["ask"].items():
                 assert slot in told_of and slots(ask) <= told_of and slot not in slots(ask), (kind, slot)
@@ -298,7 +297,7 @@ def test_questions_avoid_the_words_of_the_telling(kind):
     assert not shared
 
 
-@pytest.mark.parametrize("clue", kinds.CLUES)
+@pytest.mark.parametrize("clue", CLUES)
 def test_what_is_said_of_a_clue_avoids_the_words_of_its_telling(clue):
     entry = wording("en").events.CLUES[clue]
     shared = stems([*entry["trace"], *entry["tie"]]) & stems([entry["fact"], entry["about"]])

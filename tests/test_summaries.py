@@ -10,7 +10,7 @@ from mindscape.errors import LLMError
 from mindscape.llm import Reply
 from mindscape.mia import summaries
 from mindscape.store import Maker
-from storyworld.books import books
+from storyworld import books
 
 
 class Echo:

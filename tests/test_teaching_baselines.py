@@ -6,16 +6,17 @@ from functools import partial
 
 import pytest
 
-from mindscape.budget import Budget
+from mindscape.ask import Budget
 from mindscape.llm import LanguageModel
-from mindscape.llm.scripted import Scripted
-from mindscape.mindgraph.baselines import METHODS, graphrag, reading, rlm
-from mindscape.mindgraph.baselines.sandbox import Sandbox
+from mindscape.llm.recording import Scripted
+from mindscape.mindgraph import baselines
+from mindscape.mindgraph.baselines import METHODS
 from mindscape.mindgraph.communities import Report
-from mindscape.roles.answers import QA
+from mindscape.mindgraph.sandbox import Sandbox
+from mindscape.roles import QA
 from mindscape.text import Document
-from mindscape.training.batches import encode
-from storyworld.books import training_book
+from mindscape.training import encode
+from storyworld import training_book
 from storyworld.teaching.baselines import (
     BLOCK,
     NOTHING,
@@ -28,9 +29,9 @@ from storyworld.teaching.baselines import (
     words_of,
 )
 
-FORMS = {"gam memorise": reading.Note, "gam plan": reading.Plan, "gam reflect": reading.Reflection}
-FORMS |= {"graphrag extract": graphrag.Extracted, "graphrag glean": graphrag.Extracted, "graphrag report": Report}
-FORMS |= {"graphrag map": graphrag.Points, "graphrag map, idle": graphrag.Points}
+FORMS = {"gam memorise": baselines.Note, "gam plan": baselines.Plan, "gam reflect": baselines.Reflection}
+FORMS |= {"graphrag extract": baselines.Extracted, "graphrag glean": baselines.Extracted, "graphrag report": Report}
+FORMS |= {"graphrag map": baselines.Points, "graphrag map, idle": baselines.Points}
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +58,8 @@ def test_every_step_is_taught_and_its_reply_can_be_read(made, tokenizer):
         if form := FORMS.get(example.role):
             form.model_validate_json(example.reply)
         assert len(encode(example, tokenizer).ids) <= 8192 - 512
-    assert all(rlm.code_in(example.reply) for example in made if example.role == "rlm program")
-    assert all(rlm.final_in(example.reply) for example in made if example.role == "rlm answer")
+    assert all(baselines.code_in(example.reply) for example in made if example.role == "rlm program")
+    assert all(baselines.final_in(example.reply) for example in made if example.role == "rlm answer")
 
 
 def test_shares_of_steps_that_change_nothing(made):
@@ -72,7 +73,7 @@ def test_shares_of_steps_that_change_nothing(made):
         example.reply == '{"entities": [], "relations": []}' for example in made if example.role == "graphrag glean"
     )
     assert set(gleaned) == {True, False}
-    findings = [example.reply == reading.NOTHING["en"] for example in made if example.role == "gam integrate"]
+    findings = [example.reply == baselines.NOTHING["en"] for example in made if example.role == "gam integrate"]
     assert any(findings) and not all(findings)
 
 
@@ -84,7 +85,7 @@ def test_what_bears_cannot_be_told_by_what_a_worker_was_given(tokenizer, size):
     roles = Counter(example.role for example in made)
     for role in ("coa worker", "rlm query"):
         assert 0.3 < roles[role] / (roles[role] + roles[f"{role}, idle"]) < 0.7
-    nothing = reading.NOTHING["en"]
+    nothing = baselines.NOTHING["en"]
     workers = [example for example in made if example.role.startswith("coa")]
     from_nothing = Counter(example.reply != nothing for example in workers if f"\n{nothing}\n" in example.prompt)
     assert min(from_nothing.values()) > 0.3 * from_nothing.total() and from_nothing.total() > 0.4 * len(workers)
@@ -137,7 +138,7 @@ def test_a_perfect_reader_finds_all_that_bears_on_a_question_through_its_program
             return ["\n".join(asked.lines(start, start + PART)) or NOTHING for start in starts]
 
         words = words_of(asked.question.question)
-        ran = box.run(rlm.code_in(program(words, asked.question.question)), replies)
+        ran = box.run(baselines.code_in(program(words, asked.question.question)), replies)
     assert not ran.error and asked.needed <= set(ran.output.splitlines()) and NOTHING not in ran.output.splitlines()
 
 

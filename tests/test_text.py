@@ -16,8 +16,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 from mindscape import assets
 from mindscape.corpora import shakespeare
 from mindscape.errors import InputError
-from mindscape.folding import folded
-from mindscape.text import Chunk, Document, Span, locate, sentences, split_sentences, split_tokens, windows
+from mindscape.text import Chunk, Document, Span, folded, locate, sentences, split_sentences, split_tokens, windows
 
 # Pieces that are awkward to cut, to fold or to find, in two languages.
 PIECES = [

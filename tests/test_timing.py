@@ -2,7 +2,7 @@
 
 import pytest
 
-from mindscape.timing import least
+from mindscape.benchmark import least
 
 
 class Clock:

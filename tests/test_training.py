@@ -19,10 +19,10 @@ from peft.tuners.tuners_utils import BaseTunerLayer
 from tiny import log, weights
 from transformers import AutoModelForCausalLM, DynamicCache
 
+from mindscape import training
 from mindscape.errors import InputError
 from mindscape.roles import Example
-from mindscape.training import Settings, loop, recipes, sft, train
-from mindscape.training.batches import IGNORED, Encoded, collate, encode, plan
+from mindscape.training import IGNORED, Encoded, Settings, collate, encode, plan, recipes, train
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = [Example("qa", f"Who has lamp {i}?", name, "book") for i, name in enumerate(["Ann", "Tom", "Eve"] * 6)]
@@ -52,14 +52,14 @@ def test_no_keys_and_values_are_kept(base, tokenizer, monkeypatch):
     """A cache costs memory, and compiled layers come to a limit where each is made for its place in it."""
     model = AutoModelForCausalLM.from_pretrained(base).train()
     monkeypatch.setattr(DynamicCache, "update", lambda *_: pytest.fail("a cache was written to"))
-    sft.reply_loss(model, collate([encode(EXAMPLES[0], tokenizer)], pad=tokenizer.eos_token_id))
+    training.reply_loss(model, collate([encode(EXAMPLES[0], tokenizer)], pad=tokenizer.eos_token_id))
 
 
 def test_loss_is_the_model_s_own(base, tokenizer):
     """Against transformers' loss on one row at a time, where no padding is."""
     model = AutoModelForCausalLM.from_pretrained(base).eval()
     encoded = [encode(example, tokenizer) for example in (EXAMPLES[0], EXAMPLES[-1], EXAMPLES[5])]
-    total, counts = sft.reply_loss(model, collate(encoded, pad=tokenizer.eos_token_id))
+    total, counts = training.reply_loss(model, collate(encoded, pad=tokenizer.eos_token_id))
     for one, loss, n in zip(encoded, total, counts, strict=True):
         alone = model(**collate([one], pad=0))
         torch.testing.assert_close(loss / n, alone.loss, rtol=1e-5, atol=1e-5)
@@ -85,9 +85,9 @@ SHORT = Settings(steps=8, tokens=400, rank=2, warmup=2, learning_rate=5e-3, minu
 def test_a_killed_run_ends_with_the_same_adapter(base, tmp_path, monkeypatch):
     """Killed two steps after a checkpoint, in the middle of a line of the log."""
     whole = train(EXAMPLES, tmp_path / "whole", base, SHORT)
-    save, killed = loop._save, Mock(wraps=sft.reply_loss, side_effect=[*[DEFAULT] * 5, KeyboardInterrupt])
-    monkeypatch.setattr(loop, "_save", lambda out, run, step, *rest: step % 3 or save(out, run, step, *rest))
-    monkeypatch.setattr(sft, "reply_loss", killed)
+    save, killed = training._save, Mock(wraps=training.reply_loss, side_effect=[*[DEFAULT] * 5, KeyboardInterrupt])
+    monkeypatch.setattr(training, "_save", lambda out, run, step, *rest: step % 3 or save(out, run, step, *rest))
+    monkeypatch.setattr(training, "reply_loss", killed)
     with pytest.raises(KeyboardInterrupt):
         train(EXAMPLES, tmp_path / "killed", base, SHORT)
     monkeypatch.undo()
@@ -142,14 +142,14 @@ def test_compiled_layers_learn_the_same(base, tmp_path):
 def gradients(model, rows):
     model.zero_grad()
     with torch.autocast("cpu", torch.bfloat16, enabled=model.dtype == torch.bfloat16):
-        total, _ = sft.reply_loss(model, rows)
+        total, _ = training.reply_loss(model, rows)
     total.sum().backward()
     return {name: of.grad.clone() for name, of in model.named_parameters() if of.grad is not None}
 
 
 def test_inputs_that_are_not_cast_change_no_gradient(base, tokenizer):
     rows = collate([encode(example, tokenizer) for example in EXAMPLES[-4:]], pad=tokenizer.eos_token_id)
-    model = loop.with_lora(AutoModelForCausalLM.from_pretrained(base, dtype=torch.bfloat16), Settings(rank=4))
+    model = training.with_lora(AutoModelForCausalLM.from_pretrained(base, dtype=torch.bfloat16), Settings(rank=4))
     for name, of in model.named_parameters():
         if "lora_B" in name:
             torch.nn.init.normal_(of, generator=torch.Generator().manual_seed(0))
@@ -164,9 +164,9 @@ def test_inputs_that_are_not_cast_change_no_gradient(base, tokenizer):
 def test_both_kinds_of_attention_learn_the_same(base, tokenizer):
     rows = collate([encode(example, tokenizer) for example in EXAMPLES[-4:]], pad=tokenizer.eos_token_id)
     bare = AutoModelForCausalLM.from_pretrained(base)
-    model, found = loop.with_lora(bare, Settings(rank=4, dtype="float32")), {}
-    for tokens, kind in ((loop.SHORT, "eager"), (loop.SHORT + 1, "sdpa")):
-        loop.attend(bare, tokens)
+    model, found = training.with_lora(bare, Settings(rank=4, dtype="float32")), {}
+    for tokens, kind in ((training.SHORT, "eager"), (training.SHORT + 1, "sdpa")):
+        training.attend(bare, tokens)
         assert bare.config._attn_implementation == kind
         found[kind] = gradients(model, rows)
     for name, of in found["eager"].items():

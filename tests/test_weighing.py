@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import storyworld
 from mindscape.text import sentences, split_sentences, windows
-from storyworld import kinds, weighing
+from storyworld import weighing, world
 from storyworld.weighing import Kept
 
 SEEDS = (0, 7, 1000, 1001)
@@ -103,7 +103,7 @@ def test_a_guise_that_acts_is_not_unmasked():
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_an_event_is_kept_by_its_fact_and_wrong_between_strangers(language):
     one = book(language=language)
-    plain = [event for event in one.world.events if event.kind in kinds.SLOTS]
+    plain = [event for event in one.world.events if event.kind in world.SLOTS]
     i, event = next((i, e) for i, e in enumerate(plain) if e.kind in ("nurse", "warn", "threaten", "follow"))
     fact = one.voice.fact(event) + one.voice.say.STOP
     assert events(one, fact).right[i] and events(one, fact).wrong == 0

@@ -14,7 +14,7 @@ notebooks 10 and on, pointed at a real benchmark.
 """
 
 from benchmarks.loading import TABLE, VARIABLE, Loaded, collection, find, load_dataset, named, root, stream
-from benchmarks.shapes import Benchmark, Files, Item, Metric, Passage, Prompt, Rejected, Report
+from benchmarks.reading import Benchmark, Files, Item, Metric, Passage, Prompt, Rejected, Report
 
 __all__ = [
     "TABLE", "VARIABLE", "Benchmark", "Files", "Item", "Loaded", "Metric", "Passage", "Prompt", "Rejected", "Report",

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from benchmarks.loading import Loaded, find, named, root, stream
-from benchmarks.shapes import Benchmark, Item, Report
+from benchmarks.reading import Benchmark, Item, Report
 from mindscape.errors import InputError, require
 from mindscape.metrics import NoAnswer, accuracy, bleu, exact_match, meteor, pair_accuracy, rouge_l, token_f1
 from mindscape.text import Document

@@ -16,37 +16,34 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from benchmarks import (
-    crud_rag,
-    detectiveqa,
-    infinitebench,
-    longbench,
-    loogle,
-    narrativeqa,
-    nocha,
-    novelhopqa,
-    omnieval,
-    qmsum,
-)
-from benchmarks.shapes import COLLECTION, Benchmark, Files, Found, Item, Report, fault
+from benchmarks import articles, novels
+from benchmarks.reading import COLLECTION, Benchmark, Files, Found, Item, Report, fault
 from mindscape import paths
 from mindscape.errors import InputError, require
 from mindscape.text import Document
 
 VARIABLE = "MINDSCAPE_BENCHMARKS"
 READ: dict[str, dict[str, Any]] = {
-    "narrativeqa": {"read": narrativeqa.read_narrativeqa, "parts": narrativeqa.PARTS},
-    "narrativeqa-hub": {"read": narrativeqa.read_hub, "parts": narrativeqa.PARTS},
-    "nocha": {"read": nocha.read_nocha},
-    "detectiveqa": {"read": detectiveqa.read_detectiveqa, "parts": detectiveqa.PARTS},
-    "infinitebench": {"read": infinitebench.read_infinitebench, "parts": infinitebench.PARTS},
-    "novelhopqa": {"read": novelhopqa.read_novelhopqa, "parts": novelhopqa.PARTS},
-    "longbench-v2": {"read": longbench.read_v2, "parts": longbench.PARTS},
-    "multifieldqa-zh": {"read": longbench.read_multifieldqa},
-    "loogle": {"read": loogle.read_loogle, "parts": loogle.PARTS},
-    "qmsum": {"read": qmsum.read_qmsum, "parts": qmsum.PARTS},
-    "crud-rag": {"read": crud_rag.read_crud_rag, "parts": crud_rag.PARTS, "collection": crud_rag.articles},
-    "omnieval": {"read": omnieval.read_omnieval, "parts": omnieval.PARTS, "collection": omnieval.passages},
+    "narrativeqa": {"read": novels.read_narrativeqa, "parts": novels.NARRATIVEQA_PARTS},
+    "narrativeqa-hub": {"read": novels.read_hub, "parts": novels.NARRATIVEQA_PARTS},
+    "nocha": {"read": novels.read_nocha},
+    "detectiveqa": {"read": novels.read_detectiveqa, "parts": novels.DETECTIVEQA_PARTS},
+    "infinitebench": {"read": novels.read_infinitebench, "parts": novels.INFINITEBENCH_PARTS},
+    "novelhopqa": {"read": novels.read_novelhopqa, "parts": novels.NOVELHOPQA_PARTS},
+    "longbench-v2": {"read": articles.read_v2, "parts": articles.LONGBENCH_PARTS},
+    "multifieldqa-zh": {"read": articles.read_multifieldqa},
+    "loogle": {"read": articles.read_loogle, "parts": articles.LOOGLE_PARTS},
+    "qmsum": {"read": articles.read_qmsum, "parts": articles.QMSUM_PARTS},
+    "crud-rag": {
+        "read": articles.read_crud_rag,
+        "parts": articles.CRUD_RAG_PARTS,
+        "collection": articles.crud_articles,
+    },
+    "omnieval": {
+        "read": articles.read_omnieval,
+        "parts": articles.OMNIEVAL_PARTS,
+        "collection": articles.omnieval_passages,
+    },
 }
 SAID = tomllib.loads(Path(__file__).with_name("table.toml").read_text(encoding="utf-8"))
 TABLE = TypeAdapter(tuple[Benchmark, ...]).validate_python(

@@ -13,8 +13,8 @@ import os
 import sys
 
 import benchmarks
+from mindscape import own_book
 from mindscape.errors import MindscapeError
-from mindscape.own_book import command
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -25,7 +25,7 @@ def main(arguments: list[str] | None = None) -> None:
     listed.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to read; none to list all")
     listed.add_argument("--folder", default="", help=f"folder of all benchmarks; {benchmarks.VARIABLE} by default")
     listed.add_argument("--part", default=None, help="one split or task alone, such as test or longbook_qa_eng")
-    command.arguments(commands)
+    own_book.arguments(commands)
     given, more = parser.parse_known_args(arguments)
     if more and (given.command != "ask" or any(word.startswith("-") for word in more)):
         parser.error(f"unrecognized arguments: {' '.join(more)}")
@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> None:
         given.questions += more
     try:
         if given.command == "ask":
-            command.ask_book(given)
+            own_book.ask_book(given)
         elif given.names:
             _read(given.names, given.folder, given.part)
         else:

@@ -32,10 +32,10 @@ from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedM
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
+from mindscape.benchmark import least
 from mindscape.environment import forget_peak, peak_bytes
 from mindscape.errors import InputError, require
-from mindscape.packing import Packed
-from mindscape.timing import least
+from mindscape.weights import Packed
 
 Segment = tuple[int, int]
 Tokens = Sequence[int] | torch.Tensor  # ids, or places in a text

@@ -3,6 +3,10 @@
 Reading through `ask` against the bare model's forward pass on the same batches, writing in batches of 32 against one by one,
 bfloat16 against float32; and what a look-up in the store takes. Seconds differ from machine to machine, ratios less. They are
 written to build/benchmark.json, with the processor. See notebook 00_start_here for what `ask` does.
+
+How long things take beside each other, on a machine that does other work as well.
+
+Taught in notebook 00_start_here.
 """
 
 import json
@@ -24,7 +28,40 @@ from mindscape.llm import LanguageModel, local
 from mindscape.llm.base import form_of
 from mindscape.roles import ROLES
 from mindscape.store import Maker, Store
-from mindscape.timing import least
+
+AGREE = 1.03  # the least time stands when another is at most so many times as long
+
+
+def least(
+    *calls: Callable[[], Any],
+    runs: int = 3,
+    most: int = 9,
+    clock: Callable[[], float] = time.process_time,
+) -> list[float]:
+    """Seconds that each of `calls` takes, by `clock` (processor time): the least of several runs, in turn.
+
+    What else the machine does only ever adds to a run, so the least is the one that tells. Each is called at least `runs`
+    times, then until the least time of each has been met twice (within three in a hundred), at most `most` times.
+
+    >>> short, long = least(lambda: sum(range(20_000)), lambda: sum(range(200_000)))
+    >>> short < long
+    True
+    """
+    seconds: list[list[float]] = [[] for _ in calls]
+    for run in range(most):
+        if run >= max(runs, 2) and all(_settled(of) for of in seconds):
+            break
+        for call, of in zip(calls, seconds, strict=True):
+            begun = clock()
+            call()
+            of.append(clock() - begun)
+    return [min(of) for of in seconds]
+
+
+def _settled(seconds: list[float]) -> bool:
+    first, second = sorted(seconds)[:2]
+    return second <= AGREE * first
+
 
 GOALS = {"reading": 0.8, "writing": 5.0, "look_up_us": 50.0, "import_s": 1.0}
 

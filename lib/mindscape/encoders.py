@@ -9,7 +9,7 @@ rounding only: in fp32 the cosine between two such results is above 1 - 1e-5. Ev
 batch is done, under a hash of encoder, kind and text; a run that was killed goes on where it was. Taught in notebooks
 00 and 10.
 
-This module trains nothing, searches nothing (`mindscape.index` does), and uses one device.
+This module trains nothing, searches nothing (`mindscape.search` does), and uses one device.
 """
 
 import json

@@ -4,7 +4,7 @@ A *method* brings *pieces* for a question, best first: places in a text, and not
 All methods fill the same budget with them; what the questions need is then there or not, and one reader answers from it.
 
     Case       books that are searched together, a series of the storyworld or plays that share characters (as in
-               `mindscape.signature.series`); questions on them, and the log's graphs of them
+               `mindscape.signature.rag`); questions on them, and the log's graphs of them
     rankings   what each of `METHODS` ranks by its encoder: units for each question, found in the store or made
     pieces     what a method makes of them, and what takes no model at all (BM25, the beginning, passages at random)
     filled     pieces up to a budget of tokens, the same for all methods
@@ -34,19 +34,17 @@ from mindscape.cache import digest
 from mindscape.corpora import shakespeare
 from mindscape.encoders import Encoder
 from mindscape.errors import InputError, one_of, require
-from mindscape.lexical import BM25
 from mindscape.mia import graphrag
 from mindscape.mia.embedding import MiaEmbedder, PlainEmbedder
 from mindscape.mom.memory import DocumentMemory
 from mindscape.mom.retrieval import Layers, context, covered
 from mindscape.question import Question, Ranking
-from mindscape.search import by_rule, search
+from mindscape.search import BM25, by_rule, search
 from mindscape.signature.memory import Memory, build, gold, merged, of_series, scenes
-from mindscape.signature.rag import K0, K, Shelf, Woken
-from mindscape.signature.series import BOOKS, SEEDS, SIZE, TOKENS
+from mindscape.signature.rag import BOOKS, K0, SEEDS, SIZE, TOKENS, K, Shelf, Woken
 from mindscape.text import Chunk, Document, Span, split_sentences, token_ids
 from storyworld import Book
-from storyworld.chance import Chance
+from storyworld.world import Chance
 
 SHARE = 16  # questions of a book that are searched for
 UNIT = 4  # passages of a unit of a play's document memory

@@ -4,13 +4,35 @@ Colours are Okabe and Ito's, which readers with any colour vision can tell apart
 that no figure rests on colour alone. The rest of the look is seaborn's. Figures are drawn at the width of a page's column.
 Taught in notebook 00; saving a figure with its alt text is `mindscape.results.figure`. An *interval* has a `value`, a `low`
 and a `high` (`mindscape.metrics`).
+
+A paper's system in one drawing, from a file of `data/paper/systems`: boxes, arrows, and the paper's numbers on them.
+
+    title = "MiA-RAG"
+    [boxes.book]                    # its name in arrows
+    at = [0, 1]                     # column and row; row 0 is the lowest
+    says = "a book"
+    made = "text"                   # once a "text", once a "question", or a "model"
+    [[arrows]]
+    from = "book"
+    to = "chunks"
+    says = "1,200 tokens each"
+
+The first notebook of a part draws the whole, the others mark with `here` where they stand in it. Taught in notebook
+10_hierarchical_summaries.
 """
+
+import textwrap
+import tomllib
 
 import matplotlib
 import numpy as np
 import pandas as pd
 import seaborn
 from matplotlib import pyplot
+from matplotlib.patches import FancyBboxPatch, Patch
+
+from mindscape import paths, plots
+from mindscape.errors import one_of, require
 
 INK, GREY, PALE = "#222222", "#8a8a8a", "#d9d9d9"
 PALETTE = {
@@ -137,3 +159,99 @@ def table(rows, *columns, name: str | tuple[str, ...] | None = None) -> pd.DataF
     if isinstance(name, tuple):
         frame.index = pd.MultiIndex.from_tuples(list(rows), names=name)
     return frame.rename_axis(name) if isinstance(name, str) else frame
+
+
+FILLS = {"text": "#D6E9F5", "question": "#FBE8C8", "model": "#EDEDED"}
+MADE = {"text": "made once a text", "question": "made once a question", "model": "a model"}
+ACROSS, UP = 2.1, 1.15  # inches from box to box
+WIDE, HIGH = 1.3, 0.62  # of a box
+
+
+def system(name: str) -> dict:
+    """What a file says: `title`, `boxes` by name and `arrows`. Raises InputError for a file that there is not.
+
+    >>> system("mia_rag")["title"]
+    'MiA-RAG'
+    """
+    path = paths.data("paper", "systems", f"{name}.toml")
+    require(path.is_file(), f"system {name!r}: expected a file {path}")
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def alt(name: str) -> str:
+    """The same in words, for those who do not see it.
+
+    >>> alt("mia_rag")[:30]
+    'The system of MiA-RAG. Once a '
+    """
+    drawn = system(name)
+    words = {box: about["says"].replace("\n", " ") for box, about in drawn["boxes"].items()}
+    parts = [f"The system of {drawn['title']}."]
+    for made in ("text", "question"):
+        listed = [words[box] for box, about in drawn["boxes"].items() if about["made"] == made]
+        parts.append(f"Once a {made}: {', '.join(listed)}.")
+    arrows = (
+        f"{words[arrow['from']]} to {words[arrow['to']]}" + (f" ({arrow['says']})" if "says" in arrow else "")
+        for arrow in drawn["arrows"]
+    )
+    return " ".join([*parts, f"Arrows: {'; '.join(arrows)}."])
+
+
+def draw(name: str, here: tuple[str, ...] = ()):
+    """A figure of a system; the boxes named in `here` have a thick frame, and the rest is pale if there are any. Errors as in
+    `system`, and InputError for a box in `here` that there is not."""
+    drawn = system(name)
+    boxes = drawn["boxes"]
+    for box in here:
+        one_of(boxes, here=box)
+    columns = max(about["at"][0] for about in boxes.values())
+    rows = max(about["at"][1] for about in boxes.values())
+    scale = plots.WIDTH / (columns * ACROSS + WIDE + 0.2)
+    fig, ax = plots.subplots(height=(rows * UP + HIGH + 0.55) * scale)
+    centres = {box: (about["at"][0] * ACROSS, about["at"][1] * UP) for box, about in boxes.items()}
+    for box, about in boxes.items():
+        thick = box in here
+        ax.annotate(
+            textwrap.fill(about["says"], 18) if "\n" not in about["says"] else about["says"],
+            centres[box],
+            ha="center",
+            va="center",
+            fontsize=7.5,
+            alpha=1 if thick or not here else 0.75,
+        )
+        x, y = centres[box][0] - WIDE / 2, centres[box][1] - HIGH / 2
+        frame = ax.add_patch(FancyBboxPatch((x, y), WIDE, HIGH, boxstyle="round,pad=0,rounding_size=0.08", zorder=0))
+        colour = plots.PALETTE["red"] if thick else plots.GREY
+        frame.set(facecolor=FILLS[about["made"]], edgecolor=colour, linewidth=2.2 if thick else 0.8)
+    for arrow in drawn["arrows"]:
+        _arrow(ax, centres[arrow["from"]], centres[arrow["to"]], arrow.get("says", ""), arrow.get("bend", 0.0))
+    ax.set(
+        xlim=(-WIDE / 2 - 0.1, columns * ACROSS + WIDE / 2 + 0.1), ylim=(-HIGH / 2 - 0.1, rows * UP + HIGH / 2 + 0.45)
+    )
+    ax.set_aspect("equal")
+    ax.set(xticks=[], yticks=[])  # an axis without numbers needs no label
+    ax.axis("off")
+    kinds = [Patch(facecolor=FILLS[made], edgecolor=plots.GREY, label=says) for made, says in MADE.items()]
+    ax.legend(handles=kinds, loc="upper left", ncols=3, fontsize=7.5, borderaxespad=0, handlelength=1.2)
+    return fig
+
+
+def _arrow(ax, begin, end, says: str, bend: float) -> None:
+    """From the edge of one box to that of another, with words beside its middle."""
+    edges = [_edge(begin, end), _edge(end, begin)]
+    look = {"arrowstyle": "-|>", "color": plots.INK, "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", edges[1], edges[0], arrowprops={**look, "connectionstyle": f"arc3,rad={bend}"})
+    if says:
+        x, y = ((first + second) / 2 for first, second in zip(*edges, strict=True))
+        y, x = y - bend * (edges[1][0] - edges[0][0]) / 2, x + bend * (edges[1][1] - edges[0][1]) / 2
+        flat = abs(begin[1] - end[1]) < 0.1
+        place = {"ha": "center", "va": "bottom"} if flat else {"ha": "center", "va": "center"}
+        room = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
+        ax.text(x, y + 0.03 * flat, textwrap.fill(says, 12), fontsize=6.3, linespacing=0.95, bbox=room, **place)
+
+
+def _edge(begin, end) -> tuple[float, float]:
+    """Where the line from the middle of one box to another leaves the first."""
+    across, up = end[0] - begin[0], end[1] - begin[1]
+    share = min(WIDE / 2 / abs(across) if across else 9, HIGH / 2 / abs(up) if up else 9)
+    return begin[0] + share * across, begin[1] + share * up

@@ -11,7 +11,7 @@ prints. Beside it paper/NAME.toml says where that is and lists the demands: `dem
 
 A file is read when it is first asked for, and kept. Braces are those of `str.format`. A changed letter is another prompt: what
 the store holds for the old one is not found any more. Every file is named by some call in full, so that a search finds it.
-Nothing here fills a prompt: `mindscape.roles.base` does. Taught in notebook 01_the_reader.
+Nothing here fills a prompt: `mindscape.roles` does. Taught in notebook 01_the_reader.
 """
 
 import tomllib

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from mindscape import paths, records, store
+from mindscape import paths, store, trail
 from mindscape.errors import InputError
 from mindscape.store import Remade
 
@@ -81,7 +81,7 @@ def remade_table(remade: Sequence[Remade]):
 
 def report(folder: Path) -> str:
     """What notebooks left in a folder, as a page in Markdown: how much agrees, by kind and by notebook, and what does not."""
-    found = [json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in records.lines(path)]
+    found = [json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in trail.lines(path)]
     said = f"{len(found)} entries, {sum(of['agrees'] for of in found)} agree."
     if blocks := {(of["notebook"], of["block"]) for of in found} - {(of["notebook"], "") for of in found}:
         said += f" They were drawn in {len(blocks)} blocks: what one call asked for together, or about the same texts."

@@ -9,7 +9,13 @@ folder of its own, `figures/<notebook>@<what differs>/`, and never overwrites th
 Each number says how it came to be (`from`): which entries of the store were found, shipped or in the cache, which were computed
 in this run, and by whom; "no model" where none was asked. See `mindscape.trail`.
 
-Taught in notebook 00. Intervals are those of `mindscape.metrics`; verdicts are given elsewhere (`mindscape.claims`).
+Taught in notebook 00. Intervals are those of `mindscape.metrics`; verdicts are given elsewhere (`mindscape.paper`).
+
+A cell that takes longer than a few seconds shows that it lives, where somebody looks: in JupyterLab, by tqdm.
+
+What runs by a program, such as `make figures` and `make test`, prints nothing, so that stored outputs stay the same; the
+workflow has lines of its own. Nobody knows how long a cell will take; what is computed for the store says so itself
+(`mindscape.store.Progress`). Taught in notebook 00_start_here.
 """
 
 import ast
@@ -22,11 +28,13 @@ import random
 import re
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -34,13 +42,71 @@ from IPython import get_ipython
 from IPython.display import Image, display
 from matplotlib import pyplot
 from matplotlib.ticker import ScalarFormatter
+from tqdm.auto import tqdm
 from transformers.utils.logging import disable_progress_bar
 
-from mindscape import encoders, llm, paths, plots, progress, remeasure, store, trail
+from mindscape import encoders, llm, paths, plots, remeasure, store, trail
 from mindscape.cache import Cache, digest
 from mindscape.environment import peak_bytes
 from mindscape.errors import InputError, require, writing
 from mindscape.metrics import Interval, bootstrap, paired_bootstrap
+
+AFTER, EACH = 5.0, 1.0  # seconds before something shows, and between two signs of life
+FORM = "still running, {elapsed}"
+
+
+class Alive:
+    """A sign of life between `begin` and `end`, the handlers of IPython's events; `bar` makes what is shown.
+
+    >>> import io, time
+    >>> shown = io.StringIO()
+    >>> alive = Alive(after=0.01, bar=lambda **how: tqdm(file=shown, **how))
+    >>> alive.begin(); time.sleep(0.3); alive.end()
+    >>> "still running, 00:0" in shown.getvalue()
+    True
+    """
+
+    def __init__(self, after: float = AFTER, bar: Callable[..., Any] = tqdm):
+        self.after, self.bar = after, bar
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def begin(self, *_: Any) -> None:
+        """A cell begins."""
+        self.end()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._live, args=(self._over,), daemon=True)
+        self._thread.start()
+
+    def end(self, *_: Any) -> None:
+        """It is over: what was shown goes."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def _live(self, over: threading.Event) -> None:
+        if over.wait(self.after):
+            return
+        with self.bar(bar_format=FORM, leave=False) as shown:
+            while not over.wait(EACH):
+                shown.refresh()
+
+
+_alive: Alive | None = None
+
+
+def show_life(shell: Any) -> None:
+    """From the next cell on, once a session and only in JupyterLab. `shell`: IPython's, None outside of it.
+
+    >>> show_life(None)
+    """
+    global _alive
+    if shell is not None and _alive is None and "JPY_SESSION_NAME" in os.environ:
+        _alive = Alive()
+        shell.events.register("pre_run_cell", _alive.begin)
+        shell.events.register("post_run_cell", _alive.end)
+
 
 SCALES = ("small", "full", "gpu")
 ELSEWHERE = "or set MINDSCAPE_BUILD to another folder"
@@ -125,7 +191,7 @@ def begin(notebook: str, variables: Mapping | None = None, **parameters) -> None
     _seed(parameters.get("seed", 0))
     disable_progress_bar()  # of loading weights: stored outputs would differ each time
     plots.use()
-    progress.show_life(get_ipython())
+    show_life(get_ipython())
     kept = {k: v for k, v in parameters.items() if k not in ("fill", "fresh", "shard")}
     _run = Run(
         notebook,

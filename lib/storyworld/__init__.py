@@ -22,25 +22,27 @@ in a long book; it is a laboratory, not literature. Taught in notebook 00_start_
     asking    questions and claims
     gold      summaries, entities, graph, session map, memory
     weighing  what a summary keeps of a book
+
+Which novels of the storyworld are for what: to train on, to develop with, to test with.
+
+Taught in notebook 00_start_here.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
+from typing import Any
 
 from mindscape.errors import require
 from mindscape.question import ClaimPair, Question
 from mindscape.text import Chunk, Document, Span
 from storyworld import gold
 from storyworld.asking import questions_and_claims
-from storyworld.chance import Chance
 from storyworld.gold import Edge, Entity, Memory, Node
 from storyworld.novelist import MOST_BOOKS, imagine, setting
-from storyworld.telling import Telling, tell
-from storyworld.voice import Voice, sentence
-from storyworld.words import wording
-from storyworld.world import Knobs, World
+from storyworld.telling import Telling, Voice, sentence, tell, wording
+from storyworld.world import Chance, Knobs, World
 
 TRAIN, DEVELOP, TEST = range(1000), range(1000, 1100), range(2000, 2100)
 # Questions that hold in one book only: they name nobody who is in that book alone, or ask how it ends.
@@ -197,3 +199,35 @@ def _book(world: World, language: str, name: str) -> Book:
 
 def _shift(spans: Sequence[Span], by: int) -> tuple[Span, ...]:
     return tuple(Span(span.start + by, span.end + by) for span in spans)
+
+
+TOKENS = 15_000  # a book's length: short ones, and more of them
+HARD = {"hiding": 1.0, "sharing": 1.0, "contradiction": 1.0}
+# Books to evaluate on: seeds and knobs; those of "hard" belong to no other split.
+SPLITS: dict[str, tuple[range, dict[str, Any]]] = {
+    "develop": (DEVELOP[:10], {}),
+    "test": (TEST[10:20], {}),  # the first ten were looked at before the last training run
+    "hard": (range(5000, 5005), HARD),
+}
+
+
+def books(split: str) -> list[Book]:
+    """The books of a split. Raises InputError for one that there is not."""
+    require(split in SPLITS, f"split={split!r}: expected {', '.join(SPLITS)}")
+    seeds, knobs = SPLITS[split]
+    return [book(seed, TOKENS, **knobs) for seed in seeds]
+
+
+def training_book(seed: int, language: str = "en") -> Book:
+    """The book of a training seed as the mixture has it: knobs are drawn anew for each, so that the reader meets easy and
+    hard ones. Raises InputError for a seed that is not for training.
+
+    >>> training_book(2000)
+    Traceback (most recent call last):
+    ...
+    mindscape.errors.InputError: seed 2000 is not for training: expected 0 to 999
+    """
+    require(seed in TRAIN, f"seed {seed} is not for training: expected 0 to {TRAIN[-1]}")
+    chance = Chance("mixture", seed)
+    knobs = {name: chance.below(11) / 10 for name in ("hiding", "sharing", "contradiction")}
+    return book(seed, TOKENS, **knobs, language=language)

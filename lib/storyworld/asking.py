@@ -14,11 +14,8 @@ from typing import Any
 
 from mindscape.question import ClaimPair, Question
 from mindscape.text import Span
-from storyworld import kinds
-from storyworld.chance import Chance
-from storyworld.telling import Telling
-from storyworld.voice import Voice, sentence
-from storyworld.world import Binding, Event
+from storyworld.telling import Telling, Voice, sentence
+from storyworld.world import ELSEWHERE, FROM_B, HOLDERS, PASSES, SLOTS, Binding, Chance, Event
 
 # Questions on one event: by name, by trade, by kinship, on a person in disguise.
 PLAIN, TRADES, KIN, GUISES = 9, 9, 6, 4
@@ -50,7 +47,7 @@ class _Asker:
         self.clean = [
             event
             for event in world.events
-            if event.kind in kinds.SLOTS and event.id not in disputed and (event.kind, event.slots["a"]) not in blamed
+            if event.kind in SLOTS and event.id not in disputed and (event.kind, event.slots["a"]) not in blamed
         ]
         self.done: dict[tuple[str, int], list[Event]] = defaultdict(list)  # (kind, who has done it): the events
         for event in world.events:
@@ -81,10 +78,10 @@ class _Asker:
 
     def _readings(self, event: Event) -> list[Event]:
         """An event, and the same seen from {b}'s side where both do something: a purchase is a sale."""
-        if event.kind not in kinds.FROM_B:
+        if event.kind not in FROM_B:
             return [event]
         seen = replace(
-            event, kind=kinds.FROM_B[event.kind], slots={**event.slots, "a": event.slots["b"], "b": event.slots["a"]}
+            event, kind=FROM_B[event.kind], slots={**event.slots, "a": event.slots["b"], "b": event.slots["a"]}
         )
         return [event, seen]
 
@@ -160,7 +157,7 @@ class _Asker:
         span = self.told.events[event.id][0]
         told = self.world.scenes[event.scene].form == "narrated"
         told |= self.voice.place(place).lower() in self.told.text[span.start : span.end].lower()
-        anywhere = event.kind not in kinds.SLOTS or event.kind in kinds.ELSEWHERE or slot == "p"
+        anywhere = event.kind not in SLOTS or event.kind in ELSEWHERE or slot == "p"
         if anywhere or not told or not self.chance.hit(LOCATED):
             return "{question}"
         name = self.voice.place_hint if self.chance.hit(HINTED) else self.voice.place
@@ -219,11 +216,11 @@ class _Asker:
 
     def _belongings(self) -> None:
         for scene in self.world.scenes:
-            passes = [event for event in self.world.events_in(scene) if event.kind in kinds.HOLDERS]
+            passes = [event for event in self.world.events_in(scene) if event.kind in HOLDERS]
             things = [event.slots["o"] for event in passes]
             if scene.form != "narrated" or len(set(things)) != 2 or not self._all_clean(passes):
                 continue
-            if any(event.kind not in kinds.PASSES for event in passes):
+            if any(event.kind not in PASSES for event in passes):
                 continue
             names = [self.voice.thing(o) for o in things]
             others = [self.voice.thing(e.slots["o"]) for e in self.chance.shuffled(self.clean) if "o" in e.slots]
@@ -249,7 +246,7 @@ class _Asker:
         for scene in self.chance.shuffled(self.world.scenes):
             if sum(question.kind == "same_occasion" for question in self.questions) == 5:
                 break
-            events = [event for event in self.world.events_in(scene) if event.kind in kinds.SLOTS]
+            events = [event for event in self.world.events_in(scene) if event.kind in SLOTS]
             if scene.form != "narrated" or len(events) < 2 or events[0].slots["a"] != events[1].slots["a"]:
                 continue
             first, second = events[:2]
@@ -271,7 +268,7 @@ class _Asker:
         if not fact.startswith("{a}"):
             return None
         predicate = fact[3:].strip().format(**self.voice.fields(event.kind, event.slots, event.guised))
-        alike = {kind for kind, other in kinds.FROM_B.items() if other == event.kind} | {event.kind}
+        alike = {kind for kind, other in FROM_B.items() if other == event.kind} | {event.kind}
         same = [deed for kind in alike for e in self.by_kind[kind] for deed in self._readings(e)]
         same = [deed for deed in same if deed.kind == event.kind and self.voice.fact(deed).endswith(predicate)]
         return predicate if len(same) == 1 else None
@@ -321,7 +318,7 @@ class _Asker:
     def _people(self) -> None:
         blamed = {event.kind for event in self.false.values()}
         done = 0
-        found = {kind: {a for k, a in self.done if k == kind} for kind in self.by_kind if kind in kinds.SLOTS}
+        found = {kind: {a for k, a in self.done if k == kind} for kind in self.by_kind if kind in SLOTS}
         every = self.chance.shuffled([kind for kind in found if kind not in blamed])
         for kind in sorted(every, key=lambda kind: len(found[kind]) > 12):
             people = found[kind]
@@ -355,7 +352,7 @@ class _Asker:
         orders = [dishes[::-1], [*dishes[1:], dishes[0]], [dishes[1], dishes[0], *dishes[2:]]]
         mixed_up = [self.voice.list(order) for order in orders]
         self._form("meals", {}, self.voice.list(dishes), mixed_up, self._spans(meals), "lookup", breadth="partial")
-        chain = [event for event in events if event.kind in kinds.PASSES and event.slots["o"] == self.world.token]
+        chain = [event for event in events if event.kind in PASSES and event.slots["o"] == self.world.token]
         first, last = chain[0].slots["a"], chain[-1].slots["b"]
         fields = {"o": self.voice.thing(self.world.token), "a": self.voice.name(first)}
         wrong = [event.slots["b"] for event in chain[:-1]]
@@ -380,7 +377,7 @@ class _Asker:
 
     def _heirloom(self) -> None:
         o = self.world.heirloom
-        chain = [event for event in self._with("o", o) if event.kind in kinds.PASSES]
+        chain = [event for event in self._with("o", o) if event.kind in PASSES]
         first, last = chain[0].slots["a"], chain[-1].slots["b"]
         fields = {"o": self.voice.thing_hint(o), "a": self.voice.trade(first), "name": self.voice.name(first)}
         wrong, bindings = [event.slots["b"] for event in chain[:-1]], [self.trades[first]]

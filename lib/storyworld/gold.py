@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mindscape.text import Chunk, Span
-from storyworld.telling import Passage, Telling
-from storyworld.voice import Voice, sentence
+from storyworld.telling import Passage, Telling, Voice, sentence
 from storyworld.world import Event
 
 

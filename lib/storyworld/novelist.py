@@ -11,10 +11,31 @@ from functools import partial
 from typing import Any
 
 from mindscape.errors import InputError
-from storyworld import kinds
-from storyworld.chance import Chance
-from storyworld.words import wording
-from storyworld.world import Binding, Crime, Event, Knobs, Person, Place, Scene, Setting, Thing, World
+from storyworld.telling import wording
+from storyworld.world import (
+    CLUES,
+    CRIMES,
+    DEADLY,
+    DEBTS,
+    EVERYDAY,
+    FOR_GOOD,
+    FROM_B,
+    HOLDERS,
+    PASSES,
+    SLOTS,
+    THAT_NIGHT,
+    Binding,
+    Chance,
+    Crime,
+    Event,
+    Knobs,
+    Person,
+    Place,
+    Scene,
+    Setting,
+    Thing,
+    World,
+)
 
 SCENE = 195  # tokens that a scene takes, about
 GUISED = 0.3  # share of the people who go by another name at times
@@ -46,7 +67,7 @@ def imagine(seed: int, knobs: Knobs, town: Setting, book: int = 0, books: int = 
 
 def _deeds(kind: str, a: int, b: int | None) -> list[tuple[str, int]]:
     """What an event makes people doers of: (kind, who)."""
-    return [(kind, a), (kinds.FROM_B[kind], b)] if kind in kinds.FROM_B else [(kind, a)]
+    return [(kind, a), (FROM_B[kind], b)] if kind in FROM_B else [(kind, a)]
 
 
 def headcount(knobs: Knobs) -> int:
@@ -72,9 +93,9 @@ class _Novelist:
         self.scenes: list[Scene | None] = [None] * max(72, round(knobs.tokens / SCENE))
         self.plans: dict[int, Callable[[int], None]] = {}  # scenes of the plot that are filled when their time comes
         self.days = -(-len(self.scenes) // len(self.names.HOURS))  # so that no two scenes fall into the same hour
-        n = round(len(kinds.EVERYDAY) - 26 * knobs.sharing)
-        always = list(kinds.PASSES)
-        others = [kind for kind in kinds.EVERYDAY if kind not in always]
+        n = round(len(EVERYDAY) - 26 * knobs.sharing)
+        always = list(PASSES)
+        others = [kind for kind in EVERYDAY if kind not in always]
         self.kinds = always + self.chance.some(others, n - len(always))
 
     def world(self) -> World:
@@ -158,10 +179,10 @@ class _Novelist:
     # ---- the plot -----------------------------------------------------------------------------------------------
 
     def _crime(self) -> Crime:
-        kind = self.chance.pick(kinds.CRIMES)
+        kind = self.chance.pick(CRIMES)
         victim, culprit, *herrings = self.chance.some(range(len(self.people)), 6)
-        clues = tuple(self.chance.some(kinds.CLUES, 4))
-        self.victim, self.deadly = victim, kind in kinds.DEADLY
+        clues = tuple(self.chance.some(CLUES, 4))
+        self.victim, self.deadly = victim, kind in DEADLY
         self.crime_at = round(0.4 * len(self.scenes))
         return Crime(kind, victim, self.chance.below(len(self.places)), culprit, clues, tuple(herrings))
 
@@ -182,7 +203,7 @@ class _Novelist:
         for k, (a, b) in enumerate(zip(keepers, keepers[1:], strict=False)):
             at = self._put(0.02 + 0.23 * k, "narrated", people=(a, b), fixed=True)
             last = k == len(keepers) - 2
-            kind = self.chance.pick(kinds.FOR_GOOD) if last else self.chance.deal("pass", kinds.PASSES)
+            kind = self.chance.pick(FOR_GOOD) if last else self.chance.deal("pass", PASSES)
             self._add(at, kind, a=a, b=b, o=self.heirloom, **self._number())
         for plan, form, times in (
             (self._gathering, "gathering", 2),
@@ -221,7 +242,7 @@ class _Novelist:
         meals = self.chance.some(range(len(self.names.WORDS["cook"])), 5)
         for a, b, x in zip(keepers, [*keepers[1:], None], meals, strict=True):
             if b is not None:
-                self._add(at, self.chance.deal("pass", kinds.PASSES), a=a, b=b, o=self.token, **self._number())
+                self._add(at, self.chance.deal("pass", PASSES), a=a, b=b, o=self.token, **self._number())
             else:
                 self._add(at, *self._everyday(self._alive(at, writer), self.scenes[at].place, things=False))
             self._add(at, "meal", c=writer, x=x)
@@ -259,7 +280,7 @@ class _Novelist:
     def _exchange(self, at: int) -> None:
         """Two things change hands, each between two people."""
         things = self.chance.some(self._things(lambda holder: True), 2)
-        for kind, o in zip(self.chance.some(kinds.PASSES, 2), things, strict=True):
+        for kind, o in zip(self.chance.some(PASSES, 2), things, strict=True):
             giver = self.holder.get(o)
             giver = giver if isinstance(giver, int) else self.chance.pick(self._alive(at))
             taker = self.chance.pick(self._alive(at, giver))
@@ -300,7 +321,7 @@ class _Novelist:
 
     def _repeat(self, times: int) -> None:
         """One person does the same kind of thing several times, in scenes far apart."""
-        kind = self.chance.deal("repeat", [kind for kind in self.kinds if kind not in kinds.HOLDERS])
+        kind = self.chance.deal("repeat", [kind for kind in self.kinds if kind not in HOLDERS])
         free = self._alive(len(self.scenes), self.victim)
         a = self.chance.pick([one for one in free if (kind, one) not in self.used])
         self.used.add((kind, a))
@@ -345,9 +366,9 @@ class _Novelist:
             kind = self.chance.deal("kind", self.kinds)
             a = self.chance.pick(people) if actor is None else actor
             b = self.chance.pick([one for one in people if one != a])
-            if kind in kinds.HOLDERS and not things:
+            if kind in HOLDERS and not things:
                 continue
-            if kind in kinds.DEBTS and self.victim in (a, b):
+            if kind in DEBTS and self.victim in (a, b):
                 continue
             if attempt < 120 and self.used & set(_deeds(kind, a, b)):
                 continue
@@ -357,14 +378,14 @@ class _Novelist:
 
     def _bind(self, kind: str, a: int, b: int, place: int) -> dict[str, Any] | None:
         """Slots for an event of the kind; None where it needs a thing that none of the people can have."""
-        slots = kinds.SLOTS[kind]
+        slots = SLOTS[kind]
         bound: dict[str, Any] = {"a": a}
         if "b" in slots:
             bound["b"] = b
         if "p" in slots:
             bound["p"] = place
         if "o" in slots:
-            wanted = {"a": a, "b": b, "p": ("at", place)}[kinds.HOLDERS[kind][0]]
+            wanted = {"a": a, "b": b, "p": ("at", place)}[HOLDERS[kind][0]]
             fit = self._things(lambda holder: holder is None or holder == wanted)
             if kind == "return":
                 fit = [o for o in fit if self.holder.get(o) == a and b in self.held[o]]
@@ -387,15 +408,15 @@ class _Novelist:
     def _add(self, at: int, kind: str, bound: Mapping[str, Any] | None = None, /, **slots: Any) -> None:
         """Write an event into the log and a scene, and remember who holds the thing now."""
         slots = dict(bound or slots)
-        if kind in kinds.SLOTS:
-            slots = {slot: slots[slot] for slot in kinds.SLOTS[kind]}
+        if kind in SLOTS:
+            slots = {slot: slots[slot] for slot in SLOTS[kind]}
         scene = self.scenes[at]
         self.events.append(Event(len(self.events), kind, slots, at, scene.guised))
         scene.events.append(len(self.events) - 1)
         if "a" in slots:
             self.used |= set(_deeds(kind, slots["a"], slots.get("b")))
-        if kind in kinds.HOLDERS:
-            after = kinds.HOLDERS[kind][1]
+        if kind in HOLDERS:
+            after = HOLDERS[kind][1]
             for slot in ("a", "b"):
                 if slot in slots:
                     self.held[slots["o"]].add(slots[slot])
@@ -440,7 +461,7 @@ class _Novelist:
                 if person not in (self.scenes[i].c, self.scenes[i].d) or self.scenes[i].form == "narrated"
             ]
             fit = [i for i in fit if person not in self.scenes[i].guised and not self.scenes[i].fixed]
-            fit = [i for i in fit if i > self.crime_at or clue not in kinds.THAT_NIGHT]
+            fit = [i for i in fit if i > self.crime_at or clue not in THAT_NIGHT]
             self._add(self.chance.pick(fit), "tie", a=person, v=crime.victim, clue=clue)
 
     def _false_testimony(self) -> None:
@@ -449,8 +470,8 @@ class _Novelist:
         plain = [
             event
             for event in self.events
-            if event.kind in kinds.SLOTS
-            and event.kind not in kinds.FROM_B
+            if event.kind in SLOTS
+            and event.kind not in FROM_B
             and self.scenes[event.scene].form == "narrated"
             and not self.scenes[event.scene].fixed
             and event.scene not in self.undisputed
@@ -460,7 +481,7 @@ class _Novelist:
         def fitness(event: Event) -> tuple[bool, bool, bool]:
             """Best is what happened once and can be told from all of its kind, since that can be asked about."""
             once = done[event.kind, event.slots["a"]] == 1
-            return once, event.kind not in kinds.PASSES, self._singular(event)
+            return once, event.kind not in PASSES, self._singular(event)
 
         queue = sorted(self.chance.shuffled(plain), key=fitness)
         for at in [i for i, scene in enumerate(self.scenes) if scene.form == "false"]:

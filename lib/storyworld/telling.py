@@ -2,18 +2,217 @@
 
 Every event of the log is told once; the span of its sentence is kept. Between them stands what fills a scene: weather,
 talk, habits. It holds no fact that a question asks for. Taught in notebook 00_start_here.
+
+The wording of each language, read from the data files beside this module; the two have the same names and keys.
+
+    bindings   who is who: a trade, a kinship, a guise tied to a name
+    events     what can happen, told, stated and asked about
+    names      people, places, things, and the words of each kind of event
+    questions  how questions and summaries are put
+    scenes     how a scene is told
+
+Taught in notebook 00_start_here.
+
+A world's people, places and things put into the words of a language.
+
+Taught in notebook 00_start_here.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+import tomllib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from itertools import accumulate
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+from mindscape.errors import require
 from mindscape.text import Span
-from storyworld import kinds
-from storyworld.chance import Chance
-from storyworld.voice import Voice, sentence
-from storyworld.world import Event, Scene
+from storyworld.world import SLOTS, Binding, Chance, Event, Scene, World
+
+LANGUAGES = ("en", "zh")
+
+
+def wording(language: str) -> SimpleNamespace:
+    """A language's words: a namespace a file. Raises InputError for a language that has none.
+
+    >>> wording("zh").names.TRADES["baker"], wording("en").questions.KIN_OF
+    ('面包师', "{b}'s {relation}")
+    """
+    require(language in LANGUAGES, f"language {language!r}: expected one of {', '.join(LANGUAGES)}")
+    return _read(language)
+
+
+@cache
+def _read(language: str) -> SimpleNamespace:
+    files = sorted((Path(__file__).parent / "words" / language).glob("*.toml"))
+    parts = {file.stem: SimpleNamespace(**tomllib.loads(file.read_text(encoding="utf-8"))) for file in files}
+    return SimpleNamespace(**parts)
+
+
+class Voice:
+    """Names for what a world holds. Ids in, words out."""
+
+    def __init__(self, world: World, language: str):
+        self.world, self.language, self.words = world, language, wording(language)
+        self.say = self.words.questions
+
+    # ---- people -------------------------------------------------------------------------------------------------
+
+    def name(self, person: int, guised: Collection[int] = ()) -> str:
+        """What a scene calls a person: the given name, or the guise where the person is in disguise."""
+        who = self.world.people[person]
+        if person in guised:
+            return self.guise(person)
+        return (self.words.names.WOMEN if who.sex == "f" else self.words.names.MEN)[who.name]
+
+    def full_name(self, person: int) -> str:
+        family = self.words.names.FAMILIES[self.world.people[person].family]
+        return self.say.FULL_NAME.format(name=self.name(person), family=family)
+
+    def bare_trade(self, person: int) -> str:
+        return self.words.names.TRADES[self.world.people[person].trade]
+
+    def trade(self, person: int) -> str:
+        return self.say.THE_TRADE.format(trade=self.bare_trade(person))
+
+    def guise(self, person: int) -> str:
+        who = self.world.people[person]
+        return self.words.names.GUISES[who.sex][who.guise]
+
+    def relation(self, binding: Binding) -> str:
+        return self.words.names.KIN[binding.relation][self.world.people[binding.person].sex == "m"]
+
+    def pronouns(self, person: int, prefix: str = "") -> dict[str, str]:
+        return {prefix + form: word for form, word in self.say.PRONOUNS[self.world.people[person].sex].items()}
+
+    # ---- places, things, words, numbers -------------------------------------------------------------------------
+
+    def place(self, place: int) -> str:
+        it = self.world.places[place]
+        return self.say.PLACE.format(
+            qualifier=self.words.names.QUALIFIERS[it.qualifier], noun=self.words.names.PLACES[it.key][0]
+        )
+
+    def place_hint(self, place: int) -> str:
+        return self.say.PLACE_HINT.format(hint=self.words.names.PLACES[self.world.places[place].key][1])
+
+    def thing(self, thing: int) -> str:
+        it = self.world.things[thing]
+        if thing == self.world.treasure:
+            return self.words.names.TREASURES[it.adjective % len(self.words.names.TREASURES)]
+        adjective, noun = self.words.names.ADJECTIVES[it.adjective], self.words.names.OBJECTS[it.key][0]
+        return self.say.THING.format(adjective=adjective, noun=noun)
+
+    def thing_hint(self, thing: int) -> str:
+        if thing == self.world.treasure:
+            return self.thing(thing)
+        return self.words.names.OBJECTS[self.world.things[thing].key][1]
+
+    def word(self, kind: str, x: int) -> str:
+        return self.words.names.WORDS[kind][x]
+
+    def number(self, n: int) -> str:
+        return self.words.names.NUMBERS[n] if n < len(self.words.names.NUMBERS) else str(n)
+
+    def list(self, items: list[str]) -> str:
+        if len(items) < 2:
+            return "".join(items)
+        return self.say.COMMA.join(items[:-1]) + self.say.AND + items[-1]
+
+    def calendar(self, scene: Scene) -> dict[str, str]:
+        week, weekday = divmod(scene.day, 7)
+        return {
+            "hour": self.words.names.HOURS[scene.hour],
+            "week": self.words.names.WEEKS[week],
+            "weekday": self.words.names.WEEKDAYS[weekday],
+        }
+
+    def when(self, scene: Scene) -> str:
+        return self.words.scenes.WHEN.format(**self.calendar(scene))
+
+    # ---- sentences ----------------------------------------------------------------------------------------------
+
+    def fields(self, kind: str, slots: Mapping[str, Any], guised: Collection[int] = ()) -> dict[str, str]:
+        """What the placeholders of an event's sentences stand for."""
+        found = {}
+        for slot, value in slots.items():
+            if slot in ("a", "b", "c", "d", "v", "w"):
+                found[slot] = self.name(value, guised)
+            elif slot in ("p", "q"):
+                found[slot] = self.place(value)
+            elif slot == "o":
+                found[slot] = self.thing(value)
+            elif slot == "n":
+                found[slot] = self.number(value)
+            elif slot == "x":
+                found[slot] = self.word("cook" if kind == "meal" else kind, value)
+            elif slot == "goods":
+                goods = [self.say.NUMBER_OF.format(n=self.number(n), x=self.word("bill", x)) for n, x in value]
+                found[slot] = self.list(goods)
+        for slot, prefix in (("a", ""), ("b", "b"), ("w", "w")):
+            if slot in slots:
+                found |= self.pronouns(slots[slot], prefix)
+        if "w" in slots:
+            who = self.world.people[slots["w"]]
+            initials = [self.name(who.id), self.words.names.FAMILIES[who.family]]
+            found["mark"] = self.say.MARK.format(i=f"{initials[0][0]} {initials[1][0]}", name=initials[0])
+        return found
+
+    def fact(self, event: Event) -> str:
+        """The event in the words of questions and summaries, without a full stop."""
+        events, summary = self.words.events, self.say.SUMMARY
+        fields = self.fields(event.kind, event.slots, event.guised)
+        if event.kind == "crime":
+            return events.CRIMES[event.slots["crime"]]["fact"].format(**fields)
+        if event.kind == "tie":
+            return events.CLUES[event.slots["clue"]]["fact"].format(**fields)
+        if event.kind == "trace":
+            return summary["trace"].format(about=events.CLUES[event.slots["clue"]]["about"])
+        if event.kind == "false":
+            true = self.world.events[event.slots["of"]]
+            told = self.fact(replace(true, slots={**true.slots, "a": event.slots["a"]}))
+            return summary["false"].format(c=fields["c"], fact=told)
+        if event.kind in ("alibi", "alone", "meal"):
+            return summary[event.kind].format(**fields)
+        return events.EVENTS[event.kind]["fact"].format(**fields)
+
+    def binding(self, binding: Binding) -> str:
+        """Who is who, in a few words, without a full stop."""
+        return self.say.BINDING[binding.kind].format(**self.binding_fields(binding))
+
+    def binding_fields(self, binding: Binding) -> dict[str, str]:
+        found = {"a": self.name(binding.person), "trade": self.bare_trade(binding.person)}
+        found |= {"family": self.words.names.FAMILIES[self.world.people[binding.person].family]}
+        found |= self.pronouns(binding.person)
+        if binding.kind == "kin":
+            found |= {"b": self.name(binding.other), "relation": self.relation(binding)}
+        if binding.kind == "guise":
+            found["guise"] = self.guise(binding.person)
+        return found
+
+    @cached_property
+    def title(self) -> str:
+        scenes = self.words.scenes
+        return scenes.TITLE.format(town=self.words.names.TOWNS[self.world.town], crime=self.crime)
+
+    @cached_property
+    def crime(self) -> str:
+        crime = self.world.crime
+        slots = {"b": crime.victim, "p": crime.place, "o": self.world.treasure}
+        return self.words.events.CRIMES[crime.kind]["title"].format(**self.fields("crime", slots))
+
+
+def sentence(text: str) -> str:
+    """With a capital letter at the start and after a full stop, where the script has them.
+
+    >>> sentence("the veiled widow coughed. she left."), sentence("'no,' she said."), sentence("她笑了。")
+    ('The veiled widow coughed. She left.', "'No,' she said.", '她笑了。')
+    """
+    return re.sub(r"^\W*[a-z]|(?<=[.!?] )[a-z]|(?<=[.]['\"] )[a-z]", lambda found: found[0].upper(), text)
+
 
 WEIGHTS = {
     "inquest": 6,
@@ -260,7 +459,7 @@ class _Narrator:
             fields = self._frame(scene) | {"link": self.chance.deal("link", self.words.LINKS)}
             told = self._tell(event)
             body.append(self._around(self.words.LINK, told, fields) if body else [told])
-            if event.kind in kinds.SLOTS and self.chance.hit(0.7):
+            if event.kind in SLOTS and self.chance.hit(0.7):
                 afterwards = self._fill("AFTERWARDS", {"c": self.voice.name(event.slots["a"], scene.guised)})
                 body[-1].append((self.words.JOIN + afterwards, None))
         return self._opening(scene), body, self._closing()

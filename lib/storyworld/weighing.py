@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from mindscape.text import mentions, sentences
-from storyworld import kinds
-from storyworld.voice import Voice
-from storyworld.world import Event
+from storyworld.telling import Voice
+from storyworld.world import SLOTS, Event
 
 CLAUSE = {"en": r"[.,:?!()]| and ", "zh": r"[。，、：？！（）]|和"}
 POSSESSIVE = {"en": ("{b}'s {relation}", "{relation} of {b}", "{relation} to {b}"), "zh": ("{b}的{relation}",)}
@@ -72,7 +71,7 @@ def events(voice: Voice, summary: str) -> Kept:
     for text in _statements(summary, voice.language):
         held = _keeping(lexicon, text)
         right |= {event.id: True for event, _ in held}
-        here = _present(lexicon, text)
+        here = _people_in(lexicon, text)
         people, things = (sum(name in here for name in group) for group in (lexicon.names, lexicon.things))
         known = held or any(len(names & here) > 1 for names in lexicon.rest)
         if people and people + things > 1 and not known and gold.isdisjoint(_stated(lexicon, text)):
@@ -107,12 +106,12 @@ class _Lexicon:
         self.guises = {voice.guise(person.id) for person in world.people if person.guise is not None}
         self.things = [voice.thing(thing.id) for thing in world.things]
         self.relations = {word for pair in voice.words.names.KIN.values() for word in pair}
-        words = {kind: _words(_wordings(voice, kind), voice.language) for kind in kinds.SLOTS}
+        words = {kind: _words(_wordings(voice, kind), voice.language) for kind in SLOTS}
         shared = Counter(word for of_kind in words.values() for word in of_kind)
         self.words = {kind: {word for word in words[kind] if shared[word] <= COMMON} for kind in words}
         named = [(event, frozenset(_named(voice, event))) for event in world.events]
-        self.events = [(event, names) for event, names in named if event.kind in kinds.SLOTS]
-        self.rest = [names for event, names in named if event.kind not in kinds.SLOTS]
+        self.events = [(event, names) for event, names in named if event.kind in SLOTS]
+        self.rest = [names for event, names in named if event.kind not in SLOTS]
         # People, things, words of events.
         self.terms = {*self.names, *self.things}.union(*(names for _, names in named))
 
@@ -162,13 +161,13 @@ def _nearest(found: list[tuple[int, int]], at: int, text: str, language: str) ->
     return min(clause or before, default=(0, None))[1]
 
 
-def _present(lexicon: _Lexicon, text: str) -> set[str]:
+def _people_in(lexicon: _Lexicon, text: str) -> set[str]:
     return {term for term in lexicon.terms if mentions(term, text)}
 
 
 def _keeping(lexicon: _Lexicon, text: str) -> list[tuple[Event, frozenset[str]]]:
     """The events that a statement keeps, each with what it names."""
-    here = _present(lexicon, text)
+    here = _people_in(lexicon, text)
     present = [(event, named) for event, named in lexicon.events if named <= here]
     if not present:
         return []

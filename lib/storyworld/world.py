@@ -2,14 +2,91 @@
 
 What a world holds are numbers and keys; `voice` gives them names in a language, `telling` makes a book of them. The
 order of the scenes here is the order of time. `novelist` imagines a world.
+
+The kinds of events and what each is made of, without words.
+
+Slots: a who does it, b the other person, o a thing, p a place, q a second place, n a number, x a word of the kind's list.
+kinds.toml has the slots of each kind, who holds a thing before and after, and what an event is from {b}'s side.
+
+Chance that falls the same way on every platform and in every version of Python.
+
+Only `random.Random(seed).random()` is used, which Python promises not to change; `choice`, `sample` and `shuffle` carry
+no such promise. The seed comes from the SHA-256 of a key, so that streams with different keys are independent.
 """
 
-from collections.abc import Mapping
+import hashlib
+import random
+import tomllib
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 from mindscape.errors import require
+
+_SAID = tomllib.loads(Path(__file__).with_name("kinds.toml").read_text(encoding="utf-8"))
+SLOTS, HOLDERS, FROM_B = _SAID["slots"], _SAID["holders"], _SAID["from_b"]
+PASSES = ("gift", "lend", "sell")  # by which a thing goes from {a} to {b}, in chains
+FOR_GOOD = ("gift", "sell")  # those after which it is not to come back
+DEBTS = ("borrow", "forgive")  # between the victim and another they would be a clue by accident
+ELSEWHERE = ("dream", "ill", "nurse", "travel")  # told in a place where it did not happen
+CRIMES = ("murder_blow", "murder_poison", "theft", "arson")
+DEADLY = ("murder_blow", "murder_poison")
+THAT_NIGHT = ("clay", "boat")  # what ties a person to these happened in the night of the crime
+CLUES = ("hand", "clay", "key", "dog", "wool", "cloves", "debt", "paper", "boat", "limp")
+EVERYDAY = tuple(SLOTS)
+
+
+T = TypeVar("T")
+
+
+class Chance:
+    """A stream of chance with a name.
+
+    >>> chance = Chance("book", 7)
+    >>> chance.below(100), chance.pick("abc"), chance.some(range(10), 3)
+    (0, 'c', [8, 2, 3])
+    """
+
+    def __init__(self, *key: Hashable):
+        digest = hashlib.sha256(repr(key).encode()).digest()
+        self._random = random.Random(int.from_bytes(digest)).random
+        self._decks: dict[Hashable, list] = {}
+
+    def below(self, n: int) -> int:
+        """A whole number from 0 to n - 1."""
+        return int(self._random() * n)
+
+    def between(self, low: int, high: int) -> int:
+        """A whole number from `low` to `high`, both included."""
+        return low + self.below(high - low + 1)
+
+    def hit(self, probability: float) -> bool:
+        return self._random() < probability
+
+    def pick(self, items: Sequence[T]) -> T:
+        return items[self.below(len(items))]
+
+    def some(self, items: Sequence[T], n: int) -> list[T]:
+        """`n` different items in the order in which they were drawn; all of them, shuffled, where there are fewer."""
+        pool = list(items)
+        n = min(n, len(pool))
+        for i in range(n):
+            j = i + self.below(len(pool) - i)
+            pool[i], pool[j] = pool[j], pool[i]
+        return pool[:n]
+
+    def shuffled(self, items: Sequence[T]) -> list[T]:
+        return self.some(items, len(items))
+
+    def deal(self, name: Hashable, items: Sequence[T]) -> T:
+        """The next card of the deck `name`, shuffled anew when it is used up: nothing comes again too soon."""
+        deck = self._decks.get(name)
+        if not deck:
+            deck = self._decks[name] = self.shuffled(items)
+        return deck.pop()
+
 
 TOKENS = (15_000, 150_000)  # the shortest and the longest book
 

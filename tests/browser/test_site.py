@@ -4,8 +4,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from mindscape import paths
-from mindscape.mindgraph.export import as_html
-from mindscape.mindgraph.graph import Graph, apply_all
+from mindscape.mindgraph.graph import Graph, apply_all, as_html
 from mindscape.text import Chunk, Document
 from tests.browser.conftest import ROOT
 

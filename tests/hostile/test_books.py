@@ -9,11 +9,10 @@ import zipfile
 import pytest
 from extras import refused
 
-from mindscape import records
-from mindscape.corpora import own
-from mindscape.lexical import BM25
+from mindscape import corpora, trail
 from mindscape.metrics import bleu, exact_match, rouge_l, token_f1, words
-from mindscape.mindgraph.baselines.graphrag import key
+from mindscape.mindgraph.baselines import key
+from mindscape.search import BM25
 from mindscape.text import Document, locate, mentions
 
 CONTAINER = '<container><rootfiles><rootfile full-path="OEBPS/book.opf"/></rootfiles></container>'
@@ -40,20 +39,25 @@ def epub(path, pages, language="en", spine=None, items=None, kind="application/x
 def test_chapters_come_in_the_order_of_their_numbers(tmp_path):
     for number in (1, 2, 10, 11):
         (tmp_path / f"chapter {number}.txt").write_text(f"Chapter {number}.")
-    assert [one.text for one in own.load_folder(tmp_path)] == ["Chapter 1.", "Chapter 2.", "Chapter 10.", "Chapter 11."]
+    assert [one.text for one in corpora.load_folder(tmp_path)] == [
+        "Chapter 1.",
+        "Chapter 2.",
+        "Chapter 10.",
+        "Chapter 11.",
+    ]
 
 
 @pytest.mark.parametrize("name", ["._book.txt", ".hidden.md", "~$book.txt"])
 def test_a_hidden_file_or_a_lock_is_no_book(tmp_path, name):
     (tmp_path / "book.md").write_text("A book.")
     (tmp_path / name).write_bytes(b"\x00\x05\x16\x07\xff")
-    assert [one.id for one in own.load_folder(tmp_path)] == ["book"]
+    assert [one.id for one in corpora.load_folder(tmp_path)] == ["book"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "UTF-8", "utf-16-le", "utf-16-be"])
 def test_a_byte_order_mark_is_no_text_where_an_encoding_is_named(tmp_path, encoding):
     (tmp_path / "book.txt").write_bytes("\ufeffA book.".encode(encoding))
-    assert own.document(tmp_path / "book.txt", encoding=encoding).text == "A book."
+    assert corpora.document(tmp_path / "book.txt", encoding=encoding).text == "A book."
 
 
 @pytest.mark.parametrize(
@@ -63,8 +67,8 @@ def test_a_byte_order_mark_is_no_text_where_an_encoding_is_named(tmp_path, encod
 def test_the_advice_for_an_encoding_gives_the_text(tmp_path, text, encoding):
     file = tmp_path / "book.txt"
     file.write_bytes(text.encode(encoding))
-    refused(lambda: own.document(file), f"encoding='{encoding}'.*iconv -f {encoding.upper()} ")
-    assert own.document(file, encoding=encoding).text == text
+    refused(lambda: corpora.document(file), f"encoding='{encoding}'.*iconv -f {encoding.upper()} ")
+    assert corpora.document(file, encoding=encoding).text == text
 
 
 def test_an_encoding_that_makes_control_characters_is_refused(tmp_path):
@@ -72,7 +76,7 @@ def test_an_encoding_that_makes_control_characters_is_refused(tmp_path):
     file.write_bytes("“Who?”".encode("cp1252"))
     for encoding in ("latin-1", "ISO-8859-1", "iso8859-15"):
         refused(
-            lambda encoding=encoding: own.document(file, encoding=encoding),
+            lambda encoding=encoding: corpora.document(file, encoding=encoding),
             r"character 0 is the control character U\+0093 in iso8859.*encoding='cp1252'",
         )
 
@@ -80,13 +84,13 @@ def test_an_encoding_that_makes_control_characters_is_refused(tmp_path):
 @pytest.mark.parametrize("encoding", ["idna", "punycode", "unicode_escape", "undefined", "base64", "rot13", "latin-99"])
 def test_an_encoding_that_is_none(tmp_path, encoding):
     (tmp_path / "book.txt").write_text(f"A..b\\x41 {'a' * 80}")
-    refused(lambda: own.document(tmp_path / "book.txt", encoding=encoding), "no encoding of texts is called")
+    refused(lambda: corpora.document(tmp_path / "book.txt", encoding=encoding), "no encoding of texts is called")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such files here")
 def test_a_pipe_is_no_book(tmp_path):
     os.mkfifo(tmp_path / "book.txt")
-    refused(lambda: own.document(tmp_path / "book.txt"), "expected a file, and no folder, pipe or device")
+    refused(lambda: corpora.document(tmp_path / "book.txt"), "expected a file, and no folder, pipe or device")
 
 
 # -- characters that do not show -----------------------------------------------------------------------------------------------
@@ -163,7 +167,7 @@ def test_accents_are_letters_composed_or_not():
     ],
 )
 def test_a_page_gives_its_words(tmp_path, html, text):
-    assert own.document(epub(tmp_path / "b.epub", {"c1.xhtml": html})).text == text
+    assert corpora.document(epub(tmp_path / "b.epub", {"c1.xhtml": html})).text == text
 
 
 @pytest.mark.parametrize(
@@ -176,14 +180,15 @@ def test_a_page_gives_its_words(tmp_path, html, text):
 )
 def test_languages_as_books_name_them(tmp_path, said, language):
     book = epub(tmp_path / "b.epub", {"c1.xhtml": PLAIN}, language=said)
-    assert own.document(book).language == language
+    assert corpora.document(book).language == language
     if language == "fr":
-        refused(lambda: own.read_own(book), "is in 'fr': expected en or zh")
+        refused(lambda: corpora.read_own(book), "is in 'fr': expected en or zh")
 
 
 def test_the_text_decides_where_a_book_does_not_say(tmp_path):
     assert (
-        own.document(epub(tmp_path / "b.epub", {"c1.xhtml": "<p>谁买了那盏灯？</p>"}, language="und")).language == "zh"
+        corpora.document(epub(tmp_path / "b.epub", {"c1.xhtml": "<p>谁买了那盏灯？</p>"}, language="und")).language
+        == "zh"
     )
 
 
@@ -198,13 +203,13 @@ def test_the_text_decides_where_a_book_does_not_say(tmp_path):
 def test_a_bad_entry_of_the_spine_costs_itself_alone(tmp_path, change, said):
     book = epub(tmp_path / "b.epub", {"c1.xhtml": PLAIN}, **change)
     with pytest.warns(UserWarning, match=f"b.epub: {said}: left out"):
-        document = own.document(book)
+        document = corpora.document(book)
     assert document.text == SOLD and document.meta["left out"] == (said,)
 
 
 def test_a_picture_in_the_spine_is_left_out(tmp_path):
     book = epub(tmp_path / "b.epub", {"cover.jpg": b"\xff\xd8\0"}, kind="image/jpeg")
-    refused(lambda: own.document(book), "OEBPS/cover.jpg is image/jpeg and no page, and there is no page with text")
+    refused(lambda: corpora.document(book), "OEBPS/cover.jpg is image/jpeg and no page, and there is no page with text")
 
 
 @pytest.mark.parametrize(
@@ -223,7 +228,7 @@ def test_a_picture_in_the_spine_is_left_out(tmp_path):
 )
 def test_a_page_is_found_under_the_name_that_a_program_gave_it(tmp_path, href, member):
     with warnings.catch_warnings(action="error"):
-        assert own.document(epub(tmp_path / "b.epub", {member: PLAIN}, items={"a": href})).text == SOLD
+        assert corpora.document(epub(tmp_path / "b.epub", {member: PLAIN}, items={"a": href})).text == SOLD
 
 
 def test_of_two_names_the_exact_one_is_meant(tmp_path):
@@ -234,7 +239,7 @@ def test_of_two_names_the_exact_one_is_meant(tmp_path):
         "c1.xhtml": PLAIN,
     }
     book = epub(tmp_path / "b.epub", pages, items={"a": "c1.xhtml", "b": "C1.xhtml", "c": "c%201.xhtml"})
-    assert own.document(book).text == f"{SOLD}\n\nLarge.\n\nBlank."
+    assert corpora.document(book).text == f"{SOLD}\n\nLarge.\n\nBlank."
 
 
 # -- lines ---------------------------------------------------------------------------------------------------------------------
@@ -245,4 +250,4 @@ def test_a_line_ends_at_a_line_feed_alone(tmp_path):
     for end in ("\n", ""):
         text = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + end
         (tmp_path / "rows.jsonl").write_bytes(text.encode())
-        assert list(map(json.loads, records.lines(tmp_path / "rows.jsonl"))) == rows
+        assert list(map(json.loads, trail.lines(tmp_path / "rows.jsonl"))) == rows

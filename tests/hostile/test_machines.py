@@ -20,9 +20,8 @@ from transformers import AutoModel, BertConfig
 from mindscape import assets, encoders, llm, paths, results
 from mindscape.cache import Cache
 from mindscape.errors import AssetError, InputError, LLMError, MindscapeError
-from mindscape.llm.ledger import Ledger
-from mindscape.llm.model import LanguageModel
-from mindscape.llm.scripted import Scripted
+from mindscape.llm import LanguageModel
+from mindscape.llm.recording import Ledger, Scripted
 from mindscape.mindgraph.communities import partition
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:0b6d\nsize 538090408\n"

@@ -5,19 +5,17 @@ import pytest
 from pydantic import BaseModel
 
 from mindscape import encoders, llm
-from mindscape.ask import ask
-from mindscape.budget import Meter
+from mindscape.ask import Meter, ask
 from mindscape.errors import LLMError
 from mindscape.llm import LanguageModel, Tags
 from mindscape.llm.base import PAPER, Reply
+from mindscape.llm.recording import Scripted
 from mindscape.llm.schema import parse, read, read_calls
-from mindscape.llm.scripted import Scripted
 from mindscape.mia.embedding import Form, write
 from mindscape.mia.graphrag import sense_answers
 from mindscape.mia.summaries import summarise_document
-from mindscape.mindgraph.asking import alone, ask_and_read, before_the_cut, said
-from mindscape.roles import ROLES
-from mindscape.roles.reading import INDICES
+from mindscape.mindgraph.answer import alone, ask_and_read, before_the_cut, said
+from mindscape.roles import INDICES, ROLES
 from mindscape.text import Chunk, Document, split_tokens, token_ids
 
 SAYS = ("Passage [2] says Hugo, or <answer>FALSE</answer>, or B, or", '{"age": 29}, "Ann".')

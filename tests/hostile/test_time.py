@@ -10,13 +10,13 @@ import time
 import pytest
 from pydantic import BaseModel
 
-from mindscape.corpora.own import page
+from mindscape.corpora import page
 from mindscape.llm import Tags
 from mindscape.llm.base import Reply
 from mindscape.llm.endpoint import _any_form, _html_words, _without_secrets
 from mindscape.llm.schema import parse, read_calls
-from mindscape.mindgraph.asking import before_the_cut
-from mindscape.mindgraph.baselines.rlm import code_in, final_in
+from mindscape.mindgraph.answer import before_the_cut
+from mindscape.mindgraph.baselines import code_in, final_in
 from mindscape.mindgraph.scoring import chosen
 from mindscape.roles import ROLES
 

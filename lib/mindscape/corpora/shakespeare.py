@@ -33,7 +33,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
-from mindscape import assets, paths, records
+from mindscape import assets, paths, trail
 from mindscape.errors import InputError
 from mindscape.question import ClaimPair, Question, load_claims, load_questions
 from mindscape.text import Document
@@ -189,7 +189,7 @@ def scene_summaries(name: str) -> list[str]:
 @cache
 def _summaries(name: str) -> dict[tuple[int | None, int | None], str]:
     play(name)
-    lines_ = records.lines(paths.data("shakespeare", "summaries.jsonl"))
+    lines_ = trail.lines(paths.data("shakespeare", "summaries.jsonl"))
     rows = [row for row in map(json.loads, lines_) if row["play"] == name]
     if not rows:
         raise InputError(f"the kit has no summary of {name!r}: expected one of the plays that `questions` ask about")

@@ -1,18 +1,317 @@
 """The words that every backend and every caller share: messages, sampling, replies, scores, and the two protocols.
 
 Taught in notebook 00. Nothing here loads a model or touches the disk.
+
+Replies in tags, as MiA-Signature and MoM ask for them: the form, a parser with named repairs, a grammar.
+
+The form is a pydantic model. A field is a tag of its name on its own lines; a list of texts is a list of lines with a
+dash; a list of models repeats the tag, once for each; a field with `BARE` stands in its parent without a tag; a field with
+a default may be missing. What a text field holds may have no "<" in it. The grammar keeps a field's choices, `pattern` and
+`min_length=1` of a list, and what a choice `Needs`.
+
+    class Verdict(BaseModel):          <explanation>The lamp was sold.</explanation>
+        explanation: str               <answer>TRUE</answer>
+        answer: Literal["TRUE", "FALSE"]
+
+What a reasoning model thinks before it answers stands in a reply as a block between two marks, several of them, or a closing
+mark alone: many chat templates write the opening one themselves. A server that hands the thinking over beside the reply is read
+by `mindscape.llm.endpoint`, into `Reply.thinking`. Thinking without any mark cannot be told from an answer.
+
+Taught in notebook 01_the_reader. JSON is the business of `mindscape.llm.schema`.
+
+Several jobs that ask a model one thing after the other, side by side: what they ask at a time goes to it in one batch.
+
+Replies are those of the jobs one by one, up to the model's rounding. Taught in notebook 32_long_reason. Nothing here knows what
+is asked.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+import threading
+import unicodedata
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import ceil, exp, inf
-from typing import Any, Final, Protocol, overload, runtime_checkable
+from typing import Annotated, Any, Final, Literal, Protocol, cast, get_args, get_origin, overload, runtime_checkable
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from mindscape.errors import InputError, LLMError, require
-from mindscape.llm.tags import Tags
+
+BARE = "bare"  # Annotated[str, BARE]: the text of a field without a tag
+Text = Annotated[str, BARE]
+
+
+@dataclass(frozen=True)
+class Needs:
+    """In the annotation of a field of choices: the later fields, texts with a default, that each choice must have.
+
+    With a choice that is not named here, or not for them, those fields are not there.
+
+    >>> class Step(BaseModel):
+    ...     action: Annotated[Literal["STOP", "GO"], Needs({"GO": ("where",)})]
+    ...     where: str = ""
+    >>> print(Tags(Step).lark().splitlines()[0])
+    start: ("<action>STOP</action>" | "<action>GO</action>" "\\n" "<where>" TEXT "</where>")
+    """
+
+    fields: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Tags:
+    """A reply in the tags of a pydantic model; give it to `llm.chat` as `schema`.
+
+    >>> class Verdict(BaseModel):
+    ...     explanation: str
+    ...     answer: Literal["TRUE", "FALSE"]
+    >>> Tags(Verdict).render(Verdict(explanation="It was sold.", answer="TRUE"))
+    '<explanation>It was sold.</explanation>\\n<answer>TRUE</answer>'
+    >>> Tags(Verdict).parse("Well: <explanation>It was sold. <answer>true</answer>")
+    ({'explanation': 'It was sold.', 'answer': 'TRUE'}, ['text around dropped', 'tag closed', 'case of a choice'])
+    """
+
+    model: type[BaseModel]
+
+    def render(self, value: BaseModel) -> str:
+        """The reply that says the value; its texts must not contain "<"."""
+        return "\n".join(_render(value))
+
+    def parse(self, text: str) -> tuple[dict[str, Any], list[str]]:
+        """What the tags hold, as keywords of the model, and the names of the repairs that it took.
+
+        Raises ValueError where a tag that must be there is not.
+        """
+        said, repairs = self._said(text)
+        found, rest = _parse(self.model, said, repairs)
+        if rest.strip():
+            repairs.insert(0, "text around dropped")
+        return found, repairs
+
+    def _said(self, text: str) -> tuple[str, list[str]]:
+        """The reply without its thinking; where that is a field, with the last that was thought in the field's own tag."""
+        if "think" not in self.model.model_fields:
+            return dropped(text, self.model.model_fields)
+        try:
+            said, thought = split(text)
+        except ValueError:
+            return text, []  # a tag that is not closed
+        if not thought or (len(thought) == 1 and "<think>" in text):
+            return text, []
+        return f"<think>{thought[-1]}</think>\n{said}", ["thinking dropped"] if len(thought) > 1 else []
+
+    def lark(self) -> str:
+        """The form as a Lark grammar, to which decoding can be held."""
+        _bare(self.model)
+        rules: dict[str, str] = {}
+        _rule("start", self.model, rules)
+        lines = [f"{name}: {rule}" for name, rule in rules.items()]
+        # Texts are not blank. Each takes every line break up to the next tag, so the break after a bare one is its own.
+        text, line = r"[^<]*[^<\s][^<]*", r"[^<\n]*[^<\s][^<\n]*"
+        return "\n".join([*lines, f"TEXT: /{text}/", rf"ENDED: /{text}\n/", f"LINE: /{line}/"])
+
+
+def _fields(model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo, bool, type[BaseModel] | None, tuple[str, ...]]]:
+    """Name, field, whether it is a list, the model of its items, the choices it leaves."""
+    for name, info in model.model_fields.items():
+        kind = info.annotation
+        many = get_origin(kind) is list
+        item = get_args(kind)[0] if many else kind
+        nested = item if isinstance(item, type) and issubclass(item, BaseModel) else None
+        choices = get_args(item) if get_origin(item) is Literal else ()
+        yield name, info, many, nested, choices
+
+
+def _render(value: BaseModel) -> list[str]:
+    lines = []
+    for name, info, many, nested, _ in _fields(type(value)):
+        held = getattr(value, name)
+        if not info.is_required() and held == info.get_default(call_default_factory=True):
+            continue
+        if nested:
+            for one in held if many else [held]:
+                lines += [f"<{name}>", *_render(one), f"</{name}>"]
+        elif many:
+            lines += [f"<{name}>", *(f"- {line}" for line in held), f"</{name}>"]
+        else:
+            lines.append(str(held) if BARE in info.metadata else f"<{name}>{held}</{name}>")
+    return lines
+
+
+def _parse(model: type[BaseModel], text: str, repairs: list[str]) -> tuple[dict[str, Any], str]:
+    """The fields found, and the text with them taken out."""
+    found: dict[str, Any] = {}
+    for name, info, many, nested, choices in _fields(model):
+        if BARE in info.metadata:
+            continue
+        inner, text = _take(name, text, repairs, all_of_them=bool(many and nested))
+        if not inner:
+            if info.is_required():
+                raise ValueError(f"there is no <{name}>")
+            continue
+        if nested:
+            values = [_parse(nested, one, repairs)[0] for one in inner]
+            found[name] = values if many else values[0]
+        elif many:
+            found[name] = [line.strip().removeprefix("-").strip() for line in inner[0].split("\n") if line.strip()]
+        else:
+            found[name] = _choice(inner[0].strip(), choices, repairs)
+    for name, info, *_ in _fields(model):
+        if BARE in info.metadata:
+            found[name], text = text.strip(), ""
+        if (needs := _needs(info)) and name in found:
+            for tied in _tied(needs):
+                if bool(found.get(tied)) != (tied in needs.get(found[name], ())):
+                    there = "a" if found.get(tied) else "no"
+                    raise ValueError(f"the {name} is {found[name]}, and there is {there} <{tied}>")
+    return found, text
+
+
+def _needs(info: FieldInfo) -> Mapping[str, tuple[str, ...]] | None:
+    return next((it.fields for it in info.metadata if isinstance(it, Needs)), None)
+
+
+def _tied(needs: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """The fields that stand with some choice only."""
+    return list(dict.fromkeys(name for names in needs.values() for name in names))
+
+
+def _take(name: str, text: str, repairs: list[str], all_of_them: bool) -> tuple[list[str], str]:
+    """What stands in the tags of a name, and the text without; a tag that is not closed ends where the next tag begins."""
+    inner, rest = taken(name, text, all_of_them)
+    opened = re.search(rf"<{name}>([^<]*)", rest, re.IGNORECASE) if all_of_them or not inner else None
+    if opened and inner:  # cut off in the last one: something was lost
+        raise ValueError(f"a <{name}> is not closed")
+    if opened:
+        repairs.append("tag closed")
+        return [opened[1]], rest[: opened.start()] + rest[opened.end() :]
+    return inner, rest
+
+
+def taken(name: str, text: str, all_of_them: bool = False) -> tuple[list[str], str]:
+    """What stands between the tags of a name, the first or all of them, and the text without.
+
+    >>> taken("b", "<b>one</b>, <B>two</B>")
+    (['one'], ', <B>two</B>')
+    """
+    inner, rest, end = [], [], 0
+    opening, closing = (re.compile(rf"<{mark}{name}>", re.IGNORECASE) for mark in ("", "/"))
+    # Two searches rather than one pattern: where nothing is closed, that would go through the text from each opening tag.
+    while (all_of_them or not inner) and (opened := opening.search(text, end)):
+        closed = closing.search(text, opened.end())
+        if closed is None:
+            break
+        inner.append(text[opened.end() : closed.start()])
+        rest.append(text[end : opened.start()])
+        end = closed.end()
+    return inner, "".join([*rest, text[end:]])
+
+
+def _choice(text: str, choices: tuple[str, ...], repairs: list[str]) -> str:
+    if text in choices or not choices:
+        return text
+    bare = unicodedata.normalize("NFKC", text).strip("*_`\"'().: \n")  # full-width letters, and marks around
+    same = next((choice for choice in choices if choice.lower() == bare.lower()), text)
+    if same != text:
+        repairs.append("case of a choice" if same.lower() == text.lower() else "marks around dropped")
+    return same
+
+
+def _rule(name: str, model: type[BaseModel], rules: dict[str, str]) -> None:
+    """Add the rule of a model and those of the models within it. Fields stand on lines of their own."""
+    rules[name] = ""  # keeps the order: a rule before those that it uses
+    parts: list[str] = []
+    tied: set[str] = set()  # fields that stand with a choice that needs them
+    for field_name, info, many, nested, choices in _fields(model):
+        if field_name in tied:
+            continue
+        needs = _needs(info)
+        opened, closed = f'"<{field_name}>"', f'"</{field_name}>"'
+        if needs is not None:
+            tied |= set(_tied(needs))
+            ways = []
+            for choice in choices:
+                more = (f' "\\n" "<{it}>" TEXT "</{it}>"' for it in needs.get(choice, ()))
+                ways.append(f'"<{field_name}>{choice}</{field_name}>"' + "".join(more))
+            part = "(" + " | ".join(ways) + ")"
+        elif nested:
+            _rule(field_name, nested, rules)
+            ended = "" if _bare(nested) else '"\\n" '
+            one = f'{opened} "\\n" {field_name} {ended}{closed}'
+            part = f'{one} ("\\n" {one})*' if many else one
+        elif many:
+            times = "+" if any(getattr(it, "min_length", 0) for it in info.metadata) else "*"
+            part = f'{opened} "\\n" ("- " LINE "\\n"){times} {closed}'
+        elif BARE in info.metadata:
+            part = "TEXT" if name == "start" else "ENDED"
+        else:
+            inner = "(" + " | ".join(f'"{choice}"' for choice in choices) + ")" if choices else _text(info)
+            part = f"{opened} {inner} {closed}"
+        before = '"\\n" ' if parts else ""
+        parts.append(f"{before}{part}" if info.is_required() else f"({before}{part})?")
+    rules[name] = " ".join(parts)
+
+
+def _bare(model: type[BaseModel]) -> bool:
+    """Whether the model's last field is bare. Raises ValueError where a bare text comes before another field."""
+    bare = [BARE in info.metadata for info in model.model_fields.values()]
+    if any(bare[:-1]):
+        raise ValueError(f"{model.__name__}: a bare text can only be the last field")
+    return bare[-1]
+
+
+def _text(info: FieldInfo) -> str:
+    """A text, as the field's pattern has it where there is one."""
+    patterns = [it.pattern for it in info.metadata if getattr(it, "pattern", None)]
+    return f"/{patterns[0].removeprefix('^').removesuffix('$')}/" if patterns else "TEXT"
+
+
+# -- what was thought before the reply ------------------------------------------------------------------------------------
+
+_NAMES = "think|thinking|thought|reasoning"  # tags, of which some are fields of a role's reply
+_OPENS = (
+    r"\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|START_THINKING\|>|<\|channel\|?>(?:analysis<\|message\|>|thought\b)"
+)
+_CLOSES = r"\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|END_THINKING\|>|<\|channel\|>final<\|message\|>|<channel\|>"
+MARK = re.compile(
+    rf"<(?:seed:)?(?P<open>{_NAMES})>|</(?:seed:)?(?P<close>{_NAMES})>|(?P<opens>{_OPENS})|{_CLOSES}", re.I
+)
+
+
+def split(text: str, fields: Collection[str] = ()) -> tuple[str, list[str]]:
+    """What a reply says, and each thing that was thought before it; tags that are `fields` of the reply are left in it.
+
+    Raises ValueError for a reply that ends inside its thinking.
+
+    >>> split("<think>Ann?</think> Hugo"), split("Ann? No. </think>Hugo")
+    (('Hugo', ['Ann?']), ('Hugo', ['Ann? No.']))
+    """
+    said, thought, start, thinking = [], [], 0, False
+    for mark in MARK.finditer(text):
+        if (mark["open"] or mark["close"] or "").lower() in fields:
+            continue
+        if mark["open"] or mark["opens"]:
+            if not thinking:
+                said.append(text[start : mark.start()])
+                start, thinking = mark.end(), True
+            continue
+        before = text[start : mark.start()]
+        if not thinking:  # the template has opened it
+            before = "".join([*said, before])
+            said.clear()
+        thought.append(before.strip())
+        start, thinking = mark.end(), False
+    if thinking:
+        raise ValueError("the reply ends inside its thinking")
+    return ("".join([*said, text[start:]]).strip(), thought) if thought else (text, [])
+
+
+def dropped(text: str, fields: Collection[str] = ()) -> tuple[str, list[str]]:
+    """A reply without its thinking, and the name of that repair if there was any. Raises ValueError as `split` does."""
+    said, thought = split(text, fields)
+    return said, ["thinking dropped"] if thought else []
+
 
 Message = Mapping[str, Any]  # {"role": "system" | "user" | "assistant" | "tool", "content": str, ...} as OpenAI has it
 Prompt = str | Sequence[Message]  # raw text, or a conversation that goes through the model's chat template
@@ -347,3 +646,108 @@ def estimated_tokens(prompt: Prompt, tools: Sequence[Tool] = ()) -> int:
         return ceil(len(prompt.encode("utf-8", "replace")) / 3)
     frame = 4 * len(prompt) + estimated_tokens("".join(map(str, tools)))
     return frame + sum(estimated_tokens(message["content"] + str(message.get("tool_calls", ""))) for message in prompt)
+
+
+def _in_turn(name: str) -> property:
+    """What the model says of itself, to one thread at a time."""
+
+    def told(together: "Together") -> Any:
+        with together._turn:
+            return getattr(together.llm, name)
+
+    return property(told)
+
+
+class Together:
+    """An `LLM` that several threads ask: once all of them wait, what they ask goes to the model, a batch for each kind of
+    options, schemas aside. Each thread must `leave` in the end. Only one thread at a time is inside the model.
+    """
+
+    def __init__(self, llm: LLM, threads: int):
+        self.llm, self._left = llm, threads
+        self._turn, self._asked = threading.Condition(), []
+
+    name, fingerprint, maker, context, form = map(_in_turn, ("name", "fingerprint", "maker", "context", "form"))
+
+    def count_tokens(self, prompt: Prompt) -> int:
+        with self._turn:
+            return self.llm.count_tokens(prompt)
+
+    def chat(self, messages: Sequence[Message] | Sequence[Sequence[Message]], **options: Any) -> Any:
+        """As `LLM.chat`; waits for the others."""
+        one = is_one(messages)
+        asked = _Asked(cast(list[Sequence[Message]], [messages] if one else list(messages)), options)
+        with self._turn:
+            self._asked.append(asked)
+            self._answer()
+            while asked.replies is None:
+                self._turn.wait()
+        if isinstance(asked.replies, Exception):
+            raise asked.replies
+        return asked.replies[0] if one else asked.replies
+
+    def leave(self) -> None:
+        """What a thread says when it will ask no more."""
+        with self._turn:
+            self._left -= 1
+            self._answer()
+
+    def _answer(self) -> None:
+        """Ask the model, if nobody is left who may still ask."""
+        if not self._asked or len(self._asked) < self._left:
+            return
+        asked, self._asked = self._asked, []
+        while asked:
+            alike = [one for one in asked if one.kind == asked[0].kind]
+            asked = [one for one in asked if one.kind != asked[0].kind]
+            options = dict(alike[0].options)
+            if options.get("schema") is not None:
+                forms = [form for one in alike for form in for_each(one.options["schema"], len(one.talks))]
+                options["schema"] = shared(forms)
+            try:
+                replies = iter(self.llm.chat([talk for one in alike for talk in one.talks], **options))
+                for one in alike:
+                    one.replies = [next(replies) for _ in one.talks]
+            except Exception as error:
+                for one in alike:
+                    one.replies = error
+        self._turn.notify_all()
+
+
+class _Asked:
+    """What a thread asks, and the replies or the error, once they are there."""
+
+    def __init__(self, talks: list[Sequence[Message]], options: dict[str, Any]):
+        self.talks, self.options = talks, options
+        self.kind = options | {"schema": options.get("schema") is not None}  # what must be alike to be asked together
+        self.replies: list[Reply] | Exception | None = None
+
+
+def side_by_side(llm: LLM, jobs: Sequence[Callable[[LLM], Any]]) -> list[Any]:
+    """The results of jobs that each ask a model, in their order, in threads that ask it together.
+
+    Raises what a job raised, the first of them, when all have come to their end. An interrupt leaves them behind.
+
+    >>> side_by_side(model, [lambda llm: llm.chat(hello).text, lambda llm: llm.chat(hello).text])   # doctest: +SKIP
+    ['Hello.', 'Hello.']
+    """
+    together = Together(llm, len(jobs))
+    results: dict[int, Any] = {}
+    errors: dict[int, Exception] = {}
+
+    def work(i: int) -> None:
+        try:
+            results[i] = jobs[i](cast(LLM, together))  # all but `complete` and `score`
+        except Exception as error:
+            errors[i] = error
+        finally:
+            together.leave()
+
+    threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(len(jobs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[min(errors)]
+    return [results[i] for i in range(len(jobs))]

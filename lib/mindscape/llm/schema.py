@@ -19,8 +19,7 @@ from pydantic import BaseModel, ValidationError
 
 from mindscape import prompts
 from mindscape.errors import InputError
-from mindscape.llm.base import Message, Reply, Schema, Tool, ToolCall
-from mindscape.llm.tags import Tags, dropped
+from mindscape.llm.base import Message, Reply, Schema, Tags, Tool, ToolCall, dropped
 
 # All patterns here take time in proportion to the text, whatever it holds: what is matched is never given back ("*+").
 STRING = r'"(?:\\.|[^"\\])*+"?'  # one that is cut off goes on to the end

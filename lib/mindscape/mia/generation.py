@@ -19,16 +19,15 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from mindscape import prompts
+from mindscape import prompts, roles
 from mindscape.errors import one_of, require
 from mindscape.llm.base import PAPER, SHORT
 from mindscape.question import ClaimPair, Question
-from mindscape.roles import ROLES, Example, answers
-from mindscape.roles.answers import LETTER
+from mindscape.roles import LETTER, ROLES, Example
 from mindscape.text import Chunk, Span, Tokenizer
 from storyworld import Book, Chance
-from storyworld.teaching import passages, questions
-from storyworld.teaching.supervision import MOST, evidence, same_kind
+from storyworld.teaching import passages
+from storyworld.teaching.update import MOST, evidence, same_kind
 
 TASKS = ("qa", "choice", "claim")
 SHOWN = 10  # passages of an example, at most: the largest k of Table 2
@@ -176,13 +175,13 @@ def task_prompts(
         return [({"question": question.question}, question.answer)]
     if task == "choice":
         options = chance.shuffled(question.options)
-        last: answers.Choice | answers.Verdict = questions.gold_choice(book, question, options)
-        slots = {"question": question.question, "options_str": answers.letters(options)}
+        last: roles.Choice | roles.Verdict = passages.gold_choice(book, question, options)
+        slots = {"question": question.question, "options_str": roles.letters(options)}
         found: list[tuple[dict[str, str], Any]] = [(slots, last)]
     else:
-        true, last = questions.gold_verdicts(book, question, pair)
+        true, last = passages.gold_verdicts(book, question, pair)
         found = [({"claim": pair.true}, true), ({"claim": pair.false}, last)]
-    return found if len(tokenizer.encode(last.explanation)) <= questions.LONGEST else []
+    return found if len(tokenizer.encode(last.explanation)) <= passages.LONGEST else []
 
 
 def examples(
@@ -198,7 +197,7 @@ def examples(
     The same arguments give the same list, and the same questions come in the same order in each variant that has their task.
     Raises InputError for a variant that there is not.
 
-    >>> from storyworld.books import training_book
+    >>> from storyworld import training_book
     >>> len(examples(training_book(0), tokenizer))                                       # doctest: +SKIP
     24
     """

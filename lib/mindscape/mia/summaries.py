@@ -3,27 +3,136 @@
 Taught in notebook 10. The prompts are those of the roles `chunk_summary` and `global_summary`. A summary is kept
 as the model gave it, without thinking and fences: nothing else is cut or repaired here, and whether it is any good is for the
 notebooks to measure.
-Extractive summaries are in `mindscape.extractive`.
+Extractive summaries are in `mindscape.mia.summaries`.
 `of_books` sums up novels of the storyworld; what it wrote is in the store.
+
+A summary that only picks sentences: the baseline for summaries written by a model.
+
+TextRank (Mihalcea and Tarau, 2004) by the library `sumy`: a sentence is central if it shares words with many others, and
+more so if those are central themselves. (`sumy` counts a sentence's likeness to itself too, so one that shares nothing
+keeps an average rank.) `sumy`'s LexRank was tried on three plays: at 500 characters a chunk it kept a little less of the
+chunk's content words, since it fills them with short rejoinders, and it divides by zero where two sentences are all.
+
+Taught in notebook 10. This module writes nothing of its own, resolves no pronoun, and does not keep two picks from
+saying the same in other words. It is meant for chunks: time grows with the square of the number of sentences.
+
+What silver passages are worth to a reader: its answers from them, from gold ones, from half the book (MiA-RAG, Table 1).
+
+The paper gives its reader the whole book. The window of the kit's reader holds half a novel, so it gets the half that has all
+that a question needs: the evidence, and who is meant. Questions for which no half has it are left out. Taught in
+notebook 11_silver_evidence.
 """
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from types import SimpleNamespace
 from typing import Any
+
+import numpy as np
+from sumy.summarizers.text_rank import TextRankSummarizer
+from sumy.utils import get_stop_words
 
 from mindscape import store
 from mindscape.cache import digest
 from mindscape.errors import InputError, LLMError, require
 from mindscape.llm import LLM, LanguageModel
-from mindscape.llm.base import PAPER, form_of
-from mindscape.metrics import words
-from mindscape.metrics.words import Language
-from mindscape.roles.base import mended
-from mindscape.roles.reading import CHUNK_SUMMARY, GLOBAL_SUMMARY
-from mindscape.text import Chunk, Document, Tokenizer, mentions
+from mindscape.llm.base import PAPER, SHORT, form_of
+from mindscape.metrics import Language, check_language, exact_match, token_f1, words
+from mindscape.mia.embedding import Silver
+from mindscape.question import Answer, Question
+from mindscape.roles import CHUNK_SUMMARY, GLOBAL_SUMMARY, ROLES, mended
+from mindscape.text import Chunk, Document, Span, Tokenizer, mentions, sentences
 from storyworld import Book
 from storyworld.teaching import passages
+
+_BETWEEN = {"en": " ", "zh": ""}  # what joins two picked sentences
+
+
+@dataclass(frozen=True, eq=False)  # by identity: sumy keeps ratings in a dict, and a sentence may recur
+class _Sentence:
+    span: Span
+    text: str
+    words: list[str]
+
+
+def summarise(text: str, language: Language, max_characters: int = 500) -> str:
+    """The picked sentences of a text, verbatim and in the order of the source, as one string.
+
+    It is never empty and never longer than `max_characters`. Arguments and errors: `select`.
+
+    >>> text = "The ghost walks. The dead king walks again. Guards call the prince. The prince meets the dead king."
+    >>> summarise(text, "en", 60)
+    'The dead king walks again. The prince meets the dead king.'
+    """
+    picked = select(text, language, max_characters)
+    return _BETWEEN[language].join(text[span.start : span.end] for span in picked)
+
+
+def select(text: str, language: Language, max_characters: int = 500) -> list[Span]:
+    """The places of the most central sentences, in source order, without the blanks around them.
+
+    Sentences are taken from the most central down, passing over those that do not fit any more and those whose words
+    were picked already. `max_characters` counts what `summarise` puts between
+    sentences. If not even one sentence fits, the most central is cut at the last blank that fits, or at the limit.
+    Deterministic; about 10 ms for 1,200 tokens of a play.
+
+    Raises InputError for an empty text, an unknown language, and a limit below 1.
+
+    >>> text = "他是王子。下雨了。王子见到鬼魂。鬼魂是老国王。"
+    >>> [text[span.start : span.end] for span in select(text, "zh", 7)]
+    ['王子见到鬼魂。']
+    """
+    check_language(language)
+    require(max_characters >= 1, f"max_characters is {max_characters}: expected 1 or more")
+    require(text.strip(), "the text to summarise is empty: expected at least one sentence")
+    stripped = [_stripped(text, span) for span in sentences(text, language)]
+    candidates = [
+        _Sentence(span, text[span.start : span.end], words(text[span.start : span.end], language, unit="words"))
+        for span in stripped
+        if span.start < span.end
+    ]
+
+    def fitting(ranked: list) -> list:
+        """From sumy's ratings, best first, those that fit."""
+        picked, said, left = [], set(), max_characters
+        for rated in ranked:
+            sentence = rated.sentence
+            length = len(sentence.text) + (len(_BETWEEN[language]) if picked else 0)
+            if length <= left and tuple(sentence.words) not in said:
+                picked.append(rated)
+                said.add(tuple(sentence.words))
+                left -= length
+        return picked or ranked[:1]
+
+    picked = _textrank(language)(SimpleNamespace(sentences=candidates), fitting)
+    spans = [sentence.span for sentence in picked]
+    if len(picked[0].text) > max_characters:  # then it is the only one
+        spans = [_cut(text, spans[0], max_characters)]
+    return spans
+
+
+@cache
+def _textrank(language: Language) -> TextRankSummarizer:
+    summariser = TextRankSummarizer()
+    summariser.stop_words = get_stop_words({"en": "english", "zh": "chinese"}[language])
+    return summariser
+
+
+def _stripped(text: str, span: Span) -> Span:
+    """The span without blanks at its ends."""
+    inner = text[span.start : span.end]
+    start = span.start + len(inner) - len(inner.lstrip())
+    return Span(start, max(start, span.start + len(inner.rstrip())))
+
+
+def _cut(text: str, span: Span, length: int) -> Span:
+    """The beginning of a span, at most `length` characters, up to a blank where there is one."""
+    inner = text[span.start : span.start + length + 1]
+    blank = max((i for i, character in enumerate(inner) if character.isspace()), default=length)
+    return _stripped(text, Span(span.start, span.start + blank))
+
 
 CHUNK_PROMPT, GLOBAL_PROMPT = CHUNK_SUMMARY.prompts, GLOBAL_SUMMARY.prompts  # their short forms
 CIRCLES, STRANGE = 0.2, 0.1  # shares of repeated runs of four words, and of names that the text does not have
@@ -199,3 +308,57 @@ def _fitting(llm: LLM, summaries: Sequence[str], language: str, tokens: int, rea
         groups[-1].append(summary)
         used += length
     return groups
+
+
+HALF = 7_000  # tokens of passages in a prompt
+CONDITIONS = ("silver", "gold", "half")
+
+
+@dataclass(frozen=True)
+class OracleCase:
+    """A question and the passages that its reader is shown, by condition, in the order of the text."""
+
+    book: Book
+    question: Question
+    shown: Mapping[str, tuple[int, ...]]
+
+
+def halves(lengths: Sequence[int], most: int = HALF) -> tuple[range, range]:
+    """The passages that fit within `most` tokens from the start of a book, and from its end; `lengths` is theirs in tokens.
+
+    >>> halves([3, 4, 5, 2], most=8)
+    (range(0, 2), range(2, 4))
+    """
+    first, last = (int(np.searchsorted(np.cumsum(of), most, side="right")) for of in (lengths, lengths[::-1]))
+    return range(first), range(len(lengths) - last, len(lengths))
+
+
+def cases(book: Book, tokenizer: Tokenizer, annotated: Sequence[Silver]) -> list[OracleCase]:
+    """The annotated questions of a book that one of its halves can answer; those on the same half stand together."""
+    chunks = passages.cut(book, tokenizer)
+    gap = len(tokenizer.encode("\n\n"))
+    both = halves([len(tokenizer.encode(book.document[chunk].strip())) + gap for chunk in chunks])
+    asked = {question.id: question for question in book.questions}
+    found: list[list[OracleCase]] = [[], []]
+    for one in annotated:
+        question = asked[one.question]
+        needed = {chunks.index(chunk) for chunk in passages.needed(book, question, chunks) or []}
+        fitting = [i for i, half in enumerate(both) if needed and needed <= set(half)]
+        if fitting:
+            shown = {"silver": sorted(one.silver), "gold": sorted(needed), "half": both[fitting[0]]}
+            found[fitting[0]].append(OracleCase(book, question, {name: tuple(some) for name, some in shown.items()}))
+    return found[0] + found[1]
+
+
+def prompt(case: OracleCase, condition: str, tokenizer: Tokenizer, form: str = SHORT) -> str:
+    """What the reader is asked, in the form that it is sent: passages and question. Without passages the context is a dash."""
+    chunks = passages.cut(case.book, tokenizer)
+    context = passages.shown(case.book, [chunks[i] for i in case.shown[condition]]) or "-"
+    return ROLES["qa"].prompt(case.book.document.language, form, context=context, question=case.question.question)
+
+
+def f1_and_exact(case: OracleCase, answer: Answer) -> tuple[float, float]:
+    """F1 of words and exact match; a reply that cannot be read scores 0."""
+    said, language = answer.value, case.book.document.language
+    right = [case.question.answer, *case.question.accepted]
+    return (token_f1(said, right, language), exact_match(said, right, language)) if said is not None else (0.0, 0.0)

@@ -9,7 +9,7 @@ may cut otherwise. A partition takes a millisecond and is not kept; a report cos
 asked for.
 
 The *tools* are a node's passage and the reports. A model behind an endpoint calls them through its own interface, with the
-schemas of `mindscape.roles.graph_answer.TOOLS`; a model that knows no tools, the embedded reader, is held to `step_schema`: a
+schemas of `mindscape.roles.TOOLS`; a model that knows no tools, the embedded reader, is held to `step_schema`: a
 call or the answer, with ids that there are. A call that cannot be run is answered with an error that says what was wrong and
 what would do, and is counted by its kind in `malformed`; nothing is guessed in the model's stead. Results are JSON.
 
@@ -27,16 +27,13 @@ from typing import Annotated, Any
 from graspologic_native import hierarchical_leiden
 from pydantic import Field, StringConstraints
 
-from mindscape.ask import ask
-from mindscape.budget import Meter
+from mindscape.ask import Meter, ask
 from mindscape.errors import require
 from mindscape.llm.base import LLM, ToolCall
 from mindscape.llm.schema import validate
 from mindscape.mindgraph.graph import Graph, around
 from mindscape.prompts import languages
-from mindscape.roles.base import Form, Role
-from mindscape.roles.edits import graph_state
-from mindscape.roles.graph_answer import TOOLS, GraphAnswer
+from mindscape.roles import TOOLS, Form, GraphAnswer, Role, graph_state
 from mindscape.text import Document
 
 SIZE, SEED = 10, 0

@@ -25,31 +25,37 @@ from pathlib import Path
 from typing import Any
 
 from mindscape import store
-from mindscape.budget import Budget, Meter
+from mindscape.ask import Budget, Meter
 from mindscape.cache import digest
 from mindscape.errors import InputError, require
 from mindscape.llm import LLM, Estimate, LanguageModel, Ledger
-from mindscape.llm.base import form_of
-from mindscape.llm.together import side_by_side
+from mindscape.llm.base import form_of, side_by_side
 from mindscape.mindgraph import answer as mindgraph
-from mindscape.mindgraph import gold, rubric
-from mindscape.mindgraph.asking import BRIEF, PAPER_BLOCK, Method, block_size, cut, length, reply_tokens, with_options
-from mindscape.mindgraph.baselines import METHODS, graphrag, reading, rlm
+from mindscape.mindgraph import baselines, long_reason, scoring
+from mindscape.mindgraph.answer import BRIEF, PAPER_BLOCK, Method, block_size, cut, length, reply_tokens, with_options
+from mindscape.mindgraph.baselines import METHODS
 from mindscape.mindgraph.build import TOKENS as EDIT_TOKENS
 from mindscape.mindgraph.build import read_operations
 from mindscape.mindgraph.communities import COMMUNITY_REPORT, TOKENS
-from mindscape.mindgraph.long_reason import Judged, items
-from mindscape.mindgraph.rubric import BROAD, DEEP, Label, Labelled, Unlabelled, annotate, of_question
+from mindscape.mindgraph.long_reason import (
+    BROAD,
+    DEEP,
+    Judged,
+    Label,
+    Labelled,
+    Unlabelled,
+    annotate,
+    items,
+    of_question,
+)
 from mindscape.mindgraph.scoring import JUDGE_TOKENS, NO_ANSWER, Row, Scored, cascade, chosen
 from mindscape.prompts import languages
 from mindscape.question import BUILD, Answer
-from mindscape.roles.answers import QA
-from mindscape.roles.edits import BUILDER, EDITS
-from mindscape.roles.judges import GRADE
+from mindscape.roles import BUILDER, EDITS, GRADE, QA
 from mindscape.text import Document
 from storyworld import Book
-from storyworld.chance import Chance
 from storyworld.teaching.baselines import BLOCK
+from storyworld.world import Chance
 
 OURS = "MindGraph"
 NAMES = (*METHODS, OURS)
@@ -105,7 +111,7 @@ class MethodSettings:
     times: int = TIMES
     block: int | None = None
     reply: int | None = None
-    turns: int = rlm.ITERATIONS
+    turns: int = baselines.ITERATIONS
     graph_tokens: int | None = None
     edit_tokens: int = EDIT_TOKENS
     answer_tokens: int = mindgraph.ANSWER_TOKENS
@@ -165,8 +171,8 @@ def of_book(book: Book, share: int = 4, first: Sequence[str] = (), seed: int = 0
     chance = Chance("comparison", book.document.id, *([seed] if seed else []))
     corners: dict[tuple[str, str], list[Task]] = {(b, d): [] for b in ("broad", "narrow") for d in ("deep", "shallow")}
     for question in sorted(chance.shuffled(book.questions), key=lambda question: question.id not in first):
-        gold = (question.answer, *question.accepted)
-        task = Task(question.id, book.document, question.question, gold, question.breadth, question.depth)
+        right = (question.answer, *question.accepted)
+        task = Task(question.id, book.document, question.question, right, question.breadth, question.depth)
         corners[quarter(question.breadth, question.depth)].append(task)
     in_turn = [task for column in zip_longest(*corners.values()) for task in column if task is not None]
     return in_turn[:share]
@@ -174,7 +180,7 @@ def of_book(book: Book, share: int = 4, first: Sequence[str] = (), seed: int = 0
 
 def built(book: Book) -> list[str]:
     """The ids of the questions that notebook 30 builds a graph for: three of the quarters have one."""
-    return [gold.asked(book, kind).id for kind in gold.KINDS]
+    return [scoring.asked(book, kind).id for kind in scoring.KINDS]
 
 
 def of_benchmarks(kept: Sequence[Judged], folder: str | Path | None = None) -> list[Task]:
@@ -220,7 +226,7 @@ def methods(settings: MethodSettings) -> dict[str, Method]:
     ours = partial(mindgraph.answer, **bounds)
     sized: Mapping[str, Callable[..., Answer]] = METHODS
     in_blocks = {name: partial(sized[name], size=settings.block) for name in ("GraphRAG", "CoA", "GAM")}
-    return {**METHODS, **in_blocks, "RLM": partial(rlm.answer_by_code, iterations=settings.turns), OURS: ours}
+    return {**METHODS, **in_blocks, "RLM": partial(baselines.answer_by_code, iterations=settings.turns), OURS: ours}
 
 
 def estimated(
@@ -339,7 +345,7 @@ def unusable(name: str, answer: Answer, language: str) -> int:
     if name == OURS:
         built = [step.what for step in answer.trace if step.asked and step.stage == BUILD]
         return sum(bool(read_operations(reply)[1]) for reply in built) + sum(getattr(answer, "malformed", {}).values())
-    neither = rlm.TOLD[language]["neither"]
+    neither = baselines.TOLD[language]["neither"]
     done = [step.what for step in answer.trace if not step.asked]
     return sum(what == neither or what.startswith("no reply that can be used") for what in done)
 
@@ -374,7 +380,7 @@ def labels(of: Iterable[Book], llm: LanguageModel, *, share: int = 12, seed: int
         for k, labelled in enumerate(annotate([wanted[i][2] for i in places], _apart(llm))):
             yield k, [label and [label.breadth, label.depth] for label in labelled.passes]
 
-    asking = [{"prompts": rubric.prompts(asked), "tokens": rubric.TOKENS} for *_, asked in wanted]
+    asking = [{"prompts": long_reason.prompts(asked), "tokens": long_reason.TOKENS} for *_, asked in wanted]
     rows, answers = store.current().fetch("label", llm.maker, asking, compute), []
     for (name, evidence, _), passes in zip(wanted, rows, strict=True):
         passes_of_one = tuple(
@@ -390,7 +396,7 @@ def estimated_labels(of: Iterable[Book], llm: LLM, share: int = 12) -> Estimate:
     >>> print(estimated_labels(books("test"), llm.load("openai:gpt-4o")))                   # doctest: +SKIP
     480 calls (0 more are cached), 250,000 tokens to read, at most 96,000 to write, at most 1.6000 USD
     """
-    return rubric.labelling_estimate([asked for *_, asked in _to_label(of, share)], llm)
+    return long_reason.labelling_estimate([asked for *_, asked in _to_label(of, share)], llm)
 
 
 def _to_label(of: Iterable[Book], share: int, seed: int = 0) -> Iterator[tuple[str, bool, Unlabelled]]:
@@ -459,43 +465,46 @@ def _direct(run: _Run) -> None:
 
 
 def _graphrag(run: _Run) -> None:
-    extracted, gleaned = run.reply(graphrag.EXTRACTED, 2 * run.size), run.llm.count_tokens(graphrag.GLEAN[run.language])
-    report, points, parts = run.reply(TOKENS), run.reply(graphrag.POINTS), PARTS * run.blocks
-    run.ask(graphrag.EXTRACT, run.size, extracted, run.blocks)
-    run.ask(graphrag.EXTRACT, run.size + extracted + gleaned, extracted, run.blocks)
+    extracted, gleaned = (
+        run.reply(baselines.EXTRACTED, 2 * run.size),
+        run.llm.count_tokens(baselines.GLEAN[run.language]),
+    )
+    report, points, parts = run.reply(TOKENS), run.reply(baselines.POINTS), PARTS * run.blocks
+    run.ask(baselines.EXTRACT, run.size, extracted, run.blocks)
+    run.ask(baselines.EXTRACT, run.size + extracted + gleaned, extracted, run.blocks)
     run.ask(COMMUNITY_REPORT.prompts, PART, report, parts)
-    reports = min(graphrag.TOP, parts) * report
+    reports = min(baselines.TOP, parts) * report
     maps = ceil(reports / run.fitting(PAPER_BLOCK))
-    run.ask(graphrag.MAP, ceil(reports / maps), points, maps)
+    run.ask(baselines.MAP, ceil(reports / maps), points, maps)
     run.ask(QA.words(form_of(run.llm)), maps * points, BRIEF)
 
 
 def _chain_of_agents(run: _Run) -> None:
-    summary = run.reply(reading.SUMMARY, run.size)
-    run.ask(reading.WORKER, run.size + summary, summary, run.blocks)
+    summary = run.reply(baselines.SUMMARY, run.size)
+    run.ask(baselines.WORKER, run.size + summary, summary, run.blocks)
     run.ask(QA.words(form_of(run.llm)), summary, BRIEF)
 
 
 def _gam(run: _Run) -> None:
-    note, planned, findings = run.reply(reading.NOTE), run.reply(reading.PLANNED), run.reply(reading.FINDINGS)
-    run.ask(reading.MEMORISE, run.size + min(reading.NOTES, run.blocks * note // 2), note, run.blocks)
+    note, planned, findings = run.reply(baselines.NOTE), run.reply(baselines.PLANNED), run.reply(baselines.FINDINGS)
+    run.ask(baselines.MEMORISE, run.size + min(baselines.NOTES, run.blocks * note // 2), note, run.blocks)
     opened = 0
-    for _ in range(reading.ROUNDS):
-        pages = min(reading.PAGES, run.blocks - opened)
+    for _ in range(baselines.ROUNDS):
+        pages = min(baselines.PAGES, run.blocks - opened)
         opened += pages
-        run.ask(reading.PLAN, run.blocks * note + findings, planned)
+        run.ask(baselines.PLAN, run.blocks * note + findings, planned)
         if not pages:
             break
         reads = ceil(pages * run.size / run.fitting(pages * run.size))
-        run.ask(reading.INTEGRATE, ceil(pages * run.size / reads) + findings, findings, reads)
-        run.ask(reading.REFLECT, findings, planned)
+        run.ask(baselines.INTEGRATE, ceil(pages * run.size / reads) + findings, findings, reads)
+        run.ask(baselines.REFLECT, findings, planned)
     run.ask(QA.words(form_of(run.llm)), findings, BRIEF)
 
 
 def _rlm(run: _Run) -> None:
     for turn in range(TURNS):
-        run.ask(rlm.TASK, turn * (WRITTEN + PRINTED), WRITTEN)
-    run.ask(NO_FRAME, run.size, run.reply(rlm.QUERIED), run.blocks)
+        run.ask(baselines.TASK, turn * (WRITTEN + PRINTED), WRITTEN)
+    run.ask(NO_FRAME, run.size, run.reply(baselines.QUERIED), run.blocks)
 
 
 NO_FRAME = {"en": "", "zh": ""}  # a query is what the code makes it

@@ -33,13 +33,13 @@ from mindscape import llm, prompts, store
 from mindscape.cache import digest
 from mindscape.errors import InputError, require
 from mindscape.llm import LLM
+from mindscape.llm.base import dropped
 from mindscape.llm.schema import read
-from mindscape.llm.tags import dropped
 from mindscape.mom.extraction import text_windows
-from mindscape.mom.memory import DocumentMemory, ends_of, tile
+from mindscape.mom.memory import DocumentMemory, tile
+from mindscape.roles import ends_of
 from mindscape.store import Maker
-from mindscape.text import Chunk, Document, Span, Tokenizer, sentences, split_sentences, split_tokens, token_ids
-from mindscape.text.documents import Place
+from mindscape.text import Chunk, Document, Place, Span, Tokenizer, sentences, split_sentences, split_tokens, token_ids
 
 if TYPE_CHECKING:  # PyTorch comes with it, and the rules do without
     from mindscape.encoders import Encoder

@@ -26,10 +26,8 @@ from mindscape.errors import InputError, one_of, require
 from mindscape.llm import LLM, Reply
 from mindscape.llm.base import form_of
 from mindscape.mom.memory import DocumentMemory, Resolved, join, resolve, whole
-from mindscape.roles import Role
-from mindscape.roles.memory import MEMORY
-from mindscape.text import Document, Span, Tokenizer, sentences, split_sentences
-from mindscape.text.documents import Place
+from mindscape.roles import MEMORY, Role
+from mindscape.text import Document, Place, Span, Tokenizer, sentences, split_sentences
 from storyworld import Book, Chance
 
 TEMPERATURE, TOP_P = 0.7, 0.8  # section 4.1

@@ -15,14 +15,11 @@ from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from mindscape import paths, prompts, records
-from mindscape.corpora import own
+from mindscape import corpora, paths, prompts, trail
+from mindscape import roles as role
 from mindscape.errors import InputError, require
 from mindscape.question import Question
-from mindscape.roles import memory as role
-from mindscape.roles.memory import ends_of as ends_of
-from mindscape.text import Document, Span, locate, sentences
-from mindscape.text.documents import Place
+from mindscape.text import Document, Place, Span, locate, sentences
 
 CLOSING = ".,;:!?…)]。，；：！？）】”’」』"
 RULES = prompts.short_texts("mom", "terms")["rules"]
@@ -248,8 +245,8 @@ def samples() -> list[Sample]:
     [(9, 'en'), (7, 'zh'), (9, 'en'), (8, 'zh')]
     """
     texts = []
-    for row in map(json.loads, records.lines(paths.data("texts", "memories.jsonl"))):
-        document = own.document(paths.data("texts", f"{row['id']}.md"), row["language"])
+    for row in map(json.loads, trail.lines(paths.data("texts", "memories.jsonl"))):
+        document = corpora.document(paths.data("texts", f"{row['id']}.md"), row["language"])
         questions = tuple(_question(document, i, row_of) for i, row_of in enumerate(row["questions"]))
         texts.append(Sample(document, DocumentMemory.restored(row), questions))
     return texts

@@ -20,6 +20,7 @@ from itertools import accumulate, islice, pairwise, product
 
 from mindscape import ask as asking
 from mindscape import prompts
+from mindscape import roles as role
 from mindscape.corpora import shakespeare
 from mindscape.errors import require
 from mindscape.llm import LLM, Tags
@@ -30,13 +31,9 @@ from mindscape.mom.chunkers import length
 from mindscape.mom.extraction import LONGEST
 from mindscape.mom.memory import DocumentMemory, Resolved, resolve
 from mindscape.question import Answer
-from mindscape.roles import Example, Role
-from mindscape.roles import memory as role
-from mindscape.roles.memory import MEMORY, REVERSE, Extracted
-from mindscape.roles.scores import border_f1, matched
+from mindscape.roles import MEMORY, REVERSE, Example, Extracted, Role, border_f1, matched
 from mindscape.text import Document, Span, Tokenizer
-from storyworld import Book, Chance
-from storyworld.books import books, training_book
+from storyworld import Book, Chance, books, training_book
 from storyworld.teaching import gold
 
 KINDS = ("storyworld", "play", "sample")

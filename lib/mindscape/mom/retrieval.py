@@ -24,15 +24,14 @@ from mindscape import prompts, store
 from mindscape.ask import ask
 from mindscape.cache import digest
 from mindscape.errors import InputError, one_of, require
-from mindscape.index import FaissIndex, Index, MilvusIndex
 from mindscape.llm import LLM
 from mindscape.llm.base import form_of
 from mindscape.mom.extraction import rrf
 from mindscape.mom.memory import DocumentMemory
 from mindscape.question import BREADTHS, Answer, Question
-from mindscape.roles.answers import QA
-from mindscape.text import Chunk, Document, Span
-from mindscape.text.documents import Place
+from mindscape.roles import QA
+from mindscape.search import FaissIndex, Index, MilvusIndex
+from mindscape.text import Chunk, Document, Place, Span
 
 if TYPE_CHECKING:  # PyTorch comes with it, and a search does without
     from mindscape.encoders import Encoder

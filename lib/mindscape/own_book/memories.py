@@ -10,22 +10,44 @@ A memory adds something to plain search's score (`look.FirstLook.scores`) and to
 
 Whether a memory is used is decided on the book itself (`check`). Taught in notebook
 52_your_own_book.
+
+Plain search, which every memory starts from: vectors, and words where a question shares some of weight.
+
+    s(c | q) = cos(q, c) + w BM25(q, c) / Σ_t∈q idf_t,     w = `WORDS`
+
+The second term is the share of the question's own weight that a passage holds: a question in other words than the book's
+leaves it near 0, and vectors decide; a rare name that it shares with a passage counts. (Ranks, and scores brought to one
+scale, weigh words the same for every question: on plays, where modern questions share few words with their evidence, that
+loses a third of what vectors find.)
+
+`w` was chosen on development novels and on half of the plays. Taught in notebook 52_your_own_book.
+
+What the memories of a book will take, at most, before anything is asked: calls, tokens, dollars, seconds.
+
+Calls and tokens are an upper bound: every reply is counted as long as it may be, and asked for as often. Reports on parts of a
+graph, which a model other than ours may call for, are not foreseen; a cap holds them, too. Seconds are foretold from what this
+machine does in a few small steps, with replies of the usual length. Of a server it is not known how long it takes. Taught in
+notebook 52_your_own_book.
 """
 
 import re
+import time
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain, zip_longest
+from math import ceil
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
+import pandas as pd
 
-from mindscape import extractive
-from mindscape.budget import Meter
+from mindscape.ask import Meter
 from mindscape.errors import InputError
-from mindscape.llm import LLM, OURS
-from mindscape.llm.together import side_by_side
-from mindscape.metrics.words import Language
+from mindscape.llm import LLM, OURS, LanguageModel, Reply
+from mindscape.llm.base import side_by_side
+from mindscape.metrics import Language
 from mindscape.mia import summaries
 from mindscape.mia.generation import write
 from mindscape.mindgraph.answer import LOOKED_UP, GraphAnswered, answer_from
@@ -34,13 +56,65 @@ from mindscape.mindgraph.graph import Graph, Node, around
 from mindscape.mom import extraction, memory
 from mindscape.mom.memory import DocumentMemory
 from mindscape.own_book.book import OwnBook
-from mindscape.own_book.look import FirstLook
 from mindscape.question import BUILD
-from mindscape.roles.answers import QA
-from mindscape.roles.edits import BUILDER, EDITS
+from mindscape.roles import BUILDER, EDITS, QA, ROLES
+from mindscape.search import BM25
 from mindscape.signature import rag
 from mindscape.signature.memory import build, by_model, given
 from mindscape.text import Chunk, Document, Span, mentions, sentences, split_sentences
+
+if TYPE_CHECKING:
+    from mindscape.encoders import Encoder
+
+WORDS = 0.3
+ENGLISH_ONLY = ("embedded", "minilm")  # encoders that read no Chinese
+
+
+class FirstLook:
+    """Units of a book with their vectors and an index of their words.
+
+    `blind`: the encoder does not read the book's language, and words alone decide.
+
+    >>> look = FirstLook(texts, "en", encoders.load("minilm"))                               # doctest: +SKIP
+    >>> look.best(look.scores(["Who fled to Ireland?"]), 3)                                  # doctest: +SKIP
+    [[112, 87, 90]]
+    """
+
+    def __init__(self, texts: Sequence[str], language: Language, encoder: "Encoder"):
+        self.texts, self.language, self.encoder = list(texts), language, encoder
+        self.blind = language == "zh" and encoder.name in ENGLISH_ONLY
+
+    @cached_property
+    def vectors(self) -> np.ndarray:
+        """(units, dim)."""
+        return self.encoder.encode(self.texts)
+
+    @cached_property
+    def _words(self) -> BM25:
+        return BM25(self.texts, self.language)
+
+    def cosines(self, questions: Sequence[str]) -> np.ndarray:
+        """(questions, units); zeros where the encoder is blind."""
+        if self.blind:
+            return np.zeros((len(questions), len(self.texts)))
+        return self.encoder.encode(list(questions), "query") @ self.vectors.T
+
+    def shared(self, questions: Sequence[str]) -> np.ndarray:
+        """The second term: (questions, units)."""
+        return WORDS * self._words.shares(questions)
+
+    def scores(self, questions: Sequence[str], memory: np.ndarray | None = None, share: float = 1.0) -> np.ndarray:
+        """s of every unit, (questions, units). With a memory's cosines of the same shape these take 1 - `share` of the first
+        term: MiA-RAG's δ (Eq. 11) and MiA-Signature's 1 - α (Eq. 4) are such shares."""
+        cosines = self.cosines(questions)
+        if memory is not None:
+            cosines = share * cosines + (1 - share) * memory
+        return cosines + self.shared(questions)
+
+    def best(self, scores: np.ndarray, k: int) -> list[list[int]]:
+        """The k best units of each row, equal ones in the order of the book."""
+        return np.argsort(-scores, axis=1, kind="stable")[:, :k].tolist()
+
 
 MEMORIES = ("mindscape", "signature", "document", "graph")
 PLAIN = "plain search"
@@ -157,7 +231,7 @@ def copies(book: OwnBook, text: str, tokens: int) -> str:
     >>> copies(book, book.document.text[:9000], 110)                                          # doctest: +SKIP
     'Thunder and lightning. …'
     """
-    return extractive.summarise(text, book.language, max(1, int(tokens * book.per_token)))
+    return summaries.summarise(text, book.language, max(1, int(tokens * book.per_token)))
 
 
 def copied_sessions(book: OwnBook) -> list[str]:
@@ -261,7 +335,7 @@ def _copied_memory(book: OwnBook, passages: Sequence[Chunk], part: Chunk) -> Doc
     """Each passage is a chunk, its first sentence the topic, its most central ones the core content."""
     texts = [book.document[passage].strip() for passage in passages]
     topics = [text[: sentences(text, book.language)[0].end].strip() for text in texts]
-    cores = [extractive.summarise(text, book.language, 160) for text in texts]
+    cores = [summaries.summarise(text, book.language, 160) for text in texts]
     spans = (Span(passage.start - part.start, passage.end - part.start) for passage in passages)
     return DocumentMemory(tuple(topics), tuple(cores), tuple(spans))
 
@@ -367,3 +441,147 @@ def chosen_memories(names: Sequence[str]) -> tuple[str, ...]:
         if name not in MEMORIES:
             raise InputError(f"memory={name!r}: expected some of {', '.join(MEMORIES)}")
     return tuple(name for name in MEMORIES if name in names)
+
+
+FRAMED = ("chunk_summary", "global_summary", "session_summary", "edits", "graph_answer", "memory", "qa")
+WRITTEN = 0.6  # of the longest reply, usually
+TRIES = 2  # replies to a question, at most
+LOOKED = 300  # tokens of a passage that is looked up
+BATCHED = 2.5  # how much faster several replies are written together than one by one
+
+
+def frames(llm: LanguageModel, language: str) -> dict[str, int]:
+    """Tokens of a role's instructions alone.
+
+    >>> frames(llm.load("embedded"), "en")["qa"]                                             # doctest: +SKIP
+    58
+    """
+    bare = {name: ROLES[name].prompts[language].format_map(defaultdict(str)) for name in FRAMED}
+    return {name: llm.count_tokens([{"role": "user", "content": text}]) for name, text in bare.items()}
+
+
+def step_costs(
+    book: OwnBook,
+    frame: dict[str, int],
+    questions: int,
+    memories: Sequence[str],
+    rounds: int = 0,
+    tries: int = TRIES,
+) -> pd.DataFrame:
+    """Calls, tokens read and tokens written at most, to build a memory and to answer: a row each, with plain search's first.
+
+    Each answer is weighed twice by its likelihood, with and without its source. `rounds` with tools come before an answer from
+    a graph, `tries` are replies to a question.
+
+    >>> costs(book, frames(model, "en"), 3, ["graph"]).loc["graph"].to_dict()                # doctest: +SKIP
+    {'calls': 15, 'read': 9200, 'written': 2088}
+    """
+    sizes, reply = book.sizes, book.sizes.replies
+    rows = {}
+
+    def units(kind: str) -> int:
+        every = len(book.units(kind))
+        return min(every, book.reads) if book.reads else every
+
+    def size(kind: str) -> int:
+        return getattr(sizes, kind) * sizes.passage
+
+    weighed = frame["qa"] + 30 + sizes.shown * sizes.passage + reply["phrase"]
+    support = [2 * questions, 2 * questions * weighed, 0]
+
+    def answered(extra: int) -> list[int]:
+        read = frame["qa"] + 30 + sizes.shown * sizes.passage + extra
+        return [tries * questions, tries * questions * read, tries * questions * reply["phrase"]]
+
+    def add(name: str, *parts: Sequence[int]) -> None:
+        rows[name] = [sum(column) for column in zip(support, *parts, strict=True)]
+
+    add(PLAIN, answered(0))
+    if "mindscape" in memories:
+        pieces = units("piece")
+        chunks = [pieces, pieces * (frame["chunk_summary"] + size("piece")), pieces * reply["piece"]]
+        add("mindscape", chunks, _folds(pieces * reply["piece"], book, frame), answered(reply["whole"]))
+    if "signature" in memories:
+        some = 0 if book.reads else units("session")
+        sessions = [some, some * (frame["session_summary"] + size("session")), some * reply["session"]]
+        add("signature", sessions, answered(sizes.items * max(sizes.copied, reply["session"] * (not book.reads))))
+    if "document" in memories:
+        some = units("window")
+        add("document", [some, some * (frame["memory"] + size("window")), some * reply["window"]], answered(0))
+    if "graph" in memories:
+        some, turns = questions * units("block"), rounds + 1
+        read = frame["edits"] + size("block") + sizes.graph // 2
+        last = frame["graph_answer"] + sizes.graph + (LOOKED + reply["answer"]) * rounds
+        asks = [questions * turns, questions * turns * last, questions * turns * reply["answer"]]
+        add("graph", [some, some * read, some * reply["edits"]], asks)
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["calls", "read", "written"])
+
+
+def _folds(level: int, book: OwnBook, frame: dict[str, int]) -> list[int]:
+    """Summaries of summaries, until one is left."""
+    groups, reply = ceil(level / book.sizes.merged), book.sizes.replies["whole"]
+    these = [groups, groups * frame["global_summary"] + level, groups * reply]
+    if groups == 1:
+        return these
+    return [a + b for a, b in zip(these, _folds(groups * reply, book, frame), strict=True)]
+
+
+def dollars(llm: LanguageModel, table: pd.DataFrame) -> float | None:
+    """What so many tokens cost; 0 for a model on this machine, None where the price is unknown.
+
+    >>> dollars(llm.load("embedded"), table)                                                 # doctest: +SKIP
+    0.0
+    """
+    total = table.sum()
+    return llm.ledger.cost(llm.name, int(total.read), int(total.written))
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Seconds that this machine takes for a passage's vector, for copying from a session, and for a token read and written."""
+
+    vector: float
+    copy: float
+    read: float
+    write: float
+
+
+def machine_speed(plain: Finder, llm: LanguageModel) -> Speed:
+    """In a few small steps whose results are not kept; of a server nothing is known, and reading and writing count 0.
+
+    >>> machine_speed(plain, llm.load("embedded")).write > 0                                      # doctest: +SKIP
+    True
+    """
+    book, texts = plain.book, plain.book.texts[:16]
+
+    def seconds(step) -> float:
+        begun = time.perf_counter()
+        step()
+        return time.perf_counter() - begun
+
+    encoder = plain.look.encoder
+    encoder.encode(["once before"])  # what is loaded at the first call is no speed
+    copies(book, book.texts[0], book.sizes.copied)
+    vector = seconds(lambda: encoder.encode([f"{text} " for text in texts])) / len(texts)
+    copy = seconds(lambda: copies(book, book.document[book.units("session")[0]], book.sizes.copied))
+    read = write = 0.0
+    if not llm.name.startswith(("openai:", "replay:")):
+        bare = LanguageModel(llm.backend)
+        first = cast(Reply, bare.complete(book.document.text[:2000], max_new_tokens=1))
+        more = cast(Reply, bare.complete("Once upon a time", max_new_tokens=24))
+        read, write = first.seconds / first.prompt_tokens, more.seconds / more.completion_tokens
+    return Speed(vector, copy, read, write)
+
+
+def steps_foretold(book: OwnBook, table: pd.DataFrame, speed: Speed) -> float:
+    """Seconds of a run that finds nothing in the cache, about; `table` with one try for each answer, which is the usual.
+
+    >>> foretold(book, costs(book, frame, 3, MEMORIES), machine_speed(plain, model))       # doctest: +SKIP
+    140.0
+    """
+    passages, sessions = len(book.passages), len(book.units("session"))
+    vectors = passages * (1 + ("document" in table.index) * 0.6) * speed.vector
+    copying = (sessions + ("document" in table.index) * passages / book.sizes.session) * speed.copy
+    total = table.sum()
+    models = total.read * speed.read + total.written * WRITTEN * speed.write / BATCHED
+    return vectors + copying + models

@@ -15,14 +15,14 @@ from typing import Any
 
 from mindscape import errors, results
 from mindscape.errors import MindscapeError
-from mindscape.lexical import terms
 from mindscape.llm import OURS
-from mindscape.metrics.words import Language
-from mindscape.mindgraph.export import as_html
-from mindscape.own_book import estimate
+from mindscape.metrics import Language
+from mindscape.mindgraph.graph import as_html
+from mindscape.own_book import memories
+from mindscape.own_book.book import OwnAnswer, is_silent
 from mindscape.own_book.memories import PLAIN
 from mindscape.own_book.run import OwnRun, duration
-from mindscape.own_book.sources import OwnAnswer, is_silent
+from mindscape.search import terms
 from mindscape.text import Chunk
 
 QUOTED = 2  # passages that are quoted for a question before its answers
@@ -124,7 +124,7 @@ def cost_rows(run: OwnRun) -> list[list[str]]:
         answered = sum(answer.tokens for answer in run.answers.get(name, []))
         estimated = int(table.read[name] + table.written[name])
         rows.append([name, f"{table.calls[name]:,}", f"{estimated:,}", f"{run.tokens_of(name) + answered:,}"])
-    money = estimate.dollars(run.model(), table)
+    money = memories.dollars(run.model(), table)
     price = "price unknown" if money is None else f"at most {money:.2f} $"
     seconds = sum(run.seconds.values())
     forecast = f"foretold {duration(run.foretold)}, " if run.foretold else ""

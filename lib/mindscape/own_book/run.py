@@ -2,45 +2,157 @@
 
 Everything dear is kept as it comes, replies in the store and vectors in the encoder's cache, so a run that was stopped goes on
 where it was. Taught in notebook 52_your_own_book.
+
+Whether a memory finds as much as plain search, asked of the book itself.
+
+Nobody knows the answers to a reader's questions, but a *known item* can be made: a sentence of the book is drawn, some of its
+words are the query, and the passage that it stands in is what is to be found (simulated queries, Azzopardi, de Rijke and Balog
+2007). Sentences that a memory holds word for word are left out, so that none is found because it was copied.
+
+A memory is used with nineteen parts of plain search and one of its own (`SHARE`), and set aside where it finds fewer than
+plain search alone: what costs a call and finds less misleads. Half and half, the papers' δ and α, is for retrievers that were
+trained to read a summary; it is measured beside. Such queries are nearer to the book's words than a reader's questions, and
+easier, which is why no larger part is given to a memory that passes. Taught in notebook 52_your_own_book.
+
+The same on books whose answers are known: plays in a row as one long book, and novels of the storyworld.
+
+What is dear is one entry of the store a book: which questions' evidence each way of searching had among its first ten, and how
+long the run took. Taught in notebook 52_your_own_book.
 """
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from transformers import AutoTokenizer
 
-from mindscape import assets, encoders, paths
+from mindscape import assets, corpora, encoders, paths, store
 from mindscape import llm as models
 from mindscape.ask import ask
+from mindscape.cache import digest
+from mindscape.corpora import shakespeare
 from mindscape.errors import InputError, require
 from mindscape.llm import Ledger
 from mindscape.llm.base import form_of
-from mindscape.llm.ledger import price
+from mindscape.llm.recording import price
+from mindscape.metrics import Language, token_f1
 from mindscape.mindgraph.graph import around
-from mindscape.mom.retrieval import covered
-from mindscape.own_book import estimate
-from mindscape.own_book.book import OwnBook, open_book
-from mindscape.own_book.check import Checked, check
+from mindscape.mom.retrieval import covered, recall
+from mindscape.own_book.book import OwnAnswer, OwnBook, falls, open_book, source
 from mindscape.own_book.memories import (
     MEMORIES,
     NEAR,
+    PLAIN,
+    TRIES,
+    WORDS,
     Finder,
     Read,
     chosen_memories,
     copied_sessions,
     document_memory,
+    frames,
     graphs,
+    machine_speed,
     mindscape,
     plain_search,
     rounds_of,
     signature,
+    step_costs,
+    steps_foretold,
 )
-from mindscape.own_book.sources import OwnAnswer, falls, source
-from mindscape.roles.answers import QA
-from mindscape.text import Chunk, Document, Span, locate
+from mindscape.question import Question
+from mindscape.roles import QA
+from mindscape.search import terms
+from mindscape.text import Chunk, Document, Span, locate, sentences
+
+QUERIES, DEPTH = 60, 10
+SHARE, PAPERS = 0.95, 0.5  # of plain search's cosines beside a memory: as it is used, and the papers' δ and α
+LENGTHS = range(6, 41)  # content words of a sentence that a query is made from
+FRAMES = {"en": "What is said of {}?", "zh": "关于{}说了什么？"}
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Of so many `queries` how many passages were among the first ten of plain search (`plain`), and of a memory: as it is used
+    (`found`), and at the papers' share (`at_half`)."""
+
+    memory: str
+    queries: int
+    plain: int
+    found: int
+    at_half: int
+
+    @property
+    def passed(self) -> bool:
+        """Whether the memory finds no fewer.
+
+        >>> Checked("mindscape", 60, plain=31, found=30, at_half=12).passed
+        False
+        """
+        return self.found >= self.plain
+
+    def __str__(self) -> str:
+        return f"finds {self.found} of {self.queries} sentences where plain search finds {self.plain}"
+
+
+def known_items(book: OwnBook, held: Sequence[str] = (), seed: int = 0, n: int = QUERIES) -> list[tuple[str, Span]]:
+    """Queries and the sentences that they are made from, at most `n`; none of a sentence that stands in `held`.
+
+    A query has half of its sentence's different content words, drawn with `seed`, at least three.
+
+    >>> known_items(book, seed=1)[0]                                                         # doctest: +SKIP
+    ('What is said of weather, thunder, lightning?', Span(start=120, end=171))
+    """
+    rng, document = np.random.default_rng(seed), book.document
+    lines = sentences(document.text, book.language)
+    together, found = "\n".join(held), []
+    for i in rng.permutation(len(lines)).tolist():
+        if len(found) == n:
+            break
+        text = document[lines[i]].strip()
+        words = list(dict.fromkeys(terms(text, book.language)))
+        if len(words) not in LENGTHS or text in together:
+            continue
+        some = sorted(rng.choice(len(words), max(3, len(words) // 2), replace=False).tolist())
+        found.append((FRAMES[book.language].format(", ".join(words[j] for j in some)), lines[i]))
+    return found
+
+
+def check(plain: Finder, memories: Sequence[Finder], seed: int = 0, n: int = QUERIES) -> list[Checked]:
+    """Says what each memory found, and in the memory why it is set aside.
+
+    A book with fewer than ten sentences to ask for says nothing, and all memories are used.
+
+    >>> [str(of) for of in check(plain, [with_summary])]                                     # doctest: +SKIP
+    ['finds 44 of 60 sentences where plain search finds 43']
+    """
+    items = known_items(plain.book, [memory.held for memory in memories], seed, n)
+    for memory in memories:
+        memory.share = SHARE
+        if plain.look.blind:
+            memory.aside = "the encoder does not read the book's language: name another one (encoder hf:NAME)"
+    if len(items) < 10 or plain.look.blind:
+        return []
+    queries, spans = map(list, zip(*items, strict=True))
+
+    def found(memory: Finder, scores: np.ndarray) -> int:
+        rows = memory.look.best(scores, DEPTH)
+        document = memory.book.document
+        hits = [covered(document, span, [memory.units[i] for i in row]) for span, row in zip(spans, rows, strict=True)]
+        return sum(hits)
+
+    baseline, checked = found(plain, plain.look.scores(queries)), []
+    for memory in memories:
+        cosines = memory.cosines(queries)
+        used, half = (found(memory, memory.look.scores(queries, cosines, share)) for share in (SHARE, PAPERS))
+        result = Checked(memory.name, len(items), baseline, used, half)
+        memory.aside = "" if result.passed else str(result)
+        checked.append(result)
+    return checked
+
 
 ADAPTERS = {"mindscape": "mia_gen", "document": "memreader", "graph": "builder"}  # of the embedded reader
 
@@ -83,11 +195,11 @@ class OwnRun:
         built = {memory.name: memory.tokens for memory in self.built}
         return sum(read.built for read in self.graphs) if name == "graph" else built.get(name, 0)
 
-    def costs(self, tries: int = estimate.TRIES) -> pd.DataFrame:
+    def costs(self, tries: int = TRIES) -> pd.DataFrame:
         """The estimate: calls and tokens at most, a row a memory, with so many tries for an answer."""
         reader = self.model()
-        frame = estimate.frames(reader, self.book.language)
-        return estimate.costs(self.book, frame, len(self.questions), self.names, rounds_of(self.llm), tries)
+        frame = frames(reader, self.book.language)
+        return step_costs(self.book, frame, len(self.questions), self.names, rounds_of(self.llm), tries)
 
 
 def checked_questions(questions: Sequence[str]) -> list[str]:
@@ -162,8 +274,8 @@ def foretell(run: OwnRun) -> float:
     140.0
     """
     model = run.model()
-    speed = estimate.machine_speed(run.plain, model)
-    run.foretold = estimate.foretold(run.book, run.costs(tries=1), speed) if speed.read else 0.0
+    speed = machine_speed(run.plain, model)
+    run.foretold = steps_foretold(run.book, run.costs(tries=1), speed) if speed.read else 0.0
     return run.foretold
 
 
@@ -211,7 +323,7 @@ def answers_from(run: OwnRun, memory: Finder, places: Sequence[Sequence[Chunk]])
     )  # a document memory's adapter reads windows alone
     rows = list(zip(run.questions, places, strict=True))
     prompts = [memory.prompt(question, found, form_of(model)) for question, found in rows]
-    replies = ask(model, QA, prompts, tokens=run.book.sizes.replies["phrase"], tries=estimate.TRIES)
+    replies = ask(model, QA, prompts, tokens=run.book.sizes.replies["phrase"], tries=TRIES)
     return [
         OwnAnswer(memory.name, question, reply.value or "", tuple(found), reply.tokens_total)
         for (question, found), reply in zip(rows, replies, strict=True)
@@ -265,7 +377,7 @@ def known_places(known: dict[str, tuple[str, str]], document: Document) -> dict[
     return places
 
 
-def recall(run: OwnRun, known: dict[str, tuple[str, str]], depth: int = 10) -> dict[str, float]:
+def known_recall(run: OwnRun, known: dict[str, tuple[str, str]], depth: int = 10) -> dict[str, float]:
     """For questions whose passage is known, by quote, how often a memory has it among its `depth` first; by memory.
 
     `known`: by question the answer and words of the book. Raises InputError for words that the book does not have.
@@ -281,3 +393,110 @@ def recall(run: OwnRun, known: dict[str, tuple[str, str]], depth: int = 10) -> d
             np.mean([covered(document, s, row) for s, row in zip(spans.values(), rows, strict=True)])
         )
     return found
+
+
+PLAYS = (  # of a million characters in a row
+    *("antony-and-cleopatra", "hamlet", "henry-iv-part-1", "henry-iv-part-2", "henry-v", "julius-caesar"),
+    *("macbeth", "othello"),
+)
+WAYS = ("vectors", "words", PLAIN)
+
+
+def row_of_plays(names: Sequence[str] = PLAYS) -> tuple[Document, list[Question]]:
+    """Plays as one book, and the kit's questions on them with their evidence where it is in that book.
+
+    >>> document, questions = row_of_plays(["macbeth", "hamlet"])
+    >>> document[questions[-1].evidence[0]] in shakespeare.play("hamlet").text
+    True
+    """
+    whole = corpora.joined([shakespeare.play(name) for name in names], "plays in a row")
+    questions = []
+    for name in names:
+        at = whole.meta["parts"][name]
+        for question in shakespeare.questions(name):
+            spans = tuple(Span(span.start + at, span.end + at) for span in question.evidence)
+            questions.append(Question(**{**vars(question), "evidence": spans}))
+    return whole, questions
+
+
+def first_ten(plain: Finder, texts: Sequence[str]) -> dict[str, list[list[int]]]:
+    """The first ten passages for some questions by vectors alone, by words alone and by plain search.
+
+    >>> first_ten(plain, ["Who fled to Ireland?"])["words"][0][:2]                           # doctest: +SKIP
+    [112, 87]
+    """
+    look = plain.look
+    asked = {"texts": digest(look.texts), "questions": digest(list(texts)), "words": WORDS, "depth": DEPTH}
+
+    def compute(place: int) -> dict[str, list[list[int]]]:
+        scores = {"vectors": look.cosines(texts), "words": look.shared(texts), PLAIN: look.scores(texts)}
+        return {way: look.best(scores[way], DEPTH) for way in WAYS}
+
+    (rows,) = store.current().fetch("first_look", look.encoder.maker, [asked], store.each(compute), seconds=60)
+    return rows
+
+
+def searched(plain: Finder, questions: Sequence[Question]) -> dict[str, list[float]]:
+    """By each way the share of every question's evidence among its first ten passages.
+
+    >>> {way: sum(shares) for way, shares in searched(plain, questions).items()}             # doctest: +SKIP
+    {'vectors': 31.5, 'words': 12.0, 'plain search': 33.0}
+    """
+    rows = first_ten(plain, [question.question for question in questions])
+    passages, document = plain.book.passages, plain.book.document
+    found = {}
+    for way in WAYS:
+        pairs = zip(questions, rows[way], strict=True)
+        found[way] = [recall(document, item.evidence, [passages[i] for i in row]) for item, row in pairs]
+    return found
+
+
+def trial_answers(run: OwnRun) -> list[OwnAnswer]:
+    """Answers from plain search's first passages, with what they rest on.
+
+    >>> trial_answers(begin(shakespeare.play("macbeth"), ["Who fled to Ireland?"]))[0].answer     # doctest: +SKIP
+    'Scone'
+    """
+    passages, rows = run.plain.units, first_ten(run.plain, run.questions)[PLAIN]
+    places = [[passages[i] for i in row[: run.book.sizes.shown]] for row in rows]
+    return with_sources(run, answers_from(run, run.plain, places))
+
+
+def is_right(answer: str, question: Question, language: Language = "en") -> bool:
+    """Whether an answer says what the question's answer says: half of their words in common (F1).
+
+    >>> from types import SimpleNamespace
+    >>> question = SimpleNamespace(answer="Colmekill", accepted=("Iona",))
+    >>> is_right("to Colmekill", question), is_right("Scone", question)
+    (True, False)
+    """
+    return token_f1(answer, [question.answer, *question.accepted], language) >= 0.5
+
+
+def whole_run(run: OwnRun, questions: Sequence[Question], seed: int = 0) -> dict[str, Any]:
+    """A run to its end, as the command does it, and what its memories find for other questions: under `recall` by memory, where
+    one that is set aside is not, with `seconds` and `foretold`.
+
+    >>> whole_run(run, questions)["seconds"]                                                 # doctest: +SKIP
+    171.3
+    """
+    asked: dict[str, Any] = {"text": digest(run.book.document.text), "run": digest(run.questions)}
+    asked |= {"questions": digest([question.question for question in questions]), "seed": seed}
+    asked |= {"words": WORDS, "share": SHARE, "queries": QUERIES}
+
+    def compute(place: int) -> dict[str, Any]:
+        foretell(run)
+        begun = time.perf_counter()
+        carry_out(run, seed)
+        seconds = time.perf_counter() - begun
+        texts, document = [question.question for question in questions], run.book.document
+        found = {}
+        for memory in run.used:
+            rows = memory.find(texts, DEPTH)
+            pairs = zip(questions, rows, strict=True)
+            found[memory.name] = [recall(document, question.evidence, row) for question, row in pairs]
+        return {"recall": found, "seconds": round(seconds, 1), "foretold": round(run.foretold, 1)}
+
+    maker = run.model().maker & run.plain.look.encoder.maker
+    (kept,) = store.current().fetch("own_book", maker, [asked], store.each(compute), seconds=240)
+    return kept

@@ -22,14 +22,12 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, Literal
 
-from mindscape.ask import ask
-from mindscape.budget import Budget, Meter
+from mindscape.ask import Budget, Meter, ask
 from mindscape.errors import InputError, require
 from mindscape.llm import LLM
 from mindscape.llm.base import form_of
 from mindscape.question import Answer
-from mindscape.roles.answers import letters
-from mindscape.roles.update import NONE, SAY, UPDATE, Update
+from mindscape.roles import NONE, SAY, UPDATE, Update, letters
 from mindscape.signature.memory import Posed
 from mindscape.signature.rag import ALPHA, WAYS, K, Shelf, Signature, answers, fitted
 

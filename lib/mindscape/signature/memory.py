@@ -32,16 +32,14 @@ from benchmarks import asking
 from mindscape.cache import digest
 from mindscape.corpora import shakespeare
 from mindscape.errors import InputError, LLMError, require
-from mindscape.extractive import summarise
 from mindscape.llm import LLM
 from mindscape.llm.base import form_of
 from mindscape.metrics import recall_fraction_at_k
+from mindscape.mia.summaries import summarise
 from mindscape.question import ClaimPair, Question
-from mindscape.roles.answers import LETTERS
-from mindscape.roles.reading import SESSION_SUMMARY
+from mindscape.roles import LETTERS, SESSION_SUMMARY
 from mindscape.signature.objectives import WINDOW, windows
-from mindscape.text import Chunk, Document, mentions
-from mindscape.text.documents import Place
+from mindscape.text import Chunk, Document, Place, mentions
 from storyworld import Book, Series
 
 Write = Callable[[Document, Sequence[Sequence[Chunk]]], Sequence[str]]  # a document and its windows: a summary a window

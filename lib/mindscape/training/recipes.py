@@ -16,9 +16,17 @@
 
 `python -m mindscape.training NAME` trains one. `trained` gives the language model with a recipe's adapter, also of one that
 does not travel: what the store holds of it is found, and what it lacks takes the adapter. Taught in notebook 01_the_reader.
+
+What an adapter is trained on where that is not the base as it comes: its first layers alone, or another adapter merged in.
+
+`shallow` gives a model's first layers (MiA-RAG, Figure 3), `first_layers` those of an adapter, so that generators of several
+depths begin their training alike. By itself such an adapter answers nothing: the layers that turned its states into words
+are gone. Taught in notebooks 12_mia_emb_training and 14_mia_gen.
 """
 
 import json
+import os
+import re
 import shutil
 import sysconfig
 from collections.abc import Mapping, Sequence
@@ -29,10 +37,11 @@ from typing import Any
 
 import yaml
 from accelerate import PartialState
-from transformers import AutoConfig, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from safetensors.torch import load_file, save_file
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 import storyworld
-from mindscape import assets, paths, records, results, store, weights
+from mindscape import assets, paths, results, store, trail, training, weights
 from mindscape.errors import InputError, require
 from mindscape.llm import LanguageModel, local
 from mindscape.mia import emb_training, generation
@@ -41,11 +50,104 @@ from mindscape.mom import memreader
 from mindscape.mom.chunkers import length
 from mindscape.roles import Example
 from mindscape.store import Maker
-from mindscape.training import Settings, bases, sft
+from mindscape.training import Settings
 from mindscape.weights import adapter_hash
-from storyworld.books import training_book
-from storyworld.teaching import baselines, building, counting, mixture
-from storyworld.teaching.supervision import Asked, of_story, who_is_who
+from storyworld import training_book
+from storyworld.teaching import baselines, building, mixture
+from storyworld.teaching.update import Asked, of_story, who_is_who
+
+WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
+
+
+def shallow(base: str | Path, layers: int, folder: str | Path) -> Path:
+    """A model of the base's first layers, its last norm and its head, saved in a folder; what is there already is taken.
+
+    The same base gives the same model, so that an adapter trained on it can be shipped alone. Raises InputError for fewer than
+    one layer or more than the base has, and for a folder that holds another model.
+
+    >>> shallow(assets.language_model(), 10, "build/smollm2-10")                         # doctest: +SKIP
+    PosixPath('build/smollm2-10')
+    """
+    folder = Path(folder)
+    config = AutoConfig.from_pretrained(base)
+    if not 1 <= layers <= config.num_hidden_layers:
+        raise InputError(f"layers={layers}: {base} has {config.num_hidden_layers}; expected 1 to so many")
+    if folder.exists():
+        there = AutoConfig.from_pretrained(folder).num_hidden_layers if (folder / "config.json").is_file() else None
+        held = f"{folder} holds {there or 'no'} layers of a model"
+        require(there == layers, f"{held}: expected {layers}; name another folder")
+        return folder
+    cut = {"num_hidden_layers": layers}
+    if kinds := getattr(config, "layer_types", None):  # Qwen's say of each layer what it is
+        cut["layer_types"] = kinds[:layers]
+    scratch = _scratch(folder)
+    with weights.quiet(warnings=False):
+        AutoModelForCausalLM.from_pretrained(base, dtype="auto", **cut).save_pretrained(scratch)
+    AutoTokenizer.from_pretrained(base).save_pretrained(scratch)
+    os.replace(scratch, folder)
+    return folder
+
+
+def merged_base(base: str | Path, adapter: str | Path, folder: str | Path) -> Path:
+    """The base with an adapter added to its weights, saved in a folder; what is there already is taken.
+
+    Raises InputError where the adapter does not fit.
+
+    >>> merged_base(assets.language_model(), "data/adapters/reader", "build/with_reader")     # doctest: +SKIP
+    PosixPath('build/with_reader')
+    """
+    folder = Path(folder)
+    if not folder.exists():
+        scratch = _scratch(folder)
+        with weights.quiet():
+            weights.merged_model(AutoModelForCausalLM.from_pretrained(base), adapter).save_pretrained(scratch)
+        AutoTokenizer.from_pretrained(base).save_pretrained(scratch)
+        os.replace(scratch, folder)
+    return folder
+
+
+def first_layers(adapter: str | Path, layers: int, folder: str | Path) -> Path:
+    """The matrices of an adapter that belong to the first `layers` layers, saved as an adapter in a folder of its own.
+
+    Numbers and their precision stay as they are; what is in the folder already is taken. Raises InputError where `adapter`
+    holds no adapter, and for fewer than one layer or more than it has.
+
+    >>> first_layers("data/adapters/reader", 10, "build/reader_10")                      # doctest: +SKIP
+    PosixPath('build/reader_10')
+    """
+    adapter, folder = Path(adapter), Path(folder)
+    if missing := [name for name in (WEIGHTS, CONFIG) if not (adapter / name).is_file()]:
+        raise InputError(f"adapter={str(adapter)!r}: expected a folder with {missing[0]}")
+    learned = load_file(adapter / WEIGHTS)
+    has = 1 + max((_layer(name) for name in learned), default=-1)
+    require(1 <= layers <= has, f"layers={layers}: {adapter} has {has}; expected 1 to so many")
+    if not folder.exists():
+        scratch = _scratch(folder)
+        scratch.mkdir(parents=True)
+        kept = {name: matrix for name, matrix in learned.items() if _layer(name) < layers}
+        save_file(kept, scratch / WEIGHTS, metadata={"format": "pt"})
+        shutil.copyfile(adapter / CONFIG, scratch / CONFIG)
+        os.replace(scratch, folder)
+    return folder
+
+
+def _layer(name: str) -> int:
+    """The layer that a matrix belongs to, counted from 0.
+
+    >>> _layer("base_model.model.model.layers.7.mlp.up_proj.lora_A.weight")
+    7
+    """
+    found = re.search(r"\.layers\.(\d+)\.", name)
+    require(found, f"{name} belongs to no layer: expected an adapter of a model's layers alone")
+    return int(found[1])
+
+
+def _scratch(folder: Path) -> Path:
+    """A folder beside it to write into; what a kill left there goes."""
+    scratch = folder.with_name(folder.name + ".new")
+    shutil.rmtree(scratch, ignore_errors=True)
+    return scratch
+
 
 FILE = paths.data("adapters", "recipes.yaml")
 SCALE = [16, 32, False]  # rank, alpha and rsLoRA of an adapter that is known by its hash alone
@@ -147,12 +249,12 @@ class Relevance(_OfEachNovel):
 
 @dataclass(frozen=True)
 class Counting(_OfEachNovel):
-    """Counts from concept graphs: see `storyworld.teaching.counting`."""
+    """Counts from concept graphs: see `storyworld.teaching.building`."""
 
     number_first: bool = False
 
     def of_novel(self, book: storyworld.Book, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
-        return counting.count_examples(book, tokenizer, number_first=self.number_first)
+        return building.count_examples(book, tokenizer, number_first=self.number_first)
 
 
 @dataclass(frozen=True)
@@ -222,7 +324,7 @@ class Stage:
         if self.log is None or not self.log.exists():
             return []
         store.current().read_file(self.log)
-        return [json.loads(line) for line in records.lines(self.log)]
+        return [json.loads(line) for line in trail.lines(self.log)]
 
     @property
     def measured(self) -> tuple[int, int, float]:
@@ -260,7 +362,7 @@ class Recipe:
     @property
     def adapter(self) -> Path:
         """The adapter's folder: the one that travels, or the one that was trained here, whether it is there or not."""
-        return self.home if (self.home / bases.WEIGHTS).is_file() else self.built
+        return self.home if (self.home / WEIGHTS).is_file() else self.built
 
     @property
     def cost(self) -> str:
@@ -358,7 +460,7 @@ def train_recipe(recipe: Recipe, out: str | Path = "", dtype: str = "", file: st
         if isinstance(stage.kind, Retrieval):
             adapter = emb_training.train(made, folder, base, stage.kind.recipe, settings, start=start)
         else:
-            adapter = sft.train(made, folder, base, settings, start)
+            adapter = training.train(made, folder, base, settings, start)
         told = {
             "base": recipe.base or "SmolLM2-135M-Instruct",
             "start_sha256": adapter_hash(start) if start else None,
@@ -375,11 +477,7 @@ def train_recipe(recipe: Recipe, out: str | Path = "", dtype: str = "", file: st
 
 def missing(file: str | Path = FILE) -> list[Recipe]:
     """Recipes whose adapter is one that travels, which has a folder in `data/adapters`, and is not there."""
-    return [
-        recipe
-        for recipe in every(file).values()
-        if recipe.home.is_dir() and not (recipe.home / bases.WEIGHTS).is_file()
-    ]
+    return [recipe for recipe in every(file).values() if recipe.home.is_dir() and not (recipe.home / WEIGHTS).is_file()]
 
 
 def complete(file: str | Path = FILE) -> None:
@@ -391,21 +489,21 @@ def complete(file: str | Path = FILE) -> None:
 def _base(recipe: Recipe, out: Path, file: str | Path) -> str | Path:
     base = recipe.base or assets.language_model()
     if recipe.merged:
-        base = bases.merged_base(base, _there(recipe.merged, file), out / "merged")
-    return bases.shallow(base, recipe.layers, out / "base") if recipe.layers else base
+        base = merged_base(base, _there(recipe.merged, file), out / "merged")
+    return shallow(base, recipe.layers, out / "base") if recipe.layers else base
 
 
 def _start(recipe: Recipe, out: Path, file: str | Path) -> Path | None:
     if not recipe.start:
         return None
     start = _there(recipe.start, file)
-    return bases.first_layers(start, recipe.layers, out / "start") if recipe.layers else start
+    return first_layers(start, recipe.layers, out / "start") if recipe.layers else start
 
 
 def _there(name: str, file: str | Path) -> Path:
     """The folder of another recipe's adapter."""
     adapter = read_recipe(name, file).adapter
-    if not (adapter / bases.WEIGHTS).is_file():
+    if not (adapter / WEIGHTS).is_file():
         raise InputError(f"{adapter} is not there: train it first, python -m mindscape.training {name}")
     return adapter
 
@@ -435,7 +533,7 @@ def trained(name: str, dtype: str = "float32", **options: Any) -> LanguageModel:
     known, (precision, device) = recipe.sha256, weights.placed(dtype, None)
     if not known or store.current().fresh:
         known = adapter_hash(_there(name, FILE))
-    here = (recipe.adapter / bases.WEIGHTS).is_file() and adapter_hash(recipe.adapter) == known
+    here = (recipe.adapter / WEIGHTS).is_file() and adapter_hash(recipe.adapter) == known
     about: dict[str, Any] = {"base": assets.ASSETS["smollm2"].sha256, "adapter": known, "scale": SCALE}
     about |= {"layers": recipe.layers} if recipe.layers else {}
     config = AutoConfig.from_pretrained(assets.language_model())

@@ -16,8 +16,9 @@ from typing import Any
 
 import yaml
 
-from mindscape import claims, paths, records, results
+from mindscape import paths, results, trail
 from mindscape.errors import InputError
+from mindscape.paper import all_claims, claims_table, counts_table, holds, weighed
 from mindscape.roles import ROLES
 
 HAS = {  # what is looked for in the prose
@@ -99,12 +100,12 @@ def gallery(root: Path) -> str:
 
 def verdicts(root: Path) -> str:
     """CLAIMS.md: each claim of the papers, what they have, what was measured here, and the verdict."""
-    return claims.claims_table(claims.all_claims(root / "data" / "claims.yaml"), root / "figures")
+    return claims_table(all_claims(root / "data" / "claims.yaml"), root / "figures")
 
 
 def verdict_counts(root: Path) -> str:
     """How many claims of each paper came to which verdict."""
-    return claims.counts_table(claims.weighed(claims.all_claims(root / "data" / "claims.yaml"), root / "figures"))
+    return counts_table(weighed(all_claims(root / "data" / "claims.yaml"), root / "figures"))
 
 
 def picture(root: Path) -> str:
@@ -125,7 +126,7 @@ def findings(root: Path) -> str:
 
     for finding in yaml.safe_load((root / "data" / "findings.yaml").read_text(encoding="utf-8")):
         rules = [(name, rule) for name, some in finding["holds"].items() for rule in some]
-        if all(name in stored and claims.holds(rule, stored[name]["metrics"]) for name, rule in rules):
+        if all(name in stored and holds(rule, stored[name]["metrics"]) for name, rule in rules):
             text = re.sub(r"\{(?P<sign>\+?)(?P<notebook>\d\d):(?P<key>[\w.@+-]+)\}", number, finding["text"])
             where = ", ".join(f"[{name[:2]}](notebooks/{name}.ipynb)" for name in finding["holds"])
             lines.append(f"- {text} ({where})")
@@ -180,7 +181,7 @@ def training(card: Path) -> str:
 
 def _run(run: Path, log: Path) -> str:
     """Data, steps, tokens, hours, speed, losses in the last hundred steps."""
-    made, lines = json.loads(run.read_text("utf-8")), [json.loads(line) for line in records.lines(log)]
+    made, lines = json.loads(run.read_text("utf-8")), [json.loads(line) for line in trail.lines(log)]
     tokens, seconds = (sum(line[key] for line in lines) for key in ("tokens", "seconds"))
     data, ends = next(tell for kind, tell in TOLD.items() if kind in made)(made, lines[-100:])
     first, last = made["seeds"]

@@ -18,8 +18,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
-from mindscape import claims, paths, results
-from mindscape.claims import VERDICTS, Claim
+from mindscape import paths, results
+from mindscape.paper import VERDICTS, Claim, all_claims, counts_table, weighed
 from mindscape.workflow.report import cells, first_cell, names, source
 
 PARTS = {  # of the course: what its notebooks' names begin with
@@ -180,15 +180,15 @@ def written(root: Path, home: Path) -> None:
     for page in (root / "figures").glob("[0-9]*/*.html"):
         shutil.copy(page, home / "extra")
     metrics = {name: results.read(name, root / "figures")["metrics"] for name in names(root)}
-    weighed = claims.weighed(claims.all_claims(root / "data" / "claims.yaml"), root / "figures")
+    judged = weighed(all_claims(root / "data" / "claims.yaml"), root / "figures")
     for name in metrics:
         path, anchors = root / "notebooks" / f"{name}.ipynb", defaultdict(list)
-        for claim, _ in weighed:
+        for claim, _ in judged:
             if claim.notebook == name:
                 anchors[weighed_in(cells(root, name), claim.metrics) or 1].append(claim.id)
         (home / "notebooks" / path.name).write_text(json.dumps(notebook(path, anchors)), encoding="utf-8")
     for paper in PAPERS:
-        of = [pair for pair in weighed if pair[0].paper == paper]
+        of = [pair for pair in judged if pair[0].paper == paper]
         text = paper_page(paper, of, metrics, root)
         (home / f"paper_{paper.lower()}.md").write_text(text, encoding="utf-8")
     for name, card in cards(root):
@@ -196,7 +196,7 @@ def written(root: Path, home: Path) -> None:
             linked(card.read_text("utf-8"), str(card.parent.relative_to(root))), "utf-8"
         )
     (home / "log.md").write_text(linked((root / "lib" / "LOG.md").read_text("utf-8"), "lib"), "utf-8")
-    (home / "claims.md").write_text(claims_page(weighed), "utf-8")
+    (home / "claims.md").write_text(claims_page(judged), "utf-8")
     (home / "glossary.md").write_text(glossary(root), "utf-8")
     (home / "index.md").write_text(index(root), "utf-8")
 
@@ -207,12 +207,12 @@ def cards(root: Path) -> Iterator[tuple[str, Path]]:
     yield "shakespeare", root / "data" / "shakespeare" / "README.md"
 
 
-def claims_page(weighed: list[tuple[Claim, str]]) -> str:
+def claims_page(judged: list[tuple[Claim, str]]) -> str:
     """How many claims of each paper came to which verdict."""
     pages = {paper: f"[{paper}](paper_{paper.lower()}.md)" for paper in PAPERS}
-    lines = ["# The papers' claims, weighed", "", claims.counts_table(weighed, pages)]
+    lines = ["# The papers' claims, weighed", "", counts_table(judged, pages)]
     for verdict in VERDICTS:
-        some = [claim for claim, found in weighed if found == verdict]
+        some = [claim for claim, found in judged if found == verdict]
         lines += ["", f"## {verdict.capitalize()}", ""]
         lines += [f"- {claim.claim} *{claim.paper}, {claim.place}* ({weighing(claim)})" for claim in some]
     return "\n".join(lines) + "\n"

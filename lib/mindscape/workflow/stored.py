@@ -1,8 +1,16 @@
 """Run the notebooks and store their outputs in place: python -m mindscape.workflow.stored [ONLY].
 
 What is stored is a contract that `make test` compares: cells in order, no error, no stderr, no trace of the machine.
+
+Or hold the numbers of a fresh run to the stored ones, and the store to what was asked for: python -m
+mindscape.workflow.stored --compare FRESH.
+
+FRESH is a folder as `build` is: `figures/NOTEBOOK/results.json` and `asked/NOTEBOOK.txt`. Values, intervals, counts and the
+hash of the rows must agree, to one part in a thousand; only what was recorded with `varies` (speeds, memory, what a model
+wrote in bf16) may differ. Every entry of data/store must have been asked for. Exit status 1 if anything else is found.
 """
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -10,10 +18,12 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
+from mindscape import paths, results
+
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def main(only: str = "") -> None:
+def store(only: str = "") -> None:
     """Run the notebooks whose names begin with one of ONLY, all by default, and write each in place when it is done."""
     os.environ["MINDSCAPE_STORED"] = "1"  # figures, numbers and times are published, whatever they are
     for path in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb")):
@@ -35,5 +45,47 @@ def main(only: str = "") -> None:
         os.replace(scratch, path)
 
 
+def compare(fresh: Path, root: Path | None = None) -> int:
+    """Print what differs, and how much was compared; 1 if anything does, or nothing was compared."""
+    root, wrong, compared, varying = root or paths.root(), [], 0, 0
+    for file in sorted((root / "figures").glob("*/results.json")):
+        name = file.parent.name
+        if "@" in name:
+            continue
+        try:
+            new = json.loads((fresh / "figures" / name / "results.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            wrong.append(f"{name}: no fresh results ({error})")
+            continue
+        old = json.loads(file.read_text(encoding="utf-8"))
+        if not new["finished"]:
+            wrong.append(f"{name}: the fresh run did not finish")
+        differing = results.differing(old, new)
+        wrong += [f"{name}: {said}" for said in differing]
+        free = sum("varies" in of for of in new["metrics"].values())
+        varying += free
+        compared += len(new["metrics"]) - free - len(differing)
+    wrong += dead(fresh / "asked", root / "data" / "store")
+    print(*wrong, sep="\n", end="\n" * bool(wrong))
+    print(f"{compared} numbers as stored, {len(wrong)} findings; {varying} that vary from run to run were not compared")
+    return bool(wrong) or not compared
+
+
+def dead(asked: Path, store: Path) -> list[str]:
+    """A line for each file of the store that holds entries which no notebook asked for."""
+    keys = {key for path in asked.glob("*.txt") for key in path.read_text(encoding="ascii").split()}
+    found = []
+    for path in sorted(store.glob("*.jsonl")):
+        lines = path.read_bytes().split(b"\n")[1:]
+        unasked = [line[9:41].decode() for line in lines if line and line[9:41].decode() not in keys]
+        if unasked:
+            found.append(
+                f"{path.name}: {len(unasked)} of {len(lines) - 1} entries no notebook asks for, such as {unasked[0]}"
+            )
+    return found
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    if sys.argv[1:2] == ["--compare"]:
+        sys.exit(compare(Path(sys.argv[2])))
+    store(*sys.argv[1:2])

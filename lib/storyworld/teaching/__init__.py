@@ -22,29 +22,28 @@ from mindscape import prompts
 from mindscape.errors import one_of
 from mindscape.roles import ROLES, Example
 from mindscape.text import Tokenizer
-from storyworld import Book
-from storyworld.books import training_book
-from storyworld.chance import Chance
-from storyworld.teaching import graphs, memory, questions, summaries, update
+from storyworld import Book, training_book
+from storyworld.teaching import graphs, passages, summaries, update
 from storyworld.teaching.passages import Gold
+from storyworld.world import Chance
 
 GOLD: dict[str, Callable[[Book, Chance, Tokenizer], Gold]] = {
     "chunk_summary": summaries.chunk_summary,
     "global_summary": summaries.global_summary,
     "session_summary": summaries.session_summary,
-    "silver_chunks": questions.silver_chunks,
-    "silver_nodes": questions.silver_nodes,
+    "silver_chunks": passages.silver_chunks,
+    "silver_nodes": passages.silver_nodes,
     "entities": summaries.named_entities,
     "edits": graphs.edits,
     "graph_answer": graphs.graph_answer,
     "update": update.update,
-    "memory": memory.memory,
-    "reverse_reasoning": memory.reverse_reasoning,
-    "qa": questions.qa,
-    "choice": questions.choice,
-    "claim": questions.claim,
-    "grade": questions.grade,
-    "pairwise": questions.pairwise,
+    "memory": summaries.memory,
+    "reverse_reasoning": summaries.reverse_reasoning,
+    "qa": passages.qa,
+    "choice": passages.choice,
+    "claim": passages.claim,
+    "grade": passages.grade,
+    "pairwise": passages.pairwise,
 }
 # Of one book, at most; the other roles' makers know where to end.
 MOST = {"chunk_summary": 12, "global_summary": 6, "session_summary": 6, "graph_answer": 16, "update": 24}

@@ -14,23 +14,19 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mindscape.budget import Meter
+from mindscape.ask import Meter
 from mindscape.llm import LanguageModel
-from mindscape.llm.scripted import Scripted
-from mindscape.mindgraph.asking import GAP, clipped, cut
-from mindscape.mindgraph.baselines import graphrag, reading, rlm
-from mindscape.mindgraph.baselines.graphrag import Extracted, Named, Point, Points, Related
-from mindscape.mindgraph.baselines.reading import Note, Plan, Reflection
+from mindscape.llm.recording import Scripted
+from mindscape.mindgraph import baselines
+from mindscape.mindgraph.answer import GAP, clipped, cut
+from mindscape.mindgraph.baselines import Extracted, Named, Note, Plan, Point, Points, Reflection, Related
 from mindscape.mindgraph.communities import COMMUNITY_REPORT, Report
 from mindscape.question import Question
-from mindscape.roles import Example
-from mindscape.roles.answers import QA
-from mindscape.roles.base import Form
+from mindscape.roles import QA, Example, Form
 from mindscape.text import Chunk, Tokenizer
 from storyworld import Book
-from storyworld.chance import Chance
 from storyworld.teaching.graphs import Builder
-from storyworld.world import Binding, Event
+from storyworld.world import Binding, Chance, Event
 
 BLOCK = 512  # tokens of a block or page
 VIEW = 7300  # tokens of a text that Direct reads with its question, in a window of 8,192
@@ -178,7 +174,7 @@ def _example(asked: Inquiry | Telling, role: str, prompt: str, reply: str | Form
 
 
 def _listed(lines: Sequence[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines) or reading.NOTHING["en"]
+    return "\n".join(f"- {line}" for line in lines) or baselines.NOTHING["en"]
 
 
 # Chain-of-Agents, and the answer from a few sentences ------------------------------------------------------------------
@@ -200,7 +196,7 @@ def _handed_on(asked: Inquiry, i: int, before: Sequence[str]) -> Example:
     """A worker's summary of a block, from the one before."""
     telling, new = asked.telling, _of_page(asked, i)
     slots = {"question": asked.question.question, "summary": _listed(before), "index": i + 1}
-    prompt = reading.WORKER["en"].format(**slots, total=len(telling.chunks), block=telling.texts[i])
+    prompt = baselines.WORKER["en"].format(**slots, total=len(telling.chunks), block=telling.texts[i])
     after = list(dict.fromkeys([*before, *new]))
     return _example(asked, "coa worker" if new else "coa worker, idle", prompt, _listed(after))
 
@@ -243,14 +239,14 @@ def _note(telling: Telling, i: int) -> Note:
 
 
 def _noted(notes: Sequence[Note], places: Sequence[int]) -> str:
-    lines = [f"{reading.LABEL['en'].format(i=i + 1, header=notes[i].header)} – {notes[i].note}" for i in places]
-    return "\n".join(lines) or reading.NOTHING["en"]
+    lines = [f"{baselines.LABEL['en'].format(i=i + 1, header=notes[i].header)} – {notes[i].note}" for i in places]
+    return "\n".join(lines) or baselines.NOTHING["en"]
 
 
 def _memorised(telling: Telling, notes: Sequence[Note], chance: Chance) -> Iterator[Example]:
     for k, i in enumerate(chance.some(range(len(notes)), 5)):
         shown = range(max(0, i - (4, 4, 4, 8, 16)[k]), i)
-        prompt = reading.MEMORISE["en"].format(notes=_noted(notes, shown), page=telling.texts[i])
+        prompt = baselines.MEMORISE["en"].format(notes=_noted(notes, shown), page=telling.texts[i])
         yield _example(telling, "gam memorise", prompt, notes[i])
 
 
@@ -265,8 +261,8 @@ def _planned(asked: Inquiry, notes: Sequence[Note], chance: Chance) -> Iterator[
     words = [word for word in every if word in passages] or every
     slots = {"question": asked.question.question, "request": asked.question.question}
     slots |= {"findings": _found(asked, known), "notes": _noted(notes, range(len(notes)))}
-    plan = Plan(keywords=words[:4], pages=[i + 1 for i in told[: reading.PAGES]])
-    yield _example(asked, "gam plan", reading.PLAN["en"].format(**slots), plan)
+    plan = Plan(keywords=words[:4], pages=[i + 1 for i in told[: baselines.PAGES]])
+    yield _example(asked, "gam plan", baselines.PLAN["en"].format(**slots), plan)
 
 
 def _of_page(asked: Inquiry, i: int) -> list[str]:
@@ -287,11 +283,11 @@ def _integrated(asked: Inquiry, chance: Chance) -> Iterator[Example]:
     opened = [] if chance.hit(0.2) else rest[:3]
     opened = sorted([*opened, *chance.some(others, chance.between(1, 4 - len(opened)))])
     shown = "\n\n".join(
-        f"{reading.LABEL['en'].format(i=i + 1, header=_note(telling, i).header)}\n{telling.texts[i]}" for i in opened
+        f"{baselines.LABEL['en'].format(i=i + 1, header=_note(telling, i).header)}\n{telling.texts[i]}" for i in opened
     )
     slots = {"question": asked.question.question, "findings": _found(asked, known), "pages": shown}
     reply = _found(asked, [*known, *(i for i in opened if i in pages)])
-    yield _example(asked, "gam integrate", reading.INTEGRATE["en"].format(**slots), reply)
+    yield _example(asked, "gam integrate", baselines.INTEGRATE["en"].format(**slots), reply)
 
 
 def _reflected(asked: Inquiry, chance: Chance) -> Iterator[Example]:
@@ -302,7 +298,7 @@ def _reflected(asked: Inquiry, chance: Chance) -> Iterator[Example]:
     enough = all(line in found for line in asked.needed)
     reply = Reflection(enough=enough, request="" if enough else asked.question.question)
     slots = {"question": asked.question.question, "findings": found}
-    yield _example(asked, "gam reflect", reading.REFLECT["en"].format(**slots), reply)
+    yield _example(asked, "gam reflect", baselines.REFLECT["en"].format(**slots), reply)
 
 
 # GraphRAG --------------------------------------------------------------------------------------------------------------
@@ -328,7 +324,7 @@ def extracted(telling: Telling, chunk: Chunk) -> Extracted:
 def _indexed(telling: Telling, chosen: Sequence[Inquiry], chance: Chance) -> Iterator[Example]:
     blocks = [extracted(telling, chunk) for chunk in telling.chunks]
     for k, i in enumerate(chance.some(range(len(blocks)), 6)):
-        prompt, whole = graphrag.EXTRACT["en"].format(text=telling.texts[i]), blocks[i]
+        prompt, whole = baselines.EXTRACT["en"].format(text=telling.texts[i]), blocks[i]
         if k < 4:
             yield _example(telling, "graphrag extract", prompt, whole)
             continue
@@ -338,28 +334,28 @@ def _indexed(telling: Telling, chosen: Sequence[Inquiry], chance: Chance) -> Ite
             at = chance.below(len(whole.relations))
             rest = Extracted(entities=[], relations=[whole.relations[at]])
             first = Extracted(entities=whole.entities, relations=[*whole.relations[:at], *whole.relations[at + 1 :]])
-        yield _example(telling, "graphrag glean", prompt, rest, first.model_dump_json(), graphrag.GLEAN["en"])
-    graph = graphrag.merged_blocks(blocks)
-    parts = graphrag.parts(graph)
+        yield _example(telling, "graphrag glean", prompt, rest, first.model_dump_json(), baselines.GLEAN["en"])
+    graph = baselines.merged_blocks(blocks)
+    parts = baselines.parts(graph)
     reports = [_report(graph, part) for part in parts]
-    states = [graphrag.part_state(graph, part, telling.meter, None) for part in parts]
+    states = [baselines.part_state(graph, part, telling.meter, None) for part in parts]
     short = [i for i, state in enumerate(states) if telling.meter.count_tokens(state) <= STATE]
     for i in chance.some(short, 3):
         yield _example(telling, "graphrag report", COMMUNITY_REPORT.prompt("en", graph_state=states[i]), reports[i])
     for asked in chosen[:5]:
-        best = graphrag.top(
+        best = baselines.top(
             reports, [len(part) for part in parts], asked.question.question, "en", k=chance.between(2, 6)
         )
-        text = "\n\n".join(map(graphrag.shown, best))
+        text = "\n\n".join(map(baselines.shown, best))
         facts = [
             (fact, asked.line(fact, it)) for _, fact, it in telling.builder.facts if asked.bears(it) and fact in text
         ]
         points = [Point(description=line, score=90) for _, line in dict.fromkeys(facts)]
-        prompt = graphrag.MAP["en"].format(question=asked.question.question, reports=text)
+        prompt = baselines.MAP["en"].format(question=asked.question.question, reports=text)
         yield _example(asked, "graphrag map" if points else "graphrag map, idle", prompt, Points(points=points))
 
 
-def _report(graph: graphrag.EntityGraph, part: Sequence[str]) -> Report:
+def _report(graph: baselines.EntityGraph, part: Sequence[str]) -> Report:
     """The facts of a part, at most ten, the best tied name first."""
     inside = [pair for pair in graph.relations if set(part) & set(pair)]
     ties = {name: sum(name in pair for pair in inside) for name in part}
@@ -399,7 +395,7 @@ def _by_code(asked: Inquiry, chance: Chance) -> Iterator[Example]:
     """Program after program until all is found that bears, then the answer; and queries as the programs make them."""
     book, question, words = asked.telling.book, asked.question, words_of(asked.question.question)
     slots = {"turns": TURNS, "longest": LONGEST, "seconds": SECONDS, "length": len(book.document.text)}
-    task = rlm.TASK["en"].format(question=question.question, **slots)
+    task = baselines.TASK["en"].format(question=question.question, **slots)
     history: list[str] = []
     known: list[str] = []
     for _ in range(2):
@@ -411,7 +407,7 @@ def _by_code(asked: Inquiry, chance: Chance) -> Iterator[Example]:
         bearing, idle = ([start for start in parts if bool(notes[start]) == bears] for bears in (True, False))
         for start in [*chance.some(bearing, 1), *chance.some(idle, 1)]:
             yield _queried(asked, book.document.text[start : start + PART], notes[start])
-        printed, said = "".join(f"{line}\n" for line in found), rlm.TOLD["en"]
+        printed, said = "".join(f"{line}\n" for line in found), baselines.TOLD["en"]
         output = said["output"].format(n=len(printed), output=printed) if printed else said["nothing"]
         history += [code, output]
         if asked.needed <= set(known):

@@ -5,10 +5,17 @@ The graph before a block is that of a builder who errs: it misses notes, drops e
 blocks bear on the question, and of the others two in three are near it: they tell the same kind of thing, or name the same
 people. (The examples of `graphs.edits` leave out every block on which a reader could be in two minds, and so most of these.)
 Taught in notebook 30_mindgraph_build.
+
+Examples of counting from a concept graph: each node that the question asks about, whom it adds, and how many that makes.
+
+The paper's reply has the answer before the nodes (MindGraph, appendix D.2), which asks a model for a sum before its terms. The
+graphs are those of `building.Run`, by builders who err, after a third, two thirds and all of a book, so that the same question
+has several right answers: what is counted is what the graph says. The same in the paper's order is the control. Taught in
+notebook 31_mindgraph_answer.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -17,14 +24,25 @@ from mindscape.mindgraph.build import shown_state
 from mindscape.mindgraph.communities import Tools
 from mindscape.mindgraph.graph import Graph, apply_all, around
 from mindscape.question import Question
-from mindscape.roles import Example
-from mindscape.roles.edits import BUILDER, AddEdge, DeleteNode, Noted, Operation
-from mindscape.roles.graph_answer import GRAPH_ANSWER, UNKNOWN, GraphAnswer, graph_stats
+from mindscape.roles import (
+    BUILDER,
+    COUNTED,
+    GRAPH_ANSWER,
+    UNKNOWN,
+    AddEdge,
+    Counted,
+    DeleteNode,
+    Example,
+    GraphAnswer,
+    Noted,
+    Operation,
+    Role,
+    graph_stats,
+)
 from mindscape.text import Chunk, Span, Tokenizer
-from storyworld import Book
-from storyworld.chance import Chance
+from storyworld import Book, world
 from storyworld.teaching.graphs import Builder, Reading, alike, shown_fact, split_blocks
-from storyworld.world import Binding, Event
+from storyworld.world import Binding, Chance, Event
 
 GRAPH = 400  # tokens of a graph before a block, at most
 ANSWERED = 700  # of one that is answered from
@@ -277,3 +295,68 @@ def _answers(run: Run, chance: Chance) -> Iterator[Example]:
             yield example("looked up", tools, question.answer, call, RESULT[language].format(result=result))
             if chance.hit(0.5):
                 yield example("lacks", plain, UNKNOWN[language])
+
+
+def count_examples(book: Book, tokenizer: Tokenizer, seed: int = 0, number_first: bool = False) -> list[Example]:
+    """Three of each question and builder, two builders a question, always the same for the same book and seed.
+
+    `number_first` asks for the same counts in the paper's form: the number, then the nodes.
+
+    >>> len(count_examples(training_book(930), tokenizer))                                             # doctest: +SKIP
+    18
+    """
+    chance, chunks = Chance("counting", book.document.id, seed), split_blocks(book, tokenizer)
+    made = []
+    for question in (question for question in book.questions if question.kind == "people"):
+        for faults in (0.0, chance.pick(list(FAULTS))):
+            run = Run(book, chunks, question, tokenizer, chance, faults)
+            stops = {len(chunks) // 3, 2 * len(chunks) // 3, len(chunks)}
+            for index in range(len(chunks)):
+                run.go(index, *run.gold(index))
+                if index + 1 in stops:
+                    made.append(counted(run, index + 1, number_first))
+    return made
+
+
+def counted(run: Run, chunks: int, number_first: bool = False) -> Example:
+    """The example of a graph as it is after so many blocks."""
+    language, slots, deed = run.builder.language, run.slots(chunks), _deed(run.book, run.question)
+    state = slots["graph_state"]
+    ids = {name: key for key, name in run.reading.ids.items()}
+    events = {run.builder.key(event): event for event in run.wanted}
+    people, lines = [], []
+    for name in run.graph.nodes:
+        if ids.get(name) in events and f'"id": "{name}"' in state:
+            for who in _who(run, events[ids[name]], deed, state):
+                people += [who] if who not in people else []
+                lines.append(f"{name}: {who}, {len(people)}")
+    answer = run.builder.voice.number(len(people)) if people else UNKNOWN[language]
+    value = Counted(counted=lines, answer=answer, confidence="high" if people else "low")
+    if number_first:
+        reply = GraphAnswer(answer=answer, cited_nodes=value.cited_nodes, confidence=value.confidence)
+        return _count_example(GRAPH_ANSWER, reply, run, slots)
+    return _count_example(COUNTED, value, run, slots)
+
+
+def _count_example(role: Role, reply: GraphAnswer | Counted, run: Run, slots: Mapping[str, str]) -> Example:
+    prompt = role.prompt(run.builder.language, **slots)
+    return Example(role.name, prompt, role.render(reply), run.book.document.id)
+
+
+def _deed(book: Book, question: Question) -> str:
+    """The kind of event whose doers a question counts: the longest whose words it has."""
+    said = book.voice.words.events.EVENTS
+    return max(
+        (kind for kind in world.SLOTS if said[kind]["inf"] in question.question), key=lambda k: len(said[k]["inf"])
+    )
+
+
+def _who(run: Run, event: Event, deed: str, state: str) -> list[str]:
+    """Who does the deed in an event, seen from either side; somebody in disguise by name where the graph says who it is."""
+    ids, found = run.reading.ids, []
+    for slot, kind in (("a", event.kind), ("b", world.FROM_B.get(event.kind))):
+        if kind == deed:
+            guise, named = (json.dumps(ids.get(f"{what}{event.slots[slot]}")) for what in ("guise", "person"))
+            known = f'"source": {guise}, "target": {named}' in state
+            found.append(run.builder.voice.name(event.slots[slot], () if known else event.guised))
+    return found

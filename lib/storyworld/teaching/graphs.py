@@ -13,26 +13,28 @@ from functools import cached_property
 from typing import Literal
 
 from mindscape.question import Question
-from mindscape.roles.edits import (
+from mindscape.roles import (
     BLOCK,
     EDITS,
     EMPTY,
+    GRAPH_ANSWER,
+    UNKNOWN,
     AddEdge,
     AddNode,
     DeleteNode,
     EditNode,
     Edits,
+    GraphAnswer,
     Operation,
     graph_state,
+    graph_stats,
 )
-from mindscape.roles.graph_answer import GRAPH_ANSWER, UNKNOWN, GraphAnswer, graph_stats
 from mindscape.text import Chunk, Span, Tokenizer
-from storyworld import Book, kinds
-from storyworld.chance import Chance
+from storyworld import Book
 from storyworld.gold import Edge, Node
 from storyworld.teaching.passages import Gold, cut
-from storyworld.voice import sentence
-from storyworld.world import Binding, Event
+from storyworld.telling import sentence
+from storyworld.world import FROM_B, Binding, Chance, Event
 
 LONGEST = 900  # tokens of a prompt
 MOST = 16  # examples with operations from a book; others that have none come on top
@@ -59,7 +61,7 @@ def shown_fact(book: Book, event: Event) -> str:
 def alike(event: Event) -> set[str]:
     """The kinds that a reader could take for this one: a purchase is a sale, a trace goes with its ties."""
     kind = {"trace": "tie"}.get(event.kind, event.kind)
-    return {kind, kinds.FROM_B.get(kind, kind), *(("trace",) if kind == "tie" else ())}
+    return {kind, FROM_B.get(kind, kind), *(("trace",) if kind == "tie" else ())}
 
 
 @dataclass

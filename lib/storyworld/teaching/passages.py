@@ -2,18 +2,28 @@
 
 A question goes only with passages from which it can be answered: everyone who takes part is named there, and so is the
 answer, unless it has to be counted. Makes no prompts and no replies. Taught in notebook 01_the_reader.
+
+Gold of the roles that have to do with questions: answers from passages, silver evidence, judging (all papers).
+
+Answers: the passages that hold the answer and those that say who is meant, among others that do not bear on it. There is no
+example of "I do not know": each context holds its answer. A grade is of an answer of the book in other words, or of a wrong
+one; a comparison is of an answer and the same with facts left out, at times made longer by empty words. So a judge learns to
+compare what is said; it does not learn taste. Taught in notebook 01_the_reader.
 """
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from itertools import islice
+from typing import Any, Literal, cast
 
+from mindscape.prompts import short_texts
 from mindscape.question import ClaimPair, Question
-from mindscape.text import Chunk, Document, Span, Tokenizer, mentions, split_sentences
-from mindscape.text.documents import Place
-from storyworld import Book
-from storyworld.chance import Chance
-from storyworld.world import Binding, Event
+from mindscape.roles import LETTERS, Choice, Grade, Judgement, Letter, Pairwise, Verdict, letters, numbered
+from mindscape.text import Chunk, Document, Place, Span, Tokenizer, mentions, split_sentences
+from storyworld import Book, Entity
+from storyworld.teaching import passages
+from storyworld.telling import sentence
+from storyworld.world import Binding, Chance, Event
 
 Gold = Iterator[tuple[dict[str, str], Any]]  # what fills a prompt, and the value of the reply
 
@@ -151,3 +161,190 @@ def _tellings(book: Book) -> Iterator[tuple[Sequence[Span], Event | Binding, boo
 def _names_known(book: Book, says: str, text: str) -> bool:
     """Whether everybody and everything named in a statement is named in the text."""
     return all(mentions(entity.name, text) for entity in book.entities if mentions(entity.name, says))
+
+
+SHARE = 12  # questions or claims of one book, at most
+LONGEST = 180  # tokens of a reply
+NONE_SHOWN = 0.15  # how often nothing that is shown is relevant
+ENTITY_ROOM, MOST_ENTITIES = 500, 10  # tokens and number of the entities in a prompt
+GRADES, COMPARED = 16, 8  # of one book
+FACTS = {"en": 6, "zh": 4}  # of the longer answer, at most
+PADDED = 0.3  # how often the poorer answer is the longer one
+CONTRARY = {"en": "not {wrong} but {right}", "zh": "不是{wrong}，而是{right}"}
+HENCE = {"en": "so it is {right}", "zh": "所以是{right}"}
+WORDS = short_texts("roles", "judges")
+SAID = WORDS["said"]  # in a reply
+ANSWERED = WORDS["answered"]  # a short answer in a sentence
+ASKED = WORDS["asked"]  # about somebody or something, so that an answer may hold much or little
+EMPTY = WORDS["empty"]  # words that say nothing
+
+
+def _contexts(
+    book: Book, chance: Chance, tokenizer: Tokenizer, most: int, alone: bool
+) -> Iterator[tuple[Question, ClaimPair, str]]:
+    """Questions and claims with the passages that answer them and, if not `alone`, others: 1 to 5, in an order of chance."""
+    chunks = passages.cut(book, tokenizer)
+    for question, pair, keep in islice(passages.answerable(book, chance, chunks), most):
+        count = len(keep) if alone else chance.between(len(keep), passages.MOST)
+        yield question, pair, passages.shown(book, passages.mixed(book, question, keep, chunks, count, chance))
+
+
+def qa(book: Book, chance: Chance, tokenizer: Tokenizer, alone: bool = False) -> Gold:
+    """Questions with passages that answer them, and the answers."""
+    for question, _, context in _contexts(book, chance, tokenizer, SHARE, alone):
+        yield {"context": context, "question": question.question}, question.answer
+
+
+def choice(book: Book, chance: Chance, tokenizer: Tokenizer, alone: bool = False) -> Gold:
+    """The same with four options, the reason for one and its letter."""
+    for question, _, context in _contexts(book, chance, tokenizer, SHARE, alone):
+        options = chance.shuffled(question.options)
+        slots = {"context": context, "question": question.question, "options_str": letters(options)}
+        gold = gold_choice(book, question, options)
+        if len(tokenizer.encode(gold.explanation)) <= LONGEST:
+            yield slots, gold
+
+
+def claim_pairs(
+    book: Book, chance: Chance, tokenizer: Tokenizer, alone: bool = False
+) -> Iterator[tuple[dict[str, str], str, Verdict, str, Verdict]]:
+    """Passages; a true claim on them and its verdict; the same claim made false and its verdict."""
+    for question, pair, context in _contexts(book, chance, tokenizer, SHARE, alone):
+        true, false = gold_verdicts(book, question, pair)
+        if len(tokenizer.encode(false.explanation)) <= LONGEST:
+            yield {"context": context}, pair.true, true, pair.false, false
+
+
+def claim(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
+    """Claims with the passages that bear on them, and whether they hold (MiA-Signature, appendix F)."""
+    for context, true, yes, false, no in claim_pairs(book, chance, tokenizer):
+        claim, verdict = chance.pick([(true, yes), (false, no)])
+        yield {**context, "claim": claim}, verdict
+
+
+def gold_choice(book: Book, question: Question, options: Sequence[str]) -> Choice:
+    """What is told, what follows from it, and the letter that the right option has among these."""
+    hence = HENCE[book.document.language].format(right=question.answer)
+    explanation = _explained(book, [*passages.supporting(book, question), hence])
+    return Choice(explanation=explanation, answer=cast(Letter, LETTERS[options.index(question.answer)]))
+
+
+def gold_verdicts(book: Book, question: Question, pair: ClaimPair) -> tuple[Verdict, Verdict]:
+    """The verdict on the true claim of a pair, and that on the false one."""
+    facts = passages.supporting(book, question)
+    contrary = CONTRARY[book.document.language].format(wrong=pair.wrong, right=question.answer)
+    true = Verdict(explanation=_explained(book, facts), answer="TRUE")
+    return true, Verdict(explanation=_explained(book, [*facts, contrary]), answer="FALSE")
+
+
+def _explained(book: Book, facts: Sequence[str]) -> str:
+    return sentence(book.voice.say.FACT_JOIN.join(facts)) + book.voice.say.STOP
+
+
+def bears_on(question: Question, entity: Entity, supporting: Sequence[str]) -> bool:
+    """Whether the question or its answer names an entity, or its description says what the evidence or a binding says."""
+    described = entity.description.lower()
+    asked = f"{question.question}\n{question.answer}"
+    return bool(mentions(entity.name, asked)) or any(says.lower() in described for says in supporting)
+
+
+def _picked(flags: Sequence[bool]) -> list[int]:
+    return [i for i, flag in enumerate(flags) if flag] or [-1]
+
+
+def silver_chunks(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
+    """Questions with numbered passages, and which of these are relevant (MiA-RAG, Figure 11)."""
+    chunks = passages.cut(book, tokenizer)
+    for question, _, keep in islice(passages.answerable(book, chance, chunks), SHARE):
+        keep = [] if chance.hit(NONE_SHOWN) else chance.some(keep, chance.between(1, len(keep)))
+        mixed = passages.mixed(book, question, keep, chunks, chance.between(max(3, len(keep)), passages.MOST), chance)
+        texts = [" ".join(book.document[chunk].split()) for chunk in mixed]
+        value = _picked([passages.relevant(book, question, chunk) for chunk in mixed])
+        yield {"question": question.question, "answer": question.answer, "chunks": numbered(texts)}, value
+
+
+def silver_nodes(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
+    """Questions with numbered entities, and which of these are relevant (MiA-RAG, Figure 12)."""
+    narrow = (one for one, _ in passages.questions_with_claims(book, chance) if one.kind not in passages.WHOLE)
+    for question in islice(narrow, SHARE):
+        supporting = passages.supporting(book, question)
+        bearing = {entity.name: bears_on(question, entity, supporting) for entity in book.entities}
+        keep = [] if chance.hit(NONE_SHOWN) else [entity for entity in book.entities if bearing[entity.name]]
+        others = [entity for entity in book.entities if not bearing[entity.name]]
+        keep = chance.some(keep, MOST_ENTITIES // 2)
+        shown, room = [], ENTITY_ROOM
+        for entity in [*keep, *chance.some(others, chance.between(3, MOST_ENTITIES - len(keep)))]:
+            text = f"{entity.name}: {entity.description}"
+            room -= len(tokenizer.encode(text))
+            if room < 0:
+                break
+            shown.append((entity, text))
+        shown = chance.shuffled(shown)
+        value = _picked([bearing[entity.name] for entity, _ in shown])
+        entities = numbered([text for _, text in shown])
+        yield {"question": question.question, "answer": question.answer, "entities": entities}, value
+
+
+def grade(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
+    """Right and wrong answers to questions, and the judge's verdict on each (MindGraph, appendix D.4)."""
+    language = book.document.language
+    said, conjunction = SAID[language], book.voice.say.AND
+    asked = [
+        one for one in passages.questions_with_claims(book, chance) if one[0].kind != "meals"
+    ]  # whose answer is a sequence
+    for question, pair in asked[:GRADES]:
+        right = question.answer
+        parts = right.split(conjunction)
+        form = chance.pick(ANSWERED[language])
+        pair_asked = question.kind in passages.PAIRS
+        case = chance.pick(["same", "same", "missing", "wrong"] if pair_asked else ["same", "wrong"])
+        if case == "same":
+            answer = chance.pick([form.format(answer=chance.pick(_same(question))), pair.true])
+            reason = said["same"].format(right=right)
+        elif case == "missing":
+            kept = chance.below(2)
+            answer, reason = form.format(answer=parts[kept]), said["missing"].format(right=parts[1 - kept])
+        else:
+            other = chance.pick([option for option in question.options if option != right])
+            wrong, answer = chance.pick([(pair.wrong, pair.false), (other, form.format(answer=other))])
+            reason = said["wrong"].format(wrong=wrong, right=right)
+        slots = {"question": question.question, "gold": right, "predicted": sentence(answer)}
+        yield slots, Grade(correct=case == "same", reason=reason)
+
+
+def _same(question: Question) -> list[str]:
+    """The answer and what can be seen to mean the same: a part of its name, a longer name, the number in figures."""
+    right = question.answer
+    seen = [other for other in question.accepted if other in right or right in other or other.isdigit()]
+    return [right, *seen]
+
+
+def pairwise(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
+    """Two answers to a question, one of them poorer, and which wins (MiA-RAG, Figure 14)."""
+    language = book.document.language
+    said, voice = SAID[language], book.voice
+    join = voice.words.scenes.JOIN
+    known = {
+        entity.name: entity.description.removesuffix(voice.say.STOP).split(voice.say.FACT_JOIN)
+        for entity in book.entities
+    }
+    rich = [name for name, facts in known.items() if len(facts) > 2]
+    for name in chance.some(rich, COMPARED):
+        facts = known[name][: FACTS[language]]
+        dropped = chance.some(range(len(facts)), chance.between(1, len(facts) - 1))
+        kept = [fact for i, fact in enumerate(facts) if i not in dropped]
+        full, less = (join.join(sentence(fact) + voice.say.STOP for fact in some) for some in (facts, kept))
+        if chance.hit(PADDED):
+            less = join.join([less, *chance.some(EMPTY[language], len(EMPTY[language]))])
+        first = chance.hit(0.5)
+        winner: Literal["Answer 1", "Answer 2"] = "Answer 1" if first else "Answer 2"
+        counts = {"more": len(facts), "less": len(kept)}
+        reasons = {
+            "Comprehensiveness": said["more"].format(fact=facts[dropped[0]]),
+            "Diversity": said["sides"].format(**counts),
+            "Empowerment": said["ground"],
+            "Overall": said["overall"],
+        }
+        value = Pairwise(**{name: Judgement(Winner=winner, Explanation=reason) for name, reason in reasons.items()})
+        question = sentence(chance.pick(ASKED[language]).format(name=name))
+        yield {"question": question, "answer1": full if first else less, "answer2": less if first else full}, value

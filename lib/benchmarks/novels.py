@@ -1,0 +1,502 @@
+"""NarrativeQA: questions on whole books and film scripts, written by people who had read a summary only.
+
+As its owners publish it: `documents.csv`, `qaps.csv`, summaries, and a script that fetches the stories into
+`tmp/<document_id>.content`. As on Hugging Face: rows that hold all of it, the story again for each question. Kočiský et
+al., 2018. Meant for notebooks 10 and on, pointed at a real benchmark.
+
+NoCha: is a claim about a novel true? Pairs that differ in one fact, and only both halves right count.
+
+The public sample alone: 126 claims on four classics; the other books' claims are kept private. Karpinska et al., 2024.
+Meant for notebooks 10 and on, pointed at a real benchmark.
+
+DetectiveQA: who did it, and by which steps one sees it; four options, and the paragraphs that hold the clues.
+
+English and Chinese; annotated by people alone, or with a model's help. The novels are in copyright: keep them to
+yourself. Xu et al., 2024. The format is known from others' loaders, not from the owners' files. Meant for notebooks 10
+and on, pointed at a real benchmark.
+
+NovelHopQA: questions of one to four hops on novels in the public domain.
+
+A row brings the paragraphs that its question was made from; the novels are not part of it. Put them, named by title,
+into a folder `novels`, and the paragraphs become evidence in them. Gupta et al., 2025. The format is known from others'
+loaders. Meant for notebooks 10 and on, pointed at a real benchmark.
+
+InfiniteBench: twelve tasks of 100,000 tokens and more, one file of JSON lines a task.
+
+Five are on books and dialogues; the others are code, arithmetic and needles. Zhang et al., 2024. Meant for notebooks 10
+and on, pointed at a real benchmark.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from benchmarks.reading import (
+    LETTERS,
+    Found,
+    Item,
+    Passage,
+    Report,
+    Row,
+    Unusable,
+    checked,
+    csv_rows,
+    document,
+    fault,
+    joined,
+    json_file,
+    json_lines,
+    json_list,
+    pickled_texts,
+    place,
+    rest,
+    text_of_page,
+    unmarked,
+    unpacked,
+)
+from mindscape import corpora
+from mindscape.errors import InputError
+from mindscape.text import Document, Span, fold, locate
+
+NARRATIVEQA_PARTS = ("train", "valid", "test")
+SETS = {"validation": "valid"}  # Hugging Face's name: the owners'
+DOCUMENTS = ("document_id", "set", "kind", "story_file_size", "wiki_title", "story_start", "story_end")
+QUESTIONS = ("document_id", "set", "question", "answer1", "answer2")
+TOO_SHORT = 0.5  # of the published size; their own check asks for 3.5 % more or less, sites have changed since
+
+
+def read_narrativeqa(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
+    """The owners' CSV files with the fetched stories. A story's published summary is in `meta["summary"]`.
+
+    Rejected: questions whose story is missing, or less than half as long as published (a site's error page, most
+    likely). What precedes the story's first words and follows its last is cut off.
+    """
+    about = {row["document_id"]: row for _, row in csv_rows(files["documents"][0], DOCUMENTS)}
+    summaries = {
+        row["document_id"]: row["summary"]
+        for path in files["summaries"]
+        for _, row in csv_rows(path, ("document_id", "summary"))
+    }
+    stories = {path.stem: path for path in files["stories"]}  # found by name: no id becomes a path
+    faults, asked = {}, Counter()
+    for where, row in csv_rows(files["questions"][0], QUESTIONS):
+        name, split = row["document_id"], SETS.get(row["set"], row["set"])
+        if part not in (None, split):
+            continue
+        with report.row(where, row):
+            if name not in faults:
+                try:
+                    story = _story(about.get(name), stories.get(name), summaries.get(name, ""), report)
+                    faults[name] = ""
+                    yield story
+                except Unusable as error:
+                    faults[name] = str(error)
+            if faults[name]:
+                raise Unusable(faults[name])
+            asked[name] += 1
+            answers = tuple(dict.fromkeys(filter(str.strip, (row["answer1"], row["answer2"]))))
+            kind = about[name]["kind"]
+            yield Item(f"{name}/{asked[name]}", name, row["question"], answers, part=split, kind=kind, raw=row)
+
+
+def _story(about: Mapping[str, str] | None, path: Path | None, summary: str, report: Report) -> Document:
+    if about is None:
+        raise Unusable("documents.csv has no line for its document_id")
+    if path is None:
+        raise Unusable("its story has not been fetched: expected tmp/<document_id>.content")
+    try:
+        data = unpacked(path)
+        if len(data) < TOO_SHORT * _size(about["story_file_size"]):
+            raise Unusable("its story is less than half as long as published: an error page? Fetch it again")
+        text = text_of_page(data, str(path))
+    except InputError as error:
+        raise Unusable(str(error)) from None
+    text = trimmed(text, about["story_start"], about["story_end"], report)
+    meta = {"title": about["wiki_title"], "kind": about["kind"], "summary": summary}
+    return document(text, "en", name=about["document_id"], **meta)
+
+
+def _size(cell: str) -> int:
+    """A number of bytes; 0 for a cell that holds none."""
+    return int(cell) if re.fullmatch(r"\s*[0-9]{1,12}\s*", cell) else 0
+
+
+def trimmed(text: str, first: str, last: str, report: Report) -> str:
+    """The text from its first words to its last, which are given as tokens with blanks between them.
+
+    >>> trimmed("Fetched by X. Call me Ann. The end. Licence.", "Call me", "The end .", Report("toy"))
+    'Call me Ann. The end.'
+    """
+    starts, ends = (re.compile(r"\s*".join(map(re.escape, words.split()))) for words in (first, last))
+    start = starts.search(text) if first.strip() else None
+    begin = start.start() if start else 0
+    end = next(reversed([found.end() for found in ends.finditer(text, begin)] if last.strip() else []), None)
+    if start is None or end is None:
+        report.notes["a story's first or last words are not in it: not cut there"] += 1
+    return text[begin:end]
+
+
+class _Text(Row):
+    text: str
+
+
+class _Document(Row):
+    id: str
+    kind: str = ""
+    start: str = ""
+    end: str = ""
+    text: str
+    summary: dict
+
+
+class _Asked(Row):
+    document: _Document
+    question: _Text
+    answers: list[_Text]
+
+
+def read_hub(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
+    """Hugging Face's rows, saved as JSON lines, one file a split. A story is kept once, however often it comes."""
+    seen, asked = set(), Counter()
+    for path in files["rows"]:
+        split = SETS.get(path.stem.split("-")[0], path.stem.split("-")[0])
+        if part not in (None, split):
+            continue
+        for where, row in json_lines(path):
+            with report.row(where, row):
+                one = checked(_Asked, row)
+                name, kind = one.document.id, one.document.kind
+                if name not in seen:
+                    text = unmarked(one.document.text, where)
+                    text = trimmed(text, one.document.start, one.document.end, report)
+                    about = one.document.summary
+                    meta = {"title": about.get("title", ""), "kind": kind, "summary": about.get("text", "")}
+                    yield document(text, "en", name=name, **meta)
+                    seen.add(name)
+                asked[name] += 1
+                answers = tuple(dict.fromkeys(each.text for each in one.answers))
+                raw = row | {"document": rest(row["document"], "text")}
+                yield Item(f"{name}/{asked[name]}", name, one.question.text, answers, part=split, kind=kind, raw=raw)
+
+
+VERDICTS = {True: "TRUE", False: "FALSE", "True": "TRUE", "False": "FALSE", "TRUE": "TRUE", "FALSE": "FALSE"}
+
+
+class _Claim(Row):
+    book_title: str
+    claim: str
+    type: bool | Literal["True", "False", "TRUE", "FALSE"]  # the file has booleans, its description strings
+    index: int | str
+    length_group: str = ""
+    length_bucket: str = ""  # the description's name for it
+
+
+def read_nocha(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
+    """The claims, two with the same `group` a pair; answers are "TRUE" and "FALSE". `raw` keeps the models' replies.
+
+    Rejected: a claim on a book that the pickle lacks, and one whose pair is not one true and one false claim, both fit to
+    be asked: half a pair could not be scored.
+    """
+    texts = pickled_texts(files["books"][0])
+    books = {name: Document(name, text, "en") for name, text in texts.items()}
+    rows = list(json_list(files["claims"][0]))
+    claims = [_claim(row, books) for _, row in rows]
+    halves = Counter((claim.group, claim.answers[0]) for claim in claims if isinstance(claim, Item))
+    for (where, row), claim in zip(rows, claims, strict=True):
+        with report.row(where, row):
+            if isinstance(claim, Unusable):
+                raise claim
+            if [halves[claim.group, verdict] for verdict in ("TRUE", "FALSE")] != [1, 1]:
+                raise Unusable("its pair is not one true and one false claim")
+            yield books[claim.doc_id]
+            yield claim
+
+
+def _claim(row: Any, books: Mapping[str, Document]) -> Item | Unusable:
+    """The claim, or why it cannot be asked; pairs are looked at when all claims are known."""
+    try:
+        one = checked(_Claim, row)
+        if one.book_title not in books:
+            raise Unusable(f"no text of {one.book_title!r}: expected one of the pickle's {sorted(books)}")
+        verdict, group = VERDICTS[one.type], f"{one.book_title}/{one.index}"
+        item = Item(
+            id=f"{group}/{verdict.lower()}",
+            doc_id=one.book_title,
+            question=one.claim,
+            answers=(verdict,),
+            options=("TRUE", "FALSE"),
+            kind=one.length_group or one.length_bucket,
+            group=group,
+            raw=row,
+        )
+        if fault(item):
+            raise Unusable(fault(item))
+        return item
+    except Unusable as error:
+        return error
+
+
+DETECTIVEQA_PARTS = ("en/human_anno", "en/AIsup_anno", "zh/human_anno", "zh/AIsup_anno")
+MARK = re.compile(r"^\[(\d{1,7})\][ \t]*", re.MULTILINE)
+NO_CLUE = -1
+
+
+class _Novel(Row):
+    novel_id: int
+    num_paragraphs: int | None = None
+    questions: list
+
+
+class _DetectiveAsked(Row):
+    question: str
+    options: dict[str, str]
+    answer: str
+    clue_position: list[int] = []
+
+
+def read_detectiveqa(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
+    """The questions; evidence are the clues' paragraphs. The text has a blank line between paragraphs and no marks.
+
+    A clue at -1 is a step of reasoning that no paragraph states: it is no evidence. Rejected: questions on a novel that
+    is missing, and an answer that is none of the four letters.
+    """
+    novels = {}
+    for path in files["novels"]:
+        language, number = path.parent.name.removeprefix("novel_data_"), path.name.split("-")[0]
+        if number.isdecimal() and novels.setdefault((language, int(number)), path) is not path:
+            report.notes[f"two files of one novel: {path.name} is passed over"] += 1
+    for path in files["questions"]:
+        language, annotation = path.parts[-3].removeprefix("anno_data_"), path.parts[-2]
+        if part in (None, f"{language}/{annotation}"):
+            value = json_file(path)  # a list with one object; the object alone is taken as well
+            for place, held in enumerate(value if isinstance(value, list) else [value], start=1):
+                with report.holder(f"{path}, novel {place}", held):
+                    yield from _questions(checked(_Novel, held), f"{language}/{annotation}", path, novels, report)
+
+
+def _questions(novel: _Novel, part: str, path: Path, novels: dict, report: Report) -> Iterator[Document | Item]:
+    language, number = part.split("/")[0], novel.novel_id
+    text, paragraphs, missing = None, {}, f"its novel is missing: expected novel_data_{language}/<novel_id>-<title>.txt"
+    if (language, number) in novels:
+        text, paragraphs = numbered(corpora.document(novels[language, number], language), f"{language}/{number}")
+        if novel.num_paragraphs not in (None, len(paragraphs)):
+            report.notes["a novel has another number of paragraphs than its annotation says"] += 1
+        yield text
+    for index, row in enumerate(novel.questions):
+        with report.row(f"{path}, question {index + 1}", row):
+            asked = checked(_DetectiveAsked, row)
+            if text is None:
+                raise Unusable(missing)
+            if sorted(asked.options) != list(LETTERS) or asked.answer not in asked.options:
+                raise Unusable("the options are not A to D, or the answer is none of them")
+            clues = [clue for clue in dict.fromkeys(asked.clue_position) if clue != NO_CLUE]
+            found = {clue: paragraphs[clue] for clue in clues if clue in paragraphs and text[paragraphs[clue]]}
+            yield Item(
+                id=f"{part}/{number}/{index}",
+                doc_id=text.id,
+                question=asked.question.strip(),
+                answers=(asked.options[asked.answer],),
+                options=tuple(asked.options[letter] for letter in LETTERS),
+                choice=asked.answer,
+                evidence=tuple(sorted(found.values())),
+                unplaced=tuple(f"paragraph {clue}" for clue in clues if clue not in found),
+                language=language,
+                part=part,
+                raw=row,
+            )
+
+
+def numbered(novel: Document, name: str) -> tuple[Document, dict[int, Passage]]:
+    """A novel without the marks [n] before its paragraphs, and where each paragraph stands.
+
+    A mark begins a line and counts on: [7] in the third paragraph's text is text. A number may be left out, if it comes
+    nowhere later.
+
+    >>> text, paragraphs = numbered(Document("n", "[1] Rain.\\n[2] See note\\n[7] below.\\n[3] The end."), "n")
+    >>> [text[place] for place in paragraphs.values()]
+    ['Rain.', 'See note\\n[7] below.', 'The end.']
+    """
+    marks = [(int(mark[1]), mark) for mark in MARK.finditer(novel.text)]
+    last_place = {number: index for index, (number, _) in enumerate(marks)}
+    chosen = []
+    for index, (number, mark) in enumerate(marks):
+        due = chosen[-1][0] + 1 if chosen else number
+        if number == due or (number > due and last_place.get(due, -1) < index):
+            chosen.append((number, mark))
+    if not chosen:
+        raise Unusable("its novel has no paragraphs marked [n]")
+    ends = [mark.start() for _, mark in chosen[1:]] + [len(novel.text)]
+    pieces = [novel.text[mark.end() : end].strip() for (_, mark), end in zip(chosen, ends, strict=True)]
+    text, places = joined(pieces, "\n\n", name)
+    paragraphs = dict(zip([number for number, _ in chosen], places, strict=True))
+    return document(text, novel.language, name=name, title=novel.id.partition("-")[2]), paragraphs
+
+
+NOVELHOPQA_PARTS = ("hop_1", "hop_2", "hop_3", "hop_4")
+COLUMNS = ("book", "context", "question", "answer")
+
+
+class _HopRow(Row):
+    book: str
+    context: str
+    question: str
+    answer: str
+    id: int | str | None = None
+    qid: int | str | None = None
+
+
+def read_novelhopqa(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
+    """The rows of the splits that are there, on the novel where it is there, else on their own paragraphs."""
+    novels = {title_key(path.stem): path for path in files["novels"] if path.suffix in corpora.SUFFIXES}
+    texts: dict[str, Document] = {}
+    for path in files["rows"]:
+        if path.stem not in NOVELHOPQA_PARTS or part not in (None, path.stem):
+            continue
+        for number, (where, row) in enumerate(_rows(path), start=1):
+            with report.row(where, row):
+                one = checked(_HopRow, row)
+                title = title_key(one.book)
+                if title in novels:
+                    if title not in texts:
+                        texts = {
+                            title: corpora.document(novels[title], "en")
+                        }  # one at a time: mostly they come in a row
+                    text = texts[title]
+                    evidence, lost = _evidence(one.context, text)
+                else:
+                    report.notes["no novel of this title: the question is on its own paragraphs"] += 1
+                    text = document(one.context, "en", "context", title=one.book)
+                    evidence, lost = (), ()
+                yield text
+                name = next((each for each in (one.id, one.qid) if each not in (None, "")), number)
+                yield Item(
+                    id=f"{path.stem}/{name}",
+                    doc_id=text.id,
+                    question=one.question,
+                    answers=(one.answer,),
+                    evidence=evidence,
+                    unplaced=lost,
+                    part=path.stem,
+                    kind=path.stem,
+                    raw=rest(row, "context"),
+                )
+
+
+def _rows(path: Path) -> Iterator[tuple[str, dict]]:
+    if path.suffix == ".csv":
+        return csv_rows(path, COLUMNS)
+    return json_list(path) if path.suffix == ".json" else json_lines(path)
+
+
+def _evidence(context: str, novel: Document) -> tuple[tuple[Passage, ...], tuple[str, ...]]:
+    """Where a row's text stands in the novel: all of it at once, or paragraph by paragraph."""
+    whole: Span | None = locate(context, novel) if context.strip() else None
+    if whole:
+        return (Passage(novel.id, whole.start, whole.end),), ()
+    return place(context.split("\n\n"), novel)
+
+
+def title_key(title: str) -> str:
+    """A title as titles are compared: no accents, case or punctuation.
+
+    >>> title_key("Les Misérables: Vol. I") == title_key("les miserables - vol i")
+    True
+    """
+    bare = unicodedata.normalize("NFKD", fold(title).casefold())
+    letters = "".join(character for character in bare if not unicodedata.combining(character))
+    return " ".join("".join(character if character.isalnum() else " " for character in letters).split())
+
+
+INFINITEBENCH_PARTS = (
+    *("longbook_qa_eng", "longbook_choice_eng", "longbook_sum_eng", "longbook_qa_chn", "longdialogue_qa_eng"),
+    *("code_debug", "code_run", "kv_retrieval", "math_calc", "math_find", "number_string", "passkey"),
+)
+CHOICES = ("longbook_choice_eng", "code_debug")
+ASKED = {  # the question where a row has none and the owners' prompt asks it; in our words
+    "longbook_sum_eng": "Summarise the book.",
+    "longdialogue_qa_eng": "Which character's name stood where $$MASK$$ stands?",
+    "code_debug": "Which of these functions has an error that was put there on purpose?",
+    "math_calc": "What are the intermediate values of this expression, in order?",
+}
+
+
+class _BenchRow(Row):
+    id: int | str | None = None
+    context: str | None = None
+    content: str | None = None  # older copies' name for it
+    input: str = ""
+    answer: Any
+    options: list[str] | None = None
+
+
+def read_infinitebench(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
+    """The rows of the tasks that are there. A book comes once, however many questions and tasks ask about it.
+
+    Rejected: rows without a text, a choice without four options, and an answer that is none of them or at odds with its
+    letter.
+    """
+    known = [path for path in files["rows"] if path.stem in INFINITEBENCH_PARTS]
+    if not known:
+        names = ", ".join(path.name for path in files["rows"])
+        raise InputError(
+            f"{files['rows'][0].parent} holds {names}: expected a task's file, such as {INFINITEBENCH_PARTS[0]}.jsonl"
+        )
+    for path in known:
+        task = path.stem
+        if part not in (None, task):
+            continue
+        for number, (where, row) in enumerate(json_lines(path), start=1):
+            with report.row(where, row):
+                one = checked(_BenchRow, row)
+                text = one.context if one.context is not None else one.content
+                if text is None:
+                    raise Unusable("context: Field required")
+                language = "zh" if task.endswith("_chn") else "en"
+                book = document(text, language, "book")
+                choice, answers = answered(task, one.answer, one.options or [])
+                yield book
+                yield Item(
+                    id=f"{task}/{number if one.id is None else one.id}",
+                    doc_id=book.id,
+                    question=one.input.strip() or ASKED.get(task, ""),
+                    answers=answers,
+                    options=tuple(one.options) if choice else (),
+                    choice=choice,
+                    language=language,
+                    part=task,
+                    raw=rest(row, "context", "content"),
+                )
+
+
+def answered(task: str, answer: Any, options: list[str]) -> tuple[str, tuple[str, ...]]:
+    """The right letter, empty but for choices, and the right answers, from any shape that the files hold.
+
+    A choice's answer is its text, a list of it, or a list of text and letter; math_calc's is one list of numbers, which
+    is kept as one answer. Raises Unusable for what is neither.
+
+    >>> answered("longbook_choice_eng", ["a lamp", "B"], ["a book", "a lamp", "a key", "a hat"])
+    ('B', ('a lamp',))
+    >>> answered("longbook_qa_eng", ["a lamp", "the lamp"], []), answered("math_calc", [1, 4, 8], [])
+    (('', ('a lamp', 'the lamp')), ('', ('1, 4, 8',)))
+    """
+    listed = answer if isinstance(answer, list) else [answer]
+    if not all(isinstance(each, str | int | float) and not isinstance(each, bool) for each in listed) or not listed:
+        raise Unusable("answer: expected strings or numbers")
+    words = [str(each) for each in listed]
+    if task == "math_calc":
+        return "", (", ".join(words),)
+    if task not in CHOICES:
+        return "", tuple(words)
+    if len(options) != len(LETTERS):
+        raise Unusable("a choice without four options")
+    right = [letter for letter, option in zip(LETTERS, options, strict=True) if option == words[0]]
+    if not right and len(words) == 1 and words[0] in tuple(LETTERS):
+        right = words
+    if len(words) == 2:
+        right = [letter for letter in right if letter == words[1]]
+    if len(words) > 2 or len(right) != 1:
+        raise Unusable("the answer is not one of the options, or at odds with its letter")
+    return right[0], (options[LETTERS.index(right[0])],)
