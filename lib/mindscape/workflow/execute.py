@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from mindscape.workflow import plan
@@ -24,8 +25,8 @@ def main(notebook: Path, executed: Path, log: Path, scale: str) -> int:
     """Run it, within the limits; papermill's exit status, 1 where a limit was met, 130 where it was interrupted."""
     print(f"  {notebook.stem}: started{progress(scale)}", flush=True)
     cell_limit, limit = (minutes(name) for name in LIMITS)
-    command = ["papermill", "--cwd", "notebooks", "--kernel", "python3", "--no-progress-bar"]
-    command += [str(notebook), str(executed), "-p", "scale", scale]
+    command = ["papermill", "--cwd", "notebooks", "--kernel", "python3", "--no-progress-bar", "-p", "scale", scale]
+    command += [str(notebook), str(executed)]
     command += ["--execution-timeout", str(max(1, round(60 * cell_limit)))] if cell_limit else []
     start = time.monotonic()
     with log.open("w", encoding="utf-8") as out:
@@ -40,10 +41,8 @@ def main(notebook: Path, executed: Path, log: Path, scale: str) -> int:
         finally:
             stop(process)
     took = f"{time.monotonic() - start:.0f} s"
-    if code:
-        print(f"  {notebook.stem}: FAILED after {took}: {why}\n    see {executed} and {log}", flush=True)
-    else:
-        print(f"  {notebook.stem}: done in {took}", flush=True)
+    told = f"FAILED after {took}: {why}\n    see {executed} and {log}" if code else f"done in {took}"
+    print(f"  {notebook.stem}: {told}", flush=True)
     return code
 
 
@@ -75,10 +74,8 @@ def stop(process: subprocess.Popen) -> None:
     for how in (signal.SIGINT, signal.SIGKILL):
         if process.poll() is None:
             os.killpg(process.pid, how)
-            try:
+            with suppress(subprocess.TimeoutExpired):
                 process.wait(10)
-            except subprocess.TimeoutExpired:
-                continue
 
 
 def cells(executed: Path) -> list[dict]:
