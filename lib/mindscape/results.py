@@ -202,15 +202,9 @@ def record(key: str, value, ci: tuple | None = None, n: int | None = None, rows=
     run = _begun("record")
     if isinstance(value, Interval):
         value, ci, n = value.value, (value.low, value.high), value.n
-    entry = {"value": _number(key, value)}
-    if ci is not None:
-        entry["ci"] = [_number(key, edge) for edge in ci]
-    if n is not None:
-        entry["n"] = int(n)
-    if rows is not None:
-        entry["rows"] = digest(list(rows))
-    if varies:
-        entry["varies"] = varies
+    ends, ids = ci and [_number(key, edge) for edge in ci], None if rows is None else digest(list(rows))
+    about = {"ci": ends, "n": None if n is None else int(n), "rows": ids, "varies": varies or None}
+    entry = {"value": _number(key, value)} | {name: told for name, told in about.items() if told is not None}
     entry["from"] = trail.source_name(trail.behind(store.current()), run.sources)
     run.metrics[key] = entry
     run.write()

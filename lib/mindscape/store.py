@@ -344,11 +344,8 @@ class Store:
             self.shipped.mkdir(parents=True, exist_ok=True)
             with FileLock(self.shipped / ".lock"):
                 entries = self._read(kind, maker) | dict(bodies)
-                lines = [
-                    json.dumps(head, sort_keys=True).encode(),
-                    *(_line(key, entries[key]) for key in sorted(entries)),
-                ]
-                replace_file(path, b"\n".join(lines) + b"\n")
+                lines = [_line(key, entries[key]) for key in sorted(entries)]
+                replace_file(path, b"\n".join([json.dumps(head, sort_keys=True).encode(), *lines, b""]))
                 self._files[path] = entries
         except OSError as error:
             raise _explained(self.shipped, error) from error
@@ -605,7 +602,7 @@ def _sum(body: bytes) -> bytes:
 def _entry(line: bytes) -> tuple[str, bytes] | None:
     """Key and body of an entry's line; None for one that is not whole."""
     match = LINE.match(line)
-    body = b"{" + match[3] + b"}" if match else b""
+    body = b"{%s}" % match[3] if match else b""
     return (match[1].decode(), body) if match and _sum(body) == match[2] else None
 
 

@@ -290,15 +290,11 @@ def _referenced(source: str) -> set[str]:
     """The names of the cell's own, or of cells before, that a statement refers to, also from inside of functions."""
     table = symtable.symtable(source, "cell", "exec")
     names = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced()}
-    for inner in _inner(table):
+    inside = list(table.get_children())
+    for inner in inside:
+        inside += inner.get_children()
         names |= {symbol.get_name() for symbol in inner.get_symbols() if symbol.is_global() and symbol.is_referenced()}
     return names
-
-
-def _inner(table: symtable.SymbolTable):
-    for child in table.get_children():
-        yield child
-        yield from _inner(child)
 
 
 def _is_plain(node: ast.AST) -> TypeGuard[ast.Name]:

@@ -92,8 +92,8 @@ def running(executed: Path) -> str:
     begun = [n for n, cell in enumerate(code) if cell["metadata"].get("papermill", {}).get("start_time")]
     if not begun:
         return "before its first cell"
-    lines = "".join(code[begun[-1]]["source"]).split("\n")
-    return f"code cell {begun[-1] + 1}: {next((line.strip() for line in lines if line.strip()), '')}"
+    first = "".join(code[begun[-1]]["source"]).strip().partition("\n")[0].strip()
+    return f"code cell {begun[-1] + 1}: {first}"
 
 
 def cause(executed: Path, log: Path, cell_limit: float) -> str:
@@ -101,11 +101,9 @@ def cause(executed: Path, log: Path, cell_limit: float) -> str:
     said = log.read_text(encoding="utf-8").strip().splitlines() or ["nothing was logged"]
     if any(line.startswith("Timeout waiting for execute reply") for line in said):
         return f"a cell took more than {cell_limit:g} minutes (CELL_LIMIT), {running(executed)}"
-    for cell in cells(executed):
-        for output in cell.get("outputs", []):
-            if output["output_type"] == "error":
-                return f"{output['ename']}: {output['evalue']}"
-    return said[-1]
+    outputs = (output for cell in cells(executed) for output in cell.get("outputs", []))
+    errors = (f"{output['ename']}: {output['evalue']}" for output in outputs if output["output_type"] == "error")
+    return next(errors, said[-1])
 
 
 if __name__ == "__main__":

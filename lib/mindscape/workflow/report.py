@@ -47,7 +47,7 @@ def notebooks(root: Path) -> dict[str, dict]:
     return {name: stored for name, stored in found.items() if stored and stored["finished"]}
 
 
-def metrics(root: Path, name: str) -> dict:
+def recorded(root: Path, name: str) -> dict:
     """What a notebook recorded; {} where it has not finished."""
     return notebooks(root).get(name, {"metrics": {}})["metrics"]
 
@@ -111,7 +111,7 @@ def picture(root: Path) -> str:
 def findings(root: Path) -> str:
     """The findings of data/findings.yaml with their numbers, those whose rules hold."""
     stored, lines = notebooks(root), []
-    by_number = {name[:2]: results["metrics"] for name, results in stored.items()}
+    by_number = {name[:2]: of["metrics"] for name, of in stored.items()}
 
     def number(match: re.Match) -> str:
         return _in_words(by_number[match["notebook"]][match["key"]], match["sign"])
@@ -139,7 +139,7 @@ def _in_words(metric: dict, sign: str) -> str:
 
 def reader(root: Path) -> str:
     """Role by role: the untuned model's score, the reader's, and how many replies could be read, free and held."""
-    rows, found = [], metrics(root, "01_the_reader")
+    rows, found = [], recorded(root, "01_the_reader")
     for key, of in found.items():
         name, _, score = key.removeprefix("reader.").partition(".")
         untuned = found.get(f"reader.untuned.{name}.{score}")
@@ -211,7 +211,7 @@ def _losses(lines: list[dict]) -> str:
 
 def embedders(root: Path) -> str:
     """The four retrievers of notebook 12, on the test novels."""
-    rows, found = [], metrics(root, "12_mia_emb_training")
+    rows, found = [], recorded(root, "12_mia_emb_training")
     for name in ("vanilla", "sft_emb", "mia_emb_no_residual", "mia_emb"):
         keys = [name + end for end in (".recall@3", ".recall@3.binding", ".recall@3.plain", ".node.recall@3")]
         if found.keys() >= set(keys):

@@ -118,9 +118,8 @@ def linked(text: str, folder: str) -> str:
         if name.endswith(".html"):
             at = f"../{Path(name).name}"
             return f'<a href="{at}">{said}</a>\n\n<iframe class="graph" src="{at}" title="{said}"></iframe>\n\n'
-        known = {"figures/CLAIMS.md": "claims", "lib/LOG.md": "log"}
-        if name in known:
-            return f"[{said}](/{known[name]}.md)"
+        if name in ("figures/CLAIMS.md", "lib/LOG.md"):
+            return f"[{said}](/{Path(name).stem.lower()}.md)"
         if card := re.fullmatch(r"data/(?:adapters/)?(\w+)(?:/README\.md)?", name):
             return f"[{said}](/cards/{card[1]}.md)"
         if name.startswith("notebooks/"):
@@ -150,10 +149,10 @@ def claim_rows(some: list[tuple[Claim, str]], metrics: dict[str, dict]) -> str:
 
 def paper_page(paper: str, of: list[tuple[Claim, str]], metrics: dict[str, dict], root: Path) -> str:
     """A paper: its system, the notebooks, what was found and what was not."""
-    first = next(name for name in names(root) if name.startswith(PAPERS[paper]))
+    (first,) = names(root, PAPERS[paper])
     drawn = results.read(first, root / "figures")["figures"][DRAWING]
     lines = [f"# {paper}", "", f"![{drawn['alt']}](/figures/{first}/{drawn['file']})", "", "## Its notebooks", ""]
-    of_part = [name for name in names(root) if name.startswith(PAPERS[paper][0])]
+    of_part = names(root, PAPERS[paper][0])
     lines += [f"- [{name}](/notebooks/{name}.ipynb): {first_cell(root, name)[0]}" for name in of_part]
     lines += ["", f"## {len(of)} claims", ""]
     for verdict in VERDICTS:
@@ -165,32 +164,31 @@ def paper_page(paper: str, of: list[tuple[Claim, str]], metrics: dict[str, dict]
 def written(root: Path, home: Path) -> None:
     """All that Sphinx reads, in a new folder."""
     shutil.rmtree(home, ignore_errors=True)
-    for name in ("notebooks", "cards", "extra", "_static"):
-        (home / name).mkdir(parents=True)
-    (home / "conf.py").write_text(CONF, encoding="utf-8")
-    (home / "_static" / "kit.css").write_text(CSS, encoding="utf-8")
+    (home / "extra").mkdir(parents=True)
     other = shutil.ignore_patterns("*.json", "*.md", "*.html", "*@*")
     shutil.copytree(root / "figures", home / "figures", ignore=other)
     for page in (root / "figures").glob("[0-9]*/*.html"):
         shutil.copy(page, home / "extra")
     metrics = {name: results.read(name, root / "figures")["metrics"] for name in names(root)}
     judged = weighed(all_claims(root / "data" / "claims.yaml"), root / "figures")
+    log = linked((root / "lib" / "LOG.md").read_text("utf-8"), "lib")
+    pages = {"conf.py": CONF, "_static/kit.css": CSS, "log.md": log, "claims.md": claims_page(judged)}
+    pages |= {"glossary.md": glossary(root), "index.md": index(root)}
     for name in metrics:
-        path, anchors = root / "notebooks" / f"{name}.ipynb", defaultdict(list)
+        anchors = defaultdict(list)
         for claim, _ in judged:
             if claim.notebook == name:
                 anchors[weighed_in(cells(root, name), claim.metrics) or 1].append(claim.id)
-        (home / "notebooks" / path.name).write_text(json.dumps(notebook(path, anchors)), encoding="utf-8")
+        path = root / "notebooks" / f"{name}.ipynb"
+        pages[f"notebooks/{path.name}"] = json.dumps(notebook(path, anchors))
     for paper in PAPERS:
         of = [pair for pair in judged if pair[0].paper == paper]
-        (home / f"paper_{paper.lower()}.md").write_text(paper_page(paper, of, metrics, root), "utf-8")
+        pages[f"paper_{paper.lower()}.md"] = paper_page(paper, of, metrics, root)
     for name, card in cards(root):
-        text = linked(card.read_text("utf-8"), str(card.parent.relative_to(root)))
-        (home / "cards" / f"{name}.md").write_text(text, "utf-8")
-    (home / "log.md").write_text(linked((root / "lib" / "LOG.md").read_text("utf-8"), "lib"), "utf-8")
-    (home / "claims.md").write_text(claims_page(judged), "utf-8")
-    (home / "glossary.md").write_text(glossary(root), "utf-8")
-    (home / "index.md").write_text(index(root), "utf-8")
+        pages[f"cards/{name}.md"] = linked(card.read_text("utf-8"), str(card.parent.relative_to(root)))
+    for name, text in pages.items():
+        (home / name).parent.mkdir(exist_ok=True)
+        (home / name).write_text(text, "utf-8")
 
 
 def cards(root: Path) -> Iterator[tuple[str, Path]]:
@@ -224,7 +222,7 @@ def index(root: Path) -> str:
     for part, begin in PARTS.items():
         paper = part.partition(": ")[2]
         pages = [f"paper_{paper.lower()}"] if paper else []
-        pages += [f"notebooks/{name}" for name in names(root) if name.startswith(begin)]
+        pages += [f"notebooks/{name}" for name in names(root, begin)]
         lines += ["```{toctree}", f":caption: {part}", ":maxdepth: 1", *pages, "```", ""]
     lines += ["```{toctree}", ":caption: To look up", ":maxdepth: 1", "claims", "glossary", "log", "```", ""]
     lines += ["```{toctree}", ":caption: Cards", ":maxdepth: 1", *(f"cards/{name}" for name, _ in cards(root)), "```"]
@@ -249,8 +247,7 @@ class Page(HTMLParser):
 
     def __init__(self, text: str):
         super().__init__()
-        self.ids: set[str] = set()
-        self.links: list[str] = []
+        self.ids, self.links = set(), []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
