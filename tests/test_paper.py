@@ -37,13 +37,10 @@ def claim(**changes):
         ({"reproduced": ["gain.low > 0.15"], "needs_larger_model": "it is small"}, "needs a larger model"),
     ],
 )
-def test_verdict_by_rule(changes, verdict):
+def test_verdict_by_rule_and_none_for_what_was_not_measured(changes, verdict):
     assert paper.verdict(claim(**changes), {"finished": True, "metrics": GAIN}) == verdict
-
-
-@pytest.mark.parametrize("stored", [None, {"finished": False, "metrics": GAIN}])
-def test_what_was_not_measured_has_no_verdict(stored):
-    assert paper.verdict(claim(), stored) == "not yet weighed"
+    for stored in (None, {"finished": False, "metrics": GAIN}):
+        assert paper.verdict(claim(**changes), stored) == "not yet weighed"
 
 
 def test_a_failed_claim_stays_in_the_table(tmp_path):

@@ -99,12 +99,9 @@ def test_keys_differ_where_questions_do(a, b):
     assert Store.key("any", ANN, a) != Store.key("any", Maker("ann", {"base": "2"}), a)
 
 
-def test_precision_and_name_are_no_part_of_a_key():
+def test_two_makers_are_one_and_precision_and_name_no_part_of_a_key(tmp_path):
     other = Maker("anna", dict(ANN.about), "bfloat16")
     assert Store.key("any", ANN, 1) == Store.key("any", other, 1) and "bfloat16" not in other.label
-
-
-def test_two_makers_are_one(tmp_path):
     bob = Maker("bob", {"base": "2"}, "bfloat16")
     both = ANN & bob
     assert both.name == "ann+bob" and both.dtype == "float32+bfloat16" and both.fingerprint != (bob & ANN).fingerprint
@@ -148,9 +145,8 @@ def test_what_travels_is_sorted_so_that_differences_are_small(tmp_path):
     path = filled(tmp_path)
     lines = path.read_text().splitlines()
     assert len(lines) == 7 and sorted(lines[1:]) == lines[1:] and path.read_bytes().endswith(b"}\n")
-    before = set(lines)
     squares(opened(tmp_path, fill=True), [{"of": 7}])
-    assert len(set(path.read_text().splitlines()) - before) == 1
+    assert len(set(path.read_text().splitlines()) - set(lines)) == 1
 
 
 @pytest.mark.parametrize("shard", [(0, 8), (9, 8), (-1, 3)])
@@ -164,23 +160,26 @@ def test_a_shard_begins_elsewhere_and_makes_all(tmp_path):
     assert values == [n * n for n in range(200)] and max(asked[:64]) == 113 and sorted(asked) == list(range(200))
 
 
-SHARE = """
-    import sys, time
+PREAMBLE = """
+    import os, signal, sys, time
     from pathlib import Path
     from mindscape.store import Maker, Store
-    folder, part = Path(sys.argv[1]), int(sys.argv[2])
-    questions = [{"of": n} for n in range(160)]
-    asked = []
+    ann = Maker("ann", {"base": "1"}, "float32")
+    folder, part, asked = Path(sys.argv[1]), int(sys.argv[2]), []
     def compute(places):
         for i, place in enumerate(places):
             asked.append(place)
-            time.sleep(0.01)
+            begin(i)
             yield i, {"square": place * place}
+"""
+SHARE = """
+    begin = lambda i: time.sleep(0.01)
+    questions = [{"of": n} for n in range(160)]
     (folder / f"ready{part}").touch()
     while not all((folder / f"ready{n}").exists() for n in (1, 2)):
         time.sleep(0.01)
-    of = Store(folder / f"{sys.argv[3]}{part}.sqlite", folder / "store", fill=True, shard=(part, 2))
-    values = of.fetch("square", Maker("ann", {"base": "1"}, "float32"), questions, compute)
+    of = Store(folder / f"user{part}.sqlite", folder / "store", fill=True, shard=(part, 2))
+    values = of.fetch("square", ann, questions, compute)
     assert [value["square"] for value in values] == [n * n for n in range(160)]
     of.flush()
     print(len(asked))
@@ -188,11 +187,12 @@ SHARE = """
 
 
 def python(code, *words):
-    return subprocess.Popen([sys.executable, "-c", textwrap.dedent(code), *map(str, words)], stdout=subprocess.PIPE)
+    code = textwrap.dedent(PREAMBLE) + textwrap.dedent(code)
+    return subprocess.Popen([sys.executable, "-c", code, *map(str, words)], stdout=subprocess.PIPE)
 
 
 def test_two_processes_share_an_experiment(tmp_path):
-    both = [python(SHARE, tmp_path, part, "user") for part in (1, 2)]
+    both = [python(SHARE, tmp_path, part) for part in (1, 2)]
     asked = [int(process.communicate(timeout=60)[0]) for process in both]
     assert [process.returncode for process in both] == [0, 0]
     assert sum(asked) <= 160 + 64  # a batch may be made twice
@@ -202,17 +202,9 @@ def test_two_processes_share_an_experiment(tmp_path):
 # -- kills and damage --------------------------------------------------------------------------------------------------------
 
 KILLED = """
-    import os, signal, sys
-    from pathlib import Path
-    from mindscape.store import Maker, Store
-    folder = Path(sys.argv[1])
-    def compute(places):
-        for i, place in enumerate(places):
-            if i == int(sys.argv[2]):
-                os.kill(os.getpid(), signal.SIGKILL)
-            yield i, {"square": place * place}
-    Store(folder / "me.sqlite", folder / "store", fill=True).fetch(
-        "square", Maker("ann", {"base": "1"}, "float32"), [{"of": n} for n in range(6)], compute)
+    begin = lambda i: i == part and os.kill(os.getpid(), signal.SIGKILL)
+    of = Store(folder / "me.sqlite", folder / "store", fill=True)
+    of.fetch("square", ann, [{"of": n} for n in range(6)], compute)
 """
 
 
@@ -283,10 +275,7 @@ NO_HEAD = "line 1: expected what maker's entries follow"
     ("first", "said"),
     [
         (b'{"format": "mindscape store 2", "kind": "square"}', "is of format 'mindscape store 2': expected '.* 1'"),
-        (b'{"format": "mindscape store 1"}', NO_HEAD),
-        (b"a diary", NO_HEAD),
-        (b"", NO_HEAD),
-        (b"[]", NO_HEAD),
+        *((first, NO_HEAD) for first in (b'{"format": "mindscape store 1"}', b"a diary", b"", b"[]")),
     ],
 )
 def test_a_file_of_another_version_or_of_none(tmp_path, first, said):
@@ -332,11 +321,6 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
     monkeypatch.undo()
     assert filled(tmp_path).read_bytes() == whole and not list((tmp_path / "store").glob(".*.[0-9]*"))
     assert squares(opened(tmp_path), [{"of": 9}])[1] == []  # the cache has it
-
-
-def test_what_is_no_folder(tmp_path):
-    (tmp_path / "store").write_text("a diary")
-    refused(lambda: squares(opened(tmp_path, fill=True)), "cannot use the store", MindscapeError)
 
 
 # -- computing anew ------------------------------------------------------------------------------------------------------------

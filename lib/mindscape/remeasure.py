@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from mindscape import paths, store, trail
+from mindscape import paths, plots, store, trail
 from mindscape.errors import require
 from mindscape.store import Remade
 from mindscape.workflow import plan
@@ -80,17 +80,17 @@ def report(folder: Path) -> str:
     if not found:
         return "\n".join([*lines, "No notebook of this run found any entry, or none was drawn.", ""])
     for title, key in (("kind", "kind"), ("made by", "maker"), ("notebook", "notebook")):
-        groups, of_kinds = defaultdict(list), key == "kind"
+        rows, groups, meaning = [], defaultdict(list), ["agrees means"] * (key == "kind")
         for of in found:
             groups[of[key]].append(of)
-        lines += [f"| {title} | entries | agree | largest difference | seconds |{' agrees means |' * of_kinds}"]
-        lines += ["|---|---:|---:|---:|---:|" + "---|" * of_kinds]
         for name, some in sorted(groups.items()):
             off = max((of["off"] for of in some if of["off"] is not None), default=None)
-            cells = [name, len(some), sum(of["agrees"] for of in some), "–" if off is None else f"{off:.2g}"]
-            cells += [f"{sum(of['seconds'] for of in some):.0f}", *[KINDS.get(name, OTHER)] * of_kinds]
-            lines.append("| " + " | ".join(map(str, cells)) + " |")
-        lines.append("")
+            numbers = [len(some), sum(of["agrees"] for of in some), "–" if off is None else f"{off:.2g}"]
+            rows.append(
+                [name, *numbers, f"{sum(of['seconds'] for of in some):.0f}", *(KINDS.get(name, OTHER) for _ in meaning)]
+            )
+        heads = [title, "entries:", "agree:", "largest difference:", "seconds:", *meaning]
+        lines.append(plots.markdown_table(heads, rows))
     if differing := [of for of in found if not of["agrees"]]:
         lines += ["What does not agree:", ""]
         lines += [f"- {of['notebook']}: {of['kind']} by {of['maker']}, {of['key'][:12]}" for of in differing]
