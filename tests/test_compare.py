@@ -20,9 +20,8 @@ def compare(tmp_path, capsys):
     def compare(fresh, stored=STORED, finished=True):
         for folder, metrics, whole in (("build/figures", fresh, finished), ("figures", stored, True)):
             (tmp_path / folder / "00_n").mkdir(parents=True, exist_ok=True)
-            (tmp_path / folder / "00_n" / "results.json").write_text(
-                json.dumps({"finished": whole, "metrics": metrics})
-            )
+            text = json.dumps({"finished": whole, "metrics": metrics})
+            (tmp_path / folder / "00_n" / "results.json").write_text(text)
         return tool.compare(tmp_path / "build", tmp_path), capsys.readouterr().out
 
     return compare
@@ -33,35 +32,31 @@ def test_equal_numbers_pass_and_speeds_may_differ(compare):
     assert compare(fresh) == (0, "1 numbers as stored, 0 findings; 1 that vary from run to run were not compared\n")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"a": {**STORED["a"], "value": 0.51}},
-        {"a": {**STORED["a"], "ci": [0.4, 0.7]}},
-        {"a": {**STORED["a"], "n": 11}},
-        {"a": {**STORED["a"], "rows": "x2"}},
-        {"a": {**STORED["a"], "varies": "suddenly"}},
-        {"new": {"value": 1}},
-    ],
-)
+CHANGES = [{"value": 0.51}, {"ci": [0.4, 0.7]}, {"n": 11}, {"rows": "x2"}, {"varies": "suddenly"}]
+
+
+@pytest.mark.parametrize("change", CHANGES)
 def test_any_other_difference_fails(compare, change):
-    code, said = compare({**STORED, **change})
-    assert code == 1 and f"00_n: {next(iter(change))}" in said
+    code, said = compare({**STORED, "a": {**STORED["a"], **change}})
+    assert code == 1 and "00_n: a was" in said
 
 
 def test_where_a_number_comes_from_may_differ(compare):
     assert compare({**STORED, "a": {**STORED["a"], "from": "s2"}})[0] == 0
 
 
-def test_a_missing_number_or_an_unfinished_run_fails(compare):
-    code, said = compare({"speed": STORED["speed"]})
-    assert code == 1 and "a is only in the old run" in said
-    code, said = compare(STORED, finished=False)
-    assert code == 1 and "did not finish" in said
-
-
-def test_comparing_nothing_is_a_failure(compare):
-    assert compare({"speed": STORED["speed"]}, {"speed": STORED["speed"]})[0] == 1
+@pytest.mark.parametrize(
+    ("fresh", "stored", "finished", "told"),
+    [
+        ({**STORED, "new": {"value": 1}}, STORED, True, "00_n: new is only in the new run"),
+        ({"speed": STORED["speed"]}, STORED, True, "a is only in the old run"),
+        (STORED, STORED, False, "did not finish"),
+        ({"speed": STORED["speed"]}, {"speed": STORED["speed"]}, True, "0 numbers as stored"),
+    ],
+)
+def test_a_missing_number_an_unfinished_run_and_comparing_nothing_fail(compare, fresh, stored, finished, told):
+    code, said = compare(fresh, stored, finished)
+    assert code == 1 and told in said
 
 
 def test_a_run_that_is_not_there_fails(compare, tmp_path):

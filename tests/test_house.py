@@ -13,14 +13,15 @@ from pathlib import Path
 
 import pytest
 import yaml
+from ipywidgets.widgets import widget
 
+from mindscape import results
 from mindscape.workflow import report
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-PIN = re.compile(r"(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^\s;]+)")
 
 
 def canonical(name: str) -> str:
@@ -31,9 +32,8 @@ def declared(*groups: list[str]) -> dict[str, str]:
     """Package -> version, over lists of dependencies, by default all; one that is no pin fails."""
     found = {}
     for line in sum(groups or (PROJECT["dependencies"], *EXTRAS.values()), []):
-        match = PIN.fullmatch(line)
-        assert match, f"{line!r} is not pinned as name==version"
-        found[canonical(match["name"])] = match["version"]
+        name, version = re.fullmatch(r"([\w.-]+)==([^\s;]+)", line).groups()
+        found[canonical(name)] = version
     return found
 
 
@@ -43,8 +43,7 @@ def sources() -> dict[str, str]:
     for folder in ("lib", "tests"):
         found |= {str(path.relative_to(ROOT)): path.read_text() for path in (ROOT / folder).rglob("*.py")}
     for path in NOTEBOOKS:
-        cells = json.loads(path.read_text())["cells"]
-        code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+        code = [report.source(cell) for cell in report.cells(ROOT, path.stem) if cell["cell_type"] == "code"]
         found[path.name] = "\n".join(line for source in code for line in source.splitlines() if line[:1] not in "%!")
     return found
 
@@ -70,12 +69,11 @@ def test_every_import_is_declared():
         if module == "pymilvus":  # an extra: the one module that offers it imports it when asked for it
             assert files <= {"lib/mindscape/search.py", "tests/test_index.py"}
             assert names & set(declared(EXTRAS["milvus"]))
-            continue
-        if module in ("playwright", "axe_playwright_python"):  # an extra too, of what `make browser` runs
+        elif module in ("playwright", "axe_playwright_python"):  # an extra too, of what `make browser` runs
             assert all(file.startswith("tests/browser/") for file in files)
             assert names & set(declared(EXTRAS["browser"])) or module not in distributions
-            continue
-        assert names & set(core), f"{module} is imported in {', '.join(sorted(files))} and pyproject.toml lacks it"
+        else:
+            assert names & set(core), f"{module} is imported in {', '.join(sorted(files))} and pyproject.toml lacks it"
 
 
 def test_every_declared_package_is_imported_or_called():
@@ -118,7 +116,7 @@ def test_conda_reads_the_same_versions():
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_is_stored_as_a_contract(path):
     """Executed in order, free of errors and of stderr, no trace of a machine or an executor, nothing longer than a page."""
-    cells = json.loads(path.read_text())["cells"]
+    cells = report.cells(ROOT, path.stem)
     code = [cell for cell in cells if cell["cell_type"] == "code"]
     assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1)), "run `make stored`"
     tagged = [i for i, cell in enumerate(code) if "parameters" in cell["metadata"].get("tags", [])]
@@ -149,7 +147,7 @@ MACHINE = re.compile(r"(?<![\w.:/])/(work|farm|root|home|tmp|Users)/")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_says_how_a_page_is_opened(path):
     """JupyterLab shows a page with a script once it is trusted, and blank before."""
-    text = "\n".join("".join(cell["source"]) for cell in json.loads(path.read_text())["cells"])
+    text = "\n".join(map(report.source, report.cells(ROOT, path.stem)))
     leads_there = re.search(r"\]\([^)]*figures/[^)]*\.html\)|write_report\(", text)
     assert not leads_there or "Trust HTML" in text
 
@@ -184,11 +182,10 @@ def test_the_committed_reports_are_what_the_committed_results_say(tmp_path):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_the_stored_results_are_finished_and_whole(path):
-    folder = ROOT / "figures" / path.stem
-    stored = json.loads((folder / "results.json").read_text())
+    stored = results.read(path.stem, ROOT / "figures")
     assert stored["finished"] and stored["parameters"]["scale"] == "small"
     for figure in stored["figures"].values():
-        assert (folder / figure["file"]).is_file() and len(figure["alt"].split()) >= 5
+        assert (ROOT / "figures" / path.stem / figure["file"]).is_file() and len(figure["alt"].split()) >= 5
 
 
 def test_the_readme_is_short():
@@ -205,9 +202,9 @@ def test_every_finding_is_borne_by_its_numbers():
 def test_a_finding_ends_with_its_numbers(tmp_path):
     (tmp_path / "notebooks").symlink_to(ROOT / "notebooks")
     (tmp_path / "data").symlink_to(ROOT / "data")
-    stored = json.loads((ROOT / "figures" / "43_hmv_theorem" / "results.json").read_text())
-    (tmp_path / "figures" / "43_hmv_theorem").mkdir(parents=True)
+    stored = results.read("43_hmv_theorem", ROOT / "figures")
     at = tmp_path / "figures" / "43_hmv_theorem" / "results.json"
+    at.parent.mkdir(parents=True)
     at.write_text(json.dumps(stored))
     assert "counterexamples to Theorem 2" in report.findings(tmp_path)  # the others' notebooks have no results there
     stored["metrics"]["hmv.theorem2.counterexamples"]["value"] = 0
@@ -224,16 +221,9 @@ def test_the_package_is_imported_in_a_moment_without_torch():
 
 def test_commands_that_are_named_can_be_run():
     """`python -m mindscape...`, in notebooks, pages and docstrings: a module, or a package with a __main__."""
-    pages = [
-        *NOTEBOOKS,
-        ROOT / "README.md",
-        *(ROOT / "data").rglob("*.md"),
-        *(ROOT / "lib").rglob("*.py"),
-        ROOT / "Makefile",
-    ]
-    named = {
-        name for page in pages for name in re.findall(r" -m (mindscape(?:[.]\w+)*)", page.read_text(encoding="utf-8"))
-    }
+    pages = [*NOTEBOOKS, *(ROOT / "data").rglob("*.md"), *(ROOT / "lib").rglob("*.py")]
+    text = "\n".join(page.read_text("utf-8") for page in [*pages, ROOT / "README.md", ROOT / "Makefile"])
+    named = set(re.findall(r" -m (mindscape(?:[.]\w+)*)", text))
     assert {"mindscape", "mindscape.training"} <= named
     for name in named:
         place = ROOT / "lib" / name.replace(".", "/")
@@ -250,3 +240,13 @@ def test_library_modules_say_where_they_are_taught():
             assert re.search(r"\d\d_\w+|notebooks?\s+\d\d", path.read_text()), f"{path.name} names no notebook"
         for node in public:
             assert ast.get_docstring(node), f"{path.name}: {node.name} has no docstring"
+
+
+def test_no_widget_without_a_page(monkeypatch, capsys):
+    """Notebook 43 makes none where nobody can move it: run by a program, its messages would wait for a page."""
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    (source,) = (said for said in map(report.source, report.cells(ROOT, "43_hmv_theorem")) if "ipywidgets" in said)
+    made = []
+    monkeypatch.setattr(widget.Widget, "__init__", lambda self, *_, **__: made.append(self))
+    exec(source, {"picture": None})
+    assert not made and "in JupyterLab" in capsys.readouterr().out

@@ -26,14 +26,11 @@ def metrics(notebook):
         ("15_mcea", "mcea.max_abs_error", 0, 1e-5),
         ("15_mcea", "mcea.overhead", 0.9, 1.25),
         ("15_mcea", "mcea.extra_mb_16384", -200, 1000),  # a layer's matrices would take 9,664
-        (
-            "12_mia_emb_training",
-            "training.overhead",
-            0.8,
-            1.15,
-        ),  # a step beside the same batches read by the bare model
+        ("12_mia_emb_training", "training.overhead", 0.8, 1.15),  # a step beside its batches read by the bare model
         (SUMMARIES, "summary.textrank.under_500", 1, 1),
         (SUMMARIES, "summary.textrank.repetition", 0, 0.05),
+        (SUMMARIES, "summary.untuned.under_500", 0, 1),  # what the untuned model does is reported
+        (SUMMARIES, "summary.untuned.repetition", 0, 1),
     ],
 )
 def test_a_number_keeps_its_bounds(notebook, key, low, high):
@@ -63,10 +60,6 @@ def test_what_was_computed_anew_is_what_the_store_holds():
     agree, n = (sum(of[key] for of in checks) - sum(of[key] for of in other) for key in ("value", "n"))
     assert n >= 25 and agree >= 0.95 * n
     assert len(checks) >= 18 and sum(of["value"] for of in checks) >= 0.85 * sum(of["n"] for of in checks)
-
-
-def test_what_the_untuned_model_does_is_reported():
-    assert {"summary.untuned.under_500", "summary.untuned.repetition"} <= set(metrics(SUMMARIES))
 
 
 def test_a_judge_is_measured_beside_what_it_says():

@@ -1,6 +1,12 @@
-"""Parameters that are wrong are refused by name; numbers are kept with their provenance."""
+"""Parameters that are wrong are refused by name; numbers are kept with their provenance; a cell that takes long shows that it
+lives, where somebody looks, and leaves nothing behind."""
 
 import json
+import threading
+import time
+from contextlib import contextmanager
+from functools import partial
+from types import SimpleNamespace
 
 import pytest
 from extras import refused
@@ -88,15 +94,15 @@ def test_a_wrong_name_or_value_is_named_in_one_line(folder, defaults, changes, m
 
 
 def test_a_whole_number_may_stand_for_a_float():
-    results._check({"alpha": 1}, {"alpha": 0.5}, [])
-    refused(lambda: results._check({"alpha": True}, {"alpha": 0.5}, []), "must be of type float")
+    results._check({"alpha": 1}, {"alpha": 0.5})
+    refused(lambda: results._check({"alpha": True}, {"alpha": 0.5}), "must be of type float")
 
 
 @pytest.mark.parametrize("shard", ["3", "0/8", "9/8", "a/b", "1/2/3", "-1/3", "3/"])
 def test_a_shard_that_is_none_is_refused(folder, defaults, monkeypatch, shard):
     monkeypatch.setenv("MINDSCAPE_SHARD", shard)
-    with pytest.raises(InputError, match=f"shard='{shard}': expected one of so many parts, such as '3/8'"):
-        results.begin(NOTEBOOK, **defaults)
+    said = f"shard='{shard}': expected one of so many parts, such as '3/8'"
+    refused(lambda: results.begin(NOTEBOOK, **defaults), said)
 
 
 def test_numbers_figures_and_provenance_are_kept(folder, defaults):
@@ -229,16 +235,16 @@ def test_a_page_lies_beside_the_numbers_of_its_own_run(folder, defaults):
     assert (paths.figures() / NOTEBOOK / "macbeth.html").read_text() == f"<p>{NOTEBOOK}</p>"
 
 
-def test_a_figure_without_words_is_refused(run):
+WORDS = "A line that rises from one to two"
+
+
+def test_a_figure_without_words_or_an_axis_without_a_label_is_refused_and_categories_need_none(run):
     refused(lambda: results.figure(pyplot.figure(), "empty", alt="a plot"), "does not say what the figure shows")
-
-
-def test_an_axis_without_a_label_is_refused_and_categories_need_none(run):
     fig, ax = line(1, 2)
     ax.set_ylabel("")
-    refused(lambda: results.figure(fig, "line", alt="A line that rises from one to two"), "its y axis has no label")
+    refused(lambda: results.figure(fig, "line", WORDS), "its y axis has no label")
     ax.set_yticks([1, 2], ["low", "high"])
-    results.figure(fig, "line", alt="A line that rises from one to two")
+    results.figure(fig, "line", WORDS)
 
 
 def test_caption_and_words_stand_below_the_figure(run, monkeypatch):
@@ -257,11 +263,11 @@ def test_inner_panels_share_the_label_of_the_outer_one(run):
     for ax in axes:
         ax.plot([1, 2])
         ax.set(xlabel="day")
-    refused(lambda: results.figure(fig, "lines", alt="Two lines that rise from one to two"), "its y axis has no label")
+    refused(lambda: results.figure(fig, "lines", WORDS), "its y axis has no label")
     axes[0].set(ylabel="value")
-    results.figure(fig, "lines", alt="Two lines that rise from one to two")
+    results.figure(fig, "lines", WORDS)
     axes[1].tick_params(labelleft=True)
-    refused(lambda: results.figure(fig, "lines", alt="Two lines that rise from one to two"), "its y axis has no label")
+    refused(lambda: results.figure(fig, "lines", WORDS), "its y axis has no label")
 
 
 def test_an_interval_of_some_questions_is_the_one_that_the_metrics_give(folder, defaults):
@@ -273,8 +279,8 @@ def test_an_interval_of_some_questions_is_the_one_that_the_metrics_give(folder, 
     assert results.interval("alone", a) == bootstrap(a, seed=3)
     stored = json.loads(next(folder.rglob("results.json")).read_text())
     assert stored["metrics"]["gain"]["ci"] == [pytest.approx(of.low), pytest.approx(of.high)]
-    with pytest.raises(InputError, match=r"short: 5 groups, and \[1\] values: expected one of each"):
-        results.interval("short", a, some=[True], groups=books)
+    said = r"short: 5 groups, and \[1\] values: expected one of each"
+    refused(lambda: results.interval("short", a, some=[True], groups=books), said)
 
 
 def test_a_mean_of_a_few_is_shown_with_their_number(run):
@@ -292,3 +298,37 @@ def test_missing_results_say_how_to_make_them(folder):
     (paths.figures() / NOTEBOOK).mkdir(parents=True)
     (paths.figures() / NOTEBOOK / "results.json").write_text(json.dumps({})[:-1])
     refused(lambda: results.read(NOTEBOOK), "make figures ONLY=00")
+
+
+@contextmanager
+def bar(shown, **how):
+    """In tqdm's place: notes what it was asked to show, and that it was taken away."""
+    shown.append(how)
+    yield SimpleNamespace(refresh=lambda: None)
+    shown.append("gone")
+
+
+@pytest.mark.parametrize(("after", "count"), [(5, 0), (0.01, 1), (0.01, 3)])
+def test_a_long_cell_shows_until_its_end_or_the_next_one_and_a_short_one_nothing(after, count):
+    shown, before = [], threading.active_count()
+    alive = results.Alive(after=after, bar=partial(bar, shown))
+    for n in range(max(count, 1)):
+        alive.begin()
+        time.sleep(0.3)
+        assert not count or len(shown) == 2 * n + 1
+    alive.end()
+    assert len(shown) == 2 * count and threading.active_count() == before
+    assert all(how["leave"] is False and end == "gone" for how, end in zip(shown[::2], shown[1::2], strict=True))
+
+
+@pytest.mark.parametrize(("looked_at", "events"), [(True, ["pre_run_cell", "post_run_cell"]), (False, [])])
+def test_it_shows_where_somebody_looks(monkeypatch, looked_at, events):
+    monkeypatch.setattr(results, "_alive", None)
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    if looked_at:
+        monkeypatch.setenv("JPY_SESSION_NAME", "notebook")
+    registered = []
+    shell = SimpleNamespace(events=SimpleNamespace(register=lambda event, _: registered.append(event)))
+    results.show_life(shell)
+    results.show_life(shell)  # once
+    assert registered == events

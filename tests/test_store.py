@@ -9,19 +9,21 @@ import stat
 import subprocess
 import sys
 import textwrap
-import time
 from collections import Counter
 from contextlib import closing
+from functools import partial
 from itertools import product
 
 import numpy as np
 import pytest
-from extras import JSON, failing
+import torch
+from extras import JSON, failing, refused
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mindscape import store as stores
-from mindscape.errors import InputError, MindscapeError
+from mindscape.benchmark import least
+from mindscape.errors import MindscapeError
 from mindscape.store import Maker, Store, compare_values
 
 ANN = Maker("ann", {"base": "1"}, "float32")
@@ -97,12 +99,9 @@ def test_keys_differ_where_questions_do(a, b):
     assert Store.key("any", ANN, a) != Store.key("any", Maker("ann", {"base": "2"}), a)
 
 
-def test_precision_and_name_are_no_part_of_a_key():
+def test_two_makers_are_one_and_precision_and_name_no_part_of_a_key(tmp_path):
     other = Maker("anna", dict(ANN.about), "bfloat16")
     assert Store.key("any", ANN, 1) == Store.key("any", other, 1) and "bfloat16" not in other.label
-
-
-def test_two_makers_are_one(tmp_path):
     bob = Maker("bob", {"base": "2"}, "bfloat16")
     both = ANN & bob
     assert both.name == "ann+bob" and both.dtype == "float32+bfloat16" and both.fingerprint != (bob & ANN).fingerprint
@@ -120,8 +119,7 @@ def test_an_entry_says_who_made_it_in_which_precision_and_how(tmp_path):
 
 def test_a_value_that_json_does_not_hold_is_refused(tmp_path):
     for value in (float("nan"), {1, 2}, b"bytes"):
-        with pytest.raises(InputError, match="an entry of kind 'any' is not what JSON holds"):
-            opened(tmp_path).fetch("any", ANN, [1], lambda places, value=value: [(0, value)])
+        refused(lambda value=value: opened(tmp_path).put("any", ANN, {"k": value}), "'any' is not what JSON holds")
 
 
 # -- switches --------------------------------------------------------------------------------------------------------------
@@ -147,15 +145,13 @@ def test_what_travels_is_sorted_so_that_differences_are_small(tmp_path):
     path = filled(tmp_path)
     lines = path.read_text().splitlines()
     assert len(lines) == 7 and sorted(lines[1:]) == lines[1:] and path.read_bytes().endswith(b"}\n")
-    before = set(lines)
     squares(opened(tmp_path, fill=True), [{"of": 7}])
-    assert len(set(path.read_text().splitlines()) - before) == 1
+    assert len(set(path.read_text().splitlines()) - set(lines)) == 1
 
 
 @pytest.mark.parametrize("shard", [(0, 8), (9, 8), (-1, 3)])
 def test_a_shard_that_is_none(tmp_path, shard):
-    with pytest.raises(InputError, match=f"shard={shard[0]}/{shard[1]}: expected one of so many parts, such as 3/8"):
-        opened(tmp_path, shard=shard)
+    refused(lambda: opened(tmp_path, shard=shard), f"shard={shard[0]}/{shard[1]}: expected one of so many parts")
 
 
 def test_a_shard_begins_elsewhere_and_makes_all(tmp_path):
@@ -164,23 +160,26 @@ def test_a_shard_begins_elsewhere_and_makes_all(tmp_path):
     assert values == [n * n for n in range(200)] and max(asked[:64]) == 113 and sorted(asked) == list(range(200))
 
 
-SHARE = """
-    import sys, time
+PREAMBLE = """
+    import os, signal, sys, time
     from pathlib import Path
     from mindscape.store import Maker, Store
-    folder, part = Path(sys.argv[1]), int(sys.argv[2])
-    questions = [{"of": n} for n in range(160)]
-    asked = []
+    ann = Maker("ann", {"base": "1"}, "float32")
+    folder, part, asked = Path(sys.argv[1]), int(sys.argv[2]), []
     def compute(places):
         for i, place in enumerate(places):
             asked.append(place)
-            time.sleep(0.01)
+            begin(i)
             yield i, {"square": place * place}
+"""
+SHARE = """
+    begin = lambda i: time.sleep(0.01)
+    questions = [{"of": n} for n in range(160)]
     (folder / f"ready{part}").touch()
     while not all((folder / f"ready{n}").exists() for n in (1, 2)):
         time.sleep(0.01)
-    of = Store(folder / f"{sys.argv[3]}{part}.sqlite", folder / "store", fill=True, shard=(part, 2))
-    values = of.fetch("square", Maker("ann", {"base": "1"}, "float32"), questions, compute)
+    of = Store(folder / f"user{part}.sqlite", folder / "store", fill=True, shard=(part, 2))
+    values = of.fetch("square", ann, questions, compute)
     assert [value["square"] for value in values] == [n * n for n in range(160)]
     of.flush()
     print(len(asked))
@@ -188,11 +187,12 @@ SHARE = """
 
 
 def python(code, *words):
-    return subprocess.Popen([sys.executable, "-c", textwrap.dedent(code), *map(str, words)], stdout=subprocess.PIPE)
+    code = textwrap.dedent(PREAMBLE) + textwrap.dedent(code)
+    return subprocess.Popen([sys.executable, "-c", code, *map(str, words)], stdout=subprocess.PIPE)
 
 
 def test_two_processes_share_an_experiment(tmp_path):
-    both = [python(SHARE, tmp_path, part, "user") for part in (1, 2)]
+    both = [python(SHARE, tmp_path, part) for part in (1, 2)]
     asked = [int(process.communicate(timeout=60)[0]) for process in both]
     assert [process.returncode for process in both] == [0, 0]
     assert sum(asked) <= 160 + 64  # a batch may be made twice
@@ -202,17 +202,9 @@ def test_two_processes_share_an_experiment(tmp_path):
 # -- kills and damage --------------------------------------------------------------------------------------------------------
 
 KILLED = """
-    import os, signal, sys
-    from pathlib import Path
-    from mindscape.store import Maker, Store
-    folder = Path(sys.argv[1])
-    def compute(places):
-        for i, place in enumerate(places):
-            if i == int(sys.argv[2]):
-                os.kill(os.getpid(), signal.SIGKILL)
-            yield i, {"square": place * place}
-    Store(folder / "me.sqlite", folder / "store", fill=True).fetch(
-        "square", Maker("ann", {"base": "1"}, "float32"), [{"of": n} for n in range(6)], compute)
+    begin = lambda i: i == part and os.kill(os.getpid(), signal.SIGKILL)
+    of = Store(folder / "me.sqlite", folder / "store", fill=True)
+    of.fetch("square", ann, [{"of": n} for n in range(6)], compute)
 """
 
 
@@ -256,9 +248,8 @@ def test_a_damaged_line_is_said_once_with_its_number(tmp_path, capsys):
     store = opened(tmp_path)
     for _ in range(2):
         squares(store)
-    assert store.damaged == [
-        f"{path.name}, line 4: expected an entry, whole and as it was written: it is computed anew"
-    ]
+    said = "expected an entry, whole and as it was written: it is computed anew"
+    assert store.damaged == [f"{path.name}, line 4: {said}"]
     assert capsys.readouterr().err == store.damaged[0] + "\n"
 
 
@@ -283,22 +274,15 @@ NO_HEAD = "line 1: expected what maker's entries follow"
 @pytest.mark.parametrize(
     ("first", "said"),
     [
-        (
-            b'{"format": "mindscape store 2", "kind": "square"}',
-            "is of format 'mindscape store 2': expected 'mindscape store 1'",
-        ),
-        (b'{"format": "mindscape store 1"}', NO_HEAD),
-        (b"a diary", NO_HEAD),
-        (b"", NO_HEAD),
-        (b"[]", NO_HEAD),
+        (b'{"format": "mindscape store 2", "kind": "square"}', "is of format 'mindscape store 2': expected '.* 1'"),
+        *((first, NO_HEAD) for first in (b'{"format": "mindscape store 1"}', b"a diary", b"", b"[]")),
     ],
 )
 def test_a_file_of_another_version_or_of_none(tmp_path, first, said):
     path = filled(tmp_path)
     rest = path.read_bytes().partition(b"\n")[2]
     path.write_bytes(first + b"\nDear diary\n")
-    with pytest.raises(InputError, match=said):
-        squares(opened(tmp_path))
+    refused(lambda: squares(opened(tmp_path)), said)
     path.write_bytes(first + b"\n" + rest)
     if said is NO_HEAD:  # entries are found by their keys, which are hashes of their maker, too
         store = opened(tmp_path)
@@ -310,10 +294,8 @@ def test_a_file_of_another_maker_is_refused(tmp_path, change):
     path = filled(tmp_path)
     head, _, rest = path.read_text().partition("\n")
     path.write_text(json.dumps(json.loads(head) | change) + "\n" + rest)
-    with pytest.raises(
-        InputError, match="holds entries of 'ann', kind '(square|cube)': expected those of 'ann', kind 'square'"
-    ):
-        squares(opened(tmp_path))
+    said = "holds entries of 'ann', kind '(square|cube)': expected those of 'ann', kind 'square'"
+    refused(lambda: squares(opened(tmp_path)), said)
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no such rights here")
@@ -324,10 +306,8 @@ def test_a_folder_that_cannot_be_written_loses_nothing(tmp_path, monkeypatch):
         folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
     else:  # nothing stops root but the disk
         monkeypatch.setattr(stores, "FileLock", failing(errno.EACCES))
-    with pytest.raises(
-        MindscapeError, match=r"cannot use the store .*: Permission denied; .* leave out fill; .* in the cache"
-    ):
-        squares(opened(tmp_path, fill=True))
+    said = "cannot use the store .*: Permission denied; .* leave out fill; .* in the cache"
+    refused(lambda: squares(opened(tmp_path, fill=True)), said, MindscapeError)
     folder.chmod(stat.S_IRWXU)
     monkeypatch.undo()
     assert squares(opened(tmp_path))[1] == []
@@ -336,17 +316,11 @@ def test_a_folder_that_cannot_be_written_loses_nothing(tmp_path, monkeypatch):
 def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
     whole = filled(tmp_path).read_bytes()
     monkeypatch.setattr(stores.os, "fsync", failing(errno.ENOSPC))
-    with pytest.raises(MindscapeError, match="cannot use the store .*: No space left on device; free some space there"):
-        squares(opened(tmp_path, fill=True), [{"of": 9}])
+    said = "cannot use the store .*: No space left on device; free some space there"
+    refused(lambda: squares(opened(tmp_path, fill=True), [{"of": 9}]), said, MindscapeError)
     monkeypatch.undo()
     assert filled(tmp_path).read_bytes() == whole and not list((tmp_path / "store").glob(".*.[0-9]*"))
     assert squares(opened(tmp_path), [{"of": 9}])[1] == []  # the cache has it
-
-
-def test_what_is_no_folder(tmp_path):
-    (tmp_path / "store").write_text("a diary")
-    with pytest.raises(MindscapeError, match="cannot use the store"):
-        squares(opened(tmp_path, fill=True))
 
 
 # -- computing anew ------------------------------------------------------------------------------------------------------------
@@ -400,9 +374,8 @@ def test_entries_about_the_same_texts_are_drawn_together(tmp_path):
     """Their dear part is reading the texts: all of a text's or none, in whichever call they were asked for, and with whichever
     weight of the question."""
     other = Maker("ann", {**ANN.about, "delta": 0.5})
-    calls = [
-        [{"of": n, "texts": f"book {book}"} for n in range(5 * k, 5 * k + 5)] for book in range(40) for k in (0, 1)
-    ]
+    parts = product(range(40), (0, 5))
+    calls = [[{"of": n, "texts": f"book {book}"} for n in range(first, first + 5)] for book, first in parts]
     store = opened(tmp_path)
     for questions, maker in product(2 * calls, (ANN, other)):
         store.fetch("square", maker, questions, Squares(questions))
@@ -489,8 +462,6 @@ def test_a_file_that_numbers_rest_on_is_noted(tmp_path):
 
 
 def test_a_pass_of_a_network_is_noted(own_store):
-    import torch
-
     network = stores.watch(stores.watch(torch.nn.Linear(2, 2), "net"), "net")
     for _ in range(3):
         network(torch.ones(1, 2))
@@ -505,14 +476,8 @@ def test_a_look_up_takes_little_beside_what_it_saves(tmp_path):
     lines = opened(tmp_path).path("square", ANN).read_bytes().split(b"\n")[1:-1]
     store = opened(tmp_path, user="another")
     store.fetch("square", ANN, questions[:1], Squares(questions))
-
-    def seconds(of):
-        begun = time.perf_counter()
-        of()
-        return time.perf_counter() - begun
-
-    parsed = min(seconds(lambda: [json.loads(line) for line in lines]) for _ in range(5))
-    looked_up = min(seconds(lambda: store.fetch("square", ANN, questions, Squares(questions))) for _ in range(5))
+    look_up = partial(store.fetch, "square", ANN, questions, Squares(questions))
+    parsed, looked_up = least(lambda: [json.loads(line) for line in lines], look_up, runs=5)
     assert looked_up < 12 * parsed, f"{looked_up / len(questions) * 1e6:.0f} µs an entry"
 
 

@@ -1,17 +1,18 @@
-"""What a number rests on: the cells that made what it is computed from, as the notebook's own code says."""
+"""What a number rests on: the cells that made what it is computed from, as the notebook's own code says. Files of rows: gone on
+with after a kill at any byte, refused and left alone where they are another's."""
 
 import json
 
+import nbformat
 import pytest
+from extras import refused
+from hypothesis import given
+from hypothesis import strategies as st
+from nbclient import NotebookClient
 
 from mindscape import trail
+from mindscape.errors import MindscapeError
 from mindscape.store import Access, Store
-
-
-def behind(*cells, of=-1):
-    """The cells, counted from 1, that one of them rests on."""
-    sources = ("", *cells)
-    return sorted(trail.cells_behind(sources, range(len(sources))[of]))
 
 
 @pytest.mark.parametrize(
@@ -50,12 +51,10 @@ def behind(*cells, of=-1):
         (["m = 1", "a = m.train(1)", "c = m.chat(2)"], [1, 2, 3]),
     ],
 )
-def test_the_cells_behind_a_cell(cells, expected):
-    assert behind(*cells) == expected
-
-
-def test_a_cell_does_not_rest_on_later_ones():
-    assert behind("a = 1", "c = a", "a = 2", of=2) == [1, 2]
+def test_the_cells_behind_the_last_cell(cells, expected):
+    """Counted from 1. What comes after it changes nothing."""
+    for later in ([], ["a = 2"]):
+        assert sorted(trail.cells_behind(("", *cells, *later), len(cells))) == expected
 
 
 def test_outside_of_a_notebook_a_number_rests_on_all():
@@ -93,12 +92,78 @@ third = sum(first); print(json.dumps(list(trail.behind(store.current()))))
 
 
 def test_in_a_notebook_a_number_rests_on_the_cells_behind_it():
-    import nbformat
-    from nbclient import NotebookClient
-
     cells = [nbformat.v4.new_code_cell(source.strip()) for source in NOTEBOOK.split("---")]
     notebook = nbformat.v4.new_notebook(cells=cells)
     NotebookClient(notebook, kernel_name="python3", timeout=120).execute()
     (of_second, _), of_first = (json.loads(cell.outputs[0]["text"]) for cell in notebook.cells[3:])
     assert [name.partition("-")[0] for name in of_second] == ["reply bob"]
     assert [name.partition("-")[0] for name in of_first] == ["reply ann"]
+
+
+ABOUT = {"llm": "embedded", "k": [3, 5]}
+ROWS = [{"n": 0}, {"text": "磨坊主 \ud800 \n"}, {"n": 2}]
+
+
+def test_rows_come_back(tmp_path):
+    path = tmp_path / "deep" / "rows.jsonl"
+    assert trail.opened(path, {"llm": "embedded", "k": (3, 5)}, dict) == []
+    trail.append(path, ROWS[:2])
+    with path.open("a") as file:
+        file.write('{"n": 1')  # what a kill left is not added to
+    trail.append(path, ROWS[2:])
+    assert trail.read_rows(path) == (ABOUT, ROWS) and trail.opened(path, ABOUT, dict) == ROWS
+    assert trail.read_rows(path, lambda row: row.get("n"))[1] == [0, None, 2]
+
+
+@given(st.data())
+def test_a_kill_at_any_byte(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("kill") / "rows.jsonl"
+    trail.opened(path, ABOUT, dict)
+    trail.append(path, ROWS)
+    whole = path.read_bytes()
+    held = whole[: data.draw(st.integers(0, len(whole)))]
+    path.write_bytes(held)
+    kept = max(held.count(b"\n") - 1, 0)
+    if b"\n" in held:
+        assert trail.read_rows(path) == (ABOUT, ROWS[:kept]) and path.read_bytes() == held  # to read changes nothing
+    assert trail.opened(path, ABOUT, dict) == ROWS[:kept]
+    trail.append(path, ROWS[kept:])
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        ("a diary", "line 1|no whole line"),
+        ("a diary\nof mine\n", "line 1: expected a line on the run"),
+        ("[]\n", "line 1: expected a line on the run: .*no object"),
+        ('{"llm": "embedded", "k": [3]}\n', r"another run: k is \[3\], expected \[3, 5\]; name another file"),
+        ('{"llm": "embedded", "k": [3, 5], "more": 1}\n', "another run: more is 1, expected None"),
+        (json.dumps(ABOUT) + "\n7\n", "line 2: expected a number: .*no object: 7"),
+        (json.dumps(ABOUT) + '\n{"n": 1}\n{"m": 1}\n', "line 3: expected a number: KeyError"),
+        (json.dumps(ABOUT) + '\n{"n": 1\n', "line 2: expected a number: .*JSON"),
+    ],
+)
+def test_what_is_another_s_is_refused_and_left_alone(tmp_path, held, said):
+    path = tmp_path / "rows.jsonl"
+    path.write_text(held + "half a li")
+    refused(lambda: trail.opened(path, ABOUT, lambda row: row["n"], of="a number"), said)
+    assert path.read_text() == held + "half a li"
+
+
+def test_a_format_is_asked_for(tmp_path):
+    trail.opened(tmp_path / "a", {"format": "rows 1"}, dict)
+    assert trail.read_rows(tmp_path / "a", form="rows 1") == ({"format": "rows 1"}, [])
+    said = "line 1: expected a line on the run: .*the format is 'rows 1': expected 'rows 2'"
+    refused(lambda: trail.read_rows(tmp_path / "a", form="rows 2"), said)
+
+
+def test_what_cannot_be_read_or_written(tmp_path):
+    refused(lambda: trail.opened(tmp_path, ABOUT, dict), "cannot use .*: Is a directory")
+    said = "cannot write .*; what was there before still is"
+    refused(lambda: trail.append(tmp_path / "missing" / "rows.jsonl", ROWS), said, MindscapeError)
+
+
+def test_whole_lines_cut_off_what_a_kill_left(tmp_path):
+    (tmp_path / "log").write_text("1\n2\n3")
+    assert trail.whole_lines(tmp_path / "log") == ["1", "2"] and (tmp_path / "log").read_text() == "1\n2\n"

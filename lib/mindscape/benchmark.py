@@ -1,12 +1,9 @@
-"""How fast the store is filled on this processor, as ratios of one run: python -m mindscape.benchmark (`make benchmark`).
+"""How long things take beside each other, on a machine that does other work as well (`least`), and how fast the store is filled
+on this processor, as ratios of one run: python -m mindscape.benchmark (`make benchmark`).
 
 Reading through `ask` against the bare model's forward pass on the same batches, writing in batches of 32 against one by one,
 bfloat16 against float32; and what a look-up in the store takes. Seconds differ from machine to machine, ratios less. They are
-written to build/benchmark.json, with the processor. See notebook 00_start_here for what `ask` does.
-
-How long things take beside each other, on a machine that does other work as well.
-
-Taught in notebook 00_start_here.
+written to build/benchmark.json, with the processor. Taught in notebook 00_start_here.
 """
 
 import json
@@ -16,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +31,7 @@ AGREE = 1.03  # the least time stands when another is at most so many times as l
 
 
 def least(
-    *calls: Callable[[], Any],
-    runs: int = 3,
-    most: int = 9,
-    clock: Callable[[], float] = time.process_time,
+    *calls: Callable[[], Any], runs: int = 3, most: int = 9, clock: Callable[[], float] = time.process_time
 ) -> list[float]:
     """Seconds that each of `calls` takes, by `clock` (processor time): the least of several runs, in turn.
 
@@ -49,18 +44,13 @@ def least(
     """
     seconds: list[list[float]] = [[] for _ in calls]
     for run in range(most):
-        if run >= max(runs, 2) and all(_settled(of) for of in seconds):
+        if run >= max(runs, 2) and all(sorted(of)[1] <= AGREE * min(of) for of in seconds):
             break
         for call, of in zip(calls, seconds, strict=True):
             begun = clock()
             call()
             of.append(clock() - begun)
     return [min(of) for of in seconds]
-
-
-def _settled(seconds: list[float]) -> bool:
-    first, second = sorted(seconds)[:2]
-    return second <= AGREE * first
 
 
 GOALS = {"reading": 0.8, "writing": 5.0, "look_up_us": 50.0, "import_s": 1.0}
@@ -91,9 +81,10 @@ def missed(found: dict[str, Any]) -> list[str]:
 
 def measure_speed() -> dict[str, Any]:
     """All ratios and times of one run."""
-    models = {dtype: _model(dtype) for dtype in ("bfloat16", "float32")}
-    read, written = reading(models["bfloat16"]), writing(models["bfloat16"])
-    read_32, written_32 = reading(models["float32"], bare=False), writing(models["float32"], alone=False)
+    make = partial(local.pretrained, assets.language_model(), "smollm2", device="cpu", batch_size=32)
+    half, full = make(dtype="bfloat16"), make(dtype="float32")
+    read, written = reading(half), writing(half)
+    read_32, written_32 = reading(full, bare=False), writing(full, alone=False)
     return {
         "reading": read["ask_tokens_s"] / read["bare_tokens_s"],
         "writing": written["batch_tokens_s"] / written["alone_tokens_s"],
@@ -105,18 +96,11 @@ def measure_speed() -> dict[str, Any]:
     }
 
 
-def _model(dtype: str) -> local.Local:
-    return local.pretrained(assets.language_model(), "smollm2", dtype=dtype, device="cpu", batch_size=32)
-
-
 def reading(backend: local.Local, count: int = 8, bare: bool = True) -> dict[str, float]:
     """Tokens a second, through `ask` with replies of one token, and of the network alone on the same batches."""
-    text = shakespeare.play("hamlet").text
-    role = ROLES["qa"]
-    prompts = [
-        role.prompt("en", form_of(backend), context=text[n * 4000 : n * 4000 + 2400], question="Who speaks?")
-        for n in range(count)
-    ]
+    text, role = shakespeare.play("hamlet").text, ROLES["qa"]
+    parts = [text[n * 4000 : n * 4000 + 2400] for n in range(count)]
+    prompts = [role.prompt("en", form_of(backend), context=part, question="Who speaks?") for part in parts]
     rows = [backend._tokens([{"role": "user", "content": prompt}]) for prompt in prompts]
     order = sorted(range(count), key=rows.__getitem__)
     batches = [[rows[i] for i in some] for some, _ in backend._batches(rows, [0] * count, order, 1, call=float("inf"))]
@@ -155,7 +139,7 @@ def look_up(count: int = 5000) -> float:
         maker, questions = Maker("benchmark", {}), [{"prompt": f"{n} {'Who is there? ' * 100}"} for n in range(count)]
         filled = Store(Path(folder) / "a", Path(folder) / "store", fill=True)
         filled.put(
-            "reply", maker, {Store.key("reply", maker, of): {"text": "Nay, answer me. " * 9} for of in questions}
+            "reply", maker, {filled.key("reply", maker, of): {"text": "Nay, answer me. " * 9} for of in questions}
         )
         filled.flush()
         store = Store(Path(folder) / "b", filled.shipped)

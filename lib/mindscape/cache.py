@@ -10,16 +10,13 @@ import json
 import sqlite3
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 from mindscape.errors import FREE_SPACE, WRITABLE, MindscapeError, storage_advice
-
-T = TypeVar("T")
 
 
 def digest(*parts) -> str:
@@ -32,14 +29,12 @@ def digest(*parts) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-ADVICE = {
-    "SQLITE_FULL": FREE_SPACE,
-    "SQLITE_BUSY": "another process has been writing to it for a minute; try again",
-}
+ADVICE = {"SQLITE_FULL": FREE_SPACE, "SQLITE_BUSY": "another process has been writing to it for a minute; try again"}
 # Words in the names of errors that are no damage.
 USUAL = ("BUSY", "LOCKED", "FULL", "READONLY", "CANTOPEN", "IOERR", "PERM", "NOMEM", "AUTH", "INTERRUPT")
 LARGEST = 128_000_000  # bytes of a file whose pages are looked over when it is opened: a millisecond a megabyte
 SUM = 8  # bytes of a value's check sum
+INSERT = "INSERT OR REPLACE INTO checked VALUES (?, ?)"
 
 
 class Cache:
@@ -68,7 +63,8 @@ class Cache:
         listed, found = list(dict.fromkeys(keys)), {}
         for i in range(0, len(listed), 500):  # SQLite limits the number of variables in a statement
             some = listed[i : i + 500]
-            for key, value in self._done(partial(_rows, keys=some)):
+            marks = ",".join("?" * len(some))
+            for key, value in self._done(f"SELECT key, value FROM checked WHERE key IN ({marks})", some):
                 if key not in some or not _whole(key, value):
                     self.tell(f"{self.path}: entry {key} is damaged: it is computed anew")
                 else:
@@ -78,12 +74,11 @@ class Cache:
 
     def put(self, items: Mapping[str, bytes]) -> None:
         """Write all items, or none of them."""
-        rows = [(key, _check_sum(key, value) + value) for key, value in items.items()]
-        self._done(lambda connection: connection.executemany("INSERT OR REPLACE INTO checked VALUES (?, ?)", rows))
+        self._done(INSERT, [(key, _check_sum(key, value) + value) for key, value in items.items()])
         Cache.stored += len(items)
 
     def __len__(self) -> int:
-        return self._done(lambda connection: connection.execute("SELECT COUNT(*) FROM checked").fetchone()[0])
+        return self._done("SELECT COUNT(*) FROM checked")[0][0]
 
     def close(self) -> None:
         with self._lock:
@@ -91,13 +86,15 @@ class Cache:
                 self._connection.close()
                 self._connection = None
 
-    def _done(self, act: Callable[[sqlite3.Connection], T]) -> T:
-        """What an act on the file gives; on a damaged one it is tried again when that was set aside."""
+    def _done(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        """The rows that a statement gives, or [] once it has inserted some; when a damaged file was set aside it is tried
+        again."""
         with self._lock:
             for again in (True, False):
                 try:
                     with self._open() as connection:
-                        return act(connection)
+                        act = connection.executemany if statement == INSERT else connection.execute
+                        return act(statement, values).fetchall()
                 except (sqlite3.Error, UnicodeError, OSError) as error:
                     if not again or not _is_damage(error):
                         raise self._explained(error) from error
@@ -112,8 +109,9 @@ class Cache:
                 if size := self.path.stat().st_size:
                     # Without the table the file is damaged, or no cache.
                     connection.execute("SELECT key FROM checked LIMIT 1")
-                    if size < LARGEST and (fault := _fault(connection)):
-                        raise sqlite3.DatabaseError(fault)
+                    said = connection.execute("PRAGMA integrity_check(1)").fetchone()[0] if size < LARGEST else "ok"
+                    if said != "ok":
+                        raise sqlite3.DatabaseError(" ".join(str(said).split()))
                 else:
                     connection.execute("CREATE TABLE IF NOT EXISTS checked (key TEXT PRIMARY KEY, value BLOB)")
             except Exception:
@@ -125,21 +123,17 @@ class Cache:
     def _set_aside(self, error: Exception) -> None:
         """Keep a damaged file under another name, and put into a new one what can be read of it."""
         self.close()
-        number = next(n for n in count(1) if not self._aside(n).exists())
+        places = (self.path.with_name(f"{self.path.name}.damaged-{number}") for number in count(1))
+        aside = next(place for place in places if not place.exists())
         for beside in ("", "-journal", "-wal", "-shm"):
             part = self.path.with_name(self.path.name + beside)
             if part.exists():
-                part.rename(self._aside(number).with_name(self._aside(number).name + beside))
-        kept = dict(_readable(self._aside(number)))
-        self._open().executemany("INSERT OR REPLACE INTO checked VALUES (?, ?)", kept.items())
+                part.rename(aside.with_name(aside.name + beside))
+        kept = dict(_readable(aside))
+        self._open().executemany(INSERT, kept.items())
         self._open().commit()
-        self.tell(
-            f"{self.path} is damaged ({error}): it is kept as {self._aside(number).name}; {len(kept)} entries of it could be "
-            "read, the others are computed anew"
-        )
-
-    def _aside(self, number: int) -> Path:
-        return self.path.with_name(f"{self.path.name}.damaged-{number}")
+        said = f"{self.path} is damaged ({error}): it is kept as {aside.name}; {len(kept)} entries of it could be read"
+        self.tell(f"{said}, the others are computed anew")
 
     def tell(self, said: str) -> None:
         """Name a damage, once: in `damaged` and on stderr."""
@@ -150,26 +144,14 @@ class Cache:
     def _explained(self, error: Exception) -> MindscapeError:
         name = getattr(error, "sqlite_errorname", "")
         advice = ADVICE.get(name) or (storage_advice(error) if isinstance(error, OSError) else WRITABLE)
-        return MindscapeError(
-            f"cannot use the cache {self.path}: {error}; {advice}, or set MINDSCAPE_CACHE to another folder"
-        )
+        said = f"cannot use the cache {self.path}: {error}; {advice}, or set MINDSCAPE_CACHE to another folder"
+        return MindscapeError(said)
 
 
 def _connected(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=60, check_same_thread=False)
     connection.text_factory = lambda text: text.decode("utf-8", "replace")  # a damaged key is none, and no error
     return connection
-
-
-def _fault(connection: sqlite3.Connection) -> str:
-    """What is wrong with the pages of a file; empty for nothing."""
-    said = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
-    return "" if said == "ok" else " ".join(said.split())
-
-
-def _rows(connection: sqlite3.Connection, keys: list[str]) -> list[tuple[str, bytes]]:
-    marks = ",".join("?" * len(keys))
-    return connection.execute(f"SELECT key, value FROM checked WHERE key IN ({marks})", keys).fetchall()
 
 
 def _readable(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -192,7 +174,6 @@ def _check_sum(key: str, value: bytes) -> bytes:
     return hashlib.sha256(key.encode("utf-8", "replace") + value).digest()[:SUM]
 
 
-def _whole(key: object, value: object) -> bool:
-    if not isinstance(key, str) or not isinstance(value, bytes):
-        return False
-    return len(value) >= SUM and value[:SUM] == _check_sum(key, value[SUM:])
+def _whole(key: Any, value: Any) -> bool:
+    both = isinstance(key, str) and isinstance(value, bytes)
+    return both and len(value) >= SUM and value[:SUM] == _check_sum(key, value[SUM:])

@@ -37,14 +37,42 @@ def check() -> Iterator[Check]:
     """
     python = f"this is {sys.version.split()[0]} at {sys.executable}"
     yield Check("Python 3.11 or newer", sys.version_info >= (3, 11), python)
-    differing = list(_differing())
+    pinned = tomllib.loads((paths.root() / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    differing = [said for line in pinned if (said := _differs(*line.split("==")))]
     yield Check("packages at the pinned versions", not differing, "; ".join(differing))
-    yield Check("the cache can be written", _writable(), f"cannot write to {paths.cache()}; set MINDSCAPE_CACHE")
-    missing, free = assets.missing(), shutil.disk_usage(_existing(paths.cache())).free / 1e9
-    room = f"{free:.1f} GB free at {paths.cache()}"
+    cache = paths.cache()
+    folder = next(place for place in (cache, *cache.parents) if place.exists())
+    yield Check("the cache can be written", _writable(folder), f"cannot write to {cache}; set MINDSCAPE_CACHE")
+    missing, free = assets.missing(), shutil.disk_usage(folder).free / 1e9
+    room = f"{free:.1f} GB free at {cache}"
     yield Check("1 GB of disk for models and texts, or they are there", not missing or free > 1, room)
     absent = f"{', '.join(missing)} missing; run python -m mindscape.assets"
     yield Check("models and texts in the cache", not missing, absent)
+
+
+def installed(package: str) -> str | None:
+    """The version of a package; None where there is none of this name.
+
+    >>> installed("pytest") is None, installed("no such package")
+    (False, None)
+    """
+    with suppress(PackageNotFoundError):
+        return version(package)
+    return None
+
+
+def _differs(package: str, pinned: str) -> str:
+    """A package whose version is another than the one in pyproject.toml, in words; "" for the same."""
+    found = (installed(package) or "not installed").partition("+")[
+        0
+    ]  # a build of PyTorch carries its kind after a plus
+    return "" if found == pinned else f"{package} is {found}, expected {pinned}"
+
+
+def _writable(folder: Path) -> bool:
+    with suppress(OSError), tempfile.TemporaryFile(dir=folder):
+        return True
+    return False
 
 
 def peak_bytes() -> int | None:
@@ -88,32 +116,6 @@ def give_memory_back() -> bool:
     except (AttributeError, OSError, TypeError):
         return False
     return all([mallopt(trim, 1 << 20), mallopt(mmap, 1 << 20), mallopt(arenas, 2)])
-
-
-def _differing() -> Iterator[str]:
-    """Packages whose version is not the one in pyproject.toml."""
-    project = tomllib.loads((paths.root() / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    for name, _, pinned in (line.partition("==") for line in project["dependencies"]):
-        try:
-            found = version(name).partition("+")[0]  # a build of PyTorch carries its kind after a plus
-        except PackageNotFoundError:
-            found = "not installed"
-        if found != pinned:
-            yield f"{name} is {found}, expected {pinned}"
-
-
-def _existing(folder: Path) -> Path:
-    while not folder.exists():
-        folder = folder.parent
-    return folder
-
-
-def _writable() -> bool:
-    try:
-        with tempfile.TemporaryFile(dir=_existing(paths.cache())):
-            return True
-    except OSError:
-        return False
 
 
 if __name__ == "__main__":

@@ -1,10 +1,8 @@
-"""The papers' own numbers, as typed tables out of `data/paper`.
+"""The papers' own numbers: typed tables of them, claims that are weighed by what the notebooks found, and an audit.
 
-Taught in notebook 10. Numbers are as printed; nothing is computed from them here.
+**Tables**, out of `data/paper`, as printed (notebook 10).
 
-The ledger of claims: what the papers say, what the notebooks found, and a verdict by rule.
-
-A claim stands in `data/claims.yaml`:
+**Claims** stand in `data/claims.yaml`, each with a rule that gives its verdict (notebook 00); nothing is evaluated as code:
 
     - id: mia.mindscape.abstraction
       paper: MiA-RAG
@@ -23,19 +21,15 @@ larger model" if that is set; "undecided" if the rule of `reproduced` fails at o
 so that the numbers speak neither for the claim nor against it; else "contradicted". A claim whose notebook has no finished
 results is "not yet weighed".
 
-Taught in notebook 00. Nothing is evaluated as code.
-
-Does a printed number follow from other printed numbers? Arithmetic that knows that all of them were rounded.
-
-A number printed with d decimals stands for all numbers within half a unit of its last place. So a result that is
-recomputed from printed numbers is a range, not a point, and there are three verdicts:
+**Audit**: does a printed number follow from other printed numbers (notebook 51_paper_audit)? A number printed with d decimals
+stands for all numbers within half a unit of its last place. So a result that is recomputed from printed numbers is a range, not
+a point, and there are three verdicts:
 
     agrees     the formula at the printed inputs, rounded, is what is printed
     rounds     not so, but there are inputs that print the same and give what is printed
     differs    there are none
 
-Taught in notebook 51_paper_audit. This module reads no table (`mindscape.paper` does), and does not know why something
-differs. That a number follows from others does not say that any of them was measured well.
+That a number follows from others does not say that any of them was measured well; why one differs is not known here.
 
 >>> import numpy as np
 >>> follows(41.1, 1, np.mean, [28.6, 39.1, 55.6]).verdict, follows(40.1, 1, np.mean, [28.6, 39.1, 55.6]).verdict
@@ -49,14 +43,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import yaml
 from numpy.typing import ArrayLike
 
-from mindscape import paths, results
+from mindscape import paths, plots, results
 from mindscape.errors import InputError, require
+
+# -- tables ------------------------------------------------------------------------------------------------------------
 
 
 def table(name: str) -> pd.DataFrame:
@@ -68,8 +65,7 @@ def table(name: str) -> pd.DataFrame:
     np.float64(88.09)
     """
     index = yaml.safe_load(paths.data("paper", "index.yaml").read_text(encoding="utf-8"))
-    if name not in index:
-        raise InputError(f"no table {name!r} in data/paper; there are {', '.join(index)}")
+    require(name in index, f"no table {name!r} in data/paper; there are {', '.join(index)}")
     about = index[name]
     try:
         frame = pd.read_csv(paths.data("paper", f"{name}.csv")).astype(about["columns"])[list(about["columns"])]
@@ -79,11 +75,11 @@ def table(name: str) -> pd.DataFrame:
     return frame
 
 
+# -- claims ------------------------------------------------------------------------------------------------------------
+
 VERDICTS = ("reproduced", "partly", "undecided", "contradicted", "needs a larger model")
 OPERATORS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-RULE = re.compile(
-    r"^(?P<key>[\w.@+-]+)\.(?P<edge>value|low|high)\s*(?P<op><=|>=|<|>)\s*(?P<bound>-?\d+(\.\d+)?(e-?\d+)?)$"
-)
+RULE = re.compile(r"^([\w.@+-]+)\.(value|low|high)\s*(<=|>=|<|>)\s*(-?\d+(?:\.\d+)?(?:e-?\d+)?)$")
 
 
 @dataclass(frozen=True)
@@ -106,8 +102,8 @@ def all_claims(path: Path | None = None) -> list[Claim]:
     """The claims of `data/claims.yaml`. Raises InputError that names the claim and the key that is wrong."""
     path = path or paths.data("claims.yaml")
     entries = yaml.safe_load(path.read_text(encoding="utf-8"))
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise InputError(f"{path.name} is not a list of claims, each with its fields")
+    fits = isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)
+    require(fits, f"{path.name} is not a list of claims, each with its fields")
     claims: dict[str, Claim] = {}
     for i, entry in enumerate(entries):
         where = f"{path.name}, claim {entry.get('id', f'number {i + 1}')}"
@@ -132,14 +128,14 @@ def holds(rule: str, metrics: dict) -> bool:
     >>> holds("gain.low > 0", {"gain": {"value": 0.2, "ci": [0.1, 0.3]}})
     True
     """
-    part = RULE.match(rule).groupdict()
-    if part["key"] not in metrics:
-        raise InputError(f"the rule {rule!r} names a metric that was not recorded; recorded are {', '.join(metrics)}")
-    metric = metrics[part["key"]]
-    if part["edge"] != "value" and "ci" not in metric:
-        raise InputError(f"the rule {rule!r} needs an interval, and {part['key']} was recorded without one")
-    number = metric["value"] if part["edge"] == "value" else metric["ci"][part["edge"] == "high"]
-    return OPERATORS[part["op"]](number, float(part["bound"]))
+    key, edge, compare, bound = RULE.match(rule).groups()
+    recorded = ", ".join(metrics)
+    require(key in metrics, f"the rule {rule!r} names a metric that was not recorded; recorded are {recorded}")
+    metric = metrics[key]
+    bounded = edge == "value" or "ci" in metric
+    require(bounded, f"the rule {rule!r} needs an interval, and {key} was recorded without one")
+    number = metric["value"] if edge == "value" else metric["ci"][edge == "high"]
+    return OPERATORS[compare](number, float(bound))
 
 
 def verdict(claim: Claim, stored: dict | None) -> str:
@@ -174,14 +170,7 @@ def _measured(metric: dict) -> str:
 
 def weighed(claims: list[Claim], folder: Path | None = None) -> list[tuple[Claim, str]]:
     """Each claim with its verdict, from the results under `folder`."""
-    return [(claim, verdict(claim, _stored(claim, folder))) for claim in claims]
-
-
-def _stored(claim: Claim, folder: Path | None) -> dict | None:
-    try:
-        return results.read(claim.notebook, folder)
-    except InputError:
-        return None
+    return [(claim, verdict(claim, results.stored(claim.notebook, folder))) for claim in claims]
 
 
 def counts_table(weighed: list[tuple[Claim, str]], pages: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -191,26 +180,26 @@ def counts_table(weighed: list[tuple[Claim, str]], pages: Mapping[str, str] = Ma
     >>> print(counts_table([(claim, "partly")]).splitlines()[-1])
     | MoM | 0 | 1 | 0 | 0 | 0 | 1 |
     """
-    lines = [f"| paper | {' | '.join(VERDICTS)} | all |", "|---|" + "---:|" * (len(VERDICTS) + 1)]
+    rows = []
     for paper in dict.fromkeys(claim.paper for claim, _ in weighed):
         found = [judged for claim, judged in weighed if claim.paper == paper]
-        counts = [str(found.count(judged)) for judged in VERDICTS]
-        lines.append(f"| {pages.get(paper, paper)} | {' | '.join(counts)} | {len(found)} |")
-    return "\n".join(lines) + "\n"
+        rows.append([pages.get(paper, paper), *map(found.count, VERDICTS), len(found)])
+    return plots.markdown_table(["paper", *(f"{judged}:" for judged in VERDICTS), "all:"], rows)
 
 
 def claims_table(claims: list[Claim] | None = None, folder: Path | None = None) -> str:
     """The Markdown table *paper / ours / verdict* over all claims, with the results under `folder`."""
-    lines = ["| paper | claim | the paper says | we got | verdict |", "|---|---|---|---|---|"]
+    rows = []
     for claim in claims if claims is not None else all_claims():
-        stored = _stored(claim, folder)
+        stored = results.stored(claim.notebook, folder)
         judged = verdict(claim, stored)
         why = f": {claim.needs_larger_model}" if judged == "needs a larger model" else ""
         place, got = f"{claim.paper}, {claim.place}", ours(claim, stored)
-        cells = [place, claim.claim, claim.paper_value, got, f"**{judged}**{why}"]
-        lines.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
-    return "\n".join(lines) + "\n"
+        rows.append([place, claim.claim, claim.paper_value, got, f"**{judged}**{why}"])
+    return plots.markdown_table(["paper", "claim", "the paper says", "we got", "verdict"], rows)
 
+
+# -- audit -------------------------------------------------------------------------------------------------------------
 
 OUTCOMES = ("agrees", "rounds", "differs")
 EXACT = math.inf  # decimals of an input that was never rounded: a count
@@ -274,11 +263,7 @@ def spread(formula: Callable[[np.ndarray], float], inputs: ArrayLike, decimals: 
 
 
 def follows(
-    printed: float,
-    decimals: int,
-    formula: Callable[[np.ndarray], float],
-    inputs: ArrayLike,
-    given: ArrayLike | None = None,
+    printed: float, decimals: int, formula: Callable[[np.ndarray], float], inputs: ArrayLike, given: Any = None
 ) -> Outcome:
     """Hold a printed number to a formula over other printed numbers.
 
@@ -327,8 +312,7 @@ def exceeds(left: ArrayLike, right: ArrayLike, decimals: int) -> Outcome:
     return Outcome(float(len(a)), 0, float((a - b > _SLACK).sum()), float(surely), float(possibly))
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """One check: what is printed and where, the arithmetic in words, and how it came out."""
 
     what: str
@@ -396,21 +380,15 @@ class Ledger:
     def table(self, *starts: str, only: Sequence[str] = OUTCOMES) -> pd.DataFrame:
         """These checks as text to look at, one a row; only those with some verdicts, if asked for."""
         rows = []
-        for line in self._some(starts).values():
-            one = line.outcome
-            value, low, high = (_short(number, one.decimals) for number in (one.value, one.low, one.high))
-            printed = f"{one.printed:.{max(one.decimals, 0)}f}"
-            rows.append([line.what, line.arithmetic, printed, value, f"{low} to {high}", one.verdict])
+        for what, arithmetic, one in self._some(starts).values():
+            decimals = max(one.decimals, 0)  # two more than is printed are shown, and no zeros at the end
+            numbers = (f"{number:.{decimals + 2}f}" for number in (one.value, one.low, one.high))
+            value, low, high = (number.rstrip("0").rstrip(".") for number in numbers)
+            rows.append([what, arithmetic, f"{one.printed:.{decimals}f}", value, f"{low} to {high}", one.verdict])
         frame = pd.DataFrame(rows, columns=["what", "arithmetic", "printed", "gives", "could be", "verdict"])
         return frame[frame["verdict"].isin(only)].reset_index(drop=True)
 
     def _some(self, starts: tuple[str, ...]) -> dict[str, Line]:
         some = {key: line for key, line in self.lines.items() if not starts or key.startswith(starts)}
-        if starts and not some:
-            raise InputError(f"the ledger of {self.paper} has no key that begins with {' or '.join(starts)}")
+        require(some or not starts, f"the ledger of {self.paper} has no key that begins with {' or '.join(starts)}")
         return some
-
-
-def _short(number: float, decimals: int) -> str:
-    """With two decimals more than is printed, and no zeros at the end."""
-    return f"{number:.{max(decimals, 0) + 2}f}".rstrip("0").rstrip(".")

@@ -2,10 +2,10 @@
 
 Colours are Okabe and Ito's, which readers with any colour vision can tell apart; each also has a marker of its own, so
 that no figure rests on colour alone. The rest of the look is seaborn's. Figures are drawn at the width of a page's column.
-Taught in notebook 00; saving a figure with its alt text is `mindscape.results.figure`. An *interval* has a `value`, a `low`
-and a `high` (`mindscape.metrics`).
+An *interval* has a `value`, a `low` and a `high` (`mindscape.metrics`). Saving a figure with its alt text is
+`mindscape.results.figure`.
 
-A paper's system in one drawing, from a file of `data/paper/systems`: boxes, arrows, and the paper's numbers on them.
+`draw` shows a paper's system, from a file of `data/paper/systems`: boxes, arrows, and the paper's numbers on them.
 
     title = "MiA-RAG"
     [boxes.book]                    # its name in arrows
@@ -17,12 +17,14 @@ A paper's system in one drawing, from a file of `data/paper/systems`: boxes, arr
     to = "chunks"
     says = "1,200 tokens each"
 
-The first notebook of a part draws the whole, the others mark with `here` where they stand in it. Taught in notebook
-10_hierarchical_summaries.
+The first notebook of a part draws the whole, the others mark with `here` where they stand in it. Taught in notebook 00, and
+systems in 10_hierarchical_summaries.
 """
 
 import textwrap
 import tomllib
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -31,19 +33,12 @@ import seaborn
 from matplotlib import pyplot
 from matplotlib.patches import FancyBboxPatch, Patch
 
-from mindscape import paths, plots
+from mindscape import paths
 from mindscape.errors import one_of, require
 
 INK, GREY, PALE = "#222222", "#8a8a8a", "#d9d9d9"
-PALETTE = {
-    "blue": "#0072B2",
-    "orange": "#E69F00",
-    "green": "#009E73",
-    "purple": "#CC79A7",
-    "red": "#D55E00",
-    "sky": "#56B4E9",
-    "yellow": "#F0E442",
-}
+PALETTE = {"blue": "#0072B2", "orange": "#E69F00", "green": "#009E73", "purple": "#CC79A7"}
+PALETTE |= {"red": "#D55E00", "sky": "#56B4E9", "yellow": "#F0E442"}
 MARKERS = dict(zip(PALETTE, "osD^vPX", strict=True))
 WIDTH = 7.2  # inches: a text column
 SEQUENTIAL = "cividis"  # for heat maps
@@ -56,25 +51,12 @@ def use() -> None:
     >>> matplotlib.rcParams["axes.spines.top"], matplotlib.rcParams["image.cmap"]
     (False, 'cividis')
     """
-    ours = {
-        "figure.figsize": (WIDTH, 3.6),
-        "savefig.dpi": 200,
-        "figure.constrained_layout.use": True,
-        "text.color": INK,
-        "xtick.color": INK,
-        "ytick.color": INK,
-        "axes.labelcolor": INK,
-        "axes.edgecolor": GREY,
-        "axes.titlelocation": "left",
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "grid.color": PALE,
-        "lines.linewidth": 1.6,
-        "lines.markersize": 6,
-        "legend.frameon": False,
-        "image.cmap": SEQUENTIAL,
-        "axes.prop_cycle": matplotlib.rcsetup.cycler(color=list(PALETTE.values()), marker=list(MARKERS.values())),
-    }
+    cycle = matplotlib.rcsetup.cycler(color=list(PALETTE.values()), marker=list(MARKERS.values()))
+    ours = {"figure.figsize": (WIDTH, 3.6), "figure.constrained_layout.use": True, "savefig.dpi": 200}
+    ours |= {"text.color": INK, "xtick.color": INK, "ytick.color": INK, "axes.labelcolor": INK, "axes.edgecolor": GREY}
+    ours |= {"axes.titlelocation": "left", "axes.spines.top": False, "axes.spines.right": False, "grid.color": PALE}
+    ours |= {"lines.linewidth": 1.6, "lines.markersize": 6, "legend.frameon": False, "image.cmap": SEQUENTIAL}
+    ours |= {"axes.prop_cycle": cycle}
     # A font that comes with matplotlib: the same figure on every machine.
     seaborn.set_theme(context="paper", style="whitegrid", font="DejaVu Sans", font_scale=1.05, rc=ours)
 
@@ -118,8 +100,7 @@ def subplots(rows: int = 1, columns: int = 1, height: float = 3.6, **options):
 def dots(ax, labels, values, lows, highs, colors=None, zero: bool = False):
     """A dot with its interval for each label, first label on top. Values, lows, highs: sequences of equal length."""
     places = np.arange(len(labels))[::-1]
-    names = list(PALETTE)
-    colors = colors or names[: len(labels)]
+    colors = colors or list(PALETTE)[: len(labels)]
     for place, value, low, high, color in zip(places, values, lows, highs, colors, strict=True):
         ax.plot([low, high], [place, place], color=PALETTE[color], linewidth=2.2, marker="", solid_capstyle="round")
         ax.plot([value], [place], color=PALETTE[color], marker=MARKERS[color], markersize=8)
@@ -140,9 +121,8 @@ def intervals(ax, labels, found, colors=None, zero: bool = False):
 def band(ax, x, found, colour: str, **line):
     """A curve of intervals over x, (n,) each, with a band from their low to their high ends."""
     ax.plot(x, [of.value for of in found], **look(colour, **line))
-    ax.fill_between(
-        x, [of.low for of in found], [of.high for of in found], color=PALETTE[colour], alpha=0.18, linewidth=0
-    )
+    low, high = [of.low for of in found], [of.high for of in found]
+    ax.fill_between(x, low, high, color=PALETTE[colour], alpha=0.18, linewidth=0)
     return ax
 
 
@@ -160,6 +140,22 @@ def table(rows, *columns, name: str | tuple[str, ...] | None = None) -> pd.DataF
         frame.index = pd.MultiIndex.from_tuples(list(rows), names=name)
     return frame.rename_axis(name) if isinstance(name, str) else frame
 
+
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A table in Markdown; a column whose head ends with a colon holds numbers.
+
+    >>> print(markdown_table(["paper", "claims:"], [["MoM", 3]]), end="")
+    | paper | claims |
+    |---|---:|
+    | MoM | 3 |
+    """
+    cells = [[head.removesuffix(":") for head in heads], *rows]
+    lines = [" | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in row) for row in cells]
+    rule = "".join("---:|" if head.endswith(":") else "---|" for head in heads)
+    return "\n".join([f"| {lines[0]} |", f"|{rule}", *(f"| {line} |" for line in lines[1:])]) + "\n"
+
+
+# -- a paper's system --------------------------------------------------------------------------------------------------
 
 FILLS = {"text": "#D6E9F5", "question": "#FBE8C8", "model": "#EDEDED"}
 MADE = {"text": "made once a text", "question": "made once a question", "model": "a model"}
@@ -204,34 +200,26 @@ def draw(name: str, here: tuple[str, ...] = ()):
     boxes = drawn["boxes"]
     for box in here:
         one_of(boxes, here=box)
-    columns = max(about["at"][0] for about in boxes.values())
-    rows = max(about["at"][1] for about in boxes.values())
-    scale = plots.WIDTH / (columns * ACROSS + WIDE + 0.2)
-    fig, ax = plots.subplots(height=(rows * UP + HIGH + 0.55) * scale)
+    columns, rows = np.max([about["at"] for about in boxes.values()], axis=0)
+    scale = WIDTH / (columns * ACROSS + WIDE + 0.2)
+    fig, ax = subplots(height=(rows * UP + HIGH + 0.55) * scale)
     centres = {box: (about["at"][0] * ACROSS, about["at"][1] * UP) for box, about in boxes.items()}
     for box, about in boxes.items():
         thick = box in here
-        ax.annotate(
-            textwrap.fill(about["says"], 18) if "\n" not in about["says"] else about["says"],
-            centres[box],
-            ha="center",
-            va="center",
-            fontsize=7.5,
-            alpha=1 if thick or not here else 0.75,
-        )
+        says = textwrap.fill(about["says"], 18) if "\n" not in about["says"] else about["says"]
+        alpha = 1 if thick or not here else 0.75
+        ax.annotate(says, centres[box], ha="center", va="center", fontsize=7.5, alpha=alpha)
         x, y = centres[box][0] - WIDE / 2, centres[box][1] - HIGH / 2
         frame = ax.add_patch(FancyBboxPatch((x, y), WIDE, HIGH, boxstyle="round,pad=0,rounding_size=0.08", zorder=0))
-        colour = plots.PALETTE["red"] if thick else plots.GREY
+        colour = PALETTE["red"] if thick else GREY
         frame.set(facecolor=FILLS[about["made"]], edgecolor=colour, linewidth=2.2 if thick else 0.8)
     for arrow in drawn["arrows"]:
         _arrow(ax, centres[arrow["from"]], centres[arrow["to"]], arrow.get("says", ""), arrow.get("bend", 0.0))
-    ax.set(
-        xlim=(-WIDE / 2 - 0.1, columns * ACROSS + WIDE / 2 + 0.1), ylim=(-HIGH / 2 - 0.1, rows * UP + HIGH / 2 + 0.45)
-    )
-    ax.set_aspect("equal")
+    left, low = -WIDE / 2 - 0.1, -HIGH / 2 - 0.1
+    ax.set(xlim=(left, columns * ACROSS - left), ylim=(low, rows * UP + HIGH / 2 + 0.45), aspect="equal")
     ax.set(xticks=[], yticks=[])  # an axis without numbers needs no label
     ax.axis("off")
-    kinds = [Patch(facecolor=FILLS[made], edgecolor=plots.GREY, label=says) for made, says in MADE.items()]
+    kinds = [Patch(facecolor=FILLS[made], edgecolor=GREY, label=says) for made, says in MADE.items()]
     ax.legend(handles=kinds, loc="upper left", ncols=3, fontsize=7.5, borderaxespad=0, handlelength=1.2)
     return fig
 
@@ -239,7 +227,7 @@ def draw(name: str, here: tuple[str, ...] = ()):
 def _arrow(ax, begin, end, says: str, bend: float) -> None:
     """From the edge of one box to that of another, with words beside its middle."""
     edges = [_edge(begin, end), _edge(end, begin)]
-    look = {"arrowstyle": "-|>", "color": plots.INK, "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0}
+    look = {"arrowstyle": "-|>", "color": INK, "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0}
     ax.annotate("", edges[1], edges[0], arrowprops={**look, "connectionstyle": f"arc3,rad={bend}"})
     if says:
         x, y = ((first + second) / 2 for first, second in zip(*edges, strict=True))

@@ -14,9 +14,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from mindscape import paths, store, trail
-from mindscape.errors import InputError
+import pandas as pd
+
+from mindscape import paths, plots, store, trail
+from mindscape.errors import require
 from mindscape.store import Remade
+from mindscape.workflow import plan
 
 KINDS = {  # what agrees means, for a reader of the report
     "reply": "the same text",
@@ -38,8 +41,9 @@ def at_the_end(notebook: str, name: str) -> None:
     keys.mkdir(parents=True, exist_ok=True)
     (keys / f"{name}.txt").write_text("\n".join(sorted(store.current().keys)) + "\n", encoding="ascii")
     if told := os.environ.get("MINDSCAPE_REMEASURE"):
-        share, _, seed = told.partition(":")
-        remade = store.current().remake(share=_share(share), seed=int(seed or 0))
+        wrong, (share, _, seed) = plan.not_to_draw(told), told.partition(":")
+        require(not wrong, wrong)
+        remade = store.current().remake(share=float(share), seed=int(seed or 0))
     elif os.environ.get("MINDSCAPE_TINY"):
         remade = store.current().remake(smallest=True)
     else:
@@ -60,22 +64,9 @@ def folder_of(told: str | None) -> Path:
     return paths.build_path("remeasured", told.replace(":", "-") if told else "tiny")
 
 
-def _share(text: str) -> float:
-    try:
-        share = float(text)
-        if 0 < share <= 1:
-            return share
-    except ValueError:
-        pass
-    raise InputError(f"SHARE={text}: expected more than 0, at most 1")
-
-
 def remade_table(remade: Sequence[Remade]):
     """A row for each entry that was computed anew, as a notebook shows it."""
-    import pandas as pd
-
-    said = {True: "yes", False: "no"}
-    rows = [(one.kind, one.maker.rpartition("-")[0], one.precision, said[one.agrees]) for one in remade]
+    rows = [(of.kind, of.maker.rpartition("-")[0], of.precision, "yes" if of.agrees else "no") for of in remade]
     return pd.DataFrame(rows, columns=["kind", "made by", "precision", "the same again"])
 
 
@@ -89,19 +80,17 @@ def report(folder: Path) -> str:
     if not found:
         return "\n".join([*lines, "No notebook of this run found any entry, or none was drawn.", ""])
     for title, key in (("kind", "kind"), ("made by", "maker"), ("notebook", "notebook")):
-        groups = defaultdict(list)
+        rows, groups, meaning = [], defaultdict(list), ["agrees means"] * (key == "kind")
         for of in found:
             groups[of[key]].append(of)
-        lines += [
-            f"| {title} | entries | agree | largest difference | seconds |{' agrees means |' if key == 'kind' else ''}"
-        ]
-        lines += ["|---|---:|---:|---:|---:|" + ("---|" if key == "kind" else "")]
         for name, some in sorted(groups.items()):
             off = max((of["off"] for of in some if of["off"] is not None), default=None)
-            cells = [name, len(some), sum(of["agrees"] for of in some), "–" if off is None else f"{off:.2g}"]
-            cells += [f"{sum(of['seconds'] for of in some):.0f}", *([KINDS.get(name, OTHER)] if key == "kind" else [])]
-            lines.append("| " + " | ".join(map(str, cells)) + " |")
-        lines.append("")
+            numbers = [len(some), sum(of["agrees"] for of in some), "–" if off is None else f"{off:.2g}"]
+            rows.append(
+                [name, *numbers, f"{sum(of['seconds'] for of in some):.0f}", *(KINDS.get(name, OTHER) for _ in meaning)]
+            )
+        heads = [title, "entries:", "agree:", "largest difference:", "seconds:", *meaning]
+        lines.append(plots.markdown_table(heads, rows))
     if differing := [of for of in found if not of["agrees"]]:
         lines += ["What does not agree:", ""]
         lines += [f"- {of['notebook']}: {of['kind']} by {of['maker']}, {of['key'][:12]}" for of in differing]
@@ -112,9 +101,9 @@ def main() -> None:
     """Write the page and print its path and its first lines."""
     page = folder_of(os.environ.get("MINDSCAPE_REMEASURE")) / "REPORT.md"
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(report(page.parent), encoding="utf-8")
-    print(*page.read_text(encoding="utf-8").split("\n")[2:12], sep="\n")
-    print(f"the whole report: {page}")
+    text = report(page.parent)
+    page.write_text(text, encoding="utf-8")
+    print(*text.split("\n")[2:12], f"the whole report: {page}", sep="\n")
 
 
 if __name__ == "__main__":

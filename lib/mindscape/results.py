@@ -9,13 +9,11 @@ folder of its own, `figures/<notebook>@<what differs>/`, and never overwrites th
 Each number says how it came to be (`from`): which entries of the store were found, shipped or in the cache, which were computed
 in this run, and by whom; "no model" where none was asked. See `mindscape.trail`.
 
+A cell that takes longer than a few seconds shows that it lives, by tqdm, where somebody looks: in JupyterLab. What runs by a
+program, such as `make figures` and `make test`, prints nothing, so that stored outputs stay the same. Nobody knows how long a
+cell will take; what is computed for the store says so itself (`mindscape.store.Progress`).
+
 Taught in notebook 00. Intervals are those of `mindscape.metrics`; verdicts are given elsewhere (`mindscape.paper`).
-
-A cell that takes longer than a few seconds shows that it lives, where somebody looks: in JupyterLab, by tqdm.
-
-What runs by a program, such as `make figures` and `make test`, prints nothing, so that stored outputs stay the same; the
-workflow has lines of its own. Nobody knows how long a cell will take; what is computed for the store says so itself
-(`mindscape.store.Progress`). Taught in notebook 00_start_here.
 """
 
 import ast
@@ -32,7 +30,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +44,18 @@ from transformers.utils.logging import disable_progress_bar
 
 from mindscape import encoders, llm, paths, plots, remeasure, store, trail
 from mindscape.cache import Cache, digest
-from mindscape.environment import peak_bytes
+from mindscape.environment import installed, peak_bytes
 from mindscape.errors import InputError, require, writing
 from mindscape.metrics import Interval, bootstrap, paired_bootstrap
 
+SCALES = ("small", "full", "gpu")
+ELSEWHERE = "or set MINDSCAPE_BUILD to another folder"
+NUMBERED = ("labelleft", "labelright", "labelbottom", "labeltop")  # sides of an axis that may show its numbers
+VERSIONS = ("torch", "transformers", "sentence-transformers", "faiss-cpu", "numpy", "pandas", "matplotlib")
 AFTER, EACH = 5.0, 1.0  # seconds before something shows, and between two signs of life
-FORM = "still running, {elapsed}"
+
+
+# -- signs of life -----------------------------------------------------------------------------------------------------
 
 
 class Alive:
@@ -68,8 +71,7 @@ class Alive:
 
     def __init__(self, after: float = AFTER, bar: Callable[..., Any] = tqdm):
         self.after, self.bar = after, bar
-        self._over = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._over, self._thread = threading.Event(), threading.Thread()
 
     def begin(self, *_: Any) -> None:
         """A cell begins."""
@@ -81,16 +83,14 @@ class Alive:
     def end(self, *_: Any) -> None:
         """It is over: what was shown goes."""
         self._over.set()
-        if self._thread is not None:
+        if self._thread.is_alive():
             self._thread.join()
-            self._thread = None
 
     def _live(self, over: threading.Event) -> None:
-        if over.wait(self.after):
-            return
-        with self.bar(bar_format=FORM, leave=False) as shown:
-            while not over.wait(EACH):
-                shown.refresh()
+        if not over.wait(self.after):
+            with self.bar(bar_format="still running, {elapsed}", leave=False) as shown:
+                while not over.wait(EACH):
+                    shown.refresh()
 
 
 _alive: Alive | None = None
@@ -108,10 +108,7 @@ def show_life(shell: Any) -> None:
         shell.events.register("post_run_cell", _alive.end)
 
 
-SCALES = ("small", "full", "gpu")
-ELSEWHERE = "or set MINDSCAPE_BUILD to another folder"
-NUMBERED = ("labelleft", "labelright", "labelbottom", "labeltop")  # sides of an axis that may show its numbers
-VERSIONS = ("torch", "transformers", "sentence-transformers", "faiss-cpu", "numpy", "pandas", "matplotlib")
+# -- a run -------------------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -120,24 +117,19 @@ class Run:
 
     notebook: str
     folder: Path
+    published: Path
     parameters: dict
     environment: dict
-    started: float
-    published: Path
+    started: float = field(default_factory=time.perf_counter)
     metrics: dict = field(default_factory=dict)
     figures: dict = field(default_factory=dict)
     sources: dict = field(default_factory=dict)  # what numbers rest on, by the short name that they have for it
 
     def write(self, finished: bool = False) -> None:
         used = {metric["from"] for metric in self.metrics.values()}
-        content = {
-            "notebook": self.notebook,
-            "finished": finished,
-            "parameters": self.parameters,
-            "metrics": self.metrics,
-            "figures": self.figures,
-            "sources": {name: told for name, told in self.sources.items() if name in used},
-        }
+        content = {"notebook": self.notebook, "finished": finished, "parameters": self.parameters}
+        content |= {"metrics": self.metrics, "figures": self.figures}
+        content["sources"] = {name: told for name, told in self.sources.items() if name in used}
         peak = peak_bytes()
         run = {
             "seconds": round(time.perf_counter() - self.started, 1),
@@ -148,17 +140,9 @@ class Run:
         }
         with writing(self.folder, ELSEWHERE):
             self.folder.mkdir(parents=True, exist_ok=True)
-            _write(self.folder / "results.json", content)
-            _write(self.folder / "run.json", run)
-
-
-def _write(path: Path, content: dict) -> None:
-    scratch = path.with_name(f".{path.name}")
-    try:
-        scratch.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        os.replace(scratch, path)
-    finally:
-        scratch.unlink(missing_ok=True)
+            for name, told in (("results.json", content), ("run.json", run)):
+                text = json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+                store.replace_file(self.folder / name, text.encode("utf-8"), sync=False)
 
 
 _run: Run | None = None
@@ -184,23 +168,22 @@ def begin(notebook: str, variables: Mapping | None = None, **parameters) -> None
     global _run
     defaults = declared(paths.root() / "notebooks" / f"{notebook}.ipynb")
     parameters |= {name: variables[name] for name in defaults if variables is not None}
-    _check(parameters, defaults, _handed_over())
-    differing = {k: v for k, v in parameters.items() if v != defaults[k] and k not in ("fill", "shard")}
-    name = notebook + ("@" + _variant(differing) if differing else "")
+    _check(parameters, defaults)
     _open_store(parameters)
-    _seed(parameters.get("seed", 0))
+    seed = parameters.get("seed", 0)
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed)
     disable_progress_bar()  # of loading weights: stored outputs would differ each time
     plots.use()
     show_life(get_ipython())
+    name = notebook + _variant({k: v for k, v in parameters.items() if v != defaults[k] and k not in ("fill", "shard")})
+    folder = paths.build_path("figures", name)
+    with writing(folder, ELSEWHERE):
+        for old in folder.glob("*"):
+            old.unlink()
     kept = {k: v for k, v in parameters.items() if k not in ("fill", "fresh", "shard")}
-    _run = Run(
-        notebook,
-        _fresh(paths.build_path("figures", name)),
-        kept,
-        environment(),
-        time.perf_counter(),
-        paths.figures() / name,
-    )
+    _run = Run(notebook, folder, paths.figures() / name, kept, environment())
     _run.write()
     print(f"{notebook}: " + ", ".join(f"{k}={v!r}" for k, v in parameters.items()))
 
@@ -219,15 +202,9 @@ def record(key: str, value, ci: tuple | None = None, n: int | None = None, rows=
     run = _begun("record")
     if isinstance(value, Interval):
         value, ci, n = value.value, (value.low, value.high), value.n
-    entry = {"value": _number(key, value)}
-    if ci is not None:
-        entry["ci"] = [_number(key, edge) for edge in ci]
-    if n is not None:
-        entry["n"] = int(n)
-    if rows is not None:
-        entry["rows"] = digest(list(rows))
-    if varies:
-        entry["varies"] = varies
+    ends, ids = ci and [_number(key, edge) for edge in ci], None if rows is None else digest(list(rows))
+    about = {"ci": ends, "n": None if n is None else int(n), "rows": ids, "varies": varies or None}
+    entry = {"value": _number(key, value)} | {name: told for name, told in about.items() if told is not None}
     entry["from"] = trail.source_name(trail.behind(store.current()), run.sources)
     run.metrics[key] = entry
     run.write()
@@ -284,16 +261,13 @@ def figure(fig, name: str, alt: str, caption: str = ""):
     axis with numbers, which inner panels of shared axes do not show.
     """
     run = _begun("figure")
-    if len(alt.split()) < 5:
-        raise InputError(f"figure {name!r}: alt={alt!r} does not say what the figure shows")
+    require(len(alt.split()) >= 5, f"figure {name!r}: alt={alt!r} does not say what the figure shows")
     for ax in fig.axes:
         for axis in (ax.xaxis, ax.yaxis):
             named = axis.get_label_text() or not isinstance(axis.get_major_formatter(), ScalarFormatter)
             numbered = any(shown for side, shown in axis.get_tick_params().items() if side in NUMBERED)
-            if numbered and len(axis.get_ticklocs()) and not named:
-                raise InputError(
-                    f"figure {name!r}: its {axis.axis_name} axis has no label; say what it shows, and its unit"
-                )
+            said = f"figure {name!r}: its {axis.axis_name} axis has no label; say what it shows, and its unit"
+            require(named or not numbered or not len(axis.get_ticklocs()), said)
     file = run.folder / f"{name}.png"
     about = {"Title": caption or name, "Description": alt, "Software": f"mindscape, {run.notebook}"}
     with writing(run.folder, ELSEWHERE):
@@ -349,43 +323,24 @@ def finish() -> None:
     run = _begun("finish")
     run.write(finished=True)
     if not remeasure.requested():  # whose spot checks are those of the environment
-        _publish(run)
+        _publish(run, times=os.environ.get("MINDSCAPE_STORED") == "1")
     remeasure.at_the_end(run.notebook, run.folder.name)
 
 
-def _publish(run: Run) -> None:
-    told = os.environ.get("MINDSCAPE_STORED") == "1"
-    old, new = (_read(folder / "results.json") for folder in (run.published, run.folder))
-    if not told and old is not None and not differing(old, new) and _whole(run.published, old):
+def _publish(run: Run, times: bool) -> None:
+    """Put the results in the place of those that are published, unless these are the same and whole; with `times` always."""
+    old, new = (stored(folder.name, folder.parent) for folder in (run.published, run.folder))
+    files = [figure["file"] for figure in new["figures"].values()]
+    whole = old and old["finished"] and all((run.published / of["file"]).is_file() for of in old["figures"].values())
+    if whole and not times and not differing(old, new):
         return
     with writing(run.published, "or set MINDSCAPE_FIGURES to another folder"):
         run.published.mkdir(parents=True, exist_ok=True)
         for stale in (*run.published.glob("*.png"), *run.published.glob("*.html")):
             stale.unlink()
-        names = ["results.json", *(["run.json"] if told else [])]
-        names += [figure["file"] for figure in new["figures"].values()]
-        names += [path.name for path in run.folder.glob("*.html")]
-        for name in names:
+        files += ["results.json", *["run.json"] * times, *(path.name for path in run.folder.glob("*.html"))]
+        for name in files:
             shutil.copyfile(run.folder / name, run.published / name)
-
-
-def _whole(folder: Path, stored: dict) -> bool:
-    return stored["finished"] and all((folder / figure["file"]).is_file() for figure in stored["figures"].values())
-
-
-def _read(path: Path) -> dict | None:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-
-
-def _fresh(folder: Path) -> Path:
-    """The folder without what an earlier run left in it."""
-    with writing(folder, ELSEWHERE):
-        for old in folder.glob("*"):
-            old.unlink()
-    return folder
 
 
 def differing(old: dict, new: dict) -> list[str]:
@@ -401,10 +356,9 @@ def differing(old: dict, new: dict) -> list[str]:
         pair = [run["metrics"].get(key) for run in (old, new)]
         if None in pair:
             found.append(f"{key} is only in the {'new' if pair[0] is None else 'old'} run")
-            continue
-        bare = [{name: of[name] for name in of if name != "from"} for of in pair]
-        if not ("varies" in pair[0] and "varies" in pair[1]) and not _same(*bare):
-            found.append(f"{key} was {bare[0]}, is {bare[1]}")
+        elif not all("varies" in of for of in pair):
+            was, now = ({name: of[name] for name in of if name != "from"} for of in pair)
+            found += [] if _same(was, now) else [f"{key} was {was}, is {now}"]
     return found
 
 
@@ -443,75 +397,78 @@ def read(notebook: str, folder: Path | None = None) -> dict:
     try:
         return json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(
-            f"no results of {notebook} in {file}: {error}; run `make figures ONLY={notebook[:2]}`"
-        ) from error
+        told = f"no results of {notebook} in {file}: {error}; run `make figures ONLY={notebook[:2]}`"
+        raise InputError(told) from error
+
+
+def stored(notebook: str, folder: Path | None = None) -> dict | None:
+    """The same, or None where there are none."""
+    try:
+        return read(notebook, folder)
+    except InputError:
+        return None
+
+
+# -- parameters --------------------------------------------------------------------------------------------------------
 
 
 def declared(notebook: Path) -> dict:
     """Names and default values of a notebook's `parameters` cell; the defaults are literals."""
     for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
         if "parameters" in cell["metadata"].get("tags", []):
-            assigned = [node for node in ast.parse("".join(cell["source"])).body if isinstance(node, ast.Assign)]
-            return {ast.unparse(node.targets[0]): ast.literal_eval(node.value) for node in assigned}
+            return {name: ast.literal_eval(value) for name, value in _assigned("".join(cell["source"]))}
     raise InputError(f"{notebook} has no cell tagged 'parameters'")
 
 
-def _handed_over() -> list[str]:
-    """The names that papermill injected: in a cell that begins with its own comment, found in the kernel's history."""
-    try:
-        history = get_ipython().user_ns["In"]
-    except (AttributeError, KeyError):  # no IPython, or no history
-        return []
-    injected = [ast.parse(source) for source in history if source.startswith("# Parameters\n")]
-    return [ast.unparse(node.targets[0]) for tree in injected for node in tree.body if isinstance(node, ast.Assign)]
+def _assigned(source: str) -> list[tuple[str, ast.expr]]:
+    """The names that a cell assigns to, each with the expression behind it."""
+    nodes = [node for node in ast.parse(source).body if isinstance(node, ast.Assign)]
+    return [(ast.unparse(node.targets[0]), node.value) for node in nodes]
 
 
-def _check(parameters: dict, defaults: dict, handed_over: list[str]) -> None:
+def _check(parameters: dict, defaults: dict) -> None:
+    """Refuse what a notebook does not know, also where papermill injected it: in a cell that begins with its own comment."""
     valid = ", ".join(f"{name}={value!r}" for name, value in defaults.items())
-    for name in [*handed_over, *parameters]:
-        if name not in defaults:
-            raise InputError(f"unknown parameter {name!r}; valid are {valid}")
+    injected = [source for source in store.history() if source.startswith("# Parameters\n")]
+    for name in [*(name for source in injected for name, _ in _assigned(source)), *parameters]:
+        require(name in defaults, f"unknown parameter {name!r}; valid are {valid}")
+
+    def expect(holds: bool, name: str, what: str) -> None:
+        require(holds, f"parameter {name}={parameters.get(name)!r} must be {what}; valid are {valid}")
+
     for name, value in parameters.items():
         expected = type(defaults[name])
-        if type(value) is not expected and not (expected is float and type(value) is int):
-            raise InputError(f"parameter {name}={value!r} must be of type {expected.__name__}; valid are {valid}")
-        if isinstance(value, float) and not math.isfinite(value):
-            raise InputError(f"parameter {name}={value!r} must be a number, and a finite one; valid are {valid}")
-    if parameters.get("scale", "small") not in SCALES:
-        raise InputError(
-            f"parameter scale={parameters['scale']!r} must be one of {', '.join(SCALES)}; valid are {valid}"
-        )
+        of_type = type(value) is expected or (expected is float and type(value) is int)
+        expect(of_type, name, f"of type {expected.__name__}")
+        expect(not isinstance(value, float) or math.isfinite(value), name, "a number, and a finite one")
+    expect(parameters.get("scale", "small") in SCALES, "scale", f"one of {', '.join(SCALES)}")
     for name, known in (("llm", llm.parts), ("encoder", encoders.known)):
         if name in parameters:
             known(parameters[name])
-    if parameters.get("seed", 0) < 0:
-        raise InputError(f"parameter seed={parameters['seed']} must be 0 or more; valid are {valid}")
+    expect(parameters.get("seed", 0) >= 0, "seed", "0 or more")
 
 
 def _open_store(parameters: dict) -> None:
     """A store of the notebook's own with what its parameters say; those of the environment hold, too."""
-    fill, fresh = (
-        bool(parameters.get(name) or os.environ.get(f"MINDSCAPE_{name.upper()}")) for name in ("fill", "fresh")
-    )
-    text = parameters.get("shard") or os.environ.get("MINDSCAPE_SHARD") or "1/1"
+
+    def given(name: str):
+        return parameters.get(name) or os.environ.get(f"MINDSCAPE_{name.upper()}")
+
+    text = given("shard") or "1/1"
     part, _, parts = text.partition("/")
-    if not (part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)):
-        raise InputError(f"parameter shard={text!r}: expected one of so many parts, such as '3/8'")
-    store.use(store.Store(fill=fill, fresh=fresh, shard=(int(part), int(parts))))
-
-
-def _seed(seed: int) -> None:
-    random.seed(seed)
-    np.random.seed(seed % 2**32)
-    torch.manual_seed(seed)
+    fits = part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)
+    require(fits, f"parameter shard={text!r}: expected one of so many parts, such as '3/8'")
+    store.use(store.Store(fill=bool(given("fill")), fresh=bool(given("fresh")), shard=(int(part), int(parts))))
 
 
 def _variant(differing: dict) -> str:
-    """A folder's name for parameters: readable, and with a hash where reading is not enough to tell two apart."""
+    """What a folder's name ends with for parameters: readable, and with a hash where reading does not tell two apart."""
     exact = ",".join(f"{name}={value}" for name, value in sorted(differing.items()))
     plain = re.sub(r"[^\w.+=,-]+", "-", exact)[:100].strip("-.")
-    return plain if plain == exact else f"{plain}-{digest(exact)[:8]}"
+    return "@" * bool(exact) + (plain if plain == exact else f"{plain}-{digest(exact)[:8]}")
+
+
+# -- numbers and the machine -------------------------------------------------------------------------------------------
 
 
 def _number(key: str, value):
@@ -533,7 +490,7 @@ def environment() -> dict:
         "cpu": _cpu(),
         "cpu_threads": torch.get_num_threads(),
         "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
-        "versions": {name: _version(name) for name in VERSIONS},
+        "versions": {name: installed(name) for name in VERSIONS},  # None for conda's faiss, which is not faiss-cpu
         "commit": _commit(),
     }
 
@@ -546,14 +503,6 @@ def _cpu() -> str:
     except (OSError, StopIteration):
         name = platform.processor() or platform.machine()
     return name + (" with AMX" if torch.cpu._is_amx_tile_supported() else "")
-
-
-def _version(name: str) -> str | None:
-    """None where a package goes by another name: conda's faiss is not faiss-cpu."""
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
 
 
 def _commit() -> str | None:

@@ -24,8 +24,7 @@ import zlib
 from base64 import b64decode, b64encode
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -187,8 +186,7 @@ class Store:
     def __post_init__(self):
         self.cache = self.cache if isinstance(self.cache, Cache) else Cache(self.cache)
         i, n = self.shard
-        if not 1 <= i <= n:
-            raise InputError(f"shard={i}/{n}: expected one of so many parts, such as 3/8")
+        require(1 <= i <= n, f"shard={i}/{n}: expected one of so many parts, such as 3/8")
 
     # -- asking --------------------------------------------------------------------------------------------------------
 
@@ -209,12 +207,12 @@ class Store:
         before many are computed.
         """
         keys = [self.key(kind, maker, question) for question in questions]
-        texts = [
-            _about_texts(of) or (key if seconds > LONG_ALONE else "") for of, key in zip(questions, keys, strict=True)
-        ]
+        texts = [""] * len(keys) if seconds <= LONG_ALONE else list(keys)
+        for i, question in enumerate(questions):
+            if isinstance(question, Mapping):  # the hash of the texts that it is about, where it names it
+                texts[i] = str(question.get("texts") or question.get("memory") or texts[i])
         values = self.get(kind, maker, keys, compute, texts)
-        first = {key: i for i, key in reversed(list(enumerate(keys)))}
-        new = [first[key] for key in dict.fromkeys(keys) if key not in values]
+        new = [place for key, place in _first(keys).items() if key not in values]
         progress = Progress(f"entries of kind {kind} by {maker.name}", len(new), seconds * len(new))
         for places in self.missing(new, keys, values, kind, maker):
             begun = time.perf_counter()
@@ -227,15 +225,15 @@ class Store:
 
     def _on_the_way(self, values: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
         """The same values; what computing one asks for, such as the replies behind a summary, does not travel beside it."""
-        rest = iter(values)
+        rest, end = iter(values), object()
         while True:
             self._inside += 1
             try:
-                value = next(rest)
-            except StopIteration:
-                return
+                value: Any = next(rest, end)
             finally:
                 self._inside -= 1
+            if value is end:
+                return
             yield value
 
     @staticmethod
@@ -244,22 +242,17 @@ class Store:
         return digest(kind, maker.fingerprint, question)
 
     def missing(
-        self,
-        places: list[int],
-        keys: Sequence[str],
-        values: dict[str, Any],
-        kind: str,
-        maker: Maker,
+        self, places: list[int], keys: Sequence[str], values: dict[str, Any], kind: str, maker: Maker
     ) -> Iterator[list[int]]:
         """The places whose keys have no value, some at a time, from this shard's part on; what other processes have filed
         meanwhile is put into `values` and passed over."""
         i, n = self.shard
         start = (i - 1) * len(places) // n
-        rest, alone = places[start:] + places[:start], n == 1
+        rest = places[start:] + places[:start]
         try:
             while rest:
-                some, rest = (rest, []) if alone else (rest[:BATCH], rest[BATCH:])
-                if not alone:
+                some, rest = (rest, []) if n == 1 else (rest[:BATCH], rest[BATCH:])
+                if n > 1:
                     self._files.pop(self.path(kind, maker), None)
                     values.update(self._found(kind, maker, [keys[place] for place in some])[0])
                     some = [place for place in some if keys[place] not in values]
@@ -270,35 +263,27 @@ class Store:
             self.flush()
 
     def get(
-        self,
-        kind: str,
-        maker: Maker,
-        keys: Sequence[str],
-        compute: Compute | None = None,
-        texts: Sequence[str] | None = None,
+        self, kind: str, maker: Maker, keys: Sequence[str], compute: Compute | None = None, texts: Sequence[str] = ()
     ) -> dict[str, Any]:
         """Those of the keys that are there, with their values. With `compute` they can be computed anew, see `remake`, those
         about the same of `texts` together."""
         found, shipped = self._found(kind, maker, list(dict.fromkeys(keys)))
         self.keys.update(keys)
         if self.fill and not self._inside and len(shipped) < len(found):
-            self._ship_cached(kind, maker, [key for key in found if key not in shipped])
+            new = found.keys() - shipped - self._entries(kind, maker).keys()
+            if new:  # cached before it was to travel
+                self._ship(kind, maker, self.cache.get(new))
         if found:
             self.note(kind, maker.label, shipped=len(shipped), cached=len(found) - len(shipped))
             if compute is not None and maker.here and not self._inside:
-                first = {key: i for i, key in reversed(list(enumerate(keys)))}
+                first = _first(keys)
                 places = [first[key] for key in found]
                 about = [texts[place] if texts else "" for place in places]
                 self._askings.append(Asking(kind, maker, list(found), places, compute, about))
         return found
 
     def put(
-        self,
-        kind: str,
-        maker: Maker,
-        items: Mapping[str, Any],
-        seconds: float = 0.0,
-        how: Mapping[str, Any] | None = None,
+        self, kind: str, maker: Maker, items: Mapping[str, Any], seconds: float = 0.0, how: Mapping | None = None
     ) -> dict[str, Any]:
         """Keep values under their keys, all or none; returned as JSON gives them back. In `fill` they go to what travels,
         too."""
@@ -314,29 +299,25 @@ class Store:
 
     def read_file(self, path: str | Path) -> None:
         """Note that numbers may rest on a file: one of `data/` that holds what was measured elsewhere."""
-        self.note("file", _relative(path))
+        path = Path(path).resolve()
+        inside = path.is_relative_to(paths.root())
+        self.note("file", str(path.relative_to(paths.root())) if inside else path.name)
 
     def note(self, kind: str, maker: str, *, shipped: int = 0, cached: int = 0, computed: int = 0) -> None:
         """Put into the trail what was asked of whom, for the numbers that rest on it."""
-        cell = _cell()
-        last = self.trail[-1] if self.trail else None
-        if last is None or (last.cell, last.kind, last.maker) != (cell, kind, maker):
-            last = Access(cell, kind, maker)
-            self.trail.append(last)
+        cell = len(history()) - 1 if history() else None
+        if not self.trail or (self.trail[-1].cell, self.trail[-1].kind, self.trail[-1].maker) != (cell, kind, maker):
+            self.trail.append(Access(cell, kind, maker))
+        last = self.trail[-1]
         last.shipped += shipped
         last.cached += cached
         last.computed += computed
 
     def _found(self, kind: str, maker: Maker, keys: list[str]) -> tuple[dict[str, Any], set[str]]:
         found = {key: json.loads(entry)["value"] for key, entry in self.cache.get(keys).items()}
-        shipped: set[str] = set()
-        if not self.fresh and len(found) < len(keys):
-            entries = self._entries(self.path(kind, maker), kind, maker)
-            for key in keys:
-                if key not in found and key in entries:
-                    found[key] = json.loads(entries[key])["value"]
-                    shipped.add(key)
-        return found, shipped
+        entries = {} if self.fresh or len(found) == len(keys) else self._entries(kind, maker)
+        shipped = {key for key in keys if key not in found and key in entries}
+        return found | {key: json.loads(entries[key])["value"] for key in keys if key in shipped}, shipped
 
     @property
     def damaged(self) -> list[str]:
@@ -349,44 +330,35 @@ class Store:
         """The file of a maker's entries of one kind: a line on the maker, then a line each, sorted by key."""
         return self.shipped / f"{kind}.{maker.label}.jsonl"
 
-    def ship(self, kind: str, maker: Maker, bodies: Mapping[str, bytes]) -> None:
-        """Add entries to what travels: the file is written anew beside the old one and put in its place, one process at a
-        time."""
-        path = self.path(kind, maker)
-        with self._locked():
-            entries = dict(self._read(path, kind, maker)) | dict(bodies.items())
-            lines = [_head(kind, maker)] + [_line(key, entries[key]) for key in sorted(entries)]
-            _write(path, b"\n".join(lines) + b"\n")
-            self._files[path] = entries
-
     def flush(self) -> None:
         """Add what waits to what travels; it is in the cache until then, from where a later run takes it."""
         waiting, self._waiting = self._waiting, {}
         for kind, maker, bodies in waiting.values():
-            self.ship(kind, maker, bodies)
+            self._ship(kind, maker, bodies)
 
-    def _ship_cached(self, kind: str, maker: Maker, keys: Sequence[str]) -> None:
-        """What was computed before it was to travel."""
-        there = self._entries(self.path(kind, maker), kind, maker)
-        if new := [key for key in keys if key not in there]:
-            self.ship(kind, maker, self.cache.get(new))
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _ship(self, kind: str, maker: Maker, bodies: Mapping[str, bytes]) -> None:
+        """The file is written anew beside the old one and put in its place, one process at a time."""
+        path = self.path(kind, maker)
+        head = {"format": FORMAT, "kind": kind, "name": maker.name, "maker": maker.about}
         try:
             self.shipped.mkdir(parents=True, exist_ok=True)
             with FileLock(self.shipped / ".lock"):
-                yield
+                entries = self._read(kind, maker) | dict(bodies)
+                lines = [_line(key, entries[key]) for key in sorted(entries)]
+                replace_file(path, b"\n".join([json.dumps(head, sort_keys=True).encode(), *lines, b""]))
+                self._files[path] = entries
         except OSError as error:
             raise _explained(self.shipped, error) from error
 
-    def _entries(self, path: Path, kind: str, maker: Maker) -> dict[str, bytes]:
+    def _entries(self, kind: str, maker: Maker) -> dict[str, bytes]:
+        path = self.path(kind, maker)
         if path not in self._files:
-            self._files[path] = self._read(path, kind, maker)
+            self._files[path] = self._read(kind, maker)
         return self._files[path]
 
-    def _read(self, path: Path, kind: str, maker: Maker) -> dict[str, bytes]:
+    def _read(self, kind: str, maker: Maker) -> dict[str, bytes]:
         """The entries of a file, each as the bytes that follow its key; {} where there is none yet."""
+        path = self.path(kind, maker)
         try:
             lines = path.read_bytes().split(b"\n")
         except FileNotFoundError:
@@ -400,18 +372,15 @@ class Store:
             require(any(map(_entry, lines[1:])), f"{path}, line 1: {said}")
             self.cache.tell(f"{path.name}, line 1: {said}; they are found by their keys")
         elif about["kind"] != kind or digest(about["maker"]) != maker.fingerprint:
-            raise InputError(
-                f"{path} holds entries of {about['name']!r:.60}, kind {about['kind']!r:.30}: expected those of "
-                f"{maker.name!r:.60}, kind {kind!r}"
-            )
+            said = f"{path} holds entries of {about['name']!r:.60}, kind {about['kind']!r:.30}"
+            raise InputError(f"{said}: expected those of {maker.name!r:.60}, kind {kind!r}")
         entries: dict[str, bytes] = {}
         for number, line in enumerate(lines[1:], start=2):
             if entry := _entry(line):
                 entries[entry[0]] = entry[1]
             elif line:
-                self.cache.tell(
-                    f"{path.name}, line {number}: expected an entry, whole and as it was written: it is computed anew"
-                )
+                said = "expected an entry, whole and as it was written: it is computed anew"
+                self.cache.tell(f"{path.name}, line {number}: {said}")
         return entries
 
     # -- computing anew --------------------------------------------------------------------------------------------------
@@ -442,8 +411,7 @@ class Store:
             chosen = dict.fromkeys(random.Random(seed).sample(sorted(where), min(count, len(where))), "")
         groups: dict[Any, list[tuple[Asking, int]]] = defaultdict(list)
         for n, i in sorted(where[key] for key in chosen):
-            of = self._askings[n]
-            groups[of.like or n].append((of, i))
+            groups[self._askings[n].like or n].append((self._askings[n], i))
         for some in groups.values():
             yield from self._remade(some, chosen)
 
@@ -451,14 +419,18 @@ class Store:
         """Those places among the keys of one asking, or of several that are alike, computed anew."""
         keys, (kind, maker) = [of.keys[i] for of, i in some], some[0][0][:2]
         old, _ = self._found(kind, maker, keys)
+        places, compute = [of.places[i] for of, i in some], some[0][0].compute
+        if isinstance(compute, Joint):
+            questions = [cast(Joint, of.compute).questions[of.places[i]] for of, i in some]
+            places, compute = list(range(len(some))), replace(compute, questions=questions)
         begun = time.perf_counter()
-        for position, value in self._on_the_way(_computed(some)):
-            key, value = keys[position], json.loads(json.dumps(value))
-            now = time.perf_counter()
-            then = self._dtype(kind, maker, key)
-            agrees, off = compare_values(old[key], value)
+        for position, value in self._on_the_way(compute(places)):
+            took, key = time.perf_counter() - begun, keys[position]
+            body = self.cache.get([key]).get(key) or self._entries(kind, maker)[key]
+            then = json.loads(body).get("dtype", "")  # the precision in which it was made
+            agrees, off = compare_values(old[key], json.loads(json.dumps(value)))
             told = then if then == maker.dtype else f"{then}, now {maker.dtype}"
-            yield Remade(key, kind, maker.label, agrees, off, round(now - begun, 3), told, blocks[key])
+            yield Remade(key, kind, maker.label, agrees, off, round(took, 3), told, blocks[key])
             begun = time.perf_counter()
 
     def _blocks(self, where: Mapping[str, tuple[int, int]]) -> dict[str, dict[str, list[str]]]:
@@ -472,32 +444,20 @@ class Store:
             blocks |= {alone[start]: alone[start : start + BLOCK] for start in range(0, len(alone), BLOCK)}
         return kinds
 
-    def _dtype(self, kind: str, maker: Maker, key: str) -> str:
-        """The precision in which an entry was made."""
-        cached = self.cache.get([key]).get(key)
-        body = cached if cached else self._entries(self.path(kind, maker), kind, maker)[key]
-        return json.loads(body).get("dtype", "")
-
     def _smallest(self, where: Mapping[str, tuple[int, int]]) -> list[str]:
-        best: dict[tuple[str, str], tuple[int, str]] = {}
+        sizes: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
         for key, (n, _) in where.items():
-            kind, maker = self._askings[n].kind, self._askings[n].maker
-            size = len(self._entries(self.path(kind, maker), kind, maker).get(key, b""))
-            best[kind, maker.label] = min(best.get((kind, maker.label), (sys.maxsize, "")), (size, key))
-        return sorted(key for _, key in best.values())
+            kind, maker = self._askings[n][:2]
+            sizes[kind, maker.label].append((len(self._entries(kind, maker).get(key, b"")), key))
+        return sorted(min(some)[1] for some in sizes.values())
 
 
-def _computed(some: Sequence[tuple[Asking, int]]) -> Iterable[tuple[int, Any]]:
-    """Values for places among the keys of one asking, or of several that are alike."""
-    first = some[0][0].compute
-    if isinstance(first, Joint):
-        return first.ask([cast(Joint, of.compute).questions[of.places[i]] for of, i in some])
-    return first([of.places[i] for of, i in some])
-
-
-def _about_texts(question: Any) -> str:
-    """The hash of the texts that a question is about, where it names it."""
-    return str(question.get("texts") or question.get("memory") or "") if isinstance(question, Mapping) else ""
+def _first(keys: Sequence[str]) -> dict[str, int]:
+    """The first place of each key, in their order."""
+    first: dict[str, int] = {}
+    for place, key in enumerate(keys):
+        first.setdefault(key, place)
+    return first
 
 
 def _of_share(names: Sequence[str], share: float, seed: int) -> list[str]:
@@ -559,9 +519,8 @@ def compare_values(old: Any, new: Any) -> tuple[bool, float | None]:
     """
     if isinstance(old, dict) and isinstance(new, dict):
         if "text" in old:
-            return old["text"] == new.get("text") and (old.get("tool_calls") or []) == (
-                new.get("tool_calls") or []
-            ), None
+            calls = [of.get("tool_calls") or [] for of in (old, new)]
+            return old["text"] == new.get("text") and calls[0] == calls[1], None
         if "logprob" in old:
             off = abs(old["logprob"] - new["logprob"]) / max(1, old["tokens"])
             return off <= NEAR and old["tokens"] == new["tokens"], round(off, 6)
@@ -643,18 +602,12 @@ def _sum(body: bytes) -> bytes:
 def _entry(line: bytes) -> tuple[str, bytes] | None:
     """Key and body of an entry's line; None for one that is not whole."""
     match = LINE.match(line)
-    body = b"{" + match[3] + b"}" if match else b""
+    body = b"{%s}" % match[3] if match else b""
     return (match[1].decode(), body) if match and _sum(body) == match[2] else None
 
 
 def _line(key: str, body: bytes) -> bytes:
     return b'{"key": "%s", "sum": "%s", %s' % (key.encode(), _sum(body), body[1:])
-
-
-def _head(kind: str, maker: Maker) -> bytes:
-    return json.dumps(
-        {"format": FORMAT, "kind": kind, "name": maker.name, "maker": maker.about}, sort_keys=True
-    ).encode()
 
 
 def _about(path: Path, line: bytes) -> dict[str, Any] | None:
@@ -664,45 +617,47 @@ def _about(path: Path, line: bytes) -> dict[str, Any] | None:
         version = about["format"]
     except (ValueError, LookupError, TypeError, RecursionError):
         return None
-    require(
-        version == FORMAT,
-        f"{path} is of format {version!r:.40}: expected {FORMAT!r}, which this version of the kit reads",
-    )
+    said = f"{path} is of format {version!r:.40}: expected {FORMAT!r}, which this version of the kit reads"
+    require(version == FORMAT, said)
     return about if {"kind", "name", "maker"} <= about.keys() else None
 
 
-def _write(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes, sync: bool = True) -> None:
+    """Write a file anew, whole or not at all; with `sync` it is seen on the disk before it takes the old one's place.
+
+    >>> replace_file(Path("build/times.json"), b"{}")                                         # doctest: +SKIP
+    """
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with scratch.open("wb") as file:
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())
+            if sync:
+                os.fsync(file.fileno())
         os.replace(scratch, path)
     finally:
         scratch.unlink(missing_ok=True)
 
 
 def _explained(path: Path, error: OSError) -> MindscapeError:
-    advice = storage_advice(error)
-    advice = advice if advice == FREE_SPACE else "see that it can be read and written, or leave out fill"
+    full = storage_advice(error) == FREE_SPACE
+    advice = FREE_SPACE if full else "see that it can be read and written, or leave out fill"
     return MindscapeError(f"cannot use the store {path}: {error.strerror}; {advice}; what was computed is in the cache")
-
-
-def _relative(path: str | Path) -> str:
-    path = Path(path).resolve()
-    return str(path.relative_to(paths.root())) if path.is_relative_to(paths.root()) else path.name
-
-
-def _cell() -> int | None:
-    """The place of the notebook's cell that runs in the history `In`, None outside of one."""
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    return len(shell.user_ns["In"]) - 1 if shell is not None and "In" in shell.user_ns else None
 
 
 # -- one for a process ------------------------------------------------------------------------------------------------------
 
 _current: Store | None = None
+
+
+def history() -> list[str]:
+    """The cells of this notebook that have run, the one that runs as the last; [] outside of a notebook.
+
+    >>> history()
+    []
+    """
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return [] if shell is None else shell.user_ns.get("In", [])
 
 
 def current() -> Store:
@@ -713,8 +668,7 @@ def current() -> Store:
     """
     global _current
     if _current is None:
-        fill, fresh = (bool(os.environ.get(name)) for name in ("MINDSCAPE_FILL", "MINDSCAPE_FRESH"))
-        _current = Store(fill=fill, fresh=fresh)
+        _current = Store(fill=bool(os.environ.get("MINDSCAPE_FILL")), fresh=bool(os.environ.get("MINDSCAPE_FRESH")))
     return _current
 
 

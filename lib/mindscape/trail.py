@@ -3,24 +3,22 @@
 The store notes what each cell of a notebook asked for. A number rests on what its own cell asked for, and on what those cells
 did that made a name which it uses, and so on backwards: the cells are read as Python, nothing is declared. That is a little
 more than the truth (two things in one cell are taken for one), never less, for whatever goes through the store or a network of
-the kit. Outside of a notebook a number rests on all that was asked for. Taught in notebook 00_start_here.
+the kit. Outside of a notebook a number rests on all that was asked for.
 
-Files of JSON lines that a run adds to: the first line says what run it is, each other one is a row of it.
+The same of a run that takes days: a file of JSON lines that it adds to, of which the first says what run it is, each other one
+is a row of it. A row is in the file whole or not at all, also after a kill: what a kill left of a last line does not count, and
+is cut off when the run goes on. A file of another run, or of something else, is refused and left as it is.
 
-A row is in the file whole or not at all, also after a kill: what a kill left of a last line does not count, and is cut off when
-the run goes on. A file of another run, or of something else, is refused and left as it is.
-
-    rows = opened("build/rows.jsonl", {"llm": "embedded"})      # those that are there; the file is begun where there is none
+    rows = opened("build/rows.jsonl", {"llm": "embedded"}, dict)   # those that are there; the file is begun where there is none
     append("build/rows.jsonl", [{"n": 1}])
 
-Two processes must not write to one file. Notebook 00_start_here says why replies are kept.
+Two processes must not write to one file. Taught in notebook 00_start_here.
 """
 
 import ast
 import json
 import os
 import symtable
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import lru_cache
@@ -29,11 +27,11 @@ from typing import Any, NamedTuple, TypeGuard, TypeVar
 
 from mindscape import store
 from mindscape.errors import InputError, MindscapeError, require
-from mindscape.store import Access, Store
+from mindscape.store import Access, Store, history
 
 T = TypeVar("T")
-About = dict[str, Any]
-PLAIN: Any = dict  # makes a row of itself
+
+# -- files of rows -----------------------------------------------------------------------------------------------------
 
 
 def lines(path: str | Path) -> list[str]:
@@ -65,49 +63,16 @@ def whole_lines(path: str | Path) -> list[str]:
     return whole.decode("utf-8").split("\n")[:-1]
 
 
-def read_rows(
-    path: str | Path, make: Callable[[About], T] = PLAIN, *, of: str = "a row", form: str = ""
-) -> tuple[About, list[T]]:
-    """What the first line says, and what `make` makes of each other one; the file is left as it is.
-
-    `of` names a row in messages; `form` is what the first line must have as its format. Raises InputError, with the line, for a
-    file that cannot be read, and for a line of which nothing can be made (`make` raises ValueError, KeyError or TypeError).
-
-    >>> about, rows = read_rows("build/rows.jsonl")                                               # doctest: +SKIP
-    """
-    try:
-        lines = Path(path).read_bytes().split(b"\n")[:-1]
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}: expected a file of this kit") from error
-    store.current().read_file(path)
-    require(lines, f"{path} holds no whole line: expected one on the run, and then {of} each")
-    about: About = {}
-    rows: list[T] = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            row = json.loads(line)
-            if not isinstance(row, dict):
-                raise ValueError(f"no object: {row!r:.60}")
-            if number > 1:
-                rows.append(make(row))
-            elif form and row["format"] != form:
-                raise ValueError(f"the format is {row['format']!r:.60}: expected {form!r}")
-            else:
-                about = row
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            what = "a line on the run" if number == 1 else of
-            raise InputError(f"{path}, line {number}: expected {what}: {error!r:.200}") from error
-    return about, rows
-
-
 def opened(
-    path: str | Path, about: Mapping[str, Any], make: Callable[[About], T] = PLAIN, *, of: str = "a row", form: str = ""
+    path: str | Path, about: Mapping[str, Any], make: Callable[[dict], T], *, of: str = "a row", form: str = ""
 ) -> list[T]:
-    """The rows of a file that `about` begins, to go on with; begun where there is none yet.
+    """What `make` makes of the rows of a file that `about` begins, to go on with; the file is begun where there is none yet.
 
-    Raises InputError as `read_rows` does, and for a file of another run: says in what it differs.
+    `of` names a row in messages; `form` is what the first line must have as its format. Raises InputError, and leaves the file
+    as it is: for a file that cannot be used; with the line, where nothing can be made of it (`make` raises ValueError, KeyError
+    or TypeError); for a file of another run, with what it differs in.
 
-    >>> opened("build/rows.jsonl", {"llm": "embedded"})                                      # doctest: +SKIP
+    >>> opened("build/rows.jsonl", {"llm": "embedded"}, dict)                                # doctest: +SKIP
     []
     """
     path, about = Path(path), json.loads(json.dumps(dict(about)))
@@ -119,13 +84,39 @@ def opened(
             return []
         first, rows = read_rows(path, make, of=of, form=form)
         for key in {**about, **first}:
-            if first.get(key) != about.get(key):
-                told = f"{key} is {first.get(key)!r:.80}, expected {about.get(key)!r:.80}"
-                raise InputError(f"{path} holds another run: {told}; name another file, or remove it")
+            told = f"{key} is {first.get(key)!r:.80}, expected {about.get(key)!r:.80}"
+            same = first.get(key) == about.get(key)
+            require(same, f"{path} holds another run: {told}; name another file, or remove it")
         whole_lines(path)  # cuts off what follows the last one, now that the file is known to be ours
     except OSError as error:
         raise InputError(f"cannot use {path}: {error.strerror}: expected a file of this kit, or none") from error
     return rows
+
+
+def read_rows(
+    path: str | Path, make: Callable[[dict], Any] = dict, *, of: str = "a row", form: str = ""
+) -> tuple[dict, list[Any]]:
+    """What the first whole line says, and what `make` makes of each other one; the file is left as it is.
+
+    Errors as in `opened`, and OSError where it cannot be read.
+
+    >>> about, rows = read_rows("build/rows.jsonl")                                          # doctest: +SKIP
+    """
+    held, rows = Path(path).read_bytes().split(b"\n")[:-1], []
+    store.current().read_file(path)
+    require(held, f"{path} holds no whole line: expected one on the run, and then {of} each")
+    for number, line in enumerate(held, start=1):
+        try:
+            row = json.loads(line)
+            if not isinstance(row, dict):
+                raise ValueError(f"no object: {row!r:.60}")
+            if number == 1 and form and row["format"] != form:
+                raise ValueError(f"the format is {row['format']!r:.60}: expected {form!r}")
+            rows.append(make(row) if number > 1 else row)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            what = "a line on the run" if number == 1 else of
+            raise InputError(f"{path}, line {number}: expected {what}: {error!r:.200}") from error
+    return rows[0], rows[1:]
 
 
 def append(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -153,6 +144,8 @@ def _line(row: Mapping[str, Any]) -> bytes:
     return (json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
+# -- the cells behind a number -----------------------------------------------------------------------------------------
+
 NOTHING = "no model"
 READS = """
     chat complete score count_tokens estimate queries units encode prompt parse render first spent record
@@ -170,12 +163,9 @@ def behind(store: Store) -> dict[str, dict[str, int]]:
     >>> store.note("reply", "reader-1f", shipped=2); behind(store)
     {'reply reader-1f': {'shipped': 2}}
     """
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    if shell is None or "In" not in shell.user_ns:
-        return _summed(store.trail)
-    sources = shell.user_ns["In"]
-    cells = cells_behind(tuple(sources), len(sources) - 1)
-    return _summed([access for access in store.trail if access.cell in cells])
+    sources = tuple(history())
+    cells = cells_behind(sources, len(sources) - 1) if sources else set()
+    return _summed([access for access in store.trail if not sources or access.cell in cells])
 
 
 def cells_behind(sources: tuple[str, ...], last: int) -> set[int]:
@@ -300,15 +290,11 @@ def _referenced(source: str) -> set[str]:
     """The names of the cell's own, or of cells before, that a statement refers to, also from inside of functions."""
     table = symtable.symtable(source, "cell", "exec")
     names = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced()}
-    for inner in _inner(table):
+    inside = list(table.get_children())
+    for inner in inside:
+        inside += inner.get_children()
         names |= {symbol.get_name() for symbol in inner.get_symbols() if symbol.is_global() and symbol.is_referenced()}
     return names
-
-
-def _inner(table: symtable.SymbolTable):
-    for child in table.get_children():
-        yield child
-        yield from _inner(child)
 
 
 def _is_plain(node: ast.AST) -> TypeGuard[ast.Name]:
@@ -343,9 +329,6 @@ def source_name(source: dict[str, dict[str, int]], table: dict[str, dict[str, di
     """
     if not source:
         return NOTHING
-    for name, known in table.items():
-        if known == source:
-            return name
-    name = f"s{len(table) + 1}"
+    name = next((name for name, known in table.items() if known == source), f"s{len(table) + 1}")
     table[name] = source
     return name

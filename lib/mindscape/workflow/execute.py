@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from mindscape.workflow import plan
@@ -24,8 +25,8 @@ def main(notebook: Path, executed: Path, log: Path, scale: str) -> int:
     """Run it, within the limits; papermill's exit status, 1 where a limit was met, 130 where it was interrupted."""
     print(f"  {notebook.stem}: started{progress(scale)}", flush=True)
     cell_limit, limit = (minutes(name) for name in LIMITS)
-    command = ["papermill", "--cwd", "notebooks", "--kernel", "python3", "--no-progress-bar"]
-    command += [str(notebook), str(executed), "-p", "scale", scale]
+    command = ["papermill", "--cwd", "notebooks", "--kernel", "python3", "--no-progress-bar", "-p", "scale", scale]
+    command += [str(notebook), str(executed)]
     command += ["--execution-timeout", str(max(1, round(60 * cell_limit)))] if cell_limit else []
     start = time.monotonic()
     with log.open("w", encoding="utf-8") as out:
@@ -40,10 +41,8 @@ def main(notebook: Path, executed: Path, log: Path, scale: str) -> int:
         finally:
             stop(process)
     took = f"{time.monotonic() - start:.0f} s"
-    if code:
-        print(f"  {notebook.stem}: FAILED after {took}: {why}\n    see {executed} and {log}", flush=True)
-    else:
-        print(f"  {notebook.stem}: done in {took}", flush=True)
+    told = f"FAILED after {took}: {why}\n    see {executed} and {log}" if code else f"done in {took}"
+    print(f"  {notebook.stem}: {told}", flush=True)
     return code
 
 
@@ -75,10 +74,8 @@ def stop(process: subprocess.Popen) -> None:
     for how in (signal.SIGINT, signal.SIGKILL):
         if process.poll() is None:
             os.killpg(process.pid, how)
-            try:
+            with suppress(subprocess.TimeoutExpired):
                 process.wait(10)
-            except subprocess.TimeoutExpired:
-                continue
 
 
 def cells(executed: Path) -> list[dict]:
@@ -95,8 +92,8 @@ def running(executed: Path) -> str:
     begun = [n for n, cell in enumerate(code) if cell["metadata"].get("papermill", {}).get("start_time")]
     if not begun:
         return "before its first cell"
-    lines = "".join(code[begun[-1]]["source"]).split("\n")
-    return f"code cell {begun[-1] + 1}: {next((line.strip() for line in lines if line.strip()), '')}"
+    first = "".join(code[begun[-1]]["source"]).strip().partition("\n")[0].strip()
+    return f"code cell {begun[-1] + 1}: {first}"
 
 
 def cause(executed: Path, log: Path, cell_limit: float) -> str:
@@ -104,11 +101,9 @@ def cause(executed: Path, log: Path, cell_limit: float) -> str:
     said = log.read_text(encoding="utf-8").strip().splitlines() or ["nothing was logged"]
     if any(line.startswith("Timeout waiting for execute reply") for line in said):
         return f"a cell took more than {cell_limit:g} minutes (CELL_LIMIT), {running(executed)}"
-    for cell in cells(executed):
-        for output in cell.get("outputs", []):
-            if output["output_type"] == "error":
-                return f"{output['ename']}: {output['evalue']}"
-    return said[-1]
+    outputs = (output for cell in cells(executed) for output in cell.get("outputs", []))
+    errors = (f"{output['ename']}: {output['evalue']}" for output in outputs if output["output_type"] == "error")
+    return next(errors, said[-1])
 
 
 if __name__ == "__main__":

@@ -26,20 +26,18 @@ WHAT = {
 
 def main(scale: str, only: str, mode: str = "figures") -> None:
     """Print the plan, or end with one line that says what is wrong with SCALE or ONLY."""
-    names = sorted(path.stem for path in (ROOT / "notebooks").glob("[0-9]*.ipynb"))
-    chosen = [name for name in names if not only or name.startswith(tuple(only.replace(",", " ").split()))]
+    chosen = names(ROOT, only)
     if scale not in SCALES:
         sys.exit(f"error: SCALE={scale} is unknown; expected {', '.join(SCALES)}")
     if not chosen:
-        sys.exit(f"error: ONLY={only} fits no notebook; there are {', '.join(names)}")
+        sys.exit(f"error: ONLY={only} fits no notebook; there are {', '.join(names(ROOT))}")
     if mode == "remeasure" and (wrong := not_to_draw(os.environ.get("MINDSCAPE_REMEASURE", "1"))):
         sys.exit(f"error: {wrong}")
     command = {"fresh": "figures", "tiny": "data"}.get(mode, mode)
     print(f"make {command}, scale {scale}: {len(chosen)} notebook{'s' * (len(chosen) != 1)}; {WHAT[mode]}")
     if not (ROOT / ".venv" / "core").is_file():
-        print(
-            "  first, an environment in .venv: about 2 minutes; 2.1 GB with a CPU build of PyTorch, several GB more without"
-        )
+        size = "2.1 GB with a CPU build of PyTorch, several GB more without"
+        print(f"  first, an environment in .venv: about 2 minutes; {size}")
     print("  models and texts under build/, once: 0.2 GB to fetch, 0.7 GB on disk, half a minute")
     runs = {name: stored(name, scale) for name in chosen}
     for name, run in runs.items():
@@ -56,6 +54,12 @@ def main(scale: str, only: str, mode: str = "figures") -> None:
         print(*computed(list(filter(None, runs.values())), mode), sep="\n", flush=True)
 
 
+def names(root: Path, only: str = "") -> list[str]:
+    """The notebooks in their order; with `only` those that begin with one of its words."""
+    found = sorted(path.stem for path in (root / "notebooks").glob("[0-9]*.ipynb"))
+    return [name for name in found if not only or name.startswith(tuple(only.replace(",", " ").split()))]
+
+
 def computed(runs: list[dict], mode: str, store: Path = ROOT / "data" / "store") -> list[str]:
     """A line for each kind and maker of entries that are to be computed, with about how long it takes, and one for all."""
     asked: dict[str, int] = {}
@@ -67,10 +71,9 @@ def computed(runs: list[dict], mode: str, store: Path = ROOT / "data" / "store")
     for name, count in sorted(asked.items()):
         kind, _, maker = name.partition(" ")
         held, seconds = contents(store / f"{kind}.{maker}.jsonl")
-        count = {"data": max(0, count - held), "tiny": min(1, held), "remeasure": round(share() * count)}.get(
-            mode, count
-        )
-        if count:
+        share = float(os.environ.get("MINDSCAPE_REMEASURE", "1").partition(":")[0])
+        due = {"data": max(0, count - held), "tiny": min(1, held), "remeasure": round(share * count)}
+        if count := due.get(mode, count):
             takes = count * (SECONDS.get(kind, 1.0) if seconds is None else seconds)
             total += takes
             lines.append(f"  {count:,} of kind {kind} by {maker}: about {words(takes)}")
@@ -93,11 +96,6 @@ def not_to_draw(told: str) -> str:
     if not fits:
         return f"SHARE={of}: expected more than 0, at most 1"
     return "" if re.fullmatch("[0-9]*", seed) else f"SEED={seed}: expected a whole number, 0 or more"
-
-
-def share() -> float:
-    """The share that `make remeasure` was asked for."""
-    return float(os.environ.get("MINDSCAPE_REMEASURE", "1").partition(":")[0])
 
 
 def contents(path: Path) -> tuple[int, float | None]:

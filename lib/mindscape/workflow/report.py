@@ -17,9 +17,10 @@ from typing import Any
 import yaml
 
 from mindscape import paths, results, trail
-from mindscape.errors import InputError
 from mindscape.paper import all_claims, claims_table, counts_table, holds, weighed
+from mindscape.plots import markdown_table
 from mindscape.roles import ROLES
+from mindscape.workflow.plan import names
 
 HAS = {  # what is looked for in the prose
     "case": re.compile(r"^#+ The paper's case", re.MULTILINE),
@@ -28,11 +29,6 @@ HAS = {  # what is looked for in the prose
 }
 FOLDED = re.compile("<details>.*?</details>", re.DOTALL)  # a figure in words
 APPENDIX = re.compile(r"^#+ Appendix", re.MULTILINE)
-
-
-def names(root: Path) -> list[str]:
-    """The notebooks, in their order."""
-    return [path.stem for path in sorted((root / "notebooks").glob("[0-9]*.ipynb"))]
 
 
 def cells(root: Path, name: str) -> list[dict]:
@@ -45,17 +41,15 @@ def source(cell: dict) -> str:
     return "".join(cell["source"])
 
 
-def notebooks(root: Path) -> list[tuple[str, dict]]:
+def notebooks(root: Path) -> dict[str, dict]:
     """Stored, finished results by notebook."""
-    found = []
-    for name in names(root):
-        try:
-            stored = results.read(name, root / "figures")
-        except InputError:
-            continue
-        if stored["finished"]:
-            found.append((name, stored))
-    return found
+    found = {name: results.stored(name, root / "figures") for name in names(root)}
+    return {name: stored for name, stored in found.items() if stored and stored["finished"]}
+
+
+def recorded(root: Path, name: str) -> dict:
+    """What a notebook recorded; {} where it has not finished."""
+    return notebooks(root).get(name, {"metrics": {}})["metrics"]
 
 
 def first_cell(root: Path, name: str) -> tuple[str, str]:
@@ -67,15 +61,14 @@ def first_cell(root: Path, name: str) -> tuple[str, str]:
 
 def course(root: Path) -> str:
     """A line for each notebook: its name and its question."""
-    lines = ["| notebook | its question |", "|---|---|"]
-    lines += [f"| [{name}](notebooks/{name}.ipynb) | {first_cell(root, name)[0]} |" for name, _ in notebooks(root)]
-    return "\n".join(lines) + "\n"
+    rows = [(f"[{name}](notebooks/{name}.ipynb)", first_cell(root, name)[0]) for name in notebooks(root)]
+    return markdown_table(["notebook", "its question"], rows)
 
 
 def times(root: Path) -> str:
     """TIMES.md: seconds and memory of each notebook, and the machine."""
-    lines = ["| notebook | seconds | peak memory | measured with |", "|---|---:|---:|---|"]
-    for name, _ in notebooks(root):
+    rows = []
+    for name in notebooks(root):
         stored = json.loads((root / "figures" / name / "run.json").read_text(encoding="utf-8"))
         where = stored["environment"]
         threads = f"{where['cpu_threads']} thread{'s' * (where['cpu_threads'] != 1)}"
@@ -83,14 +76,14 @@ def times(root: Path) -> str:
         versions = f"Python {where['python']}, torch {where['versions']['torch']}"
         memory = f"{stored['peak_mb'] / 1000:.1f} GB"
         seconds = f"{stored['seconds']:.0f}" + " (warm cache)" * stored.get("warm_cache", False)
-        lines.append(f"| [{name}](../notebooks/{name}.ipynb) | {seconds} | {memory} | {machine}, {versions} |")
-    return "\n".join(lines) + "\n"
+        rows.append([f"[{name}](../notebooks/{name}.ipynb)", seconds, memory, f"{machine}, {versions}"])
+    return markdown_table(["notebook", "seconds:", "peak memory:", "measured with"], rows)
 
 
 def gallery(root: Path) -> str:
     """Notebook by notebook: question, part of the papers, figures with their captions."""
     parts = []
-    for name, stored in notebooks(root):
+    for name, stored in notebooks(root).items():
         question, paper = first_cell(root, name)
         parts.append(f"## [{name}](../notebooks/{name}.ipynb)\n\n*{question}*{f' {paper}.' if paper else ''}\n\n")
         for figure in stored["figures"].values():
@@ -111,18 +104,17 @@ def verdict_counts(root: Path) -> str:
 def picture(root: Path) -> str:
     """The drawing of the four memories, with its words in lines of a length that the README may have."""
     drawn = results.read("50_side_by_side", root / "figures")["figures"]["system"]
-    return (
-        textwrap.fill(f"![{drawn['alt']}](figures/50_side_by_side/{drawn['file']})", 490, break_on_hyphens=False) + "\n"
-    )
+    image = f"![{drawn['alt']}](figures/50_side_by_side/{drawn['file']})"
+    return textwrap.fill(image, 490, break_on_hyphens=False) + "\n"
 
 
 def findings(root: Path) -> str:
     """The findings of data/findings.yaml with their numbers, those whose rules hold."""
-    stored, lines = dict(notebooks(root)), []
-    by_number = {name[:2]: (name, results["metrics"]) for name, results in stored.items()}
+    stored, lines = notebooks(root), []
+    by_number = {name[:2]: of["metrics"] for name, of in stored.items()}
 
     def number(match: re.Match) -> str:
-        return _in_words(by_number[match["notebook"]][1][match["key"]], match["sign"])
+        return _in_words(by_number[match["notebook"]][match["key"]], match["sign"])
 
     for finding in yaml.safe_load((root / "data" / "findings.yaml").read_text(encoding="utf-8")):
         rules = [(name, rule) for name, some in finding["holds"].items() for rule in some]
@@ -147,20 +139,15 @@ def _in_words(metric: dict, sign: str) -> str:
 
 def reader(root: Path) -> str:
     """Role by role: the untuned model's score, the reader's, and how many replies could be read, free and held."""
-    lines = [
-        "| role | score | untuned | reader | rows | valid, free | valid, held |",
-        "|---|---|---|---|---:|---:|---:|",
-    ]
-    metrics = dict(notebooks(root)).get("01_the_reader", {"metrics": {}})["metrics"]
-    for key, of in metrics.items():
+    rows, found = [], recorded(root, "01_the_reader")
+    for key, of in found.items():
         name, _, score = key.removeprefix("reader.").partition(".")
-        untuned = metrics.get(f"reader.untuned.{name}.{score}")
+        untuned = found.get(f"reader.untuned.{name}.{score}")
         if key == f"reader.{name}.{score}" and untuned and "valid" not in score:
-            valid = [metrics.get(f"reader.{name}.valid_fraction{end}", {}).get("value") for end in ("_free", "")]
-            cells = [name, score.replace("_", " "), _interval(untuned), _interval(of), str(of["n"])]
-            cells += ["–" if share is None else f"{share:.2f}" for share in valid]
-            lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+            valid = [found.get(f"reader.{name}.valid_fraction{end}", {}).get("value") for end in ("_free", "")]
+            shares = ("–" if share is None else f"{share:.2f}" for share in valid)
+            rows.append([name, score.replace("_", " "), _interval(untuned), _interval(of), of["n"], *shares])
+    return markdown_table(["role", "score", "untuned", "reader", "rows:", "valid, free:", "valid, held:"], rows)
 
 
 def _interval(of: dict) -> str:
@@ -170,95 +157,66 @@ def _interval(of: dict) -> str:
 def training(card: Path) -> str:
     """The runs whose files lie beside a card, in the recipes' order: those that made the adapter, and that of an ablation."""
     recipes = yaml.safe_load((card.parents[1] / "recipes.yaml").read_text(encoding="utf-8")).values()
-    logs = [
-        Path(stage["log"]).name
-        for recipe in recipes
-        for stage in recipe["stages"]
-        if card.parent.name in stage["log"].split("/")
-    ]
+    all_logs = (stage["log"] for recipe in recipes for stage in recipe["stages"])
+    logs = [Path(log).name for log in all_logs if card.parent.name in log.split("/")]
     return "\n".join(_run(card.with_name(log.replace("log.jsonl", "run.json")), card.with_name(log)) for log in logs)
 
 
 def _run(run: Path, log: Path) -> str:
     """Data, steps, tokens, hours, speed, losses in the last hundred steps."""
-    made, lines = json.loads(run.read_text("utf-8")), [json.loads(line) for line in trail.lines(log)]
+    made, lines = json.loads(run.read_text("utf-8")), list(map(json.loads, trail.lines(log)))
     tokens, seconds = (sum(line[key] for line in lines) for key in ("tokens", "seconds"))
-    data, ends = next(tell for kind, tell in TOLD.items() if kind in made)(made, lines[-100:])
     first, last = made["seeds"]
     of = f"AdamW, learning rate {made['settings']['learning_rate']:g}, {made['settings']['warmup']} steps of warm-up"
     return (
-        f"- **Training seeds {first} to {last}**: {data} {tokens:,} tokens read in {seconds / 3600:.1f} hours, "
-        f"{tokens / seconds:.0f} a second. {of}, cosine to 0. {ends}.\n"
+        f"- **Training seeds {first} to {last}**: {_data(made)} {tokens:,} tokens read in {seconds / 3600:.1f} hours, "
+        f"{tokens / seconds:.0f} a second. {of}, cosine to 0. {_losses(lines[-100:])}.\n"
     )
 
 
+def _data(made: dict) -> str:
+    """What a stage learned from, and in how many steps; of which kind it is shows in what it tells of itself."""
+    settings, lesson = made["settings"], made.get("recipe")
+    if lesson:
+        own = ", ".join(f"{lesson[kind]} {kind}" for kind in ("hard", "exchanged", "simple") if lesson[kind])
+        return (
+            f"lesson {made['lesson']}, {made['questions']:,} questions. {settings['steps']:,} steps of "
+            f"{lesson['questions']} questions, each with {own or 'no'} negatives of its own and those of the others, "
+            f"temperature {lesson['temperature']:g}, β {lesson['beta']:g}, δ {lesson['form']['delta']:g};"
+        )
+    if "shares" in made:
+        shares = sorted(made["shares"].items(), key=lambda pair: -pair[1])
+        what = f"examples, from each novel {', '.join(f'{share} {role}' for role, share in shares)}"
+    elif "with_path" in made:
+        what = f"memories {'with' if made['with_path'] else 'without'} a path of thought, at most {made['share']} from "
+        what += f"each novel, the last {made['chinese']} novels told in Chinese"
+    else:
+        what = "blocks and answers" if "building" in made else "prompts"
+        what += f" in blocks of at most {made['relevance']['size']} tokens" if "relevance" in made else ""
+    steps = f"{settings['steps']:,} steps of at most {settings['tokens']:,} tokens with their padding,"
+    return f"{made['examples']:,} {what}. {steps}"
+
+
 def _losses(lines: list[dict]) -> str:
-    losses: dict[str, list[float]] = {}
-    for line in lines:
-        for role, loss in line["roles"].items():
-            losses.setdefault(role, []).append(loss)
-    ends = ", ".join(f"{role} {sum(some) / len(some):.2f}" for role, some in sorted(losses.items()))
-    return f"Loss a token of the reply {_last(lines)}, in nats: {ends}"
-
-
-def _last(lines: list[dict]) -> str:
-    return "in the last hundred steps" if len(lines) == 100 else "in all steps"
-
-
-def _steps(settings: dict) -> str:
-    return f"{settings['steps']:,} steps of at most {settings['tokens']:,} tokens with their padding,"
-
-
-def _of_memories(made: dict, lines: list[dict]) -> tuple[str, str]:
-    data = f"{made['examples']:,} memories {'with' if made['with_path'] else 'without'} a path of thought, at most "
-    data += f"{made['share']} from each novel, the last {made['chinese']} novels told in Chinese. {_steps(made['settings'])}"
-    return data, _losses(lines)
-
-
-def _of_roles(made: dict, lines: list[dict]) -> tuple[str, str]:
-    shares = ", ".join(f"{share} {role}" for role, share in sorted(made["shares"].items(), key=lambda pair: -pair[1]))
-    return f"{made['examples']:,} examples, from each novel {shares}. {_steps(made['settings'])}", _losses(lines)
-
-
-def _of_prompts(made: dict, lines: list[dict]) -> tuple[str, str]:
-    what = "blocks and answers" if "building" in made else "prompts"
-    if "relevance" in made:
-        what += f" in blocks of at most {made['relevance']['size']} tokens"
-    return f"{made['examples']:,} {what}. {_steps(made['settings'])}", _losses(lines)
-
-
-def _of_questions(made: dict, lines: list[dict]) -> tuple[str, str]:
-    recipe = made["recipe"]
-    data = f"lesson {made['lesson']}, {made['questions']:,} questions. {made['settings']['steps']:,} steps of "
-    own = ", ".join(f"{recipe[kind]} {kind}" for kind in ("hard", "exchanged", "simple") if recipe[kind])
-    data += f"{recipe['questions']} questions, each with {own or 'no'} negatives of its own and those of the others, "
-    data += f"temperature {recipe['temperature']:g}, β {recipe['beta']:g}, δ {recipe['form']['delta']:g};"
-    means = {
-        key: sum(of) / len(of)
-        for key in ("chunk", "node", "accuracy")
-        if (of := [line[key] for line in lines if key in line])
-    }
-    ends = ", ".join(f"{key} {mean:.2f}" for key, mean in means.items())
-    return data, f"Losses in nats {_last(lines)}, and how often the right chunk was nearest: {ends}"
-
-
-TOLD = {  # by what a stage of the kind alone tells of itself
-    "shares": _of_roles,
-    "with_path": _of_memories,
-    "recipe": _of_questions,
-    **dict.fromkeys(("building", "baselines", "relevance", "counting"), _of_prompts),
-}
+    """The means of what the last lines of a log tell, of an embedder or of a reader's roles."""
+    told = [line.get("roles", line) for line in lines]
+    names = ("chunk", "node", "accuracy") if "roles" not in lines[0] else sorted({role for of in told for role in of})
+    means = {name: statistics.fmean(some) for name in names if (some := [of[name] for of in told if name in of])}
+    ends = ", ".join(f"{name} {mean:.2f}" for name, mean in means.items())
+    when = "in the last hundred steps" if len(lines) == 100 else "in all steps"
+    if "roles" in lines[0]:
+        return f"Loss a token of the reply {when}, in nats: {ends}"
+    return f"Losses in nats {when}, and how often the right chunk was nearest: {ends}"
 
 
 def embedders(root: Path) -> str:
     """The four retrievers of notebook 12, on the test novels."""
-    lines = ["| retriever | recall@3 | questions that need a binding | others | nodes |", "|---|---|---|---|---|"]
-    metrics = dict(notebooks(root)).get("12_mia_emb_training", {"metrics": {}})["metrics"]
+    rows, found = [], recorded(root, "12_mia_emb_training")
     for name in ("vanilla", "sft_emb", "mia_emb_no_residual", "mia_emb"):
-        ends = (".recall@3", ".recall@3.binding", ".recall@3.plain", ".node.recall@3")
-        if all(name + end in metrics for end in ends):
-            lines.append(f"| {' | '.join([name, *(_interval(metrics[name + end]) for end in ends)])} |")
-    return "\n".join(lines) + "\n"
+        keys = [name + end for end in (".recall@3", ".recall@3.binding", ".recall@3.plain", ".node.recall@3")]
+        if found.keys() >= set(keys):
+            rows.append([name, *(_interval(found[key]) for key in keys)])
+    return markdown_table(["retriever", "recall@3", "questions that need a binding", "others", "nodes"], rows)
 
 
 # How the notebooks are built ------------------------------------------------------------------------------------------
@@ -279,7 +237,8 @@ def counted(cells: list[dict]) -> dict[str, Any]:
     end = next((i for i, cell in enumerate(cells) if APPENDIX.search(_prose(cell))), len(cells))
     body = cells[:end]
     prose = "\n".join(map(_prose, body))
-    shown = [cell for cell in body if cell["cell_type"] == "code" and not _folded(cell)]
+    code = [cell for cell in body if cell["cell_type"] == "code"]
+    shown = [cell for cell in code if not cell["metadata"].get("jupyter", {}).get("source_hidden")]
     lines = [sum(map(bool, map(str.strip, source(cell).splitlines()))) for cell in shown] or [0]
     return {
         "cells": len(body),
@@ -298,12 +257,9 @@ def prompts_not_shown(cells: list[dict]) -> list[str]:
     code = "\n".join(source(cell) for cell in cells if cell["cell_type"] == "code")
     shown = _squeezed("\n".join(map(_output, cells)))
     named = [name for name in ROLES if re.search(rf'ROLES\["{name}"\]|\b{name.upper()}\b', code)]
-    return [name for name in named if not any(_squeezed(text) in shown for text in _beginnings(ROLES[name]))]
-
-
-def _beginnings(role) -> list[str]:
-    forms = [role.words("short"), role.words("paper")]
-    return [text.partition("{")[0].replace("}}", "")[:80] for words in forms for text in words.values()]
+    forms = {name: [*ROLES[name].words("short").values(), *ROLES[name].words("paper").values()] for name in named}
+    begin = {name: [_squeezed(text.partition("{")[0].replace("}}", "")[:80]) for text in forms[name]] for name in named}
+    return [name for name in named if not any(text in shown for text in begin[name])]
 
 
 def _squeezed(text: str) -> str:
@@ -312,10 +268,6 @@ def _squeezed(text: str) -> str:
 
 def _prose(cell: dict) -> str:
     return source(cell) if cell["cell_type"] == "markdown" else ""
-
-
-def _folded(cell: dict) -> bool:
-    return bool(cell["metadata"].get("jupyter", {}).get("source_hidden"))
 
 
 def _output(cell: dict) -> str:
@@ -338,22 +290,16 @@ def course_page(root: Path) -> str:
 
 # The files -------------------------------------------------------------------------------------------------------------
 
-PARTS = {
-    "picture": picture,
-    "findings": findings,
-    "counts": verdict_counts,
-    "course": course,
-    "reader": reader,
-    "embedders": embedders,
-}
-OF_CARDS = {"training": training}  # parts of an adapter's card, made from what lies beside it
+PARTS = {"picture": picture, "findings": findings, "counts": verdict_counts, "course": course, "reader": reader}
+PARTS["embedders"] = embedders
 
 
 def filled(root: Path, path: Path) -> str:
     """The file with each part between `<!-- generated: NAME -->` and `<!-- end -->` written anew."""
 
     def fill(match: re.Match) -> str:
-        part = OF_CARDS[match[1]](path) if match[1] in OF_CARDS else PARTS[match[1]](root)
+        # An adapter's training is told on its card, from what lies beside it.
+        part = training(path) if match[1] == "training" else PARTS[match[1]](root)
         return f"<!-- generated: {match[1]} -->\n{part}<!-- end -->"
 
     text = path.read_text(encoding="utf-8")
@@ -382,18 +328,16 @@ def main(words: list[str]) -> int:
     """Write the files, or with --check name those that would change."""
     check = words[:1] == ["--check"]
     root = Path(words[1]) if len(words) > 1 else paths.root()
-    stale = [
-        (path, text) for path, text in files(root).items() if not path.is_file() or path.read_text("utf-8") != text
-    ]
-    for path, text in stale:
+    made = files(root)
+    stale = [path for path, text in made.items() if not path.is_file() or path.read_text("utf-8") != text]
+    for path in stale:
         if check:
             print(f"{path.name} is not what mindscape.workflow.report would write; run `make figures`")
         else:
-            path.write_text(text, encoding="utf-8")
+            path.write_text(made[path], encoding="utf-8")
     if not check:
-        print(
-            f"figures and numbers of {len(notebooks(root))} notebooks are under figures/: CLAIMS.md, GALLERY.md, TIMES.md"
-        )
+        pages = "CLAIMS.md, GALLERY.md, TIMES.md"
+        print(f"figures and numbers of {len(notebooks(root))} notebooks are under figures/: {pages}")
     return bool(check and stale)
 
 

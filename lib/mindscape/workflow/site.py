@@ -20,17 +20,13 @@ from urllib.parse import unquote, urldefrag
 
 from mindscape import paths, results
 from mindscape.paper import VERDICTS, Claim, all_claims, counts_table, weighed
-from mindscape.workflow.report import cells, first_cell, names, source
+from mindscape.plots import markdown_table
+from mindscape.workflow.plan import names
+from mindscape.workflow.report import cells, first_cell, source
 
-PARTS = {  # of the course: what its notebooks' names begin with
-    "Before the papers": "0",
-    "Part 1: MiA-RAG": "1",
-    "Part 2: MiA-Signature": "2",
-    "Part 3: MindGraph": "3",
-    "Part 4: MoM": "4",
-    "All four": "5",
-}
 PAPERS = {"MiA-RAG": "10", "MiA-Signature": "20", "MindGraph": "30", "MoM": "40"}  # and what opens its part
+# Of the course: what its notebooks' names begin with.
+PARTS = {"Before the papers": "0", **{f"Part {at[0]}: {paper}": at[0] for paper, at in PAPERS.items()}, "All four": "5"}
 DRAWING = "system"  # the figure that a part's first notebook draws its paper's system in
 CONF = """
 import latex2mathml.converter
@@ -122,9 +118,8 @@ def linked(text: str, folder: str) -> str:
         if name.endswith(".html"):
             at = f"../{Path(name).name}"
             return f'<a href="{at}">{said}</a>\n\n<iframe class="graph" src="{at}" title="{said}"></iframe>\n\n'
-        known = {"figures/CLAIMS.md": "claims", "lib/LOG.md": "log"}
-        if name in known:
-            return f"[{said}](/{known[name]}.md)"
+        if name in ("figures/CLAIMS.md", "lib/LOG.md"):
+            return f"[{said}](/{Path(name).stem.lower()}.md)"
         if card := re.fullmatch(r"data/(?:adapters/)?(\w+)(?:/README\.md)?", name):
             return f"[{said}](/cards/{card[1]}.md)"
         if name.startswith("notebooks/"):
@@ -141,24 +136,23 @@ def weighing(claim: Claim) -> str:
 
 def claim_rows(some: list[tuple[Claim, str]], metrics: dict[str, dict]) -> str:
     """A table: claim, the paper's numbers, ours, and where it is weighed."""
-    lines = ["| claim | the paper | here | weighed in |", "|---|---|---|---|"]
+    rows = []
     for claim, _ in some:
         ours = []
         for key in claim.metrics:
             if of := metrics[claim.notebook].get(key):
                 ends = f" [{of['ci'][0]:.3g}, {of['ci'][1]:.3g}]" if "ci" in of else ""
                 ours.append(f"{label(key)}: {of['value']:.3g}{ends}")
-        cells = [f"{claim.claim} *{claim.place}*", claim.paper_value, "<br>".join(ours), weighing(claim)]
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines) + "\n"
+        rows.append([f"{claim.claim} *{claim.place}*", claim.paper_value, "<br>".join(ours), weighing(claim)])
+    return markdown_table(["claim", "the paper", "here", "weighed in"], rows)
 
 
 def paper_page(paper: str, of: list[tuple[Claim, str]], metrics: dict[str, dict], root: Path) -> str:
     """A paper: its system, the notebooks, what was found and what was not."""
-    first = next(name for name in names(root) if name.startswith(PAPERS[paper]))
+    (first,) = names(root, PAPERS[paper])
     drawn = results.read(first, root / "figures")["figures"][DRAWING]
     lines = [f"# {paper}", "", f"![{drawn['alt']}](/figures/{first}/{drawn['file']})", "", "## Its notebooks", ""]
-    of_part = [name for name in names(root) if name.startswith(PAPERS[paper][0])]
+    of_part = names(root, PAPERS[paper][0])
     lines += [f"- [{name}](/notebooks/{name}.ipynb): {first_cell(root, name)[0]}" for name in of_part]
     lines += ["", f"## {len(of)} claims", ""]
     for verdict in VERDICTS:
@@ -170,35 +164,31 @@ def paper_page(paper: str, of: list[tuple[Claim, str]], metrics: dict[str, dict]
 def written(root: Path, home: Path) -> None:
     """All that Sphinx reads, in a new folder."""
     shutil.rmtree(home, ignore_errors=True)
-    for name in ("notebooks", "cards", "extra", "_static"):
-        (home / name).mkdir(parents=True)
-    (home / "conf.py").write_text(CONF, encoding="utf-8")
-    (home / "_static" / "kit.css").write_text(CSS, encoding="utf-8")
-    shutil.copytree(
-        root / "figures", home / "figures", ignore=shutil.ignore_patterns("*.json", "*.md", "*.html", "*@*")
-    )
+    (home / "extra").mkdir(parents=True)
+    other = shutil.ignore_patterns("*.json", "*.md", "*.html", "*@*")
+    shutil.copytree(root / "figures", home / "figures", ignore=other)
     for page in (root / "figures").glob("[0-9]*/*.html"):
         shutil.copy(page, home / "extra")
     metrics = {name: results.read(name, root / "figures")["metrics"] for name in names(root)}
     judged = weighed(all_claims(root / "data" / "claims.yaml"), root / "figures")
+    log = linked((root / "lib" / "LOG.md").read_text("utf-8"), "lib")
+    pages = {"conf.py": CONF, "_static/kit.css": CSS, "log.md": log, "claims.md": claims_page(judged)}
+    pages |= {"glossary.md": glossary(root), "index.md": index(root)}
     for name in metrics:
-        path, anchors = root / "notebooks" / f"{name}.ipynb", defaultdict(list)
+        anchors = defaultdict(list)
         for claim, _ in judged:
             if claim.notebook == name:
                 anchors[weighed_in(cells(root, name), claim.metrics) or 1].append(claim.id)
-        (home / "notebooks" / path.name).write_text(json.dumps(notebook(path, anchors)), encoding="utf-8")
+        path = root / "notebooks" / f"{name}.ipynb"
+        pages[f"notebooks/{path.name}"] = json.dumps(notebook(path, anchors))
     for paper in PAPERS:
         of = [pair for pair in judged if pair[0].paper == paper]
-        text = paper_page(paper, of, metrics, root)
-        (home / f"paper_{paper.lower()}.md").write_text(text, encoding="utf-8")
+        pages[f"paper_{paper.lower()}.md"] = paper_page(paper, of, metrics, root)
     for name, card in cards(root):
-        (home / "cards" / f"{name}.md").write_text(
-            linked(card.read_text("utf-8"), str(card.parent.relative_to(root))), "utf-8"
-        )
-    (home / "log.md").write_text(linked((root / "lib" / "LOG.md").read_text("utf-8"), "lib"), "utf-8")
-    (home / "claims.md").write_text(claims_page(judged), "utf-8")
-    (home / "glossary.md").write_text(glossary(root), "utf-8")
-    (home / "index.md").write_text(index(root), "utf-8")
+        pages[f"cards/{name}.md"] = linked(card.read_text("utf-8"), str(card.parent.relative_to(root)))
+    for name, text in pages.items():
+        (home / name).parent.mkdir(exist_ok=True)
+        (home / name).write_text(text, "utf-8")
 
 
 def cards(root: Path) -> Iterator[tuple[str, Path]]:
@@ -232,7 +222,7 @@ def index(root: Path) -> str:
     for part, begin in PARTS.items():
         paper = part.partition(": ")[2]
         pages = [f"paper_{paper.lower()}"] if paper else []
-        pages += [f"notebooks/{name}" for name in names(root) if name.startswith(begin)]
+        pages += [f"notebooks/{name}" for name in names(root, begin)]
         lines += ["```{toctree}", f":caption: {part}", ":maxdepth: 1", *pages, "```", ""]
     lines += ["```{toctree}", ":caption: To look up", ":maxdepth: 1", "claims", "glossary", "log", "```", ""]
     lines += ["```{toctree}", ":caption: Cards", ":maxdepth: 1", *(f"cards/{name}" for name, _ in cards(root)), "```"]
@@ -257,8 +247,7 @@ class Page(HTMLParser):
 
     def __init__(self, text: str):
         super().__init__()
-        self.ids: set[str] = set()
-        self.links: list[str] = []
+        self.ids, self.links = set(), []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -272,11 +261,8 @@ class Page(HTMLParser):
 
 def broken(html: Path) -> list[str]:
     """Links of the pages in a folder that lead nowhere; other hosts are not asked."""
-    pages = {
-        path.resolve(): Page(path.read_text(encoding="utf-8"))
-        for path in html.rglob("*.html")
-        if "_static" not in path.parts
-    }
+    found = [path for path in html.rglob("*.html") if "_static" not in path.parts]
+    pages = {path.resolve(): Page(path.read_text(encoding="utf-8")) for path in found}
     wrong = []
     for path, page in pages.items():
         for link in page.links:
@@ -305,12 +291,8 @@ def main() -> int:
     for path in (home / "html").rglob("*.map"):  # for those who mend the theme
         path.unlink()
     size = sum(path.stat().st_size for path in (home / "html").rglob("*") if path.is_file()) / 1e6
-    told = {
-        "seconds": round(time.perf_counter() - begun, 1),
-        "mb": round(size, 1),
-        "warnings": len(warnings),
-        "broken": len(wrong),
-    }
+    told = {"seconds": round(time.perf_counter() - begun, 1), "mb": round(size, 1)}
+    told |= {"warnings": len(warnings), "broken": len(wrong)}
     (home / "site.json").write_text(json.dumps({f"site.{key}": value for key, value in told.items()}) + "\n", "utf-8")
     print(*warnings, *wrong, sep="\n", end="\n" * bool(warnings or wrong))
     print(f"{home / 'html' / 'index.html'}:", ", ".join(f"{name} {value}" for name, value in told.items()))

@@ -1,16 +1,14 @@
-"""Run the notebooks and store their outputs in place: python -m mindscape.workflow.stored [ONLY].
+"""Run the notebooks and store their outputs in place, or hold a fresh run to what is stored.
 
-What is stored is a contract that `make test` compares: cells in order, no error, no stderr, no trace of the machine.
+`python -m mindscape.workflow.stored [ONLY]` stores. It is a contract that `make test` compares: cells in order, no error, no
+stderr, no trace of the machine.
 
-Or hold the numbers of a fresh run to the stored ones, and the store to what was asked for: python -m
-mindscape.workflow.stored --compare FRESH.
-
-FRESH is a folder as `build` is: `figures/NOTEBOOK/results.json` and `asked/NOTEBOOK.txt`. Values, intervals, counts and the
-hash of the rows must agree, to one part in a thousand; only what was recorded with `varies` (speeds, memory, what a model
-wrote in bf16) may differ. Every entry of data/store must have been asked for. Exit status 1 if anything else is found.
+`python -m mindscape.workflow.stored --compare FRESH` compares numbers, and holds the store to what was asked for. FRESH is a
+folder as `build` is: `figures/NOTEBOOK/results.json` and `asked/NOTEBOOK.txt`. Values, intervals, counts and the hash of the
+rows must agree, to one part in a thousand; only what was recorded with `varies` (speeds, memory, what a model wrote in bf16)
+may differ. Every entry of data/store must have been asked for. Exit status 1 if anything else is found.
 """
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -19,25 +17,21 @@ import nbformat
 from nbclient import NotebookClient
 
 from mindscape import paths, results
-
-ROOT = Path(__file__).resolve().parents[3]
+from mindscape.errors import InputError
+from mindscape.workflow import plan
 
 
 def store(only: str = "") -> None:
     """Run the notebooks whose names begin with one of ONLY, all by default, and write each in place when it is done."""
     os.environ["MINDSCAPE_STORED"] = "1"  # figures, numbers and times are published, whatever they are
-    for path in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb")):
-        if only and not path.stem.startswith(tuple(only.replace(",", " ").split())):
-            continue
-        print(f"{path.stem}: running", flush=True)
+    for name in plan.names(plan.ROOT, only):
+        path = plan.ROOT / "notebooks" / f"{name}.ipynb"
+        print(f"{name}: running", flush=True)
         notebook = nbformat.read(path, as_version=4)
         here = {"metadata": {"path": path.parent}}
-        client = NotebookClient(notebook, kernel_name="python3", record_timing=False, resources=here)
-        client.execute()
-        notebook.metadata = {
-            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-            "language_info": {"name": "python"},
-        }
+        NotebookClient(notebook, kernel_name="python3", record_timing=False, resources=here).execute()
+        kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+        notebook.metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
         for cell in notebook.cells:
             cell.metadata.pop("execution", None)
         scratch = path.with_suffix(".scratch")
@@ -53,11 +47,10 @@ def compare(fresh: Path, root: Path | None = None) -> int:
         if "@" in name:
             continue
         try:
-            new = json.loads((fresh / "figures" / name / "results.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            old, new = (results.read(name, folder / "figures") for folder in (root, fresh))
+        except InputError as error:
             wrong.append(f"{name}: no fresh results ({error})")
             continue
-        old = json.loads(file.read_text(encoding="utf-8"))
         if not new["finished"]:
             wrong.append(f"{name}: the fresh run did not finish")
         differing = results.differing(old, new)
@@ -79,9 +72,8 @@ def dead(asked: Path, store: Path) -> list[str]:
         lines = path.read_bytes().split(b"\n")[1:]
         unasked = [line[9:41].decode() for line in lines if line and line[9:41].decode() not in keys]
         if unasked:
-            found.append(
-                f"{path.name}: {len(unasked)} of {len(lines) - 1} entries no notebook asks for, such as {unasked[0]}"
-            )
+            count = f"{len(unasked)} of {len(lines) - 1} entries"
+            found.append(f"{path.name}: {count} no notebook asks for, such as {unasked[0]}")
     return found
 
 
