@@ -86,12 +86,8 @@ def test_all_four_operations_and_no_other_form(tokenizer, constraints):
     ]
     reply = json.dumps({"operations": operations})
     assert writes("Ivo.", reply, tokenizer, constraints) and len(Edits.model_validate_json(reply).operations) == 3
-    for bad in (
-        reply.replace("edit_node", "move_node"),
-        reply.replace('"target"', '"to"'),
-        reply[:-1],
-        f"{reply} Yes.",
-    ):
+    renamed = reply.replace("edit_node", "move_node"), reply.replace('"target"', '"to"')
+    for bad in (*renamed, reply[:-1], f"{reply} Yes."):
         assert not writes("Ivo.", bad, tokenizer, constraints)
     assert not writes("  ", reply, tokenizer, constraints)  # nothing can be quoted of a blank block
     assert writes("", json.dumps({"operations": operations[1:]}), tokenizer, constraints)

@@ -9,18 +9,7 @@ from hypothesis import strategies as st
 
 import storyworld
 from mindscape import roles
-from mindscape.roles import (
-    QUOTES,
-    ROLES,
-    Edits,
-    Extracted,
-    border_f1,
-    borders,
-    indices_f1,
-    located,
-    node_and_edge_f1,
-    verbatim,
-)
+from mindscape.roles import ROLES, Edits, Extracted, border_f1, borders, indices_f1, located, node_and_edge_f1, verbatim
 from storyworld import teaching
 from storyworld.teaching.scoring import SCORES, score
 from storyworld.world import Chance
@@ -34,7 +23,7 @@ def test_gold_agrees_with_itself_and_silence_with_nothing(book, tokenizer, name)
         best, worst = score(name, book, slots, value, value), score(name, book, slots, value, None)
         assert set(best) == set(worst)
         for key, number in best.items():
-            if math.isnan(number) or key in QUOTES:
+            if math.isnan(number) or key in roles.QUOTES:
                 assert math.isnan(worst[key]) and (math.isnan(number) or number == 1), key
             else:
                 assert (number, worst[key]) == (1, 0), key
