@@ -42,11 +42,8 @@ class Update(BaseModel):
     query: str = ""
 
 
-texts = (
-    st.text(st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="<"), min_size=1)
-    .map(str.strip)
-    .filter(bool)
-)
+letters = st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="<")
+texts = st.text(letters, min_size=1).map(str.strip).filter(bool)
 lines = st.lists(texts.filter(lambda text: not text.startswith("-")), max_size=4)
 scenarios = st.lists(st.builds(Scenario, chunk=texts, core=texts), min_size=1, max_size=3)
 memories = st.builds(Memory, think=texts, outline=lines, scenario=scenarios)

@@ -156,11 +156,10 @@ def test_a_recording_is_asked_as_its_model_was(tmp_path, name, form):
     assert ask(replayed, role, [role.prompt(form=replayed.form, **told)], tokens=9)[0].value == "the smith"
 
 
+WON = {"Winner": "Answer 2", "Explanation": "It says more."}
 REPLY = {
     "choice": '{"answer": "B", "reasoning": "Ann walks to the mill."}',
-    "pairwise": json.dumps(
-        dict.fromkeys(roles.Wins.model_fields, {"Winner": "Answer 2", "Explanation": "It says more."})
-    ),
+    "pairwise": json.dumps(dict.fromkeys(roles.Wins.model_fields, WON)),
     "claim": "<explanation>She is.</explanation>\n<answer>TRUE</answer>",
     "silver_chunks": "[0, 2]",
 }

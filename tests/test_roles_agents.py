@@ -153,16 +153,15 @@ def test_the_agent_answers_when_all_is_shown_or_it_is_the_last_step(seed_languag
         question = asked(slots, *seed_language)
         groups = [*((span,) for span in question.evidence), *question.bindings]
         here = sum(any(it.document[span] in slots["chunks_text"] for span in group) for group in groups)
-        before = (
-            0 if slots["evidence_memory"] == roles.NONE[seed_language[1]] else slots["evidence_memory"].count("\n") + 1
-        )
+        shown = slots["evidence_memory"]
+        before = 0 if shown == roles.NONE[seed_language[1]] else shown.count("\n") + 1
         last = slots["step"] == slots["max_steps"]
         actions.append(value.action)
         assert before + here >= len(value.evidence_memory) >= before
         complete = len(value.evidence_memory) == len(groups)
         assert value.action == ("ANSWER" if complete or last else "REFINE")
         assert (value.confidence == "HIGH") == complete
-        noted = slots["evidence_memory"].split("\n")[:before]
+        noted = shown.split("\n")[:before]
         assert {line.removeprefix("- ") for line in noted} <= set(value.evidence_memory)
         if not complete:
             assert here + before < len(groups) or here <= 1

@@ -202,12 +202,9 @@ class LocalEncoder(ABC):
         label = self.maker.label if self._as_fetched else f"{self.name}-{fingerprint[:8]}"
         store.current().note("vector", label, cached=len(keys) - len(missing), computed=len(missing))
         unpacked = {text: _unpack(found[key]) for text, key in keys.items()}
-        self.counts = Counts(
-            texts=len(texts),
-            computed=len(missing),
-            truncated=sum(unpacked[text][1] > self.max_tokens for text in texts),
-            tokens=sum(min(n, self.max_tokens) for _, n in unpacked.values()),
-        )
+        truncated = sum(unpacked[text][1] > self.max_tokens for text in texts)
+        tokens = sum(min(n, self.max_tokens) for _, n in unpacked.values())
+        self.counts = Counts(len(texts), len(missing), truncated, tokens)
         return np.array([unpacked[text][0] for text in texts], dtype=np.float32).reshape(len(texts), self.dim)
 
     def batches(self, texts: Sequence[str], kind: str = "passage") -> list[list[str]]:
@@ -252,15 +249,13 @@ class SentenceEncoder(LocalEncoder):
 
     def __init__(self, model: SentenceTransformer, *, prompts: Mapping[str, str] | None = None, **options: Any):
         own = {"passage" if kind == "document" else kind: prompt for kind, prompt in model.prompts.items()}
-        super().__init__(
-            model,
-            model.transformers_model,
-            model.tokenizer,
-            dim=model.get_embedding_dimension(),
-            limit=model.max_seq_length or model.tokenizer.model_max_length,
-            prompts=own if prompts is None else prompts,
-            **options,
-        )
+        limit = model.max_seq_length or model.tokenizer.model_max_length
+        options |= {
+            "dim": model.get_embedding_dimension(),
+            "limit": limit,
+            "prompts": own if prompts is None else prompts,
+        }
+        super().__init__(model, model.transformers_model, model.tokenizer, **options)
         model.max_seq_length = self.max_tokens
         model.tokenizer.split_special_tokens = self._splits  # the library calls it by itself
 
@@ -268,9 +263,8 @@ class SentenceEncoder(LocalEncoder):
         return [repr(module) for module in self.model]  # the pooling mode, for example: it has no weights
 
     def _vectors(self, texts: list[str], prompt: str) -> torch.Tensor:
-        return self.model.encode(
-            texts, prompt=prompt, batch_size=len(texts), show_progress_bar=False, convert_to_tensor=True
-        )
+        how: dict[str, Any] = {"show_progress_bar": False, "convert_to_tensor": True}
+        return self.model.encode(texts, prompt=prompt, batch_size=len(texts), **how)
 
 
 class LastTokenEncoder(LocalEncoder):

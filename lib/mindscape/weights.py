@@ -139,10 +139,9 @@ def check_causal(config: PretrainedConfig, source: str | Path) -> None:
     named = config.architectures or [config.model_type]
     causal = getattr(config, "is_decoder", False) or any("CausalLM" in name or "LMHead" in name for name in named)
     if config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES and not causal:
-        raise InputError(
-            f"{str(source)!r} is a {named[0]}, which reads in both directions: expected a causal language model, or for an "
-            "encoder the files of sentence-transformers, of which modules.json says how vectors are pooled"
-        )
+        expected = "expected a causal language model, or for an encoder the files of sentence-transformers"
+        pooled = f"{expected}, of which modules.json says how vectors are pooled"
+        raise InputError(f"{str(source)!r} is a {named[0]}, which reads in both directions: {pooled}")
 
 
 def adapter_hash(adapter: str | Path) -> str:

@@ -66,24 +66,8 @@ PARSERS |= {"JSON": parse, "calls": lambda text: read_calls(Reply(text)), "code"
 PARSERS |= {"cut": lambda text: before_the_cut(text, Names), "names": Tags(Names).parse}
 PARSERS |= {"chosen": lambda text: chosen(text, ["an inn", "a mill"], "en"), "error": _html_words}
 PARSERS |= {"bare": _without_secrets, "masked": lambda text: _any_form(["sk-verysecret"]).sub("***", text)}
-TAGS = [
-    "<a ",
-    "<p>",
-    "</p>",
-    "<a",
-    "<!",
-    "<!--",
-    "<![CDATA[",
-    "<?",
-    "&",
-    "&#",
-    "&#x",
-    "<a b='",
-    '<a b="',
-    "< ",
-    "</",
-    "<br/>",
-]
+TAGS = ["<a ", "<p>", "</p>", "<a", "<!", "<!--", "<![CDATA[", "<?", "&", "&#", "&#x", "<a b='", '<a b="', "< "]
+TAGS += ["</", "<br/>"]
 PAGES = {tag: tag * N for tag in TAGS} | {f"{tag}, closed": f"{tag * N}><p>So.</p>" for tag in TAGS}
 
 

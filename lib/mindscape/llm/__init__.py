@@ -33,6 +33,7 @@ from mindscape.llm.base import (
     Message,
     Needs,
     Prompt,
+    Prompts,
     Reply,
     Sampling,
     Schema,
@@ -41,7 +42,7 @@ from mindscape.llm.base import (
     Text,
     Tool,
     ToolCall,
-    question,
+    Tools,
 )
 from mindscape.llm.recording import PRICES, PRICES_DATE, Estimate, Ledger, Recorder
 from mindscape.llm.schema import checked
@@ -85,7 +86,7 @@ class LanguageModel:
         *,
         ledger: Ledger | None = None,
         store: Store | None = None,
-        record: str | Path | None = None,
+        record: Path | str | None = None,
     ):
         self.backend = backend
         self.ledger = Ledger() if ledger is None else ledger
@@ -206,11 +207,11 @@ class LanguageModel:
 
     def _replies(
         self,
-        prompts: Sequence[Prompt],
+        prompts: Prompts,
         sampling: Sampling,
-        tools: Sequence[Tool] = (),
-        schema: Schema | Sequence[Schema] | None = None,
-        repairs: Counter[str] | None = None,
+        tools: Tools = (),
+        schema: Any = None,
+        repairs: Counter | None = None,
     ) -> "_Asked":
         schemas = base.for_each(schema, len(prompts))
         forms = [None if of is None else json_by_schema.json_schema(of) for of in schemas]
@@ -223,7 +224,7 @@ class LanguageModel:
         alike = digest(asdict(sampling), list(tools), schema is None)  # a schema of its own each may have
         return _Asked(
             "reply",
-            [question(prompt, sampling, tools, form) for prompt, form in zip(prompts, forms, strict=True)],
+            [base.question(prompt, sampling, tools, form) for prompt, form in zip(prompts, forms, strict=True)],
             ask=Joint(alike, list(zip(prompts, forms, strict=True)), generate),
             need=lambda i: (self.backend.count_tokens(prompts[i], tools), sampling.max_new_tokens),
             check=lambda i, reply: _checked(reply, tools, schemas[i], repairs),

@@ -317,6 +317,8 @@ Schema = type[BaseModel] | Mapping[str, Any] | Tags  # a pydantic model, a JSON 
 Form = Mapping[str, Any]  # what a backend is told of a schema: a JSON schema, or {"title": ..., "lark": a grammar}
 Tool = Mapping[str, Any]  # {"type": "function", "function": {"name", "description", "parameters": JSON schema}}
 
+Prompts = Sequence[Prompt]
+Tools = Sequence[Tool]
 Forms = Form | Sequence[Form | None] | None  # one for all prompts, or one for each
 Replies = Iterator[tuple[int, "Reply"]]  # each as soon as it is there, with its prompt's position
 
@@ -503,9 +505,7 @@ class Backend(Protocol):
     @property
     def fingerprint(self) -> str: ...
 
-    def generate(
-        self, prompts: Sequence[Prompt], sampling: Sampling, tools: Sequence[Tool] = (), schema: Forms = None
-    ) -> Replies: ...
+    def generate(self, prompts: Prompts, sampling: Sampling, tools: Tools = (), schema: Forms = None) -> Replies: ...
 
     def score(self, pairs: Sequence[tuple[Prompt, str]]) -> Iterator[tuple[int, Score]]: ...
 
@@ -608,9 +608,8 @@ def unicode_text(text: str, which: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise InputError(
-            f"{which}: character {error.start} is half of a surrogate pair: expected Unicode text"
-        ) from None
+        said = f"{which}: character {error.start} is half of a surrogate pair: expected Unicode text"
+        raise InputError(said) from None
     return text
 
 
@@ -697,9 +696,8 @@ class Together:
             options = dict(alike[0][1])
             try:
                 if options.get("schema") is not None:
-                    options["schema"] = shared(
-                        [it for talks, of, _ in alike for it in for_each(of["schema"], len(talks))]
-                    )
+                    forms = [form for talks, of, _ in alike for form in for_each(of["schema"], len(talks))]
+                    options["schema"] = shared(forms)
                 said = iter(self.llm.chat([talk for talks, *_ in alike for talk in talks], **options))
                 for (*_, future), replies in [(one, [next(said) for _ in one[0]]) for one in alike]:
                     future.set_result(replies)

@@ -33,7 +33,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, NonNegat
 from mindscape.cache import digest
 from mindscape.errors import InputError, LLMError, one_of, require
 from mindscape.llm import base
-from mindscape.llm.base import Form, Forms, Prompt, Replies, Reply, Sampling, Score, Tool
+from mindscape.llm.base import Form, Forms, Prompt, Prompts, Replies, Reply, Sampling, Score, Tools
 from mindscape.llm.schema import read_calls, tool_call, validate
 
 OPENAI = "https://api.openai.com/v1"
@@ -193,9 +193,7 @@ class Endpoint:
         changed = [sorted(self.left_out), self.effort] if self.left_out or self.effort else []
         return digest(self.url, self.model, *changed)
 
-    def generate(
-        self, prompts: Sequence[Prompt], sampling: Sampling, tools: Sequence[Tool] = (), schema: Forms = None
-    ) -> Replies:
+    def generate(self, prompts: Prompts, sampling: Sampling, tools: Tools = (), schema: Forms = None) -> Replies:
         """Replies in the order in which they arrive."""
         options: dict[str, Any] = {name: getattr(sampling, name) for name in ("temperature", "top_p", "seed")}
         options |= {

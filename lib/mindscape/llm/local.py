@@ -32,7 +32,7 @@ from transformers.cache_utils import DynamicLayer
 from mindscape import weights
 from mindscape.cache import digest
 from mindscape.errors import InputError, LLMError, require
-from mindscape.llm.base import Form, Forms, Prompt, Replies, Reply, Sampling, Score, Tool, for_each, mapped
+from mindscape.llm.base import Form, Forms, Prompt, Prompts, Replies, Reply, Sampling, Score, Tools, for_each, mapped
 from mindscape.llm.schema import in_words, read_calls
 from mindscape.store import Maker, watch
 
@@ -165,11 +165,11 @@ class Local:
             self._tokenizer_hashes[template] = digest(self.tokenizer.backend_tokenizer.to_str(), template)
         return weights.fingerprint(self.model, self.model.config, self._tokenizer_hashes[template])
 
-    def count_tokens(self, prompt: Prompt, tools: Sequence[Tool] = ()) -> int:
+    def count_tokens(self, prompt: Prompt, tools: Tools = ()) -> int:
         """Exactly what the model would read."""
         return len(self._tokens(prompt, tools))
 
-    def _tokens(self, prompt: Prompt, tools: Sequence[Tool] = ()) -> list[int]:
+    def _tokens(self, prompt: Prompt, tools: Tools = ()) -> list[int]:
         if isinstance(prompt, str):
             return self.tokenizer(prompt, verbose=False)["input_ids"]
         if not self.tokenizer.chat_template:
@@ -204,9 +204,7 @@ class Local:
 
     # ---------------------------------------------------------------- writing
 
-    def generate(
-        self, prompts: Sequence[Prompt], sampling: Sampling, tools: Sequence[Tool] = (), schema: Forms = None
-    ) -> Replies:
+    def generate(self, prompts: Prompts, sampling: Sampling, tools: Tools = (), schema: Forms = None) -> Replies:
         """Replies, a batch at a time; prompts that begin alike are neighbours."""
         rows = [self._tokens(prompt, tools) for prompt in prompts]
         for i, row in enumerate(rows):

@@ -29,7 +29,7 @@ from mindscape import paths
 from mindscape.cache import digest
 from mindscape.errors import BudgetReached, InputError, LLMError, require
 from mindscape.llm import base
-from mindscape.llm.base import SHORT, Form, Forms, Prompt, Replies, Reply, Sampling, Score, Tool, ToolCall
+from mindscape.llm.base import Forms, Prompt, Prompts, Replies, Reply, Sampling, Score, ToolCall, Tools
 
 
 class Scripted:
@@ -54,14 +54,12 @@ class Scripted:
         *,
         dies: int | None = None,
         count: Callable[..., int] = base.estimated_tokens,
-        form: str = SHORT,
+        form: str = base.SHORT,
     ):
         self.say, self.dies, self.count_tokens, self.form = say, dies, count, form
-        self.asked: list[tuple[Prompt, list[Tool], Form | None]] = []
+        self.asked: list[tuple[Prompt, list[base.Tool], Forms]] = []
 
-    def generate(
-        self, prompts: Sequence[Prompt], sampling: Sampling, tools: Sequence[Tool] = (), schema: Form | None = None
-    ) -> Iterator[tuple[int, Reply]]:
+    def generate(self, prompts: Prompts, sampling: Sampling, tools: Tools = (), schema: Forms = None) -> Replies:
         for i, prompt in enumerate(prompts):
             self.asked.append((prompt, list(tools), schema))
             if len(self.asked) == self.dies:
@@ -191,9 +189,7 @@ class Replay:
             raise LLMError(f"{said}: record it with the model itself, load(..., record=PATH)")
         return self.answers[key]
 
-    def generate(
-        self, prompts: Sequence[Prompt], sampling: Sampling, tools: Sequence[Tool] = (), schema: Forms = None
-    ) -> Replies:
+    def generate(self, prompts: Prompts, sampling: Sampling, tools: Tools = (), schema: Forms = None) -> Replies:
         """The recorded replies."""
         for i, (prompt, form) in enumerate(zip(prompts, base.for_each(schema, len(prompts)), strict=True)):
             yield i, self._answer(base.question(prompt, sampling, tools, form), prompt)
@@ -343,9 +339,9 @@ class Ledger:
                     return count
                 cap = f"{self.cap_tokens:,} tokens" if over_tokens else _dollars(self.cap_money)
                 used = f"{self.tokens:,} tokens" if over_tokens else _dollars(self.spent)
+                need = f"the next call may read {read:,} tokens and write {written:,}; {len(needs)} calls are left"
                 raise BudgetReached(
-                    f"the cap of {cap} is reached: {used} are used, and the next call may read {read:,} tokens and write "
-                    f"{written:,}; {len(needs)} calls are left; what was answered is cached"
+                    f"the cap of {cap} is reached: {used} are used, and {need}; what was answered is cached"
                 )
         return len(needs)
 
