@@ -23,37 +23,33 @@ from mindscape.roles import ROLES
 
 FLOOR = 0.15  # seconds
 N = 3000  # times that something is repeated
-REPLIES = {
+REPEATED = [
+    "```\n",
+    "<answer></answer>",
+    "</think>",
+    "<think>",
+    "<tool_call>",
+    "[",
+    "[1] ",
+    "[]",
+    '{"a":1} ',
+    "{ ",
+    '{"',
+]
+REPEATED += ["*", "answer", "“", "(a", "A ", "1", "FINAL("]
+REPLIES = {piece: piece * N for piece in REPEATED} | {
     "a fence and line breaks": "```" + "\n" * N,
-    "fences": "```\n" * N,
     "a fence and a word": "```" + "a" * N,
     "blanks": " " * N + "x",
     "open tags": "<explanation>" * N + "</answer>",
-    "closed tags": "<answer></answer>" * N,
     "scenarios": "<scenario></scenario>" * N + "<scenario>",
-    "closing tags": "</think>" * N,
-    "opening tags": "<think>" * N,
-    "calls": "<tool_call>" * N,
     "escaped quotes": '{"' + '\\"' * N,
     "quotes": '{"a": ' + '"' * (N + 1),
     "backslashes": '{"a": "' + "\\" * (N + 1),
-    "brackets": "[" * N,
-    "lists": "[1] " * N,
-    "pairs": "[]" * N,
     "nested": "[" * N + "]" * N,
-    "objects": '{"a":1} ' * N,
-    "braces": "{ " * N,
-    "objects that are open": '{"' * N,
     "commas": "[" + "," * N + "]",
     "commas and blanks": "[1," + " ," * N + "]",
-    "stars": "*" * N,
-    "label": "answer" * N,
     "the": "the " * N + "answer",
-    "quoted": "“" * N,
-    "letters": "(a" * N,
-    "A": "A " * N,
-    "digits": "1" * N,
-    "FINAL": "FINAL(" * N,
 }
 
 

@@ -13,7 +13,7 @@ import copy
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from os.path import commonprefix
 from pathlib import Path
 from time import perf_counter
@@ -126,7 +126,6 @@ class Local:
         kinds = DynamicCache(config=config)
         self.shares = not any(kinds.is_sliding) and not any(kinds.is_linear) and config.model_type != "mpt"
         self._tokenizer_hashes: dict[str, str] = {}  # by chat template: the vocabulary takes too long for each call
-        self._constraint_tokenizer: Any = None  # llguidance's view of the vocabulary
 
     @property
     def model(self) -> PreTrainedModel:
@@ -227,7 +226,7 @@ class Local:
         ids, mask = self._padded(rows, 0)
         processors: list[transformers.LogitsProcessor] = []
         if grammars:
-            processors.append(_HeldTo(grammars, self._for_constraints()))
+            processors.append(_HeldTo(grammars, self._constraints))
         if sampling.temperature > 0:
             processors.append(transformers.TemperatureLogitsWarper(float(sampling.temperature)))
             if sampling.top_p < 1:
@@ -304,7 +303,9 @@ class Local:
         """Log-probabilities of the continuations, a batch at a time, pairs with a common beginning together."""
         befores, afters, rows = [], [], []
         for i, (prompt, continuation) in enumerate(pairs):
-            before = self._tokens(prompt) or [self._beginning(i)]
+            before = self._tokens(prompt) or [self.tokenizer.bos_token_id]
+            said = f"prompt {i} is empty, and {self.name} has no begin-of-text token: expected some text"
+            require(before != [None], said)
             after = self._encode(continuation, data=not isinstance(prompt, str))
             self._fits(len(before) + len(after), 0, f"prompt {i} with its continuation")
             befores.append(before)
@@ -321,11 +322,6 @@ class Local:
             seconds = (perf_counter() - started) / len(batch)
             for i, logprob in zip(batch, sums, strict=True):
                 yield i, Score(logprob, len(afters[i]), len(befores[i]), seconds)
-
-    def _beginning(self, i: int) -> int:
-        if self.tokenizer.bos_token_id is None:
-            raise InputError(f"prompt {i} is empty, and {self.name} has no begin-of-text token: expected some text")
-        return self.tokenizer.bos_token_id
 
     @torch.inference_mode()
     def _log_probabilities(self, rows: Rows, afters: Rows, shared: int, head: "_Head") -> list[float]:
@@ -404,17 +400,17 @@ class Local:
 
     def could_write(self, text: str, schema: Form) -> bool:
         """Whether decoding held to the schema leaves the way to this text and its end open."""
-        matcher = LLMatcher(self._for_constraints(), self._grammar(schema))
+        matcher = LLMatcher(self._constraints, self._grammar(schema))
         tokens = self._encode(text)
         return matcher.try_consume_tokens(tokens) == len(tokens) and matcher.is_accepting()
 
-    def _for_constraints(self) -> Any:
-        if self._constraint_tokenizer is None:  # about half a second, so only when it is needed
-            late = isinstance(self._weights, Weights)
-            vocabulary = self._weights.config.vocab_size if late else self.model.get_output_embeddings().weight.shape[0]
-            fast = cast(transformers.PreTrainedTokenizerFast, self.tokenizer)  # it takes no other, and says so
-            self._constraint_tokenizer = from_tokenizer(fast, n_vocab=vocabulary, eos_token=self.ends or None)
-        return self._constraint_tokenizer
+    @cached_property
+    def _constraints(self) -> Any:
+        """llguidance's view of the vocabulary: takes about half a second, so only when it is needed."""
+        late = isinstance(self._weights, Weights)
+        vocabulary = self._weights.config.vocab_size if late else self.model.get_output_embeddings().weight.shape[0]
+        fast = cast(transformers.PreTrainedTokenizerFast, self.tokenizer)  # it takes no other, and says so
+        return from_tokenizer(fast, n_vocab=vocabulary, eos_token=self.ends or None)
 
     def _grammars(self, schemas: Sequence[Form]) -> list[str]:
         made: list[str] = []
@@ -428,7 +424,7 @@ class Local:
         else:  # one line, spaced as json.dumps does: models have seen it most, and free whitespace invites endless blanks
             spaced: Any = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
             grammar = LLMatcher.grammar_from_json_schema(dict(schema), defaults=spaced)
-        problem = LLMatcher.validate_grammar(grammar, self._for_constraints())
+        problem = LLMatcher.validate_grammar(grammar, self._constraints)
         require(not problem, f"decoding cannot be held to the schema: {' '.join(problem.split()):.200}")
         return grammar
 
