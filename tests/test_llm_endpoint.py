@@ -4,25 +4,12 @@ import json
 import time
 
 import pytest
+import servers
 import torch
 from extras import refused, required
 from pydantic import BaseModel
-from servers import (
-    HELLO,
-    Scripted,
-    answers,
-    at,
-    completion,
-    cut,
-    drip,
-    hang,
-    llama_server,
-    page,
-    says,
-    send,
-    status,
-    truncated,
-)
+from servers import HELLO, Scripted, answers, at, completion, cut, hang, page, says, send, status, truncated
+from stubs import user
 
 from mindscape import llm
 from mindscape.errors import InputError, LLMError
@@ -50,7 +37,7 @@ def real():
     required("xllamacpp", "the extra `serve` is not installed")
     from mindscape import assets
 
-    with llama_server(next(assets.fetch("smollm2").glob("*.gguf"))) as url:
+    with servers.llama_server(next(assets.fetch("smollm2").glob("*.gguf"))) as url:
         yield url
 
 
@@ -63,13 +50,13 @@ def test_real_complete_and_chat(served):
     reply = served.complete("The capital of France is", max_new_tokens=3)
     assert reply.text.startswith(" Paris")
     assert (reply.prompt_tokens, reply.completion_tokens, reply.finish) == (5, 3, "length")
-    reply = served.chat([{"role": "user", "content": "Count: one two three"}], max_new_tokens=30, stop=["two"])
+    reply = served.chat(user("Count: one two three"), max_new_tokens=30, stop=["two"])
     assert "two" not in reply.text and reply.seconds > 0
 
 
 def test_real_schema_and_several_calls(served):
     ages = [20, 31, 42]
-    asked = [[{"role": "user", "content": f"Bob is {age} years old. Name and age as JSON."}] for age in ages]
+    asked = [user(f"Bob is {age} years old. Name and age as JSON.") for age in ages]
     replies = served.chat(asked, schema=Person, max_new_tokens=40)
     assert [reply.parsed for reply in replies] == [Person(name="Bob", age=age) for age in ages]
     assert served.ledger.calls == 3 and served.ledger.rejects == 0
@@ -138,10 +125,7 @@ def test_trouble_is_tried_again_and_one_line_with_url_and_cause_where_it_lasts(t
         (says("hi", tool_calls=["f"]), r"not a completion, at choices\.0\.message\.tool_calls\.0: "),
         (says("hi", refusal=["no"]), r"not a completion, at choices\.0\.message\.refusal: "),
         (says("hi", {"prompt_tokens": "ten", "completion_tokens": 5}), r"not a completion, at usage\.prompt_tokens: "),
-        (
-            says("hi", {"prompt_tokens": 10, "completion_tokens": -5}),
-            r"not a completion, at usage\.completion_tokens: ",
-        ),
+        (says("hi", {"completion_tokens": -5}), r"not a completion, at usage\.completion_tokens: "),
         (says("hi", 15), "not a completion, at usage: "),
     ],
 )
@@ -170,7 +154,7 @@ def test_a_text_completion_that_is_none():
 
 
 def test_the_total_time_is_bounded_even_if_bytes_keep_coming():
-    with Scripted(drip(5)) as server:
+    with Scripted(servers.drip(5)) as server:
         began = time.monotonic()
         refused(lambda: at(server, timeout=5, total_timeout=0.5).chat(HELLO), r"nothing usable within 0\.5 s", LLMError)
         assert time.monotonic() - began < 3
@@ -206,7 +190,7 @@ def test_order_is_kept_and_concurrency_bounded():
         send(handler, completion(text))
 
     with Scripted(slow_echo) as server:
-        replies = at(server, concurrency=3).chat([[{"role": "user", "content": str(i)}] for i in range(12)])
+        replies = at(server, concurrency=3).chat([user(str(i)) for i in range(12)])
         assert [reply.text for reply in replies] == [str(i) for i in range(12)]
         assert 2 <= server.most_together <= 3
 
@@ -216,7 +200,7 @@ def test_a_failure_keeps_what_others_brought(tmp_path):
         bad = body["messages"][0]["content"] == "bad"
         status(400)(handler, body) if bad else send(handler, completion("fine"))
 
-    asked = [[{"role": "user", "content": text}] for text in ("one", "two", "bad", "three")]
+    asked = [user(text) for text in ("one", "two", "bad", "three")]
     with Scripted(behave) as server:
         model = at(server, Store(tmp_path / "s.sqlite"), concurrency=1)
         refused(lambda: model.chat(asked), "HTTP 400", LLMError)

@@ -7,27 +7,10 @@ from functools import cache
 import pytest
 
 import storyworld
+from mindscape import roles
 from mindscape.llm import Tags
 from mindscape.llm.schema import checked
-from mindscape.roles import (
-    EDITS,
-    EMPTY,
-    GRAPH_ANSWER,
-    MEMORY,
-    NONE,
-    QA,
-    REVERSE,
-    TOOLS,
-    UNKNOWN,
-    UPDATE,
-    DocumentMemory,
-    Edits,
-    Extracted,
-    GraphAnswer,
-    Update,
-    graph_state,
-    graph_stats,
-)
+from mindscape.roles import EDITS, GRAPH_ANSWER, MEMORY, QA, REVERSE, UPDATE, Edits, GraphAnswer, graph_state
 from storyworld import teaching
 from storyworld.teaching.graphs import Reading
 from storyworld.world import Chance
@@ -42,17 +25,15 @@ def book(seed, language):
     return storyworld.book(seed, tokens=15_000, language=language)
 
 
-_MADE = {}
+@cache
+def made(name, seed, language, tokenizer):
+    it = book(seed, language)
+    return list(teaching.gold(name, it, Chance(name, it.document.id, 0), tokenizer))
 
 
-def gold(role, seed, language, tokenizer, chance=0):
+def gold(role, seed, language, tokenizer):
     """(slots, value) pairs, as `Role.examples` makes them."""
-    key = role.name, seed, language, chance
-    if key not in _MADE:
-        it = book(seed, language)
-        stream = Chance(role.name, it.document.id, chance)
-        _MADE[key] = list(teaching.gold(role.name, it, stream, tokenizer))
-    return _MADE[key]
+    return made(role.name, seed, language, tokenizer)
 
 
 @pytest.fixture(params=BOOKS, ids=lambda it: f"{it[1]}-{it[0]}")
@@ -62,14 +43,13 @@ def seed_language(request):
 
 @pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
 def test_gold_is_read_back_and_fits(role, seed_language, tokenizer):
-    seed, language = seed_language
-    made = gold(role, seed, language, tokenizer)
-    assert 5 <= len(made) <= 30
-    for slots, value in made:
+    found, language = gold(role, *seed_language, tokenizer), seed_language[1]
+    assert 5 <= len(found) <= 30
+    for slots, value in found:
         assert role.parse(role.render(value)) == (value, [])
         assert len(tokenizer(role.prompt(language, **slots))["input_ids"]) <= MOST_TOKENS[language]
         assert len(tokenizer(role.render(value))["input_ids"]) <= 600
-    assert len({json.dumps(slots) for slots, _ in made}) == len(made), "an example comes twice"
+    assert len({json.dumps(slots) for slots, _ in found}) == len(found), "an example comes twice"
 
 
 @pytest.mark.parametrize("role", [*ROLES, QA], ids=lambda role: role.name)
@@ -84,7 +64,7 @@ def test_another_seed_gives_other_examples_and_the_same_the_same(role, tokenizer
 
 def shown_graph(state):
     """The ids of a graph in a prompt, and its nodes' texts."""
-    return {} if state == EMPTY else {node["id"]: node["content"] for node in json.loads(state)["nodes"]}
+    return {} if state == roles.EMPTY else {node["id"]: node["content"] for node in json.loads(state)["nodes"]}
 
 
 def test_quotes_stand_in_the_block_and_ids_in_the_graph(seed_language, tokenizer):
@@ -103,11 +83,11 @@ def test_quotes_stand_in_the_block_and_ids_in_the_graph(seed_language, tokenizer
 
 
 def test_every_operation_and_type_is_taught_and_so_is_silence(tokenizer):
-    made = [value for seed, language in BOOKS for _, value in gold(EDITS, seed, language, tokenizer)]
-    operations = [it for value in made for it in value.operations]
+    values = [value for of in BOOKS for _, value in gold(EDITS, *of, tokenizer)]
+    operations = [it for value in values for it in value.operations]
     assert {it.op for it in operations} == {"add_node", "add_edge", "edit_node", "delete_node"}
     assert {it.type for it in operations if it.op == "add_node"} >= {"entity", "event", "claim", "stat"}
-    assert 0.1 < sum(not value.operations for value in made) / len(made) < 0.4
+    assert 0.1 < sum(not value.operations for value in values) / len(values) < 0.4
 
 
 def test_an_oath_that_the_block_refutes_is_deleted(tokenizer):
@@ -145,7 +125,7 @@ def test_answers_are_read_from_the_graph(seed_language, tokenizer):
         sure.add(value.confidence)
         assert set(value.cited_nodes) <= set(shown)
         if value.confidence == "low":
-            assert value == GraphAnswer(answer=UNKNOWN[seed_language[1]], cited_nodes=[], confidence="low")
+            assert value == GraphAnswer(answer=roles.UNKNOWN[seed_language[1]], cited_nodes=[], confidence="low")
         else:
             assert value.cited_nodes
             assert value.answer.lower() in " ".join(shown.values()).lower(), (slots["question"], shown)
@@ -154,8 +134,8 @@ def test_answers_are_read_from_the_graph(seed_language, tokenizer):
 
 
 def test_the_tools_are_tools():
-    assert [tool["function"]["name"] for tool in checked(TOOLS)] == ["lookup_source", "subgraph_summary"]
-    assert graph_stats(1, 0, 2, "zh") == "1个节点，0条边，由2块文本建成"
+    assert [tool["function"]["name"] for tool in checked(roles.TOOLS)] == ["lookup_source", "subgraph_summary"]
+    assert roles.graph_stats(1, 0, 2, "zh") == "1个节点，0条边，由2块文本建成"
 
 
 # ---- update ---------------------------------------------------------------------------------------------------------
@@ -173,14 +153,15 @@ def test_the_agent_answers_when_all_is_shown_or_it_is_the_last_step(seed_languag
         question = asked(slots, *seed_language)
         groups = [*((span,) for span in question.evidence), *question.bindings]
         here = sum(any(it.document[span] in slots["chunks_text"] for span in group) for group in groups)
-        before = 0 if slots["evidence_memory"] == NONE[seed_language[1]] else slots["evidence_memory"].count("\n") + 1
+        shown = slots["evidence_memory"]
+        before = 0 if shown == roles.NONE[seed_language[1]] else shown.count("\n") + 1
         last = slots["step"] == slots["max_steps"]
         actions.append(value.action)
         assert before + here >= len(value.evidence_memory) >= before
         complete = len(value.evidence_memory) == len(groups)
         assert value.action == ("ANSWER" if complete or last else "REFINE")
         assert (value.confidence == "HIGH") == complete
-        noted = slots["evidence_memory"].split("\n")[:before]
+        noted = shown.split("\n")[:before]
         assert {line.removeprefix("- ") for line in noted} <= set(value.evidence_memory)
         if not complete:
             assert here + before < len(groups) or here <= 1
@@ -219,7 +200,7 @@ def test_chunks_tile_the_document_and_the_outline_matches(seed_language, tokeniz
 
 def test_the_way_back_starts_from_the_memory(seed_language, tokenizer):
     for slots, value in gold(REVERSE, *seed_language, tokenizer):
-        found, repairs = Tags(Extracted).parse(slots["memory"])
+        found, repairs = Tags(roles.Extracted).parse(slots["memory"])
         assert not repairs
         times = [book(*seed_language).voice.when(scene) for scene in book(*seed_language).world.scenes]
         assert sum(time in value for time in set(times)) >= 1
@@ -232,10 +213,10 @@ def test_the_way_back_starts_from_the_memory(seed_language, tokenizer):
 
 NONE_DONE = Edits(operations=[])
 NOTED = "<evidence_memory>\n- Ivo wept\n</evidence_memory>\n<confidence>LOW</confidence>\n<thought>So.</thought>\n"
-UPDATED = Update(evidence_memory=["Ivo wept"], confidence="LOW", thought="So.", action="ANSWER")
+UPDATED = roles.Update(evidence_memory=["Ivo wept"], confidence="LOW", thought="So.", action="ANSWER")
 HEAD = "<think>a</think>\n<outline>\n- b\n</outline>\n"
 REMEMBERED = f"{HEAD}<scenario>\n<chunk>It [MASK] ends.</chunk>\nIvo left.\n</scenario>"
-WHOLE = DocumentMemory.model_validate(MEMORY.form.parse(REMEMBERED)[0])
+WHOLE = roles.DocumentMemory.model_validate(MEMORY.form.parse(REMEMBERED)[0])
 
 
 @pytest.mark.parametrize(

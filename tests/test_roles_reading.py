@@ -127,11 +127,8 @@ def test_silver_nodes_are_those_of_the_question_and_of_its_evidence(read):
 @pytest.mark.parametrize("role", SILVER, ids=lambda role: role.name)
 def test_some_prompts_show_nothing_relevant(role, tokenizer):
     book = storyworld.book(0, tokens=15_000)
-    assert any(
-        json.loads(one.reply) == [-1]
-        for seed in range(3)
-        for one in teaching.examples(role.name, book, tokenizer, seed)
-    )
+    made = [teaching.examples(role.name, book, tokenizer, seed) for seed in range(3)]
+    assert any(json.loads(one.reply) == [-1] for some in made for one in some)
 
 
 def test_entities_are_in_the_text_each_once(read):
@@ -254,17 +251,9 @@ def test_repairs_have_names(role, text, value, repairs):
     assert found == value and sorted(made) == sorted(repairs)
 
 
-NO_LETTER = [
-    "A. an inn\nB. a mill\nC. a barn",
-    "A) or B)",
-    "A is wrong, so it is the mill",
-    "I cannot tell",
-    "A man went in.",
-    "选项A是错误的。",
-    "不选A",
-    "没有一个正确，A也不对",
-    "<explanation>他没有来。</explanation><answer>不是A</answer>",
-]
+NO_LETTER = ["A. an inn\nB. a mill\nC. a barn", "A) or B)", "A is wrong, so it is the mill", "I cannot tell"]
+NO_LETTER += ["A man went in.", "选项A是错误的。", "不选A", "没有一个正确，A也不对"]
+NO_LETTER += ["<explanation>他没有来。</explanation><answer>不是A</answer>"]
 UNUSABLE = {
     "qa": [" \n", "Answer:"],
     "choice": ["", "E", "AB", "A or B", "the mill", *NO_LETTER],

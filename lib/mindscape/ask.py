@@ -1,14 +1,12 @@
-"""One way to ask a model in a role: render the prompt, chat, parse, try again, count, keep within a budget.
+"""One way to ask a model in a role: render the prompt, chat, parse, try again, count, keep within a budget; and the budget, the
+same for every method.
 
     prompt = ROLES["qa"].prompt("en", form_of(llm), context=text, question="Who sold the lamp?")
     answers = ask(llm, ROLES["qa"], [prompt])
     answers[0].value, answers[0].unread
 
-`llm` is a `LanguageModel`, or a `Meter` around one with a method's budget (`mindscape.ask`); replies come out of the store
-where they are there (`mindscape.store`). A reply that cannot be read, or was cut off, is tried again as `again` says, and is
-counted. Taught in notebook 01_the_reader.
-
-What a question may cost, counted call by call, for every method alike.
+`llm` is a `LanguageModel`, or a `Meter` around one with a method's budget; replies come out of the store where they are there
+(`mindscape.store`). A reply that cannot be read, or was cut off, is tried again as `tries` says, and is counted.
 
 A method asks its model through a `Meter`, which is a model itself, counts what each call reads and writes and stops before the
 budget is crossed. A reply out of the store counts as if it were asked anew, since what is compared is what methods take, not
@@ -19,7 +17,7 @@ what a second run costs: that is the ledger's business (`mindscape.llm.recording
     meter.stage = ANSWER                            # the first call from here on is MindGraph's first call (section 4.2)
     return meter.answer(meter.chat(...).text)
 
-Taught in notebooks 23_signature_agent and 31_mindgraph_answer.
+Taught in notebooks 01_the_reader, 23_signature_agent and 31_mindgraph_answer.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -58,10 +56,6 @@ class Budget:
             require(value is None or value >= 1, f"Budget({name}={value}): expected at least 1, or None for no bound")
 
 
-# What a meter says of itself as its model does.
-FORWARDED = ("name", "fingerprint", "maker", "backend", "context", "form")
-
-
 class Meter:
     """A model that counts: it has the methods of `LLM`, and asks `llm`.
 
@@ -81,7 +75,9 @@ class Meter:
         self.llm, self.budget, self.stage = llm, budget or Budget(), stage
         self.steps: list[Step] = []
 
-    name, fingerprint, maker, backend, context, form = (property(attrgetter(f"llm.{of}")) for of in FORWARDED)
+    name, fingerprint, maker, backend, context, form = (  # as its model says them
+        property(attrgetter(f"llm.{of}")) for of in ("name", "fingerprint", "maker", "backend", "context", "form")
+    )
 
     def count_tokens(self, prompt: Prompt) -> int:
         """As the model counts them; no call."""
@@ -137,10 +133,9 @@ class Meter:
 
     def answer(self, text: str) -> Answer:
         """The answer, with all that was counted."""
-        read, written = (sum(getattr(step, name) for step in self.steps) for name in ("read", "written"))
-        return Answer(
-            text, text or None, calls=self.calls, prompt_tokens=read, completion_tokens=written, trace=tuple(self.steps)
-        )
+        read, written = sum(step.read for step in self.steps), sum(step.written for step in self.steps)
+        took: dict[str, Any] = {"calls": self.calls, "prompt_tokens": read, "completion_tokens": written}
+        return Answer(text, text or None, **took, trace=tuple(self.steps))
 
     def _short(self, prompts: Sequence[Prompt], max_new_tokens: int) -> str:
         """Why the next calls could cross the budget; empty if they cannot."""
@@ -156,24 +151,10 @@ class Meter:
 
 
 LONGEST = {  # tokens of a reply: what gold takes at most and a third more, and room for talk around what is short
-    "chunk_summary": 144,
-    "global_summary": 268,
-    "session_summary": 268,
-    "silver_chunks": 40,
-    "silver_nodes": 40,
-    "entities": 268,
-    "edits": 384,
-    "graph_answer": 96,
-    "counted": 244,
-    "update": 280,
-    "memory": 532,
-    "reverse_reasoning": 164,
-    "qa": 40,
-    "choice": 120,
-    "claim": 120,
-    "grade": 72,
-    "pairwise": 184,
-}
+    "chunk_summary": 144, "global_summary": 268, "session_summary": 268, "silver_chunks": 40, "silver_nodes": 40,
+    "entities": 268, "edits": 384, "graph_answer": 96, "counted": 244, "update": 280, "memory": 532,
+    "reverse_reasoning": 164, "qa": 40, "choice": 120, "claim": 120, "grade": 72, "pairwise": 184,
+}  # fmt: skip
 PAPER_LONGEST = 1024  # the same, of a model that is sent the papers' forms and was not trained to be as brief as gold
 WARMER = 0.7  # temperature of a second try
 
@@ -211,7 +192,7 @@ def ask(
         free = llm.chat(talks, max_new_tokens=tokens) if talks else []
         found = [replace(_added(Answer("", calls=0), reply, role), free=reply.text) for reply in free]
         waiting = [] if form is None else [i for i, reply in enumerate(free) if not _could_write(llm, reply, form)]
-    for trial in range(tries if not free_first else 1):
+    for trial in range(1 if free_first else tries):
         if not waiting:
             break
         how = {"temperature": WARMER, "seed": trial} if trial else sampling
@@ -237,7 +218,7 @@ def read_replies(role: Role, text: str, cut: bool = False) -> Any | None:
 
 def _added(before: Answer, reply: Reply, role: Role) -> Answer:
     """An answer after one more reply."""
-    value, repairs, why, cut = None, [], [], reply.finish == "length"
+    value, repairs, unread, cut = None, [], before.unread, reply.finish == "length"
     try:
         if cut:
             raise ValueError(f"cut off after {reply.completion_tokens} tokens")
@@ -245,18 +226,10 @@ def _added(before: Answer, reply: Reply, role: Role) -> Answer:
             raise ValueError(reply.invalid)
         value, repairs = role.parse(reply.whole)
     except ValueError as error:
-        why = [str(error)]
-    return replace(
-        before,
-        text=reply.text,
-        value=value,
-        unread=(*before.unread, *why),
-        cut=cut,
-        calls=before.calls + 1,
-        prompt_tokens=before.prompt_tokens + reply.prompt_tokens,
-        completion_tokens=before.completion_tokens + reply.completion_tokens,
-        repairs=tuple(repairs),
-    )
+        unread = (*unread, str(error))
+    read, written = before.prompt_tokens + reply.prompt_tokens, before.completion_tokens + reply.completion_tokens
+    took: dict[str, Any] = {"calls": before.calls + 1, "prompt_tokens": read, "completion_tokens": written}
+    return replace(before, text=reply.text, value=value, unread=unread, cut=cut, repairs=tuple(repairs), **took)
 
 
 def _could_write(llm: LLM, reply: Reply, form: Any) -> bool:

@@ -28,14 +28,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import torch
-from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
+from transformers import AttentionInterface, AttentionMaskInterface, AutoModelForCausalLM, PreTrainedModel
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
 from mindscape.benchmark import least
 from mindscape.environment import forget_peak, peak_bytes
 from mindscape.errors import InputError, require
-from mindscape.weights import Packed
+from mindscape.weights import Packed, quiet
 
 Segment = tuple[int, int]
 Tokens = Sequence[int] | torch.Tensor  # ids, or places in a text
@@ -132,7 +132,7 @@ def segment_mass_behind(
             ranges = [(together.place(i, a), together.place(i, b - 1) + 1) for a, b in halves if a < b]
             parts_of[-1].append(slice(len(pieces), len(pieces) + len(ranges)))
             pieces += ranges
-    text = _Text(torch.tensor([row for some in asked for row in some]), pieces)
+    text = torch.tensor([row for some in asked for row in some]), pieces
     layers = _recorded(decoder, _Recording([text], average_heads), **together.inputs(decoder))
     of_text = torch.stack([masses for (masses,) in layers]).split([len(some) for some in asked], -2)
     return [
@@ -180,10 +180,7 @@ def overhead(model: PreTrainedModel, tokens: int = 2048, segments: int = 10, run
     ids, ranges = _measuring_text(model, tokens, segments)
     decoder = model.get_decoder()
 
-    def plain() -> None:
-        with torch.no_grad():
-            decoder(ids, use_cache=False)
-
+    plain = torch.no_grad()(partial(decoder, ids, use_cache=False))
     clock = partial(_clock, ids.device)
     bare, ours = least(plain, lambda: segment_mass(model, ids, range(tokens), ranges), runs=runs, clock=clock)
     return ours / bare
@@ -221,12 +218,9 @@ def _measuring_text(model: PreTrainedModel, tokens: int, segments: int) -> tuple
 
 def _print_peak(folder: str, tokens: int, segments: int, kind: str) -> None:
     """Run once and print the peak memory of the pass in bytes."""
-    from transformers import AutoModelForCausalLM
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()
     torch.set_num_threads(1)
-    model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True).eval()
+    with quiet():
+        model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True).eval()
     forget_peak()
     ids, ranges = _measuring_text(model, tokens, segments)
     if kind == "plain":
@@ -239,30 +233,25 @@ def _print_peak(folder: str, tokens: int, segments: int, kind: str) -> None:
 
 # -- checking ----------------------------------------------------------------------------------------------------------
 
-
-@dataclass(frozen=True)
-class _Text:
-    """What is asked about one text of a batch, in columns of the batch."""
-
-    rows: torch.Tensor
-    segments: list[Segment]
+_Text = tuple[
+    torch.Tensor, list[Segment]
+]  # rows and segments asked for of one text of a batch, in columns of the batch
 
 
 def _check_model(model: PreTrainedModel) -> None:
     require(not model.training, "the model is in training mode: call model.eval() first, or dropout blurs the mass")
-    if model.config.is_encoder_decoder:
-        raise InputError(f"{type(model).__name__} is an encoder-decoder: expected a decoder-only or encoder-only model")
+    said = f"{type(model).__name__} is an encoder-decoder: expected a decoder-only or encoder-only model"
+    require(not model.config.is_encoder_decoder, said)
 
 
 def _texts(attention_mask: torch.Tensor, rows: Sequence[Tokens], segments: Asked) -> list[_Text]:
     texts = []
     for mask, asked, ranges in zip(attention_mask, rows, segments, strict=True):
         start, n = int(mask.argmax()), int(mask.sum())
-        require(
-            mask[start : start + n].all(), "attention_mask has a hole: expected padding on the left or the right only"
-        )
+        whole = mask[start : start + n].all()
+        require(whole, "attention_mask has a hole: expected padding on the left or the right only")
         shifted = [(a + start, b + start) for a, b in _checked_segments(ranges, n)]
-        texts.append(_Text(_checked_rows(asked, n) + start, shifted))
+        texts.append((_checked_rows(asked, n) + start, shifted))
     return texts
 
 
@@ -276,11 +265,11 @@ def _checked_segments(segments: Sequence[Segment], n: int) -> list[Segment]:
 
 def _checked_rows(rows: Tokens, n: int) -> torch.Tensor:
     rows = torch.as_tensor(rows if isinstance(rows, torch.Tensor) else list(rows))
-    if rows.ndim != 1 or not len(rows) or rows.is_floating_point():
-        raise InputError("rows: expected a list of at least one token position")
-    outside = (rows < -n) | (rows >= n)
-    if outside.any():
-        raise InputError(f"row {int(rows[outside][0])} is out of range: the text has {n} tokens")
+    positions = rows.ndim == 1 and len(rows) and not rows.is_floating_point()
+    require(positions, "rows: expected a list of at least one token position")
+    outside = rows[(rows < -n) | (rows >= n)].tolist()
+    if outside:
+        raise InputError(f"row {outside[0]} is out of range: the text has {n} tokens")
     return rows % n
 
 
@@ -346,22 +335,20 @@ def _attention(module, query, key, value, attention_mask, scaling=None, is_causa
     for name in ("softcap", "s_aux", "position_bias"):
         used = f"{type(module).__name__} uses {name}"
         require(kwargs.get(name) is None, f"{used}: its attention weights are not softmax(q k^T * scale)")
-    if is_causal is None:
-        is_causal = getattr(module, "is_causal", True)
-    causal = bool(is_causal) and attention_mask is None and query.shape[2] > 1
-    scale = query.shape[-1] ** -0.5 if scaling is None else scaling
-
     n = query.shape[2]
-    whole = 2 * sum(len(text.rows) for text in recording.texts) > n * len(recording.texts)
+    causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
+    causal = bool(causal) and attention_mask is None and n > 1
+    scale = query.shape[-1] ** -0.5 if scaling is None else scaling
+    whole = 2 * sum(len(rows) for rows, _ in recording.texts) > n * len(recording.texts)
     masses, outputs = [], []
-    for i, text in enumerate(recording.texts):
+    for i, (rows, segments) in enumerate(recording.texts):
         mask = None if attention_mask is None else attention_mask[min(i, len(attention_mask) - 1), 0]
-        asked = text.rows.to(query.device)
-        columns = _indicators(text.segments, value[i])
+        asked = rows.to(query.device)
+        columns = _indicators(segments, value[i])
         if whole:
             columns = torch.cat([columns, value[i].float()], -1)
             everything = _attend(query[i], key[i], columns, mask, causal, scale, torch.arange(n, device=query.device))
-            mass, output = everything.split([len(text.segments), value.shape[-1]], -1)
+            mass, output = everything.split([len(segments), value.shape[-1]], -1)
             mass = mass[:, asked]
             outputs.append(output)
         else:

@@ -4,7 +4,7 @@
     "smollm2"               SmolLM2-135M-Instruct, 576 dimensions, 8,192 tokens
     "hf:NAME_OR_FOLDER"     a sentence-transformers model (it has modules.json), or any causal language model
 
-Vectors are float32 of length 1, so the inner product is the cosine. Batch size, padding side and order change them by
+Vectors are float32 of length 1, so the inner product is the cosine. Batch size and order change them by
 rounding only: in fp32 the cosine between two such results is above 1 - 1e-5. Every vector is stored the moment its
 batch is done, under a hash of encoder, kind and text; a run that was killed goes on where it was. Taught in notebooks
 00 and 10.
@@ -81,8 +81,8 @@ def load(
     """The encoder that a short string names.
 
     `cache=False` computes anew each time. `device` defaults to the GPU if there is one. Other options go to `SentenceEncoder`
-    or `LastTokenEncoder`: `max_tokens`, `prompts`, `batch_tokens`; for causal models also `padding_side`. Raises InputError for
-    a string of another form, or for a model that cannot be loaded.
+    or `LastTokenEncoder`: `max_tokens`, `prompts`, `batch_tokens`. Raises InputError for a string of another form, or for a
+    model that cannot be loaded.
 
     >>> vectors = load("embedded").encode(["Who is there?", "Nay, answer me."])          # doctest: +SKIP
     >>> vectors.shape                                                                    # doctest: +SKIP
@@ -148,8 +148,8 @@ class LocalEncoder(ABC):
         store: Cache | None = None,
     ):
         self.max_tokens, self.batch_tokens = min(max_tokens or limit, limit), batch_tokens
-        if self.max_tokens < 1 or batch_tokens < 1:
-            raise InputError(f"max_tokens={max_tokens}, batch_tokens={batch_tokens}: expected both to be at least 1")
+        positive = self.max_tokens >= 1 and batch_tokens >= 1
+        require(positive, f"max_tokens={max_tokens}, batch_tokens={batch_tokens}: expected both to be at least 1")
         self.model, self.transformer, self.tokenizer = model, transformer, tokenizer
         self.name, self.dim, self.store = name, dim, store
         self.prompts = {"passage": "", "query": "", **(prompts or {})}
@@ -202,12 +202,9 @@ class LocalEncoder(ABC):
         label = self.maker.label if self._as_fetched else f"{self.name}-{fingerprint[:8]}"
         store.current().note("vector", label, cached=len(keys) - len(missing), computed=len(missing))
         unpacked = {text: _unpack(found[key]) for text, key in keys.items()}
-        self.counts = Counts(
-            texts=len(texts),
-            computed=len(missing),
-            truncated=sum(unpacked[text][1] > self.max_tokens for text in texts),
-            tokens=sum(min(n, self.max_tokens) for _, n in unpacked.values()),
-        )
+        truncated = sum(unpacked[text][1] > self.max_tokens for text in texts)
+        tokens = sum(min(n, self.max_tokens) for _, n in unpacked.values())
+        self.counts = Counts(len(texts), len(missing), truncated, tokens)
         return np.array([unpacked[text][0] for text in texts], dtype=np.float32).reshape(len(texts), self.dim)
 
     def batches(self, texts: Sequence[str], kind: str = "passage") -> list[list[str]]:
@@ -252,15 +249,13 @@ class SentenceEncoder(LocalEncoder):
 
     def __init__(self, model: SentenceTransformer, *, prompts: Mapping[str, str] | None = None, **options: Any):
         own = {"passage" if kind == "document" else kind: prompt for kind, prompt in model.prompts.items()}
-        super().__init__(
-            model,
-            model.transformers_model,
-            model.tokenizer,
-            dim=model.get_embedding_dimension(),
-            limit=model.max_seq_length or model.tokenizer.model_max_length,
-            prompts=own if prompts is None else prompts,
-            **options,
-        )
+        limit = model.max_seq_length or model.tokenizer.model_max_length
+        options |= {
+            "dim": model.get_embedding_dimension(),
+            "limit": limit,
+            "prompts": own if prompts is None else prompts,
+        }
+        super().__init__(model, model.transformers_model, model.tokenizer, **options)
         model.max_seq_length = self.max_tokens
         model.tokenizer.split_special_tokens = self._splits  # the library calls it by itself
 
@@ -268,17 +263,15 @@ class SentenceEncoder(LocalEncoder):
         return [repr(module) for module in self.model]  # the pooling mode, for example: it has no weights
 
     def _vectors(self, texts: list[str], prompt: str) -> torch.Tensor:
-        return self.model.encode(
-            texts, prompt=prompt, batch_size=len(texts), show_progress_bar=False, convert_to_tensor=True
-        )
+        how: dict[str, Any] = {"show_progress_bar": False, "convert_to_tensor": True}
+        return self.model.encode(texts, prompt=prompt, batch_size=len(texts), **how)
 
 
 class LastTokenEncoder(LocalEncoder):
     """A causal language model whose vector of a text is the last layer's hidden state at the text's last token.
 
     That token is the only one that has read the whole text. MiA-RAG's MiA-Emb and Qwen3-Embedding read vectors so. The
-    tokenizer decides whether an end token follows the text, unless `special_tokens` is False: then none does. Padding goes on
-    either side: the attention mask tells which token is last, and positions count from the text's first token.
+    tokenizer decides whether an end token follows the text, unless `special_tokens` is False: then none does.
 
     >>> encoder = LastTokenEncoder(trained, tokenizer, name="mine")                      # doctest: +SKIP
     """
@@ -290,15 +283,13 @@ class LastTokenEncoder(LocalEncoder):
         model: PreTrainedModel,
         tokenizer: PreTrainedTokenizerBase,
         *,
-        padding_side: str = "right",
         special_tokens: bool = True,
         **options: Any,
     ):
-        require(padding_side in ("left", "right"), f"padding_side={padding_side!r}: expected left or right")
         config = model.config.get_text_config()
         sizes = {"dim": config.hidden_size, "limit": config.max_position_embeddings}
         super().__init__(model, model.get_decoder(), tokenizer, **sizes, **options)
-        self.padding_side, self.special_tokens = padding_side, special_tokens
+        self.special_tokens = special_tokens
 
     def _modules(self) -> list[str]:
         return [] if self.special_tokens else ["no special tokens"]
@@ -308,12 +299,10 @@ class LastTokenEncoder(LocalEncoder):
 
     def _vectors(self, texts: list[str], prompt: str) -> torch.Tensor:
         ids = self._ids(texts, prompt, truncation=True, max_length=self.max_tokens)
-        rows = [torch.tensor(row) for row in ids]
-        input_ids = pad_sequence(rows, True, 0, self.padding_side)  # which id pads does not matter: it is masked
-        mask = pad_sequence([torch.ones_like(row) for row in rows], True, 0, self.padding_side)
-        positions = (mask.cumsum(1) - 1).clamp(min=0)
-        device = self.model.device
-        input_ids, mask, positions = input_ids.to(device), mask.to(device), positions.to(device)
+        rows = [torch.tensor(row, device=self.model.device) for row in ids]
+        input_ids = pad_sequence(rows, True)  # with zeros: which id pads does not matter, it is masked
+        mask = pad_sequence([torch.ones_like(row) for row in rows], True)
+        positions = mask.cumsum(1) - 1
         training = self.model.training
         self.model.eval()
         try:

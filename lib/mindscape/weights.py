@@ -1,14 +1,11 @@
-"""What language models and encoders share, because both hold weights: where and how they are loaded, which they are.
-
-Behind notebooks 00 and 10. It loads no model itself: `mindscape.llm` and `mindscape.encoders` do.
-
-Texts that begin alike, in one sequence: what they share is read once.
+"""What language models and encoders share, because both hold weights: where and how they are loaded, which they are, adapters;
+and `Packed`, texts that begin alike, in one sequence: what they share is read once.
 
 The shared head comes first, then what follows it in each text, its tail. A tail sees the head and itself, and its positions
 count from the head's end, so that states and attention are those of the texts read apart. For models that are told by a mask
 what a token sees; one whose attention ends after a window is refused where the sequence is longer.
 
-Taught in notebook 12_mia_emb_training.
+It loads no model itself: `mindscape.llm` and `mindscape.encoders` do. Taught in notebooks 00, 10 and 12_mia_emb_training.
 """
 
 import hashlib
@@ -38,17 +35,12 @@ from mindscape.store import Maker
 
 POINTER = b"version https://git-lfs.github.com/spec/"  # begins what Git leaves where it has not fetched a large file
 # What the libraries raise for weights that are missing, cut off, of another size, or no weights at all.
+# ImportError: a quantised model whose library is not here.
 UNLOADABLE = (
-    ImportError,  # a quantised model whose library is not here
-    OSError,
-    ValueError,
-    LookupError,
-    TypeError,
-    RuntimeError,
-    EOFError,
-    SafetensorError,
-    pickle.UnpicklingError,
+    *(ImportError, OSError, ValueError, LookupError, TypeError, RuntimeError, EOFError),
+    *(SafetensorError, pickle.UnpicklingError),
 )
+AN_ADAPTER = "expected a folder with adapter_config.json and its weights"
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
@@ -70,15 +62,11 @@ def placed(dtype: str, device: str | None) -> tuple[torch.dtype, str]:
             why = f"{str(error).splitlines()[0]:.120}"
             raise InputError(f"device={device!r}: expected cpu, or cuda where there is a GPU: {why}") from None
     if dtype == "auto":
-        dtype = "bfloat16" if device != "cpu" or multiplies_bfloat16() else "float32"
+        # With AMX reading is four times as quick as in float32, with AVX-512 BF16 alone 1.6 times: `mindscape.benchmark`.
+        multiplies = torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
+        dtype = "bfloat16" if device != "cpu" or multiplies else "float32"
     require(dtype in DTYPES, f"dtype={dtype!r}: expected auto, {', '.join(DTYPES)}")
     return DTYPES[dtype], device
-
-
-def multiplies_bfloat16() -> bool:
-    """Whether this processor has instructions for it: with AMX reading is four times as quick as in float32, with AVX-512 BF16
-    alone 1.6 times, as `mindscape.benchmark` measures it."""
-    return torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
 
 
 @contextmanager
@@ -151,10 +139,9 @@ def check_causal(config: PretrainedConfig, source: str | Path) -> None:
     named = config.architectures or [config.model_type]
     causal = getattr(config, "is_decoder", False) or any("CausalLM" in name or "LMHead" in name for name in named)
     if config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES and not causal:
-        raise InputError(
-            f"{str(source)!r} is a {named[0]}, which reads in both directions: expected a causal language model, or for an "
-            "encoder the files of sentence-transformers, of which modules.json says how vectors are pooled"
-        )
+        expected = "expected a causal language model, or for an encoder the files of sentence-transformers"
+        pooled = f"{expected}, of which modules.json says how vectors are pooled"
+        raise InputError(f"{str(source)!r} is a {named[0]}, which reads in both directions: {pooled}")
 
 
 def adapter_hash(adapter: str | Path) -> str:
@@ -189,9 +176,7 @@ def _scale(adapter: str | Path) -> list[Any]:
         told = json.loads((Path(adapter) / "adapter_config.json").read_text(encoding="utf-8"))
         return [told["r"], told["lora_alpha"], bool(told.get("use_rslora"))]
     except (OSError, ValueError, LookupError, TypeError) as error:
-        raise InputError(
-            f"adapter={str(adapter)!r}: expected a folder with adapter_config.json and its weights"
-        ) from error
+        raise InputError(f"adapter={str(adapter)!r}: {AN_ADAPTER}") from error
 
 
 def adapted(model: PreTrainedModel, adapter: str | Path, trainable: bool = False) -> PeftModel:
@@ -201,8 +186,7 @@ def adapted(model: PreTrainedModel, adapter: str | Path, trainable: bool = False
     """
     folder = Path(adapter)
     said = f"adapter={str(adapter)!r}"
-    if not (folder / "adapter_config.json").is_file():
-        raise InputError(f"{said}: expected a folder with adapter_config.json and its weights")
+    require((folder / "adapter_config.json").is_file(), f"{said}: {AN_ADAPTER}")
     try:
         with safe_open(folder / "adapter_model.safetensors", "pt") as file:
             stored = set(file.keys())
@@ -252,16 +236,14 @@ def fingerprint(model: nn.Module, config: PretrainedConfig, *settings) -> str:
     return digest(list(settings), str(sorted(kept.items())), weights)
 
 
-_COLUMNS = 16  # sums per tensor; with more, PyTorch adds more slowly
-
-
 def _sums(tensor: torch.Tensor) -> list[int]:
-    """The tensor's bytes as rows of 16 whole numbers of 64 bits, added up modulo 2**64: exact in any order."""
+    """The tensor's bytes as rows of 16 whole numbers of 64 bits, added up modulo 2**64: exact in any order. With longer rows
+    PyTorch adds more slowly."""
     content = tensor.flatten().view(torch.uint8)
-    odd = content.numel() % (8 * _COLUMNS)
+    odd = content.numel() % 128
     if odd or content.storage_offset() % 8:
-        content = nn.functional.pad(content, (0, 8 * _COLUMNS - odd))
-    return content.view(torch.int64).view(-1, _COLUMNS).sum(0).tolist()
+        content = nn.functional.pad(content, (0, 128 - odd))
+    return content.view(torch.int64).view(-1, 16).sum(0).tolist()
 
 
 @dataclass(frozen=True)
@@ -313,10 +295,8 @@ class Packed:
     def inputs(self, decoder: PreTrainedModel) -> dict[str, Tensor]:
         """What a decoder is called with to read it, on its device. Raises InputError for one that sees a shorter window."""
         window, n = getattr(decoder.config, "sliding_window", None), self.starts[-1]
-        if window and n > window:
-            raise InputError(
-                f"{type(decoder).__name__} sees {window} tokens at a time, not {n}: read its texts apart, without a head"
-            )
+        sees = f"{type(decoder).__name__} sees {window} tokens at a time, not {n}"
+        require(not window or n <= window, f"{sees}: read its texts apart, without a head")
         device, dtype = decoder.device, decoder.dtype
         if torch.is_autocast_enabled(device.type):
             dtype = torch.get_autocast_dtype(device.type)

@@ -6,6 +6,7 @@ the machine may be busy, and to look through the whole heap takes longer than so
 
 import gc
 import time
+from contextlib import suppress
 
 import pytest
 from pydantic import BaseModel
@@ -22,37 +23,33 @@ from mindscape.roles import ROLES
 
 FLOOR = 0.15  # seconds
 N = 3000  # times that something is repeated
-REPLIES = {
+REPEATED = [
+    "```\n",
+    "<answer></answer>",
+    "</think>",
+    "<think>",
+    "<tool_call>",
+    "[",
+    "[1] ",
+    "[]",
+    '{"a":1} ',
+    "{ ",
+    '{"',
+]
+REPEATED += ["*", "answer", "“", "(a", "A ", "1", "FINAL("]
+REPLIES = {piece: piece * N for piece in REPEATED} | {
     "a fence and line breaks": "```" + "\n" * N,
-    "fences": "```\n" * N,
     "a fence and a word": "```" + "a" * N,
     "blanks": " " * N + "x",
     "open tags": "<explanation>" * N + "</answer>",
-    "closed tags": "<answer></answer>" * N,
     "scenarios": "<scenario></scenario>" * N + "<scenario>",
-    "closing tags": "</think>" * N,
-    "opening tags": "<think>" * N,
-    "calls": "<tool_call>" * N,
     "escaped quotes": '{"' + '\\"' * N,
     "quotes": '{"a": ' + '"' * (N + 1),
     "backslashes": '{"a": "' + "\\" * (N + 1),
-    "brackets": "[" * N,
-    "lists": "[1] " * N,
-    "pairs": "[]" * N,
     "nested": "[" * N + "]" * N,
-    "objects": '{"a":1} ' * N,
-    "braces": "{ " * N,
-    "objects that are open": '{"' * N,
     "commas": "[" + "," * N + "]",
     "commas and blanks": "[1," + " ," * N + "]",
-    "stars": "*" * N,
-    "label": "answer" * N,
     "the": "the " * N + "answer",
-    "quoted": "“" * N,
-    "letters": "(a" * N,
-    "A": "A " * N,
-    "digits": "1" * N,
-    "FINAL": "FINAL(" * N,
 }
 
 
@@ -60,39 +57,13 @@ class Names(BaseModel):
     people: list[str]
 
 
-def refused_or_read(read):
-    def attempt(text):
-        try:
-            return read(text)
-        except ValueError:
-            return None
-
-    return attempt
-
-
 PARSERS = {name: role.parse for name, role in ROLES.items()}
 PARSERS |= {"JSON": parse, "calls": lambda text: read_calls(Reply(text)), "code": code_in, "final": final_in}
 PARSERS |= {"cut": lambda text: before_the_cut(text, Names), "names": Tags(Names).parse}
 PARSERS |= {"chosen": lambda text: chosen(text, ["an inn", "a mill"], "en"), "error": _html_words}
 PARSERS |= {"bare": _without_secrets, "masked": lambda text: _any_form(["sk-verysecret"]).sub("***", text)}
-TAGS = (
-    "<a ",
-    "<p>",
-    "</p>",
-    "<a",
-    "<!",
-    "<!--",
-    "<![CDATA[",
-    "<?",
-    "&",
-    "&#",
-    "&#x",
-    "<a b='",
-    '<a b="',
-    "< ",
-    "</",
-    "<br/>",
-)
+TAGS = ["<a ", "<p>", "</p>", "<a", "<!", "<!--", "<![CDATA[", "<?", "&", "&#", "&#x", "<a b='", '<a b="', "< "]
+TAGS += ["</", "<br/>"]
 PAGES = {tag: tag * N for tag in TAGS} | {f"{tag}, closed": f"{tag * N}><p>So.</p>" for tag in TAGS}
 
 
@@ -107,7 +78,8 @@ def least(read, text: str) -> float:
     best = float("inf")
     for _ in range(3):
         began = time.thread_time()
-        read(text)
+        with suppress(ValueError):
+            read(text)
         best = min(best, time.thread_time() - began)
         if best < FLOOR:
             break
@@ -116,7 +88,7 @@ def least(read, text: str) -> float:
 
 def grows(read, text: str) -> str:
     """How it grows, where that is faster than the text."""
-    read, half = refused_or_read(read), len(text) // 2
+    half = len(text) // 2
     long = least(read, text[:half] * 4 + text[half:] * 4)
     short = least(read, text) if long > FLOOR else long
     return f"{short:.2f} to {long:.2f} s" if long > 8 * short else ""

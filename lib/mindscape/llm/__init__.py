@@ -6,21 +6,19 @@
     "openai:MODEL"          any server that speaks OpenAI's protocol: OPENAI_BASE_URL, OPENAI_API_KEY
     "replay:PATH"           replies recorded earlier with `load(..., record=PATH)`
 
-Every model has `complete`, `chat`, `score` and `count_tokens` (the protocol `LLM`), a `ledger` and an `estimate`;
-replies are cached on disk. Taught in notebooks 00 and 10, the reader in 01. This package does not serve models, train
-them, or stream.
+`load` makes a `LanguageModel` of such a string. Every model has `complete`, `chat`, `score` and `count_tokens` (the protocol
+`LLM`), a `ledger` and an `estimate`, and JSON by schema. A reply is stored the moment it arrives (`mindscape.store`), under a
+key of everything that decides it, so a run that was killed goes on where it was. A reply that cannot be used is handed over as
+`invalid`; a server's is not kept.
 
-The model as notebooks see it: any backend, with a cache of validated replies, a ledger, and JSON by schema.
-
-Taught in notebook 00. A reply is stored the moment it arrives (`mindscape.store`), under a key of everything that decides it,
-so a run that was killed goes on where it was. A reply that cannot be used is handed over as `invalid`; a server's is not kept.
+Taught in notebooks 00 and 10, the reader in 01. This package does not serve models, train them, or stream.
 """
 
 import inspect
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +33,7 @@ from mindscape.llm.base import (
     Message,
     Needs,
     Prompt,
+    Prompts,
     Reply,
     Sampling,
     Schema,
@@ -43,12 +42,21 @@ from mindscape.llm.base import (
     Text,
     Tool,
     ToolCall,
-    question,
+    Tools,
 )
 from mindscape.llm.recording import PRICES, PRICES_DATE, Estimate, Ledger, Recorder
 from mindscape.llm.schema import checked
 from mindscape.store import Joint, Maker, Progress, Store
 
+__all__ = [
+    "LLM", "PRICES", "PRICES_DATE", "Backend", "Estimate", "LanguageModel", "Ledger", "Message", "Needs", "Prompt", "Reply",
+    "Sampling", "Schema", "Score", "Tags", "Text", "Tool", "ToolCall", "load",
+]  # fmt: skip
+
+READER = paths.data("adapters", "reader")
+FORMS = '"embedded", "smollm2", "hf:NAME_OR_FOLDER", "openai:MODEL" or "replay:PATH"'
+OURS = ("embedded", "smollm2")
+KINDS = (*OURS, "hf", "openai", "replay")
 MANY = 8  # questions at once whose cost is worth counting beforehand
 READS, WRITES = 400.0, 60.0  # tokens a second of the embedded model on one core, in batches
 
@@ -78,7 +86,7 @@ class LanguageModel:
         *,
         ledger: Ledger | None = None,
         store: Store | None = None,
-        record: str | Path | None = None,
+        record: Path | str | None = None,
     ):
         self.backend = backend
         self.ledger = Ledger() if ledger is None else ledger
@@ -199,11 +207,11 @@ class LanguageModel:
 
     def _replies(
         self,
-        prompts: Sequence[Prompt],
+        prompts: Prompts,
         sampling: Sampling,
-        tools: Sequence[Tool] = (),
-        schema: Schema | Sequence[Schema] | None = None,
-        repairs: Counter[str] | None = None,
+        tools: Tools = (),
+        schema: Any = None,
+        repairs: Counter | None = None,
     ) -> "_Asked":
         schemas = base.for_each(schema, len(prompts))
         forms = [None if of is None else json_by_schema.json_schema(of) for of in schemas]
@@ -216,10 +224,9 @@ class LanguageModel:
         alike = digest(asdict(sampling), list(tools), schema is None)  # a schema of its own each may have
         return _Asked(
             "reply",
-            [question(prompt, sampling, tools, form) for prompt, form in zip(prompts, forms, strict=True)],
+            [base.question(prompt, sampling, tools, form) for prompt, form in zip(prompts, forms, strict=True)],
             ask=Joint(alike, list(zip(prompts, forms, strict=True)), generate),
             need=lambda i: (self.backend.count_tokens(prompts[i], tools), sampling.max_new_tokens),
-            restore=Reply.restored,
             check=lambda i, reply: _checked(reply, tools, schemas[i], repairs),
             how={"max_new_tokens": sampling.max_new_tokens} | how,
         )
@@ -230,9 +237,6 @@ class LanguageModel:
             [{"prompt": prompt, "continuation": text} for prompt, text in pairs],
             ask=Joint("", pairs, self.backend.score),
             need=lambda i: (sum(map(self.backend.count_tokens, pairs[i])), 0),
-            restore=Score.restored,
-            check=lambda i, score: score,
-            how={},
         )
 
     def _results(self, asked: "_Asked") -> list[Any]:
@@ -244,15 +248,16 @@ class LanguageModel:
         first = {key: i for i, key in reversed(list(enumerate(keys)))}
         if self.recorder is not None:
             self.recorder.ready()
-        for key, result in known.items():
-            self._write(asked.questions[first[key]], result)
+            for key, result in known.items():
+                self.recorder.add(asked.line(first[key], result))
         new = [i for i, key in enumerate(keys) if key not in results and first[key] == i]
         progress = self._progress(asked.kind, [asked.need(i) for i in new] if len(new) >= MANY else [])
         met: dict[str, Any] = {}  # what another process has answered meanwhile
         for places in self.store.missing(new, keys, met, asked.kind, maker) if self.store is not None else [new]:
             while places:
-                needs = [asked.need(i) for i in places] if self.ledger.capped else []
-                affordable = self.ledger.affordable(self.name, needs) if self.ledger.capped else len(places)
+                affordable = len(places)
+                if self.ledger.capped:
+                    affordable = self.ledger.affordable(self.name, [asked.need(i) for i in places])
                 some, places = places[:affordable], places[affordable:]
                 for position, raw in asked.ask(some):
                     i = some[position]
@@ -260,7 +265,8 @@ class LanguageModel:
                     self.ledger.add(self.name, result)
                     if self.store is not None and self._stays(raw, result):
                         self.store.put(asked.kind, maker, {keys[i]: raw.stored()}, raw.seconds, asked.how)
-                    self._write(asked.questions[i], raw)
+                    if self.recorder is not None:
+                        self.recorder.add(asked.line(i, raw))
                     results[keys[i]] = result
                     progress.done()
         results |= {key: asked.check(first[key], asked.restore(value)) for key, value in met.items()}
@@ -298,28 +304,30 @@ class LanguageModel:
         time."""
         return not getattr(result, "invalid", "") or (getattr(self.backend, "steady", False) and not raw.invalid)
 
-    def _write(self, asked: dict[str, Any], answered: Reply | Score) -> None:
-        """Append to the recording, a line that `replay:PATH` reads."""
-        if self.recorder is not None:
-            self.recorder.add({**asked, "score" if isinstance(answered, Score) else "reply": answered.stored()})
-
 
 @dataclass(frozen=True)
 class _Asked:
-    """Questions of one kind to a backend. Of each by its place: `ask` asks some, with those of other calls if need be, `need`
-    tells the tokens that one may take, `check` what becomes of a result; `restore` makes a result of what the store has, `how`
-    is what an entry says beside it."""
+    """Questions of one kind, "reply" or "score", to a backend. Of each by its place: `ask` asks some, with those of other calls
+    if need be, `need` tells the tokens that one may take, `check` what becomes of a result; `how` is what an entry of the store
+    says beside it."""
 
     kind: str
     questions: list[dict[str, Any]]
     ask: Joint
     need: Callable[[int], tuple[int, int]]
-    restore: Callable[[dict[str, Any]], Any]
-    check: Callable[[int, Any], Any]
-    how: Mapping[str, Any]
+    check: Callable[[int, Any], Any] = lambda i, result: result
+    how: Mapping[str, Any] = field(default_factory=dict)
 
     def keys(self, maker: Maker) -> list[str]:
         return [Store.key(self.kind, maker, one) for one in self.questions]
+
+    def restore(self, stored: Mapping[str, Any]) -> Any:
+        """The result that the store has."""
+        return (Reply if self.kind == "reply" else Score).restored(stored)
+
+    def line(self, i: int, answered: Reply | Score) -> dict[str, Any]:
+        """A line of a recording, which `replay:PATH` reads."""
+        return {**self.questions[i], self.kind: answered.stored()}
 
 
 def _checked(reply: Reply, tools: Sequence[Tool], schema: Schema | None, repairs: Counter[str]) -> Reply:
@@ -341,19 +349,6 @@ def _checked(reply: Reply, tools: Sequence[Tool], schema: Schema | None, repairs
         return replace(reply, invalid=f"the reply does not fit {name}{cut}: {error}: {reply.text!r:.120}")
     repairs.update(mended)
     return replace(reply, value=value)
-
-
-__all__ = [
-    "LLM", "PRICES", "PRICES_DATE", "Backend", "Estimate", "LanguageModel", "Ledger", "Message", "Needs", "Prompt", "Reply",
-    "Sampling", "Schema", "Score", "Tags", "Text", "Tool", "ToolCall", "load",
-]  # fmt: skip
-
-READER = paths.data("adapters", "reader")
-FORMS = '"embedded", "smollm2", "hf:NAME_OR_FOLDER", "openai:MODEL" or "replay:PATH"'
-
-
-OURS = ("embedded", "smollm2")
-KINDS = (*OURS, "hf", "openai", "replay")
 
 
 def _backend(kind: str, source: str | Path, model: str, options: dict[str, Any]) -> Backend:

@@ -1,10 +1,8 @@
-"""The words that every backend and every caller share: messages, sampling, replies, scores, and the two protocols.
+"""The words that every backend and every caller share: messages, sampling, replies, scores, and the two protocols; replies in
+tags, thinking before a reply, and jobs that ask side by side.
 
-Taught in notebook 00. Nothing here loads a model or touches the disk.
-
-Replies in tags, as MiA-Signature and MoM ask for them: the form, a parser with named repairs, a grammar.
-
-The form is a pydantic model. A field is a tag of its name on its own lines; a list of texts is a list of lines with a
+Replies in tags, as MiA-Signature and MoM ask for them: the form, a parser with named repairs, a grammar. The form is a
+pydantic model. A field is a tag of its name on its own lines; a list of texts is a list of lines with a
 dash; a list of models repeats the tag, once for each; a field with `BARE` stands in its parent without a tag; a field with
 a default may be missing. What a text field holds may have no "<" in it. The grammar keeps a field's choices, `pattern` and
 `min_length=1` of a list, and what a choice `Needs`.
@@ -17,12 +15,11 @@ What a reasoning model thinks before it answers stands in a reply as a block bet
 mark alone: many chat templates write the opening one themselves. A server that hands the thinking over beside the reply is read
 by `mindscape.llm.endpoint`, into `Reply.thinking`. Thinking without any mark cannot be told from an answer.
 
-Taught in notebook 01_the_reader. JSON is the business of `mindscape.llm.schema`.
+Several jobs that ask a model one thing after the other go side by side: what they ask at a time goes to it in one batch.
+Replies are those of the jobs one by one, up to the model's rounding.
 
-Several jobs that ask a model one thing after the other, side by side: what they ask at a time goes to it in one batch.
-
-Replies are those of the jobs one by one, up to the model's rounding. Taught in notebook 32_long_reason. Nothing here knows what
-is asked.
+Nothing here loads a model, touches the disk or knows what is asked; JSON is the business of `mindscape.llm.schema`. Taught in
+notebooks 00, 01_the_reader (tags) and 32_long_reason (side by side).
 """
 
 import json
@@ -30,6 +27,7 @@ import re
 import threading
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field, replace
 from math import ceil, exp, inf
 from typing import Annotated, Any, Final, Literal, Protocol, cast, get_args, get_origin, overload, runtime_checkable
@@ -319,6 +317,8 @@ Schema = type[BaseModel] | Mapping[str, Any] | Tags  # a pydantic model, a JSON 
 Form = Mapping[str, Any]  # what a backend is told of a schema: a JSON schema, or {"title": ..., "lark": a grammar}
 Tool = Mapping[str, Any]  # {"type": "function", "function": {"name", "description", "parameters": JSON schema}}
 
+Prompts = Sequence[Prompt]
+Tools = Sequence[Tool]
 Forms = Form | Sequence[Form | None] | None  # one for all prompts, or one for each
 Replies = Iterator[tuple[int, "Reply"]]  # each as soon as it is there, with its prompt's position
 
@@ -505,9 +505,7 @@ class Backend(Protocol):
     @property
     def fingerprint(self) -> str: ...
 
-    def generate(
-        self, prompts: Sequence[Prompt], sampling: Sampling, tools: Sequence[Tool] = (), schema: Forms = None
-    ) -> Replies: ...
+    def generate(self, prompts: Prompts, sampling: Sampling, tools: Tools = (), schema: Forms = None) -> Replies: ...
 
     def score(self, pairs: Sequence[tuple[Prompt, str]]) -> Iterator[tuple[int, Score]]: ...
 
@@ -610,9 +608,8 @@ def unicode_text(text: str, which: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise InputError(
-            f"{which}: character {error.start} is half of a surrogate pair: expected Unicode text"
-        ) from None
+        said = f"{which}: character {error.start} is half of a surrogate pair: expected Unicode text"
+        raise InputError(said) from None
     return text
 
 
@@ -665,7 +662,8 @@ class Together:
 
     def __init__(self, llm: LLM, threads: int):
         self.llm, self._left = llm, threads
-        self._turn, self._asked = threading.Condition(), []
+        self._turn = threading.Lock()
+        self._asked: list[tuple[list[Sequence[Message]], dict[str, Any], Future]] = []
 
     name, fingerprint, maker, context, form = map(_in_turn, ("name", "fingerprint", "maker", "context", "form"))
 
@@ -675,16 +673,11 @@ class Together:
 
     def chat(self, messages: Sequence[Message] | Sequence[Sequence[Message]], **options: Any) -> Any:
         """As `LLM.chat`; waits for the others."""
-        one = is_one(messages)
-        asked = _Asked(cast(list[Sequence[Message]], [messages] if one else list(messages)), options)
+        one, replies = is_one(messages), Future()
         with self._turn:
-            self._asked.append(asked)
+            self._asked.append((cast(list, [messages] if one else list(messages)), options, replies))
             self._answer()
-            while asked.replies is None:
-                self._turn.wait()
-        if isinstance(asked.replies, Exception):
-            raise asked.replies
-        return asked.replies[0] if one else asked.replies
+        return replies.result()[0] if one else replies.result()
 
     def leave(self) -> None:
         """What a thread says when it will ask no more."""
@@ -698,29 +691,24 @@ class Together:
             return
         asked, self._asked = self._asked, []
         while asked:
-            alike = [one for one in asked if one.kind == asked[0].kind]
-            asked = [one for one in asked if one.kind != asked[0].kind]
-            options = dict(alike[0].options)
-            if options.get("schema") is not None:
-                forms = [form for one in alike for form in for_each(one.options["schema"], len(one.talks))]
-                options["schema"] = shared(forms)
+            alike = [one for one in asked if _kind(one[1]) == _kind(asked[0][1])]
+            asked = [one for one in asked if _kind(one[1]) != _kind(alike[0][1])]
+            options = dict(alike[0][1])
             try:
-                replies = iter(self.llm.chat([talk for one in alike for talk in one.talks], **options))
-                for one in alike:
-                    one.replies = [next(replies) for _ in one.talks]
+                if options.get("schema") is not None:
+                    forms = [form for talks, of, _ in alike for form in for_each(of["schema"], len(talks))]
+                    options["schema"] = shared(forms)
+                said = iter(self.llm.chat([talk for talks, *_ in alike for talk in talks], **options))
+                for (*_, future), replies in [(one, [next(said) for _ in one[0]]) for one in alike]:
+                    future.set_result(replies)
             except Exception as error:
-                for one in alike:
-                    one.replies = error
-        self._turn.notify_all()
+                for *_, future in alike:
+                    future.set_exception(error)
 
 
-class _Asked:
-    """What a thread asks, and the replies or the error, once they are there."""
-
-    def __init__(self, talks: list[Sequence[Message]], options: dict[str, Any]):
-        self.talks, self.options = talks, options
-        self.kind = options | {"schema": options.get("schema") is not None}  # what must be alike to be asked together
-        self.replies: list[Reply] | Exception | None = None
+def _kind(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What must be alike to be asked together."""
+    return {**options, "schema": options.get("schema") is not None}
 
 
 def side_by_side(llm: LLM, jobs: Sequence[Callable[[LLM], Any]]) -> list[Any]:
@@ -731,23 +719,19 @@ def side_by_side(llm: LLM, jobs: Sequence[Callable[[LLM], Any]]) -> list[Any]:
     >>> side_by_side(model, [lambda llm: llm.chat(hello).text, lambda llm: llm.chat(hello).text])   # doctest: +SKIP
     ['Hello.', 'Hello.']
     """
-    together = Together(llm, len(jobs))
-    results: dict[int, Any] = {}
-    errors: dict[int, Exception] = {}
+    together, results = Together(llm, len(jobs)), [Future() for _ in jobs]
 
-    def work(i: int) -> None:
+    def work(job: Callable[[LLM], Any], result: Future) -> None:
         try:
-            results[i] = jobs[i](cast(LLM, together))  # all but `complete` and `score`
+            result.set_result(job(cast(LLM, together)))  # all but `complete` and `score`
         except Exception as error:
-            errors[i] = error
+            result.set_exception(error)
         finally:
             together.leave()
 
-    threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(len(jobs))]
+    threads = [threading.Thread(target=work, args=of, daemon=True) for of in zip(jobs, results, strict=True)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    if errors:
-        raise errors[min(errors)]
-    return [results[i] for i in range(len(jobs))]
+    return [result.result() for result in results]

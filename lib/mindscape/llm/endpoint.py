@@ -20,6 +20,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from queue import SimpleQueue
 from typing import Annotated, Any, TypeVar
@@ -32,7 +33,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, NonNegat
 from mindscape.cache import digest
 from mindscape.errors import InputError, LLMError, one_of, require
 from mindscape.llm import base
-from mindscape.llm.base import Form, Forms, Prompt, Replies, Reply, Sampling, Score, Tool
+from mindscape.llm.base import Form, Forms, Prompt, Prompts, Replies, Reply, Sampling, Score, Tools
 from mindscape.llm.schema import read_calls, tool_call, validate
 
 OPENAI = "https://api.openai.com/v1"
@@ -159,10 +160,8 @@ class Endpoint:
         own = "for a server of your own that wants none, set it to any value, and OPENAI_BASE_URL to the server"
         require(self._key, f"llm={self.name!r} needs a key: set OPENAI_API_KEY ({own})")
         if wrong := re.search(r"[^!-~]|^[\"'`]|[\"'`]$", self._key):
-            where = f"its character {wrong.start() + 1} is U+{ord(wrong[0]):04X}"
-            raise InputError(
-                f"OPENAI_API_KEY is no key: {where}, expected plain letters, digits and marks, without quotes"
-            )
+            said = f"OPENAI_API_KEY is no key: its character {wrong.start() + 1} is U+{ord(wrong[0]):04X}"
+            raise InputError(f"{said}, expected plain letters, digits and marks, without quotes")
         given = (base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI).strip()
         self.url = _without_secrets(given)
         try:
@@ -183,8 +182,8 @@ class Endpoint:
         for name in self.left_out:
             one_of(OPTIONAL, leave_out=name)
         self.effort = reasoning_effort or os.environ.get("MINDSCAPE_REASONING_EFFORT") or None
-        if not all(bound > 0 for bound in (concurrency, timeout, total_timeout)) or retries < 0:
-            raise InputError("concurrency, timeout and total_timeout must be more than 0, retries not less than 0")
+        bounded = all(bound > 0 for bound in (concurrency, timeout, total_timeout)) and retries >= 0
+        require(bounded, "concurrency, timeout and total_timeout must be more than 0, retries not less than 0")
         self.concurrency, self.retries = concurrency, retries
         self.timeout, self.total_timeout = timeout, total_timeout
 
@@ -194,37 +193,31 @@ class Endpoint:
         changed = [sorted(self.left_out), self.effort] if self.left_out or self.effort else []
         return digest(self.url, self.model, *changed)
 
-    def generate(
-        self, prompts: Sequence[Prompt], sampling: Sampling, tools: Sequence[Tool] = (), schema: Forms = None
-    ) -> Replies:
+    def generate(self, prompts: Prompts, sampling: Sampling, tools: Tools = (), schema: Forms = None) -> Replies:
         """Replies in the order in which they arrive."""
-        options: dict[str, Any] = {
+        options: dict[str, Any] = {name: getattr(sampling, name) for name in ("temperature", "top_p", "seed")}
+        options |= {
             "model": self.model,
-            "temperature": sampling.temperature,
-            "top_p": sampling.top_p,
-            "seed": sampling.seed,
-            "stop": list(sampling.stop) or openai.omit,
             "max_tokens": sampling.max_new_tokens,
+            "stop": list(sampling.stop) or openai.omit,
         }
         chat: dict[str, Any] = {"tools": list(tools) or openai.omit, "reasoning_effort": self.effort or openai.omit}
         if self.base_url == OPENAI:  # its newer models refuse the old name, other servers may not know the new one
             chat["max_completion_tokens"] = options.pop("max_tokens")
 
-        def job(prompt: Prompt, form: Form | None) -> Job[Reply]:
-            raw = isinstance(prompt, str)
-            asked: dict[str, Any] = {"prompt": prompt}
-            if not isinstance(prompt, str):
-                asked = {**chat, **_held_to(form, self.strict), "messages": _messages(prompt)}
-            asked = {name: value for name, value in (options | asked).items() if _old(name) not in self.left_out}
+        async def reply(prompt: Prompt, form: Form | None, client: openai.AsyncOpenAI) -> Reply:
+            completions: Any = client.completions if isinstance(prompt, str) else client.chat.completions
+            if isinstance(prompt, str):
+                asked = options | {"prompt": prompt}
+            else:
+                asked = options | chat | _held_to(form, self.strict) | {"messages": _messages(prompt)}
+            asked = {name: value for name, value in asked.items() if _old(name) not in self.left_out}
+            started = time.perf_counter()
+            answer = await completions.create(**asked)
+            return self._reply(answer, prompt, time.perf_counter() - started)
 
-            async def call(client: openai.AsyncOpenAI) -> Reply:
-                started = time.perf_counter()
-                answer = await (client if raw else client.chat).completions.create(**asked)
-                return self._reply(answer, prompt, time.perf_counter() - started)
-
-            return call
-
-        return self._gather(list(map(job, prompts, base.for_each(schema, len(prompts)))))
+        forms = base.for_each(schema, len(prompts))
+        return self._gather([partial(reply, prompt, form) for prompt, form in zip(prompts, forms, strict=True)])
 
     def _reply(self, answer: Any, prompt: Prompt, seconds: float) -> Reply:
         raw = isinstance(prompt, str)
@@ -241,24 +234,21 @@ class Endpoint:
         if message.refusal:
             invalid = f"the model refused: {message.refusal:.200}"
         read, written = usage.prompt_tokens, usage.completion_tokens
-        reply = Reply(
-            text=text,
-            tool_calls=tuple(calls),
-            prompt_tokens=self.count_tokens(prompt) if read is None else read,
-            completion_tokens=self.count_tokens(text) if written is None else written,
-            finish=choice.finish_reason or "stop",
-            seconds=seconds,
-            invalid=invalid,
-            thinking=message.thinking,
-        )
+        read = self.count_tokens(prompt) if read is None else read
+        written = self.count_tokens(text) if written is None else written
+        reply = Reply(text, tuple(calls), read, written, choice.finish_reason or "stop", seconds)
+        reply = replace(reply, invalid=invalid, thinking=message.thinking)
         return reply if raw or calls or invalid else read_calls(reply)  # some servers leave a call in the text
 
     def _completion(self, answer: Any, holds: str) -> _Completion:
         """The answer, if it is a completion whose first choice holds a "message" or a "text", without what is secret."""
         answer = answer.to_dict(warnings=False) if isinstance(answer, openai.BaseModel) else answer
         answer = base.mapped(answer, partial(self._masked, most=SURE))
-        if isinstance(answer, dict) and (error := answer.get("error") or _error_of_choice(answer)):
-            raise _Told(error)
+        choices = answer.get("choices") if isinstance(answer, dict) else None
+        first = choices[0] if isinstance(choices, list) and choices else None
+        for told in (answer, first):
+            if isinstance(told, dict) and told.get("error"):
+                raise _Told(told["error"])
         if isinstance(answer, str) and (words := _html_words(answer)):
             hint = "a web page: is the base URL right? it usually ends in /v1. It says"
             raise LLMError(f"{self.url}: the answer is {hint}: {self._clean(words)}")
@@ -267,9 +257,8 @@ class Endpoint:
             if getattr(completion.choices[0], holds) is None:
                 raise ValueError(f"at choices.0.{holds}: there is none")
         except ValueError as error:
-            raise LLMError(
-                f"{self.url}: the answer is not a completion, {self._clean(f'{error}: {answer!r}')}"
-            ) from None
+            said = self._clean(f"{error}: {answer!r}")
+            raise LLMError(f"{self.url}: the answer is not a completion, {said}") from None
         return completion
 
     def score(self, pairs: Sequence[tuple[Prompt, str]]) -> Iterator[tuple[int, Score]]:
@@ -279,55 +268,42 @@ class Endpoint:
         if the server gives no log-probabilities of what it was sent.
         """
 
-        def job(prompt: Prompt, continuation: str) -> Job[Score]:
-            async def call(client: openai.AsyncOpenAI) -> Score:
-                if not isinstance(prompt, str):
-                    raise LLMError(f"{self.url}: a server scores raw text only: pass the prompt as text")
-                started = time.perf_counter()
-                text = prompt + continuation
-                answer = await client.completions.create(
-                    model=self.model, prompt=text, echo=True, logprobs=1, max_tokens=1, temperature=0.0
-                )
-                choice = self._completion(answer, "text").choices[0]
-                given = choice.logprobs or _Logprobs()
-                offsets, logprobs = given.text_offset, given.token_logprobs
-                if not choice.text.startswith(text) or not offsets or not logprobs or len(offsets) != len(logprobs):
-                    raise LLMError(
-                        f"{self.url} gives no log-probabilities of a given text (completions with echo and logprobs): "
-                        "score with a local model, or with a server that has them, such as vLLM"
-                    )
-                ends = [*offsets[1:], len(choice.text)]
-                places = zip(offsets, ends, logprobs, strict=True)
-                ours = [logprob for start, end, logprob in places if end > len(prompt) and start < len(text)]
-                if None in ours:
-                    raise LLMError(f"{self.url} gives no log-probability of a text's first token: the prompt is empty")
-                before = sum(end <= len(prompt) for end in ends)
-                return Score(float(sum(ours)), len(ours), before, time.perf_counter() - started)
+        async def score(prompt: Prompt, continuation: str, client: openai.AsyncOpenAI) -> Score:
+            if not isinstance(prompt, str):
+                raise LLMError(f"{self.url}: a server scores raw text only: pass the prompt as text")
+            started, text = time.perf_counter(), prompt + continuation
+            how: dict[str, Any] = {"echo": True, "logprobs": 1, "max_tokens": 1, "temperature": 0.0}
+            answer = await client.completions.create(model=self.model, prompt=text, **how)
+            choice = self._completion(answer, "text").choices[0]
+            given = choice.logprobs or _Logprobs()
+            offsets, logprobs = given.text_offset, given.token_logprobs
+            if not choice.text.startswith(text) or not offsets or not logprobs or len(offsets) != len(logprobs):
+                said = "gives no log-probabilities of a given text (completions with echo and logprobs)"
+                how_else = "score with a local model, or with a server that has them, such as vLLM"
+                raise LLMError(f"{self.url} {said}: {how_else}")
+            ends = [*offsets[1:], len(choice.text)]
+            places = zip(offsets, ends, logprobs, strict=True)
+            ours = [logprob for start, end, logprob in places if end > len(prompt) and start < len(text)]
+            if None in ours:
+                raise LLMError(f"{self.url} gives no log-probability of a text's first token: the prompt is empty")
+            before = sum(end <= len(prompt) for end in ends)
+            return Score(float(sum(ours)), len(ours), before, time.perf_counter() - started)
 
-            return call
-
-        return self._gather([job(prompt, continuation) for prompt, continuation in pairs])
+        return self._gather([partial(score, *pair) for pair in pairs])
 
     # ---------------------------------------------------------------- calls
 
     def _client(self) -> openai.AsyncOpenAI:
+        # A redirect could take the prompt to another host, a small answer could unpack into all memory.
+        safe: dict[str, Any] = {"follow_redirects": False, "event_hooks": {"response": [_read_bounded]}}
+        to: dict[str, Any] = {"api_key": self._key, "base_url": self.base_url, "default_query": self._query}
         try:
-            return openai.AsyncOpenAI(
-                api_key=self._key,
-                base_url=self.base_url,
-                default_query=self._query,
-                timeout=self.timeout,
-                max_retries=0,
-                # A redirect could take the prompt to another host, a small answer could unpack into all memory.
-                http_client=openai.DefaultAsyncHttpxClient(
-                    follow_redirects=False, event_hooks={"response": [_read_bounded]}
-                ),
-            )
+            http = openai.DefaultAsyncHttpxClient(**safe)
+            return openai.AsyncOpenAI(**to, timeout=self.timeout, max_retries=0, http_client=http)
         except (ImportError, ValueError) as error:  # what it says may hold the proxy's password
-            raise InputError(
-                f"{self.url}: the proxy that ALL_PROXY, HTTPS_PROXY or HTTP_PROXY names cannot be used "
-                f"({type(error).__name__}): expected http://HOST:PORT; for SOCKS, pip install socksio"
-            ) from None
+            said = f"the proxy that ALL_PROXY, HTTPS_PROXY or HTTP_PROXY names cannot be used ({type(error).__name__})"
+            expected = "expected http://HOST:PORT; for SOCKS, pip install socksio"
+            raise InputError(f"{self.url}: {said}: {expected}") from None
 
     def _gather(self, jobs: Sequence[Job[Result]]) -> Iterator[tuple[int, Result]]:
         """Run the jobs side by side and yield (position, result) as they end; after a failure no new one is begun.
@@ -458,12 +434,6 @@ def _any_form(secrets: Sequence[str]) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, forms)) or r"(?!)", re.IGNORECASE)
 
 
-def _error_of_choice(answer: Mapping[str, Any]) -> Any:
-    choices = answer.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    return first.get("error") if isinstance(first, dict) else None
-
-
 def _old(name: str) -> str:
     """The older of a parameter's two names."""
     return "max_tokens" if name == "max_completion_tokens" else name
@@ -490,16 +460,12 @@ def _html_words(text: str) -> str:
 
 def _messages(prompt: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The conversation with the arguments of calls as strings, as the protocol wants them."""
-    messages = []
-    for message in prompt:
-        message = dict(message)
-        if message.get("tool_calls"):
-            message["tool_calls"] = [
-                call | {"function": call["function"] | {"arguments": json.dumps(call["function"]["arguments"])}}
-                for call in message["tool_calls"]
-            ]
-        messages.append(message)
-    return messages
+
+    def written(call: dict[str, Any]) -> dict[str, Any]:
+        return call | {"function": call["function"] | {"arguments": json.dumps(call["function"]["arguments"])}}
+
+    calls = [[written(call) for call in message.get("tool_calls") or ()] for message in prompt]
+    return [dict(it) | ({"tool_calls": made} if made else {}) for it, made in zip(prompt, calls, strict=True)]
 
 
 def _held_to(form: Form | None, objects: bool = False) -> dict[str, Any]:
@@ -517,7 +483,7 @@ def _held_to(form: Form | None, objects: bool = False) -> dict[str, Any]:
 def _any_of(schema: Any) -> Any:
     """The schema with anyOf in the place of oneOf, which pydantic writes where a field tells the forms apart."""
     if isinstance(schema, list):
-        return [_any_of(item) for item in schema]
+        return list(map(_any_of, schema))
     if not isinstance(schema, Mapping):
         return schema
     kept = {key: value for key, value in schema.items() if not (key == "discriminator" and "oneOf" in schema)}
@@ -525,15 +491,14 @@ def _any_of(schema: Any) -> Any:
 
 
 def _closed(schema: Any) -> bool:
+    """Whether all objects of a schema are closed and complete."""
     if isinstance(schema, list):
         return all(map(_closed, schema))
     if not isinstance(schema, Mapping):
         return True
-    if schema.get("type") == "object":
-        complete = set(schema.get("required", ())) == set(schema.get("properties", ()))
-        if schema.get("additionalProperties") is not False or not complete:
-            return False
-    return all(map(_closed, schema.values()))
+    complete = set(schema.get("required", ())) == set(schema.get("properties", ()))
+    closed = schema.get("type") != "object" or (schema.get("additionalProperties") is False and complete)
+    return closed and all(map(_closed, schema.values()))
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

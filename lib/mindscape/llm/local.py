@@ -13,7 +13,7 @@ import copy
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from os.path import commonprefix
 from pathlib import Path
 from time import perf_counter
@@ -32,11 +32,12 @@ from transformers.cache_utils import DynamicLayer
 from mindscape import weights
 from mindscape.cache import digest
 from mindscape.errors import InputError, LLMError, require
-from mindscape.llm.base import Form, Forms, Prompt, Replies, Reply, Sampling, Score, Tool, for_each, mapped
+from mindscape.llm.base import Form, Forms, Prompt, Prompts, Replies, Reply, Sampling, Score, Tools, for_each, mapped
 from mindscape.llm.schema import in_words, read_calls
 from mindscape.store import Maker, watch
 
 SHOWN = re.compile("\ue000([0-9]+)\ue001")
+Rows = list[list[int]]  # token ids
 STRETCH = 16  # tokens that a batch writes before the rows that have ended leave it
 
 
@@ -125,7 +126,6 @@ class Local:
         kinds = DynamicCache(config=config)
         self.shares = not any(kinds.is_sliding) and not any(kinds.is_linear) and config.model_type != "mpt"
         self._tokenizer_hashes: dict[str, str] = {}  # by chat template: the vocabulary takes too long for each call
-        self._constraint_tokenizer: Any = None  # llguidance's view of the vocabulary
 
     @property
     def model(self) -> PreTrainedModel:
@@ -164,11 +164,11 @@ class Local:
             self._tokenizer_hashes[template] = digest(self.tokenizer.backend_tokenizer.to_str(), template)
         return weights.fingerprint(self.model, self.model.config, self._tokenizer_hashes[template])
 
-    def count_tokens(self, prompt: Prompt, tools: Sequence[Tool] = ()) -> int:
+    def count_tokens(self, prompt: Prompt, tools: Tools = ()) -> int:
         """Exactly what the model would read."""
         return len(self._tokens(prompt, tools))
 
-    def _tokens(self, prompt: Prompt, tools: Sequence[Tool] = ()) -> list[int]:
+    def _tokens(self, prompt: Prompt, tools: Tools = ()) -> list[int]:
         if isinstance(prompt, str):
             return self.tokenizer(prompt, verbose=False)["input_ids"]
         if not self.tokenizer.chat_template:
@@ -176,12 +176,9 @@ class Local:
         native = "tools" in self.tokenizer.get_chat_template()
         messages, offered = (mapped(list(given), self._shown) for given in (prompt, tools))
         try:
-            text = self.tokenizer.apply_chat_template(
-                list(messages) if native else in_words(messages, offered),
-                tools=list(offered) or None if native else None,
-                tokenize=False,
-                add_generation_prompt=True,
-            )
+            shown = list(messages) if native else in_words(messages, offered)
+            how: dict[str, Any] = {"tools": list(offered) or None if native else None, "add_generation_prompt": True}
+            text = self.tokenizer.apply_chat_template(shown, tokenize=False, **how)
         except jinja2.TemplateError as error:
             raise InputError(f"the chat template of {self.name} refuses the conversation: {error}") from error
         pieces = SHOWN.split(str(text))  # every second one is a control token that stands in the data
@@ -201,15 +198,12 @@ class Local:
     def _fits(self, tokens: int, written: int, which: str) -> None:
         if self.context is not None and tokens + written > self.context:
             more = f" and may write {written:,} (max_new_tokens)" if written else ""
-            raise InputError(
-                f"{which} has {tokens:,} tokens{more}: {self.name} holds {self.context:,}; shorten the prompt or split it"
-            )
+            holds = f"{self.name} holds {self.context:,}; shorten the prompt or split it"
+            raise InputError(f"{which} has {tokens:,} tokens{more}: {holds}")
 
     # ---------------------------------------------------------------- writing
 
-    def generate(
-        self, prompts: Sequence[Prompt], sampling: Sampling, tools: Sequence[Tool] = (), schema: Forms = None
-    ) -> Replies:
+    def generate(self, prompts: Prompts, sampling: Sampling, tools: Tools = (), schema: Forms = None) -> Replies:
         """Replies, a batch at a time; prompts that begin alike are neighbours."""
         rows = [self._tokens(prompt, tools) for prompt in prompts]
         for i, row in enumerate(rows):
@@ -227,35 +221,28 @@ class Local:
                 yield i, read_calls(reply) if tools else reply
 
     @torch.inference_mode()
-    def _write(
-        self, rows: list[list[int]], head: "_Head", sampling: Sampling, grammars: Sequence[str]
-    ) -> list[list[int]]:
+    def _write(self, rows: Rows, head: "_Head", sampling: Sampling, grammars: Sequence[str]) -> Rows:
         """New tokens of each row of a batch. Rows that have ended leave it every `STRETCH` tokens."""
         ids, mask = self._padded(rows, 0)
         processors: list[transformers.LogitsProcessor] = []
         if grammars:
-            processors.append(_HeldTo(grammars, self._for_constraints()))
+            processors.append(_HeldTo(grammars, self._constraints))
         if sampling.temperature > 0:
             processors.append(transformers.TemperatureLogitsWarper(float(sampling.temperature)))
             if sampling.top_p < 1:
                 processors.append(transformers.TopPLogitsWarper(float(sampling.top_p)))
             processors.append(_Drawn([int(digest(sampling.seed, row)[:15], 16) for row in rows]))
         cache = self._read(rows, mask, head, sampling.max_new_tokens) if self.shares else None
-        written: list[list[int]] = [[] for _ in rows]
+        written: Rows = [[] for _ in rows]
         going, left = list(range(len(rows))), sampling.max_new_tokens
+        how: dict[str, Any] = {"do_sample": False, "logits_processor": processors}
+        if sampling.stop:
+            how |= {"stop_strings": list(sampling.stop), "tokenizer": self.tokenizer}
         generate: Any = self.model.generate
         while going and left:
             stretch = min(STRETCH, left) if self.shares else left
-            out = generate(
-                input_ids=ids,
-                attention_mask=mask,
-                past_key_values=cache,
-                max_new_tokens=stretch,
-                do_sample=False,
-                logits_processor=processors,
-                stop_strings=list(sampling.stop) or None,
-                tokenizer=self.tokenizer if sampling.stop else None,
-            )
+            told = {"input_ids": ids, "attention_mask": mask, "past_key_values": cache}
+            out = generate(**told, max_new_tokens=stretch, **how)
             for i, new in zip(going, out[:, ids.shape[1] :].tolist(), strict=True):
                 written[i] += new
             left -= stretch
@@ -264,7 +251,7 @@ class Local:
             mask = torch.cat([mask, mask.new_ones(len(going), out.shape[1] - ids.shape[1])], 1)[kept]
             ids, going = out[kept], [going[k] for k in kept]
             for one in processors:
-                if isinstance(one, _HeldTo | _Drawn):  # they know their rows
+                if isinstance(one, _ByRow):
                     one.keep(kept)
             if kept:
                 cache.batch_select_indices(torch.tensor(kept, device=ids.device))
@@ -316,7 +303,9 @@ class Local:
         """Log-probabilities of the continuations, a batch at a time, pairs with a common beginning together."""
         befores, afters, rows = [], [], []
         for i, (prompt, continuation) in enumerate(pairs):
-            before = self._tokens(prompt) or [self._beginning(i)]
+            before = self._tokens(prompt) or [self.tokenizer.bos_token_id]
+            said = f"prompt {i} is empty, and {self.name} has no begin-of-text token: expected some text"
+            require(before != [None], said)
             after = self._encode(continuation, data=not isinstance(prompt, str))
             self._fits(len(before) + len(after), 0, f"prompt {i} with its continuation")
             befores.append(before)
@@ -334,15 +323,8 @@ class Local:
             for i, logprob in zip(batch, sums, strict=True):
                 yield i, Score(logprob, len(afters[i]), len(befores[i]), seconds)
 
-    def _beginning(self, i: int) -> int:
-        if self.tokenizer.bos_token_id is None:
-            raise InputError(f"prompt {i} is empty, and {self.name} has no begin-of-text token: expected some text")
-        return self.tokenizer.bos_token_id
-
     @torch.inference_mode()
-    def _log_probabilities(
-        self, rows: list[list[int]], afters: list[list[int]], shared: int, head: "_Head"
-    ) -> list[float]:
+    def _log_probabilities(self, rows: Rows, afters: Rows, shared: int, head: "_Head") -> list[float]:
         """Sum of log p over each row's continuation, whose tokens are what the row's last positions predict.
 
         The rows are read in pieces, so that the logits of a long continuation (positions × vocabulary) stay small.
@@ -359,24 +341,19 @@ class Local:
         for start in range(shared, ids.shape[1], piece):
             part = slice(start, start + piece)
             wanted = targets[:, max(start, first) : start + piece]
-            logits = self.model(
-                input_ids=ids[:, part],
-                attention_mask=mask[:, : start + piece],
-                position_ids=positions[:, part],
-                past_key_values=cache,
-                logits_to_keep=max(1, wanted.shape[1]),
-            ).logits
+            told = {"input_ids": ids[:, part], "attention_mask": mask[:, : start + piece], "past_key_values": cache}
+            told |= {"position_ids": positions[:, part], "logits_to_keep": max(1, wanted.shape[1])}
+            logits = self.model(**told).logits
             if wanted.shape[1]:
-                loss = functional.cross_entropy(
-                    logits.float().flatten(0, 1), wanted.flatten(), ignore_index=-100, reduction="none"
-                )
+                of_all = logits.float().flatten(0, 1), wanted.flatten()
+                loss = functional.cross_entropy(*of_all, ignore_index=-100, reduction="none")
                 sums -= loss.view(wanted.shape).double().sum(1).cpu()
         return sums.tolist()
 
     # ---------------------------------------------------------------- batches
 
     def _batches(
-        self, rows: list[list[int]], most: list[int], order: Sequence[int], new: int, call: float
+        self, rows: Rows, most: list[int], order: Sequence[int], new: int, call: float
     ) -> Iterator[tuple[list[int], int]]:
         """Batches of rows in the given order, each with the length of the head that its rows share.
 
@@ -423,17 +400,17 @@ class Local:
 
     def could_write(self, text: str, schema: Form) -> bool:
         """Whether decoding held to the schema leaves the way to this text and its end open."""
-        matcher = LLMatcher(self._for_constraints(), self._grammar(schema))
+        matcher = LLMatcher(self._constraints, self._grammar(schema))
         tokens = self._encode(text)
         return matcher.try_consume_tokens(tokens) == len(tokens) and matcher.is_accepting()
 
-    def _for_constraints(self) -> Any:
-        if self._constraint_tokenizer is None:  # about half a second, so only when it is needed
-            late = isinstance(self._weights, Weights)
-            vocabulary = self._weights.config.vocab_size if late else self.model.get_output_embeddings().weight.shape[0]
-            fast = cast(transformers.PreTrainedTokenizerFast, self.tokenizer)  # it takes no other, and says so
-            self._constraint_tokenizer = from_tokenizer(fast, n_vocab=vocabulary, eos_token=self.ends or None)
-        return self._constraint_tokenizer
+    @cached_property
+    def _constraints(self) -> Any:
+        """llguidance's view of the vocabulary: takes about half a second, so only when it is needed."""
+        late = isinstance(self._weights, Weights)
+        vocabulary = self._weights.config.vocab_size if late else self.model.get_output_embeddings().weight.shape[0]
+        fast = cast(transformers.PreTrainedTokenizerFast, self.tokenizer)  # it takes no other, and says so
+        return from_tokenizer(fast, n_vocab=vocabulary, eos_token=self.ends or None)
 
     def _grammars(self, schemas: Sequence[Form]) -> list[str]:
         made: list[str] = []
@@ -445,10 +422,9 @@ class Local:
         if "lark" in schema:
             grammar = LLMatcher.grammar_from_lark(schema["lark"])
         else:  # one line, spaced as json.dumps does: models have seen it most, and free whitespace invites endless blanks
-            grammar = LLMatcher.grammar_from_json_schema(
-                dict(schema), defaults={"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
-            )
-        problem = LLMatcher.validate_grammar(grammar, self._for_constraints())
+            spaced: Any = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+            grammar = LLMatcher.grammar_from_json_schema(dict(schema), defaults=spaced)
+        problem = LLMatcher.validate_grammar(grammar, self._constraints)
         require(not problem, f"decoding cannot be held to the schema: {' '.join(problem.split()):.200}")
         return grammar
 
@@ -520,28 +496,34 @@ class _Roomy(DynamicLayer):
         self.keys, self.values = (x[:, :, :held] for x in self._all)
 
 
-class _HeldTo(transformers.LogitsProcessor):
+class _ByRow(transformers.LogitsProcessor):
+    """Has something of its own for each row."""
+
+    of_rows: list[Any]
+
+    def keep(self, rows: Sequence[int]) -> None:
+        self.of_rows = [self.of_rows[row] for row in rows]
+
+
+class _HeldTo(_ByRow):
     """Leaves each row only the tokens that its grammar allows next."""
 
     def __init__(self, grammars: Sequence[str], tokenizer: Any):
-        self.matchers = [LLMatcher(tokenizer, grammar) for grammar in grammars]
+        self.of_rows = [LLMatcher(tokenizer, grammar) for grammar in grammars]
         self.begun = False
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         if self.begun:
-            for matcher, token in zip(self.matchers, input_ids[:, -1].tolist(), strict=True):
+            for matcher, token in zip(self.of_rows, input_ids[:, -1].tolist(), strict=True):
                 if not matcher.is_stopped() and not matcher.consume_token(token):
                     raise LLMError(f"constrained decoding failed: {matcher.get_error()}")
         self.begun = True
-        bits = np.frombuffer(b"".join(matcher.compute_bitmask() for matcher in self.matchers), dtype=np.uint8)
-        allowed = np.unpackbits(bits.reshape(len(self.matchers), -1), axis=1, bitorder="little", count=scores.shape[1])
+        bits = np.frombuffer(b"".join(matcher.compute_bitmask() for matcher in self.of_rows), dtype=np.uint8)
+        allowed = np.unpackbits(bits.reshape(len(self.of_rows), -1), axis=1, bitorder="little", count=scores.shape[1])
         return scores.masked_fill(~torch.from_numpy(allowed.astype(bool)).to(scores.device), float("-inf"))
 
-    def keep(self, rows: Sequence[int]) -> None:
-        self.matchers = [self.matchers[row] for row in rows]
 
-
-class _Drawn(transformers.LogitsProcessor):
+class _Drawn(_ByRow):
     """Turns the arg max that follows into a draw from the softmax (the Gumbel-max trick).
 
     Each row has a generator of its own, seeded by the call's seed and the row's prompt: what a row draws does not
@@ -549,12 +531,9 @@ class _Drawn(transformers.LogitsProcessor):
     """
 
     def __init__(self, seeds: Sequence[int]):
-        self.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+        self.of_rows = [torch.Generator().manual_seed(seed) for seed in seeds]
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         width = scores.shape[1]
-        waits = torch.stack([torch.empty(width).exponential_(generator=g) for g in self.generators])
+        waits = torch.stack([torch.empty(width).exponential_(generator=g) for g in self.of_rows])
         return scores - waits.log().to(scores.device)
-
-    def keep(self, rows: Sequence[int]) -> None:
-        self.generators = [self.generators[row] for row in rows]

@@ -1,18 +1,17 @@
-"""Recordings of a model: JSONL, a line a question with its reply or score, and the model that gave it; and their replay.
+"""What a model said, and what it cost: a script in its place, recordings and their replay, an estimate, a ledger.
 
-Taught in notebook 00. `load(..., record=PATH)` writes one, `replay:PATH` answers from it: the same questions get the same
-answers, without the model. A question that was never asked is an error: nothing here makes an answer up. A line that a kill or
-a full disk cut off is passed over, and asked again by whoever needs it.
+`Scripted`: a function writes the replies, so that what is done with them can be seen without a model.
 
-A script in a model's place: a function writes the replies, so that what is done with them can be seen without a model.
+`Recorder`, `Replay`: JSONL, a line a question with its reply or score, and the model that gave it. `load(..., record=PATH)`
+writes one, `replay:PATH` answers from it: the same questions get the same answers, without the model. A question that was never
+asked is an error: nothing here makes an answer up. A line that a kill or a full disk cut off is passed over, and asked again by
+whoever needs it.
 
-Taught in notebooks 31_mindgraph_answer and 32_long_reason.
-
-What a run costs: calls, tokens, seconds, money; an estimate before it, a ledger after it, a cap that stops it.
-
-Taught in notebook 00. Prices are those of `data/prices.yaml`, of its date, and change: override them where they matter,
+`Estimate` before a run, `Ledger` after it: calls, tokens, seconds, money; a cap stops the run. Prices
+are those of `data/prices.yaml`, of its date, and change: override them where they matter,
 `Ledger(prices=PRICES | {"my-model": (0.5, 1.5)})`. A model without a price has no cost that is known: the money is then
-None, and the ledger says so. Models that run on this machine cost nothing here; electricity is not counted.
+None, and the ledger says so. Models that run on this machine cost nothing here; electricity is not counted. Taught in notebooks
+00, 31_mindgraph_answer and 32_long_reason.
 """
 
 import json
@@ -30,26 +29,14 @@ from mindscape import paths
 from mindscape.cache import digest
 from mindscape.errors import BudgetReached, InputError, LLMError, require
 from mindscape.llm import base
-from mindscape.llm.base import (
-    SHORT,
-    Form,
-    Forms,
-    Prompt,
-    Replies,
-    Reply,
-    Sampling,
-    Score,
-    Tool,
-    ToolCall,
-    estimated_tokens,
-)
+from mindscape.llm.base import Forms, Prompt, Prompts, Replies, Reply, Sampling, Score, ToolCall, Tools
 
 
 class Scripted:
     """A backend for `LanguageModel`; it keeps what it was `asked`, and dies, as of a kill, at the call `dies`.
 
-    It is sent the papers' prompts in the given `form`, as
-    the embedded model is or as others are (`mindscape.llm.base.form_of`).
+    It is sent the papers' prompts in the given `form`, as the embedded model is or as others are
+    (`mindscape.llm.base.form_of`).
     `say(messages, tools, schema)` gives a text, a ToolCall, or something for JSON; `count(prompt, tools)` counts tokens.
 
     >>> from mindscape.llm import LanguageModel
@@ -66,15 +53,13 @@ class Scripted:
         say: Callable[..., Any],
         *,
         dies: int | None = None,
-        count: Callable[..., int] = estimated_tokens,
-        form: str = SHORT,
+        count: Callable[..., int] = base.estimated_tokens,
+        form: str = base.SHORT,
     ):
         self.say, self.dies, self.count_tokens, self.form = say, dies, count, form
-        self.asked: list[tuple[Prompt, list[Tool], Form | None]] = []
+        self.asked: list[tuple[Prompt, list[base.Tool], Forms]] = []
 
-    def generate(
-        self, prompts: Sequence[Prompt], sampling: Sampling, tools: Sequence[Tool] = (), schema: Form | None = None
-    ) -> Iterator[tuple[int, Reply]]:
+    def generate(self, prompts: Prompts, sampling: Sampling, tools: Tools = (), schema: Forms = None) -> Replies:
         for i, prompt in enumerate(prompts):
             self.asked.append((prompt, list(tools), schema))
             if len(self.asked) == self.dies:
@@ -161,9 +146,9 @@ class Recorder:
 
     def _read(self) -> None:
         lines = [line for _, line in read_recording(self.path)]
-        others = [line["model"] for line in lines if line.get("model", self.model) != self.model]
-        if others:
-            raise InputError(f"{self.path} holds replies of {others[0]}: record {self.model} to another file")
+        models = [line["model"] for line in lines if "model" in line] or [self.model]
+        said = f"{self.path} holds replies of {models[0]}: record {self.model} to another file"
+        require(models[0] == self.model, said)  # a recording is of one model
         self._held = {digest(line) for line in lines}
 
 
@@ -198,18 +183,13 @@ class Replay:
             self.answers[digest(asked)] = answer
 
     def _answer(self, asked: dict[str, Any], prompt: Prompt) -> Any:
-        key = digest(asked)
-        if key not in self.answers:
+        if (key := digest(asked)) not in self.answers:
             text = prompt if isinstance(prompt, str) else prompt[-1]["content"]
-            raise LLMError(
-                f"{self.path} holds no answer to {text!r:.80} with these parameters: "
-                "record it with the model itself, load(..., record=PATH)"
-            )
+            said = f"{self.path} holds no answer to {text!r:.80} with these parameters"
+            raise LLMError(f"{said}: record it with the model itself, load(..., record=PATH)")
         return self.answers[key]
 
-    def generate(
-        self, prompts: Sequence[Prompt], sampling: Sampling, tools: Sequence[Tool] = (), schema: Forms = None
-    ) -> Replies:
+    def generate(self, prompts: Prompts, sampling: Sampling, tools: Tools = (), schema: Forms = None) -> Replies:
         """The recorded replies."""
         for i, (prompt, form) in enumerate(zip(prompts, base.for_each(schema, len(prompts)), strict=True)):
             yield i, self._answer(base.question(prompt, sampling, tools, form), prompt)
@@ -315,15 +295,14 @@ class Ledger:
 
     def add(self, name: str, result: Reply | Score) -> None:
         """Count one reply or score of the model `name`."""
-        read, written = result.prompt_tokens, 0
         if isinstance(result, Reply):
-            written = result.completion_tokens
+            read, written = result.prompt_tokens, result.completion_tokens
             self.rejects += bool(result.invalid)
         else:
-            read += result.tokens
+            read, written = result.prompt_tokens + result.tokens, 0
         self.calls += 1
+        self.cached += result.cached
         if result.cached:
-            self.cached += 1
             return
         self.prompt_tokens += read
         self.completion_tokens += written
@@ -348,8 +327,6 @@ class Ledger:
         >>> Ledger(cap_tokens=1000).affordable("embedded", [(300, 100), (300, 100), (300, 100)])
         2
         """
-        if not self.capped:
-            return len(needs)
         known = self.cap_money is None or price(name, self.prices) is not None
         require(known, f"cap_money={self.cap_money}: the price of {name!r} is unknown: add it to Ledger(prices=...)")
         tokens, money = self.tokens, self.spent
@@ -362,9 +339,9 @@ class Ledger:
                     return count
                 cap = f"{self.cap_tokens:,} tokens" if over_tokens else _dollars(self.cap_money)
                 used = f"{self.tokens:,} tokens" if over_tokens else _dollars(self.spent)
+                need = f"the next call may read {read:,} tokens and write {written:,}; {len(needs)} calls are left"
                 raise BudgetReached(
-                    f"the cap of {cap} is reached: {used} are used, and the next call may read {read:,} tokens and write "
-                    f"{written:,}; {len(needs)} calls are left; what was answered is cached"
+                    f"the cap of {cap} is reached: {used} are used, and {need}; what was answered is cached"
                 )
         return len(needs)
 

@@ -11,8 +11,10 @@ tags. Nothing here calls a tool: the caller does, and appends a message with rol
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -58,23 +60,17 @@ def _outside_strings(pattern: str, repl: Any, text: str) -> str:
     return re.sub(f"{STRING}|{pattern}", lambda m: repl(m[1]) if m[1] is not None else m[0], text, flags=re.DOTALL)
 
 
-def _drop_trailing_commas(text: str) -> str:
-    return _outside_strings(r"(,)(?=\s*[}\]])", lambda _: "", text)
-
-
-def _python_constants(text: str) -> str:
-    words = {"True": "true", "False": "false", "None": "null"}
-    return _outside_strings(r"\b(True|False|None)\b", words.__getitem__, text)
-
-
 def _escape_newlines(text: str) -> str:
-    escape = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
-    return re.sub(STRING, lambda m: re.sub("[\n\r\t]", lambda c: escape[c[0]], m[0]), text, flags=re.DOTALL)
+    escape = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t"})
+    return re.sub(STRING, lambda m: m[0].translate(escape), text, flags=re.DOTALL)
 
 
-REPAIRS = {  # of a value, in the order in which they are tried; each works on what the one before left
-    "trailing comma removed": _drop_trailing_commas,
-    "Python constant": _python_constants,
+WORDS = {"True": "true", "False": "false", "None": "null"}
+REPAIRS: dict[
+    str, Callable[[str], str]
+] = {  # of a value, in the order in which they are tried; each works on what the one before left
+    "trailing comma removed": partial(_outside_strings, r"(,)(?=\s*[}\]])", lambda _: ""),
+    "Python constant": partial(_outside_strings, r"\b(True|False|None)\b", WORDS.__getitem__),
     "line break in a string": _escape_newlines,
 }
 FRAME = ("thinking dropped", "code fence stripped", "text around dropped")  # the names of what is done around it
@@ -98,14 +94,11 @@ def _mended(text: str) -> tuple[Any, list[str]]:
         problem = error
     made = []
     for name, repair in REPAIRS.items():
-        repaired = repair(text)
-        if repaired != text:
-            text = repaired
+        before, text = text, repair(text)
+        if text != before:
             made.append(name)
-            try:
+            with suppress(ValueError):
                 return _loads(text), made
-            except ValueError:
-                continue
     raise ValueError(f"not JSON: {problem}")
 
 
@@ -230,9 +223,8 @@ def in_words(messages: Sequence[Message], tools: Sequence[Tool]) -> list[dict[st
     if tools:
         listed = "\n".join(json.dumps(tool["function"], ensure_ascii=False) for tool in tools)
         before = [messages.pop(0)["content"]] if messages and messages[0]["role"] == "system" else []
-        written.append(
-            {"role": "system", "content": "\n\n".join([*before, prompts.text("llm", "tools").format(tools=listed)])}
-        )
+        shown = prompts.text("llm", "tools").format(tools=listed)
+        written.append({"role": "system", "content": "\n\n".join([*before, shown])})
     for message in messages:
         role, content = message["role"], message["content"]
         if role == "tool":

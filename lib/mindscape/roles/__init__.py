@@ -1,62 +1,32 @@
-"""What the papers ask a language model to do, one role a name; see `base`. Taught in notebook 01_the_reader.
+"""What the papers ask a language model to do, one role a name: what it is asked, in what form it answers, and how far two
+replies agree.
 
-reading       summaries, entities, which chunks and entities bear on a question (MiA-RAG, MiA-Signature)
-edits         changes to a concept graph (MindGraph)
-graph_answer  an answer from a graph, with two tools (MindGraph)
-update        an agent's next step (MiA-Signature)
-memory        a document's memory, and the reasoning that leads to it (MoM)
-answers       open questions, multiple choice, claims
-judges        grading an answer, comparing two
+reading       summaries of a chunk and of a whole (MiA-RAG, section 3.2, Figure 10), of a session (MiA-Signature, appendix F);
+              entities (MiA-RAG, section 3.2); silver evidence: which chunks and entities bear on a question (MiA-RAG, section
+              3.3, Figures 11 and 12)
+answers       open questions and multiple choice (MiA-RAG, Figure 16), claims (MiA-Signature, appendix F, NoCha)
+memory        a document's memory: an outline, and for each scenario a chunk by its ends and what it is about (MoM, Table 4);
+              and the reverse: from both to the path of thought between them (section 3.1.3)
+edits         what a block of text adds to a concept graph, changes in it or takes out (MindGraph, appendix D.1)
+graph_answer  an answer from a graph, with two tools in OpenAI's form (MindGraph, appendix D.2 and D.3)
+judges        is an answer right (MindGraph, appendix D.4), which of two is better (MiA-RAG, Figure 14)
+update        an agent's next step: is what was retrieved enough to answer, and if not, what to look for next (MiA-Signature,
+              appendix F, UPDATE)
+scores        how far two replies of a role agree, from 0 to 1: indices, operations on a graph, quotes, the borders of a memory;
+              NaN where there is nothing to score. Scores against a novel's gold are `storyworld.teaching.scoring`'s, and so is
+              what a perfect reader would reply `storyworld.teaching`'s
 
-A role that a language model plays in the papers' pipelines: what it is asked, and in what form it answers.
-
-What a perfect reader of a novel would reply is `storyworld.teaching`'s.
-
-Where a paper prints the prompt, it has two forms, both ours: the short one, which the embedded reader was trained on, and the
+Where the paper prints the prompt, it has two forms, both ours: the short one, which the embedded reader was trained on, and the
 paper's, with each of its demands, for every other model; see `mindscape.prompts`. Which one a model is sent is what
-`mindscape.llm.base.form_of` says, and nothing else decides it. Taught in notebook 01_the_reader.
-
-Roles that read: summaries of a chunk and of a whole (MiA-RAG, section 3.2, Figure 10), of a session (MiA-Signature,
-appendix F); entities of a passage (MiA-RAG, section 3.2); silver evidence (MiA-RAG, section 3.3, Figures 11 and 12).
+`mindscape.llm.base.form_of` says, and nothing else decides it.
 
 A summary is text as it comes; the length that a prompt asks for is not enforced. Of a passage's entities nothing is known of
 other passages: those that are one and the same are not merged. Silver evidence is a JSON array of indices, [-1] for none;
-whether an index is among those shown is not checked here: the caller knows how many there were. Taught in notebook
-01_the_reader.
+whether an index is among those shown is not checked here: the caller knows how many there were. There is no role here for "I do
+not know". A judge's keys are the papers', but in the short form the reason comes before the verdict, which can then rest on it.
 
-Roles that answer from passages: open questions and multiple choice (MiA-RAG, Figure 16), claims (MiA-Signature,
-appendix F, NoCha).
-
-There is no role here for "I do not know". Taught in notebook 01_the_reader.
-
-MoM's document memory: an outline, and for each scenario a chunk by its ends and what it is about (Table 4).
-
-Its second role is the reverse one: from a document and its memory to the path of thought between them (section 3.1.3). This
-module does not find the chunks in the document, score memories or choose among them. Taught in notebook 01_the_reader.
-
-MindGraph's builder: what a block of text adds to a concept graph, changes in it or takes out (appendix D.1).
-
-Nothing here keeps a graph, looks up quotes or checks that an id exists: `mindscape.mindgraph.graph` does. Taught in notebook
-01_the_reader.
-
-MindGraph's answer stage: a question answered from a concept graph, with two tools (appendix D.2 and D.3).
-
-`TOOLS` are the tools' descriptions in OpenAI's form. This module runs no tool and does not judge the answer (D.4). Taught in
-notebook 01_the_reader.
-
-Judges: is an answer right (MindGraph, appendix D.4), and which of two is better (MiA-RAG, Figure 14).
-
-The keys are the papers', but in the short form the reason comes before the verdict, which can then rest on it. Taught in
-notebook 01_the_reader.
-
-MiA-Signature's agent: is what was retrieved enough to answer, and if not, what to look for next (appendix F, UPDATE).
-
-This module does not retrieve, keep the memory or answer. Taught in notebook 01_the_reader.
-
-How far two replies of a role agree, from 0 to 1: indices, operations on a graph, quotes, the borders of a memory.
-
-NaN where there is nothing to score. Scores of each role against the gold of a novel are `storyworld.teaching.scoring`'s. Taught
-in notebook 01_the_reader.
+Nothing here retrieves, finds chunks in a document, scores or chooses memories, keeps a graph, looks up quotes, checks that an
+id exists (`mindscape.mindgraph.graph` does) or runs a tool. Taught in notebook 01_the_reader.
 """
 
 import json
@@ -201,11 +171,10 @@ def prose(text: str) -> tuple[str, list[str]]:
     return mended(text, PROSE_REPAIRS)
 
 
+SESSION_PROMPT = languages("roles", "session_summary")
 CHUNK_SUMMARY = Role("chunk_summary", CHUNK_PROMPT, None, prose, paper("roles", "chunk_summary"))
 GLOBAL_SUMMARY = Role("global_summary", GLOBAL_PROMPT, None, prose, paper("roles", "global_summary"))
-SESSION_SUMMARY = Role(
-    "session_summary", languages("roles", "session_summary"), None, prose, paper("roles", "session_summary")
-)
+SESSION_SUMMARY = Role("session_summary", SESSION_PROMPT, None, prose, paper("roles", "session_summary"))
 
 
 _SAID = {"name": {"type": "string"}, "description": {"type": "string"}}
@@ -228,14 +197,14 @@ def numbered(texts: Sequence[str]) -> str:
     return "\n".join(f"[{i}] {text} [/{i}]" for i, text in enumerate(texts))
 
 
-SILVER_CHUNKS = Role(
-    "silver_chunks", languages("roles", "silver_chunks"), INDICES, paper=paper("roles", "silver_chunks")
-)
-SILVER_NODES = Role("silver_nodes", languages("roles", "silver_nodes"), INDICES, paper=paper("roles", "silver_nodes"))
+CHUNKS_PROMPT, NODES_PROMPT = languages("roles", "silver_chunks"), languages("roles", "silver_nodes")
+SILVER_CHUNKS = Role("silver_chunks", CHUNKS_PROMPT, INDICES, paper=paper("roles", "silver_chunks"))
+SILVER_NODES = Role("silver_nodes", NODES_PROMPT, INDICES, paper=paper("roles", "silver_nodes"))
 
 
 Letter = Literal["A", "B", "C", "D"]
 LETTERS = "ABCD"
+ALONE = re.compile(r"(?<![A-Za-z])(?:[B-D]|A(?! (?!or |and |is )[a-z]))(?![A-Za-z])|(?<=[(（])[a-d](?=[)）])")
 DENIED = re.compile(  # a letter that is called wrong
     r"(?<![A-Za-z])[A-D] is (?:wrong|not|false|incorrect)"
     r"|[A-D][)）]?(?:选项|项)?(?:明显|显然|也|都|并|就)*(?:是|为)?(?:不对|不是|不正确|不成立|错)"
@@ -304,9 +273,7 @@ def letter(text: str) -> tuple[Letter, list[str]]:
     text = plain
     if len(text) > 1:
         first = re.match(r"[(（]?([A-Da-d])[)）.:：、]", text)
-        alone = set(
-            re.findall(r"(?<![A-Za-z])(?:[B-D]|A(?! (?!or |and |is )[a-z]))(?![A-Za-z])|(?<=[(（])[a-d](?=[)）])", text)
-        )
+        alone = set(ALONE.findall(text))
         marked = set(re.findall(r"(?<![A-Za-z])([A-Da-d])[)）.:：、]", text))
         denied = DENIED.search(text)
         if denied or (len(marked) > 1 if first else len(alone) != 1):
@@ -428,7 +395,7 @@ def plain(text: str) -> tuple[str, list[str]]:
     except ValueError:  # there is nothing but what stands in marks of thinking, closed or not: that is the path
         bare = MARK.sub("", text)
         path, repairs = mended(bare, THOUGHT_REPAIRS)
-        return path, [*(["think tags dropped"] if bare != text else []), *repairs]
+        return path, ["think tags dropped", *repairs] if bare != text else repairs
 
 
 def ends(text: str, language: str = "en") -> tuple[str, str]:
@@ -533,11 +500,8 @@ def _rule(model: type[BaseModel]) -> str:
     """An operation as the grammar has it, its keys in the model's order."""
     parts, before = [], "{"
     for name, of in model.model_fields.items():
-        choices = get_args(of.annotation)
-        if choices:
-            value = f"({' | '.join(_said(json.dumps(choice)) for choice in choices)})"
-        else:
-            value = "src" if name == "src" else "string"
+        choices = " | ".join(_said(json.dumps(choice)) for choice in get_args(of.annotation))
+        value = f"({choices})" if choices else "src" if name == "src" else "string"
         parts += [_said(f'{before}"{name}": '), value]
         before = ", "
     return " ".join([*parts, _said("}")])
@@ -574,8 +538,6 @@ BUILDER = Role("builder", languages("roles", "builder"), Noted)
 
 WORDS = short_texts("roles", "graph_answer")
 UNKNOWN = {"en": "unknown", "zh": "不知道"}
-
-
 TOOLS: list[dict[str, Any]] = WORDS["tools"]
 PAPER_TOOLS: list[dict[str, Any]] = short_texts("roles", "paper/tools")["tools"]
 
@@ -628,9 +590,8 @@ def graph_stats(nodes: int, edges: int, chunks: int, language: str = "en") -> st
     return WORDS["stats"][language].format(nodes=nodes, edges=edges, chunks=chunks)
 
 
-GRAPH_ANSWER = Role(
-    "graph_answer", languages("roles", "graph_answer"), GraphAnswer, paper=paper("roles", "graph_answer")
-)
+ANSWER_PROMPT = languages("roles", "graph_answer")
+GRAPH_ANSWER = Role("graph_answer", ANSWER_PROMPT, GraphAnswer, paper=paper("roles", "graph_answer"))
 COUNTED = Role("counted", languages("roles", "counted"), Counted)  # as the counter's adapter has learned it
 
 
