@@ -540,13 +540,7 @@ def _fill(text: str, start: int, guess: int, tokenizer: Tokenizer, size: int) ->
 
 
 def _retreat(
-    text: str,
-    start: int,
-    end: int,
-    offsets: list[tuple[int, int]],
-    tokenizer: Tokenizer,
-    size: int,
-    borders: list[int],
+    text: str, start: int, end: int, offsets: list[tuple[int, int]], tokenizer: Tokenizer, size: int, borders: list[int]
 ) -> tuple[int, list[tuple[int, int]]]:
     """The last border up to `end` that leaves a chunk of at most `size` tokens; `end` itself where there is none."""
     for i in range(bisect_right(borders, end) - 1, -1, -1):

@@ -139,11 +139,7 @@ class Layers:
         return (*self.layers, *FUSIONS, FUSED) if len(self.layers) > 1 else self.layers
 
     def search(
-        self,
-        queries: Sequence[str] | np.ndarray,
-        k: int = TOP,
-        way: str = "rrf",
-        depth: int | None = None,
+        self, queries: Sequence[str] | np.ndarray, k: int = TOP, way: str = "rrf", depth: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """The k best units, best first, equal ones by number: ids and scores of shape (queries, k); all where k is more.
 
