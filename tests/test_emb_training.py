@@ -1,15 +1,19 @@
-"""Training MiA-Emb: what a batch holds, its loss against a loop, cached gradients, a killed run, what is shipped."""
+"""Training MiA-Emb: what a batch holds, its loss against a loop and another library, cached gradients, a killed run, what is
+shipped."""
 
 import math
 import re
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
 from extras import refused
+from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 from stubs import Letters
 from tiny import log, saved, weights
+from torch import nn
 from torch.nn.functional import cosine_similarity
 from transformers import AutoModelForCausalLM, Qwen3Config
 
@@ -17,7 +21,7 @@ import storyworld
 from mindscape import paper
 from mindscape.errors import InputError
 from mindscape.mia import emb_training, embedding, retrieval
-from mindscape.mia.emb_training import Batch, Recipe, plan, prepare, published, train
+from mindscape.mia.emb_training import Batch, Recipe, cached_backward, info_nce, plan, prepare, published, train
 from mindscape.mia.embedding import Form, Silver
 from mindscape.text import mentions
 from mindscape.training import Settings
@@ -175,10 +179,6 @@ def test_new_tokens_and_fewer_layers(form, base, tmp_path):
         plain = train(ASKED, tmp_path / "plain", base, Recipe(), SHORT)
         with pytest.raises(InputError, match="trained with other new tokens"):
             train(ASKED, tmp_path / "tokens", base, Recipe(form), SHORT, start=plain)
-
-
-def test_more_layers_than_there_are(base):
-    refused(lambda: embedding.embedder(base, form=Form(layers=9)), "layers=9: .* has 2")
 
 
 def test_sft_emb_sees_no_summary(base, tmp_path):
@@ -394,33 +394,23 @@ def test_summaries_of_all_kinds():
     refused(lambda: retrieval.summary(books, 0, "best"), "summary='best'")
 
 
-def test_recipes_that_cannot_be():
-    refused(lambda: Recipe(questions=0), "at least 1 question")
-    refused(lambda: Recipe(beta=2), "beta=2")
-    refused(lambda: Recipe(temperature=0), "temperature=0")
-    refused(lambda: Recipe(hard=-1), "below 0")
-
-
-def test_questions_that_cannot_be(base, tmp_path, tokenizer):
+def test_recipes_and_questions_that_cannot_be(base, tmp_path, tokenizer):
+    wrong = [({"questions": 0}, "at least 1 question"), ({"hard": -1}, "below 0")]
+    for fields, said in [*wrong, ({"beta": 2}, "beta=2"), ({"temperature": 0}, "temperature=0")]:
+        refused(partial(Recipe, **fields), said)
     refused(lambda: train([], tmp_path, base), "no questions")
-    with pytest.raises(InputError, match="questions a-0: no units to find for a task that has a weight"):
-        prepare(ASKED, Batch((0,), (0, 0, 0)), Recipe(beta=0.0), tokenizer, 300, "en")
+    batch, said = Batch((0,), (0, 0, 0)), "questions a-0: no units to find for a task that has a weight"
+    refused(lambda: prepare(ASKED, batch, Recipe(beta=0.0), tokenizer, 300, "en"), said)
+    refused(lambda: embedding.embedder(base, form=Form(layers=9)), "layers=9: .* has 2")
 
 
 def test_the_published_recipe_is_that_of_table_7():
     table = paper.table("mia_rag_table7").query("model == 'MiA-Emb'").set_index("setting")["value"].dropna()
     recipe, settings = published()
-    ours = {
-        "Batch Size": recipe.questions,
-        "Steps": settings.steps,
-        "Warmup Ratio": settings.warmup / settings.steps,
-        "Learning Rate": settings.learning_rate,
-        "LoRA Rank": settings.rank,
-        "LoRA α": settings.alpha,
-        "Temperature τ": recipe.temperature,
-        "Residual Weight δ": recipe.form.delta,
-        "Multi-task Weight β": recipe.beta,
-    }
+    ours = {"Batch Size": recipe.questions, "Steps": settings.steps, "Warmup Ratio": settings.warmup / settings.steps}
+    ours |= {"Learning Rate": settings.learning_rate, "LoRA Rank": settings.rank, "LoRA α": settings.alpha}
+    ours |= {"Temperature τ": recipe.temperature, "Residual Weight δ": recipe.form.delta}
+    ours |= {"Multi-task Weight β": recipe.beta}
     assert {name: float(value) for name, value in table.items()} == ours
 
 
@@ -434,3 +424,71 @@ def test_the_published_recipe_trains(tokenizer, tmp_path):
     assert len(lines) == 3 and all(np.isfinite(line["loss"]) for line in lines)
     found = embedding.embedder(base, adapter, dtype="float32", cache=False)
     assert found.form == recipe.form and found.queries(["Who?"], "Ann is the smith.").shape[0] == 1
+
+
+def case(queries=4, each=3, dim=5, seed=0):
+    """Queries, candidates query by query with the positive first, and whose each candidate is."""
+    random = torch.Generator().manual_seed(seed)
+    q = torch.randn(queries, dim, dtype=torch.float64, generator=random)
+    c = torch.randn(queries * each, dim, dtype=torch.float64, generator=random)
+    mine = torch.repeat_interleave(torch.eye(queries, dtype=torch.bool), each, dim=1)
+    return q, c, torch.arange(queries) * each, mine
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_against_the_formula_term_by_term(shared):
+    q, c, positive, mine = case()
+    mine |= shared
+    total = 0.0
+    for j in range(len(q)):
+        weights = {i: (cosine_similarity(q[j], c[i], dim=0) / 0.1).exp() for i in range(len(c)) if mine[j, i]}
+        total -= (weights[positive[j].item()] / sum(weights.values())).log()
+    torch.testing.assert_close(info_nce(q, c, positive, mine, 0.1), total / len(q))
+
+
+def test_against_sentence_transformers():
+    """Its loss takes everybody's candidates, positives first; ours with a mask that leaves none out and the same vectors."""
+    q, c, positive, mine = case(each=2)
+    theirs = MultipleNegativesRankingLoss(nn.Identity(), scale=20.0)
+    of = theirs.compute_loss_from_embeddings([q, c[0::2], c[1::2]], None)
+    ours = info_nce(q, c, positive, torch.ones_like(mine), 1 / 20)
+    torch.testing.assert_close(ours, of.double(), rtol=1e-6, atol=1e-6)
+
+
+def loss(vectors):
+    """Of four queries and what they are compared with."""
+    _, _, positive, mine = case()
+    return info_nce(vectors[:4], vectors[4:], positive, mine, 0.05)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 16])
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_cached_gradients_are_the_plain_ones(size, dropout):
+    """To 1e-6 in float64, with dropout, whatever the size of the pieces."""
+    torch.manual_seed(1)
+    model = nn.Sequential(nn.Linear(7, 9), nn.Tanh(), nn.Dropout(dropout), nn.Linear(9, 5)).double()
+    texts = torch.randn(16, 7, dtype=torch.float64)
+
+    torch.manual_seed(2)
+    value = cached_backward(model, texts.split(size), loss)
+    cached = [of.grad.clone() for of in model.parameters()]
+    model.zero_grad()
+    torch.manual_seed(2)
+    plain = loss(torch.cat([model(piece) for piece in texts.split(size)]))
+    plain.backward()
+    assert value == pytest.approx(plain.item(), rel=1e-9)
+    torch.testing.assert_close(cached, [of.grad for of in model.parameters()], rtol=1e-6, atol=1e-6)
+
+
+def test_gradients_are_added():
+    model, texts = nn.Linear(7, 5).double(), torch.randn(16, 7, dtype=torch.float64)
+    cached_backward(model, [texts], loss)
+    once = model.weight.grad.clone()
+    cached_backward(model, [texts], loss)
+    torch.testing.assert_close(model.weight.grad, 2 * once)
+
+
+def test_what_would_give_a_number_is_refused():
+    q, c, positive, mine = case()
+    refused(lambda: info_nce(q, c, positive.roll(1), mine, 0.1), "among its own candidates")
+    refused(lambda: info_nce(q, c, positive, mine, 0), "temperature=0")

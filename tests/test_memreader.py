@@ -13,17 +13,7 @@ from mindscape.llm.schema import json_schema
 from mindscape.mom import memreader
 from mindscape.mom.extraction import paths
 from mindscape.mom.memory import DocumentMemory, resolve, said, tiles
-from mindscape.mom.memreader import (
-    BARE,
-    Case,
-    Triple,
-    core_support,
-    example,
-    memory_examples,
-    memory_scores,
-    of_book,
-    outline_recall,
-)
+from mindscape.mom.memreader import BARE, Case, Triple, example, of_book
 from mindscape.roles import MEMORY, Extracted
 from mindscape.text import Document, Span
 
@@ -81,12 +71,14 @@ def test_the_bare_prompt_asks_for_no_thoughts(language):
 
 
 def test_examples_are_of_the_same_documents(tokenizer):
-    full, bare = (memory_examples(range(2), tokenizer, with_path, share=3, chinese=1) for with_path in (True, False))
+    full, bare = (
+        memreader.memory_examples(range(2), tokenizer, with_path, share=3, chinese=1) for with_path in (True, False)
+    )
     assert [one.book for one in full] == [one.book for one in bare] and len(full) == 6
     assert any("文档" in one.prompt for one in full) and any("Document:" in one.prompt for one in full)
     assert sum(len(one.reply) for one in full) > sum(len(one.reply) for one in bare)
-    refused(lambda: memory_examples([2000], tokenizer), "seed 2000 is not for training")
-    refused(lambda: memory_examples(range(2), tokenizer, chinese=3), "chinese=3: expected 0 to 2")
+    refused(lambda: memreader.memory_examples([2000], tokenizer), "seed 2000 is not for training")
+    refused(lambda: memreader.memory_examples(range(2), tokenizer, chinese=3), "chinese=3: expected 0 to 2")
 
 
 def test_paths_in_reverse():
@@ -177,40 +169,43 @@ def answer_of(*said, with_path=True):
 
 def test_a_right_reply_has_full_marks():
     for with_path in (True, False):
-        found = memory_scores([CASE], answer_of(right(with_path), with_path=with_path))
+        found = memreader.memory_scores([CASE], answer_of(right(with_path), with_path=with_path))
         assert found.pop("core_support") == [1.0]
         assert found == {name: [1.0] for name in ("valid", "valid_free", "boundary_f1", "outline_recall", "unrepaired")}
 
 
 def test_a_reply_that_cannot_be_read_has_none():
     for pair in (("no", "no"), (cut_off(right()), "no"), ("no", cut_off(right()))):
-        found = memory_scores([CASE], answer_of(*pair))
+        found = memreader.memory_scores([CASE], answer_of(*pair))
         assert math.isnan(found.pop("core_support")[0])
         assert all(numbers == [0.0] for numbers in found.values())
-    found = memory_scores([CASE], answer_of("no", right()))
+    found = memreader.memory_scores([CASE], answer_of("no", right()))
     assert found["valid"] == [1.0] and found["valid_free"] == [0.0] and found["boundary_f1"] == [1.0]
 
 
 def test_borders_topics_and_cores_by_hand():
     other = DocumentMemory(["the mill", "Ivo at home"], ["A wedding.", "Ivo went away."], [Span(0, 31), Span(31, 86)])
     reply = example(Triple(NOTE, PATH, said(NOTE, other))).reply
-    found = memory_scores([CASE], answer_of(reply))
+    found = memreader.memory_scores([CASE], answer_of(reply))
     assert found["boundary_f1"] == [0.0]  # 31 is 22 characters from 53
     assert found["outline_recall"] == [0.5]
     assert found["core_support"] == [pytest.approx((0 + 1 / 2) / 2)]  # of wedding none; of went and away the first
 
 
 def test_recall_of_topics_is_one_to_one():
-    assert outline_recall(["the lamp", "the lamp"], ["the lamp"]) == 0.5
-    assert outline_recall(["rain"], []) == 0 and outline_recall(["林剑秋回家"], ["林剑秋回家了"], "zh") == 1
-    assert outline_recall(["a b c d", "a b"], ["a b", "a b c d"]) == 1
+    assert memreader.outline_recall(["the lamp", "the lamp"], ["the lamp"]) == 0.5
+    assert (
+        memreader.outline_recall(["rain"], []) == 0
+        and memreader.outline_recall(["林剑秋回家"], ["林剑秋回家了"], "zh") == 1
+    )
+    assert memreader.outline_recall(["a b c d", "a b"], ["a b", "a b c d"]) == 1
 
 
 def test_support_of_cores_in_chinese():
     document = Document("记", "清晨下了大雨。林剑秋回家。", "zh")
     memory = DocumentMemory("甲乙", ["下大雨", "他"], [Span(0, 7), Span(7, 13)])
-    assert core_support(document, memory) == 0.5  # of 下大 and 大雨 the second; 他 is no pair
-    assert math.isnan(core_support(document, DocumentMemory("甲", ["他"], [Span(0, 13)])))
+    assert memreader.core_support(document, memory) == 0.5  # of 下大 and 大雨 the second; 他 is no pair
+    assert math.isnan(memreader.core_support(document, DocumentMemory("甲", ["他"], [Span(0, 13)])))
 
 
 def test_the_form_of_each_role():

@@ -1,4 +1,5 @@
-"""GraphRAG mode: graphs from replies and from the log, contexts within a budget, judging in both orders, gold preferences."""
+"""GraphRAG mode: graphs from replies and from the log, contexts within a budget, judging in both orders, gold preferences; the
+facts of a novel's log in texts, contexts and answers."""
 
 import json
 from dataclasses import replace
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stubs import Model, cut
 
+import storyworld
 from mindscape import metrics
 from mindscape.llm.base import Reply
 from mindscape.metrics import bootstrap
@@ -52,10 +54,8 @@ def test_who_shares_a_statement_is_tied():
     told = graphrag.read_off(4, [{"name": name, "description": says} for name, says in told])
     assert told.relations == (("the mill", "Ivo", one),) and told.chunk == 4
     assert [name for name, _ in told.entities] == ["the mill", "Ivo", "Ivo", "Ann"]
-    zh = [
-        {"name": "剑秋", "description": "剑秋买了若云的灯。"},
-        {"name": "若云", "description": "若云走了；剑秋买了若云的灯。"},
-    ]
+    says = {"剑秋": "剑秋买了若云的灯。", "若云": "若云走了；剑秋买了若云的灯。"}
+    zh = [{"name": name, "description": text} for name, text in says.items()]
     assert graphrag.read_off(0, zh, "zh").relations == (("剑秋", "若云", "剑秋买了若云的灯。"),)
 
 
@@ -74,15 +74,8 @@ def test_ties_of_gold_replies_are_those_of_the_log(book, tokenizer):
 
 names = st.sampled_from(["Ann", "ann", "The Mill", "the mill", "mill", "Tom", "剑秋"])
 said = st.sampled_from(["It rained.", "She left.", ""])
-tellings = st.lists(
-    st.builds(
-        graphrag.Told,
-        st.integers(0, 9),
-        st.lists(st.tuples(names, said), max_size=4).map(tuple),
-        st.lists(st.tuples(names, names, said), max_size=4).map(tuple),
-    ),
-    max_size=6,
-)
+entities, ties = (st.lists(st.tuples(*of, said), max_size=4).map(tuple) for of in ([names], [names, names]))
+tellings = st.lists(st.builds(graphrag.Told, st.integers(0, 9), entities, ties), max_size=6)
 
 
 @given(tellings)
@@ -99,9 +92,8 @@ def test_merging_loses_no_place_and_doubles_no_name(told):
         for a, b, _ in one.relations:
             ends = {at[graphrag._key(a)], at[graphrag._key(b)]}
             assert all(one.chunk in graph.entities[i].chunks for i in ends)
-            assert len(ends) == 1 or any(
-                {it.source, it.target} == ends and one.chunk in it.chunks for it in graph.relations
-            )
+            tied = [it for it in graph.relations if {it.source, it.target} == ends]
+            assert len(ends) == 1 or any(one.chunk in it.chunks for it in tied)
 
 
 def test_a_description_has_its_most():
@@ -133,15 +125,11 @@ def test_the_gold_graph(book, tokenizer):
 
 def toy(n=30, seed=0):
     rng = np.random.default_rng(seed)
-    entities = tuple(
-        graphrag.Entity(f"name{i}", "word " * int(rng.integers(1, 9)), tuple(rng.permutation(12)[:3].tolist()))
-        for i in range(n)
-    )
-    ends = {tuple(sorted(rng.choice(n, 2, replace=False).tolist())) for _ in range(3 * n)}
-    relations = tuple(
-        graphrag.Relation(a, b, f"name{a} met name{b}.", (int(rng.integers(12)),)) for a, b in sorted(ends)
-    )
-    return graphrag.Graph("novel", entities, relations)
+    said = (("word " * int(rng.integers(1, 9)), tuple(rng.permutation(12)[:3].tolist())) for _ in range(n))
+    entities = tuple(graphrag.Entity(f"name{i}", *of) for i, of in enumerate(said))
+    ends = sorted({tuple(sorted(rng.choice(n, 2, replace=False).tolist())) for _ in range(3 * n)})
+    relations = (graphrag.Relation(a, b, f"name{a} met name{b}.", (int(rng.integers(12)),)) for a, b in ends)
+    return graphrag.Graph("novel", entities, tuple(relations))
 
 
 PLACES, CUT = cut("novel", [f"Passage {i} tells of things. " for i in range(12)])
@@ -323,3 +311,124 @@ def test_how_well_a_judge_agrees(book):
     assert tossed["all"].value == 0.5
     mute = graphrag.agreement(found, graphrag.judged(Model(lambda p: "both"), asked, language))
     assert mute["all"].value == 0
+
+
+@pytest.fixture(scope="module")
+def log(book):
+    return graphrag.Log(book)
+
+
+@pytest.fixture(scope="module")
+def chunks(log, tokenizer):
+    return passages.cut(log.book, tokenizer, graphrag.PASSAGE)
+
+
+@pytest.fixture(scope="module")
+def graph(log, chunks):
+    return graphrag.of_story(log.book, chunks)
+
+
+# -- what a book tells -------------------------------------------------------------------------------------------------
+
+
+def test_each_fact_is_told_by_its_own_words(log):
+    assert len(log.facts) > 60 and all(fact.spans for fact in log.facts.values())
+    stop = {"en": ". ", "zh": "。"}[log.language]
+    for name, fact in log.facts.items():
+        assert log.told(fact.says) >= {name} and all(log.facts[it].says == fact.says for it in log.told(fact.says))
+    everything = stop.join(fact.says for fact in log.facts.values()) + stop
+    assert log.told(everything) == set(log.facts) and log.told("") == set()
+
+
+def test_a_person_has_the_facts_that_name_them(log):
+    assert set().union(*log.of.values()) == set(log.facts)
+    for person, facts in log.of.items():
+        names = log.names(person)
+        assert len(names) == 1 + (log.book.world.people[person].guise is not None)
+        says = [log.facts[name].says for name in facts]
+        assert all(any(mentions(name, text) for name in names) for text in says) and len(set(facts)) == len(facts)
+
+
+def test_other_words_count_and_a_tie_counts():
+    log = graphrag.Log(storyworld.book(1001, tokens=15_000))
+    kin = next(it for it in log.book.world.bindings if it.kind == "kin")
+    a, b = (log.book.voice.name(one) for one in (kin.person, kin.other))
+    relation = log.book.voice.relation(kin)
+    assert f"binding{kin.id}" in log.told(f"{a} – {relation} – {b}")
+    assert log.told(f"Few knew that {a} was the {relation} of {b}.") == {f"binding{kin.id}"}
+    assert not log.told(f"{a} met {b}.")
+
+
+def test_what_a_gold_graph_holds(log, graph, chunks):
+    held = graphrag.holdings(log, graph, chunks)
+    assert len(held.entities) == len(graph.entities) and len(held.relations) == len(graph.relations)
+    assert len(held.chunks) == len(chunks)
+    assert frozenset().union(*held.chunks) == set(log.facts)  # the book tells all of it
+    for person, facts in log.of.items():
+        (at,) = [i for i, it in enumerate(graph.entities) if it.name == log.book.voice.name(person)]
+        assert held.entities[at] & set(facts)
+    assert held.of(graphrag.Context("", (), (), (), 0)) == frozenset()
+    some = graphrag.Context("", (0, 1), (2,), (3,), 0)
+    assert held.of(some) == held.entities[0] | held.entities[1] | held.relations[2] | held.chunks[3]
+
+
+# -- questions, retrieval, answers -------------------------------------------------------------------------------------
+
+
+def test_questions_by_name_and_by_trade(log):
+    asked = graphrag.posed(log, 5)
+    assert asked == graphrag.posed(log, 5) != graphrag.posed(log, 5, seed=1)
+    assert [one.way for one in asked] == ["name", "trade"] * 5
+    voice = log.book.voice
+    for by_name, by_trade in zip(asked[::2], asked[1::2], strict=True):
+        assert by_name.person == by_trade.person and by_name.facts == by_trade.facts
+        assert len(by_name.facts) >= graphrag.LEAST
+        assert by_name.question == by_name.resolved == by_trade.resolved
+        assert mentions(voice.name(by_name.person), by_name.question)
+        assert mentions(voice.bare_trade(by_trade.person), by_trade.question)
+        assert not mentions(voice.name(by_name.person), by_trade.question)
+    assert len({one.question for one in asked}) == 10
+
+
+def test_tokens_are_counted_by_lines(log, tokenizer):
+    count, text = graphrag.counter(tokenizer), log.book.document.text[:4000]
+    exact = len(tokenizer(text, add_special_tokens=False)["input_ids"])
+    assert exact <= count(text) <= 1.05 * exact and count(text) == count(text)
+    assert count("Ann") == 1 + count("") == 1
+
+
+def test_contexts_are_of_the_first_entities(log, graph, chunks, tokenizer):
+    asked, name = graphrag.posed(log, 2), log.book.document.id
+    ranks = {(name, one.question): tuple(range(i, i + 20)) for i, one in enumerate(asked)}
+    found = graphrag.contexts(asked, ranks, {name: graph}, {name: chunks}, graphrag.counter(tokenizer), 900, 4)
+    for i, of in enumerate(found):
+        assert of.entities == tuple(range(i, i + len(of.entities))) and 1 <= len(of.entities) <= 4
+        assert of.tokens <= 900 and of.chunks
+
+
+def test_an_extract_says_what_the_graph_says_of_somebody(log, graph):
+    for person in list(log.of)[:5]:
+        names = log.names(person)
+        at = [entity.name for entity in graph.entities].index(names[0])
+        said = graphrag.extract(graph, graphrag.Context("", (at,), (), (), 0), names, log.language)
+        assert log.told(said) >= log.told(graph.entities[at].description) - log.told("") and said.count(names[0])
+        everything = graphrag.Context("", tuple(range(len(graph.entities))), tuple(range(len(graph.relations))), (), 0)
+        more = graphrag.extract(graph, everything, names, log.language)
+        stop = "。" if log.language == "zh" else ". "
+        parts = more.rstrip(".。").split(stop)
+        assert len(parts) <= graphrag.EXTRACT and len(set(parts)) == len(parts)
+        assert all(any(mentions(name, part) for name in names) for part in parts)
+
+
+def test_a_judge_is_asked_by_name_and_shown_some_words(log):
+    asked = [one for one in graphrag.posed(log, 3) if one.way == "trade"]
+    some = graphrag.compared(asked, ["Ann.", "", "Tom."], ["", "", "Tom."])
+    none = graphrag.NOTHING[log.language]
+    assert [(one.a, one.b) for one in some] == [("Ann.", none), (none, none), ("Tom.", "Tom.")]
+    assert [one.question for one in some] == [one.resolved for one in asked]
+    assert {one.group for one in some} == {log.book.document.id}
+    first = json.dumps(dict.fromkeys(graphrag.CRITERIA, {"Explanation": "So.", "Winner": "Answer 1"}))
+    model = Model(lambda prompt: first)
+    same = graphrag.alike(asked, ["Ann.", "Eve.", "Tom."])
+    rate = graphrag.win_rates(same, graphrag.judged(model, same, log.language))["Overall"]
+    assert (rate.tie, rate.first.value) == (1, 1) and len(set(model.asked)) == 3  # both orders are one prompt

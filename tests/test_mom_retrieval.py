@@ -92,17 +92,6 @@ def test_units_carry_their_documents(layers):
     assert np.array_equal(flat.search(QUERIES, 3, "chunk")[0], layers.search(QUERIES, 3, "chunk")[0])
 
 
-@pytest.mark.parametrize("way", FUSIONS)
-def test_a_depth_counts_what_it_does_not_see_as_last(layers, way):
-    whole, _ = layers.search(QUERIES, 6, way, depth=6)
-    assert np.array_equal(whole, layers.search(QUERIES, 6, way)[0])
-    ids, scores = layers.search(QUERIES, 6, way, depth=2)
-    assert np.isfinite(scores).all() and (np.diff(scores, axis=1) <= 0).all()
-    seen = np.stack([layers.search(QUERIES, 2, layer)[0] for layer in LAYERS], 1).reshape(len(QUERIES), -1)
-    for row, best in zip(seen, ids[:, 0], strict=True):
-        assert best in row
-
-
 def test_milvus_finds_what_faiss_does(layers, tmp_path):
     required("pymilvus", "the extra `milvus` is not installed")
     other = Layers.of_memories(ITEMS, Letters(), index=retrieval.in_milvus(tmp_path))
@@ -216,7 +205,6 @@ def test_scopes_of_questions():
         (lambda layers: layers.ranked(["a"], way="mean"), "way='mean': expected one of outline"),
         (lambda layers: layers.search(QUERIES, way="mean"), "way='mean': expected one of outline"),
         (lambda layers: layers.search(QUERIES, k=0), "expected at least 1"),
-        (lambda layers: layers.search(QUERIES, depth=0), "expected at least 1"),
         (lambda layers: Layers([], {"chunk": []}, Letters()), "no units"),
         (lambda layers: Layers(layers.chunks, {"core": ["a"]}, Letters()), "has 1 texts: expected 6"),
         (lambda layers: Layers(layers.chunks[:1], {"sum": ["a"]}, Letters()), "another name"),

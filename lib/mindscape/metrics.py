@@ -1,46 +1,34 @@
 """Scores for retrieval, for answers and for texts, and how sure one can be of their means.
 
 One definition each. Scores lie between 0 and 1 and are for one question; the mean over questions is left to the
-caller, who passes the scores themselves to `bootstrap` or `paired_bootstrap`.
-
-Taught in notebook 00. This package parses no replies (a refused or unreadable one is passed as a `NoAnswer`), asks no
-judge, and knows no benchmark's official script.
+caller, who passes the scores themselves to `bootstrap` or `paired_bootstrap`. Nothing here parses a reply (a refused or
+unreadable one is passed as a `NoAnswer`), asks a judge, or knows a benchmark's official script.
 
 >>> scores = [token_f1(said, answers, "en") for said, answers in [("the king", ["a king"]), ("a ghost", ["the queen"])]]
 >>> scores, bootstrap(scores).value
 ([1.0, 0.0], 0.5)
 
-From a text to the units that scores count: English words, Chinese characters or words.
+*Units that scores count* (`words`): English words, Chinese characters or words; not stemmed, stop words kept.
 
-Taught in notebook 00. This module does not stem, drop stop words, or split sentences.
+*Wording* (`bleu`, `rouge_l`, `meteor`, which MoM reports in Table 1): how much of a reference's wording a text has, each by its
+maintained library, which is imported where it is used: rouge-score and nltk together take seconds to load. None of them knows
+whether a text is true. One text is scored against the references of one question; there is no BLEU over a corpus.
 
-How much of a reference's wording a text has: BLEU, ROUGE-L, METEOR, each by its maintained library.
+*Retrieval.* The papers write Recall@K and do not say which of its two readings they mean. They agree where a question has one
+relevant item, and part where it has several: a question with three clues of which one is found counts 1 in the first reading
+(`recall_any_at_k`) and 1/3 in the second (`recall_fraction_at_k`). What is relevant is not decided here: where evidence is a
+span of characters, the caller says which chunks hold it.
 
-Taught in notebook 00; MoM reports all three (Table 1). None of them knows whether a text is true. This module scores
-one text against the references of one question; it computes no BLEU over a corpus.
+*Answers.* Exact match and token F1 for free answers, normalised as in SQuAD (Rajpurkar et al., 2016); accuracy for choices,
+pair accuracy for claims. Whoever did not answer, did not answer rightly: a refused or unreadable reply is wrong, stays in the
+denominator, and is counted apart.
 
-The libraries are imported where they are used: rouge-score and nltk together take seconds to load.
+*Intervals.* Bootstrap over questions, and paired comparisons of two systems. Questions about one book stand or fall together:
+with `groups` whole books are drawn, not single questions, and the interval is as wide as it must be. Resamples are scipy's, the
+method is Efron's percentile bootstrap (Efron and Tibshirani, 1993, chapter 13). Nothing is corrected for many comparisons, and
+an interval says nothing about corpora, seeds or models that were not drawn.
 
-Is the right thing found, and are answers right? Recall at k for rankings; exact match and token F1 for free answers,
-accuracy for choices, pair accuracy for claims.
-
-The papers write Recall@K and do not say which of its two readings they mean. They agree where a question has one relevant item,
-and part where it has several: a question with three clues of which one is found counts 1 in the first reading and 1/3 in the
-second. What is relevant is not decided here: where evidence is a span of characters, the caller says which chunks hold it.
-
-Free answers are normalised as in SQuAD (Rajpurkar et al., 2016). Whoever did not answer, did not answer rightly: a
-refused or unreadable reply is wrong, stays in the denominator, and is counted apart.
-
-Taught in notebook 00. This module reads no option letter or verdict out of a reply's text.
-
-How sure is a mean? Bootstrap intervals over questions, and paired comparisons of two systems.
-
-Questions about one book stand or fall together: with `groups` whole books are drawn, not single questions, and the
-interval is as wide as it must be.
-
-Taught in notebook 00; resamples are scipy's, the method is Efron's percentile bootstrap (Efron and Tibshirani, 1993, chapter
-13). This module corrects nothing for many comparisons, and an interval says nothing about corpora, seeds or models that were
-not drawn.
+Taught in notebook 00_start_here.
 """
 
 import math
@@ -65,6 +53,7 @@ from mindscape.text import fold, visible
 
 Language = str  # "en" or "zh", as a document has it: `check_language` refuses others
 Unit = Literal["characters", "words"]
+Groups = Sequence[Hashable] | None
 
 _ENGLISH_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
@@ -132,14 +121,21 @@ def check_language(language: str, unit: str = "characters") -> None:
 
 def check_texts(prediction: str, references: str | Sequence[str]) -> list[str]:
     """The references as a list; a single string is one reference. Raises InputError if there is nothing to compare."""
-    if not isinstance(prediction, str):
-        raise InputError(f"the prediction is {prediction!r}: expected a string, '' where nothing was said")
+    said = isinstance(prediction, str)
+    require(said, f"the prediction is {prediction!r}: expected a string, '' where nothing was said")
     listed = [references] if isinstance(references, str) else list(references)
     require(listed, "there is no reference: expected at least one")
     for number, reference in enumerate(listed):
-        if not isinstance(reference, str) or not reference.strip():
-            raise InputError(f"references[{number}] is {reference!r}: expected a string that is not blank")
+        fits = isinstance(reference, str) and reference.strip()
+        require(fits, f"references[{number}] is {reference!r}: expected a string that is not blank")
     return listed
+
+
+def _shown(prediction: str, references: str | Sequence[str], language: Language, unit: Unit) -> list[str]:
+    """The prediction and its references without what does not show."""
+    texts = [prediction, *check_texts(prediction, references)]
+    check_language(language, unit)
+    return [visible(text) for text in texts]
 
 
 @dataclass(frozen=True)
@@ -178,8 +174,7 @@ def bleu(prediction: str, references: str | Sequence[str], language: Language, u
     >>> [round(score, 4) for score in (of.bleu_1, of.bleu_2, of.bleu_3, of.brevity_penalty)], of.precisions
     ([0.7165, 0.5067, 0.4514, 0.7165], (1.0, 0.5, 0.0, 0.0))
     """
-    prediction, *listed = map(visible, (prediction, *check_texts(prediction, references)))
-    check_language(language, unit)
+    prediction, *listed = _shown(prediction, references, language, unit)
     if language == "zh" and unit == "words":
         prediction, *listed = (" ".join(segment(text)) for text in (prediction, *listed))
     tokenize = "13a" if language == "en" else "zh" if unit == "characters" else "none"
@@ -212,8 +207,7 @@ def rouge_l(prediction: str, references: str | Sequence[str], language: Language
     >>> round(rouge_l("王子死了", ["王子没有死"], "zh"), 4)
     0.6667
     """
-    prediction, *listed = map(visible, (prediction, *check_texts(prediction, references)))
-    check_language(language, unit)
+    prediction, *listed = _shown(prediction, references, language, unit)
     return _rouge_scorer(language, unit).score_multi(listed, prediction)["rougeL"].fmeasure
 
 
@@ -260,11 +254,8 @@ def meteor(
     listed = check_texts(prediction, references)
     check_language(language, unit)
     wordnet = _wordnet() if language == "en" and synonyms else None
-    value = meteor_score(
-        [words(each, language, unit) for each in listed],
-        words(prediction, language, unit),
-        wordnet=wordnet or SimpleNamespace(synsets=lambda word: []),
-    )
+    said, *asked = (words(each, language, unit) for each in (prediction, *listed))
+    value = meteor_score(asked, said, wordnet=wordnet or SimpleNamespace(synsets=lambda word: []))
     return Meteor(value, "exact+stem+synonym" if wordnet else "exact+stem")
 
 
@@ -309,8 +300,8 @@ def recall_fraction_at_k(ranked: Sequence[Hashable], relevant: Collection[Hashab
 
 
 def _found(ranked: Sequence[Hashable], relevant: Collection[Hashable], k: int) -> set[Hashable]:
-    if isinstance(ranked, str) or isinstance(relevant, str):
-        raise InputError("ranked and relevant must be collections of ids, not one string")
+    text = isinstance(ranked, str) or isinstance(relevant, str)
+    require(not text, "ranked and relevant must be collections of ids, not one string")
     require(relevant, "relevant is empty: recall needs at least one relevant item a question")
     require(k >= 1, f"k is {k}: expected 1 or more")
     return set(ranked[:k]) & set(relevant)
@@ -326,9 +317,7 @@ def normalise(answer: str, language: Language) -> str:
     """
     check_language(language)
     bare = without_punctuation(fold(answer))
-    if language == "en":
-        return " ".join(_ARTICLES.sub(" ", bare).split())
-    return "".join(bare.split())
+    return " ".join(_ARTICLES.sub(" ", bare).split()) if language == "en" else "".join(bare.split())
 
 
 def exact_match(prediction: str, references: str | Sequence[str], language: Language) -> float:
@@ -340,8 +329,8 @@ def exact_match(prediction: str, references: str | Sequence[str], language: Lang
     >>> exact_match("The Ghost.", ["a ghost", "Hamlet's father"], "en"), exact_match("丹麦王子", ["丹麦的王子"], "zh")
     (1.0, 0.0)
     """
-    said = normalise(prediction, language) if isinstance(prediction, str) else prediction
-    return float(any(said == normalise(each, language) for each in check_texts(prediction, references)))
+    said, *asked = (normalise(each, language) for each in (prediction, *check_texts(prediction, references)))
+    return float(said in asked)
 
 
 def token_f1(prediction: str, references: str | Sequence[str], language: Language, unit: Unit = "characters") -> float:
@@ -382,9 +371,6 @@ class NoAnswer(StrEnum):
     UNPARSABLE = "unparsable"
 
 
-_NO_ANSWER = frozenset(NoAnswer)
-
-
 @dataclass(frozen=True)
 class Accuracy:
     """`value` is the mean of `right`, which has one entry a question (or a pair) for `bootstrap`.
@@ -413,8 +399,8 @@ def accuracy(predictions: Sequence[Hashable], answers: Sequence[Hashable]) -> Ac
     >>> of.value, of.right, of.answered, of.refused, of.unparsable
     (0.25, (True, False, False, False), 3, 1, 0)
     """
-    if len(predictions) != len(answers):
-        raise InputError(f"{len(predictions)} predictions for {len(answers)} answers: expected one each")
+    asked = len(answers)
+    require(len(predictions) == asked, f"{len(predictions)} predictions for {asked} answers: expected one each")
     for number, prediction in enumerate(predictions):
         require(prediction is not None, f"predictions[{number}] is None: expected an answer or a NoAnswer")
     right = tuple(said == answer for said, answer in zip(predictions, answers, strict=True))
@@ -444,16 +430,16 @@ def pair_accuracy(records: Iterable[Mapping]) -> Accuracy:
         require(not absent, f"record {number} lacks {', '.join(absent)}: expected pair, answer and prediction")
         key, answer, prediction = record["pair"], record["answer"], record["prediction"]
         require(isinstance(answer, bool), f"record {number}: the answer is {answer!r}: expected True or False")
-        if not isinstance(prediction, bool) and prediction not in _NO_ANSWER:
-            raise InputError(f"record {number}: the prediction is {prediction!r}: expected True, False or a NoAnswer")
+        read = isinstance(prediction, bool) or prediction in set(NoAnswer)
+        require(read, f"record {number}: the prediction is {prediction!r}: expected True, False or a NoAnswer")
         halves = pairs.setdefault(key, {})
-        if answer in halves:
-            raise InputError(f"record {number}: pair {key!r} has a second claim that is {answer}: expected one of each")
+        second = f"record {number}: pair {key!r} has a second claim that is {answer}: expected one of each"
+        require(answer not in halves, second)
         halves[answer] = prediction is answer
         predictions.append(prediction)
     for key, halves in pairs.items():
-        if len(halves) == 1:
-            raise InputError(f"pair {key!r} has no claim that is {not next(iter(halves))}: expected one of each")
+        lacking = not next(iter(halves))
+        require(len(halves) == 2, f"pair {key!r} has no claim that is {lacking}: expected one of each")
     return _accuracy(tuple(all(halves.values()) for halves in pairs.values()), predictions)
 
 
@@ -508,7 +494,7 @@ def bootstrap(
     values: ArrayLike,
     statistic: Callable[..., np.ndarray] = np.mean,
     *,
-    groups: Sequence[Hashable] | None = None,
+    groups: Groups = None,
     resamples: int = 10_000,
     seed: int = 0,
     level: float = 0.95,
@@ -531,8 +517,7 @@ def bootstrap(
     Interval(value=0.5, low=0.125, high=0.875, n=8)
     """
     values = _checked("values", values)
-    draws = _draws(values, statistic, groups, resamples, seed)
-    low, high = _ends(draws, level)
+    _, low, high = _drawn(values, statistic, groups, resamples, seed, level)
     return Interval(float(statistic(values, axis=-1)), low, high, len(values))
 
 
@@ -555,7 +540,7 @@ def paired_bootstrap(
     a: ArrayLike,
     b: ArrayLike,
     *,
-    groups: Sequence[Hashable] | None = None,
+    groups: Groups = None,
     resamples: int = 10_000,
     seed: int = 0,
     level: float = 0.95,
@@ -577,8 +562,7 @@ def paired_bootstrap(
     """
     a, b = _checked("a", a), _checked("b", b)
     require(len(a) == len(b), f"a has {len(a)} values and b has {len(b)}: expected the same questions in both")
-    draws = _draws(a - b, np.mean, groups, resamples, seed)
-    low, high = _ends(draws, level)
+    draws, low, high = _drawn(a - b, np.mean, groups, resamples, seed, level)
     fewer = int(min((draws <= 0).sum(), (draws >= 0).sum()))
     return Difference(float(np.mean(a - b)), low, high, len(a), p=min(1.0, 2 * (fewer + 1) / (resamples + 1)))
 
@@ -588,18 +572,19 @@ def _checked(name: str, values: ArrayLike) -> np.ndarray:
         values = np.asarray(values, dtype=float)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} holds something that is not a number: {error}") from error
-    if values.ndim != 1 or len(values) < 2:
-        raise InputError(f"{name} has shape {values.shape}: expected one dimension with at least two values")
-    odd = np.flatnonzero(~np.isfinite(values))
-    if len(odd):
-        raise InputError(f"{name}[{odd[0]}] is {values[odd[0]]}: expected finite numbers")
+    several = values.ndim == 1 and len(values) > 1
+    require(several, f"{name} has shape {values.shape}: expected one dimension with at least two values")
+    for odd in np.flatnonzero(~np.isfinite(values)):
+        raise InputError(f"{name}[{odd}] is {values[odd]}: expected finite numbers")
     return values
 
 
-def _draws(
-    values: np.ndarray, statistic: Callable, groups: Sequence[Hashable] | None, resamples: int, seed: int
-) -> np.ndarray:
-    """The statistic of each resample: shape (resamples,). Whole groups are drawn where there are groups."""
+def _drawn(
+    values: np.ndarray, statistic: Callable, groups: Groups, resamples: int, seed: int, level: float
+) -> tuple[np.ndarray, float, float]:
+    """The statistic of each resample, shape (resamples,), and the ends of its interval. Whole groups are drawn where there
+    are groups."""
+    require(0 < level < 1, f"level is {level}: expected something between 0 and 1, such as 0.95")
     require(resamples >= 1, f"resamples is {resamples}: expected 1 or more")
     drawn, of_drawn, batch = values, statistic, max(1, _CELLS // len(values))
     if groups is not None:
@@ -621,7 +606,8 @@ def _draws(
         draws = stats.bootstrap((drawn,), of_drawn, rng=np.random.default_rng(seed), **options).bootstrap_distribution
     require(np.isfinite(draws).all(), "the statistic is not finite in every resample: an interval has no meaning then")
     # What rounding leaves of a zero is zero, so that an interval that ends there does not leave it out.
-    return np.where(np.abs(draws) < 1e-12 * np.abs(values).max(), 0.0, draws)
+    draws = np.where(np.abs(draws) < 1e-12 * np.abs(values).max(), 0.0, draws)
+    return draws, *np.quantile(draws, [(1 - level) / 2, (1 + level) / 2]).tolist()
 
 
 def _members(groups: Sequence[Hashable], n: int) -> list[np.ndarray]:
@@ -630,15 +616,9 @@ def _members(groups: Sequence[Hashable], n: int) -> list[np.ndarray]:
     members: dict[Hashable, list[int]] = {}
     for index, group in enumerate(groups):
         members.setdefault(group, []).append(index)
-    if len(members) < 2:
-        raise InputError(f"all values belong to one group ({next(iter(members))!r}): expected at least two groups")
+    one = f"all values belong to one group ({next(iter(members))!r}): expected at least two groups"
+    require(len(members) > 1, one)
     return [np.array(indices) for indices in members.values()]
-
-
-def _ends(draws: np.ndarray, level: float) -> tuple[float, float]:
-    require(0 < level < 1, f"level is {level}: expected something between 0 and 1, such as 0.95")
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
 
 
 __all__ = [

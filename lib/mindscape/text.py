@@ -1,41 +1,24 @@
-"""Texts with offsets: documents, chunks, sentences, and where a quote stands.
+"""A text and the places in it: how it is cut, and how a quote or a name is found again.
 
-Every place in a text is a pair of character offsets into `Document.text`; nothing downstream copies or changes text.
-Three small modules: `documents` (what a text is), `splitting` (how it is cut), `quotes` (how a quote or a name is
-found again).
+Every place in a text is a pair of character offsets into `Document.text`: Unicode characters (Python's `str` indices), not
+bytes and not tokens; `start` is included, `end` is not. Nothing here reads a file (`mindscape.corpora` does) or changes a text.
+
+*Folding.* Texts from books hold characters that do not show (soft hyphens, zero-width blanks, marks of direction), letters in
+full width, accents composed or not, and several kinds of blanks, dashes and apostrophes. Whoever compares words, for scores,
+search, names or quotes, looks at the folded form.
+
+*Quotes* (`locate`). Models and people quote with other dashes, quotation marks, line breaks and capitals, and with a wrong
+letter here and there. Three looks, the strict one first: the very characters; then the same after folding, which forgets
+blanks, case, widths and the kinds of quotation marks and dashes; then the most similar passage. This does not join the parts of
+a quote with an ellipsis in it, knows no synonyms, and does not say how similar a passage is.
+
+*Chunks.* A chunk's length is the number of tokens of its own text, encoded alone and without special tokens: what a model gets
+when it reads the chunk. So each chunk is encoded by itself, which also keeps the time linear in the length of the text. A cut
+never falls inside a character, between CR and LF, before a combining mark, or inside an emoji joined by U+200D. Flags (pairs of
+regional indicators) and other rules of Unicode's UAX #29 are not looked at. The papers' settings: 1,200 tokens with an overlap
+of 100, 200 tokens, 8,192 tokens. Nothing here knows chapters or topics.
+
 Taught in notebooks 00_start_here and 10_hierarchical_summaries.
-
-What two ways to write the same words have in common: one folding for scores, search, names and quotes.
-
-Texts from books hold characters that do not show (soft hyphens, zero-width blanks, marks of direction), letters in full width,
-accents composed or not, and several kinds of blanks, dashes and apostrophes. Whoever compares words looks at the folded form;
-nothing here changes a document. Taught in notebook 00_start_here.
-
-A text and the places in it.
-
-Offsets count Unicode characters (Python's `str` indices), not bytes and not tokens; `start` is included, `end` is not.
-This module reads no files: `mindscape.corpora` does. It changes no text either: no normalisation, no stripping.
-Taught in notebook 00_start_here.
-
-Find where a quote stands in a document, also when it was not copied faithfully.
-
-Models and people quote with other dashes, quotation marks, line breaks and capitals, and with a wrong letter here and
-there. Three looks, the strict one first: the very characters; then the same after folding, which forgets blanks, case,
-widths and the kinds of quotation marks and dashes; then the most similar passage. Every answer is a span of the
-original text.
-
-This does not join the parts of a quote with an ellipsis in it, knows no synonyms, and does not say how similar a
-passage is. Taught in notebook 00_start_here.
-
-Cut a text into chunks that a model can take, and lose nothing.
-
-A chunk's length is the number of tokens of its own text, encoded alone and without special tokens: what a model gets
-when it reads the chunk. So each chunk is encoded by itself, which also keeps the time linear in the length of the text.
-A cut never falls inside a character, between CR and LF, before a combining mark, or inside an emoji joined by U+200D.
-Flags (pairs of regional indicators) and other rules of Unicode's UAX #29 are not looked at.
-
-The papers' settings: 1,200 tokens with an overlap of 100, 200 tokens, 8,192 tokens. Nothing here knows chapters or
-topics. Taught in notebooks 00_start_here and 10_hierarchical_summaries.
 """
 
 import re
@@ -65,12 +48,10 @@ class _Table(dict):
     """What each character becomes, for `str.translate`; filled as characters are met."""
 
     def __init__(self, become: Callable[[str], str]):
-        super().__init__()
         self.become = become
 
     def __missing__(self, code: int) -> str:
-        self[code] = folded = self.become(chr(code))
-        return folded
+        return self.setdefault(code, self.become(chr(code)))
 
 
 def _shows(character: str) -> bool:
@@ -221,9 +202,8 @@ class Document:
         try:
             self.text.encode()
         except UnicodeEncodeError as error:
-            raise InputError(
-                f"document {self.id!r}: character {error.start} is half of a surrogate pair: expected Unicode text"
-            ) from None
+            half = f"document {self.id!r}: character {error.start} is half of a surrogate pair: expected Unicode text"
+            raise InputError(half) from None
 
     def __getitem__(self, place: Place) -> str:
         """The text of a span, a chunk, or anything else with `start` and `end`.
@@ -233,9 +213,8 @@ class Document:
         if (of := getattr(place, "doc_id", self.id)) != self.id:
             raise InputError(f"the chunk is of document {of!r}: expected one of {self.id!r}")
         if not 0 <= place.start <= place.end <= len(self.text):
-            raise InputError(
-                f"document {self.id!r} has {len(self.text)} characters: it has no place {place.start}:{place.end}"
-            )
+            has = f"document {self.id!r} has {len(self.text)} characters"
+            raise InputError(f"{has}: it has no place {place.start}:{place.end}")
         return self.text[place.start : place.end]
 
 
@@ -259,25 +238,20 @@ def mentions(name: str, text: str) -> list[int]:
     >>> mentions("Ann O'Hara", "Ann\\nO\u2019Ha\u00adra left.")
     [0]
     """
-    wanted = _name(name)
-    if wanted is None or wanted[0] not in (whole := _searched(text)).text:  # quick, for most names
+    plain, whole_words = _name(name)
+    whole = (_book if len(text) > 10_000 else _passage)(text)
+    if not plain or plain not in whole.text:  # quick, for most names
         return []
-    return [int(whole.origin[found.start()]) for found in wanted[1].finditer(whole.text)]
+    return [int(whole.origin[found.start()]) for found in whole_words.finditer(whole.text)]
 
 
 @lru_cache(maxsize=4096)
-def _name(name: str) -> tuple[str, re.Pattern[str]] | None:
-    """A folded name and the expression that finds it; None where nothing of it is left."""
+def _name(name: str) -> tuple[str, re.Pattern[str]]:
+    """A folded name, of which nothing may be left, and the expression that finds it."""
     plain = folded(name).text.strip()
-    if not plain:
-        return None
-    left = f"(?<![{WORD}])" if re.match("[a-z0-9]", plain[0]) else ""
-    right = f"(?![{WORD}])" if re.match(f"[{WORD}]", plain[-1]) else ""
+    left = f"(?<![{WORD}])" if re.match("[a-z0-9]", plain) else ""
+    right = f"(?![{WORD}])" if re.search(f"[{WORD}]$", plain) else ""
     return plain, re.compile(left + re.escape(plain) + right)
-
-
-def _searched(text: str) -> Folded:
-    return (_book if len(text) > 10_000 else _passage)(text)
 
 
 _book, _passage = lru_cache(maxsize=8)(folded), lru_cache(maxsize=2048)(folded)
@@ -468,10 +442,13 @@ def sentences(text: str, language: str = "en") -> list[Span]:
     return [Span(start, end) for start, end in zip([0, *ends], ends, strict=False)]
 
 
+_ALONE = {"add_special_tokens": False, "split_special_tokens": True, "verbose": False}
+
+
 def token_ids(text: str, tokenizer: Tokenizer) -> list[int]:
     """A text's tokens by themselves: nothing is put around them, a control token's name in it is read letter by letter, as data
     is, and a text beyond the model's limit is nothing to warn of."""
-    return tokenizer(text, add_special_tokens=False, split_special_tokens=True, verbose=False)["input_ids"]
+    return tokenizer(text, **_ALONE)["input_ids"]
 
 
 def windows(chunks: Sequence[Chunk], size: int) -> list[list[Chunk]]:
@@ -499,10 +476,9 @@ def laid_out(name: str, lines: Sequence[str]) -> tuple[Document, list[Chunk]]:
 
 def _split(document: Document, tokenizer: Tokenizer, size: int, overlap: int, borders: list[int] | None) -> list[Chunk]:
     """Windows of tokens; where `borders` (sorted offsets) are given, they begin and end at borders if they can."""
-    if not getattr(tokenizer, "is_fast", False):
-        raise InputError(f"{type(tokenizer).__name__} gives no offsets: expected a fast tokenizer of Hugging Face")
-    if size < 1 or not 0 <= overlap < size:
-        raise InputError(f"size={size!r}, overlap={overlap!r}: expected 0 <= overlap < size, in tokens")
+    fast = getattr(tokenizer, "is_fast", False)
+    require(fast, f"{type(tokenizer).__name__} gives no offsets: expected a fast tokenizer of Hugging Face")
+    require(0 <= overlap < size, f"size={size!r}, overlap={overlap!r}: expected 0 <= overlap < size, in tokens")
     text, chunks = document.text, []
     start, reached, guess = 0, 0, 8 * size  # guess: characters that may hold a chunk
     while start < len(text):
@@ -524,10 +500,9 @@ def _split(document: Document, tokenizer: Tokenizer, size: int, overlap: int, bo
 
 def _fill(text: str, start: int, guess: int, tokenizer: Tokenizer, size: int) -> tuple[int, list[tuple[int, int]]]:
     """The end of a chunk of `size` tokens from `start`, and the offsets of its tokens within it."""
-    end = min(start + guess, len(text))
-    offsets = _offsets(text[start:end], tokenizer)
+    end, offsets = start, []
     while len(offsets) <= size and end < len(text):
-        end = min(2 * end - start, len(text))
+        end = min(max(2 * end - start, start + guess), len(text))
         offsets = _offsets(text[start:end], tokenizer)
     while len(offsets) > size:
         # Encoded alone, the last word before a cut may fall into more tokens than in its context: look again.
@@ -540,13 +515,7 @@ def _fill(text: str, start: int, guess: int, tokenizer: Tokenizer, size: int) ->
 
 
 def _retreat(
-    text: str,
-    start: int,
-    end: int,
-    offsets: list[tuple[int, int]],
-    tokenizer: Tokenizer,
-    size: int,
-    borders: list[int],
+    text: str, start: int, end: int, offsets: list[tuple[int, int]], tokenizer: Tokenizer, size: int, borders: list[int]
 ) -> tuple[int, list[tuple[int, int]]]:
     """The last border up to `end` that leaves a chunk of at most `size` tokens; `end` itself where there is none."""
     for i in range(bisect_right(borders, end) - 1, -1, -1):
@@ -559,9 +528,7 @@ def _retreat(
 
 
 def _offsets(text: str, tokenizer: Tokenizer) -> list[tuple[int, int]]:
-    # verbose=False: a text beyond the model's limit is nothing to warn of here
-    how = {"add_special_tokens": False, "split_special_tokens": True, "verbose": False}
-    return tokenizer(text, return_offsets_mapping=True, **how)["offset_mapping"]
+    return tokenizer(text, return_offsets_mapping=True, **_ALONE)["offset_mapping"]
 
 
 def _cut(text: str, start: int, at: int) -> int:

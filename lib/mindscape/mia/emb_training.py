@@ -2,19 +2,17 @@
 
     L = beta L_chunk + (1 - beta) L_node
 
-A batch holds questions on one text. Each has one of its positives, drawn anew each epoch, and negatives of its own; with
-`shared` it also has everybody else's units, those apart that answer it, too. Without `summaries` the same recipe trains
-SFT-Emb. Taught in notebook 12_mia_emb_training.
-
-The contrastive loss of MiA-Emb, and large batches of it on a small machine (MiA-RAG, Eq. 12 to 14).
-
 InfoNCE (van den Oord et al., 2018) for one query of B: with the cosine as similarity and temperature tau, minus the log of the
 softmax weight of its positive among its candidates, meaned over the batch. Its candidates are its positive and its own
 negatives (Eq. 14), or everybody's, the usual in-batch negatives: a mask says which.
 
-`cached_backward` computes the same gradients in pieces (GradCache: Gao et al., 2021): vectors first, without keeping what
-their gradients need; the loss and its gradient by the vectors; then each piece again, this time backwards. Memory is that of
-a piece, time about a third more. Taught in notebook 12_mia_emb_training.
+A batch holds questions on one text. Each has one of its positives, drawn anew each epoch, and negatives of its own; with
+`shared` it also has everybody else's units, those apart that answer it, too. Without `summaries` the same recipe trains
+SFT-Emb.
+
+`cached_backward` computes the gradients of a large batch in pieces (GradCache: Gao et al., 2021): vectors first, without
+keeping what their gradients need; the loss and its gradient by the vectors; then each piece again, this time backwards.
+Memory is that of a piece, time about a third more. Taught in notebook 12_mia_emb_training.
 """
 
 import json
@@ -93,9 +91,6 @@ def cached_backward(encode: Callable[[Any], Tensor], pieces: Sequence[Any], loss
     return value.item()
 
 
-TASKS: tuple[Task, ...] = ("chunk", "node")
-
-
 @dataclass(frozen=True)
 class Recipe:
     """What is learned. `questions` a batch; `hard`, `exchanged` and `simple` negatives of each, at most, with simple ones in
@@ -138,10 +133,8 @@ def published(tokens: int = 32_768) -> tuple[Recipe, Settings]:
     """
     form = Form(order="paper", marks="tokens", delta=0.5, wording="paper")
     recipe = Recipe(form, questions=4, hard=5, simple=5, shared=False, temperature=0.01, beta=0.5)
-    settings = Settings(
-        steps=2000, tokens=tokens, rank=128, alpha=256, learning_rate=1e-4, warmup=200, dtype="bfloat16"
-    )
-    return recipe, settings
+    lora = Settings(steps=2000, tokens=tokens, rank=128, alpha=256, learning_rate=1e-4, warmup=200, dtype="bfloat16")
+    return recipe, lora
 
 
 @dataclass(frozen=True)
@@ -189,7 +182,7 @@ class Prepared:
     def accuracy(self, vectors: Tensor, recipe: Recipe) -> float:
         """How often the positive is the nearest chunk."""
         queries = enriched(vectors[self.queries].float(), recipe.form.delta)["chunk"][self.rows["chunk"]]
-        units = torch.nn.functional.normalize(vectors[self.units].float(), dim=-1)
+        units = functional.normalize(vectors[self.units].float(), dim=-1)
         near = (queries @ units.T).masked_fill(~self.mine["chunk"].to(units.device), float("-inf")).argmax(1)
         return (near.cpu() == self.positive["chunk"]).float().mean().item()
 
@@ -201,23 +194,20 @@ def prepare(
     rng = np.random.default_rng(batch.seed)
     mine = [asked[i] for i in batch.questions]
     place: dict[tuple[Task, str], int] = {}  # a text may be a unit of either task
-
-    def unit(task: Task, text: str) -> int:
-        return place.setdefault((task, text), len(place))
+    weights: dict[Task, float] = {"chunk": recipe.beta, "node": 1 - recipe.beta}
 
     def drawn(task: Task, pool: Sequence[str], most: int) -> list[int]:
-        return [unit(task, pool[i]) for i in rng.permutation(len(pool))[:most]]
+        return [place.setdefault((task, pool[i]), len(place)) for i in rng.permutation(len(pool))[:most]]
 
     own: dict[Task, list[tuple[int, int, list[int]]]] = {}  # question, its positive, its negatives
     for row, one in enumerate(mine):
-        for task in TASKS:
-            if (units := one.units.get(task)) is None or not (recipe.beta if task == "chunk" else 1 - recipe.beta):
+        for task in weights:
+            if (units := one.units.get(task)) is None or not weights[task]:
                 continue
-            right = unit(task, units.positives[rng.integers(len(units.positives))])
+            right = place.setdefault((task, units.positives[rng.integers(len(units.positives))]), len(place))
             wrong = drawn(task, units.hard, recipe.hard) + drawn(task, units.exchanged, recipe.exchanged)
             most = recipe.hard + recipe.exchanged + recipe.simple - len(wrong)  # simple ones for those that are missing
-            wrong += drawn(task, units.simple, most)
-            own.setdefault(task, []).append((row, right, wrong))
+            own.setdefault(task, []).append((row, right, wrong + drawn(task, units.simple, most)))
     require(own, f"questions {', '.join(one.id for one in mine)}: no units to find for a task that has a weight")
     positive, compared, rows = {}, {}, {}
     for task, some in own.items():
@@ -261,12 +251,8 @@ def train(
     bare, tokenizer = loaded(base, recipe.form, settings.precision)
     added = list(TOKENS.values()) if recipe.form.marks == "tokens" else []
     marks = cast(list[int], tokenizer.convert_tokens_to_ids(added))
-    data = (
-        [asdict(one) for one in asked],
-        asdict(recipe) | {"form": recipe.form.told},
-        language,
-        adapter_hash(start) if start else "",
-    )
+    told = asdict(recipe) | {"form": recipe.form.told}
+    data = [asdict(one) for one in asked], told, language, adapter_hash(start) if start else ""
     run = identity(bare, settings, data)
     model = with_lora(bare, settings, start, marks)
     decoder = cast(PreTrainedModel, model.get_base_model()).get_decoder()

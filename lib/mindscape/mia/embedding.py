@@ -1,6 +1,7 @@
-"""MiA-Emb: a query is embedded together with a summary of the whole text (MiA-RAG, section 3.3.2, appendix B.3).
+"""MiA-Emb, and the silver evidence that it is taught (MiA-RAG, section 3.3, Algorithm 1, appendix B).
 
-A causal language model reads, as Eq. 5 orders them,
+*MiA-Emb* (section 3.3.2, appendix B.3) embeds a query together with a summary of the whole text. A causal language model reads,
+as Eq. 5 orders them,
 
     instruction, query, d_q, summary, d_n, d_c
 
@@ -14,21 +15,17 @@ where every token of the query can read it; h_q then comes from a second reading
 in the paper, or a few words that end in one which already means something to a language model.
 
 A unit, which is a chunk or a node ("name: description"), is read with a few words behind it, the same for all. No token of
-the tokenizer's own is put around queries or units: a vector is read at a mark, and not at an end token.
+the tokenizer's own is put around queries or units: a vector is read at a mark, and not at an end token. Taught in notebook
+12_mia_emb_training; training is in `mindscape.mia.emb_training`.
 
-Taught in notebook 12_mia_emb_training. Training is in `mindscape.mia.emb_training`.
-
-Silver evidence: which chunks, or which entities, bear on a question whose answer is known (MiA-RAG, Algorithm 1).
-
-A question has an answer and no evidence. So a frozen retriever is asked three times, with the question, with both, with the
-answer (line 6); the lists vote (line 11); a language model that sees question and answer picks from the winners (line 12).
-What it left is what the retriever of MiA-RAG is taught to tell apart from the rest (appendix B.2).
+*Silver evidence* (Algorithm 1): which chunks, or which entities, bear on a question whose answer is known. A question has an
+answer and no evidence. So a frozen retriever is asked three times, with the question, with both, with the answer (line 6); the
+lists vote (line 11); a language model that sees question and answer picks from the winners (line 12). What it left is what the
+retriever of MiA-RAG is taught to tell apart from the rest (appendix B.2).
 
 Where the paper is silent: a unit has a vote from each list that holds it, equal votes are ordered by the best rank in any
 list, then by the sum of the ranks, then by index. A reply that cannot be read chooses nothing, and a number that was not shown
-is dropped; both are said.
-
-Taught in notebook 11_silver_evidence.
+is dropped; both are said. Taught in notebook 11_silver_evidence.
 """
 
 import json
@@ -51,7 +48,7 @@ from mindscape.encoders import Encoder, LastTokenEncoder
 from mindscape.errors import InputError, one_of, require
 from mindscape.llm import LanguageModel
 from mindscape.llm.base import PAPER, SHORT, form_of
-from mindscape.roles import ROLES, Role, numbered
+from mindscape.roles import ROLES, numbered
 from mindscape.search import DEPTH, Retriever, search
 from mindscape.store import Maker, watch
 from mindscape.text import Tokenizer, token_ids
@@ -124,7 +121,7 @@ def write(question: str, summary: str | None, form: Form, tokenizer: Tokenizer, 
     >>> tokenizer.decode(written.tail[: written.marks["q"] + 1])                         # doctest: +SKIP
     'Find what a reader of the story needs to answer the question.\\nQuestion: Who has the lamp?\\nWhat is asked for is'
     """
-    require(language in INSTRUCTION, f"no instruction in {language!r}: expected one of {', '.join(INSTRUCTION)}")
+    one_of(INSTRUCTION, language=language)
     mark = WORDS[language] if form.marks == "words" else TOKENS
     instruction, query, told = form.texts
     begun = ("", instruction[language])
@@ -397,9 +394,8 @@ def named(base: str, adapters: str = "") -> tuple[str | Path, Path]:
     require(known, f"base={base!r}: expected smollm2, or hf:NAME with adapters of that base")
     home = Path(adapters or paths.data("adapters"))
     for name in ("sft_emb", "mia_emb"):
-        require(
-            (home / name / "form.json").is_file(), f"adapters={adapters!r}: expected a folder with {name}/form.json"
-        )
+        known = (home / name / "form.json").is_file()
+        require(known, f"adapters={adapters!r}: expected a folder with {name}/form.json")
     source = assets.language_model() if base == "smollm2" else base.removeprefix("hf:")
     return source, home
 
@@ -426,9 +422,8 @@ def embedder(
             told = json.loads(file.read_text(encoding="utf-8"))
             options = {"form": Form(**told["form"]), "summaries": told["summaries"], **options}
         except (OSError, ValueError, LookupError, TypeError) as error:
-            raise InputError(
-                f"{file}: expected the form of a trained embedder, as training writes it: {error}"
-            ) from error
+            expected = f"{file}: expected the form of a trained embedder, as training writes it"
+            raise InputError(f"{expected}: {error}") from error
     if delta is not None:
         options["form"] = replace(options.get("form") or Form(), delta=delta)
     source, form = base or assets.language_model(), options.get("form") or Form()
@@ -519,8 +514,8 @@ def annotate(
 
     >>> annotate(llm.load("embedded"), PlainEmbedder(encoder, 1.0), passages, asked)       # doctest: +SKIP
     """
-    if len({name for name, *_ in questions}) < len(questions):
-        raise InputError("two questions have the same id: expected each once")
+    once = len({name for name, *_ in questions}) == len(questions)
+    require(once, "two questions have the same id: expected each once")
     queries = [augmented(question, answer) for _, question, answer in questions]
     rows = iter(search(retriever, units, [text for some in queries for text in some.values()], max(k, DEPTH)))
     lists = [{name: next(rows).first(k) for name in some} for some in queries]
@@ -529,8 +524,16 @@ def annotate(
     for (_, question, answer), candidates in zip(questions, won, strict=True):
         shown = numbered([" ".join(units[i].split()) for i in candidates])
         prompts.append(role.prompt(language, form_of(llm), question=question, answer=answer, **{SLOT[task]: shown}))
+
+    def compute(places: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+        answers = ask(llm, role, [prompts[i] for i in places])
+        for position, (place, answer) in enumerate(zip(places, answers, strict=True)):
+            numbers, invalid = chosen(answer.text, len(won[place]))
+            yield position, {"chosen": numbers, "invalid": invalid}
+
+    asked = [{"role": role.name, "prompt": of, "shown": len(some)} for of, some in zip(prompts, won, strict=True)]
+    choices = store.current().fetch("choice", llm.maker, asked, compute, {"role": role.name}, seconds=2)
     found = []
-    choices = _choices(llm, role, prompts, list(map(len, won)))
     for (name, *_), some, candidates, choice in zip(questions, lists, won, choices, strict=True):
         silver = [candidates[i] for i in choice["chosen"]]
         rng = np.random.default_rng([seed, int.from_bytes(name.encode()[-8:], "big")])
@@ -538,17 +541,6 @@ def annotate(
         parts = tuple(candidates), tuple(silver), tuple(hard), tuple(simple)
         found.append(Silver(name, some, *parts, choice["invalid"]))
     return found
-
-
-def _choices(llm: LanguageModel, role: Role, prompts: Sequence[str], shown: Sequence[int]) -> list[dict[str, Any]]:
-    def compute(places: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
-        answers = ask(llm, role, [prompts[i] for i in places])
-        for position, (place, answer) in enumerate(zip(places, answers, strict=True)):
-            numbers, invalid = chosen(answer.text, shown[place])
-            yield position, {"chosen": numbers, "invalid": invalid}
-
-    asked = [{"role": role.name, "prompt": prompt, "shown": n} for prompt, n in zip(prompts, shown, strict=True)]
-    return store.current().fetch("choice", llm.maker, asked, compute, {"role": role.name}, seconds=2)
 
 
 def chosen(reply: str, shown: int) -> tuple[list[int], str]:

@@ -86,18 +86,21 @@ def write(
     role = LETTER if task == LETTER.name else ROLES[task]
     role.prompt(language, form, context="", **slots)  # says what is wrong with the language or the slots
     before, after = role.words(form)[language].split(CONTEXT)
-    text, place, places = before.format(), None, []
+    text = before.format()
+
+    def put(opened: str, words: str, closed: str = "") -> Span:
+        nonlocal text
+        start = len(text) + len(opened)
+        text += opened + words + closed
+        return Span(start, start + len(words))
+
+    place = None
     if summary is not None:
         opened, closed = summaries(form)[language].split("{summary}")
-        text, place = _put(text + opened, summary.strip())
-        text += closed
-    if chunks:
-        opened, closed = CONTEXT.split("{context}")
-        text += opened
-        for i, chunk in enumerate(chunks):
-            text, span = _put(text + JOIN * (i > 0), chunk.strip())
-            places.append(span)
-        text += closed
+        place = put(opened, summary.strip(), closed)
+    opened, closed = CONTEXT.split("{context}")
+    places = [put(JOIN if i else opened, chunk.strip()) for i, chunk in enumerate(chunks)]
+    text += closed if chunks else ""
     said = list(string.Formatter().parse(after))
     last = max(i for i, (_, name, _, _) in enumerate(said) if name)
     demands = "".join(words for words, *_ in said[last + 1 :])  # the paper's form has some behind the question
@@ -113,10 +116,6 @@ def summaries(form: str = SHORT) -> Mapping[str, str]:
     ('The whole story in short:', 'Summary of the book:')
     """
     return PAPER_SUMMARY if form == PAPER else SUMMARY
-
-
-def _put(text: str, words: str) -> tuple[str, Span]:
-    return text + words, Span(len(text), len(text) + len(words))
 
 
 def answerable(
@@ -145,9 +144,8 @@ def mixed(
     Half of the noise tells of the same kind of event, of somebody else or of another time; half of the rest names somebody whom
     the question or the answer names; if there are such. Raises InputError for fewer than `MOST` passages.
     """
-    require(
-        most >= MOST, f"most={most!r}: expected at least {MOST} passages, which the evidence of a question may take"
-    )
+    expected = f"expected at least {MOST} passages, which the evidence of a question may take"
+    require(most >= MOST, f"most={most!r}: {expected}")
     chunks = passages.cut(book, tokenizer)
     for question, pair, right in answerable(book, tokenizer, chance, silver):
         first, keep = question.evidence[0].start, dict.fromkeys(right)

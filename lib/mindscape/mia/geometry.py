@@ -97,8 +97,8 @@ def angles(space: Subspace, vectors: ArrayLike) -> np.ndarray:
     [[45.0, 0.0], [90.0, 90.0]]
     """
     vectors = np.asarray(vectors, dtype=float) - space.centre
-    if not (lengths := np.linalg.norm(vectors, axis=1)).all():
-        raise InputError(f"vector {int(np.argmin(lengths))} has no direction: it is the centre")
+    lengths = np.linalg.norm(vectors, axis=1)
+    require(lengths.all(), f"vector {int(np.argmin(lengths))} has no direction: it is the centre")
     vectors = vectors / lengths[:, None]
     along = vectors @ space.directions.T
     outside = ((vectors - along @ space.directions) ** 2).sum(1, keepdims=True)
@@ -181,9 +181,8 @@ def recall_in(order: np.ndarray, right: Sequence[Sequence[int]], k: int = 10) ->
     [[1.0], [0.0]]
     """
     ranked = np.asarray(order)[..., :k].tolist()
-    return np.array(
-        [[recall_fraction_at_k(row, of, k) for row, of in zip(layer, right, strict=True)] for layer in ranked]
-    )
+    rows = (zip(layer, right, strict=True) for layer in ranked)
+    return np.array([[recall_fraction_at_k(row, of, k) for row, of in pairs] for pairs in rows])
 
 
 def _nearest(queries: np.ndarray, units: np.ndarray) -> np.ndarray:
@@ -217,11 +216,7 @@ def seen(embedder: MiaEmbedder, texts: Sequence[Told]) -> dict[str, list[Seen]]:
     In the store, a text each (kind "layers"): the states of all layers take minutes, and what is asked of them is small.
     Vectors and shares are in millionths.
     """
-    asked = [
-        {"units": digest(list(units)), "questions": list(questions), "summaries": dict(summaries)}
-        for units, questions, summaries in texts
-    ]
-
+    asked = [{"units": digest(list(of)), "questions": list(some), "summaries": dict(told)} for of, some, told in texts]
     look = store.each(lambda place: _look(embedder, *texts[place]))
     found: dict[str, list[Seen]] = {name: [] for name in texts[0][2]}
     for value in store.current().fetch("layers", embedder.maker, asked, look, seconds=40):
@@ -297,8 +292,8 @@ def _tokens(summary: str, tokenizer: Tokenizer, shown: str) -> tuple[list[str], 
 
 def _asked(written: Written) -> list[Segment]:
     """The segments whose mass is asked for: query, first token, and the summary where there is one."""
-    start, end = written.spans["summary"]
-    return [written.spans["query"], (0, 1), *([(start, end)] if start < end else [])]
+    start, end = summary = written.spans["summary"]
+    return [written.spans["query"], (0, 1), *([summary] if start < end else [])]
 
 
 def _read(
@@ -383,8 +378,7 @@ def shift_test(a: ArrayLike, b: ArrayLike) -> Tested:
     >>> shift_test([0, 0, 1, 0, 0, 0], [0, 0, 2, 0, 0, 0])                       # the largest of six
     Tested(value=1.0, p=0.16666666666666666, n=6)
     """
-    a, b = _curves(a, b)
-    a, b = (_standard(curve - curve.mean()) for curve in (a, b))
+    a, b = (_standard(curve - curve.mean()) for curve in _curves(a, b))
     shifted = np.array([a @ np.roll(b, by) for by in range(len(b))])
     return Tested(float(shifted[0]), float((shifted >= shifted[0] - 1e-9).mean()), len(b))
 
@@ -404,16 +398,14 @@ def pairing_test(
     >>> pairing_test(rises, rises, resamples=999).p
     0.002
     """
-    a, b = _curves(a, b)
-    groups = [0] * len(a) if groups is None else list(groups)
+    both = _curves(a, b)
+    groups = [0] * len(both[0]) if groups is None else list(groups)
     members = [np.array([i for i, one in enumerate(groups) if one == group]) for group in dict.fromkeys(groups)]
-    left = []
-    for curves in (a, b):
-        curves = curves - curves.mean(1, keepdims=True)
+    both = [curves - curves.mean(1, keepdims=True) for curves in both]
+    for curves in both:
         for mine in members:
             curves[mine] -= curves[mine].mean(0)
-        left.append(_standard(curves))
-    a, b = left
+    a, b = map(_standard, both)
     rng, found = np.random.default_rng(seed), np.zeros(resamples)
     for mine in members:
         products = a[mine] @ b[mine].T

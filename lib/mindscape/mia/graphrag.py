@@ -1,22 +1,21 @@
 """MiA-RAG over a graph: entities and relations of a text, answers to questions on the whole, judged in pairs (appendix D.2).
 
-    build        what the role `entities` says of each passage, merged by name; `of_story` takes the book's gold
+    build_graph  what the role `entities` says of each passage, merged by name; `of_story` takes the book's gold
     assembled    the context that GraphRAG's local mode makes of retrieved entities, with relations and passages, in a budget
     sense_questions, sense_answers      questions on the whole that a segment raises, and answers (Figures 13 and 17)
     judged, win_rates                   two answers compared in both orders, ties and position bias (Figure 14, Table 9)
     gold_preferences, agreement         does the judge see a fact removed, and is it taken in by a fact said twice?
+    posed, Log, holdings, extract       questions on people of a novel, whose contexts and answers are counted without a judge
 
 The graph is plain data. Where the paper is silent: an entity's or a tie's description is what its passages say of it, at most
 `SAID` statements, not a summary of them; GraphRAG's communities and their reports are left out, since its global mode is not
 asked here, and their share of the budget goes to entities and ties. Graph, questions and answers are as good as the model that
-makes them: replies that cannot be read are counted, not mended. Taught in notebook 16_mia_graphrag.
+makes them: replies that cannot be read are counted, not mended.
 
-Questions on people of a novel and what is known of them: how contexts and answers of MiA-RAG's graphs are counted (Table 9).
-
-A question asks what a book tells of a person, by name or by trade. The log knows, so that two things are counted without a
-judge: what a context holds and what an answer says (`Log`, `holdings`). A paraphrase counts where `storyworld.weighing` sees
-it. Beside a model's answers stand extracts, which leave out nothing that the retrieved graph says of the person: what retrieval
-is worth where the one who answers loses nothing. Taught in notebook 16_mia_graphrag.
+A question on a person asks what a book tells of them, by name or by trade. The log knows, so that two things are counted:
+what a context holds and what an answer says. A paraphrase counts where `storyworld.weighing` sees it. Beside a model's
+answers stand extracts, which leave out nothing that the retrieved graph says of the person: what retrieval is worth where the
+one who answers loses nothing. Taught in notebook 16_mia_graphrag.
 """
 
 import re
@@ -50,6 +49,15 @@ JOIN = {"en": " ", "zh": ""}
 HEADINGS = prompts.short_texts("mia", "graphrag")["headings"]
 CRITERIA = ("Comprehensiveness", "Diversity", "Empowerment", "Overall")
 FEWEST, MOST = 3, 5  # questions of a segment: fewer count as none (Figure 13)
+PASSAGE = 150  # tokens of a passage, at most
+BUDGET = 1200  # tokens of a context, at most
+SHARE = 8  # people of a book that are asked about
+LEAST = 5  # facts on somebody who is asked about
+EXTRACT = 8  # statements of an extract, at most
+PREFERRED = 6  # entities of a book of which gold preferences are made
+MARKS = ";；\n"  # between statements
+NOTHING = {"en": "Nothing is told.", "zh": "没有提到。"}  # an answer without words, as a judge is shown it
+STOP = {"en": ".", "zh": "。"}
 
 
 class SenseQuestions(BaseModel):
@@ -155,7 +163,7 @@ def statements(text: str, language: str, marks: str = ";；") -> list[str]:
 
 def _stopped(text: str, language: str) -> str:
     text = text.strip()
-    return text if re.search(r"\W$", text) else text + {"en": ".", "zh": "。"}[language]
+    return text if re.search(r"\W$", text) else text + STOP[language]
 
 
 def _key(name: str) -> str:
@@ -489,18 +497,6 @@ def agreement(
     return found | {"all": grouped((it for _, it in pairs), seed)}
 
 
-Way = Literal["name", "trade"]
-WAYS: tuple[Way, ...] = ("name", "trade")
-PASSAGE = 150  # tokens of a passage, at most
-BUDGET = 1200  # tokens of a context, at most
-SHARE = 8  # people of a book that are asked about
-LEAST = 5  # facts on somebody who is asked about
-EXTRACT = 8  # statements of an extract, at most
-PREFERRED = 6  # entities of a book of which gold preferences are made
-MARKS = ";；\n"  # between statements
-NOTHING = {"en": "Nothing is told.", "zh": "没有提到。"}  # an answer without words, as a judge is shown it
-
-
 # -- what a book tells -------------------------------------------------------------------------------------------------
 
 
@@ -604,6 +600,10 @@ def holdings(log: Log, graph: Graph, chunks: Sequence[Chunk]) -> Holdings:
 # -- questions, retrieval, answers -------------------------------------------------------------------------------------
 
 
+Way = Literal["name", "trade"]
+WAYS: tuple[Way, ...] = ("name", "trade")
+
+
 @dataclass(frozen=True)
 class Sense:
     """A question on all that a book tells of a person. `question` calls them by `way`, `resolved` by name; `facts` by id."""
@@ -660,12 +660,12 @@ def contexts(
     k: int = TOP,
 ) -> list[Context]:
     """What each question is answered from; graphs and passages by document, rankings by document and question."""
-    found = []
-    for one in asked:
-        name = one.book.document.id
-        picked = rankings[name, one.question][:k]
-        found.append(assembled(graphs[name], picked, one.book.document, chunks[name], budget, count))
-    return found
+
+    def context(document: Document, question: str) -> Context:
+        picked = rankings[document.id, question][:k]
+        return assembled(graphs[document.id], picked, document, chunks[document.id], budget, count)
+
+    return [context(one.book.document, one.question) for one in asked]
 
 
 def extract(graph: Graph, context: Context, names: Sequence[str], language: str = "en", most: int = EXTRACT) -> str:
@@ -680,15 +680,16 @@ def extract(graph: Graph, context: Context, names: Sequence[str], language: str 
     lines += [graph.relations[i].description for i in context.relations]
     parts = [part.strip(" .。") for line in lines for part in statements(line, language, MARKS)]
     kept = [sentence(part) for part in parts if any(mentions(name, part) for name in names)]
-    stop = {"en": ".", "zh": "。"}[language]
-    return JOIN[language].join(part + stop for part in list(dict.fromkeys(kept))[:most])
+    return JOIN[language].join(part + STOP[language] for part in list(dict.fromkeys(kept))[:most])
 
 
 def compared(asked: Sequence[Sense], a: Sequence[str], b: Sequence[str]) -> list[Comparison]:
     """Two systems' answers side by side. A judge, who has not read the book, is asked by name."""
-    none = {one.book.document.id: NOTHING[one.book.document.language] for one in asked}
-    rows = ((one.resolved, one.book.document.id, x, y) for one, x, y in zip(asked, a, b, strict=True))
-    return [Comparison(question, x or none[book], y or none[book], book) for question, book, x, y in rows]
+    found = []
+    for one, x, y in zip(asked, a, b, strict=True):
+        nothing = NOTHING[one.book.document.language]
+        found.append(Comparison(one.resolved, x or nothing, y or nothing, one.book.document.id))
+    return found
 
 
 def alike(asked: Sequence[Sense], given: Sequence[str]) -> list[Comparison]:

@@ -28,7 +28,7 @@ from transformers import PreTrainedModel
 from mindscape import store
 from mindscape.attention import Segment, mean_segment_mass
 from mindscape.cache import digest
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.llm import LanguageModel
 from mindscape.metrics import bootstrap
 from mindscape.mia.generation import Written
@@ -87,8 +87,7 @@ def lay_out(written: Written, relevant: Sequence[bool], tokenizer: Tokenizer) ->
 
     >>> lay_out(write("qa", slots, ["Tom left.", "It rained."], summary), [True, False], tokenizer)  # doctest: +SKIP
     """
-    if written.summary is None:
-        raise InputError("the prompt has no summary: expected one")
+    require(written.summary is not None, "the prompt has no summary: expected one")
     asked = [{"role": "user", "content": written.text}]
     text = cast(str, tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=True))
     before = text.index(written.text)
@@ -143,8 +142,8 @@ def summary_last(layout: Layout) -> Layout:
     """The layout with the summary behind the last passage, where a causal model's passages cannot look at it."""
     (summary,) = (part for part in layout.parts if part.kind == "summary")
     others = [part for part in layout.parts if part.kind != "summary"]
-    last = max(i for i, part in enumerate(others) if part.kind == "chunk")
-    return Layout((*others[: last + 1], summary, *others[last + 1 :]))
+    behind = 1 + max(i for i, part in enumerate(others) if part.kind == "chunk")
+    return Layout((*others[:behind], summary, *others[behind:]))
 
 
 # -- the measure -------------------------------------------------------------------------------------------------------

@@ -1,14 +1,13 @@
-"""What an embedder is asked to find: a book's passages, entities or names for its questions, with one or another summary.
+"""What an embedder is asked to find, and the grid of MiA-RAG's Table 2: questions, what is read for them, their scores.
 
-Questions whose evidence is in more than a few passages are left out: no ranking brings a whole book to the front. Beside
-passages and entities there is `who`, which asks for nothing but the name of the one who is meant. Books are novels of the
-storyworld, or plays, or the texts of a benchmark. Taught in notebook 12_mia_emb_training.
+*Finding.* A book's passages, entities or names for its questions, with one or another summary. Questions whose evidence is in
+more than a few passages are left out: no ranking brings a whole book to the front. Beside passages and entities there is
+`who`, which asks for nothing but the name of the one who is meant. Books are novels of the storyworld, or plays, or the texts
+of a benchmark. Taught in notebook 12_mia_emb_training.
 
-The grid of MiA-RAG's Table 2: questions that are asked in three ways, what their answers score, what is read for them.
-
-A question is asked as an open question, with four options, and as a true and a false claim. Which passages are shown, and
-whether a summary is, an experiment says (`mindscape.mia.generation.write`). A reply that cannot be read is wrong, and is
-counted. Taught in notebook 14_mia_gen.
+*The grid.* A question is asked as an open question, with four options, and as a true and a false claim. Which passages are
+shown, and whether a summary is, an experiment says (`mindscape.mia.generation.write`). A reply that cannot be read is wrong,
+and is counted. Taught in notebook 14_mia_gen.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -146,9 +145,8 @@ def benchmark_summaries(loaded: Loaded, tokenizer: Tokenizer, llm: LLM | None = 
     for name, text in loaded.documents.items():
         chunks = [chunk for chunk in split_tokens(text, tokenizer, overlap=0) if text[chunk].strip()]
         extract = partial(summarise, language=text.language)
-        found[name] = (
-            summarise_document(llm, text, chunks) if llm else build_with(extract, "textrank", text, chunks)
-        ).text
+        of = summarise_document(llm, text, chunks) if llm else build_with(extract, "textrank", text, chunks)
+        found[name] = of.text
     return found
 
 
@@ -180,15 +178,15 @@ def benchmark_right(loaded: Loaded, chunks: Mapping[str, Sequence[Chunk]]) -> li
 
 def _holding(item: Item, chunks: Sequence[Chunk], texts: Sequence[str]) -> tuple[int, ...]:
     if item.evidence:
-        return tuple(
-            i for i, it in enumerate(chunks) if any(at.start < it.end and it.start < at.end for at in item.evidence)
-        )
-    if item.options:
+        held = (any(at.start < it.end and it.start < at.end for at in item.evidence) for it in chunks)
+    elif item.options:
         return ()
-    join = " " if item.language == "en" else ""
-    answers = [f"{join}{normalise(answer, item.language)}{join}" for answer in item.answers]
-    said = [f"{join}{normalise(text, item.language)}{join}" for text in texts]
-    return tuple(i for i, text in enumerate(said) if any(answer.strip() and answer in text for answer in answers))
+    else:
+        join = " " if item.language == "en" else ""
+        answers = [f"{join}{said}{join}" for answer in item.answers if (said := normalise(answer, item.language))]
+        said_in = (f"{join}{normalise(text, item.language)}{join}" for text in texts)
+        held = (any(answer in text for answer in answers) for text in said_in)
+    return tuple(i for i, holds in enumerate(held) if holds)
 
 
 MAIN = {"qa": "f1", "choice": "accuracy", "claim": "pair_accuracy"}  # the score of a task in Table 2

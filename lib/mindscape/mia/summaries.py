@@ -1,26 +1,21 @@
-"""The mindscape: a summary of the whole text, built bottom-up (MiA-RAG, section 3.2, Eq. 3 and 4).
+"""The mindscape, a summary of the whole text, what stands beside it, and what silver passages are worth to its reader.
 
-Taught in notebook 10. The prompts are those of the roles `chunk_summary` and `global_summary`. A summary is kept
-as the model gave it, without thinking and fences: nothing else is cut or repaired here, and whether it is any good is for the
-notebooks to measure.
-Extractive summaries are in `mindscape.mia.summaries`.
-`of_books` sums up novels of the storyworld; what it wrote is in the store.
+*The mindscape* (`summarise_document`; MiA-RAG, section 3.2, Eq. 3 and 4) is built bottom-up. The prompts are those of the
+roles `chunk_summary` and `global_summary`. A summary is kept as the model gave it, without thinking and fences: nothing else
+is cut or repaired here, and whether it is any good is for the notebooks to measure. `of_books` sums up novels of the
+storyworld; what it wrote is in the store. Taught in notebook 10_hierarchical_summaries.
 
-A summary that only picks sentences: the baseline for summaries written by a model.
+*An extract* (`summarise`) only picks sentences: the baseline for summaries written by a model. TextRank (Mihalcea and Tarau,
+2004) by the library `sumy`: a sentence is central if it shares words with many others, and more so if those are central
+themselves. (`sumy` counts a sentence's likeness to itself too, so one that shares nothing keeps an average rank.) `sumy`'s
+LexRank was tried on three plays: at 500 characters a chunk it kept a little less of the chunk's content words, since it fills
+them with short rejoinders, and it divides by zero where two sentences are all. An extract resolves no pronoun, and two picks
+may say the same in other words. It is meant for chunks: time grows with the square of the number of sentences. Taught in
+notebook 10.
 
-TextRank (Mihalcea and Tarau, 2004) by the library `sumy`: a sentence is central if it shares words with many others, and
-more so if those are central themselves. (`sumy` counts a sentence's likeness to itself too, so one that shares nothing
-keeps an average rank.) `sumy`'s LexRank was tried on three plays: at 500 characters a chunk it kept a little less of the
-chunk's content words, since it fills them with short rejoinders, and it divides by zero where two sentences are all.
-
-Taught in notebook 10. This module writes nothing of its own, resolves no pronoun, and does not keep two picks from
-saying the same in other words. It is meant for chunks: time grows with the square of the number of sentences.
-
-What silver passages are worth to a reader: its answers from them, from gold ones, from half the book (MiA-RAG, Table 1).
-
-The paper gives its reader the whole book. The window of the kit's reader holds half a novel, so it gets the half that has all
-that a question needs: the evidence, and who is meant. Questions for which no half has it are left out. Taught in
-notebook 11_silver_evidence.
+*The oracle* (`cases`; Table 1): a reader's answers from silver passages, from gold ones, from half the book. The paper gives
+its reader the whole book. The window of the kit's reader holds half a novel, so it gets the half that has all that a question
+needs: the evidence, and who is meant. Questions for which no half has it are left out. Taught in notebook 11_silver_evidence.
 """
 
 import re
@@ -107,10 +102,12 @@ def select(text: str, language: Language, max_characters: int = 500) -> list[Spa
         return picked or ranked[:1]
 
     picked = _textrank(language)(SimpleNamespace(sentences=candidates), fitting)
-    spans = [sentence.span for sentence in picked]
-    if len(picked[0].text) > max_characters:  # then it is the only one
-        spans = [_cut(text, spans[0], max_characters)]
-    return spans
+    if len(picked[0].text) <= max_characters:
+        return [sentence.span for sentence in picked]
+    (only,) = picked  # it is cut at the last blank that fits, if there is one
+    inner = only.text[: max_characters + 1]
+    blank = max((i for i, character in enumerate(inner) if character.isspace()), default=max_characters)
+    return [_stripped(text, Span(only.span.start, only.span.start + blank))]
 
 
 @cache
@@ -125,13 +122,6 @@ def _stripped(text: str, span: Span) -> Span:
     inner = text[span.start : span.end]
     start = span.start + len(inner) - len(inner.lstrip())
     return Span(start, max(start, span.start + len(inner.rstrip())))
-
-
-def _cut(text: str, span: Span, length: int) -> Span:
-    """The beginning of a span, at most `length` characters, up to a blank where there is one."""
-    inner = text[span.start : span.start + length + 1]
-    blank = max((i for i, character in enumerate(inner) if character.isspace()), default=length)
-    return _stripped(text, Span(span.start, span.start + blank))
 
 
 CHUNK_PROMPT, GLOBAL_PROMPT = CHUNK_SUMMARY.prompts, GLOBAL_SUMMARY.prompts  # their short forms
@@ -182,7 +172,8 @@ def summarise_document(
         groups = _fitting(llm, levels[-1], language, tokens, read)
         if len(groups) == len(levels[-1]) > 1:
             raise InputError(f"{llm.name} cannot read two summaries of {document.id} at once: shorten chunk_tokens")
-        prompts = [_global(language, form, group) for group in groups]
+        joined = ["\n".join(group) for group in groups]
+        prompts = [GLOBAL_SUMMARY.prompt(language, form, concatenated_summaries=text) for text in joined]
         levels.append(_replies(llm, prompts, tokens))
     return Mindscape(document.id, llm.name, tuple(tuple(level) for level in levels))
 
@@ -247,9 +238,7 @@ def names(text: str, language: Language = "en") -> list[str]:
     >>> names("The thane Macbeth met Banquo. Banquo fled.")
     ['Banquo', 'Macbeth']
     """
-    if language != "en":
-        return []
-    return sorted(set(re.findall(r"(?<=[\w,;:] )[A-Z][a-z]{2,}", text)))
+    return sorted(set(re.findall(r"(?<=[\w,;:] )[A-Z][a-z]{2,}", text))) if language == "en" else []
 
 
 def unfit(summary: str, document: Document) -> str:
@@ -274,10 +263,6 @@ def unfit(summary: str, document: Document) -> str:
     return ""
 
 
-def _global(language: str, form: str, summaries: Sequence[str]) -> str:
-    return GLOBAL_SUMMARY.prompt(language, form, concatenated_summaries="\n".join(summaries))
-
-
 def _replies(llm: LLM, prompts: Sequence[str], tokens: int) -> list[str]:
     conversations = [[{"role": "user", "content": prompt}] for prompt in prompts]
     summaries = []
@@ -296,7 +281,8 @@ def _fitting(llm: LLM, summaries: Sequence[str], language: str, tokens: int, rea
     rooms = [] if read is None else [read]
     if llm.context is not None:
         frame = 64  # tokens that a chat template may add around a message
-        rooms.append(llm.context - tokens - frame - llm.count_tokens(_global(language, form_of(llm), [])))
+        instructions = GLOBAL_SUMMARY.prompt(language, form_of(llm), concatenated_summaries="")
+        rooms.append(llm.context - tokens - frame - llm.count_tokens(instructions))
     if not rooms:  # an endpoint does not say how much its model reads, and refuses what is too long
         return [list(summaries)]
     groups, used = [[]], 0

@@ -178,11 +178,11 @@ def readings(
     >>> readings(model, [("It rained.", "Ivo went home.")], names=["yes"])                       # doctest: +SKIP
     {'yes': array([0.62])}
     """
-    if unknown := [name for name in names if name not in READINGS]:
-        raise InputError(f"reading={unknown[0]!r}: expected some of {', '.join(READINGS)}")
+    for name in names:
+        require(name in READINGS, f"reading={name!r}: expected some of {', '.join(READINGS)}")
     one_of(ASKED, language=language)
-    if any(not text.strip() for pair in pairs for text in pair):
-        raise InputError("a passage beside a border is blank: expected some text")
+    said = all(text.strip() for pair in pairs for text in pair)
+    require(said, "a passage beside a border is blank: expected some text")
     values = {}
     if {"yes", "log_odds", "margin"} & set(names) and pairs:
         talks = [[{"role": "user", "content": ASKED[language].format(a=a, b=b)}] for a, b in pairs]
@@ -193,8 +193,7 @@ def readings(
     if {"nats", "perplexity"} & set(names) and pairs:
         prompts = [f"{a}\n\n" for a, _ in pairs] + ["\n\n"] * len(pairs)
         scores = model.score(prompts, [[b] for _, b in pairs] * 2)
-        perplexities = np.array([score.perplexity for (score,) in scores]).reshape(2, -1)
-        given, alone = perplexities
+        given, alone = np.array([score.perplexity for (score,) in scores]).reshape(2, -1)
         values |= {"nats": np.log(given) - np.log(alone), "perplexity": given - alone}
     return {name: values.get(name, np.zeros(0)) for name in names}
 

@@ -11,8 +11,8 @@ Taught in notebooks 40_memory_extraction and 41_memreader. This module asks no m
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass, field
+from itertools import chain, pairwise
 from typing import Any
 
 from mindscape import corpora, paths, prompts, trail
@@ -58,19 +58,6 @@ class DocumentMemory:
     def borders(self) -> tuple[int, ...]:
         """Where the second chunk begins, the third and so on."""
         return tuple(chunk.start for chunk in self.chunks[1:])
-
-    def stored(self) -> dict[str, Any]:
-        """As JSON has it, and as `data/texts/memories.jsonl` does."""
-        return asdict(self)
-
-    @classmethod
-    def restored(cls, stored: Mapping[str, Any]) -> "DocumentMemory":
-        """The memory that `stored` describes; other keys are passed over. Raises InputError for what is none."""
-        try:
-            chunks = [Span(int(chunk["start"]), int(chunk["end"])) for chunk in stored["chunks"]]
-            return cls(tuple(map(str, stored["outline"])), tuple(map(str, stored["core"])), tuple(chunks))
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"not a document memory: {error!r}; expected outline, core and chunks") from error
 
 
 @dataclass(frozen=True)
@@ -199,16 +186,11 @@ def join(document: Document, parts: Sequence[Place], memories: Sequence[Document
     >>> join(note, parts, [whole(Document("part", note[part])) for part in parts]).chunks
     (Span(start=0, end=11), Span(start=11, end=25))
     """
-    fits = tiles(document, parts) and len(parts) == len(memories)
-    require(fits, f"{len(memories)} memories of {len(parts)} parts: expected one each, of parts that tile the text")
-    outline, core, chunks = [], [], []
-    for part, memory in zip(parts, memories, strict=True):
-        its_end, end = part.start + memory.chunks[-1].end, part.end
-        require(its_end == end, f"the memory of {part.start}:{end} ends at {its_end}: expected its part's end")
-        outline += memory.outline
-        core += memory.core
-        chunks += [Span(part.start + chunk.start, part.start + chunk.end) for chunk in memory.chunks]
-    return DocumentMemory(tuple(outline), tuple(core), tuple(chunks))
+    pairs = list(zip(parts, memories, strict=True))
+    spans = tuple(Span(part.start + it.start, part.start + it.end) for part, memory in pairs for it in memory.chunks)
+    require(tiles(document, spans), f"{len(memories)} memories of parts do not tile document {document.id!r} together")
+    outline, core = (tuple(chain(*some)) for some in zip(*((one.outline, one.core) for one in memories), strict=True))
+    return DocumentMemory(outline, core, spans)
 
 
 def excerpt(document: Document, memory: DocumentMemory, first: int, last: int) -> tuple[Document, DocumentMemory]:
@@ -248,7 +230,8 @@ def samples() -> list[Sample]:
     for row in map(json.loads, trail.lines(paths.data("texts", "memories.jsonl"))):
         document = corpora.document(paths.data("texts", f"{row['id']}.md"), row["language"])
         questions = tuple(_question(document, i, row_of) for i, row_of in enumerate(row["questions"]))
-        texts.append(Sample(document, DocumentMemory.restored(row), questions))
+        memory = DocumentMemory(row["outline"], row["core"], tuple(Span(**chunk) for chunk in row["chunks"]))
+        texts.append(Sample(document, memory, questions))
     return texts
 
 

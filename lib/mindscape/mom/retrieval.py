@@ -139,26 +139,25 @@ class Layers:
         return (*self.layers, *FUSIONS, FUSED) if len(self.layers) > 1 else self.layers
 
     def search(
-        self,
-        queries: Sequence[str] | np.ndarray,
-        k: int = TOP,
-        way: str = "rrf",
-        depth: int | None = None,
+        self, queries: Sequence[str] | np.ndarray, k: int = TOP, way: str = "rrf"
     ) -> tuple[np.ndarray, np.ndarray]:
         """The k best units, best first, equal ones by number: ids and scores of shape (queries, k); all where k is more.
 
-        `queries` are texts, or vectors (queries, dim). "rrf", "max" and "sum" look at the `depth` best units of each layer,
-        all by default; a unit that a layer did not bring up has no rank there, and counts as much as the last one that it did.
-        Raises InputError for another way, and for k or depth below 1.
+        `queries` are texts, or vectors (queries, dim). "rrf", "max" and "sum" look at all units of each layer. Raises
+        InputError for another way, and for k below 1.
         """
         one_of(self.ways, way=way)
-        require(k >= 1 and (depth is None or depth >= 1), f"k={k}, depth={depth}: expected at least 1")
+        require(k >= 1, f"k={k}: expected at least 1")
         vectors = queries if isinstance(queries, np.ndarray) else self.encoder.encode(list(queries), "query")
         if way in (*self.layers, FUSED):
             return self.indexes[way].search(vectors, k)
-        by_layer = [self.indexes[layer].search(vectors, depth or len(self.chunks)) for layer in self.layers]
-        n = len(self.chunks)
-        fused = _by_rank(by_layer, n) if way == "rrf" else _by_score(by_layer, n, way)
+        by_layer = [self.indexes[layer].search(vectors, len(self.chunks)) for layer in self.layers]
+        ranks = np.array([np.argsort(ids, axis=1) for ids, _ in by_layer])  # (layers, queries, units), from 0
+        if way == "rrf":
+            fused = rrf(ranks + 1.0)
+        else:
+            scores = np.take_along_axis(np.array([values.astype(float) for _, values in by_layer]), ranks, 2)
+            fused = scores.max(0) if way == "max" else scores.sum(0)
         ids = np.argsort(-fused, axis=1, kind="stable")[:, :k]
         return ids, np.take_along_axis(fused, ids, 1)
 
@@ -168,7 +167,6 @@ class Layers:
         weights, normalised = self._mix
         key = {"texts": digest(self.texts), "queries": digest(list(queries)), "way": way, "k": k}
         key |= {} if way != FUSED else {"weights": weights and list(weights), "normalised": normalised}
-
         search = store.each(lambda _: self.search(queries, k, way)[0].tolist())
         (ids,) = store.current().fetch("rankings", self.encoder.maker, [key], search, {"k": k, "way": way})
         return np.array(ids)
@@ -177,22 +175,6 @@ class Layers:
         """Let go of indexes on disk."""
         for index in vars(self).get("indexes", {}).values():
             getattr(index, "close", lambda: None)()
-
-
-def _by_rank(by_layer: Sequence[tuple[np.ndarray, np.ndarray]], units: int) -> np.ndarray:
-    """Fused scores (queries, units) of each layer's ids and scores (queries, depth)."""
-    ranks = np.full((len(by_layer), len(by_layer[0][0]), units), np.inf)
-    for layer, (ids, _) in zip(ranks, by_layer, strict=True):
-        np.put_along_axis(layer, ids, np.arange(1.0, ids.shape[1] + 1)[None, :].repeat(len(ids), 0), 1)
-    return rrf(ranks)
-
-
-def _by_score(by_layer: Sequence[tuple[np.ndarray, np.ndarray]], units: int, way: str) -> np.ndarray:
-    scores = np.empty((len(by_layer), len(by_layer[0][0]), units))
-    for layer, (ids, values) in zip(scores, by_layer, strict=True):
-        layer[:] = values[:, -1:]
-        np.put_along_axis(layer, ids, values.astype(float), 1)
-    return scores.max(0) if way == "max" else scores.sum(0)
 
 
 # What is asked -----------------------------------------------------------------------------------------------------
@@ -242,8 +224,9 @@ def context(documents: Mapping[str, Document], chunks: Sequence[Chunk]) -> str:
     >>> context({"note": note}, [Chunk("note", 1, 11, 20), Chunk("note", 0, 0, 11)])
     'Ivo left.\\n\\nIt rained.'
     """
-    if strange := [chunk.doc_id for chunk in chunks if chunk.doc_id not in documents]:
-        raise InputError(f"a chunk is of document {strange[0]!r}: expected one of {', '.join(documents)}")
+    for chunk in chunks:
+        known = chunk.doc_id in documents
+        require(known, f"a chunk is of document {chunk.doc_id!r}: expected one of {', '.join(documents)}")
     return "\n\n".join(documents[chunk.doc_id][chunk].strip() for chunk in chunks)
 
 
@@ -267,8 +250,8 @@ def support(
     conditions = [None] * len(answers) if questions is None else list(questions)
     sizes = len(contexts), len(answers), len(conditions)
     require(len(set(sizes)) == 1, f"{sizes} contexts, answers, questions: expected one each")
-    if blank := [i for i, answer in enumerate(answers) if not answer.strip()]:
-        raise InputError(f"answer {blank[0]} is blank: expected some text")
+    for i, answer in enumerate(answers):
+        require(answer.strip(), f"answer {i} is blank: expected some text")
     prompts = [
         (OPEN if question is None else FRAMES)[language].format(context=shown, question=question)
         for shown, question in zip(contexts, conditions, strict=True)
