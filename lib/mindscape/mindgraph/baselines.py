@@ -598,30 +598,27 @@ class _Loop:
         self.meter.note(f"code is shut in by {' and '.join(self.sandbox.layers) or 'its limits alone'}")
         try:
             for _ in range(self.iterations):
-                done, text = self.turn()
-                if done:
-                    return text
+                if (final := self.turn()) is not None:
+                    return final
             self.meter.note(f"no answer after {self.iterations} turns")
         except BudgetSpent as error:
             self.meter.note(str(error))
         return self.end()
 
-    def turn(self) -> tuple[bool, str]:
-        """Ask for a turn and run its code: whether it brought the answer, and the answer."""
+    def turn(self) -> str | None:
+        """Ask for a turn and run its code: the answer, where it brought one."""
         reply = self._asked([self.talk()], self.tokens)[0]
         code, final = code_in(reply), final_in(reply)
         if code.strip():
             ran = self.sandbox.run(code, self.queries)
-            if ran.final is not None:
-                return True, ran.final
+            final = final if ran.final is None else ran.final
             became = self.became(ran)
         else:
             became = self.told["neither"]
-        if final is not None:
-            return True, final
-        self.meter.note(became)
-        self.turns.append([{"role": "assistant", "content": reply}, {"role": "user", "content": became}])
-        return False, ""
+        if final is None:
+            self.meter.note(became)
+            self.turns.append([{"role": "assistant", "content": reply}, {"role": "user", "content": became}])
+        return final
 
     def end(self) -> str:
         """One call more, for the answer alone."""

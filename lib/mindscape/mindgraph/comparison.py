@@ -434,11 +434,11 @@ class _Run:
         return reply_tokens(self.llm, most, size)
 
 
-def _direct(run: _Run) -> None:
-    run.ask(QA.words(form_of(run.llm)), run.text, BRIEF)
+def _direct(run: _Run) -> int:
+    return run.text
 
 
-def _graphrag(run: _Run) -> None:
+def _graphrag(run: _Run) -> int:
     extracted = run.reply(baselines.EXTRACTED, 2 * run.size)
     gleaned = run.llm.count_tokens(baselines.GLEAN[run.language])
     report, points, parts = run.reply(TOKENS), run.reply(baselines.POINTS), PARTS * run.blocks
@@ -448,16 +448,16 @@ def _graphrag(run: _Run) -> None:
     reports = min(baselines.TOP, parts) * report
     maps = math.ceil(reports / run.fitting(PAPER_BLOCK))
     run.ask(baselines.MAP, math.ceil(reports / maps), points, maps)
-    run.ask(QA.words(form_of(run.llm)), maps * points, BRIEF)
+    return maps * points
 
 
-def _chain_of_agents(run: _Run) -> None:
+def _chain_of_agents(run: _Run) -> int:
     summary = run.reply(baselines.SUMMARY, run.size)
     run.ask(baselines.WORKER, run.size + summary, summary, run.blocks)
-    run.ask(QA.words(form_of(run.llm)), summary, BRIEF)
+    return summary
 
 
-def _gam(run: _Run) -> None:
+def _gam(run: _Run) -> int:
     note, planned, findings = run.reply(baselines.NOTE), run.reply(baselines.PLANNED), run.reply(baselines.FINDINGS)
     run.ask(baselines.MEMORISE, run.size + min(baselines.NOTES, run.blocks * note // 2), note, run.blocks)
     opened = 0
@@ -470,7 +470,7 @@ def _gam(run: _Run) -> None:
         reads = math.ceil(pages * run.size / run.fitting(pages * run.size))
         run.ask(baselines.INTEGRATE, math.ceil(pages * run.size / reads) + findings, findings, reads)
         run.ask(baselines.REFLECT, findings, planned)
-    run.ask(QA.words(form_of(run.llm)), findings, BRIEF)
+    return findings
 
 
 def _rlm(run: _Run) -> None:
@@ -501,5 +501,6 @@ def baseline_estimate(
     """
     require(name in RUNS, f"there is no baseline {name!r}: expected one of {', '.join(RUNS)}")
     run = _Run(document, llm, size, reply)
-    RUNS[name](run)
+    if (context := RUNS[name](run)) is not None:
+        run.ask(QA.words(form_of(llm)), context, BRIEF)
     return Estimate(run.calls, 0, run.read, run.written, Ledger().cost(llm.name, run.read, run.written))

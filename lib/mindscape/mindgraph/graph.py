@@ -222,23 +222,15 @@ def verify(graph: Graph, document: Document) -> None:
     for key, node in graph.nodes.items():
         wrong = f"has id {node.id!r} and type {node.type!r}: expected one of {', '.join(TYPES)}"
         require(key == node.id and node.type in TYPES, f"node {key!r}: {wrong}")
-        check_place(f"node {key!r}", node, node.src, document)
     for tie, edge in graph.edges.items():
         for end in tie[:2]:
             require(end in graph.nodes, f"edge {tie}: there is no node {end!r}")
         own = (edge.source, edge.target, edge.relation)
         require(tie == own, f"edge {tie}: is filed under another name than its own")
-        check_place(f"edge {tie}", edge, edge.src, document)
-
-
-def check_place(name: str, place: Place, src: str, document: Document) -> None:
-    """See that the text at a place is `src`. Raises InputError, with the name, where it is not.
-
-    >>> check_place("node 'x'", Span(0, 3), "Ivo", Document("note", "Ivo sold the lamp."))
-    """
-    text = document[place]
-    found = f"{name}: the text at {place.start}:{place.end} is {text!r:.60}"
-    require(text == src and text, f"{found}, expected {src!r:.60}")
+    named: list[tuple[str, Node | Edge]] = [(f"node {key!r}", node) for key, node in graph.nodes.items()]
+    for name, noted in [*named, *((f"edge {tie}", edge) for tie, edge in graph.edges.items())]:
+        at, text = f"{noted.start}:{noted.end}", document[noted]
+        require(text == noted.src and text, f"{name}: the text at {at} is {text!r:.60}, expected {noted.src!r:.60}")
 
 
 def around(document: Document, place: Place, size: int = 1000) -> Span:
