@@ -702,7 +702,7 @@ def test_a_list_that_was_cut_off_keeps_its_whole_items(language):
     points = '{"points": [{"description": "a", "score": 90}, {"description": "b", "score": 9'
     assert [it.score for it in before_the_cut(points, baselines.Points).points] == [90]
     for bad in ('["Ann", "Ivo', '{"header": "a", "note": "b', "", '{"entities": [7, 8'):
-        refused(lambda bad=bad: before_the_cut(bad, baselines.Extracted), "", ValueError)
+        refused(lambda bad=bad: before_the_cut(bad, baselines.Extracted), ".", ValueError)
 
 
 def test_graphrag_goes_on_from_what_was_cut_off():

@@ -224,11 +224,6 @@ def test_bad_files_are_refused_and_left_alone(folder):
     )
 
 
-def test_one_item_by_hand():
-    one = long_reason.Judged("loogle", "1", "d", 56_000, 40_000, False, "global", "set-aggregation", "")
-    assert statistics([one, replace(one, tokens=469_000, choice=True)]).mean == 262_500
-
-
 # ---------------------------------------------------------------- the annotator
 
 

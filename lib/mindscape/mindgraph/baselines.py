@@ -188,20 +188,22 @@ def memorised(document: Document, meter: Meter, size: int | None = None) -> tupl
     bound = NOTES if meter.context is None else min(NOTES, meter.context // 5)
     empty = MEMORISE[language].format(notes="", page="")
     parts = answer.blocks(meter, document, empty, tokens + bound, answer.block_size(meter) if size is None else size)
-    pages, notes, ended = [document[part].strip() for part in parts], [], False
+    pages, notes = [document[part].strip() for part in parts], []
     for i, page in enumerate(pages):
-        note = None
-        if not ended:
-            # The latest notes, in order: a page is most often tied to those before it.
-            kept = answer.fitting(meter, _lines(notes, language)[::-1], bound)
-            prompt = MEMORISE[language].format(notes="\n".join(kept[::-1]) or NOTHING[language], page=page)
-            try:
-                [note] = answer.ask_and_read(meter, [answer.alone(prompt)], language, tokens=tokens, form=Note)
-            except BudgetSpent as error:
-                meter.note(f"{error}; {i} of {len(pages)} pages have notes")
-                ended = True
-        notes.append(note or Note(header=" ".join(page.split())[:80], note=""))
-    return pages, notes
+        # The latest notes, in order: a page is most often tied to those before it.
+        kept = answer.fitting(meter, _lines(notes, language)[::-1], bound)
+        prompt = MEMORISE[language].format(notes="\n".join(kept[::-1]) or NOTHING[language], page=page)
+        try:
+            [note] = answer.ask_and_read(meter, [answer.alone(prompt)], language, tokens=tokens, form=Note)
+        except BudgetSpent as error:
+            meter.note(f"{error}; {i} of {len(pages)} pages have notes")
+            break
+        notes.append(note or _bare(page))
+    return pages, notes + [_bare(page) for page in pages[len(notes) :]]
+
+
+def _bare(page: str) -> Note:
+    return Note(header=" ".join(page.split())[:80], note="")
 
 
 def searched(plan: Plan, index: BM25, texts: Sequence[str], opened: set[int]) -> list[int]:

@@ -276,7 +276,7 @@ def answered(
         def compute(places: Sequence[int], name: str = name, method: Method = method) -> Iterator[tuple[int, Any]]:
             for start in range(0, len(places), WIDTH):
                 batch = places[start : start + WIDTH]
-                jobs = [partial(_answer, method, tasks[i], budgets[i]) for i in batch]
+                jobs = [partial(method, tasks[i].asked, tasks[i].document, budget=budgets[i]) for i in batch]
                 for k, (i, answer) in enumerate(zip(batch, side_by_side(_apart(llm), jobs), strict=True)):
                     yield start + k, _row(name, answer, tasks[i].document.language)
 
@@ -334,10 +334,6 @@ def unusable(name: str, answer: Answer, language: str) -> int:
     neither = baselines.TOLD[language]["neither"]
     done = [step.what for step in answer.trace if not step.asked]
     return sum(what == neither or what.startswith("no reply that can be used") for what in done)
-
-
-def _answer(method: Method, task: Task, budget: Budget, llm: LLM) -> Answer:
-    return method(task.asked, task.document, llm, budget)
 
 
 # -- labels ------------------------------------------------------------------------------------------------------------
