@@ -57,9 +57,8 @@ def asked(own_store, tmp_path):
     store.use(Store(tmp_path / "cache.sqlite", tmp_path / "travels", fill=True))
 
     def go(stub, **options):
-        return comparison.answered(
-            TASKS, LanguageModel(stub), **{"settings": MethodSettings(times=500, turns=2), **options}
-        )
+        options = {"settings": MethodSettings(times=500, turns=2)} | options
+        return comparison.answered(TASKS, LanguageModel(stub), **options)
 
     return go
 
@@ -108,12 +107,10 @@ def test_a_method_without_an_answer_stage_has_no_compaction(asked):
 
 def test_what_it_takes_is_estimated_for_all_tasks():
     model = LanguageModel(Stub(say))
-    told = estimated(TASKS, model)
-    once = estimated(TASKS[:1], model)
+    told, once = estimated(TASKS, model), estimated(TASKS[:1], model)
     assert list(told) == list(NAMES) and all(told[name].calls == 2 * once[name].calls for name in NAMES)
-    small = estimated(TASKS, model, ["MindGraph"], MethodSettings(graph_tokens=300, rounds=0, answer_tokens=96))[
-        "MindGraph"
-    ]
+    bounds = MethodSettings(graph_tokens=300, rounds=0, answer_tokens=96)
+    small = estimated(TASKS, model, ["MindGraph"], bounds)["MindGraph"]
     assert small.prompt_tokens < told["MindGraph"].prompt_tokens and small.calls < told["MindGraph"].calls
 
 

@@ -16,64 +16,43 @@ from mindscape.question import Ranking
 from mindscape.roles import Noted
 from mindscape.text import Document, laid_out
 
-LINES = [
-    "Asked for the hatter, they all sent one to Tobias.",
-    "The scarecrow fiddler threw off his mask: it was Tobias!",
-    "Marmaduke only wanted the gilded saddle for a day, and the scarecrow fiddler let him have it.",
-    "Tabitha took the blue drum down and gave it to Marmaduke until Sunday.",
-    "It rained.",
-]
-FACTS = [
-    ["Tobias is the hatter"],
-    ["The scarecrow fiddler is Tobias"],
-    ["The scarecrow fiddler made a loan of the gilded saddle to Marmaduke"],
-    ["Tabitha made a loan of the blue drum to Marmaduke"],
-    [],
-]
+TOLD = {
+    "Asked for the hatter, they all sent one to Tobias.": ["Tobias is the hatter"],
+    "The scarecrow fiddler threw off his mask: it was Tobias!": ["The scarecrow fiddler is Tobias"],
+    "Marmaduke only wanted the gilded saddle for a day, and the scarecrow fiddler let him have it.":
+        ["The scarecrow fiddler made a loan of the gilded saddle to Marmaduke"],
+    "Tabitha took the blue drum down and gave it to Marmaduke until Sunday.":
+        ["Tabitha made a loan of the blue drum to Marmaduke"],
+    "It rained.": [],
+}  # fmt: skip
+LINES, FACTS = list(TOLD), list(TOLD.values())
 QUESTION = "Who got a belonging on loan from the hatter?"
 DOCUMENT, BLOCKS = laid_out("note", LINES)
 
 
-def noted(facts: list[str], bears: bool = True) -> Noted:
-    return Noted(told=facts, bears=facts if bears else [], operations=[])
-
-
 def made(question: str, facts: list[list[str]], lines: list[str]):
     document, blocks = laid_out("note", lines)
-    return rebuild(build.journal(question, document, blocks, {i: noted(of) for i, of in enumerate(facts)}))
+    noted = {i: Noted(told=of, bears=of, operations=[]) for i, of in enumerate(facts)}
+    return rebuild(build.journal(question, document, blocks, noted))
 
 
 def test_a_trade_and_a_guise_lead_to_the_one_who_is_meant():
     graph = made(QUESTION, FACTS, LINES)
-    assert {node.content for node in graph.nodes.values()} == {
-        "Tobias is the hatter",
-        "the scarecrow fiddler",
-        "The scarecrow fiddler made a loan of the gilded saddle to Marmaduke",
-        "Marmaduke",
-    }
-    loan = "scarecrow_fiddler_made_a_loan_of_the_gilded_saddle_to_marmaduke"
-    assert set(graph.edges) == {
-        ("scarecrow_fiddler", "tobias", "is really"),
-        (loan, "scarecrow_fiddler", "is done by"),
-        (loan, "marmaduke", "involves"),
-    }
+    contents = {node.content for node in graph.nodes.values()}
+    assert contents == {"Tobias is the hatter", "the scarecrow fiddler", "Marmaduke", *FACTS[2]}
+    loan, fiddler = "scarecrow_fiddler_made_a_loan_of_the_gilded_saddle_to_marmaduke", "scarecrow_fiddler"
+    ties = {(fiddler, "tobias", "is really"), (loan, fiddler, "is done by"), (loan, "marmaduke", "involves")}
+    assert set(graph.edges) == ties
     assert all(DOCUMENT[node] == node.src for node in graph.nodes.values())
 
 
 def test_an_oath_is_a_claim_and_the_truth_stands_beside_it():
-    facts = [
-        ["Ann sold the lamp"],
-        ["Eve says on oath: Tom sold the lamp", "Ivo says on oath: Tom hid a boat"],
-        ["Una sold a boat"],
-    ]
+    oaths = ["Eve says on oath: Tom sold the lamp", "Ivo says on oath: Tom hid a boat"]
+    facts = [["Ann sold the lamp"], oaths, ["Una sold a boat"]]
     lines = ["Ann sold the lamp.", "'Tom sold the lamp,' swore Eve; Ivo swore that Tom hid a boat.", "Una sold a boat."]
     graph = made("Who lied on oath about who sold the lamp?", facts, lines)
     kinds = {node.content: node.type for node in graph.nodes.values() if node.type != "entity"}
-    assert kinds == {
-        "Ann sold the lamp": "event",
-        "Eve says on oath: Tom sold the lamp": "claim",
-        "Una sold a boat": "event",
-    }
+    assert kinds == {"Ann sold the lamp": "event", oaths[0]: "claim", "Una sold a boat": "event"}
     claim = "eve_says_on_oath_tom_sold_the_lamp"
     assert {(claim, "eve", "is said by"), (claim, "tom", "is done by")} <= set(graph.edges)
 
@@ -111,7 +90,7 @@ def by_word(monkeypatch) -> ByWord:
 
 
 def told(messages, *_) -> str:
-    facts = next((of for line, of in zip(LINES, FACTS, strict=True) if line in messages[0]["content"]), [])
+    facts = next((of for line, of in TOLD.items() if line in messages[0]["content"]), [])
     return json.dumps({"told": facts, "bears": facts, "operations": []})
 
 
@@ -130,8 +109,7 @@ def test_a_reply_that_cannot_be_read_tells_nothing(by_word):
 def test_what_is_refused(by_word):
     model = LanguageModel(Scripted(told))
     refused(
-        lambda: build.noted_gated(DOCUMENT, QUESTION, model, None, blocks=BLOCKS, k=0),
-        "k=0: expected at least one block",
+        lambda: build.noted_gated(DOCUMENT, QUESTION, model, None, blocks=BLOCKS, k=0), "k=0: expected at least one"
     )
     chinese = Document("note", DOCUMENT.text, "zh")
     refused(lambda: build.noted_gated(chinese, QUESTION, model, None, blocks=BLOCKS), "note is in 'zh'")

@@ -1,23 +1,42 @@
-"""LongReason's recipe on small invented files: floors, exclusions, two passes, numbers wanted, a run that was killed."""
+"""LongReason's recipe on small invented files: floors, exclusions, two passes, numbers wanted, a run that was killed; and the
+annotator of breadth and depth: prompts, agreement with gold against sums by hand."""
 
 import json
+import math
+import re
 from collections import Counter
 from dataclasses import replace
 from itertools import product
 
+import numpy as np
 import pytest
 from extras import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from stubs import Stub
 
+import storyworld
 from benchmarks import Item
 from mindscape import trail
-from mindscape.errors import InputError
 from mindscape.llm import LanguageModel
 from mindscape.mindgraph import long_reason
-from mindscape.mindgraph.long_reason import FIGURE_2, SOURCES, Source, excluded, gpt_tokens, statistics
-from mindscape.text import Document
+from mindscape.mindgraph.long_reason import (
+    FIGURE_2,
+    SOURCES,
+    Labelled,
+    Source,
+    Unlabelled,
+    agreement,
+    annotate,
+    excluded,
+    gpt_tokens,
+    measured,
+    shown_to_annotator,
+    slots,
+    statistics,
+)
+from mindscape.question import BREADTHS, DEPTHS
+from mindscape.text import Document, Span
 
 WANTED = ("longbench-v2", 3, 40, "tokens"), ("narrativeqa-hub", 2, 20, "words"), ("loogle", 2, 40, "tokens")
 SMALL = tuple(Source(*wanted) for wanted in WANTED)
@@ -49,11 +68,9 @@ def folder(tmp_path):
     for i, words in product(range(2), SAYS):
         own = {"_id": f"{words[:5].strip()}{i}", "question": f"{words} bell {i}?", "context": LONG * 3 + str(i)}
         rows.append(choice | own)
-    rows += [
-        {**rows[0], "_id": "short", "context": "Too short."},
-        {**rows[0], "_id": "code", "domain": "Code Repository Understanding"},
-        {**rows[0], "_id": "sum", "question": "Which summary is right?"},
-    ]
+    out = {"short": {"context": "Too short."}, "code": {"domain": "Code Repository Understanding"}}
+    out |= {"sum": {"question": "Which summary is right?"}}
+    rows += [{**rows[0], "_id": name, **change} for name, change in out.items()]
     (tmp_path / "longbench-v2").mkdir()
     (tmp_path / "longbench-v2" / "data.json").write_text(json.dumps(rows))
     (tmp_path / "narrativeqa-hub").mkdir()
@@ -173,40 +190,25 @@ def test_estimated_tokens_grow_with_the_text(text):
 @pytest.mark.parametrize(
     "change, tokens, reason",
     [
-        ({}, 79_999, "too short"),
-        ({}, 80_000, ""),
-        ({"kind": "Code Repository Understanding/hard"}, 90_000, "code"),
-        ({"kind": "Decoded letters/hard"}, 90_000, ""),
-        ({"question": "Summarise the first chapter."}, 90_000, "summary"),
-        ({"question": "请总结全文。"}, 90_000, "summary"),
+        ({}, 79_999, "too short"), ({}, 80_000, ""), ({"part": "shortdep_cloze"}, 90_000, "cloze"),
+        ({"kind": "Code Repository Understanding/hard"}, 90_000, "code"), ({"kind": "Decoded letters/hard"}, 90_000, ""),
+        ({"question": "Summarise the first chapter."}, 90_000, "summary"), ({"question": "请总结全文。"}, 90_000, "summary"),
         ({"part": "longdep_summarization"}, 90_000, "summary"),
-        ({"part": "shortdep_cloze"}, 90_000, "cloze"),
     ],
-)
+)  # fmt: skip
 def test_exclusions(change, tokens, reason):
     item = replace(Item("1", "d", "Who did it?", ("Ivo",)), **change)
     assert excluded(item, tokens, tokens, SOURCES[0]) == reason
     assert excluded(item, 10, 200_000, SOURCES[1]) == reason.replace("too short", "")
 
 
-def test_a_stream_is_read_once_and_holds_no_texts(folder):
-    read = list(long_reason.candidates(SMALL[0], folder))
-    assert len(read) == 13 and all("context" not in one.item.raw for one in read)
-    assert all((one.tokens, one.words) != (0, 0) for one in read)
-
-
 def test_bad_files_are_refused_and_left_alone(folder):
     path = folder / "run.jsonl"
     run(folder, Stub(annotator))
     lines = path.read_bytes().splitlines(keepends=True)
-    other = Stub(annotator, name="another")
-    for stub, options, told in [
-        (other, {}, "holds another run: llm is"),
-        (Stub(annotator), {"seed": 1}, "seed is 0, expected 1"),
-        (Stub(annotator), {"sources": SMALL[:1]}, "sources is"),
-    ]:
-        with pytest.raises(InputError, match=told):
-            run(folder, stub, **options)
+    refused(lambda: run(folder, Stub(annotator, name="another")), "holds another run: llm is")
+    refused(lambda: run(folder, Stub(annotator), seed=1), "seed is 0, expected 1")
+    refused(lambda: run(folder, Stub(annotator), sources=SMALL[:1]), "sources is")
     for content, told in [
         (lines[0] + b"{}\n", "line 2: expected an item"),
         (lines[0] + lines[1].replace(b'"reason": "', b'"reason": "mood '), "line 2.*mood"),
@@ -216,11 +218,106 @@ def test_bad_files_are_refused_and_left_alone(folder):
         assert path.read_bytes() == content
 
     refused(lambda: statistics([]), "at least one")
-    (folder / "loogle" / "longdep_qa.jsonl").unlink()
-    with pytest.raises(InputError, match="folder of benchmarks|expected|publish"):
-        run(folder, Stub(annotator), folder / "new.jsonl", sources=(Source("qmsum", 1, 1, "words"),))
+    missing = {"sources": (Source("qmsum", 1, 1, "words"),)}
+    refused(
+        lambda: run(folder, Stub(annotator), folder / "new.jsonl", **missing), "folder of benchmarks|expected|publish"
+    )
 
 
-def test_one_item_by_hand():
-    one = long_reason.Judged("loogle", "1", "d", 56_000, 40_000, False, "global", "set-aggregation", "")
-    assert statistics([one, replace(one, tokens=469_000, choice=True)]).mean == 262_500
+# ---------------------------------------------------------------- the annotator
+
+
+def label(breadth="global", depth="global-synthesis"):
+    return long_reason.Label(reason="", breadth=breadth, depth=depth)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_level_is_told_once_and_in_the_order_of_the_scale(language):
+    it = Unlabelled("Who?", "Ann", 1200, language=language)
+    up, down = slots(it), slots(it, reverse=True)
+    for name, levels in (("breadths", BREADTHS), ("depths", DEPTHS)):
+        named = re.findall(r"^- ([\w-]+)[:：]", up[name], re.MULTILINE)
+        assert tuple(named) == levels and up[name].splitlines() == down[name].splitlines()[::-1]
+    prompt = long_reason.RUBRIC.prompt(language, **up)
+    assert "1,200" in prompt and "Who?" in prompt and not re.search(r"\{\w+\}", prompt.replace('{"reason"', ""))
+    refused(lambda: slots(Unlabelled("Qui?", "Anne", 3, language="fr")), "expected one of en, zh")
+
+
+def test_evidence_is_shown_with_its_place_and_not_too_much_of_it():
+    document = Document("note", "".join(f"Sentence {i:03}. " for i in range(100)))
+    places = [Span(14 * i, 14 * i + 13) for i in reversed(range(100))]
+    shown = slots(shown_to_annotator(document, "Who?", "Ann", places))["evidence"].splitlines()
+    assert (shown[0], shown[4]) == ("- 0%: Sentence 000.", "- 50%: Sentence 050.")
+    assert len(shown) == long_reason.SHOWN + 1
+    assert shown[-1] == "(92 more pieces are not shown)"
+    assert slots(shown_to_annotator(document, "Who?", "Ann"))["evidence"] == "(not known)"
+
+
+def test_two_passes_and_what_a_model_that_takes_the_first_level_is_worth():
+    """An annotator that says whatever is named first is never stable."""
+
+    def first(prompt, *_):
+        content = prompt[0]["content"]
+        breadth, depth = (re.search(rf"{of}\n- ([\w-]+):", content, re.DOTALL)[1] for of in ("", "Depth.*?"))
+        return {"reason": "it is the first", "breadth": breadth, "depth": depth}
+
+    stub = Stub(first)
+    told = annotate([Unlabelled("Who?", "Ann", 9), Unlabelled("Where?", "here", 9)], LanguageModel(stub))
+    assert len(stub.asked) == 4 and [one.stable for one in told] == [False, False]
+    assert told[0].passes[0].breadth == "local" and told[0].passes[1].breadth == "global"
+    steady = annotate([Unlabelled("Who?", "Ann", 9)], LanguageModel(Stub(lambda *_: json.dumps(label().model_dump()))))
+    assert steady[0].stable and steady[0].label == label()
+    unread = annotate([Unlabelled("Who?", "Ann", 9)], LanguageModel(Stub(lambda *_: "global, I should say")))
+    assert unread[0].passes == (None, None) and not unread[0].stable and unread[0].label is None
+    assert annotate([], LanguageModel(Stub(None))) == []
+    assert Labelled((label(), label(depth="lookup"))).stable is False
+
+
+levels = ("low", "middle", "high")
+pairs = st.lists(st.tuples(st.sampled_from(levels), st.sampled_from([*levels, None])), min_size=1, max_size=40)
+
+
+@given(pairs)
+def test_agreement_by_hand(both):
+    gold, found = zip(*both, strict=True)
+    of = agreement(gold, found, levels)
+    assert of.accuracy == sum(a == b for a, b in both) / len(both) and of.n == of.confusion.sum() == len(both)
+    labelled = [(levels.index(a), levels.index(b)) for a, b in both if b is not None]
+
+    def kappa(cost):
+        seen = np.mean([cost(a, b) for a, b in labelled]) if labelled else math.nan
+        chance = np.mean([cost(a, b) for a, _ in labelled for _, b in labelled]) if labelled else 0
+        return 1 - seen / chance if chance else math.nan
+
+    assert of.kappa == pytest.approx(kappa(lambda a, b: a != b), nan_ok=True)
+    assert of.weighted == pytest.approx(kappa(lambda a, b: abs(a - b)), nan_ok=True)
+    assert agreement(gold, gold, levels).accuracy == 1
+
+
+def test_what_stability_buys():
+    """Right where it is sure, a coin where it is not: the filter leaves the sure half."""
+    hard, easy = label(), label("local", "lookup")
+    gold = [("global", "global-synthesis")] * 4 + [("local", "lookup")] * 4
+    said = [(hard, hard), (hard, hard), (easy, hard), (hard, easy)]
+    said += [(easy, easy), (easy, easy), (hard, easy), (easy, None)]
+    of = measured(gold, [Labelled(one) for one in said])
+    assert of.breadth.accuracy == 6 / 8 == of.depth.accuracy
+    assert of.stable == 4 / 8 and of.stable_breadth.accuracy == of.stable_depth.accuracy == 1
+    assert of.kept == (2, 0, 2)
+    none = measured(gold[:1], [Labelled((None, hard))])
+    assert none.breadth.right == (True,) and none.stable == 0 and math.isnan(none.stable_breadth.accuracy)
+
+
+def test_the_filter_and_the_plane():
+    kept = {(b, d) for b in BREADTHS for d in DEPTHS if long_reason.demanding(b, d)}
+    assert kept == {(b, d) for b in BREADTHS[3:] for d in DEPTHS[2:]}
+    book = storyworld.book(1003, tokens=15_000)
+    table = long_reason.plane([(question.breadth, question.depth) for question in book.questions])
+    assert table.shape == (5, 4) and table.sum() == len(book.questions) and table[0, 0] > 0 < table[4, 3]
+
+
+def test_bad_input():
+    for gold, found in ((["low"], []), (["none"], ["low"]), (["low"], ["none"])):
+        refused(lambda gold=gold, found=found: agreement(gold, found, levels), "expected")
+    refused(lambda: measured([("local", "lookup")], []), "expected")
+    refused(lambda: long_reason.plane([("local", "local")]), "expected")

@@ -1,8 +1,14 @@
-"""MindGraph itself: a graph is built with the question in mind, then the question is answered from it (MindGraph, section 3).
+"""MindGraph itself, and what it has in common with its five baselines (MindGraph, sections 3 and 4.2).
 
-`answer` does both, by the interface that the baselines share; `answer_from` answers from a graph that is there. The model sees
-the graph, its size and the question, may call the two tools in at most 40 rounds, and ends with JSON: an answer, the nodes it
-rests on, how sure it is. Which tool is taken at which size is said in the prompt alone, as in section 5.4.
+`method(question, document, llm, budget) -> Answer` is the interface of all six; first come the words of a question, the cut of
+a text into blocks, how the baselines ask, and what is counted. A baseline's reply that cannot be read costs a second call, in
+which the model is told what was wrong; after that it counts as none. Of a list that was cut off in the middle the whole items
+can be kept. Every call goes through the method's `Meter`.
+
+MindGraph builds a graph with the question in mind, then answers the question from it. `answer` does both; `answer_from`
+answers from a graph that is there. The model sees the graph, its size and the question, may call the two tools in at most 40
+rounds, and ends with JSON: an answer, the nodes it rests on, how sure it is. Which tool is taken at which size is said in the
+prompt alone, as in section 5.4.
 
 Where the paper is silent: a graph that outgrows the window is shown as in the build (`mindscape.mindgraph.build`), and a
 quarter of the window is left for the tools; when even that is full, the oldest results are taken out of the conversation; in
@@ -13,26 +19,17 @@ graph are reported, and change nothing in the answer.
 The compaction ratio (section 4.2) is that of the first call of the answer stage. It leaves out the build, the reports and the
 later calls: `tokens_total` and `spent` have them, however much of it was asked in an earlier, killed run.
 
-Taught in notebook 31_mindgraph_answer. Nothing here says whether an answer is right: `mindscape.mindgraph.scoring` does.
-
-What MindGraph and its five baselines have in common (section 4.2): how they are asked and ask, how a text is cut for them,
-what is counted.
-
-`method(question, document, llm, budget) -> Answer` is the interface of all six.
-
-A baseline's reply that cannot be read costs a second call, in which the model is told what was wrong; after that it counts as
-none. Of a list that was cut off in the middle the whole items can be kept. Every call goes through the method's `Meter`.
-
-Taught in notebooks 31_mindgraph_answer and 32_long_reason. Nothing here knows a method or says whether an answer is right.
+Taught in notebooks 31_mindgraph_answer and 32_long_reason. Nothing here says whether an answer is right:
+`mindscape.mindgraph.scoring` does.
 """
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from statistics import median
-from typing import Any, Literal, Protocol, get_origin
+from typing import Any, Literal, get_origin
 
 from pydantic import BaseModel
 
@@ -53,12 +50,9 @@ from mindscape.text import Chunk, Document, Span, sentences
 PAPER_BLOCK = 8192  # tokens
 SAMPLE = 8000  # characters of a text by which an endpoint's count of its tokens is scaled
 CHOICES = languages("mindgraph", "choices")
-
-
-class Method(Protocol):
-    """A way to answer a question about a document. Raises LLMError where the model fails; a budget is no error."""
-
-    def __call__(self, question: str, document: Document, llm: LLM, budget: Budget) -> Answer: ...
+# A way to answer a question about a document: method(question, document, llm, budget). Raises LLMError where the model fails; a
+# budget is no error.
+Method = Callable[..., Answer]
 
 
 def compaction(answer: Answer, length: int) -> float:
@@ -152,9 +146,8 @@ def cut(document: Document, llm: LLM, size: int) -> list[Chunk]:
     ['Who is there? Nay, answer me. ', 'Stand, and unfold yourself.']
     """
     require(size >= 1, f"size={size}: expected at least one token a block")
-    text, pieces = document.text, []
-    for span in sentences(document.text, document.language):
-        pieces += _pieces(text, span, llm, size)
+    text = document.text
+    pieces = [piece for span in sentences(text, document.language) for piece in _pieces(text, span, llm, size)]
     chunks: list[Chunk] = []
     i = 0
     while i < len(pieces):
@@ -206,8 +199,8 @@ def check_question(question: str, document: Document, meter: Meter) -> None:
     """
     require(question.strip(), "the question is blank: expected what is to be answered")
     require(document.text.strip(), f"{document.id} has no text: expected some to answer from")
-    if document.language not in AGAIN:
-        raise InputError(f"{document.id} is in {document.language!r}: expected one of {', '.join(AGAIN)}")
+    known = f"expected one of {', '.join(AGAIN)}"
+    require(document.language in AGAIN, f"{document.id} is in {document.language!r}: {known}")
     room(meter, QA.prompt(document.language, form_of(meter), context="", question=question), BRIEF)
 
 
@@ -533,10 +526,9 @@ def answer(
     _way(question, rounds, calling, answer_tokens, llm.name)  # before a build is paid for
     meter = Meter(llm, budget)
     blocks = cut(document, llm, block_size(llm) if size is None else size)
-    held = llm.name in SMALL if held is None else held
-    building: dict[str, Any] = {"budget": graph_tokens, "tokens": edit_tokens, "held": held, "role": role}
+    building: dict[str, Any] = {"held": llm.name in SMALL if held is None else held, "role": role}
     try:
-        journal = noted(document, question, meter, blocks=blocks, **building)
+        journal = noted(document, question, meter, blocks=blocks, budget=graph_tokens, tokens=edit_tokens, **building)
     except BudgetSpent as error:
         meter.note(str(error))
         return GraphAnswered(**vars(meter.answer("")), ended=str(error))
@@ -576,9 +568,8 @@ def answer_from(
     meter = llm if isinstance(llm, Meter) else Meter(llm)
     calling = _way(question, rounds, calling, tokens, meter.name)
     verify(graph, document)
-    require(
-        not options or calling == "grammar", 'options and calling="tools": only "grammar" holds an answer to options'
-    )
+    held = not options or calling == "grammar"
+    require(held, 'options and calling="tools": only "grammar" holds an answer to options')
     reports = Reports(graph, meter, language=document.language)
     reading = _Reading(Tools(graph, document, reports), meter, calling, tokens, options)
     meter.stage = ANSWER
@@ -586,7 +577,7 @@ def answer_from(
     final, ended = None, ""
     try:
         for done in range(rounds + 1):
-            if done == rounds or not reading.affords_two() or not reading.holds_two():
+            if done == rounds or not reading.holds_two():
                 final, ended = reading.last(asked_before=done > 0)
                 break
             if (final := reading.round()) is not None:
@@ -659,39 +650,52 @@ class _Reading:
         self.messages = asked(state)
         return shown
 
-    def affords_two(self) -> bool:
-        """Whether the budget has room for the next call and the answer after it."""
-        return self.meter.affords([self.messages, self.messages], self.tokens)
-
     def holds_two(self) -> bool:
-        """Whether the window has room for another reply and the answer after it, all results taken out."""
+        """Whether budget and window have room for the next reply and the answer after it, all results taken out."""
+        if not self.meter.affords([self.messages, self.messages], self.tokens):
+            return False
         bare = [self.closing[0] if i in self.results else message for i, message in enumerate(self.messages)]
-        window = self.meter.context
-        return (
-            window is None or self.meter.count_tokens([*bare, *self.closing]) + self.frame + 2 * self.tokens <= window
-        )
+        taken = self.meter.count_tokens([*bare, *self.closing]) + self.frame + 2 * self.tokens
+        return self.meter.context is None or taken <= self.meter.context
 
     def round(self) -> GraphAnswer | None:
         """Ask once, and run what is called; the answer, if that is what came."""
         form = {"tools": self.described} if self.calling == "tools" else {"schema": self.step}
         reply = self.meter.chat(self._room(self.messages), max_new_tokens=self.tokens, **form)
         try:
-            final, calls = (_native if self.calling == "tools" else _held)(reply)
+            found = self.said_in(reply)
         except Refused as error:
             self.results.append(len(self.messages))  # of no use, it may be taken out as well
             self.messages.append({"role": "assistant", "content": reply.text})
             self._result("user", self.tools.refuse(error))
             return None
-        if final is not None:
-            return final
+        if isinstance(found, GraphAnswer):
+            return found
         self.messages.append(reply.message if reply.tool_calls else {"role": "assistant", "content": reply.text})
-        for call in calls:
+        for call in found:
             try:
                 result = self.tools.call(call)
             except BudgetSpent as error:  # of a report: what is known may do for an answer
                 result = json.dumps({"error": str(error), "expected": "lookup_source, or the answer"})
             self._result("tool" if reply.tool_calls else "user", result, call.id)
         return None
+
+    def said_in(self, reply: Reply) -> GraphAnswer | Sequence[ToolCall]:
+        """The answer, or the calls. Raises Refused for what is neither."""
+        native = self.calling == "tools"
+        expected = f"a tool call, or {FORM}" if native else f"{HOW['en']} Or {FORM}"
+        unknown = {call.name for call in reply.tool_calls} - set(PARAMETERS)  # told of when they are called
+        if native and reply.tool_calls and (unknown or not reply.invalid):
+            return reply.tool_calls
+        if reply.invalid:
+            raise Refused("unreadable", reply.invalid, expected)
+        if native:
+            try:
+                return GRAPH_ANSWER.parse(reply.text)[0]
+            except ValueError as error:
+                raise Refused("unreadable", str(error), expected) from None
+        value = reply.parsed  # of `step_schema`
+        return GraphAnswer.model_validate(value) if "answer" in value else [ToolCall(**value)]
 
     def last(self, asked_before: bool) -> tuple[GraphAnswer | None, str]:
         """The answer without tools, or why there is none. `asked_before`: whether the model was."""
@@ -723,28 +727,6 @@ class _Reading:
             dropped = {**self.messages[oldest], "content": DROPPED[self.language]}
             messages[oldest] = self.messages[oldest] = dropped
         return messages
-
-
-def _native(reply: Reply) -> tuple[GraphAnswer | None, Sequence[ToolCall]]:
-    """The answer or the calls of a model that has tools. Raises Refused for what is neither."""
-    if reply.tool_calls and (not reply.invalid or {call.name for call in reply.tool_calls} - set(PARAMETERS)):
-        return None, reply.tool_calls  # a tool that there is not is told of when it is called
-    if reply.invalid:
-        raise Refused("unreadable", reply.invalid, f"a tool call, or {FORM}")
-    try:
-        return GRAPH_ANSWER.parse(reply.text)[0], ()
-    except ValueError as error:
-        raise Refused("unreadable", str(error), f"a tool call, or {FORM}") from None
-
-
-def _held(reply: Reply) -> tuple[GraphAnswer | None, Sequence[ToolCall]]:
-    """The answer or the call of a model that is held to `step_schema`. Raises Refused for what is neither."""
-    if reply.invalid:
-        raise Refused("unreadable", reply.invalid, f"{HOW['en']} Or {FORM}")
-    value = reply.parsed
-    if "answer" in value:
-        return GraphAnswer.model_validate(value), ()
-    return None, [ToolCall(value["name"], value["arguments"])]
 
 
 def estimate(
@@ -811,10 +793,7 @@ def tool_use(answers: Sequence[GraphAnswered]) -> list[ToolUse]:
         group = [answer for answer in answers if least <= answer.nodes < most]
         if group:
             used = [Counter(answer.uses) for answer in group]
-            lookups, indexes, details = (
-                median(uses[key] for uses in used) for key in ("lookup_source", "index", "detail")
-            )
+            calls = [median(uses[key] for uses in used) for key in ("lookup_source", "index", "detail")]
             summarised = sum(bool(uses["index"] + uses["detail"]) for uses in used) / len(group)
-            size = median(answer.nodes for answer in group)
-            rows.append(ToolUse(least, len(group), size, summarised, lookups, indexes, details))
+            rows.append(ToolUse(least, len(group), median(answer.nodes for answer in group), summarised, *calls))
     return rows

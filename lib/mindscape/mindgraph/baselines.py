@@ -2,14 +2,7 @@
 
     method(question, document, llm, budget) -> Answer
 
-`METHODS` has them by the paper's names. Prompts are our own, in English and Chinese; each module says what it decides where the
-paper is silent. Taught in notebook 32_long_reason.
-
-reading    Direct, the whole text in one call; Chain-of-Agents, a summary handed from worker to worker; GAM, pages with notes
-graphrag   a graph of entities, reports on its communities, map and reduce
-rlm        Python over the text, written by the model; `sandbox` runs it, `confined` is the other side
-
-Three of the baselines, which read the text itself (MindGraph, sections 2.2 and 4.2).
+`METHODS` has them by the paper's names. Prompts are our own, in English and Chinese.
 
 `direct` puts the whole text and the question into one call. Where the model's window, or the budget, does not hold the text
 its middle is left out, as LongBench does it, and the trace says how many characters that are. A server does not tell its
@@ -23,15 +16,12 @@ the manager answers from what was read, and the trace says how far that is.
 `gam`, General Agentic Memory (Yan et al., 2025): pages with notes, and a researcher. A memoriser reads the text page by page,
 with the notes so far, and gives each page a header and a note; the pages themselves are kept. When the question is there, a
 researcher looks at the notes, says what to search for and which pages to open, reads the pages, writes down what they tell,
-and says whether that is enough; if not, what is missing, and it goes on. The answer is given from what was written down. The
-notes do not know the question, so a second question finds them in the model's cache; they are counted again all the same.
+and says whether that is enough; if not, what is missing, and it goes on. The answer is given from what was written down.
 Where the paper is silent: the search is BM25 over headers and texts, then letter by letter, five new pages a round, three
 rounds. There is no search by vectors, which GAM has as well: the interface hands over a language model and no encoder. The
 paper has a smaller model take the notes; here one model does both.
 
-Taught in notebook 32_long_reason. `direct` and `chain_of_agents` keep nothing for a second question.
-
-GraphRAG (Edge et al., 2024; MindGraph, sections 2.2 and 4.2): a graph of what stands in each block, reports on its parts.
+`answer_by_reports`, GraphRAG (Edge et al., 2024): a graph of what stands in each block, reports on its parts.
 
     extract      names and relations of every block, without the question; then once more, for what was missed (one gleaning)
     merge        what has the same name is one entity; relations between the same two weigh more
@@ -40,25 +30,22 @@ GraphRAG (Edge et al., 2024; MindGraph, sections 2.2 and 4.2): a graph of what s
     top 8        of the reports
     map, reduce  points with a score from the reports, at most 8,192 tokens of them a call; the best points, then the answer
 
-Up to the reports the question plays no part, so a second question on the same text finds them in the model's cache; they are
-counted again all the same. Where the paper is silent: reports are ranked by the words they share with the question (BM25),
-then by rating, then by size, which is kinder to the method than GraphRAG's own order, blind to the question; an entity's
-descriptions are handed on as they came, not summed up by another call, and are shortened where the window does not hold them;
-of a list that was cut off the whole items count;
-points with score 0 are dropped, and where no other is left there is no answer.
+Where the paper is silent: reports are ranked by the words they share with the question (BM25), then by rating, then by size,
+which is kinder to the method than GraphRAG's own order, blind to the question; an entity's descriptions are handed on as they
+came, not summed up by another call, and are shortened where the window does not hold them; of a list that was cut off the
+whole items count; points with score 0 are dropped, and where no other is left there is no answer. There are no levels of
+communities here, no embeddings and no claims.
 
-Taught in notebook 32_long_reason. There are no levels of communities here, no embeddings and no claims.
+`answer_by_code`, a recursive language model, RLM (Zhang et al., 2025): the text is a variable of a program. The model does not
+read the text. It writes Python, turn by turn, over a variable `context` that holds it, sees what the code prints, and may hand
+parts of the text to a second model, which is the same model with nothing but that prompt before it: the recursion is one deep.
+After at most 30 turns it answers. The code runs shut in, see `mindscape.mindgraph.sandbox`. Where the paper is silent: what is
+printed is shown up to 2,048 tokens, cut in its middle; the oldest turns fall out of the conversation where the window does not
+hold it; a turn with neither code nor answer is told so and counts as one of the 30; when those are over, or the budget is, one
+call more asks for the answer alone, if the budget holds it. There is no build: the first turn is the answer's first call.
 
-A recursive language model, RLM (Zhang et al., 2025; MindGraph, sections 2.2 and 4.2): the text is a variable of a program.
-
-The model does not read the text. It writes Python, turn by turn, over a variable `context` that holds it, sees what the code
-prints, and may hand parts of the text to a second model, which is the same model with nothing but that prompt before it: the
-recursion is one deep. After at most 30 turns it answers. The code runs shut in, see `sandbox`.
-
-Where the paper is silent: what is printed is shown up to 2,048 tokens, cut in its middle; the oldest turns fall out of the
-conversation where the window does not hold it; a turn with neither code nor answer is told so and counts as one of the 30;
-when those are over, or the budget is, one call more asks for the answer alone, if the budget holds it. There is no build: the
-model's first turn is the answer's first call.
+GAM's notes and GraphRAG's reports do not know the question, so a second question finds them in the model's cache; they are
+counted again all the same. The other methods keep nothing for a second question.
 
 Taught in notebook 32_long_reason.
 """
@@ -74,24 +61,6 @@ from mindscape.ask import Budget, BudgetSpent, Meter
 from mindscape.llm import LLM, Message
 from mindscape.llm.base import form_of
 from mindscape.mindgraph import answer
-from mindscape.mindgraph.answer import (
-    BRIEF,
-    PAPER_BLOCK,
-    SPARE,
-    Method,
-    alone,
-    ask_and_read,
-    block_size,
-    blocks,
-    check_question,
-    clipped,
-    fitting,
-    groups,
-    last,
-    reply_tokens,
-    room,
-    said,
-)
 from mindscape.mindgraph.communities import COMMUNITY_REPORT, TOKENS, Report, partition
 from mindscape.mindgraph.sandbox import Limits, Ran, Sandbox
 from mindscape.prompts import languages, short_texts
@@ -123,8 +92,8 @@ def direct(question: str, document: Document, llm: LLM, budget: Budget | None = 
     'Ivo'
     """
     meter = Meter(llm, budget, stage=ANSWER)
-    check_question(question, document, meter)
-    return meter.answer(last(meter, document.text, question, document.language))
+    answer.check_question(question, document, meter)
+    return meter.answer(answer.last(meter, document.text, question, document.language))
 
 
 def chain_of_agents(
@@ -138,22 +107,24 @@ def chain_of_agents(
     13
     """
     meter, language = Meter(llm, budget), document.language
-    check_question(question, document, meter)
-    size = block_size(meter) if size is None else size
-    tokens, summary = reply_tokens(meter, SUMMARY, size), NOTHING[language]
+    answer.check_question(question, document, meter)
+    size = answer.block_size(meter) if size is None else size
+    tokens, summary = answer.reply_tokens(meter, SUMMARY, size), NOTHING[language]
     slots = {"question": question, "summary": "", "index": 9999, "total": 9999, "block": ""}
     # Room for the summary that comes in and for the one that goes out.
-    parts = blocks(meter, document, WORKER[language].format(**slots), 2 * tokens, size)
+    parts = answer.blocks(meter, document, WORKER[language].format(**slots), 2 * tokens, size)
     for part in parts:
         slots |= {"summary": summary, "index": part.index + 1, "total": len(parts), "block": document[part].strip()}
         try:
-            [new] = ask_and_read(meter, [alone(WORKER[language].format(**slots))], language, tokens=tokens)
+            [new] = answer.ask_and_read(
+                meter, [answer.alone(WORKER[language].format(**slots))], language, tokens=tokens
+            )
         except BudgetSpent as error:
             meter.note(f"{error}; {part.index} of {len(parts)} blocks were read")
             break
         summary = new or summary
     meter.stage = ANSWER
-    return meter.answer(last(meter, summary, question, language))
+    return meter.answer(answer.last(meter, summary, question, language))
 
 
 # GAM ------------------------------------------------------------------------------------------------------------------
@@ -192,14 +163,15 @@ def gam(
     1480
     """
     meter, language = Meter(llm, budget), document.language
-    check_question(question, document, meter)
+    answer.check_question(question, document, meter)
     research = _Research(question, language, meter, *memorised(document, meter, size))
     meter.stage = ANSWER
     try:
         research.run()
     except BudgetSpent as error:
         meter.note(str(error))
-    return meter.answer(last(meter, research.findings or _listed(research.notes, language), question, language))
+    context = research.findings or "\n".join(_lines(research.notes, language))
+    return meter.answer(answer.last(meter, context, question, language))
 
 
 def memorised(document: Document, meter: Meter, size: int | None = None) -> tuple[list[str], list[Note]]:
@@ -212,24 +184,26 @@ def memorised(document: Document, meter: Meter, size: int | None = None) -> tupl
     'Ivo the miller, at the fair in May'
     """
     language = document.language
-    tokens = reply_tokens(meter, NOTE)
+    tokens = answer.reply_tokens(meter, NOTE)
     bound = NOTES if meter.context is None else min(NOTES, meter.context // 5)
     empty = MEMORISE[language].format(notes="", page="")
-    parts = blocks(meter, document, empty, tokens + bound, block_size(meter) if size is None else size)
-    pages, notes, ended = [document[part].strip() for part in parts], [], False
+    parts = answer.blocks(meter, document, empty, tokens + bound, answer.block_size(meter) if size is None else size)
+    pages, notes = [document[part].strip() for part in parts], []
     for i, page in enumerate(pages):
-        note = None
-        if not ended:
-            # The latest notes, in order: a page is most often tied to those before it.
-            kept = fitting(meter, [_line(j, notes[j], language) for j in reversed(range(i))], bound)
-            prompt = MEMORISE[language].format(notes="\n".join(kept[::-1]) or NOTHING[language], page=page)
-            try:
-                [note] = ask_and_read(meter, [alone(prompt)], language, tokens=tokens, form=Note)
-            except BudgetSpent as error:
-                meter.note(f"{error}; {i} of {len(pages)} pages have notes")
-                ended = True
-        notes.append(note or Note(header=" ".join(page.split())[:80], note=""))
-    return pages, notes
+        # The latest notes, in order: a page is most often tied to those before it.
+        kept = answer.fitting(meter, _lines(notes, language)[::-1], bound)
+        prompt = MEMORISE[language].format(notes="\n".join(kept[::-1]) or NOTHING[language], page=page)
+        try:
+            [note] = answer.ask_and_read(meter, [answer.alone(prompt)], language, tokens=tokens, form=Note)
+        except BudgetSpent as error:
+            meter.note(f"{error}; {i} of {len(pages)} pages have notes")
+            break
+        notes.append(note or _bare(page))
+    return pages, notes + [_bare(page) for page in pages[len(notes) :]]
+
+
+def _bare(page: str) -> Note:
+    return Note(header=" ".join(page.split())[:80], note="")
 
 
 def searched(plan: Plan, index: BM25, texts: Sequence[str], opened: set[int]) -> list[int]:
@@ -279,55 +253,50 @@ class _Research:
             request = reflection.request.strip() or self.question
 
     def plan(self, request: str) -> Plan | None:
-        tokens = reply_tokens(self.meter, PLANNED)
+        tokens = answer.reply_tokens(self.meter, PLANNED)
         slots = {"question": self.question, "findings": self._found, "request": request, "notes": ""}
-        left = room(self.meter, PLAN[self.language].format(**slots), tokens)
-        slots["notes"] = _overview(self.notes, self.language, self.meter, left)
+        left = answer.room(self.meter, PLAN[self.language].format(**slots), tokens)
+        slots["notes"] = "\n".join(_lines(self.notes, self.language))
+        if left is not None and self.meter.count_tokens(slots["notes"]) > left:
+            self.meter.note("the notes do not fit: the researcher sees the headers")
+            headers = "\n".join(_headers(self.notes, self.language))
+            slots["notes"], _ = answer.clipped(self.meter, headers, left, self.language)
         return self._ask(PLAN, tokens, Plan, slots)
 
     def integrate(self, opened: Sequence[int]) -> None:
         """Add to the findings what some pages tell, as many pages at a time as the window holds."""
-        tokens = reply_tokens(self.meter, FINDINGS)
+        tokens = answer.reply_tokens(self.meter, FINDINGS)
         empty = INTEGRATE[self.language].format(question=self.question, findings="", pages="")
-        left = room(self.meter, empty, 2 * tokens)  # for the findings that go in and those that come out
-        texts = [f"{_header(i, self.notes[i], self.language)}\n{self.pages[i]}" for i in opened]
-        for pages in groups(self.meter, texts, left, self.language):
+        left = answer.room(self.meter, empty, 2 * tokens)  # for the findings that go in and those that come out
+        headers = _headers(self.notes, self.language)
+        texts = [f"{headers[i]}\n{self.pages[i]}" for i in opened]
+        for pages in answer.groups(self.meter, texts, left, self.language):
             slots = {"question": self.question, "findings": self._found, "pages": pages}
             self.findings = self._ask(INTEGRATE, tokens, None, slots) or self.findings
 
     def reflect(self) -> Reflection | None:
         slots = {"question": self.question, "findings": self._found}
-        return self._ask(REFLECT, reply_tokens(self.meter, PLANNED), Reflection, slots)
+        return self._ask(REFLECT, answer.reply_tokens(self.meter, PLANNED), Reflection, slots)
 
     @property
     def _found(self) -> str:
         return self.findings or NOTHING[self.language]
 
     def _ask(self, prompts: Mapping[str, str], tokens: int, form: type | None, slots: Mapping[str, str]) -> Any:
-        talk = alone(prompts[self.language].format(**slots))
-        return ask_and_read(self.meter, [talk], self.language, tokens=tokens, form=form)[0]
+        talk = answer.alone(prompts[self.language].format(**slots))
+        return answer.ask_and_read(self.meter, [talk], self.language, tokens=tokens, form=form)[0]
 
 
-def _overview(notes: Sequence[Note], language: str, meter: Meter, room: int | None) -> str:
-    """All notes; where the room does not hold them the headers alone, and of those what it holds."""
-    listed = _listed(notes, language)
-    if room is None or meter.count_tokens(listed) <= room:
-        return listed
-    headers = "\n".join(_header(i, note, language) for i, note in enumerate(notes))
-    meter.note("the notes do not fit: the researcher sees the headers")
-    return clipped(meter, headers, room, language)[0]
+def _headers(notes: Sequence[Note], language: str) -> list[str]:
+    return [LABEL[language].format(i=i, header=note.header) for i, note in enumerate(notes, start=1)]
 
 
-def _listed(notes: Sequence[Note], language: str) -> str:
-    return "\n".join(_line(i, note, language) for i, note in enumerate(notes))
+def _lines(notes: Sequence[Note], language: str) -> list[str]:
+    headers = _headers(notes, language)
+    return [f"{header} – {note.note}" for header, note in zip(headers, notes, strict=True)]
 
 
-def _header(i: int, note: Note, language: str) -> str:
-    return LABEL[language].format(i=i + 1, header=note.header)
-
-
-def _line(i: int, note: Note, language: str) -> str:
-    return f"{_header(i, note, language)} – {note.note}"
+# GraphRAG -------------------------------------------------------------------------------------------------------------
 
 
 TOP = 8  # section 4.2
@@ -389,16 +358,11 @@ def merged_blocks(blocks: Sequence[Extracted]) -> EntityGraph:
     """
     passages = []
     for i, block in enumerate(blocks):
-        entities = [(item.name, item.description if item.description.strip() else "") for item in block.entities]
-        entities += [(name, "") for item in block.relations for name in (item.source, item.target)]
-        relations = [
-            (item.source, item.target, item.description)
-            for item in block.relations
-            if key(item.source) != key(item.target)
-        ]
-        passages.append(
-            Told(i, tuple((" ".join(name.split()), statement) for name, statement in entities), tuple(relations))
-        )
+        said = [(item.name, item.description if item.description.strip() else "") for item in block.entities]
+        said += [(name, "") for item in block.relations for name in (item.source, item.target)]
+        names = tuple((" ".join(name.split()), statement) for name, statement in said)
+        ties = [(it.source, it.target, it.description) for it in block.relations if key(it.source) != key(it.target)]
+        passages.append(Told(i, names, tuple(ties)))
     return merged_by_name(passages, key, directed=True)
 
 
@@ -469,7 +433,7 @@ def answer_by_reports(
     """Answer a question from reports on the parts of a graph of the text, extracted from blocks of at most `size` tokens.
 
     `size` is `block_size` of the model where it is not given. `tokens_first_call` is the first map call's. Where the budget
-    does not hold the build there is no answer, and the trace says where it ended. Errors as in `reading.direct`.
+    does not hold the build there is no answer, and the trace says where it ended. Errors as in `direct`.
 
     >>> answer_by_reports("Who has the lamp?", document, model).spent("build")                             # doctest: +SKIP
     52310
@@ -496,7 +460,7 @@ def community_reports(document: Document, meter: Meter, size: int | None = None)
     ('The miller and his lamps', 10)
     """
     language = document.language
-    size = block_size(meter) if size is None else size
+    size = answer.block_size(meter) if size is None else size
     tokens = answer.reply_tokens(meter, EXTRACTED, 2 * size)
     empty = EXTRACT[language].format(text="") + GLEAN[language]
     # What was extracted is read again where it is gleaned from.
@@ -525,7 +489,7 @@ def community_reports(document: Document, meter: Meter, size: int | None = None)
 def _answered(question: str, language: str, meter: Meter, reports: Sequence[Report]) -> str:
     """Map and reduce."""
     tokens = answer.reply_tokens(meter, POINTS)
-    left = answer.room(meter, MAP[language].format(question=question, reports=""), tokens, PAPER_BLOCK)
+    left = answer.room(meter, MAP[language].format(question=question, reports=""), tokens, answer.PAPER_BLOCK)
     batches = answer.groups(meter, [shown(report) for report in reports], left, language)
     talks = [answer.alone(MAP[language].format(question=question, reports=text)) for text in batches]
     replies = answer.ask_and_read(meter, talks, language, tokens=tokens, form=Points, whole_items=True)
@@ -537,6 +501,9 @@ def _answered(question: str, language: str, meter: Meter, reports: Sequence[Repo
     prompt = QA.prompt(language, form_of(meter), context="", question=question)
     left = answer.room(meter, prompt, answer.BRIEF)
     return answer.last(meter, "\n".join(answer.fitting(meter, best, left)), question, language)
+
+
+# RLM ------------------------------------------------------------------------------------------------------------------
 
 
 ITERATIONS = 30  # section 4.2
@@ -570,8 +537,8 @@ def final_in(reply: str) -> str | None:
     found = [text[begun.end() : end.start()] for end in END.finditer(text, begun.end())] if begun else []
     if not found:
         return None
-    answer = next((some for some in found if some.count("(") == some.count(")")), found[-1])
-    return re.sub(r"""^(["'“‘「])(.*)["'”’」]$""", r"\2", answer.strip(), flags=re.DOTALL)
+    whole = next((some for some in found if some.count("(") == some.count(")")), found[-1])
+    return re.sub(r"""^(["'“‘「])(.*)["'”’」]$""", r"\2", whole.strip(), flags=re.DOTALL)
 
 
 def said_or_empty(reply: str) -> str:
@@ -581,7 +548,7 @@ def said_or_empty(reply: str) -> str:
     ('Ann.', '')
     """
     try:
-        return said(reply)
+        return answer.said(reply)
     except ValueError:
         return ""
 
@@ -601,13 +568,13 @@ def answer_by_code(
     `limits` bound the code, `accept` names what it may be open to on a machine that cannot shut it in (`sandbox.Sandbox`).
     The trace has each turn and each query with its tokens, and what the code brought.
 
-    Raises MindscapeError, before the first call, where the code cannot be shut in; else as `reading.direct`.
+    Raises MindscapeError, before the first call, where the code cannot be shut in; else as in `direct`.
 
     >>> answer_by_code("How often is the lamp sold?", document, model).text                             # doctest: +SKIP
     '3'
     """
     meter = Meter(llm, budget, stage=ANSWER)
-    check_question(question, document, meter)
+    answer.check_question(question, document, meter)
     with Sandbox(document.text, limits, accept) as sandbox:
         return meter.answer(_Loop(question, document, meter, sandbox, iterations).run())
 
@@ -618,13 +585,14 @@ class _Loop:
     def __init__(self, question: str, document: Document, meter: Meter, sandbox: Sandbox, iterations: int):
         self.language, self.meter, self.sandbox, self.iterations = document.language, meter, sandbox, iterations
         self.told = TOLD[self.language]
-        self.tokens, self.query_tokens = reply_tokens(meter, TURN), reply_tokens(meter, QUERIED)
-        self.longest = LONGEST if meter.context is None else room(meter, "", self.query_tokens)
+        self.tokens, self.query_tokens = answer.reply_tokens(meter, TURN), answer.reply_tokens(meter, QUERIED)
+        self.longest = LONGEST if meter.context is None else answer.room(meter, "", self.query_tokens)
         self.shown = SHOWN if meter.context is None else min(SHOWN, meter.context // 5)
         slots = {"turns": iterations, "longest": self.longest, "seconds": sandbox.limits.seconds}
         task = TASK[self.language].format(question=question, length=len(document.text), **slots)
-        room(meter, task, 2 * self.tokens + self.shown)  # raises where a window does not hold one turn and the next
-        self.task = alone(task)
+        # Raises where a window does not hold one turn and the next.
+        answer.room(meter, task, 2 * self.tokens + self.shown)
+        self.task = answer.alone(task)
         self.turns: list[list[Message]] = []  # each a reply and what became of it
 
     def run(self) -> str:
@@ -632,30 +600,27 @@ class _Loop:
         self.meter.note(f"code is shut in by {' and '.join(self.sandbox.layers) or 'its limits alone'}")
         try:
             for _ in range(self.iterations):
-                done, text = self.turn()
-                if done:
-                    return text
+                if (final := self.turn()) is not None:
+                    return final
             self.meter.note(f"no answer after {self.iterations} turns")
         except BudgetSpent as error:
             self.meter.note(str(error))
         return self.end()
 
-    def turn(self) -> tuple[bool, str]:
-        """Ask for a turn and run its code: whether it brought the answer, and the answer."""
+    def turn(self) -> str | None:
+        """Ask for a turn and run its code: the answer, where it brought one."""
         reply = self._asked([self.talk()], self.tokens)[0]
         code, final = code_in(reply), final_in(reply)
         if code.strip():
             ran = self.sandbox.run(code, self.queries)
-            if ran.final is not None:
-                return True, ran.final
+            final = final if ran.final is None else ran.final
             became = self.became(ran)
         else:
             became = self.told["neither"]
-        if final is not None:
-            return True, final
-        self.meter.note(became)
-        self.turns.append([{"role": "assistant", "content": reply}, {"role": "user", "content": became}])
-        return False, ""
+        if final is None:
+            self.meter.note(became)
+            self.turns.append([{"role": "assistant", "content": reply}, {"role": "user", "content": became}])
+        return final
 
     def end(self) -> str:
         """One call more, for the answer alone."""
@@ -663,7 +628,7 @@ class _Loop:
         # The last message is what became of the last code, or the task itself: the demand stands below it.
         talk[-1] = {"role": "user", "content": f"{talk[-1]['content']}\n\n{self.told['end']}"}
         try:
-            reply = self._asked([talk], min(self.tokens, BRIEF))[0]
+            reply = self._asked([talk], min(self.tokens, answer.BRIEF))[0]
         except BudgetSpent as error:
             self.meter.note(str(error))
             return ""
@@ -672,20 +637,21 @@ class _Loop:
 
     def became(self, ran: Ran) -> str:
         """What the model is told of its code."""
-        output, _ = clipped(self.meter, ran.output, self.shown, self.language)
+        output, _ = answer.clipped(self.meter, ran.output, self.shown, self.language)
         parts = [self.told["output"].format(n=ran.length, output=output) if ran.length else self.told["nothing"]]
         if ran.error:
-            parts.append(self.told["error"].format(error=clipped(self.meter, ran.error, SPARE // 2, self.language)[0]))
+            error, _ = answer.clipped(self.meter, ran.error, answer.SPARE // 2, self.language)
+            parts.append(self.told["error"].format(error=error))
         if ran.stopped:
             parts.append(self.told["stopped"].format(why=ran.stopped))
         return "\n".join(parts)
 
     def queries(self, prompts: Sequence[str]) -> list[str]:
         """The replies of the second model to a batch of prompts; one that is too long is not asked."""
-        counts = [self.meter.count_tokens(alone(prompt)) for prompt in prompts]
+        counts = [self.meter.count_tokens(answer.alone(prompt)) for prompt in prompts]
         short_enough = [i for i, count in enumerate(counts) if count <= self.longest]
         replies = [self.told["long"].format(n=count, most=self.longest) for count in counts]
-        talks = [alone(prompts[i]) for i in short_enough]
+        talks = [answer.alone(prompts[i]) for i in short_enough]
         before, self.meter.stage = self.meter.stage, QUERY
         try:
             for i, text in zip(short_enough, self._asked(talks, self.query_tokens), strict=True):
@@ -696,24 +662,19 @@ class _Loop:
 
     def talk(self) -> list[Message]:
         """The conversation until now; where the window does not hold it and a reply, without its oldest turns."""
-        first = 0
-        while True:
+        for first in range(len(self.turns) + 1):
             talk = [*self.task, *(message for turn in self.turns[first:] for message in turn)]
-            taken = self.meter.count_tokens(talk) + self.tokens + SPARE
-            if first == len(self.turns) or self.meter.context is None or taken <= self.meter.context:
-                if first:
-                    self.meter.note(f"the first {first} turns do not fit any more")
-                return talk
-            first += 1
+            taken = self.meter.count_tokens(talk) + self.tokens + answer.SPARE
+            if self.meter.context is None or taken <= self.meter.context:
+                break
+        if first:
+            self.meter.note(f"the first {first} turns do not fit any more")
+        return talk
 
     def _asked(self, talks: Sequence[Sequence[Message]], tokens: int) -> list[str]:
         return [reply.text for reply in self.meter.chat(list(talks), max_new_tokens=tokens)] if talks else []
 
 
-METHODS: dict[str, Method] = {
-    "Direct": direct,
-    "GraphRAG": answer_by_reports,
-    "CoA": chain_of_agents,
-    "GAM": gam,
-    "RLM": answer_by_code,
-}
+METHODS: dict[str, answer.Method] = {
+    "Direct": direct, "GraphRAG": answer_by_reports, "CoA": chain_of_agents, "GAM": gam, "RLM": answer_by_code,
+}  # fmt: skip

@@ -14,13 +14,10 @@ Every edit, applied or rejected, stands in the *journal*: an entry a block, with
 were made of it, each with its place or with the reason for its rejection. Of the paper's G_t (section 3.2) t counts blocks;
 `rebuild` also stops after any number of edits.
 
-Taught in notebook 30_mindgraph_build. Nothing here splits the text (`mindscape.text` does) or answers the question.
-
-A gated builder, ours beside the paper's: a retriever chooses blocks, the model says what each tells, code makes the graph.
-
-MindGraph's builder reads every block with the graph so far in its prompt, and decides ids, types, edges and merges itself
-(section 3.2). Here the model reads only the blocks that a search for the question finds, each after an empty graph and so many
-at once, and says in sentences who did what to whom and where, with a quote. The rest is done by rules:
+`noted_gated` is a gated builder, ours beside the paper's: a retriever chooses blocks, the model says what each tells, code
+makes the graph. MindGraph's builder reads every block with the graph so far in its prompt, and decides ids, types, edges and
+merges itself (section 3.2). Here the model reads only the blocks that a search for the question finds, each after an empty
+graph and so many at once, and says in sentences who did what to whom and where, with a quote. The rest is done by rules:
 
     links      "X is the T", where the question says T: X is meant, and so is A by "A is X"; for each of them the question is
                asked again with the name in it, and half as many blocks are read
@@ -30,15 +27,16 @@ at once, and says in sentences who did what to whom and where, with a quote. The
     edges      the first one named "is done by", others "involves", who swears "is said by", a guise "is really"
     merges     one node for the same words
 
-It is no part of the paper, and its rules know the sentences that the builder's adapter was taught, in English alone. Taught in
-notebook 30_mindgraph_build.
+It is no part of the paper, and its rules know the sentences that the builder's adapter was taught, in English alone.
+
+Taught in notebook 30_mindgraph_build. Nothing here splits the text (`mindscape.text` does) or answers the question.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -159,72 +157,51 @@ def noted(
 
     >>> rebuild(noted(play, "Who sent the letter?", llm.load("openai:gpt-4o"), blocks=blocks)).nodes    # doctest: +SKIP
     """
-    building = _Building(document, question, llm, blocks, budget, tokens, held, role)
-    return Journal({"document": document.id, "question": question}, tuple(building.entries()))
+    require(question.strip(), "the question is blank: expected what the graph is to answer")
+    require(budget is None or budget >= 1, f"budget={budget}: expected at least 1")
+    require(tokens >= 1, f"tokens={tokens}: expected at least 1")
+    _check_blocks(document, blocks)
 
+    def talk(block: Chunk, state: str) -> list[dict[str, str]]:
+        slots = {"question": question, "graph_state": state, "block_text": document[block].strip()}
+        slots |= {"block_idx": str(block.index + 1), "total_blocks": str(len(blocks))}
+        return [{"role": "user", "content": role.prompt(document.language, form_of(llm), **slots)}]
 
-@dataclass(frozen=True)
-class _Building:
-    """What a model is asked on each block, and how much of a graph has room there; InputError for what cannot be asked."""
-
-    document: Document
-    question: str
-    llm: LLM
-    blocks: Sequence[Chunk]
-    budget: int | None
-    tokens: int
-    held: bool
-    role: Role = EDITS
-
-    def __post_init__(self):
-        document, language = self.document, self.document.language
-        if language not in LEFT_OUT:
-            raise InputError(f"{document.id} is in {language!r}: expected one of {', '.join(LEFT_OUT)}")
-        require(self.question.strip(), "the question is blank: expected what the graph is to answer")
-        require(self.blocks, f"{document.id} has no blocks to build a graph from")
-        for i, block in enumerate(self.blocks):
-            document[block]  # raises where it is not of this document
-            if block.index != i or (i and block.start < self.blocks[i - 1].start):
-                at = f"block {i} has index {block.index} and starts at {block.start}"
-                raise InputError(f"{at}: expected blocks in order")
-        for name in ("budget", "tokens"):
-            value = getattr(self, name)
-            require(value is None or value >= 1, f"{name}={value}: expected at least 1")
-        least = _rendered(Graph(document.id), set(), 9999, language)
-        room = f"the model's window is {self.llm.context}, budget={self.budget}, tokens={self.tokens}"
-        for block in self.blocks:
-            said = f"block {block.index} leaves no room for a graph: {room}: expected shorter blocks or more room"
-            require(self.fits(block, least), said)
-
-    def talk(self, block: Chunk, state: str) -> list[dict[str, str]]:
-        slots = {"question": self.question, "graph_state": state, "block_text": self.document[block].strip()}
-        slots |= {"block_idx": str(block.index + 1), "total_blocks": str(len(self.blocks))}
-        return [{"role": "user", "content": self.role.prompt(self.document.language, form_of(self.llm), **slots)}]
-
-    def fits(self, block: Chunk, state: str) -> bool:
-        if self.budget is not None and self.llm.count_tokens(state) > self.budget:
+    def fits(block: Chunk, state: str) -> bool:
+        if budget is not None and llm.count_tokens(state) > budget:
             return False
-        context = self.llm.context
-        if context is None or self.frames[block.index] + len(state.encode()) + self.tokens <= context:
+        if llm.context is None or frames[block.index] + len(state.encode()) + tokens <= llm.context:
             return True  # a token has a byte at least
-        return self.llm.count_tokens(self.talk(block, state)) + self.tokens <= context
+        return llm.count_tokens(talk(block, state)) + tokens <= llm.context
 
-    @cached_property
-    def frames(self) -> list[int]:
-        """The tokens of each block's prompt without a graph."""
-        return [self.llm.count_tokens(self.talk(block, "")) for block in self.blocks]
+    # Tokens of each block's prompt without a graph.
+    frames = [llm.count_tokens(talk(block, "")) for block in blocks] if llm.context is not None else []
+    least = _rendered(Graph(document.id), set(), 9999, document.language)
+    room = f"the model's window is {llm.context}, budget={budget}, tokens={tokens}"
+    for block in blocks:
+        said = f"block {block.index} leaves no room for a graph: {room}: expected shorter blocks or more room"
+        require(fits(block, least), said)
+    graph, entries = Graph(document.id), []
+    for block in blocks:
+        state, shown = shown_state(graph, partial(fits, block), document.language)
+        form: Any = role.form
+        form = quoting(document[block], form) if held else form
+        reply = llm.chat(talk(block, state), schema=form, max_new_tokens=tokens)
+        operations, invalid = read_operations(reply.text)
+        graph, edits = apply_all(graph, operations, document, block)
+        entries.append(Entry(block.index, reply.text, edits, invalid, shown, reply.finish))
+    return Journal({"document": document.id, "question": question}, tuple(entries))
 
-    def entries(self) -> Iterator[Entry]:
-        """What becomes of each block."""
-        graph = Graph(self.document.id)
-        for block in self.blocks:
-            state, shown = shown_state(graph, partial(self.fits, block), self.document.language)
-            form: Any = self.role.form
-            form = quoting(self.document[block], form) if self.held else form
-            reply = self.llm.chat(self.talk(block, state), schema=form, max_new_tokens=self.tokens)
-            operations, invalid = read_operations(reply.text)
-            graph, edits = apply_all(graph, operations, self.document, block)
-            yield Entry(block.index, reply.text, edits, invalid, shown, reply.finish)
+
+def _check_blocks(document: Document, blocks: Sequence[Chunk]) -> None:
+    """See that blocks are those of a document in a language that there are prompts for, in their order."""
+    known = f"expected one of {', '.join(LEFT_OUT)}"
+    require(document.language in LEFT_OUT, f"{document.id} is in {document.language!r}: {known}")
+    require(blocks, f"{document.id} has no blocks to build a graph from")
+    for i, block in enumerate(blocks):
+        document[block]  # raises where it is not of this document
+        at = f"block {i} has index {block.index} and starts at {block.start}"
+        require(block.index == i and block.start >= blocks[max(0, i - 1)].start, f"{at}: expected blocks in order")
 
 
 def read_operations(reply: str) -> tuple[list[Any], str]:
@@ -306,14 +283,16 @@ def _rendered(graph: Graph, kept: set[str], left_out: int, language: str) -> str
     return f"{state}\n{LEFT_OUT[language].format(n=left_out)}" if left_out else state
 
 
+# The gated builder ----------------------------------------------------------------------------------------------------
+
+
 BLOCKS = 24  # that are read for the question
 OATH = re.compile(r"(.+?) says on oath: (.+)")
 TRADE = re.compile(r"(.+?) is (the [a-z].*)")
 GUISE = re.compile(r"(.+?) is ([A-Z]\w*)")
 NAME = re.compile(r"(?:\b[Tt]he )?[A-Z]\w*(?: (?:of )?[A-Z]\w*)*")
-ASKED = frozenset(
-    words("a an the of in to at by with for from and it was were who what which how many different people person", "en")
-)
+LITTLE = "a an the of in to at by with for from and it was were who what which how many different people person"
+ASKED = frozenset(LITTLE.split())
 
 
 def noted_gated(
@@ -333,9 +312,8 @@ def noted_gated(
 
     >>> rebuild(noted(novel, "Who paid the hatter?", builder, embedder, blocks=blocks)).nodes     # doctest: +SKIP
     """
-    require(
-        document.language == "en", f"{document.id} is in {document.language!r}: the rules know English sentences alone"
-    )
+    alone = "the rules know English sentences alone"
+    require(document.language == "en", f"{document.id} is in {document.language!r}: {alone}")
     require(k >= 1, f"k={k}: expected at least one block")
     texts = [document[block].strip() for block in blocks]
     read: dict[int, Noted] = {}
@@ -346,7 +324,9 @@ def noted_gated(
         [ranking] = search(retriever, texts, [query], k=min(most, len(texts)))
         new = [i for i in sorted(ranking.ids) if i not in read]
         read |= dict(zip(new, _read(question, texts, new, llm, tokens), strict=True))
-        waiting |= {again: max(1, k // 2) for again in _asked_again(question, read.values()) if again not in asked}
+        people, _ = _meant(question, (fact for of in read.values() for fact in of.told))
+        again = [question.replace(said, name, 1) for name, said in people.items()]
+        waiting |= {query: max(1, k // 2) for query in again if query not in asked}
     return journal(question, document, blocks, read)
 
 
@@ -380,9 +360,8 @@ def journal(question: str, document: Document, blocks: Sequence[Chunk], read: Ma
     for block in blocks:
         operations: list[dict[str, Any]] = []
         for fact in (fact for fact, at in kept.items() if at == block.index):
-            operations += _operations(
-                fact, guises, trades, document[block], _quote(fact, read[block.index], document[block])
-            )
+            quote = _quote(fact, read[block.index], document[block])
+            operations += _operations(fact, guises, trades, document[block], quote)
         known = [it for it in operations if it.get("id") not in graph.nodes]
         graph, edits = apply_all(graph, list({str(it | {"src": ""}): it for it in known}.values()), document, block)
         entries.append(Entry(block.index, "", edits))
@@ -397,12 +376,6 @@ def _meant(question: str, told: Iterable[str]) -> tuple[dict[str, str], list[str
     people = {match[1]: match[2] for match in trades.values()}
     guises = {fact: match for fact in told if (match := GUISE.fullmatch(fact)) and match[2] in people}
     return people | {match[1]: people[match[2]] for match in guises.values()}, [*trades, *guises]
-
-
-def _asked_again(question: str, read: Iterable[Noted]) -> list[str]:
-    """The question with each name that it turns out to mean."""
-    people, _ = _meant(question, (fact for of in read for fact in of.told))
-    return [question.replace(said, name, 1) for name, said in people.items()]
 
 
 def _kept(question: str, told: Sequence[str], read: Mapping[int, Noted]) -> dict[str, int]:
@@ -448,8 +421,8 @@ def _operations(
     def edge(source: str, target: str, relation: str) -> dict[str, Any]:
         return {"op": "add_edge", "source": _id(source), "target": _id(target), "relation": relation, "src": quote}
 
-    if TRADE.fullmatch(fact):
-        return [person(TRADE.fullmatch(fact)[1])]
+    if trade := TRADE.fullmatch(fact):
+        return [person(trade[1])]
     if guise := GUISE.fullmatch(fact):
         return [person(guise[1]), person(guise[2]), edge(guise[1], guise[2], "is really")]
     oath = OATH.fullmatch(fact)

@@ -158,19 +158,14 @@ class Reports:
         if new:
             before, self.meter.stage = self.meter.stage, REPORT
             try:
-                answers = ask(self.meter, COMMUNITY_REPORT, [self._prompt(i) for i in new], tokens=TOKENS)
+                states = [part_state(self.graph, self.communities[i].nodes) for i in new]
+                asked = [COMMUNITY_REPORT.prompt(self.language, graph_state=state) for state in states]
+                answers = ask(self.meter, COMMUNITY_REPORT, asked, tokens=TOKENS)
             finally:
                 self.meter.stage = before
-            for i, answer in zip(new, answers, strict=True):
-                if answer.value is None:
-                    self.unreadable[i] = answer.unread[0]
-                else:
-                    self._read[i] = answer.value
+            self._read |= {i: answer.value for i, answer in zip(new, answers, strict=True) if answer.value is not None}
+            self.unreadable |= {i: it.unread[0] for i, it in zip(new, answers, strict=True) if it.value is None}
         return [self._read.get(i) for i in wanted]
-
-    def _prompt(self, i: int) -> str:
-        state = part_state(self.graph, set(self.communities[i].nodes))
-        return COMMUNITY_REPORT.prompt(self.language, graph_state=state)
 
 
 def _weights(rank: Mapping[str, int], edges: Iterable[tuple[str, str, float]]) -> dict[tuple[int, int], float]:
@@ -253,7 +248,7 @@ class Tools:
         try:
             arguments = checked_arguments(call)
             if call.name == "lookup_source":
-                result, use = self.lookup_source(arguments["node_id"]), "lookup_source"
+                result, use = self.lookup_source(arguments["node_id"]), call.name
             else:
                 use = arguments["mode"]
                 result = self.subgraph_summary(use, arguments.get("subgraph_id"))
@@ -297,10 +292,8 @@ class Tools:
             expected = f"a subgraph_id from 0 to {len(parts) - 1}" if parts else "no call: the graph has no parts"
             raise Refused("unknown part", f"there is no subgraph {subgraph_id}", expected)
         part, (report,) = parts[subgraph_id], self.reports.read([subgraph_id])
-        contents = (
-            report.model_dump() if report else {"title": self._told(part.nodes), "summary": "(there is no report)"}
-        )
-        return {"subgraph_id": part.id, **contents, "nodes": list(part.nodes)}
+        named = {"title": self._told(part.nodes), "summary": "(there is no report)"}
+        return {"subgraph_id": part.id, **(report.model_dump() if report else named), "nodes": list(part.nodes)}
 
     def _told(self, nodes: tuple[str, ...]) -> str:
         """In the place of a title: what the node with most edges says."""
@@ -346,10 +339,9 @@ def step_schema(graph: Graph, parts: int, options: Sequence[str] = ()) -> dict[s
     >>> validate({"answer": "Ivo", "cited_nodes": ["ivo"], "confidence": "high"}, schema)["answer"]
     'Ivo'
     """
-    ids = list(graph.nodes)
     ways = []
-    if ids:
-        ways.append(_call("lookup_source", {"node_id": {"type": "string", "enum": ids}}))
+    if graph.nodes:
+        ways.append(_call("lookup_source", {"node_id": {"type": "string", "enum": list(graph.nodes)}}))
     if parts:
         ways.append(_call("subgraph_summary", {"mode": {"const": "index"}}))
         which = {"type": "integer", "enum": list(range(parts))}

@@ -16,18 +16,17 @@ Taught in notebook 32_long_reason. Nothing here knows how a method answers.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import zip_longest
-from math import ceil
 from pathlib import Path
 from typing import Any
 
 from mindscape import store
 from mindscape.ask import Budget, Meter
 from mindscape.cache import digest
-from mindscape.errors import InputError, require
+from mindscape.errors import require
 from mindscape.llm import LLM, Estimate, LanguageModel, Ledger
 from mindscape.llm.base import form_of, side_by_side
 from mindscape.mindgraph import answer as mindgraph
@@ -37,17 +36,7 @@ from mindscape.mindgraph.baselines import METHODS
 from mindscape.mindgraph.build import TOKENS as EDIT_TOKENS
 from mindscape.mindgraph.build import read_operations
 from mindscape.mindgraph.communities import COMMUNITY_REPORT, TOKENS
-from mindscape.mindgraph.long_reason import (
-    BROAD,
-    DEEP,
-    Judged,
-    Label,
-    Labelled,
-    Unlabelled,
-    annotate,
-    items,
-    of_question,
-)
+from mindscape.mindgraph.long_reason import Judged, Label, Labelled, Unlabelled
 from mindscape.mindgraph.scoring import JUDGE_TOKENS, NO_ANSWER, Row, Scored, cascade, chosen
 from mindscape.prompts import languages
 from mindscape.question import BUILD, Answer
@@ -67,17 +56,15 @@ NO_COST = Estimate(0, 0, 0, 0, 0.0)
 SECONDS = 300.0  # that an answer of the embedded reader takes, about
 ROLES = {role.name: role for role in (EDITS, BUILDER)}
 NOTES, NOTED, SHOWN = 12, 160, 300  # notes of an answer; characters of one, and of a step of a trace
-_LAST = ("roles", "qa"), ("mindgraph", "again")
 PROMPTS = {  # the files that a method asks in: another word is another question to the store
-    "Direct": _LAST,
-    "GraphRAG": (
-        *(("mindgraph", f"graphrag_{name}") for name in ("extract", "glean", "map")),
-        *(("mindgraph", "community_report"), *_LAST),
-    ),
-    "CoA": (("mindgraph", "coa_worker"), *_LAST),
-    "GAM": (*(("mindgraph", f"gam_{name}") for name in ("memorise", "plan", "integrate", "reflect")), *_LAST),
-    "RLM": (("mindgraph", "rlm_task"), *_LAST),
-    OURS: (("roles", "edits"), ("roles", "graph_answer")),
+    "Direct": "roles/qa mindgraph/again",
+    "GraphRAG": "mindgraph/graphrag_extract mindgraph/graphrag_glean mindgraph/graphrag_map mindgraph/community_report "
+    "roles/qa mindgraph/again",
+    "CoA": "mindgraph/coa_worker roles/qa mindgraph/again",
+    "GAM": "mindgraph/gam_memorise mindgraph/gam_plan mindgraph/gam_integrate mindgraph/gam_reflect "
+    "roles/qa mindgraph/again",
+    "RLM": "mindgraph/rlm_task roles/qa mindgraph/again",
+    OURS: "roles/edits roles/graph_answer",
 }
 
 
@@ -118,6 +105,11 @@ class MethodSettings:
     rounds: int = mindgraph.ROUNDS
     role: str = EDITS.name
 
+    @property
+    def ours(self) -> dict[str, Any]:
+        """MindGraph's bounds, as it and its estimate are given them."""
+        return {name: getattr(self, name) for name in ("graph_tokens", "edit_tokens", "answer_tokens", "rounds")}
+
 
 @dataclass(frozen=True)
 class Answered:
@@ -157,7 +149,7 @@ def quarter(breadth: str, depth: str) -> tuple[str, str]:
     >>> quarter("partial", "lookup"), quarter("local", "set-aggregation")
     (('broad', 'shallow'), ('narrow', 'deep'))
     """
-    return "broad" if breadth in BROAD else "narrow", "deep" if depth in DEEP else "shallow"
+    return "broad" if breadth in long_reason.BROAD else "narrow", "deep" if depth in long_reason.DEEP else "shallow"
 
 
 def of_book(book: Book, share: int = 4, first: Sequence[str] = (), seed: int = 0) -> list[Task]:
@@ -189,7 +181,7 @@ def of_benchmarks(kept: Sequence[Judged], folder: str | Path | None = None) -> l
     tasks: list[Task] = []
     for source in dict.fromkeys(label.source for label in kept):
         texts: dict[str, Document] = {}
-        for piece in items([label for label in kept if label.source == source], folder):
+        for piece in long_reason.items([label for label in kept if label.source == source], folder):
             if isinstance(piece, Document):
                 texts[piece.id] = piece
                 continue
@@ -221,12 +213,10 @@ def settings_for_baselines() -> MethodSettings:
 
 def methods(settings: MethodSettings) -> dict[str, Method]:
     """The six methods by the paper's names, as the settings have them."""
-    bounds: dict[str, Any] = {"graph_tokens": settings.graph_tokens, "edit_tokens": settings.edit_tokens}
-    bounds |= {"rounds": settings.rounds, "answer_tokens": settings.answer_tokens, "role": ROLES[settings.role]}
-    ours = partial(mindgraph.answer, **bounds)
-    sized: Mapping[str, Callable[..., Answer]] = METHODS
-    in_blocks = {name: partial(sized[name], size=settings.block) for name in ("GraphRAG", "CoA", "GAM")}
-    return {**METHODS, **in_blocks, "RLM": partial(baselines.answer_by_code, iterations=settings.turns), OURS: ours}
+    in_blocks = {name: partial(METHODS[name], size=settings.block) for name in ("GraphRAG", "CoA", "GAM")}
+    in_turns = partial(baselines.answer_by_code, iterations=settings.turns)
+    ours = partial(mindgraph.answer, **settings.ours, role=ROLES[settings.role])
+    return {**METHODS, **in_blocks, "RLM": in_turns, OURS: ours}
 
 
 def estimated(
@@ -240,11 +230,9 @@ def estimated(
     4,600 calls (0 more are cached), 42,000,000 tokens to read, at most 4,700,000 to write, at most 152.0000 USD
     """
     settings, estimates = settings or MethodSettings(), {}
-    ours: dict[str, Any] = {"rounds": settings.rounds, "graph_tokens": settings.graph_tokens}
-    ours |= {"edit_tokens": settings.edit_tokens, "answer_tokens": settings.answer_tokens}
-    theirs: dict[str, Any] = {"size": settings.block, "reply": settings.reply}
+    theirs = partial(baseline_estimate, size=settings.block, reply=settings.reply)
     for name in names:
-        method = partial(mindgraph.estimate, **ours) if name == OURS else partial(baseline_estimate, name, **theirs)
+        method = partial(mindgraph.estimate, **settings.ours) if name == OURS else partial(theirs, name)
         each = {key: method(document, llm) for key, document in _documents(tasks).items()}
         estimates[name] = sum((each[task.document.id] for task in tasks), NO_COST)
     return estimates
@@ -256,13 +244,12 @@ def estimated_judge(tasks: Sequence[Task], judge: LLM, names: Sequence[str] = NA
     >>> print(estimated_judge(tasks, llm.load("openai:gpt-4o-mini")))                       # doctest: +SKIP
     1,200 calls (0 more are cached), 260,000 tokens to read, at most 77,000 to write, at most 0.0850 USD
     """
-    total = NO_COST
+    total, n = NO_COST, len(names)
     for task in (task for task in tasks if not task.letter):
         slots = {"question": task.question, "gold": task.gold[0], "predicted": task.gold[0]}
         talk = [{"role": "user", "content": GRADE.prompt(task.document.language, form_of(judge), **slots)}]
-        read, n = judge.count_tokens(talk), len(names)
-        money = Ledger().cost(judge.name, n * read, n * JUDGE_TOKENS)
-        total += Estimate(n, 0, n * read, n * JUDGE_TOKENS, money)
+        read, written = n * judge.count_tokens(talk), n * JUDGE_TOKENS
+        total += Estimate(n, 0, read, written, Ledger().cost(judge.name, read, written))
     return total
 
 
@@ -278,8 +265,8 @@ def answered(
     'Ivo'
     """
     settings = settings or MethodSettings()
-    if unknown := set(names) - set(NAMES):
-        raise InputError(f"no method {sorted(unknown)[0]!r}: expected some of {', '.join(NAMES)}")
+    unknown = sorted(set(names) - set(NAMES))
+    require(not unknown, f"no method {''.join(unknown[:1])!r}: expected some of {', '.join(NAMES)}")
     lengths = {key: length(document, llm) for key, document in _documents(tasks).items()}
     budgets = [Budget(None, settings.times * lengths[task.document.id], settings.reply) for task in tasks]
     answers = {}
@@ -289,16 +276,15 @@ def answered(
         def compute(places: Sequence[int], name: str = name, method: Method = method) -> Iterator[tuple[int, Any]]:
             for start in range(0, len(places), WIDTH):
                 batch = places[start : start + WIDTH]
-                jobs = [partial(_answer, method, tasks[i], budgets[i]) for i in batch]
+                jobs = [partial(method, tasks[i].asked, tasks[i].document, budget=budgets[i]) for i in batch]
                 for k, (i, answer) in enumerate(zip(batch, side_by_side(_apart(llm), jobs), strict=True)):
                     yield start + k, _row(name, answer, tasks[i].document.language)
 
         questions = [_question(name, task, settings) for task in tasks]
         seconds = 0.0 if getattr(llm.backend, "quick", False) else SECONDS
         rows = store.current().fetch("answer", llm.maker, questions, compute, seconds=seconds)
-        answers[name] = [
-            Answered(**row, length=lengths[task.document.id]) for task, row in zip(tasks, rows, strict=True)
-        ]
+        known = zip(tasks, rows, strict=True)
+        answers[name] = [Answered(**row, length=lengths[task.document.id]) for task, row in known]
     return answers
 
 
@@ -309,7 +295,7 @@ def _documents(tasks: Sequence[Task]) -> dict[str, Document]:
 def _question(name: str, task: Task, settings: MethodSettings) -> dict[str, Any]:
     """All that decides an answer, but for the model."""
     language, given = task.document.language, asdict(settings)
-    files = [(room, given["role"] if prompt == EDITS.name else prompt) for room, prompt in PROMPTS[name]]
+    files = [path.replace(f"/{EDITS.name}", f"/{given['role']}").split("/") for path in PROMPTS[name].split()]
     words = digest([languages(*file)[language] for file in files])
     question = {"method": name, "question": task.asked, "text": digest(task.document.text, language), "prompts": words}
     if settings.role == EDITS.name:  # as answers were kept before there was a choice
@@ -350,10 +336,6 @@ def unusable(name: str, answer: Answer, language: str) -> int:
     return sum(what == neither or what.startswith("no reply that can be used") for what in done)
 
 
-def _answer(method: Method, task: Task, budget: Budget, llm: LLM) -> Answer:
-    return method(task.asked, task.document, llm, budget)
-
-
 # -- labels ------------------------------------------------------------------------------------------------------------
 
 
@@ -377,16 +359,14 @@ def labels(of: Iterable[Book], llm: LanguageModel, *, share: int = 12, seed: int
     wanted = list(_to_label(of, share, seed))
 
     def compute(places: Sequence[int]) -> Iterator[tuple[int, Any]]:
-        for k, labelled in enumerate(annotate([wanted[i][2] for i in places], _apart(llm))):
+        for k, labelled in enumerate(long_reason.annotate([wanted[i][2] for i in places], _apart(llm))):
             yield k, [label and [label.breadth, label.depth] for label in labelled.passes]
 
     asking = [{"prompts": long_reason.prompts(asked), "tokens": long_reason.TOKENS} for *_, asked in wanted]
     rows, answers = store.current().fetch("label", llm.maker, asking, compute), []
     for (name, evidence, _), passes in zip(wanted, rows, strict=True):
-        passes_of_one = tuple(
-            labelled and Label(reason="", breadth=labelled[0], depth=labelled[1]) for labelled in passes
-        )
-        answers.append(Labels(name, evidence, Labelled(passes_of_one)))
+        of_one = tuple(levels and Label(reason="", breadth=levels[0], depth=levels[1]) for levels in passes)
+        answers.append(Labels(name, evidence, Labelled(of_one)))
     return answers
 
 
@@ -405,7 +385,7 @@ def _to_label(of: Iterable[Book], share: int, seed: int = 0) -> Iterator[tuple[s
         by_id = {one.id: one for one in book.questions}
         for evidence in (True, False):
             for task in of_book(book, share, seed=seed):
-                yield task.id, evidence, of_question(book.document, by_id[task.id], evidence)
+                yield task.id, evidence, long_reason.of_question(book.document, by_id[task.id], evidence)
 
 
 def _row(name: str, answer: Answer, language: str) -> dict[str, Any]:
@@ -415,21 +395,11 @@ def _row(name: str, answer: Answer, language: str) -> dict[str, Any]:
         if step.asked:
             calls, read, written = spent.get(step.stage, (0, 0, 0))
             spent[step.stage] = [calls + 1, read + step.read, written + step.written]
-    steps = [
-        [i, len(answer.trace), step.stage, step.what[:SHOWN], step.read, step.written]
-        for i, step in enumerate(answer.trace, start=1)
-    ]
-    return {
-        "text": answer.text,
-        "calls": answer.calls,
-        "tokens_first_call": answer.tokens_first_call,
-        "tokens_total": answer.tokens_total,
-        "spent": spent,
-        "unusable": unusable(name, answer, language),
-        "notes": [step.what[:NOTED] for step in answer.trace if not step.asked][-NOTES:],
-        "nodes": getattr(answer, "nodes", 0),
-        "trace": steps[:2] + steps[2:][-2:],
-    }
+    n, notes = len(answer.trace), [step.what[:NOTED] for step in answer.trace if not step.asked]
+    steps = [[i, n, it.stage, it.what[:SHOWN], it.read, it.written] for i, it in enumerate(answer.trace, start=1)]
+    row = {key: getattr(answer, key) for key in ("text", "calls", "tokens_first_call", "tokens_total")}
+    row |= {"spent": spent, "unusable": unusable(name, answer, language), "notes": notes[-NOTES:]}
+    return row | {"nodes": getattr(answer, "nodes", 0), "trace": steps[:2] + steps[2:][-2:]}
 
 
 # -- what a baseline will take -----------------------------------------------------------------------------------------
@@ -460,32 +430,30 @@ class _Run:
         return reply_tokens(self.llm, most, size)
 
 
-def _direct(run: _Run) -> None:
-    run.ask(QA.words(form_of(run.llm)), run.text, BRIEF)
+def _direct(run: _Run) -> int:
+    return run.text
 
 
-def _graphrag(run: _Run) -> None:
-    extracted, gleaned = (
-        run.reply(baselines.EXTRACTED, 2 * run.size),
-        run.llm.count_tokens(baselines.GLEAN[run.language]),
-    )
+def _graphrag(run: _Run) -> int:
+    extracted = run.reply(baselines.EXTRACTED, 2 * run.size)
+    gleaned = run.llm.count_tokens(baselines.GLEAN[run.language])
     report, points, parts = run.reply(TOKENS), run.reply(baselines.POINTS), PARTS * run.blocks
     run.ask(baselines.EXTRACT, run.size, extracted, run.blocks)
     run.ask(baselines.EXTRACT, run.size + extracted + gleaned, extracted, run.blocks)
     run.ask(COMMUNITY_REPORT.prompts, PART, report, parts)
     reports = min(baselines.TOP, parts) * report
-    maps = ceil(reports / run.fitting(PAPER_BLOCK))
-    run.ask(baselines.MAP, ceil(reports / maps), points, maps)
-    run.ask(QA.words(form_of(run.llm)), maps * points, BRIEF)
+    maps = math.ceil(reports / run.fitting(PAPER_BLOCK))
+    run.ask(baselines.MAP, math.ceil(reports / maps), points, maps)
+    return maps * points
 
 
-def _chain_of_agents(run: _Run) -> None:
+def _chain_of_agents(run: _Run) -> int:
     summary = run.reply(baselines.SUMMARY, run.size)
     run.ask(baselines.WORKER, run.size + summary, summary, run.blocks)
-    run.ask(QA.words(form_of(run.llm)), summary, BRIEF)
+    return summary
 
 
-def _gam(run: _Run) -> None:
+def _gam(run: _Run) -> int:
     note, planned, findings = run.reply(baselines.NOTE), run.reply(baselines.PLANNED), run.reply(baselines.FINDINGS)
     run.ask(baselines.MEMORISE, run.size + min(baselines.NOTES, run.blocks * note // 2), note, run.blocks)
     opened = 0
@@ -495,10 +463,10 @@ def _gam(run: _Run) -> None:
         run.ask(baselines.PLAN, run.blocks * note + findings, planned)
         if not pages:
             break
-        reads = ceil(pages * run.size / run.fitting(pages * run.size))
-        run.ask(baselines.INTEGRATE, ceil(pages * run.size / reads) + findings, findings, reads)
+        reads = math.ceil(pages * run.size / run.fitting(pages * run.size))
+        run.ask(baselines.INTEGRATE, math.ceil(pages * run.size / reads) + findings, findings, reads)
         run.ask(baselines.REFLECT, findings, planned)
-    run.ask(QA.words(form_of(run.llm)), findings, BRIEF)
+    return findings
 
 
 def _rlm(run: _Run) -> None:
@@ -508,9 +476,7 @@ def _rlm(run: _Run) -> None:
 
 
 NO_FRAME = {"en": "", "zh": ""}  # a query is what the code makes it
-RUNS: dict[str, Callable[[_Run], None]] = {
-    "Direct": _direct, "GraphRAG": _graphrag, "CoA": _chain_of_agents, "GAM": _gam, "RLM": _rlm,
-}  # fmt: skip
+RUNS = {"Direct": _direct, "GraphRAG": _graphrag, "CoA": _chain_of_agents, "GAM": _gam, "RLM": _rlm}
 
 
 def baseline_estimate(
@@ -531,5 +497,6 @@ def baseline_estimate(
     """
     require(name in RUNS, f"there is no baseline {name!r}: expected one of {', '.join(RUNS)}")
     run = _Run(document, llm, size, reply)
-    RUNS[name](run)
+    if (context := RUNS[name](run)) is not None:
+        run.ask(QA.words(form_of(llm)), context, BRIEF)
     return Estimate(run.calls, 0, run.read, run.written, Ledger().cost(llm.name, run.read, run.written))

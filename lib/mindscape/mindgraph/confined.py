@@ -34,24 +34,18 @@ KEPT = 100_000  # characters of what code prints that are handed over, the first
 # System calls that are left: memory, pipes that are open already, clocks, and the end. The numbers are the kernel's for
 # each machine; what a machine does not have is left out there.
 ALLOWED = {
-    "x86_64": (
-        0xC000003E,
-        {
-            *(0, 1, 3, 9, 10, 11, 12, 25, 28),  # read write close mmap mprotect munmap brk mremap madvise
-            *(13, 14, 15, 131, 219),  # rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack restart_syscall
-            *(7, 23, 270, 271, 202, 24, 35, 230),  # poll select pselect6 ppoll futex sched_yield (clock_)nanosleep
-            *(96, 98, 100, 201, 228, 229),  # gettimeofday getrusage times time clock_gettime clock_getres
-            *(39, 110, 186, 318, 334, 60, 231),  # getpid getppid gettid getrandom rseq exit exit_group
-        },
-    ),
-    "aarch64": (
-        0xC00000B7,
-        {
-            *(63, 64, 57, 222, 226, 215, 214, 216, 233, 134, 135, 139, 132, 128, 72, 73, 98, 124, 101, 115),
-            *(169, 165, 153, 113, 114, 172, 173, 178, 278, 293, 93, 94),
-        },
-    ),
-}
+    "x86_64": (0xC000003E, {
+        *(0, 1, 3, 9, 10, 11, 12, 25, 28),  # read write close mmap mprotect munmap brk mremap madvise
+        *(13, 14, 15, 131, 219),  # rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack restart_syscall
+        *(7, 23, 270, 271, 202, 24, 35, 230),  # poll select pselect6 ppoll futex sched_yield (clock_)nanosleep
+        *(96, 98, 100, 201, 228, 229),  # gettimeofday getrusage times time clock_gettime clock_getres
+        *(39, 110, 186, 318, 334, 60, 231),  # getpid getppid gettid getrandom rseq exit exit_group
+    }),
+    "aarch64": (0xC00000B7, {
+        *(63, 64, 57, 222, 226, 215, 214, 216, 233, 134, 135, 139, 132, 128, 72, 73, 98, 124, 101, 115),
+        *(169, 165, 153, 113, 114, 172, 173, 178, 278, 293, 93, 94),
+    }),
+}  # fmt: skip
 REFUSED, KILLED, PASSED = 0x00050001, 0x80000000, 0x7FFF0000  # the filter's verdicts: EPERM, end of process, go on
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 1, 38, 22, 2
 CLONE_NEWUSER, CLONE_NEWNET, CLONE_NEWIPC = 0x10000000, 0x40000000, 0x08000000
@@ -99,11 +93,9 @@ def confine(limits: dict) -> list[str]:
 
 def _mapped() -> int:
     """Bytes of address space in use; 0 where the kernel does not say."""
-    try:
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[0]) * resource.getpagesize()
-    except OSError:
-        return 0
+    with suppress(OSError), open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+    return 0
 
 
 def _seccomp(libc: ctypes.CDLL, machine: str) -> list[str]:
@@ -116,19 +108,17 @@ def _seccomp(libc: ctypes.CDLL, machine: str) -> list[str]:
     program = Program(len(code) // 8, ctypes.addressof(held))
     if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
         return []
-    done = libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(program), 0, 0) == 0
-    return ["seccomp"] if done else []
+    refused = libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(program), 0, 0)
+    return [] if refused else ["seccomp"]
 
 
 def _seatbelt() -> list[str]:
     """Apple's profile for pure computation: deprecated, still there, undocumented in what it denies; so it is probed."""
-    try:
-        libc = ctypes.CDLL("/usr/lib/libSystem.dylib")
-        problem = ctypes.c_char_p()
-        done = libc.sandbox_init(b"pure-computation", ctypes.c_uint64(1), ctypes.byref(problem)) == 0
-    except (OSError, AttributeError):
-        return []
-    return ["seatbelt"] if done else []
+    with suppress(OSError, AttributeError):
+        libc, problem = ctypes.CDLL("/usr/lib/libSystem.dylib"), ctypes.c_char_p()
+        if libc.sandbox_init(b"pure-computation", ctypes.c_uint64(1), ctypes.byref(problem)) == 0:
+            return ["seatbelt"]
+    return []
 
 
 def still_open(parent: int) -> list[str]:
@@ -142,12 +132,9 @@ def _reaches() -> bool:
     kernel's namespaces, and as good as one."""
     ways = [(socket.AF_INET, ("127.0.0.1", 9)), (socket.AF_INET, ("192.0.2.1", 9)), (socket.AF_INET6, ("::1", 9))]
     for family, address in ways:
-        try:
-            with socket.socket(family, socket.SOCK_DGRAM) as tried:
-                tried.connect(address)
+        with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as tried:
+            tried.connect(address)
             return True
-        except OSError:
-            continue
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as tried:
             tried.connect("/nonexistent/socket")
@@ -160,14 +147,12 @@ def _reaches() -> bool:
 
 def _opens() -> bool:
     for path, mode in ((sys.executable, "rb"), ("written", "wb"), (".", None)):
-        try:
+        with suppress(OSError):
             if mode:
                 open(path, mode).close()
             else:
                 os.listdir(path)
             return True
-        except OSError:
-            continue
     return False
 
 
@@ -183,20 +168,18 @@ def _forks() -> bool:
 
 
 def _signals(parent: int) -> bool:
-    try:
+    with suppress(OSError):
         os.kill(parent, 0)  # asks whether it could, and sends nothing
-    except OSError:
-        return False
-    return True
+        return True
+    return False
 
 
 def bounded(memory: int) -> bool:
     """Whether the kernel refuses more memory than the limit."""
-    try:
+    with suppress(OSError, ValueError, MemoryError):
         mmap.mmap(-1, memory + (64 << 20)).close()
-    except (OSError, ValueError, MemoryError):
-        return True
-    return False
+        return False
+    return True
 
 
 def send(**message) -> None:

@@ -1,28 +1,24 @@
-"""LongReason-200 as a recipe: which items of three benchmarks need most of a long text and more than a step (section 4.1).
+"""LongReason-200 as a recipe: which items of three benchmarks need most of a long text and more than a step (section 4.1),
+and the annotator that says so: MindGraph's two axes, how much of a text a question needs, and how many steps (section 2.1,
+appendix C).
 
-The paper takes 62 items of LongBench-v2, 118 of NarrativeQA and 20 of LooGLE: no code and no summaries, texts above a length,
-labels that two passes of an annotator agree on, breadth partial or global, depth set aggregation or global synthesis. The list
-of its items is not here, and neither are the texts: `construct` runs the recipe on the owners' files
-(`benchmarks`) with any model as annotator. What it keeps need not be what the paper kept.
+*The annotator.* Five levels of breadth, the smallest part of the text that the answer rests on; four of depth, what leads from
+there to the answer. A model labels each question twice and the label counts if both passes agree (section 4.1). The paper does
+not say how its passes differ, nor what the annotator sees: here the second pass names the levels in the reverse order, so that
+a label that hangs on the order is dropped, and the annotator sees question, answer, the length of the text, and where it is
+known the evidence with its place in the text, not the text itself. The paper's "post-processing for consistency" is not
+described and not done. On books of the storyworld, whose labels are known, `measured` says what the annotator is worth and
+what the second pass buys. The embedded reader was not trained for this role.
 
-Where the paper is silent: an estimated token is four bytes of UTF-8; the items that are left are judged in an order of chance
-that the seed fixes, until a source has its number; clozes are left out, since a mask is no question. Each item that was
-judged is a line in a file, written at once, so a run that was killed goes on where it was; questions and texts are not in it.
+*The recipe.* The paper takes 62 items of LongBench-v2, 118 of NarrativeQA and 20 of LooGLE: no code and no summaries, texts
+above a length, labels that two passes of an annotator agree on, breadth partial or global, depth set aggregation or global
+synthesis. The list of its items is not here, and neither are the texts: `construct` runs the recipe on the owners' files
+(`benchmarks`) with any model as annotator. What it keeps need not be what the paper kept. Where the paper is silent: an
+estimated token is four bytes of UTF-8; the items that are left are judged in an order of chance that the seed fixes, until a
+source has its number; clozes are left out, since a mask is no question. Each item that was judged is a line in a file, written
+at once, so a run that was killed goes on where it was; questions and texts are not in it.
 
 Taught in notebook 32_long_reason. Nothing here downloads or answers anything.
-
-How much of a text a question needs, and how many steps: MindGraph's two axes for an annotator (section 2.1, appendix C).
-
-Five levels of breadth, the smallest part of the text that the answer rests on; four of depth, what leads from there to the
-answer. A model labels each question twice and the label counts if both passes agree (section 4.1). The paper does not say how
-its passes differ, nor what the annotator sees: here the second pass names the levels in the reverse order, so that a label
-that hangs on the order is dropped, and the annotator sees question, answer, the length of the text, and where it is known the
-evidence with its place in the text, not the text itself. The paper's "post-processing for consistency" is not described and
-not done. On books of the storyworld, whose labels are known, `measured` says what the annotator is worth and what the second
-pass buys.
-
-Taught in notebook 32_long_reason. The embedded reader was not trained for this role. Nothing here selects a benchmark's items:
-`mindscape.mindgraph.long_reason` does.
 """
 
 import re
@@ -40,7 +36,7 @@ from benchmarks import Item, stream
 from mindscape import trail
 from mindscape.ask import ask
 from mindscape.cache import digest
-from mindscape.errors import InputError, require
+from mindscape.errors import require
 from mindscape.llm import LLM, Estimate, Ledger
 from mindscape.prompts import languages, short_texts
 from mindscape.question import BREADTHS, DEPTHS, Breadth, Depth, Question
@@ -124,16 +120,12 @@ def slots(question: Unlabelled, reverse: bool = False) -> dict[str, str]:
     >>> slots(Unlabelled("Who?", "Ann", 8), reverse=True)["depths"].splitlines()[-1]
     '- lookup: the answer stands there nearly word for word'
     """
-    require(
-        question.language in PROMPTS, f"the question is in {question.language!r}: expected one of {', '.join(PROMPTS)}"
-    )
-    step = -1 if reverse else 1
-    levels = {
-        name: "\n".join(
-            f"- {level}: {meaning}" for level, meaning in list(levels_of[question.language].items())[::step]
-        )
-        for name, levels_of in (("breadths", BREADTH_LEVELS), ("depths", DEPTH_LEVELS))
-    }
+    known = f"expected one of {', '.join(PROMPTS)}"
+    require(question.language in PROMPTS, f"the question is in {question.language!r}: {known}")
+    levels = {}
+    for name, levels_of in (("breadths", BREADTH_LEVELS), ("depths", DEPTH_LEVELS)):
+        lines = [f"- {level}: {meaning}" for level, meaning in levels_of[question.language].items()]
+        levels[name] = "\n".join(lines[::-1] if reverse else lines)
     count = min(SHOWN, len(question.evidence))
     shown = [question.evidence[len(question.evidence) * i // count] for i in range(count)]
     lines = [f"- {percent}%: {words}" for percent, words in shown]
@@ -155,8 +147,7 @@ def annotate(questions: Sequence[Unlabelled], llm: LLM) -> list[Labelled]:
     """
     passes = []
     for i in range(PASSES):
-        shown = [prompts(question)[i] for question in questions]
-        replies = ask(llm, RUBRIC, shown, tokens=TOKENS, seed=i)
+        replies = ask(llm, RUBRIC, [prompts(question)[i] for question in questions], tokens=TOKENS, seed=i)
         passes.append([reply.value for reply in replies])
     return [Labelled(labels) for labels in zip(*passes, strict=True)]
 
@@ -219,8 +210,8 @@ def agreement(gold: Sequence[str], found: Sequence[str | None], levels: Sequence
     place = {level: i for i, level in enumerate(levels)}
     table = np.zeros((len(levels), len(levels) + 1), int)
     for i, (a, b) in enumerate(zip(gold, found, strict=True)):
-        if a not in place or (b is not None and b not in place):
-            raise InputError(f"label {i}: {a!r} and {b!r}: expected two of {', '.join(levels)}")
+        known = a in place and (b is None or b in place)
+        require(known, f"label {i}: {a!r} and {b!r}: expected two of {', '.join(levels)}")
         table[place[a], len(levels) if b is None else place[b]] += 1
     distance = np.abs(np.subtract.outer(np.arange(len(levels)), np.arange(len(levels))))
     right = tuple(a == b for a, b in zip(gold, found, strict=True))
@@ -252,8 +243,8 @@ def measured(gold: Sequence[tuple[str, str]], labelled: Sequence[Labelled]) -> M
     >>> of.breadth.accuracy, of.stable_breadth.accuracy, of.stable
     (0.5, 1.0, 0.5)
     """
-    if len(gold) != len(labelled):
-        raise InputError(f"{len(gold)} gold labels, {len(labelled)} labelled questions: expected one each")
+    told = f"{len(gold)} gold labels, {len(labelled)} labelled questions: expected one each"
+    require(len(gold) == len(labelled), told)
 
     def axis(i: int, rows: Sequence[int]) -> Agreement:
         answers = [(label.breadth, label.depth)[i] if (label := labelled[k].label) else None for k in rows]
@@ -287,8 +278,8 @@ def plane(labels: Sequence[tuple[str, str]]) -> np.ndarray:
     """
     table = np.zeros((len(BREADTHS), len(DEPTHS)), int)
     for breadth, depth in labels:
-        if breadth not in BREADTHS or depth not in DEPTHS:
-            raise InputError(f"label {(breadth, depth)}: expected a breadth and a depth of the rubric")
+        known = breadth in BREADTHS and depth in DEPTHS
+        require(known, f"label {(breadth, depth)}: expected a breadth and a depth of the rubric")
         table[BREADTHS.index(breadth), DEPTHS.index(depth)] += 1
     return table
 
@@ -312,6 +303,9 @@ def of_question(document: Document, question: Question, evidence: bool = True) -
 
 
 RUBRIC = Role("rubric", PROMPTS, Label)
+
+
+# The recipe -----------------------------------------------------------------------------------------------------------
 
 
 OF = "an item that was judged"  # a line of the file, in messages
@@ -465,7 +459,8 @@ def construct(
     for source in sources:
         read = list(candidates(source, folder))
         ends[source.name] = Counter(item.reason for item in read if item.reason)
-        left = _in_order([item for item in read if not item.reason], source, seed)
+        left = [item for item in read if not item.reason]
+        left.sort(key=lambda candidate: digest(seed, source.name, candidate.item.id))  # in an order of chance
         chosen: list[Judged] = []
         for batch in (left[i : i + BATCH] for i in range(0, len(left), BATCH)):
             if len(chosen) == source.wanted:
@@ -505,10 +500,8 @@ def items(kept: Sequence[Judged], folder: str | Path | None = None) -> Iterator[
                 if isinstance(piece, Item):
                     wanted.remove(piece.id)
                 yield piece
-        if wanted:
-            raise InputError(
-                f"{name}: the files hold no item {', '.join(sorted(wanted)[:3])}: expected those judged before"
-            )
+        gone = ", ".join(sorted(wanted)[:3])
+        require(not wanted, f"{name}: the files hold no item {gone}: expected those judged before")
 
 
 def statistics(kept: Sequence[Judged]) -> Statistics:
@@ -533,11 +526,6 @@ def _judged(batch: Sequence[Candidate], known: dict[tuple[str, str], Judged], ll
     return [known[candidate.source, candidate.item.id] for candidate in batch]
 
 
-def _in_order(left: Sequence[Candidate], source: Source, seed: int) -> list[Candidate]:
-    """Candidates as they are judged: shuffled, always in the same way."""
-    return sorted(left, key=lambda candidate: digest(seed, source.name, candidate.item.id))
-
-
 def _asked(candidate: Candidate) -> Unlabelled:
     """An item as the annotator sees it: of a choice the gold answer among its options."""
     item = candidate.item
@@ -547,16 +535,15 @@ def _asked(candidate: Candidate) -> Unlabelled:
 
 
 def _row(candidate: Candidate, labelled: Labelled) -> Judged:
-    label = labelled.label or Label.model_construct(breadth="", depth="")
+    breadth, depth = (labelled.label.breadth, labelled.label.depth) if labelled.label else ("", "")
     if None in labelled.passes:
         reason = "unreadable"
     elif not labelled.stable:
         reason = "unstable"
     else:
-        reason = "" if demanding(label.breadth, label.depth) else "not demanding"
+        reason = "" if demanding(breadth, depth) else "not demanding"
     item, size = candidate.item, (candidate.tokens, candidate.words)
-    levels = label.breadth, label.depth
-    return Judged(candidate.source, item.id, item.doc_id, *size, bool(item.choice), *levels, reason)
+    return Judged(candidate.source, item.id, item.doc_id, *size, bool(item.choice), breadth, depth, reason)
 
 
 def _one(row: dict[str, Any]) -> Judged:

@@ -161,17 +161,14 @@ class Sandbox:
             taken += size
             if "ask" not in reply:
                 return self._result(reply)
-            prompts = self._prompts(reply["ask"])
+            written = reply["ask"]  # by the code itself, it may be
+            if not isinstance(written, list) or not all(isinstance(prompt, str) for prompt in written):
+                self._stop(FORGED)
+            prompts = [_plain(prompt) for prompt in written]
             queries += len(prompts)
             if queries > self.limits.queries:
                 self._stop("queries")
             message = {"replies": [str(reply_text) for reply_text in ask(prompts)] if ask else [""] * len(prompts)}
-
-    def _prompts(self, queries: Any) -> list[str]:
-        """What a query asks, which the code may have written by hand."""
-        if not isinstance(queries, list) or not all(isinstance(prompt, str) for prompt in queries):
-            self._stop(FORGED)
-        return [_plain(prompt) for prompt in queries]
 
     def _result(self, reply: dict[str, Any]) -> Ran:
         output, error, stopped = (reply.get(name) or "" for name in ("output", "error", "stopped"))
@@ -181,8 +178,7 @@ class Sandbox:
             self._stop(FORGED)
         if stopped:
             self._end()
-        final = None if final is None else _plain(final)
-        return Ran(_plain(output), length, _plain(error), _plain(stopped)[:200], final)
+        return Ran(_plain(output), length, _plain(error), _plain(stopped)[:200], final and _plain(final))
 
     # ---------------------------------------------------------------- the process
 

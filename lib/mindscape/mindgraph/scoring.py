@@ -15,13 +15,14 @@ without a judge: a weak one takes it for right.
 
 A rule that only asks whether words are there is fooled by "not the miller but the cook": `fooled` makes such answers, and
 `stages` says, for each rule, how often it decided and how often wrongly, where the truth is known. Choices are compared by
-letter. Taught in notebook 32_long_reason. Nothing here asks the method that is judged.
+letter.
 
-The graph that should come out of a novel of the storyworld for a question, and how far another agrees with it; and what
-was noted on *Macbeth* for this kit.
+Below stand gold graphs: `perfect`, the one that should come out of a novel of the storyworld for a question, and
+`graph_agreement`, how far another agrees with it; and what was noted on *Macbeth* for this kit. Two notes count as the same if
+their types are and their contents share half of their words, as on the reader's card.
 
-Two notes count as the same if their types are and their contents share half of their words, as on the reader's card. Taught in
-notebooks 30_mindgraph_build and 31_mindgraph_answer. Nothing here knows whether a note is true of the text.
+Taught in notebooks 30_mindgraph_build, 31_mindgraph_answer and 32_long_reason. Nothing here asks the method that is judged, or
+knows whether a note is true of the text.
 """
 
 import json
@@ -36,7 +37,7 @@ import storyworld
 from mindscape import paths, trail
 from mindscape.ask import ask
 from mindscape.corpora import shakespeare
-from mindscape.errors import InputError, require
+from mindscape.errors import require
 from mindscape.llm.base import LLM, form_of
 from mindscape.metrics import NoAnswer, check_language, check_texts, exact_match, normalise, token_f1, words
 from mindscape.mindgraph.build import Entry, Journal
@@ -57,12 +58,11 @@ OR = {"en": "{first} (or: {others})", "zh": "{first}（或：{others}）"}
 WORDS = short_texts("mindgraph", "scoring")
 MEASURES = "个次封人位年月日天岁只张件块名条本样种"  # behind a number of Chinese things
 
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-)
+_ONES = "zero one two three four five six seven eight nine ten eleven twelve"
+_TEENS = "thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_WORDS = {word: i for i, word in enumerate(_ONES.split())} | {word: 10 * i for i, word in enumerate(_TENS.split(), 2)}
+_WORDS = {word: i for i, word in enumerate([*_ONES.split(), *_TEENS.split()])}
+_WORDS |= {word: 10 * i for i, word in enumerate(_TENS.split(), 2)}
 _SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9}
 _FIGURES = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
 _WORD = re.compile(rf"{_FIGURES}|[a-z]+")
@@ -153,11 +153,16 @@ def first_sentence(gold: str, predicted: str, language: str) -> bool:
     >>> first_sentence("Winifred and Marian", "Winifred.", "en")
     False
     """
-    return _stated(_opening(gold, language), predicted, language)
+    gold = gold.strip()
+    spans = sentences(gold, language)
+    return bool(spans) and _stated(normalise(gold[: spans[0].end], language), predicted, language)
 
 
 def _stated(gold: str, predicted: str, language: str) -> bool:
-    return _same_numbers(gold, predicted, language) and _within(gold, normalise(predicted, language), language)
+    """Whether a gold answer, normalised, stands in a prediction in whole words, its numbers as numbers."""
+    whole = normalise(predicted, language)
+    within = gold in whole if language == "zh" else f" {gold} " in f" {whole} "
+    return bool(gold) and within and _same_numbers(gold, predicted, language)
 
 
 def _same_numbers(gold: str, predicted: str, language: str) -> bool:
@@ -179,12 +184,8 @@ def key_phrase(gold: str, predicted: str, language: str) -> bool:
 
 
 RULES: Mapping[str, Callable[[str, str, str], bool]] = {
-    "exact": exact,
-    "number": number,
-    "containment": containment,
-    "first sentence": first_sentence,
-    "key phrase": key_phrase,
-}
+    "exact": exact, "number": number, "containment": containment, "first sentence": first_sentence, "key phrase": key_phrase,
+}  # fmt: skip
 STAGES = (*RULES, "judge", UNREADABLE, NO_JUDGE, NO_ANSWER)
 
 
@@ -222,12 +223,18 @@ def cascade(rows: Sequence[Row], judge: LLM | None = None) -> list[Scored]:
     left = [i for i, score in enumerate(scored) if score is None]
     if judge is None:
         return [score or Scored(False, NO_JUDGE) for score in scored]
-    verdicts = ask(judge, GRADE, [_judged(rows[i], form_of(judge)) for i in left], tokens=JUDGE_TOKENS)
+    prompts = []
+    for row in (rows[i] for i in left):
+        first, *others = row.gold
+        gold = OR[row.language].format(first=first, others="; ".join(others)) if others else first
+        slots = {"question": row.question, "gold": gold, "predicted": row.predicted}
+        prompts.append(GRADE.prompt(row.language, form_of(judge), **slots))
+    verdicts = ask(judge, GRADE, prompts, tokens=JUDGE_TOKENS)
     for i, answer in zip(left, verdicts, strict=True):
-        verdict = answer.value
-        scored[i] = (
-            Scored(verdict.correct, "judge", verdict.reason) if verdict else Scored(False, UNREADABLE, answer.unread[0])
-        )
+        if answer.value is None:
+            scored[i] = Scored(False, UNREADABLE, answer.unread[0])
+        else:
+            scored[i] = Scored(answer.value.correct, "judge", answer.value.reason)
     return [score for score in scored if score is not None]
 
 
@@ -252,8 +259,8 @@ def stages(scored: Sequence[Scored], truth: Sequence[bool] | None = None) -> lis
     >>> [(it.name, it.share, it.errors) for it in stages(said, [True, True, False, False])]
     [('exact', 0.25, 0), ('containment', 0.5, 1), ('judge', 0.25, 0)]
     """
-    if truth is not None and len(truth) != len(scored):
-        raise InputError(f"{len(scored)} scores, {len(truth)} truths: expected one each")
+    if truth is not None:
+        require(len(truth) == len(scored), f"{len(scored)} scores, {len(truth)} truths: expected one each")
     rows = []
     for name in STAGES:
         here = [i for i, score in enumerate(scored) if score.stage == name]
@@ -314,28 +321,11 @@ def pareto(points: Mapping[str, tuple[float, float]]) -> list[str]:
     return sorted((name for name in points if not beaten(name)), key=lambda name: points[name][0])
 
 
-def _within(part: str, whole: str, language: str) -> bool:
-    return bool(part) and (part in whole if language == "zh" else f" {part} " in f" {whole} ")
-
-
-def _opening(text: str, language: str) -> str:
-    """The first sentence, normalised."""
-    text = text.strip()
-    spans = sentences(text, language)
-    return normalise(text[: spans[0].end], language) if spans else ""
-
-
 def _key_words(text: str, language: str) -> Counter[str]:
     """The words of a text without function words; all of them, where there are no others."""
     kept = normalise(text, "en").split() if language == "en" else words(text, "zh", "words")
     dropped = WORDS["function_words"][language].split()
     return Counter([word for word in kept if word not in dropped] or kept)
-
-
-def _judged(row: Row, form: str) -> str:
-    first, *others = row.gold
-    gold = OR[row.language].format(first=first, others="; ".join(others)) if others else first
-    return GRADE.prompt(row.language, form, question=row.question, gold=gold, predicted=row.predicted)
 
 
 def _numbers(text: str, language: str) -> list[tuple[Fraction, int, int]]:
@@ -370,9 +360,8 @@ def _english(text: str) -> list[tuple[Fraction, int, int]]:
 
 def _goes_on(last: str, word: str) -> bool:
     """Whether a word belongs to the number that ends with `last`: six behind twenty or a hundred, sixty behind a hundred."""
-    return word in _SCALES or (
-        word in _WORDS and (last in _SCALES or (last in _TENS.split() and 0 < _WORDS[word] < 10))
-    )
+    below = last in _SCALES or (last in _TENS.split() and 0 < _WORDS.get(word, 0) < 10)
+    return word in _SCALES or (word in _WORDS and below)
 
 
 def _value(held: Sequence[str]) -> Fraction:
@@ -406,6 +395,9 @@ def _han(text: str) -> Fraction | None:
             total = (total + section) * scale if scale == 10**8 else total + section * scale
             section, digit = Fraction(0), None
     return total + section + (digit or 0)
+
+
+# Gold graphs ----------------------------------------------------------------------------------------------------------
 
 
 SHORT = 6  # novels of the split that three graphs are built of
@@ -535,10 +527,13 @@ def graph_agreement(gold: Graph, found: Graph, language: str = "en") -> dict[str
         there, here = (sum(node.type == name for node in graph.nodes.values()) for graph in (gold, found))
         counts[name] = Counts(there, here, sum(found.nodes[its].type == name for its in pairs))
     counts["node"] = Counts(len(gold.nodes), len(found.nodes), len(pairs))
-    for name, key in (("edge", _directed), ("tie", _undirected)):
-        mine = {key(*edge) for edge in gold.edges}
-        its = {key(pairs.get(source, (source,)), pairs.get(target, (target,)), label)
-               for source, target, label in found.edges}  # fmt: skip
+    # Of a node that is none of gold's the id in a tuple is equal to no id.
+    edges = [(pairs.get(source, (source,)), pairs.get(target, (target,)), said) for source, target, said in found.edges]
+    directed, ties = (
+        [{(source, target, said.lower()) for source, target, said in some} for some in (gold.edges, edges)],
+        [{frozenset((source, target)) for source, target, _ in some} for some in (gold.edges, edges)],
+    )
+    for name, (mine, its) in (("edge", directed), ("tie", ties)):
         counts[name] = Counts(len(mine), len(its), len(mine & its))
     return counts
 
@@ -553,11 +548,3 @@ def _narrow(book: Book) -> list[Question]:
         if named and len(events) <= 2 and question.depth != "set-aggregation":
             found.append(question)
     return found
-
-
-def _directed(source: object, target: object, label: str) -> tuple:
-    return source, target, label.lower()
-
-
-def _undirected(source: object, target: object, label: str) -> frozenset:
-    return frozenset((source, target))
