@@ -225,7 +225,7 @@ def _epub(path: Path) -> tuple[str, str, str, tuple[str, ...]]:
     with archive:
         container = _xml(path, archive, "META-INF/container.xml")
         rootfile = container.find(".//{*}rootfile")
-        named = rootfile is not None and rootfile.get("full-path")
+        named = "" if rootfile is None else rootfile.get("full-path", "")
         require(named, f"{path}: META-INF/container.xml names no package file: expected a rootfile with full-path")
         package_name = _found(archive, _inside(path, "", named))
         package = _xml(path, archive, package_name)
