@@ -257,7 +257,7 @@ def test_when_line_20_is_not_eq_8():
     assert evaluate(twenty, [0, 1]).gains == (1.125, 0.0) and evaluate(twenty, [1, 0]).gains == (0.875, 1.0)
     weak = csr_array(
         ([0.0, 1.0, 0.5], [0, 1, 0], [0, 2, 3]), shape=(2, 2)
-    )  # the first has chunk 0, and does not match it
+    )  # the first has chunk 0 and does not match it
     assert evaluate(FacilityLocation(weak), [0, 1]).gains == (1.0, 0.5)
     assert evaluate(MarkedCoverage(weak), [0, 1]).gains == (1.0, 0.0)
 
