@@ -7,7 +7,6 @@ from extras import refused
 
 from mindscape import paths
 from mindscape.corpora import shakespeare
-from mindscape.errors import InputError
 from mindscape.question import BREADTHS, DEPTHS, load_claims, load_questions
 
 FILES = {name: paths.data("shakespeare", f"{name}.jsonl") for name in ("questions", "claims", "summaries", "struck")}
@@ -100,9 +99,8 @@ def test_a_line_that_is_no_question_is_named(tmp_path, line):
 
 
 def test_files_that_cannot_be_used_are_named(tmp_path):
-    for path in (tmp_path / "none.jsonl", tmp_path):
-        with pytest.raises(InputError, match="cannot be read"):
-            load_questions(path, shakespeare.play)
+    refused(lambda: load_questions(tmp_path / "none.jsonl", shakespeare.play), "none.jsonl: cannot be read")
+    refused(lambda: load_questions(tmp_path, shakespeare.play), "cannot be read")
     (tmp_path / "latin.jsonl").write_bytes(b'{"id": "\xe9"}')
     refused(lambda: load_claims(tmp_path / "latin.jsonl", shakespeare.play), "latin.jsonl: cannot be read")
     (tmp_path / "equal.jsonl").write_text(json.dumps(CLAIM | {"false": CLAIM["true"]}), encoding="utf-8")

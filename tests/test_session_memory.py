@@ -16,26 +16,20 @@ import storyworld
 from mindscape import llm
 from mindscape.corpora import shakespeare
 from mindscape.errors import LLMError
-from mindscape.metrics import recall_any_at_k, recall_fraction_at_k
 from mindscape.mia.summaries import summarise
+from mindscape.signature import memory as of
 from mindscape.signature.memory import (
     BLANK,
     Item,
     Posed,
     build,
-    by_model,
-    by_textrank,
     entities,
     gold,
     grouped,
     merged,
-    of_series,
     posed,
-    posed_claims,
     ranked,
     recalls,
-    scenes,
-    stacked,
 )
 from mindscape.signature.memory import given as told
 from mindscape.text import Chunk, Document, Span
@@ -161,7 +155,7 @@ def test_gold_tells_of_its_own_book_alone():
 def test_textrank_reads_the_window_as_one_text():
     book = novel()
     chunks = cut(book.document)[:40]
-    memory = build(book.document, chunks, by_textrank(200))
+    memory = build(book.document, chunks, of.by_textrank(200))
     raw = book.document.text[: chunks[19].end].strip()
     assert memory.summaries[0] == summarise(raw, "en", 200) and all(len(text) <= 200 for text in memory.summaries)
 
@@ -175,7 +169,7 @@ def teller(says=lambda prompt: "Summary: Ann left.", dies=None):
 def test_a_model_retells_each_window(language, part):
     document, chunks = toy(45, language=language)
     backend = teller()
-    memory = build(document, chunks, by_model(llm.LanguageModel(backend)))
+    memory = build(document, chunks, of.by_model(llm.LanguageModel(backend)))
     assert memory.summaries == ["Ann left."] * 3  # its label is dropped
     ((message,), *_) = backend.asked[1]
     assert part in message["content"] and document.text[200:400].strip() in message["content"]
@@ -186,7 +180,7 @@ def test_a_reply_that_says_nothing_names_its_session():
     document, chunks = toy(60)
     silent = teller(lambda prompt: "  " if "part 2" in prompt else "Ann left.")
     with pytest.raises(LLMError, match="teller, toy, session 2 of 3: the reply is empty"):
-        build(document, chunks, by_model(llm.LanguageModel(silent)))
+        build(document, chunks, of.by_model(llm.LanguageModel(silent)))
 
 
 # Several books, and too much memory ---------------------------------------------------------------------------------
@@ -213,7 +207,9 @@ def test_merged_books_keep_their_items(lengths, width):
 def test_a_stack_holds_windows_of_several_widths_and_entities():
     document, chunks = stubs.cut("note", ["Ann left. ", "Tom came. ", "Ann sang. ", "It rained. ", "Tom left. "])
     people = entities(document, chunks, [("Ann", "A singer."), ("Tom", "A miller."), ("Ivo", "Nobody.")])
-    both = stacked([build(document, chunks, numbered, 2), build(document, chunks, numbered, 5, kind="whole"), people])
+    both = of.stacked(
+        [build(document, chunks, numbered, 2), build(document, chunks, numbered, 5, kind="whole"), people]
+    )
     assert [item.kind for item in both.items] == ["session"] * 3 + ["whole"] + ["entity"] * 2
     assert both.cover.toarray().sum(0).tolist() == [3, 3, 3, 2, 3]
     assert both.of([2]) == (1, 3, 4) and both.items[5] == Item("Tom: A miller.", (1, 4), "entity")
@@ -233,7 +229,7 @@ def test_entities_of_a_novel_stand_for_the_chunks_that_name_them():
 def test_scenes_of_a_play_are_sessions():
     play = shakespeare.play("macbeth")
     chunks = cut(play, 400)
-    memory = scenes("macbeth", chunks)
+    memory = of.scenes("macbeth", chunks)
     every = shakespeare.scenes(play)
     by_text = dict(zip(shakespeare.scene_summaries("macbeth"), every, strict=True))
     for i, chunk in enumerate(chunks):
@@ -261,7 +257,7 @@ def test_bad_memories():
     refused(lambda: grouped(d, [Chunk("other", 0, 0, 9)], [[0]], ["x"]), "expected chunks of")
     refused(lambda: entities(d, c, [("Ivo", "Nobody.")]), "no items")
     refused(lambda: merged([build(d, c, numbered)] * 2), "expected different ids")
-    refused(lambda: stacked([build(d, c, numbered), build(d, c[:2], numbered)]), "other documents or chunks")
+    refused(lambda: of.stacked([build(d, c, numbered), build(d, c[:2], numbered)]), "other documents or chunks")
     refused(lambda: build(d, c, numbered).holding("else", []), "'else' is not in the memory: expected one of toy")
     refused(lambda: merged([build(d, c, numbered), build(*toy(2, "b", "zh"), numbered)]), "expected one language")
 
@@ -272,7 +268,7 @@ def test_bad_memories():
 def test_questions_of_a_series_and_the_chunks_that_hold_their_evidence():
     series = town()
     memory = merged([build(book.document, cut(book.document), gold(book)) for book in series.books])
-    questions, claims = of_series(series)
+    questions, claims = of.of_series(series)
     asked = posed(memory, questions)
     assert [one.text for one in asked] == [question.question for question in series.questions]
     for one, question, whole in zip(asked, questions, series.questions, strict=True):
@@ -284,7 +280,7 @@ def test_questions_of_a_series_and_the_chunks_that_hold_their_evidence():
             assert len(question.evidence) > 1 or book.document[span] in held
         assert one.options["ABCD".index(one.right)] == question.answer
         assert len(one.bindings) == len(question.bindings) and all(one.bindings)
-    said = posed_claims(memory, claims)
+    said = of.posed_claims(memory, claims)
     assert len(said) == 2 * len(claims) and [one.right for one in said[:2]] == ["TRUE", "FALSE"]
     assert {one.kind for one in said} == {"claim"} and said[0].pair == said[1].pair != said[2].pair
     assert [one.text for one in said[::2]] == [pair.true for pair in series.claims]
@@ -301,7 +297,7 @@ def test_questions_in_chinese_and_free_ones():
 def test_bad_questions():
     series = town()
     memory = build(series.books[0].document, cut(series.books[0].document), numbered)
-    questions, _ = of_series(series)
+    questions, _ = of.of_series(series)
     refused(lambda: posed(memory, questions), r"series-1004-2' is not in the memory")
     lost = replace(questions[0], options=("Nobody", "No one", "None", "Nil"))
     refused(lambda: posed(memory, [lost]), "the answer is not among options ABCD")
@@ -324,12 +320,11 @@ def test_other_books_take_places_by_hand():
     assert ranked(scores[0], 6).tolist() == [3, 1, 4, 2, 0, 5]
     assert [recalls(memory, asked, scores, k) for k in (1, 2, 3, 4)] == [[0.0], [0.5], [0.5], [1.0]]
     assert [recalls(memory, asked, scores, k, own_book=True) for k in (1, 2, 3, 4)] == [[0.5], [1.0], [1.0], [1.0]]
-    assert recalls(memory, asked, scores, 2, reading=recall_any_at_k) == [1.0]
 
 
 @given(st.integers(0, 10**6), st.integers(1, 12))
 def test_merging_never_finds_more(seed, k):
-    """In one book alone a chunk's rank can only be better, so recall too; by either reading, for any scores, with ties."""
+    """In one book alone a chunk's rank can only be better, so recall too; for any scores, with ties."""
     rng = np.random.default_rng(seed)
     memory = merged([build(*toy(int(n), f"b{i}"), numbered) for i, n in enumerate(rng.integers(1, 7, size=3))])
     scores = rng.integers(0, 5, size=(4, len(memory.chunks))) / 4
@@ -338,9 +333,8 @@ def test_merging_never_finds_more(seed, k):
         places = np.flatnonzero(memory.books == rng.integers(3))
         some = rng.choice(places, size=rng.integers(1, len(places) + 1), replace=False)
         asked.append(asking(f"b{memory.books[some[0]]}", *sorted(some.tolist())))
-    for reading in (recall_fraction_at_k, recall_any_at_k):
-        alone, whole = (recalls(memory, asked, scores, k, own_book=own, reading=reading) for own in (True, False))
-        assert all(a >= b for a, b in zip(alone, whole, strict=True))
+    alone, whole = (recalls(memory, asked, scores, k, own_book=own) for own in (True, False))
+    assert all(a >= b for a, b in zip(alone, whole, strict=True))
     for one, row in zip(asked, scores, strict=True):  # in the book alone: as in a memory of that book
         number = int(one.doc_id[1:])
         first = int((memory.books < number).sum())

@@ -1,7 +1,8 @@
-"""RAG with a signature: Eq. 4 by hand, the pool and every way of choosing, retrievers by protocol, prompts, replies, caps."""
+"""RAG with a signature: Eq. 4 by hand, the pool and every way of choosing, retrievers, prompts, replies, series of books."""
 
 import math
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,16 +19,10 @@ from mindscape.llm import Reply
 from mindscape.metrics import recall_fraction_at_k
 from mindscape.mia.embedding import Form, MiaEmbedder
 from mindscape.roles import ROLES, letters
+from mindscape.signature import rag
 from mindscape.signature.memory import Item, Memory, Posed, build, ranked
 from mindscape.signature.memory import given as told
-from mindscape.signature.objectives import (
-    Modular,
-    assignment,
-    first_k,
-    greedy,
-    relevance,
-    signature_objective,
-)
+from mindscape.signature.objectives import Modular, assignment, first_k, greedy, relevance, signature_objective
 from mindscape.signature.rag import (
     ALPHA,
     DEPTH,
@@ -45,6 +40,7 @@ from mindscape.signature.rag import (
     rank,
     retriever,
     score,
+    share,
 )
 from mindscape.store import Maker
 
@@ -226,18 +222,14 @@ def test_gold_sessions_stand_for_most_of_the_evidence():
     assert shelf.choose(woken, "gold", 5, evidence=[9]) == (2,)  # no more than there are
 
 
-@pytest.mark.parametrize(
-    ("more", "says"),
-    [
-        ({"way": "best"}, "way='best': expected one of first_k, relevance, coverage, random, gold"),
-        ({"way": "first_k", "k": 0}, "k=0"),
-        ({"way": "gold"}, "expected the chunks that hold the evidence"),
-    ],
-)
-def test_bad_ways(more, says):
+def test_bad_ways():
     shelf = Shelf(library(), Bag())
     (woken,) = shelf.wake(["Who?"])
-    refused(lambda: shelf.choose(woken, **more), says)
+    refused(
+        lambda: shelf.choose(woken, "best"), "way='best': expected one of first_k, relevance, coverage, random, gold"
+    )
+    refused(lambda: shelf.choose(woken, "first_k", 0), "k=0")
+    refused(lambda: shelf.choose(woken, "gold"), "expected the chunks that hold the evidence")
 
 
 def test_overlapping_windows_cover_a_chunk_twice():
@@ -459,3 +451,46 @@ def test_answers_are_asked_for_with_the_passages_that_fit():
     model = Model(reply, len(prompt) + 48)
     answers(model, memory, [one], [range(6)])
     assert model.asked == [prompt]
+
+
+# Series of books and what is asked on them
+
+CHOICES = [replace(one, kind="choice", options=("Ann", "Ivo", "Tom", "Eve"), right="B") for one in ASKED]
+CLAIMS = [question(9, f"Claim {right}.", 3, kind="claim", right=right, pair="p") for right in ("TRUE", "FALSE")]
+CLAIMS = [replace(one, id=f"c{i}") for i, one in enumerate(CLAIMS)]
+
+
+def test_a_town(tokenizer, language):
+    it = rag.town(1000, tokenizer, width=5, size=90, language=language)
+    assert it.name == it.memory.documents[0].id and len(it.memory.documents) == 2
+    assert all(1 <= len(one.evidence) <= rag.MOST for one in (*it.questions, *it.claims))
+    assert len(it.claims) == 2 * len(it.questions) > 60
+    assert {one.doc_id for one in it.questions} == {document.id for document in it.memory.documents}
+    assert len(set(np.bincount(it.memory.pi)[:-1])) <= 2  # five passages a session, fewer at the end of a book
+
+
+def test_plays(tokenizer):
+    rome = rag.play_collection("rome", tokenizer)
+    assert len(rome.questions) > 30 and len(rome.claims) % 2 == 0 and rome.name == "julius-caesar"
+    refused(lambda: rag.play_collection("greece", tokenizer), "no series 'greece': expected one of histories")
+
+
+def test_what_there_is_no_corpus_of(tokenizer):
+    refused(lambda: rag.collections("novels", tokenizer), "corpus='novels'")
+    refused(lambda: rag.collections("storyworld", tokenizer, "dev"), "split='dev'")
+
+
+def test_a_share_is_of_each_book_and_keeps_pairs_whole():
+    asked = [question(i, "Who?", 1) for i in range(9)] + [replace(question(i, "Who?", 1), doc_id="b") for i in (11, 12)]
+    for count in range(1, 9):
+        some = share(asked, count)
+        assert [one.doc_id for one in some].count("town") == count and some == sorted(some, key=asked.index)
+        assert {one.id for one in some} <= {one.id for one in share(asked, count + 1)}
+    assert len({tuple(share(asked, 3, seed)) for seed in range(9)}) > 3
+    pairs = [replace(one, id=f"{one.id}{i}", pair=f"p{i}") for i in range(4) for one in CLAIMS]
+    assert sorted(one.right for one in share(pairs, 2)) == ["FALSE", "FALSE", "TRUE", "TRUE"]
+
+
+def test_only_a_choice_becomes_a_free_question():
+    assert rag.freely(CHOICES[0]) == replace(ASKED[0], right="Ivo")
+    refused(lambda: rag.freely(CLAIMS[0]), "is a claim: expected a choice")

@@ -21,7 +21,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate, pairwise, zip_longest
+from itertools import accumulate, chain, pairwise, zip_longest
 from typing import Any
 
 import numpy as np
@@ -33,16 +33,16 @@ from mindscape import paths
 from mindscape.cache import digest
 from mindscape.corpora import shakespeare
 from mindscape.encoders import Encoder
-from mindscape.errors import InputError, one_of, require
+from mindscape.errors import one_of, require
 from mindscape.mia import graphrag
 from mindscape.mia.embedding import MiaEmbedder, PlainEmbedder
 from mindscape.mom.memory import DocumentMemory
 from mindscape.mom.retrieval import Layers, context, covered
 from mindscape.question import Question, Ranking
 from mindscape.search import BM25, by_rule, search
-from mindscape.signature.memory import Memory, build, gold, merged, of_series, scenes
-from mindscape.signature.rag import BOOKS, K0, SEEDS, SIZE, TOKENS, K, Shelf, Woken
-from mindscape.text import Chunk, Document, Span, split_sentences, token_ids
+from mindscape.signature.memory import Memory, of_series, ranked
+from mindscape.signature.rag import BOOKS, K0, SEEDS, TOKENS, K, Shelf, Woken, plays_memory, series_memory
+from mindscape.text import Chunk, Document, Span, token_ids
 from storyworld import Book
 from storyworld.world import Chance
 
@@ -55,7 +55,7 @@ Piece = Chunk | str
 Embedder = MiaEmbedder | PlainEmbedder
 
 
-# The log's graphs ----------------------------------------------------------------------------------------------------
+# The log's graphs
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def joined_graph(name: str, books: Sequence[Book], memory: Memory) -> Joined:
     return Joined(graphrag.Graph(name, tuple(entities), tuple(relations)), document, places)
 
 
-# Books and questions --------------------------------------------------------------------------------------------------
+# Books and questions
 
 
 @dataclass(frozen=True)
@@ -274,9 +274,7 @@ def novels(series_seed: int, tokenizer: PreTrainedTokenizerBase, share: int = SH
     'series-2010-1'
     """
     series = storyworld.series(series_seed, n=BOOKS, tokens=TOKENS)
-    memory = merged(
-        [build(book.document, split_sentences(book.document, tokenizer, SIZE), gold(book)) for book in series.books]
-    )
+    memory = series_memory(series.books, tokenizer)
     questions = tuple(picked(of_series(series)[0], share, seed))
     summaries = tuple(book.summary for book in series.books)
     return Case(memory.documents[0].id, "storyworld", memory, questions, tokenizer, summaries, series.books)
@@ -294,17 +292,16 @@ def plays(name: str, tokenizer: PreTrainedTokenizerBase, share: int = SHARE, see
     check_plays([name])
     names = shakespeare.SERIES.get(name, (name,))
     summaries = tuple(shakespeare.summary(play) for play in names)
-    built = [scenes(play, split_sentences(shakespeare.play(play), tokenizer, SIZE)) for play in names]
-    questions = picked([question for play in names for question in shakespeare.questions(play)], share, seed)
-    return Case(name, "shakespeare", merged(built), tuple(questions), tokenizer, summaries)
+    questions = picked([*chain(*map(shakespeare.questions, names))], share, seed)
+    return Case(name, "shakespeare", plays_memory(names, tokenizer), tuple(questions), tokenizer, summaries)
 
 
 def check_plays(names: Sequence[str]) -> None:
     """Raises InputError for what is neither a play with questions and summaries nor a series of such."""
     single = sorted({question.doc_id for question in shakespeare.questions()})
     known = [name for name, titles in shakespeare.SERIES.items() if set(titles) <= set(single)] + single
-    if unknown := [name for name in names if name not in known]:
-        raise InputError(f"plays={unknown[0]!r}: expected some of {', '.join(known)}, with commas")
+    for name in names:
+        require(name in known, f"plays={name!r}: expected some of {', '.join(known)}, with commas")
 
 
 def cases(
@@ -322,8 +319,7 @@ def cases(
     >>> [case.name for case in cases(tokenizer, 1)]                                          # doctest: +SKIP
     ['series-2010-1', 'rome']
     """
-    if not 0 <= series <= len(SEEDS["test"]):
-        raise InputError(f"series={series}: expected 0 to {len(SEEDS['test'])}")
+    require(0 <= series <= len(SEEDS["test"]), f"series={series}: expected 0 to {len(SEEDS['test'])}")
     require(share >= 1, f"share={share}: expected at least 1 question of a book")
     names = [name for name in of_plays if name]
     require(series or names, "series=0 and no plays: expected some books to search")
@@ -332,7 +328,7 @@ def cases(
     return of_novels + [plays(name, tokenizer, share, seed) for name in names]
 
 
-# What each method finds ------------------------------------------------------------------------------------------------
+# What each method finds
 
 
 @dataclass(frozen=True)
@@ -446,13 +442,12 @@ def items(case: Case, by: Encoders) -> list[Ranking]:
 def _by_signature(case: Case, by: Encoders) -> list[Ranking]:
     """Passages by the question and its signature, blended at 0.5 (Eq. 4)."""
     memory = case.memory
-    items_of = dict(zip(case.asked, items(case, by), strict=True))
+    signatures = dict(zip(case.asked, (row.ids for row in items(case, by)), strict=True))
     rule = {"texts": digest(memory.texts), "sessions": digest(memory.summaries), "woken": K0, "items": K, "k": DEPTH}
 
     def rank(questions: Sequence[str]) -> Iterator[Ranking]:
         shelf = Shelf(memory, by.mia, live=True)
-        rankings = shelf.search(questions, [shelf.signature(items_of[question].ids) for question in questions], DEPTH)
-        return (Ranking(tuple(ids)) for ids in rankings)
+        return map(Ranking, shelf.search(questions, [shelf.signature(signatures[it]) for it in questions], DEPTH))
 
     return by_rule(by.mia.maker & by.sft.maker & by.minilm.maker, rule, case.asked, rank)
 
@@ -460,8 +455,8 @@ def _by_signature(case: Case, by: Encoders) -> list[Ranking]:
 def _by_statements(case: Case, by: Encoders) -> list[Ranking]:
     """Statements of the graph, nearest first, each with a share of the best one about the same person."""
     statements, depth = case.statements, max(DEPTH, STATEMENTS)
-    rule = {"texts": digest(list(statements.texts)), "about": digest(statements.about.tolist()), "step": STEP}
-    rule |= {"k": depth}
+    rule: dict[str, Any] = {"texts": digest(list(statements.texts)), "about": digest(statements.about.tolist())}
+    rule |= {"step": STEP, "k": depth}
 
     def rank(questions: Sequence[str]) -> Iterator[Ranking]:
         scores = by.minilm.encode(questions, "query") @ by.minilm.encode(statements.texts).T
@@ -482,7 +477,7 @@ def _fused(case: Case, by: Encoders, told: Sequence[Sequence[object]], layers: C
     rule = {"texts": digest(case.memory.texts), "layers": digest(told), "way": "rrf", "k": DEPTH}
 
     def rank(questions: Sequence[str]) -> Iterator[Ranking]:
-        return _ranked(layers().search(questions, DEPTH, "rrf")[0])
+        return (Ranking(tuple(ids)) for ids in layers().search(questions, DEPTH, "rrf")[0].tolist())
 
     return by_rule(by.minilm.maker, rule, case.asked, rank)
 
@@ -501,9 +496,9 @@ def short_layers(case: Case, by: Encoders) -> list[list[Piece]]:
     unit_of = [bisect_right(keys, (order[chunk.doc_id], chunk.start)) - 1 for chunk in case.memory.chunks]
     topics = [topic for memory in case.memories for topic in memory.outline]
     cores = [core for memory in case.memories for core in memory.core]
-    texts = {"outline": [topics[i] for i in unit_of], "core": [cores[i] for i in unit_of], "chunk": case.memory.texts}
-    notes = [texts["outline"], texts["core"]]
-    rows = _fused(case, by, notes, lambda: Layers(case.memory.chunks, texts, by.minilm))
+    notes = {"outline": [topics[i] for i in unit_of], "core": [cores[i] for i in unit_of]}
+    texts = notes | {"chunk": case.memory.texts}
+    rows = _fused(case, by, [*notes.values()], lambda: Layers(case.memory.chunks, texts, by.minilm))
     return [[case.memory.chunks[i] for i in row.ids] for row in rows]
 
 
@@ -511,11 +506,7 @@ RULES = {"mia_emb": _in_its_books_light, "signature": _by_signature, "mindgraph"
 
 
 def _best(scores: np.ndarray, k: int) -> Iterator[Ranking]:
-    return _ranked(np.argsort(-scores, axis=1, kind="stable")[:, :k])
-
-
-def _ranked(ids: np.ndarray) -> Iterator[Ranking]:
-    return (Ranking(tuple(row)) for row in ids.tolist())
+    return (Ranking(tuple(ranked(row, k).tolist())) for row in scores)
 
 
 def pieces(case: Case, method: str, by: Encoders | None = None, budget: int = 1000, seed: int = 0) -> list[list[Piece]]:
@@ -529,8 +520,8 @@ def pieces(case: Case, method: str, by: Encoders | None = None, budget: int = 10
     0
     """
     about = known(method)
-    if about.log and not case.books:
-        raise InputError(f"{method} looks at a graph, and {case.name} has none: expected books of the storyworld")
+    graphless = f"{method} looks at a graph, and {case.name} has none: expected books of the storyworld"
+    require(case.books or not about.log, graphless)
     if not about.family:
         return _plain(case, method, seed)
     require(by is not None, f"{method} on {case.name}: expected encoders to rank by")
@@ -567,18 +558,17 @@ def _plain(case: Case, method: str, seed: int) -> list[list[Piece]]:
 
 def _of_graph(case: Case, entities: Sequence[int], budget: int) -> list[Piece]:
     """What GraphRAG's local mode makes of entities: descriptions and ties, a note each, and passages."""
-    graph = case.graph.graph
+    joined, graph = case.graph, case.graph.graph
 
     def count(text: str) -> int:
         return len(token_ids(text, case.tokenizer))
 
-    context = graphrag.assembled(graph, entities, case.graph.document, case.graph.chunks, budget, count)
-    notes = [f"- {graph.texts[i]}" for i in context.entities]
-    notes += [f"- {graph.relations[i].description}" for i in context.relations]
-    return [*notes, *(case.memory.chunks[i] for i in context.chunks)]
+    context = graphrag.assembled(graph, entities, joined.document, joined.chunks, budget, count)
+    notes = [graph.texts[i] for i in context.entities] + [graph.relations[i].description for i in context.relations]
+    return [*(f"- {note}" for note in notes), *(case.memory.chunks[i] for i in context.chunks)]
 
 
-# One budget for all ----------------------------------------------------------------------------------------------------
+# One budget for all
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.text import Document, Span, locate
 
 Breadth = Literal["local", "sparse-local", "multi-sparse", "partial", "global"]
@@ -197,24 +197,12 @@ def load_questions(path: str | Path, document: Callable[[str], Document]) -> lis
     """
     found = []
     for where, row in _rows(path, _QuestionRow):
-        if len(set(row.options)) < 4:
-            raise InputError(f"{where}: {row.id}: two options are the same: expected four different ones")
-        if row.answer not in row.options:
-            raise InputError(f"{where}: {row.id}: the answer {row.answer!r} is not among the options {row.options}")
-        found.append(
-            Question(
-                id=row.id,
-                doc_id=row.play,
-                question=row.question,
-                answer=row.answer,
-                accepted=tuple(row.accepted),
-                options=tuple(row.options),
-                evidence=_places(row, where, document),
-                breadth=row.breadth,
-                depth=row.depth,
-                resolved=row.question,
-            )
-        )
+        different, there = len(set(row.options)) == 4, row.answer in row.options
+        require(different, f"{where}: {row.id}: two options are the same: expected four different ones")
+        require(there, f"{where}: {row.id}: the answer {row.answer!r} is not among the options {row.options}")
+        asked = row.id, row.play, row.question, row.answer, tuple(row.accepted), tuple(row.options)
+        evidence = _places(row, where, document)
+        found.append(Question(*asked, evidence, row.breadth, row.depth, resolved=row.question))
     return found
 
 
@@ -222,8 +210,8 @@ def load_claims(path: str | Path, document: Callable[[str], Document]) -> list[C
     """The claim pairs of a JSONL file: id, play, true, false, evidence. Errors as in `load_questions`."""
     found = []
     for where, row in _rows(path, _ClaimRow):
-        if row.true == row.false:
-            raise InputError(f"{where}: {row.id}: both claims are the same: expected two that differ in one fact")
+        same = f"{where}: {row.id}: both claims are the same: expected two that differ in one fact"
+        require(row.true != row.false, same)
         found.append(ClaimPair(row.id, row.play, row.true, row.false, _places(row, where, document)))
     return found
 
@@ -245,9 +233,10 @@ def _rows(path: str | Path, model: type[_Row]) -> Iterator[tuple[str, Any]]:
             first = error.errors()[0]
             key = ".".join(str(part) for part in first["loc"])
             raise InputError(f"{where}: {key + ': ' if key else ''}{first['msg']}") from None
-        if row.id in seen:
-            raise InputError(f"{where}: the id {row.id!r} is that of line {seen[row.id]} too: expected each once")
-        seen[row.id] = number
+        line_before = seen.setdefault(row.id, number)
+        require(
+            line_before == number, f"{where}: the id {row.id!r} is that of line {line_before} too: expected each once"
+        )
         yield where, row
 
 

@@ -1,16 +1,18 @@
-"""Texts that others wrote: Shakespeare's plays (`shakespeare`), and any book of your own (`own`). Novels that the kit writes
-are in the package `storyworld`, files of published benchmarks in `benchmarks`.
+"""Texts that others wrote, as `mindscape.text.Document`s: your own books, and Shakespeare's plays (`shakespeare`).
 
-A corpus gives `mindscape.text.Document`s. Taught in notebook 00_start_here.
+Novels that the kit writes are in the package `storyworld`, files of published benchmarks in `benchmarks`.
 
-Your own books: plain text, Markdown and EPUB files, or a folder of them.
+    document            one book: a plain text, Markdown or EPUB file
+    load_folder         all books in a folder
+    joined, read_own    several texts as one; a file or a folder in a language that the kit has prompts in
 
 A text or Markdown file is taken as it is, marks and line breaks included, so offsets fit the file. An EPUB becomes the
 text of its pages in reading order, with a blank line between paragraphs; pictures, scripts, styles, ruby notes, page
 numbers, the marks of notes and characters that do not show are left out. A file is data: nothing in it is run, unpacked to
 disk, or fetched.
 
-This reads no PDF, no Word file and no book under digital rights management. Taught in notebook 52_your_own_book.
+This reads no PDF, no Word file and no book under digital rights management. Taught in notebooks 00_start_here and
+52_your_own_book.
 """
 
 import codecs
@@ -32,7 +34,7 @@ from bs4 import BeautifulSoup, CData, NavigableString, PageElement, ParserReject
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.text import Document
 
 LANGUAGES = ("en", "zh")  # that the kit has prompts in
@@ -81,20 +83,18 @@ def document(path: str | Path, language: str | None = None, encoding: str | None
     Document(id='walden', text='When I wrote the following…', language='en', meta={'file': 'walden.txt'})
     """
     path = Path(path)
-    if path.suffix.lower() not in SUFFIXES:
-        raise InputError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}")
+    suffix = path.suffix.lower()
+    require(suffix in SUFFIXES, f"{path}: expected a file that ends in {', '.join(SUFFIXES)}")
     meta: dict[str, Any] = {"file": path.name}
     with _reading(path):
-        if path.exists() and not path.is_file():
-            raise InputError(f"{path}: expected a file, and no folder, pipe or device")
-        if path.suffix.lower() == ".epub":
+        require(path.is_file() or not path.exists(), f"{path}: expected a file, and no folder, pipe or device")
+        if suffix == ".epub":
             text, title, said, left_out = _epub(path)
             language = language or said
             meta |= ({"title": title} if title else {}) | ({"left out": left_out} if left_out else {})
         else:
             text = _decode(path.read_bytes(), str(path), encoding)
-    if not text.strip():
-        raise InputError(f"{path} is empty: expected some text")
+    require(text.strip(), f"{path} is empty: expected some text")
     return Document(path.stem, text, language or _language(text), meta)
 
 
@@ -117,16 +117,14 @@ def load_folder(path: str | Path, language: str | None = None, encoding: str | N
     """
     folder = Path(path)
     with _reading(folder):
-        if not folder.is_dir():
-            raise InputError(f"{folder}: expected a folder")
+        require(folder.is_dir(), f"{folder}: expected a folder")
         named = (file for file in folder.iterdir() if not file.name.startswith(NO_BOOK))
         files = sorted((file for file in named if file.suffix.lower() in SUFFIXES and file.is_file()), key=_natural)
-    if not files:
-        raise InputError(f"{folder} holds no book: expected files that end in {', '.join(SUFFIXES)}")
-    by_id = {}
+    require(files, f"{folder} holds no book: expected files that end in {', '.join(SUFFIXES)}")
+    by_id: dict[str, Path] = {}
     for file in files:
-        if by_id.setdefault(file.stem, file) is not file:
-            raise InputError(f"{folder}: {by_id[file.stem].name} and {file.name} have the same id: rename one")
+        first = by_id.setdefault(file.stem, file)
+        require(first is file, f"{folder}: {first.name} and {file.name} have the same id: rename one")
     return [document(file, language, encoding) for file in files]
 
 
@@ -145,8 +143,7 @@ def joined(documents: Sequence[Document], name: str) -> Document:
     {'parts': {'a': 0, 'b': 6}}
     """
     languages = sorted({one.language for one in documents})
-    if len(languages) > 1:
-        raise InputError(f"{name} holds {' and '.join(languages)}: expected one language")
+    require(len(languages) == 1, f"{name} holds {' and '.join(languages)}: expected one language")
     text, parts = "", {}
     for one in documents:
         parts[one.id] = len(text)
@@ -166,12 +163,9 @@ def read_own(path: str | Path, language: str = "", encoding: str = "") -> Docume
     with _reading(Path(path)):
         path = Path(path).expanduser().resolve()
         folder = path.is_dir()
-    if folder:
-        found = joined(load_folder(path, language or None, encoding or None), path.name)
-    else:
-        found = document(path, language or None, encoding or None)
-    if found.language not in LANGUAGES:
-        raise InputError(f'{path.name} is in {found.language!r}: expected en or zh (language="en")')
+    how = language or None, encoding or None
+    found = joined(load_folder(path, *how), path.name) if folder else document(path, *how)
+    require(found.language in LANGUAGES, f'{path.name} is in {found.language!r}: expected en or zh (language="en")')
     return found
 
 
@@ -186,9 +180,8 @@ def _decode(data: bytes, where: str, encoding: str | None = None, advice: str = 
             raise LookupError(encoding)
         text = data.decode(encoding)
     except LookupError:
-        raise InputError(
-            f"{where}: no encoding of texts is called {encoding!r}: expected a name like 'cp1252', 'gb18030'"
-        ) from None
+        said = f"no encoding of texts is called {encoding!r}: expected a name like 'cp1252', 'gb18030'"
+        raise InputError(f"{where}: {said}") from None
     except UnicodeDecodeError as error:
         start = error.start + len(data) - len(error.object)  # utf-8-sig takes the mark away before it counts
         byte = f"byte {start} (0x{data[start]:02x})"
@@ -232,11 +225,9 @@ def _epub(path: Path) -> tuple[str, str, str, tuple[str, ...]]:
     with archive:
         container = _xml(path, archive, "META-INF/container.xml")
         rootfile = container.find(".//{*}rootfile")
-        if rootfile is None or not rootfile.get("full-path"):
-            raise InputError(
-                f"{path}: META-INF/container.xml names no package file: expected a rootfile with full-path"
-            )
-        package_name = _found(archive, _inside(path, "", rootfile.get("full-path")))
+        named = "" if rootfile is None else rootfile.get("full-path", "")
+        require(named, f"{path}: META-INF/container.xml names no package file: expected a rootfile with full-path")
+        package_name = _found(archive, _inside(path, "", named))
         package = _xml(path, archive, package_name)
         items = {item.get("id"): item for item in package.iterfind("{*}manifest/{*}item")}
         pages, size, left_out = [], 0, []
@@ -255,17 +246,16 @@ def _epub(path: Path) -> tuple[str, str, str, tuple[str, ...]]:
                 continue
             data = _member(path, archive, name)
             size += len(data)
-            if size > LARGEST_BOOK:
-                raise InputError(f"{path}: its pages have more than {LARGEST_BOOK / 1e6:.0f} MB: expected a book")
+            most = f"{LARGEST_BOOK / 1e6:.0f} MB"
+            require(size <= LARGEST_BOOK, f"{path}: its pages have more than {most}: expected a book")
             where = f"{path}: {name}"
             pages.append(page(_decode(data, where, advice=OTHER_ENCODING_IN_EPUB), where))
-    if left_out and not any(pages):
-        raise InputError(f"{path}: {left_out[0]}, and there is no page with text: expected a book")
     if left_out:
+        require(any(pages), f"{path}: {left_out[0]}, and there is no page with text: expected a book")
         warnings.warn(f"{path.name}: {'; '.join(left_out)}: left out", stacklevel=3)
-    title = (package.findtext("{*}metadata/{http://purl.org/dc/elements/1.1/}title") or "").strip()
-    language = package.findtext("{*}metadata/{http://purl.org/dc/elements/1.1/}language") or ""
-    return "\n\n".join(filter(None, pages)), title, _tag(language), tuple(left_out)
+    dublin = "{*}metadata/{http://purl.org/dc/elements/1.1/}"
+    title, language = (package.findtext(dublin + name) or "" for name in ("title", "language"))
+    return "\n\n".join(filter(None, pages)), title.strip(), _tag(language), tuple(left_out)
 
 
 def _tag(said: str) -> str:
@@ -286,8 +276,8 @@ def _inside(path: Path, folder: str, href: str) -> str:
     bare = href.partition("#")[0].replace("\\", "/")
     name = posixpath.normpath(posixpath.join(folder, bare))
     for form in (name, posixpath.normpath(unquote(name).replace("\\", "/"))):
-        if form.startswith(("/", "..")) or ":" in form or form.splitlines() != [form]:
-            raise InputError(f"{path}: {href!r} points outside the book")
+        outside = form.startswith(("/", "..")) or ":" in form or form.splitlines() != [form]
+        require(not outside, f"{path}: {href!r} points outside the book")
     return name
 
 
@@ -328,12 +318,9 @@ def _member(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
         info = archive.getinfo(name)
     except KeyError:
         raise InputError(f"{path}: {name} is missing from the book") from None
-    if info.compress_type not in METHODS:
-        raise InputError(
-            f"{path}: {name} is packed by method {info.compress_type}: expected 0 (stored) or 8 (deflated)"
-        )
-    if info.file_size > LARGEST_MEMBER:
-        raise InputError(f"{path}: {name} has more than {LARGEST_MEMBER / 1e6:.0f} MB: expected a part of a book")
+    method, most = info.compress_type, f"{LARGEST_MEMBER / 1e6:.0f} MB"
+    require(method in METHODS, f"{path}: {name} is packed by method {method}: expected 0 (stored) or 8 (deflated)")
+    require(info.file_size <= LARGEST_MEMBER, f"{path}: {name} has more than {most}: expected a part of a book")
     try:
         with archive.open(info) as file:
             return file.read(info.file_size + 1)
@@ -351,8 +338,7 @@ def _xml(path: Path, archive: zipfile.ZipFile, name: str) -> Element:
 
 def page(html: str, where: str) -> str:
     """The text of one page: a blank line between blocks, `<br/>` as a line break, other white space as one blank."""
-    if "<!ENTITY" in html:
-        raise InputError(f"{where} declares entities of its own: expected plain XHTML")
+    require("<!ENTITY" not in html, f"{where} declares entities of its own: expected plain XHTML")
     # Where no ">" follows, a "<" begins no tag; the parser would look for one from each of them to the end.
     closed = html.rfind(">") + 1
     html = html[:closed] + re.sub("<(?=[A-Za-z/!?])", "&lt;", html[closed:])
@@ -396,9 +382,8 @@ def _is_mark(node: Tag, name: str) -> bool:
     text = "".join(part for part in parts if isinstance(part, str))
     if name == "a":
         raised = any(isinstance(part, Tag) and _local(part) == "sup" for part in (node.parent, *parts))
-        return "#" in (node.get("href") or "") and bool(
-            NOTE_MARK.fullmatch(text) or (raised and RAISED.fullmatch(text))
-        )
+        mark = NOTE_MARK.fullmatch(text) or (raised and RAISED.fullmatch(text))
+        return "#" in (node.get("href") or "") and bool(mark)
     before = node.previous_sibling
     word = re.search(r"(\w*)\W?\Z", before[-40:]) if isinstance(before, NavigableString) else None
     # m² and 10² keep theirs; a word of three letters or more, or the end of a sentence, has a note

@@ -34,18 +34,13 @@ from pathlib import Path
 from typing import Literal
 
 from mindscape import assets, paths, trail
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.question import ClaimPair, Question, load_claims, load_questions
 from mindscape.text import Document
 
-GENRES = {  # folder: genre
-    "comedies": "comedy",
-    "histories": "history",
-    "problems": "problem play",
-    "roman": "Roman play",
-    "romances": "romance",
-    "tragedies": "tragedy",
-}
+_FOLDERS = ("comedies", "histories", "problems", "roman", "romances", "tragedies")
+_GENRES = ("comedy", "history", "problem play", "Roman play", "romance", "tragedy")
+GENRES = dict(zip(_FOLDERS, _GENRES, strict=True))
 
 SERIES = {  # plays that share characters, in the order of what happens
     "histories": (
@@ -140,8 +135,8 @@ def lines(document: Document) -> list[Line]:
     >>> [line.kind for line in lines(macbeth)[:6]]
     ['title', 'act', 'scene', 'direction', 'speaker', 'speech']
     """
-    if document.id not in _files() or document != play(document.id):
-        raise InputError(f"document {document.id!r} is not a play: expected one as `play` gives it")
+    known = document.id in _files() and document == play(document.id)
+    require(known, f"document {document.id!r} is not a play: expected one as `play` gives it")
     return list(_parse(document.id)[1])
 
 
@@ -189,10 +184,9 @@ def scene_summaries(name: str) -> list[str]:
 @cache
 def _summaries(name: str) -> dict[tuple[int | None, int | None], str]:
     play(name)
-    lines_ = trail.lines(paths.data("shakespeare", "summaries.jsonl"))
-    rows = [row for row in map(json.loads, lines_) if row["play"] == name]
-    if not rows:
-        raise InputError(f"the kit has no summary of {name!r}: expected one of the plays that `questions` ask about")
+    written = map(json.loads, trail.lines(paths.data("shakespeare", "summaries.jsonl")))
+    rows = [row for row in written if row["play"] == name]
+    require(rows, f"the kit has no summary of {name!r}: expected one of the plays that `questions` ask about")
     return {(row["act"], row["scene"]): row["summary"] for row in rows}
 
 

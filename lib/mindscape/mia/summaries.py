@@ -167,14 +167,14 @@ def summarise_document(
     require(chunks, f"{document.id} has no chunks to summarise")
     form, language = form_of(llm), document.language
     prompts = [CHUNK_SUMMARY.prompt(language, form, chunk_content=document[chunk]) for chunk in chunks]
-    levels = [_replies(llm, prompts, chunk_tokens)]
+    levels = [retold(llm, prompts, chunk_tokens)]
     while len(levels[-1]) > 1 or len(levels) == 1:
         groups = _fitting(llm, levels[-1], language, tokens, read)
         if len(groups) == len(levels[-1]) > 1:
             raise InputError(f"{llm.name} cannot read two summaries of {document.id} at once: shorten chunk_tokens")
         joined = ["\n".join(group) for group in groups]
         prompts = [GLOBAL_SUMMARY.prompt(language, form, concatenated_summaries=text) for text in joined]
-        levels.append(_replies(llm, prompts, tokens))
+        levels.append(retold(llm, prompts, tokens))
     return Mindscape(document.id, llm.name, tuple(tuple(level) for level in levels))
 
 
@@ -263,16 +263,25 @@ def unfit(summary: str, document: Document) -> str:
     return ""
 
 
-def _replies(llm: LLM, prompts: Sequence[str], tokens: int) -> list[str]:
+def retold(
+    llm: LLM, prompts: Sequence[str], tokens: int, what: str = "summary", read: Callable[[str], Any] = mended
+) -> list[str]:
+    """The summaries that are asked for, each of at most so many tokens, as `read` takes them from the replies.
+
+    Raises LLMError, with `what` and its number, for a reply that cannot be used.
+
+    >>> retold(llm.load("embedded"), [prompt], 128)                                          # doctest: +SKIP
+    ['Ann left the inn.']
+    """
     conversations = [[{"role": "user", "content": prompt}] for prompt in prompts]
     summaries = []
     for i, reply in enumerate(llm.chat(conversations, max_new_tokens=tokens), start=1):
         try:
             if reply.invalid:
                 raise ValueError(reply.invalid)
-            summaries.append(mended(reply.text)[0])
+            summaries.append(read(reply.text)[0])
         except ValueError as error:
-            raise LLMError(f"{llm.name}, summary {i} of {len(prompts)}: {error}") from None
+            raise LLMError(f"{llm.name}, {what} {i} of {len(prompts)}: {error}") from None
     return summaries
 
 

@@ -1,19 +1,12 @@
 """One's own book: a few questions, plain search, four memories, and what may be believed of each.
 
-    book        a document cut once: passages, and the units of the four memories
-    look        plain search: vectors and words, and what a memory adds to it
-    memories    the mindscape, the signature, the document memory, the graph of a question
-    check       whether a memory finds as much as plain search, on queries made from the book's own sentences
-    sources     whether an answer rests on the passage that is quoted for it
-    estimate    calls, tokens, dollars and seconds, before anything is asked
-    run         all of it, one stage after the other
+    book        a document cut once: passages, and the units of the four memories; whether an answer rests on a passage
+    memories    plain search; the mindscape, the signature, the document memory, the graph of a question; what each will cost
+    run         all of it, one stage after the other, and whether a memory finds as much as plain search
     report      what came of it as text and as a page
 
-`python -m mindscape ask BOOK "question"` is this package from a shell. Taught in notebook 52_your_own_book.
-
-python -m mindscape ask BOOK "question" …: the estimate first, then the run, answers on screen, and a report.
-
-What goes on is said on standard error, so that the answers can be piped. Taught in notebook 52_your_own_book.
+Here is the command, `python -m mindscape ask BOOK "question" …`: the estimate first, then the run, answers on screen, and a
+report. What goes on is said on standard error, so that the answers can be piped. Taught in notebook 52_your_own_book.
 """
 
 import argparse
@@ -88,10 +81,7 @@ def _say(text: str) -> None:
 def _estimated(run: OwnRun, cap: float | None) -> None:
     table, model = run.costs(), run.model()
     total, money = table.sum(), memories.dollars(model, table)
-    book = run.book
-    _say(
-        f"{book.document.id}: {len(book.document.text):,} characters, {book.tokens:,} tokens, {len(book.passages):,} passages"
-    )
+    _say(f"{run.book.document.id}: {run.book.measured}")
     _say(f"at most {int(total.calls):,} calls, {int(total.read):,} tokens read, {int(total.written):,} written")
     if money is None:
         _say(f"the price of {run.llm} is unknown")
@@ -103,19 +93,16 @@ def _estimated(run: OwnRun, cap: float | None) -> None:
 
 
 def _lines(path: str | None) -> list[str]:
-    if path is None:
-        return []
     try:
-        return [line for line in Path(path).read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+        text = "" if path is None else Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: {error}; expected a text file of questions, one a line") from None
+    return [line for line in text.splitlines() if line.strip()]
 
 
 def _known(path: str | None) -> Known:
-    if path is None:
-        return {}
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+        content = {} if path is None else json.loads(Path(path).read_text(encoding="utf-8-sig"))
         return {str(question): (str(answer), str(quote)) for question, (answer, quote) in content.items()}
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: {error}; expected JSON like {{question: [answer, words of the book]}}") from None

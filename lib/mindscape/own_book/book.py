@@ -1,14 +1,13 @@
-"""A book of one's own, cut once for all memories.
+"""A book of one's own, cut once for all memories, and whether an answer rests on a passage of it.
 
 Passages of whole sentences tile the text; a memory's unit is so many passages in a row. A small reader reads short units, a
 large one the papers'. What the embedded reader reads is bounded (`reads`), since a novel would take it more than a day; what
-it does not read is copied (TextRank). Taught in notebook 52_your_own_book.
+it does not read is copied (TextRank).
 
-Whether an answer rests on a passage: not whether its words stand there, which wrong answers' do too.
-
-The passage that holds most of an answer's words is its source. The answer is *supported* if its likelihood falls when the
-source is taken away from what the model was shown (S_support, MoM 4.4, with and without it). A model behind a server that gives
-no likelihoods leaves this open. It tells where an answer was read, not that it is right. Taught in notebook 52_your_own_book.
+That its words stand in a passage does not make an answer rest on it: wrong answers' do too. The passage that holds most of an
+answer's words is its source. The answer is *supported* if its likelihood falls when the source is taken away from what the
+model was shown (S_support, MoM 4.4, with and without it). A model behind a server that gives no likelihoods leaves this open.
+It tells where an answer was read, not that it is right. Taught in notebook 52_your_own_book.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,6 +28,7 @@ from mindscape.search import terms
 from mindscape.text import Chunk, Document, Tokenizer, split_sentences, windows
 
 READS = 2  # pieces, blocks or windows that the embedded reader reads for a memory
+FALL = 0.1  # nats a token; less is the processor's rounding and chance
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,6 @@ SMALL = Sizes(
     *(120, 3, 20, 2, 3, 4, 3, 300, 550),
     replies={"piece": 64, "whole": 96, "session": 128, "edits": 300, "answer": 96, "window": 400, "phrase": 48},
 )
-KINDS = ("piece", "session", "block", "window")
 DENSE = {"en": 1, "zh": 2}  # tokens of a Chinese character, by a tokenizer that was made for English
 
 
@@ -96,6 +95,11 @@ class OwnBook:
     def tokens(self) -> int:
         """Of all the text."""
         return len(self.tokenizer(self.document.text, verbose=False)["input_ids"])
+
+    @property
+    def measured(self) -> str:
+        """How long it is, for people."""
+        return f"{len(self.document.text):,} characters, {self.tokens:,} tokens, {len(self.passages):,} passages"
 
     @property
     def per_token(self) -> float:
@@ -143,9 +147,6 @@ def open_book(document: Document, llm: LanguageModel, tokenizer: Tokenizer, read
         block = max(1, min(sizes.block, block_size(llm) // sizes.passage))
         sizes = replace(sizes, block=block, window=min(sizes.window, block))
     return OwnBook(document, tokenizer, sizes, (READS if own else 0) if reads is None else reads)
-
-
-FALL = 0.1  # nats a token; less is the processor's rounding and chance
 
 
 @dataclass(frozen=True)
@@ -211,20 +212,19 @@ def falls(book: OwnBook, llm: LLM, answers: Sequence[OwnAnswer]) -> list[float |
     >>> falls(book, llm.load("embedded"), answers)                                           # doctest: +SKIP
     [1.31, None, 0.02]
     """
-    some = [i for i, answer in enumerate(answers) if answer.source is not None]
-    found: list[float | None] = [None] * len(answers)
+    nothing: list[float | None] = [None] * len(answers)
+    some = [answer for answer in answers if answer.source is not None]
     if not some:
-        return found
+        return nothing
     shown, without = [], []
-    for answer in (answers[i] for i in some):
+    for answer in some:
         texts = {place: book.document[place].strip() for place in answer.places}
         shown.append("\n\n".join(texts.values()))
         without.append("\n\n".join(text for place, text in texts.items() if place != answer.source))
-    said, questions = [answers[i].answer for i in some], [answers[i].question for i in some]
+    said, questions = [answer.answer for answer in some], [answer.question for answer in some]
     try:
         both = support(llm, shown + without, said * 2, questions * 2, book.language)
     except LLMError:
-        return found
-    for i, loss in zip(some, both[len(some) :] - both[: len(some)], strict=True):
-        found[i] = float(loss)
-    return found
+        return nothing
+    losses = iter((both[len(some) :] - both[: len(some)]).tolist())
+    return [None if answer.source is None else next(losses) for answer in answers]

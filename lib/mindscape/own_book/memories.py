@@ -1,6 +1,6 @@
-"""Four memories of one's own book, each built by a model as far as it reads, else copied, and each beside plain search.
+"""Four memories of one's own book, each built by a model as far as it reads, else copied, beside plain search; their price.
 
-A memory adds something to plain search's score (`look.FirstLook.scores`) and to the prompt:
+A memory adds something to plain search's score (`FirstLook.scores`) and to the prompt:
 
     plain       nothing: passages alone
     mindscape   a summary of the book (MiA-RAG 3.2), mixed into the query and put before the passages
@@ -8,10 +8,8 @@ A memory adds something to plain search's score (`look.FirstLook.scores`) and to
     document    outline and core content of each chunk (MoM 3.1, 3.2), compared with the question beside the chunk
     graph       built for one question from the likeliest blocks (MindGraph 3.1, 3.2); it finds nothing, it is read
 
-Whether a memory is used is decided on the book itself (`check`). Taught in notebook
-52_your_own_book.
-
-Plain search, which every memory starts from: vectors, and words where a question shares some of weight.
+Whether a memory is used is decided on the book itself (`run.check`). Plain search, which every memory starts from: vectors, and
+words where a question shares some of weight.
 
     s(c | q) = cos(q, c) + w BM25(q, c) / Σ_t∈q idf_t,     w = `WORDS`
 
@@ -20,21 +18,21 @@ leaves it near 0, and vectors decide; a rare name that it shares with a passage 
 scale, weigh words the same for every question: on plays, where modern questions share few words with their evidence, that
 loses a third of what vectors find.)
 
-`w` was chosen on development novels and on half of the plays. Taught in notebook 52_your_own_book.
+`w` was chosen on development novels and on half of the plays.
 
-What the memories of a book will take, at most, before anything is asked: calls, tokens, dollars, seconds.
+What the memories will take is said before anything is asked (`step_costs`, `dollars`, `steps_foretold`). Calls and tokens are
+an upper bound: every reply is counted as long as it may be, and asked for as often. Reports on parts of a graph, which a
+model other than ours may call for, are not foreseen; a cap holds them, too. Seconds are foretold from what this machine does
+in a few small steps, with replies of the usual length. Of a server it is not known how long it takes.
 
-Calls and tokens are an upper bound: every reply is counted as long as it may be, and asked for as often. Reports on parts of a
-graph, which a model other than ours may call for, are not foreseen; a cap holds them, too. Seconds are foretold from what this
-machine does in a few small steps, with replies of the usual length. Of a server it is not known how long it takes. Taught in
-notebook 52_your_own_book.
+Taught in notebook 52_your_own_book.
 """
 
 import re
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain, zip_longest
 from math import ceil
@@ -44,7 +42,7 @@ import numpy as np
 import pandas as pd
 
 from mindscape.ask import Meter
-from mindscape.errors import InputError
+from mindscape.errors import require
 from mindscape.llm import LLM, OURS, LanguageModel, Reply
 from mindscape.llm.base import side_by_side
 from mindscape.metrics import Language
@@ -68,6 +66,14 @@ if TYPE_CHECKING:
 
 WORDS = 0.3
 ENGLISH_ONLY = ("embedded", "minilm")  # encoders that read no Chinese
+MEMORIES = ("mindscape", "signature", "document", "graph")
+PLAIN = "plain search"
+NEAR = 400  # characters around a note's quote in which its names must stand
+FRAMED = ("chunk_summary", "global_summary", "session_summary", "edits", "graph_answer", "memory", "qa")
+WRITTEN = 0.6  # of the longest reply, usually
+TRIES = 2  # replies to a question, at most
+LOOKED = 300  # tokens of a passage that is looked up
+BATCHED = 2.5  # how much faster several replies are written together than one by one
 
 
 class FirstLook:
@@ -116,11 +122,6 @@ class FirstLook:
         return np.argsort(-scores, axis=1, kind="stable")[:, :k].tolist()
 
 
-MEMORIES = ("mindscape", "signature", "document", "graph")
-PLAIN = "plain search"
-NEAR = 400  # characters around a note's quote in which its names must stand
-
-
 @dataclass
 class Finder:
     """What finds passages: by itself plain search, and what the four memories that find are made from.
@@ -164,15 +165,11 @@ class Finder:
 
     def prompt(self, question: str, places: Sequence[Chunk], form: str) -> str:
         """What a model is asked, with the texts of some places."""
-        context = rag.context(self.texts_of(places), self.signature(question), language=self.language)
-        return QA.prompt(self.language, form, context=context, question=question)
+        context = rag.context(self.texts_of(places), self.signature(question), language=self.book.language)
+        return QA.prompt(self.book.language, form, context=context, question=question)
 
     def texts_of(self, places: Sequence[Chunk]) -> list[str]:
         return [self.book.document[place].strip() for place in places]
-
-    @property
-    def language(self) -> Language:
-        return self.book.language
 
 
 @dataclass
@@ -185,7 +182,7 @@ class Mindscape(Finder):
         return self.look.cosines([f"{question}\n{self.summary}" for question in questions])
 
     def prompt(self, question: str, places: Sequence[Chunk], form: str) -> str:
-        return write("qa", {"question": question}, self.texts_of(places), self.summary, self.language, form).text
+        return write("qa", {"question": question}, self.texts_of(places), self.summary, self.book.language, form).text
 
 
 @dataclass
@@ -222,7 +219,7 @@ class Outlined(Finder):
         return np.mean([vectors @ layer.T for layer in self._layers], axis=0)
 
 
-# Copying ---------------------------------------------------------------------------------------------------------------
+# Copying
 
 
 def copies(book: OwnBook, text: str, tokens: int) -> str:
@@ -243,7 +240,7 @@ def copied_sessions(book: OwnBook) -> list[str]:
     return [copies(book, book.document[unit], book.sizes.copied) for unit in book.units("session")]
 
 
-# Building --------------------------------------------------------------------------------------------------------------
+# Building
 
 
 def plain_search(book: OwnBook, encoder) -> Finder:
@@ -324,9 +321,8 @@ def document_memory(plain: Finder, llm: LLM, questions: Sequence[str]) -> Outlin
     whole = memory.join(book.document, [Span(part.start, part.end) for part in parts], memories)
     units = [Chunk(book.document.id, i, chunk.start, chunk.end) for i, chunk in enumerate(whole.chunks)]
     look = FirstLook([book.document[unit].strip() for unit in units], book.language, plain.look.encoder)
-    said = (
-        f"{sum(map(bool, read))} of {len(read)} windows could be read by the model; of {len(parts)}, the rest is copied"
-    )
+    good = sum(map(bool, read))
+    said = f"{good} of {len(read)} windows could be read by the model; of {len(parts)}, the rest is copied"
     held = "\n".join((*whole.outline, *whole.core))
     return Outlined("document", book, look, units, meter.tokens, said, held, memory=whole)
 
@@ -340,7 +336,7 @@ def _copied_memory(book: OwnBook, passages: Sequence[Chunk], part: Chunk) -> Doc
     return DocumentMemory(tuple(topics), tuple(cores), tuple(spans))
 
 
-# The graph of a question -----------------------------------------------------------------------------------------------
+# The graph of a question
 
 
 @dataclass(frozen=True)
@@ -397,12 +393,11 @@ def graphs(plain: Finder, llm: LLM, questions: Sequence[str]) -> list[Read]:
     >>> graphs(plain, llm.load("openai:gpt-4o"), ["Who fled to Ireland?"])[0].reply.text     # doctest: +SKIP
     """
     units = plain.book.units("block")
-    by_question = [
-        [Chunk(units[j].doc_id, n, units[j].start, units[j].end) for n, j in enumerate(sorted(row))]
-        for row in likeliest(plain, questions, "block")
-    ]
-    pairs = zip(questions, by_question, strict=True)
-    return side_by_side(llm, [partial(_read, plain.book, question, blocks) for question, blocks in pairs])
+    jobs = []
+    for question, row in zip(questions, likeliest(plain, questions, "block"), strict=True):
+        blocks = [replace(units[j], index=n) for n, j in enumerate(sorted(row))]
+        jobs.append(partial(_read, plain.book, question, blocks))
+    return side_by_side(llm, jobs)
 
 
 def _read(book: OwnBook, question: str, blocks: Sequence[Chunk], llm: LLM) -> Read:
@@ -438,16 +433,11 @@ def chosen_memories(names: Sequence[str]) -> tuple[str, ...]:
     ('mindscape', 'graph')
     """
     for name in names:
-        if name not in MEMORIES:
-            raise InputError(f"memory={name!r}: expected some of {', '.join(MEMORIES)}")
+        require(name in MEMORIES, f"memory={name!r}: expected some of {', '.join(MEMORIES)}")
     return tuple(name for name in MEMORIES if name in names)
 
 
-FRAMED = ("chunk_summary", "global_summary", "session_summary", "edits", "graph_answer", "memory", "qa")
-WRITTEN = 0.6  # of the longest reply, usually
-TRIES = 2  # replies to a question, at most
-LOOKED = 300  # tokens of a passage that is looked up
-BATCHED = 2.5  # how much faster several replies are written together than one by one
+# What it will take
 
 
 def frames(llm: LanguageModel, language: str) -> dict[str, int]:
@@ -461,12 +451,7 @@ def frames(llm: LanguageModel, language: str) -> dict[str, int]:
 
 
 def step_costs(
-    book: OwnBook,
-    frame: dict[str, int],
-    questions: int,
-    memories: Sequence[str],
-    rounds: int = 0,
-    tries: int = TRIES,
+    book: OwnBook, frame: dict[str, int], questions: int, memories: Sequence[str], rounds: int = 0, tries: int = TRIES
 ) -> pd.DataFrame:
     """Calls, tokens read and tokens written at most, to build a memory and to answer: a row each, with plain search's first.
 
@@ -486,12 +471,11 @@ def step_costs(
     def size(kind: str) -> int:
         return getattr(sizes, kind) * sizes.passage
 
-    weighed = frame["qa"] + 30 + sizes.shown * sizes.passage + reply["phrase"]
-    support = [2 * questions, 2 * questions * weighed, 0]
+    prompt = frame["qa"] + 30 + sizes.shown * sizes.passage
+    support = [2 * questions, 2 * questions * (prompt + reply["phrase"]), 0]
 
     def answered(extra: int) -> list[int]:
-        read = frame["qa"] + 30 + sizes.shown * sizes.passage + extra
-        return [tries * questions, tries * questions * read, tries * questions * reply["phrase"]]
+        return [tries * questions, tries * questions * (prompt + extra), tries * questions * reply["phrase"]]
 
     def add(name: str, *parts: Sequence[int]) -> None:
         rows[name] = [sum(column) for column in zip(support, *parts, strict=True)]

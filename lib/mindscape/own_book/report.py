@@ -27,6 +27,7 @@ from mindscape.text import Chunk
 
 QUOTED = 2  # passages that are quoted for a question before its answers
 EXCERPT, SHORT = 130, 120  # characters of a source, and of a passage on a terminal
+COSTS = ("memory", "calls at most", "tokens at most", "tokens taken")
 
 
 def line(text: str) -> str:
@@ -98,13 +99,9 @@ def set_aside(run: OwnRun) -> list[str]:
     lines = []
     checked = {of.memory: of for of in run.checked}
     for memory in run.built:
-        note = f"; {memory.note}" if memory.note else ""
-        if memory.aside:
-            lines.append(f"{memory.name}: set aside: {memory.aside}{note}")
-        elif memory.name in checked:
-            lines.append(f"{memory.name}: {checked[memory.name]}{note}")
-        else:
-            lines.append(f"{memory.name}: not checked, the book has too few sentences{note}")
+        unchecked = checked.get(memory.name, "not checked, the book has too few sentences")
+        said = f"set aside: {memory.aside}" if memory.aside else unchecked
+        lines.append(f"{memory.name}: {said}" + (f"; {memory.note}" if memory.note else ""))
     if run.graphs:
         notes = sum(len(read.graph.nodes) for read in run.graphs)
         dropped = sum(len(read.dropped) for read in run.graphs)
@@ -126,13 +123,10 @@ def cost_rows(run: OwnRun) -> list[list[str]]:
         rows.append([name, f"{table.calls[name]:,}", f"{estimated:,}", f"{run.tokens_of(name) + answered:,}"])
     money = memories.dollars(run.model(), table)
     price = "price unknown" if money is None else f"at most {money:.2f} $"
-    seconds = sum(run.seconds.values())
+    took = duration(sum(run.seconds.values()))
     forecast = f"foretold {duration(run.foretold)}, " if run.foretold else ""
-    rows.append(["together", f"{int(table.calls.sum()):,}", price, f"{forecast}took {duration(seconds)}; {run.ledger}"])
+    rows.append(["together", f"{int(table.calls.sum()):,}", price, f"{forecast}took {took}; {run.ledger}"])
     return rows
-
-
-COSTS = ("memory", "calls at most", "tokens at most", "tokens taken")
 
 
 def answer_lines(run: OwnRun) -> Iterable[str]:
@@ -184,9 +178,8 @@ def report_page(run: OwnRun, links: Sequence[str] = ()) -> str:
                 quote = escape(excerpt(run, answer.source, answer.answer))
                 where = f'{quote}<br><span class="place">{escape(book.where(answer.source))}</span>'
             label = f'<a href="{links[i]}">graph</a>' if name == "graph" and links else escape(name)
-            rows.append(
-                [label, f"<mark>{escape(answer.answer) or '–'}</mark>", escape(rests(answer, run.book.language)), where]
-            )
+            said = f"<mark>{escape(answer.answer) or '–'}</mark>"
+            rows.append([label, said, escape(rests(answer, book.language)), where])
         table = _table(("from", "answer", "rests on its source?", "source"), rows)
         parts.append(f'<h2>{escape(question)}</h2>{quotes}<div class="scroll">{table}</div>')
     warning = f'<p class="warning">{escape(said)}</p>' if (said := trust(run)) else ""
@@ -194,8 +187,7 @@ def report_page(run: OwnRun, links: Sequence[str] = ()) -> str:
     filled = {
         "language": book.language,
         "title": f"{escape(book.document.id)}: {len(run.questions)} questions",
-        "facts": f"{len(book.document.text):,} characters, {book.tokens:,} tokens, {len(book.passages):,} passages; "
-        f"answers by {escape(run.llm)}.",
+        "facts": f"{book.measured}; answers by {escape(run.llm)}.",
         "warning": warning,
         "questions": "".join(parts),
         "memories": _table(("memory", "what there is to say of it"), aside),

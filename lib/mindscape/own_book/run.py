@@ -1,23 +1,21 @@
 """A book, questions, and what plain search and four memories make of them, one stage after the other.
 
 Everything dear is kept as it comes, replies in the store and vectors in the encoder's cache, so a run that was stopped goes on
-where it was. Taught in notebook 52_your_own_book.
+where it was.
 
-Whether a memory finds as much as plain search, asked of the book itself.
-
-Nobody knows the answers to a reader's questions, but a *known item* can be made: a sentence of the book is drawn, some of its
+Whether a memory finds as much as plain search is asked of the book itself (`check`). Nobody knows the answers to a reader's
+questions, but a *known item* can be made: a sentence of the book is drawn, some of its
 words are the query, and the passage that it stands in is what is to be found (simulated queries, Azzopardi, de Rijke and Balog
 2007). Sentences that a memory holds word for word are left out, so that none is found because it was copied.
 
 A memory is used with nineteen parts of plain search and one of its own (`SHARE`), and set aside where it finds fewer than
 plain search alone: what costs a call and finds less misleads. Half and half, the papers' δ and α, is for retrievers that were
 trained to read a summary; it is measured beside. Such queries are nearer to the book's words than a reader's questions, and
-easier, which is why no larger part is given to a memory that passes. Taught in notebook 52_your_own_book.
+easier, which is why no larger part is given to a memory that passes.
 
-The same on books whose answers are known: plays in a row as one long book, and novels of the storyworld.
-
-What is dear is one entry of the store a book: which questions' evidence each way of searching had among its first ten, and how
-long the run took. Taught in notebook 52_your_own_book.
+The same is done on books whose answers are known, plays and plays in a row as one long book (`row_of_plays`). What is dear is
+one entry of the store a book: which questions' evidence each way of searching had among its first ten, and how long the run
+took. Taught in notebook 52_your_own_book.
 """
 
 import time
@@ -34,35 +32,16 @@ from mindscape import llm as models
 from mindscape.ask import ask
 from mindscape.cache import digest
 from mindscape.corpora import shakespeare
-from mindscape.errors import InputError, require
+from mindscape.errors import require
 from mindscape.llm import Ledger
 from mindscape.llm.base import form_of
 from mindscape.llm.recording import price
 from mindscape.metrics import Language, token_f1
 from mindscape.mindgraph.graph import around
 from mindscape.mom.retrieval import covered, recall
+from mindscape.own_book import memories as memory_of
 from mindscape.own_book.book import OwnAnswer, OwnBook, falls, open_book, source
-from mindscape.own_book.memories import (
-    MEMORIES,
-    NEAR,
-    PLAIN,
-    TRIES,
-    WORDS,
-    Finder,
-    Read,
-    chosen_memories,
-    copied_sessions,
-    document_memory,
-    frames,
-    graphs,
-    machine_speed,
-    mindscape,
-    plain_search,
-    rounds_of,
-    signature,
-    step_costs,
-    steps_foretold,
-)
+from mindscape.own_book.memories import MEMORIES, NEAR, PLAIN, TRIES, WORDS, Finder, Read
 from mindscape.question import Question
 from mindscape.roles import QA
 from mindscape.search import terms
@@ -72,6 +51,12 @@ QUERIES, DEPTH = 60, 10
 SHARE, PAPERS = 0.95, 0.5  # of plain search's cosines beside a memory: as it is used, and the papers' δ and α
 LENGTHS = range(6, 41)  # content words of a sentence that a query is made from
 FRAMES = {"en": "What is said of {}?", "zh": "关于{}说了什么？"}
+ADAPTERS = {"mindscape": "mia_gen", "document": "memreader", "graph": "builder"}  # of the embedded reader
+WAYS = ("vectors", "words", PLAIN)
+PLAYS = (  # of a million characters in a row
+    *("antony-and-cleopatra", "hamlet", "henry-iv-part-1", "henry-iv-part-2", "henry-v", "julius-caesar"),
+    *("macbeth", "othello"),
+)
 
 
 @dataclass(frozen=True)
@@ -154,9 +139,6 @@ def check(plain: Finder, memories: Sequence[Finder], seed: int = 0, n: int = QUE
     return checked
 
 
-ADAPTERS = {"mindscape": "mia_gen", "document": "memreader", "graph": "builder"}  # of the embedded reader
-
-
 @dataclass
 class OwnRun:
     """What is used and what came of it, as far as it went. `built` are the memories that find, those set aside too; `answers`
@@ -197,9 +179,9 @@ class OwnRun:
 
     def costs(self, tries: int = TRIES) -> pd.DataFrame:
         """The estimate: calls and tokens at most, a row a memory, with so many tries for an answer."""
-        reader = self.model()
-        frame = frames(reader, self.book.language)
-        return step_costs(self.book, frame, len(self.questions), self.names, rounds_of(self.llm), tries)
+        frame = memory_of.frames(self.model(), self.book.language)
+        rounds = memory_of.rounds_of(self.llm)
+        return memory_of.step_costs(self.book, frame, len(self.questions), self.names, rounds, tries)
 
 
 def checked_questions(questions: Sequence[str]) -> list[str]:
@@ -231,13 +213,13 @@ def begin(
 
     >>> begin(shakespeare.play("macbeth"), ["Who fled to Ireland?"]).costs()                 # doctest: +SKIP
     """
-    listed, names = checked_questions(questions), chosen_memories(memories)
+    listed, names = checked_questions(questions), memory_of.chosen_memories(memories)
     ledger = Ledger(cap_money=cap)
-    if cap is not None and price(llm) is None:
-        raise InputError(f"cap={cap}: the price of {llm!r} is unknown, so no cap on dollars can hold: leave it out")
+    known = cap is None or price(llm) is not None
+    require(known, f"cap={cap}: the price of {llm!r} is unknown, so no cap on dollars can hold: leave it out")
     tokenizer = AutoTokenizer.from_pretrained(assets.language_model())
     book = open_book(document, models.load(llm, ledger=ledger), tokenizer, reads)
-    return OwnRun(plain_search(book, encoders.load(encoder)), listed, llm, ledger, names, say=say)
+    return OwnRun(memory_of.plain_search(book, encoders.load(encoder)), listed, llm, ledger, names, say=say)
 
 
 def carry_out(run: OwnRun, seed: int = 0) -> OwnRun:
@@ -248,7 +230,7 @@ def carry_out(run: OwnRun, seed: int = 0) -> OwnRun:
     >>> carry_out(begin(shakespeare.play("macbeth"), ["Who fled to Ireland?"])).answers         # doctest: +SKIP
     """
     stages = {
-        "plain search": _look,
+        "plain search": lambda run: run.plain.find(run.questions),
         "copied sentences and memories": _build,
         "the check on the book itself": lambda run: run.checked.extend(check(run.plain, run.built, seed)),
         "a graph for each question": _graphs,
@@ -273,9 +255,8 @@ def foretell(run: OwnRun) -> float:
     >>> foretell(run)                                                                        # doctest: +SKIP
     140.0
     """
-    model = run.model()
-    speed = machine_speed(run.plain, model)
-    run.foretold = steps_foretold(run.book, run.costs(tries=1), speed) if speed.read else 0.0
+    speed = memory_of.machine_speed(run.plain, run.model())
+    run.foretold = memory_of.steps_foretold(run.book, run.costs(tries=1), speed) if speed.read else 0.0
     return run.foretold
 
 
@@ -290,26 +271,22 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _look(run: OwnRun) -> None:
-    run.plain.find(run.questions)
-
-
 def _build(run: OwnRun) -> None:
     if run.plain.look.blind:  # the memories that find have nothing to find with
         run.say("the encoder does not read the book's language: words alone decide, and only the graph is built")
         run.names = tuple(name for name in run.names if name == "graph")
     finders = [name for name in run.names if name != "graph"]
-    copied = copied_sessions(run.book) if finders else []
+    copied = memory_of.copied_sessions(run.book) if finders else []
     for name in finders:
-        model = run.model("document" if name == "document" else "")
         if name == "document":
-            run.built.append(document_memory(run.plain, model, run.questions))
+            run.built.append(memory_of.document_memory(run.plain, run.model("document"), run.questions))
         else:
-            run.built.append((mindscape if name == "mindscape" else signature)(run.plain, model, copied))
+            build = memory_of.mindscape if name == "mindscape" else memory_of.signature
+            run.built.append(build(run.plain, run.model(), copied))
 
 
 def _graphs(run: OwnRun) -> None:
-    run.graphs = graphs(run.plain, run.model("graph"), run.questions)
+    run.graphs = memory_of.graphs(run.plain, run.model("graph"), run.questions)
 
 
 def answers_from(run: OwnRun, memory: Finder, places: Sequence[Sequence[Chunk]]) -> list[OwnAnswer]:
@@ -318,9 +295,8 @@ def answers_from(run: OwnRun, memory: Finder, places: Sequence[Sequence[Chunk]])
     >>> answers_from(run, run.plain, run.plain.find(run.questions))[0].answer                # doctest: +SKIP
     'Colmekill'
     """
-    model = run.model(
-        "mindscape" if memory.name == "mindscape" else ""
-    )  # a document memory's adapter reads windows alone
+    adapted = "mindscape" if memory.name == "mindscape" else ""  # a document memory's adapter reads windows alone
+    model = run.model(adapted)
     rows = list(zip(run.questions, places, strict=True))
     prompts = [memory.prompt(question, found, form_of(model)) for question, found in rows]
     replies = ask(model, QA, prompts, tokens=run.book.sizes.replies["phrase"], tries=TRIES)
@@ -368,12 +344,10 @@ def known_places(known: dict[str, tuple[str, str]], document: Document) -> dict[
     >>> known_places({"Who fled?": ("Ivo", "Ivo fled")}, Document("note", "At dawn Ivo fled."))
     {'Who fled?': Span(start=8, end=16)}
     """
-    places = {}
+    places = {question: locate(quote, document) for question, (_, quote) in known.items()}
     for question, (_, quote) in known.items():
-        place = locate(quote, document)
-        if place is None:
-            raise InputError(f"the book does not have the words {quote[:60]!r}, known for {question[:60]!r}")
-        places[question] = place
+        lacks = f"the book does not have the words {quote[:60]!r}, known for {question[:60]!r}"
+        require(places[question] is not None, lacks)
     return places
 
 
@@ -382,24 +356,18 @@ def known_recall(run: OwnRun, known: dict[str, tuple[str, str]], depth: int = 10
 
     `known`: by question the answer and words of the book. Raises InputError for words that the book does not have.
 
-    >>> recall(run, {"Who fled to Ireland?": ("Donalbain", "To Ireland, I")})                # doctest: +SKIP
+    >>> known_recall(run, {"Who fled to Ireland?": ("Donalbain", "To Ireland, I")})                # doctest: +SKIP
     {'plain search': 1.0}
     """
     document, found = run.book.document, {}
     spans = known_places(known, document)
     for memory in run.used:
-        rows = memory.find(list(spans), depth)
-        found[memory.name] = float(
-            np.mean([covered(document, s, row) for s, row in zip(spans.values(), rows, strict=True)])
-        )
+        pairs = zip(spans.values(), memory.find(list(spans), depth), strict=True)
+        found[memory.name] = float(np.mean([covered(document, span, row) for span, row in pairs]))
     return found
 
 
-PLAYS = (  # of a million characters in a row
-    *("antony-and-cleopatra", "hamlet", "henry-iv-part-1", "henry-iv-part-2", "henry-v", "julius-caesar"),
-    *("macbeth", "othello"),
-)
-WAYS = ("vectors", "words", PLAIN)
+# Books whose answers are known
 
 
 def row_of_plays(names: Sequence[str] = PLAYS) -> tuple[Document, list[Question]]:
@@ -442,13 +410,13 @@ def searched(plain: Finder, questions: Sequence[Question]) -> dict[str, list[flo
     >>> {way: sum(shares) for way, shares in searched(plain, questions).items()}             # doctest: +SKIP
     {'vectors': 31.5, 'words': 12.0, 'plain search': 33.0}
     """
-    rows = first_ten(plain, [question.question for question in questions])
-    passages, document = plain.book.passages, plain.book.document
-    found = {}
-    for way in WAYS:
-        pairs = zip(questions, rows[way], strict=True)
-        found[way] = [recall(document, item.evidence, [passages[i] for i in row]) for item, row in pairs]
-    return found
+    rows, passages = first_ten(plain, [question.question for question in questions]), plain.book.passages
+    return {way: _recalls(plain, questions, [[passages[i] for i in row] for row in rows[way]]) for way in WAYS}
+
+
+def _recalls(plain: Finder, questions: Sequence[Question], rows: Sequence[Sequence[Chunk]]) -> list[float]:
+    pairs = zip(questions, rows, strict=True)
+    return [recall(plain.book.document, question.evidence, row) for question, row in pairs]
 
 
 def trial_answers(run: OwnRun) -> list[OwnAnswer]:
@@ -489,12 +457,8 @@ def whole_run(run: OwnRun, questions: Sequence[Question], seed: int = 0) -> dict
         begun = time.perf_counter()
         carry_out(run, seed)
         seconds = time.perf_counter() - begun
-        texts, document = [question.question for question in questions], run.book.document
-        found = {}
-        for memory in run.used:
-            rows = memory.find(texts, DEPTH)
-            pairs = zip(questions, rows, strict=True)
-            found[memory.name] = [recall(document, question.evidence, row) for question, row in pairs]
+        texts = [question.question for question in questions]
+        found = {memory.name: _recalls(run.plain, questions, memory.find(texts, DEPTH)) for memory in run.used}
         return {"recall": found, "seconds": round(seconds, 1), "foretold": round(run.foretold, 1)}
 
     maker = run.model().maker & run.plain.look.encoder.maker

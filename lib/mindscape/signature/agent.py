@@ -31,12 +31,8 @@ from mindscape.roles import NONE, SAY, UPDATE, Update, letters
 from mindscape.signature.memory import Posed
 from mindscape.signature.rag import ALPHA, WAYS, K, Shelf, Signature, answers, fitted
 
-INPUTS = {  # what the generator is given beside the chunks (Table 2): the signature? the notes?
-    "chunks": (False, False),
-    "sig": (True, False),
-    "evi": (False, True),
-    "sig_evi": (True, True),
-}
+# What the generator is given beside the chunks (Table 2): the signature? the notes?
+INPUTS = {"chunks": (False, False), "sig": (True, False), "evi": (False, True), "sig_evi": (True, True)}
 
 
 @dataclass(frozen=True)
@@ -65,7 +61,8 @@ class Settings:
         if unknown := [name for name in self.inputs if name not in possible]:
             without = "" if self.signature else " without a signature"
             raise InputError(f"inputs={unknown[0]!r}{without}: expected some of {', '.join(possible)}")
-        for name, least in (("steps", 1), ("top", 1), ("k", 1), ("tokens", 1), ("retries", 0)):
+        for name in ("steps", "top", "k", "tokens", "retries"):
+            least = int(name != "retries")
             require(getattr(self, name) >= least, f"{name}={getattr(self, name)}: expected at least {least}")
         require(0 <= self.alpha <= 1, f"alpha={self.alpha}: expected 0 to 1")
         if self.way not in WAYS or self.way == "gold":  # the agent is not shown what holds the evidence
@@ -135,16 +132,15 @@ def run(
     asked: Sequence[Posed],
     settings: Settings | None = None,
     *,
-    generator: LLM | None = None,
     batch: int = 8,
     budget: Budget | None = None,
     template: str = "",
 ) -> list[Trace]:
     """Algorithm 1 for each question.
 
-    `llm` updates, `generator` answers, by default the same. Of a question only id, text, kind and options are read. `batch`
-    questions go step by step together. `budget` bounds what the whole run takes, replies out of the store included, so that a
-    run stops where it stopped before. `template`: of the answers, as `rag.answers` takes it.
+    `llm` updates and answers. Of a question only id, text, kind and options are read. `batch` questions go step by step
+    together. `budget` bounds what the whole run takes, replies out of the store included, so that a run stops where it stopped
+    before. `template`: of the answers, as `rag.answers` takes it.
 
     Raises BudgetSpent before calls that the budget does not hold, InputError for questions with equal ids, LLMError if a model
     fails. After any of these, and after a kill, the same call goes on where it was. Taught in notebook 23_signature_agent.
@@ -154,17 +150,11 @@ def run(
     ('D', 'answer')
     """
     require(batch >= 1, f"batch={batch}: expected at least 1")
-    require(
-        len({question.id for question in asked}) == len(asked), "two questions have the same id: expected each once"
-    )
-    updates = Meter(llm, budget)
-    writes = updates if generator is None else Meter(generator, budget)
-    writes.steps = updates.steps  # one budget for both
-    traces: list[Trace] = []
-    for start in range(0, len(asked), batch):
-        together = asked[start : start + batch]
-        traces += _together(updates, writes, shelf, together, settings or Settings(), template)
-    return traces
+    ids = {question.id for question in asked}
+    require(len(ids) == len(asked), "two questions have the same id: expected each once")
+    meter, settings = Meter(llm, budget), settings or Settings()
+    some = (asked[start : start + batch] for start in range(0, len(asked), batch))
+    return [trace for questions in some for trace in _together(meter, shelf, questions, settings, template)]
 
 
 # Algorithm 1
@@ -183,9 +173,7 @@ class _State:
     stopped: Literal["answer", "steps", "unreadable", ""] = ""
 
 
-def _together(
-    llm: LLM, generator: LLM, shelf: Shelf, questions: Sequence[Posed], settings: Settings, template: str
-) -> list[Trace]:
+def _together(llm: LLM, shelf: Shelf, questions: Sequence[Posed], settings: Settings, template: str) -> list[Trace]:
     """The loop for several questions at a time, and their answers."""
     states = []
     for question, woken in zip(questions, shelf.wake([question.text for question in questions]), strict=True):
@@ -219,20 +207,19 @@ def _together(
                 state.query = update.rewritten_query if settings.rewrite else state.query
                 state.signature = (update.refined_signature,) if settings.signature else None
                 state.stopped = "steps" if t + 1 == settings.steps else ""
-    said_of: dict[str, list[Answer]] = {}
+    said_of: list[list[Answer]] = []
     last = [state.steps[-1].chunks for state in states]
     for name in settings.inputs:  # 8, 11
         with_signature, with_evidence = INPUTS[name]
         signatures = [state.signature or () for state in states] if with_signature else None
         evidence = [state.evidence for state in states] if with_evidence else None
         shown_to = shelf.memory, questions, last, signatures, evidence
-        said_of[name] = answers(generator, *shown_to, tries=1 + settings.retries, template=template)
+        said_of.append(answers(llm, *shown_to, tries=1 + settings.retries, template=template))
     traces = []
-    for i, state in enumerate(states):
-        said = {name: given[i] for name, given in said_of.items()}
+    for state, *said in zip(states, *said_of, strict=True):
         assert state.stopped  # the last step says "steps", if nothing ended the loop before
-        ended = state.signature, state.evidence, state.stopped
-        traces.append(Trace(state.question.id, state.items, tuple(state.steps), *ended, said))
+        ended = state.signature, state.evidence, state.stopped, dict(zip(settings.inputs, said, strict=True))
+        traces.append(Trace(state.question.id, state.items, tuple(state.steps), *ended))
     return traces
 
 

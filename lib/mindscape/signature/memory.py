@@ -31,11 +31,11 @@ from benchmarks import Item as Asked
 from benchmarks import asking
 from mindscape.cache import digest
 from mindscape.corpora import shakespeare
-from mindscape.errors import InputError, LLMError, require
+from mindscape.errors import require
 from mindscape.llm import LLM
 from mindscape.llm.base import form_of
 from mindscape.metrics import recall_fraction_at_k
-from mindscape.mia.summaries import summarise
+from mindscape.mia.summaries import retold, summarise
 from mindscape.question import ClaimPair, Question
 from mindscape.roles import LETTERS, SESSION_SUMMARY
 from mindscape.signature.objectives import WINDOW, windows
@@ -112,11 +112,8 @@ class Memory:
     @cached_property
     def _items_of(self) -> list[list[int]]:
         """The items of each chunk, by position."""
-        items_of: list[list[int]] = [[] for _ in self.chunks]
-        for i, item in enumerate(self.items):
-            for chunk in item.chunks:
-                items_of[chunk].append(i)
-        return items_of
+        columns = self.cover.tocsc()
+        return [sorted(some.tolist()) for some in np.split(columns.indices, columns.indptr[1:-1])]
 
     @property
     def pi(self) -> np.ndarray:
@@ -178,8 +175,8 @@ def gold(book: Book) -> Write:
     """
 
     def write(document: Document, windows: Sequence[Sequence[Chunk]]) -> list[str]:
-        if document != book.document:
-            raise InputError(f"the log of {book.document.id!r} tells nothing of {document.id!r}: expected its own book")
+        own = book.document
+        require(document == own, f"the log of {own.id!r} tells nothing of {document.id!r}: expected its own book")
         borders = [0, *(window[-1].end for window in windows)]
         if borders == [*(window[0].start for window in windows), len(document.text)]:  # they tile it: all at once
             return book.session_summaries(windows)
@@ -203,19 +200,11 @@ def by_model(llm: LLM, tokens: int = 256) -> Write:
     """
 
     def write(document: Document, windows: Sequence[Sequence[Chunk]]) -> list[str]:
-        talks, form = [], form_of(llm)
+        prompts, form = [], form_of(llm)
         for i, window in enumerate(windows, start=1):
             slots = {"idx": str(i), "total": str(len(windows)), "raw_text": _raw(document, window)}
-            talks.append([{"role": "user", "content": SESSION_SUMMARY.prompt(document.language, form, **slots)}])
-        written = []
-        for i, reply in enumerate(llm.chat(talks, max_new_tokens=tokens), start=1):
-            try:
-                if reply.invalid:
-                    raise ValueError(reply.invalid)
-                written.append(SESSION_SUMMARY.parse(reply.text)[0])
-            except ValueError as error:
-                raise LLMError(f"{llm.name}, {document.id}, session {i} of {len(windows)}: {error}") from error
-        return written
+            prompts.append(SESSION_SUMMARY.prompt(document.language, form, **slots))
+        return retold(llm, prompts, tokens, f"{document.id}, session", SESSION_SUMMARY.parse)
 
     return write
 
@@ -279,8 +268,8 @@ def grouped(
     >>> grouped(document, chunks, [[0, 1]], ["Two people pass."], "whole").cover.toarray().tolist()
     [[1.0, 1.0]]
     """
-    if len(texts) != len(groups):
-        raise InputError(f"{document.id}: {len(texts)} summaries for {len(groups)} sessions: expected one each")
+    same = len(texts) == len(groups)
+    require(same, f"{document.id}: {len(texts)} summaries for {len(groups)} sessions: expected one each")
     items = (Item(text, tuple(group), kind) for text, group in zip(texts, groups, strict=True))
     return Memory((document,), tuple(chunks), tuple(items))
 
@@ -335,9 +324,8 @@ def stacked(memories: Sequence[Memory]) -> Memory:
     >>> both = stacked([build(document, chunks, write), build(document, chunks, write, width=100)])  # doctest: +SKIP
     """
     first = memories[0]
-    for other in memories[1:]:
-        if (other.documents, other.chunks) != (first.documents, first.chunks):
-            raise InputError("the memories are of other documents or chunks: expected the same, or see `merged`")
+    same = all((other.documents, other.chunks) == (first.documents, first.chunks) for other in memories)
+    require(same, "the memories are of other documents or chunks: expected the same, or see `merged`")
     return Memory(first.documents, first.chunks, tuple(item for memory in memories for item in memory.items))
 
 
@@ -416,8 +404,8 @@ def posed(memory: Memory, questions: Iterable[Question], kind: Literal["choice",
     for question in questions:
         right, options = question.answer, question.options if kind == "choice" else ()
         if kind == "choice":
-            if question.answer not in options[: len(LETTERS)]:
-                raise InputError(f"question {question.id!r}: the answer is not among options {LETTERS}: expected it")
+            told = question.answer in options[: len(LETTERS)]
+            require(told, f"question {question.id!r}: the answer is not among options {LETTERS}: expected it")
             right = LETTERS[options.index(question.answer)]
         evidence = _evidence(memory, question)
         bindings = tuple(memory.holding(question.doc_id, group) for group in question.bindings)
@@ -494,19 +482,17 @@ def recalls(
     k: int,
     *,
     own_book: bool = False,
-    reading: Callable[..., float] = recall_fraction_at_k,
 ) -> list[float]:
     """Recall@k of each question's evidence, in the whole memory or, `own_book`, in the question's book alone (Table 5).
 
-    `scores`: (questions, chunks), the higher the better. `reading`: `recall_any_at_k` or `recall_fraction_at_k`. Since the same
-    scores are ranked both ways, the difference is what the other books do, and nothing else; with scores that depend on the
-    whole index, as those of BM25, they are the series' ones in both. Taught in notebook 20_session_memory.
+    `scores`: (questions, chunks), the higher the better. Since the same scores are ranked both ways, the difference is what the
+    other books do, and nothing else; with scores that depend on the whole index, as those of BM25, they are the series' ones in
+    both. Taught in notebook 20_session_memory.
 
     >>> hurt = np.subtract(recalls(memory, asked, s, 10, own_book=True), recalls(memory, asked, s, 10))  # doctest: +SKIP
     """
-    places = {document.id: i for i, document in enumerate(memory.documents)}
-    values = []
+    ids, values = [document.id for document in memory.documents], []
     for question, row in zip(asked, scores, strict=True):
-        among = memory.books == places[question.doc_id] if own_book else None
-        values.append(reading(ranked(row, k, among).tolist(), question.evidence, k))
+        among = memory.books == ids.index(question.doc_id) if own_book else None
+        values.append(recall_fraction_at_k(ranked(row, k, among).tolist(), question.evidence, k))
     return values

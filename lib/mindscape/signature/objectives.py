@@ -35,7 +35,9 @@ from mindscape.errors import require
 
 WEIGHTS = (0.3, 0.4, 0.3)  # lambda of relevance, coverage, diversity (Eq. 10)
 WINDOW = 20  # chunks that share a summary (appendix A.1)
+LARGEST = 2_000_000  # sets, or orders, that `exhaustive` tries at most
 _AT_ONCE = 1 << 20  # numbers of a block, so that pairs of vectors never stand side by side all at once
+_BATCH = 64  # gains that lazy greedy asks for at once, at most
 
 
 class Objective(Protocol):
@@ -281,9 +283,7 @@ class Mixture:
     [0.625, 1.0]
     """
 
-    def __init__(
-        self, parts: Sequence[Objective], weights: Sequence[float], scales: Sequence[float] | None = None
-    ) -> None:
+    def __init__(self, parts: Sequence[Objective], weights: Sequence[float], scales: Sequence[float] | None = None):
         weight = _floats(weights)
         scale = np.ones(len(weight)) if scales is None else _floats(scales)
         require((weight >= 0).all() and weight.any(), f"weights {weight.tolist()}: expected none below 0, one above")
@@ -357,11 +357,7 @@ def _sparse(matrix: Any) -> csr_array:
     return sparse
 
 
-# Which summaries to pick ------------------------------------------------------------------------------------------------
-
-
-LARGEST = 2_000_000  # sets, or orders, that `exhaustive` tries at most
-_BATCH = 64  # gains that lazy greedy asks for at once, at most
+# Which summaries to pick
 
 
 @dataclass(frozen=True)
@@ -384,7 +380,6 @@ class Selection:
 def evaluate(objective: Objective, picks: Sequence[int]) -> Selection:
     """What given picks, all different, add one by one, in their order. Taught in notebook 21_submodular_signatures.
 
-    >>> from mindscape.signature.objectives import Modular
     >>> evaluate(Modular([0.5, 0.25, 1.0]), [2, 0])
     Selection(picks=(2, 0), gains=(1.0, 0.5), evaluations=2)
     """
@@ -418,7 +413,6 @@ def greedy(objective: Objective, k: int) -> Selection:
 
     Gains asked for: kN - k(k - 1)/2. Taught in notebook 21_submodular_signatures.
 
-    >>> from mindscape.signature.objectives import FacilityLocation
     >>> greedy(FacilityLocation([[1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1]]), 2)  # 3 of 4: all sets are equal at first
     Selection(picks=(0, 1), gains=(2.0, 1.0), evaluations=5)
     """
@@ -430,8 +424,7 @@ def greedy(objective: Objective, k: int) -> Selection:
         picks.append(best)
         gains.append(float(every[best]))
         state = objective.add(state, best)
-    evaluations = sum(objective.n - i for i in range(len(picks)))
-    return Selection(tuple(picks), tuple(gains), evaluations)
+    return Selection(tuple(picks), tuple(gains), sum(objective.n - i for i in range(len(picks))))
 
 
 def lazy_greedy(objective: Objective, k: int) -> Selection:
@@ -441,7 +434,6 @@ def lazy_greedy(objective: Objective, k: int) -> Selection:
     asked, a few at a time, until one has both the highest bound and a gain of this round. Up to `objective.settled` picks all
     are asked. Taught in notebook 21_submodular_signatures.
 
-    >>> from mindscape.signature.objectives import Modular
     >>> lazy_greedy(Modular(np.arange(1000.0)), 3).picks
     (999, 998, 997)
     """
@@ -483,7 +475,6 @@ def exhaustive(objective: Objective, k: int, *, smaller: bool = False) -> Select
     objective that depends on the order (`ordered`), the best of all orders. Raises InputError for more than `LARGEST` sets or
     orders. Taught in notebook 21_submodular_signatures.
 
-    >>> from mindscape.signature.objectives import FacilityLocation
     >>> exhaustive(FacilityLocation([[1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1]]), 2).picks
     (1, 2)
     """
@@ -491,7 +482,7 @@ def exhaustive(objective: Objective, k: int, *, smaller: bool = False) -> Select
     sets = math.perm(n, k) if objective.ordered else math.comb(n, k)
     what = "orders" if objective.ordered else "sets"
     require(sets <= LARGEST, f"{k} of {n} summaries: {sets:,} {what}, at most {LARGEST:,}")
-    best = Selection((), (), 0) if smaller else None
+    best: tuple[tuple[int, ...], tuple[float, ...]] = (), ()
     highest, evaluations = 0.0 if smaller else -math.inf, 0
     # Last in, first out, so sets come in lexicographic order.
     waiting: list[tuple[tuple[int, ...], tuple[float, ...], Any]] = [((), (), objective.start())]
@@ -508,8 +499,8 @@ def exhaustive(objective: Objective, k: int, *, smaller: bool = False) -> Select
             most = int(more.argmax())
             total = sum(gains) + float(more[most])
             if total > highest:
-                highest, best = total, Selection((*picks, int(rows[most])), (*gains, float(more[most])), 0)
+                highest, best = total, ((*picks, int(rows[most])), (*gains, float(more[most])))
         if len(picks) < k - 1:
             for row, gain in zip(rows[::-1].tolist(), more[::-1].tolist(), strict=True):
                 waiting.append(((*picks, row), (*gains, gain), objective.add(state, row)))
-    return Selection(best.picks, best.gains, evaluations)
+    return Selection(*best, evaluations)

@@ -1,4 +1,4 @@
-"""Retrieval in two passes, steered by a signature, and answers from what it finds (MiA-Signature, 3.2.1, 3.2.2, B and F).
+"""Retrieval in two passes, steered by a signature, and answers from what it finds (MiA-Signature, 3.2.1, 3.2.2, B, C.1 and F).
 
 A question wakes the K_0 = 50 chunks nearest to it and the items of the memory that stand for them (step 0, retriever E_1). Of
 these at most K = 5 become its signature (Eq. 3). A second pass, by the retriever E_2, ranks all chunks by
@@ -14,19 +14,19 @@ cosine with the mean of the signature's vectors. A signature is a tuple of texts
 has written it anew.
 
 Where the paper is silent: a prompt that is too long for its model loses passages from the worst up, and says how many it kept.
+
+What is searched are series of books, each one memory, and what is asked on them (`Collection`): some novels of one town of the
+storyworld with its gold summaries, plays that share characters with the kit's own, or the texts of a benchmark. Questions whose
+evidence is in more than a few passages are left out of novels and plays: a question on a whole book points nowhere.
+
 Taught in notebook 22_signature_rag. The picking itself is in `mindscape.signature.objectives`.
-
-Series of books, each one memory, and what is asked on them (MiA-Signature, appendix C.1).
-
-A series of the storyworld is some novels of one town, a series of plays shares characters. Questions whose evidence is in more
-than a few passages are left out of both: a question on a whole book points nowhere. Summaries are the storyworld's gold ones,
-those of plays are the kit's own. Taught in notebook 22_signature_rag.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -47,20 +47,12 @@ from mindscape.prompts import short_texts
 from mindscape.question import Answer, ClaimPair, Question
 from mindscape.roles import CHOICE, CLAIM, LETTERS, QA, Role, letters
 from mindscape.signature import memory as sessions
+from mindscape.signature import objectives
 from mindscape.signature.memory import Memory, Posed, Write, build, by_textrank, gold, merged, of_series, ranked, scenes
-from mindscape.signature.objectives import (
-    WEIGHTS,
-    WINDOW,
-    FacilityLocation,
-    Modular,
-    Objective,
-    greedy,
-    relevance,
-    signature_objective,
-)
+from mindscape.signature.objectives import WEIGHTS, WINDOW, FacilityLocation, Modular, Objective, greedy, relevance
 from mindscape.store import Maker
 from mindscape.text import split_sentences
-from storyworld import SPLITS, TOKENS
+from storyworld import SPLITS, TOKENS, Book
 from storyworld.world import Chance
 
 if TYPE_CHECKING:  # whoever has an encoder has torch already; nobody else needs it here
@@ -71,6 +63,20 @@ BOOKS = 2  # of a series
 SEEDS = {split: SPLITS[split][0] for split in ("develop", "test")}
 BENCHMARKS = ("detectiveqa-en", "detectiveqa-zh", "narrativeqa", "narrativeqa-hub", "novelhopqa", "nocha")  # of Table 1
 PLAYS = ("falstaff", "rome")  # series of which every play has questions and summaries
+K0, K, ALPHA = 50, 5, 0.5  # section 4.2
+WAYS = ("first_k", "relevance", "coverage", "random", "gold")
+DEPTH = 10  # ranks of a second pass
+LONGEST = {"choice": 200, "qa": 48, "claim": 200}  # tokens of an answer, by its kind
+KINDS: dict[str, Role] = {"choice": CHOICE, "qa": QA, "claim": CLAIM}
+TOGETHER = 16  # questions that are read before the first of their rankings is kept
+QUERY, FEEDBACK = "query", "feedback"  # no signature; the best passages of the first pass in a signature's place
+FRAME = short_texts("signature", "frame")  # by language: what stands over the parts of a context
+
+Signature = tuple[str, ...]
+Rows = Callable[[Sequence[int]], Iterator[list[int]]]  # places of questions to the ids for each
+
+
+# Books and what is asked on them
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,31 @@ class Collection:
     def name(self) -> str:
         """Of its first book, as files are called by it."""
         return self.memory.documents[0].id
+
+
+def series_memory(
+    books: Sequence[Book], tokenizer: PreTrainedTokenizerBase, width: int = WINDOW, size: int = SIZE
+) -> Memory:
+    """Novels in one memory: passages of `size` tokens, sessions of `width` passages with their gold summaries.
+
+    Taught in notebook 22_signature_rag.
+
+    >>> len(series_memory(storyworld.series(1000, n=2).books, tokenizer).documents)          # doctest: +SKIP
+    2
+    """
+    cut = [(book, split_sentences(book.document, tokenizer, size)) for book in books]
+    return merged([build(book.document, passages, gold(book), width) for book, passages in cut])
+
+
+def plays_memory(names: Sequence[str], tokenizer: PreTrainedTokenizerBase, size: int = SIZE) -> Memory:
+    """Plays in one memory: passages of `size` tokens, scenes for sessions, the kit's own summaries.
+
+    Raises InputError for a play that the kit does not know or has not summed up. Taught in notebook 22_signature_rag.
+
+    >>> len(plays_memory(["macbeth", "hamlet"], tokenizer).documents)                        # doctest: +SKIP
+    2
+    """
+    return merged([scenes(name, split_sentences(shakespeare.play(name), tokenizer, size)) for name in names])
 
 
 def town(
@@ -104,11 +135,7 @@ def town(
     'series-1000-1'
     """
     series = storyworld.series(seed, n=books, tokens=TOKENS, language=language)
-    built = [
-        build(book.document, split_sentences(book.document, tokenizer, size), gold(book), width)
-        for book in series.books
-    ]
-    return _collection(merged(built), *of_series(series))
+    return _collection(series_memory(series.books, tokenizer, width, size), *of_series(series))
 
 
 def play_collection(name: str, tokenizer: PreTrainedTokenizerBase, size: int = SIZE) -> Collection:
@@ -121,9 +148,8 @@ def play_collection(name: str, tokenizer: PreTrainedTokenizerBase, size: int = S
     """
     require(name in shakespeare.SERIES, f"no series {name!r}: expected one of {', '.join(shakespeare.SERIES)}")
     names = shakespeare.SERIES[name]
-    built = [scenes(play, split_sentences(shakespeare.play(play), tokenizer, size)) for play in names]
-    questions = [question for play in names for question in shakespeare.questions(play)]
-    return _collection(merged(built), questions, [pair for play in names for pair in shakespeare.claims(play)])
+    questions, claims = chain(*map(shakespeare.questions, names)), chain(*map(shakespeare.claims, names))
+    return _collection(plays_memory(names, tokenizer, size), questions, claims)
 
 
 def _collection(memory: Memory, questions: Iterable[Question], claims: Iterable[ClaimPair]) -> Collection:
@@ -203,19 +229,6 @@ def freely(question: Posed) -> Posed:
     """
     require(question.kind == "choice", f"question {question.id!r} is a {question.kind}: expected a choice")
     return replace(question, kind="qa", options=(), right=question.options[LETTERS.index(question.right)])
-
-
-K0, K, ALPHA = 50, 5, 0.5  # section 4.2
-WAYS = ("first_k", "relevance", "coverage", "random", "gold")
-DEPTH = 10  # ranks of a second pass
-LONGEST = {"choice": 200, "qa": 48, "claim": 200}  # tokens of an answer, by its kind
-KINDS: dict[str, Role] = {"choice": CHOICE, "qa": QA, "claim": CLAIM}
-TOGETHER = 16  # questions that are read before the first of their rankings is kept
-QUERY, FEEDBACK = "query", "feedback"  # no signature; the best passages of the first pass in a signature's place
-FRAME = short_texts("signature", "frame")  # by language: what stands over the parts of a context
-
-Signature = tuple[str, ...]
-Rows = Callable[[Sequence[int]], Iterator[dict[str, list[int]]]]  # places of questions to the ids for each
 
 
 # Retrievers
@@ -407,20 +420,22 @@ class Shelf:
     def _kept(self, kind: str, model: Any, keys: Sequence[dict[str, Any]], compute: Rows) -> list[list[int]]:
         """Places for each question: out of the store, or computed."""
         if self.live:
-            rows: Iterable[dict[str, list[int]]] = compute(range(len(keys)))
-        else:
-            if model not in self._makers:
-                self._makers[model] = model.maker  # once: all weights are looked at
-            rows = store.current().fetch(kind, self._makers[model], keys, lambda places: enumerate(compute(places)))
-        return [value["ids"] for value in rows]
+            return list(compute(range(len(keys))))
+        if model not in self._makers:
+            self._makers[model] = model.maker  # once: all weights are looked at
+
+        def kept(places: Sequence[int]) -> Iterator[tuple[int, dict[str, list[int]]]]:
+            return ((i, {"ids": ids}) for i, ids in enumerate(compute(places)))
+
+        return [value["ids"] for value in store.current().fetch(kind, self._makers[model], keys, kept)]
 
     def wake(self, questions: Sequence[str], k0: int = K0) -> list[Woken]:
         """Step 0: the `k0` chunks nearest to each question by E_1, and their items."""
 
-        def compute(places: Sequence[int]) -> Iterator[dict[str, list[int]]]:
+        def compute(places: Sequence[int]) -> Iterator[list[int]]:
             for batch in _some_at_a_time(places):
                 for row in _products(self.first.asked([questions[i] for i in batch]), self._first):
-                    yield {"ids": ranked(row, k0).tolist()}
+                    yield ranked(row, k0).tolist()
 
         keys = [{"texts": self._texts, "query": question, "k": k0} for question in questions]
         nearest = map(tuple, self._kept("ranking", self.first, keys, compute))
@@ -436,16 +451,10 @@ class Shelf:
         cover = self.memory.cover[rows][:, columns]
         ranks = range(1, len(columns) + 1)
         vectors = self._query(woken.question), summaries[rows], chunks[columns]
-        return signature_objective(*vectors, cover, ranks, weights, marked)
+        return objectives.signature_objective(*vectors, cover, ranks, weights, marked)
 
     def choose(
-        self,
-        woken: Woken,
-        way: str = "coverage",
-        k: int = K,
-        *,
-        seed: int = 0,
-        evidence: Sequence[int] = (),
+        self, woken: Woken, way: str = "coverage", k: int = K, *, seed: int = 0, evidence: Sequence[int] = ()
     ) -> tuple[int, ...]:
         """At most `k` items for a signature, in the order of their picking (Eq. 3).
 
@@ -464,10 +473,10 @@ class Shelf:
             return woken.items[:k]
         require(way in ("relevance", "coverage"), f"way={way!r}: expected one of {', '.join(WAYS)}")
 
-        def compute(places: Sequence[int]) -> Iterator[dict[str, list[int]]]:
+        def compute(places: Sequence[int]) -> Iterator[list[int]]:
             of_query = relevance(self._query(woken.question), self._weighed[0][list(woken.items)])
             objective = self.objective(woken) if way == "coverage" else Modular(of_query)
-            yield {"ids": [woken.items[pick] for pick in greedy(objective, k).picks]}
+            yield [woken.items[pick] for pick in greedy(objective, k).picks]
 
         key: dict[str, Any] = {"memory": self.memory.fingerprint, "query": woken.question, "woken": list(woken.chunks)}
         key |= {"way": way, "k": k, "weights": list(WEIGHTS)}
@@ -498,7 +507,7 @@ class Shelf:
         """The same for each of some alphas; the model reads every question once."""
         k = min(k, len(self.memory.chunks))
 
-        def compute(places: Sequence[int]) -> Iterator[dict[str, list[int]]]:
+        def compute(places: Sequence[int]) -> Iterator[list[int]]:
             for batch in _some_at_a_time(places):
                 texts = [questions[i] for i in batch]
                 if signatures is None:
@@ -506,15 +515,15 @@ class Shelf:
                 else:
                     of_both = self.scores(texts, [signatures[i] for i in batch])
                 for qry, sig in zip(*of_both, strict=True):
-                    yield {"ids": [i for a in alphas for i in ranked(blend(qry, sig, a), k).tolist()]}
+                    yield [i for a in alphas for i in ranked(blend(qry, sig, a), k).tolist()]
 
         alphas = [0.0] if signatures is None else [float(alpha) for alpha in alphas]
         for alpha in alphas:
             blend(0.0, 0.0, alpha)  # refuses what is no share, whatever is in the store
         keys = [{"texts": self._texts, "query": question, "k": k} for question in questions]
         if signatures is not None:
-            steer = {"alphas": alphas}
-            keys = [key | steer | {"signature": list(text)} for key, text in zip(keys, signatures, strict=True)]
+            steered = zip(keys, signatures, strict=True)
+            keys = [key | {"alphas": alphas, "signature": list(text)} for key, text in steered]
         rankings = self._kept("ranking", self.second, keys, compute)
         return [[tuple(ids[start : start + k]) for start in range(0, len(ids), k)] for ids in rankings]
 
@@ -589,8 +598,8 @@ def rank(
     for way in ways:
         for question, wakes, row in zip(asked, woken, items, strict=True):
             evidence = question.evidence if way == "gold" else ()
-            chosen = None if way == FEEDBACK else shelf.choose(wakes, way, k, seed=seed, evidence=evidence)
-            row[way] = wakes.chunks[:k] if chosen is None else chosen
+            feedback = way == FEEDBACK
+            row[way] = wakes.chunks[:k] if feedback else shelf.choose(wakes, way, k, seed=seed, evidence=evidence)
         unit_texts = shelf.memory.texts if way == FEEDBACK else shelf.memory.summaries
         swept_alphas = alphas if way == "coverage" else (ALPHA,)
         swept = shelf.sweep(texts, [tuple(unit_texts[i] for i in row[way]) for row in items], swept_alphas)
