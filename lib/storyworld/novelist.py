@@ -426,12 +426,7 @@ class _Novelist:
                 self.holder[slots["o"]] = ("at", slots["p"]) if after == "p" else slots[after]
 
     def _put(
-        self,
-        where: float | None,
-        form: str,
-        people: Sequence[int] = (),
-        place: int | None = None,
-        fixed: bool = False,
+        self, where: float | None, form: str, people: Sequence[int] = (), place: int | None = None, fixed: bool = False
     ) -> int:
         """Take the free scene nearest to the share `where` of the story, or any free one."""
         n = len(self.scenes)
