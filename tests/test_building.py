@@ -1,5 +1,5 @@
 """What the builder's adapter learns from: shares of what blocks change, graphs that a perfect builder ends with, replies that
-can be written."""
+can be written; and counts: the gold's number where the graph is whole, else what the graph says."""
 
 import json
 from collections import Counter
@@ -14,12 +14,14 @@ from mindscape.llm.recording import Scripted
 from mindscape.llm.schema import parse
 from mindscape.mindgraph import scoring
 from mindscape.mindgraph.build import noted, rebuild
-from mindscape.roles import BUILDER, Example, Noted, quoting
+from mindscape.roles import BUILDER, COUNTED, UNKNOWN, Example, Noted, quoting
 from mindscape.training import encode
 from storyworld import training_book
-from storyworld.teaching.building import Run, block_examples
+from storyworld.teaching.building import Run, block_examples, count_examples, counted
 from storyworld.teaching.graphs import split_blocks
 from storyworld.world import Chance
+
+BOOKS = [(920, "en"), (921, "en"), (922, "en"), (923, "zh"), (924, "en"), (925, "en"), (926, "zh")]
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +55,19 @@ def test_shares_of_answers(made):
         assert f'"id": "{name}"' in call.prompt and call.prompt == after.prompt
 
 
-def test_the_same_book_gives_the_same_examples(made, tokenizer):
-    again = block_examples(training_book(600), tokenizer)
-    assert again == made[: len(again)] != block_examples(training_book(600), tokenizer, seed=1)
+@pytest.mark.parametrize("make, seed, kind", [(block_examples, 600, "made"), (count_examples, 920, "counts")])
+def test_the_same_book_gives_the_same_examples(make, seed, kind, tokenizer, request):
+    again = make(training_book(seed), tokenizer)
+    first = request.getfixturevalue(kind)[: len(again)]
+    assert again == first != make(training_book(seed), tokenizer, seed=1)
+
+
+def through(book, chunks, question, tokenizer):
+    """A book read to its end by a builder who makes no fault."""
+    run = Run(book, chunks, question, tokenizer, Chance("test", book.world.seed), faults=0)
+    for index in range(len(chunks)):
+        run.go(index, *run.gold(index))
+    return run
 
 
 @pytest.mark.parametrize("seed", storyworld.DEVELOP[:2])
@@ -63,9 +75,7 @@ def test_the_same_book_gives_the_same_examples(made, tokenizer):
 def test_a_builder_without_faults_ends_with_the_gold_graph(seed, kind, tokenizer):
     book = storyworld.book(seed, 15_000)
     chunks, question = split_blocks(book, tokenizer), scoring.asked(book, kind)
-    run = Run(book, chunks, question, tokenizer, Chance("test", seed), faults=0)
-    for index in range(len(chunks)):
-        run.go(index, *run.gold(index))
+    run = through(book, chunks, question, tokenizer)
     assert run.graph == rebuild(scoring.perfect(book, question, chunks)) and run.graph.nodes
 
 
@@ -81,15 +91,13 @@ def test_replies_can_be_written(made, tokenizer):
 
 
 def test_only_the_last_reply_is_learned(tokenizer):
-    example = Example(
-        "answer", "Who?", '{"answer": "Ann"}', "book", ('{"name": "lookup_source"}', "Result: Ann sold it.")
-    )
+    history = ('{"name": "lookup_source"}', "Result: Ann sold it.")
+    example = Example("answer", "Who?", '{"answer": "Ann"}', "book", history)
     encoded = encode(example, tokenizer)
     assert tokenizer.decode(encoded.ids[-encoded.reply :]) == '{"answer": "Ann"}<|im_end|>'
     text = tokenizer.decode(encoded.ids)
-    assert [text.index(part) for part in (example.prompt, *example.history, example.reply)] == sorted(
-        text.index(part) for part in (example.prompt, *example.history, example.reply)
-    )
+    places = [text.index(part) for part in (example.prompt, *history, example.reply)]
+    assert places == sorted(places)
 
 
 def test_a_build_asks_in_the_builder_s_words(tokenizer):
@@ -99,3 +107,63 @@ def test_a_build_asks_in_the_builder_s_words(tokenizer):
     journal = noted(book.document, "Who?", LanguageModel(model), blocks=blocks, held=True, role=BUILDER)
     assert [entry.reply for entry in journal.entries] == [reply, reply] and not rebuild(journal).nodes
     assert all('"bears"' in talk[0]["content"] and schema["title"] == "Noted" for talk, _, schema in model.asked)
+
+
+# Counting
+
+
+@pytest.fixture(scope="module")
+def counts(tokenizer):
+    return [example for seed, language in BOOKS for example in count_examples(training_book(seed, language), tokenizer)]
+
+
+def reply(example):
+    return COUNTED.parse(example.reply)[0]
+
+
+@pytest.mark.parametrize("seed, language", BOOKS)
+def test_a_whole_graph_has_the_books_number(seed, language, tokenizer):
+    book = training_book(seed, language)
+    chunks = split_blocks(book, tokenizer)
+    asked = [question for question in book.questions if question.kind == "people"]
+    for question in asked:
+        run = through(book, chunks, question, tokenizer)
+        value = reply(counted(run, len(chunks)))
+        noted = {run.reading.ids.get(run.builder.key(event)) for event in run.wanted}
+        if noted == set(value.cited_nodes):  # a quote that a border cuts is not noted, a long graph is not shown whole
+            assert value.answer == question.answer
+    assert asked
+
+
+def test_each_line_is_of_the_graph_and_counts_on(counts):
+    for example in counts:
+        value, people = reply(example), []
+        for line in value.counted:
+            node, _, rest = line.partition(": ")
+            who, _, number = rest.rpartition(", ")
+            people += [who] if who not in people else []
+            assert int(number) == len(people)
+            assert f'"id": "{node}"' in example.prompt and who.lower() in example.prompt.lower()
+        assert len(value.counted) <= 2 * len(value.cited_nodes)  # two embrace
+        assert (value.confidence == "low") == (value.answer in UNKNOWN.values()) == (not value.counted)
+
+
+def test_shares_of_numbers(counts):
+    """No number has half of the examples, and the same question has several right answers."""
+    numbers = Counter(reply(example).answer for example in counts if "How many" in example.prompt)
+    assert len(numbers) >= 5 and max(numbers.values()) < numbers.total() / 2
+    assert numbers[UNKNOWN["en"]] < 0.1 * numbers.total()
+    by_question: dict[str, set[str]] = {}
+    for example in counts:
+        by_question.setdefault(example.prompt.rpartition("\n\n")[2], set()).add(reply(example).answer)
+    assert sum(len(answers) > 1 for answers in by_question.values()) > len(by_question) / 2
+
+
+def test_the_paper_s_order_has_the_same_counts_from_the_same_graphs(counts, tokenizer):
+    first = count_examples(training_book(920), tokenizer, number_first=True)
+    for lines, number in zip(counts[:18], first, strict=True):
+        value, other = json.loads(number.reply), reply(lines)
+        same = {"answer": other.answer, "cited_nodes": other.cited_nodes, "confidence": other.confidence}
+        assert value == same and list(value) == list(same)  # the lines stand before the number, the nodes after it
+        assert list(json.loads(lines.reply)) == ["counted", "answer", "confidence"]
+        assert number.prompt.partition("Graph:")[2] == lines.prompt.partition("Graph:")[2]

@@ -22,6 +22,9 @@ PLAIN, TRADES, KIN, GUISES = 9, 9, 6, 4
 LOCATED = 0.9  # how often a question on one event says where it was
 OPEN = "{answer}"  # stands in a claim until it is filled in
 HINTED = 0.25  # how often a thing or a place is paraphrased where a question names it
+Fields = dict[str, str]  # what the placeholders of a question stand for
+Words = Sequence[str]
+Spans = Iterable[Span]
 
 
 def questions_and_claims(voice: Voice, told: Telling, doc_id: str) -> tuple[list[Question], list[ClaimPair]]:
@@ -80,10 +83,8 @@ class _Asker:
         """An event, and the same seen from {b}'s side where both do something: a purchase is a sale."""
         if event.kind not in FROM_B:
             return [event]
-        seen = replace(
-            event, kind=FROM_B[event.kind], slots={**event.slots, "a": event.slots["b"], "b": event.slots["a"]}
-        )
-        return [event, seen]
+        turned = {**event.slots, "a": event.slots["b"], "b": event.slots["a"]}
+        return [event, replace(event, kind=FROM_B[event.kind], slots=turned)]
 
     # ---- one event ----------------------------------------------------------------------------------------------
 
@@ -108,24 +109,16 @@ class _Asker:
             self._about(event)
 
     def _about(
-        self,
-        event: Event,
-        slot: str | None = None,
-        who: str | None = None,
-        bindings: Sequence[Binding] = (),
-        after: Event | None = None,
+        self, event: Event, slot: str = "", who: str = "", bindings: Sequence[Binding] = (), after: Event | None = None
     ) -> None:
         """A question for one slot of an event, its actor called `who`: by what that one did before, if `after` is given."""
-        asks = self.kinds[event.kind]["ask"]
-        if slot is None:
+        asks, fact = self.kinds[event.kind]["ask"], self.kinds[event.kind]["fact"]
+        if not slot:
             if not (slots := self._asked(event)):
                 return
             slot = self.chance.pick(slots)
-        bare = self._fields(event, slot)
+        bare, answer = self._fields(event, slot), self._value(event.kind, slot, event.slots[slot])
         fields = bare | ({"a": who} if who else {})
-        value = event.slots[slot]
-        answer = self._value(event.kind, slot, value)
-        fact = self.kinds[event.kind]["fact"]
         depth = {"relay": "multi-hop", "bill": "set-aggregation", "gathering": "set-aggregation"}.get(event.kind)
         depth = "global-synthesis" if slot == "w" else depth or ("multi-hop" if bindings or after else "lookup")
         located, asked = self._located(event, slot), asks[slot].format(**fields)
@@ -133,18 +126,11 @@ class _Asker:
             claim = fact.format(**fields | {slot: OPEN})
         else:
             claim = self.say.REPLY.format(ask=asked, answer=OPEN)
-        self._put(
-            "same_occasion" if after else event.kind,
-            located.format(question=asked),
-            answer,
-            self._options(event, slot),
-            self._spans([event, after] if after else [event]),
-            depth,
-            claim,
-            bindings=bindings,
-            accepted=self._accepted(slot, value),
-            resolved=located.format(question=asks[slot].format(**bare)) if bindings else "",
-        )
+        kind, told = ("same_occasion", [event, after]) if after else (event.kind, [event])
+        wrong, accepted = self._options(event, slot), self._accepted(slot, event.slots[slot])
+        resolved = located.format(question=asks[slot].format(**bare)) if bindings else ""
+        more = {"bindings": bindings, "accepted": accepted, "resolved": resolved}
+        self._put(kind, located.format(question=asked), answer, wrong, self._spans(told), depth, claim, **more)
 
     def _asked(self, event: Event) -> list[str]:
         """The slots of an event that can be asked for; who is in disguise is not said."""
@@ -198,14 +184,9 @@ class _Asker:
             "x": range(len(self.voice.words.names.WORDS.get(event.kind, ()))),
         }[sort]
         named = {event.slots.get("a"), event.slots.get("b")} - {event.slots[slot]} if slot == "b" else set()
-        if slot == "w":
-            same = [event.slots["a"], event.slots["b"], *same]
-            values = [*dict.fromkeys(same), *self.chance.shuffled(list(every))]
-        else:
-            values = [
-                *self.chance.shuffled(list(dict.fromkeys(same))),
-                *self.chance.shuffled(list(dict.fromkeys(every))),
-            ]
+        rivals = [event.slots[one] for one in "ab"] if slot == "w" else []
+        first = [*rivals, *same] if rivals else self.chance.shuffled(list(dict.fromkeys(same)))
+        values = [*first, *self.chance.shuffled(list(dict.fromkeys(every)))]
         return [self._value(event.kind, slot, value) for value in values if value not in named]
 
     def _near(self, n: int) -> list[str]:
@@ -218,9 +199,9 @@ class _Asker:
         for scene in self.world.scenes:
             passes = [event for event in self.world.events_in(scene) if event.kind in HOLDERS]
             things = [event.slots["o"] for event in passes]
-            if scene.form != "narrated" or len(set(things)) != 2 or not self._all_clean(passes):
+            if scene.form != "narrated" or len(set(things)) != 2 or not {e.kind for e in passes} <= {*PASSES}:
                 continue
-            if any(event.kind not in PASSES for event in passes):
+            if not self._all_clean(passes):
                 continue
             names = [self.voice.thing(o) for o in things]
             others = [self.voice.thing(e.slots["o"]) for e in self.chance.shuffled(self.clean) if "o" in e.slots]
@@ -250,15 +231,11 @@ class _Asker:
             if scene.form != "narrated" or len(events) < 2 or events[0].slots["a"] != events[1].slots["a"]:
                 continue
             first, second = events[:2]
-            if (
-                not self._all_clean((first, second))
-                or first.kind == second.kind
-                or len(self.done[second.kind, second.slots["a"]]) > 1
-            ):
-                continue
-            predicate = self._predicate(first)
+            once = len(self.done[second.kind, second.slots["a"]]) == 1
             slots = [slot for slot in self._asked(second) if first.slots.get(slot) != second.slots[slot]]
-            if predicate and slots:
+            if not self._all_clean((first, second)) or first.kind == second.kind or not once or not slots:
+                continue
+            if predicate := self._predicate(first):
                 who = self.say.ONE_WHO.format(predicate=predicate)
                 self._about(second, self.chance.pick(slots), who, after=first)
 
@@ -281,12 +258,8 @@ class _Asker:
             slots = [s for s in self.kinds[kind]["ask"] if s != "n" and all(e.slots[s] not in e.guised for e in events)]
             asks = {s: self.kinds[kind]["ask"][s] for s in slots}
             slots = [s for s in slots if not any(f"{{{o}}}" in asks[s] for o in "bopx")]
-            if (
-                len(events) != 2
-                or not slots
-                or any(a in e.guised for e in events)
-                or events[0].scene == events[1].scene
-            ):
+            apart = len(events) == len({e.scene for e in events}) == 2
+            if not slots or not apart or any(a in e.guised for e in events):
                 continue
             slot = self.chance.pick(slots)
             both = [self._value(kind, slot, e.slots[slot]) for e in events]
@@ -299,17 +272,15 @@ class _Asker:
             done += 1
 
     def _times(self) -> None:
-        done = 0
-        for (kind, a), events in sorted(self._repeated(), key=lambda item: -len(item[1])):
-            if done == 5:
-                break
-            if any(a in event.guised for event in events) or len({event.scene for event in events}) < 2:
-                continue
-            bindings = [self.trades[a]] if done % 2 else []
+        often = sorted(self._repeated(), key=lambda item: -len(item[1]))
+        often = [
+            it for it in often if len({e.scene for e in it[1]}) > 1 and not any(it[0][1] in e.guised for e in it[1])
+        ]
+        for i, ((kind, a), events) in enumerate(often[:5]):
+            bindings = [self.trades[a]] if i % 2 else []
             who = self.voice.trade(a) if bindings else self.voice.name(a)
             fields = {"a": who, "inf": self.kinds[kind]["inf"], "name": self.voice.name(a)}
             self._count("times", fields, len(events), events, bindings=bindings)
-            done += 1
 
     def _repeated(self) -> list[tuple[tuple[str, int], list[Event]]]:
         """What somebody has done more than once, none of it disputed."""
@@ -317,32 +288,24 @@ class _Asker:
 
     def _people(self) -> None:
         blamed = {event.kind for event in self.false.values()}
-        done = 0
         found = {kind: {a for k, a in self.done if k == kind} for kind in self.by_kind if kind in SLOTS}
         every = self.chance.shuffled([kind for kind in found if kind not in blamed])
-        for kind in sorted(every, key=lambda kind: len(found[kind]) > 12):
+        every = [kind for kind in sorted(every, key=lambda kind: len(found[kind]) > 12) if len(found[kind]) > 2]
+        for kind in every[:3]:
             people = found[kind]
-            if len(people) < 3 or done == 3:
-                continue
             events = list({e.id: e for a in sorted(people) for e in self.done[kind, a]}.values())
             hidden = {a for a in people for e in self.done[kind, a] if a in e.guised}
             bindings = [self.guises[a] for a in sorted(hidden)]
             fields = {"inf": self.kinds[kind]["inf"]}
             self._count("people", fields, len(people), events, bindings=bindings, breadth="global")
-            done += 1
 
     def _liars(self) -> None:
-        done = 0
-        for lie in self.chance.shuffled(self.by_kind["false"]):
-            predicate = self._predicate(self.false[lie.id])
-            if predicate is None or done == 4:
-                continue
-            told = [lie, self.false[lie.id]]
-            others = [e.slots["c"] for e in self.by_kind["false"]] + [p.id for p in self.world.people]
-            around = {*self.false[lie.id].slots.values()}
-            wrong = [c for c in dict.fromkeys(others) if c not in around]
-            self._who("liar", {"predicate": predicate}, lie.slots["c"], wrong, told, "global-synthesis")
-            done += 1
+        lies = [(lie, self.false[lie.id]) for lie in self.chance.shuffled(self.by_kind["false"])]
+        asked = [(lie, true, predicate) for lie, true in lies if (predicate := self._predicate(true))]
+        others = [lie.slots["c"] for lie in self.by_kind["false"]] + [person.id for person in self.world.people]
+        for lie, true, predicate in asked[:4]:
+            wrong = [c for c in others if c not in true.slots.values()]
+            self._who("liar", {"predicate": predicate}, lie.slots["c"], wrong, [lie, true], "global-synthesis")
 
     def _journal(self) -> None:
         (scene,) = [scene for scene in self.world.scenes if scene.form == "journal"]
@@ -350,7 +313,7 @@ class _Asker:
         meals = [event for event in events if event.kind == "meal"]
         dishes = [self.voice.word("cook", event.slots["x"]) for event in meals]
         orders = [dishes[::-1], [*dishes[1:], dishes[0]], [dishes[1], dishes[0], *dishes[2:]]]
-        mixed_up = [self.voice.list(order) for order in orders]
+        mixed_up = list(map(self.voice.list, orders))
         self._form("meals", {}, self.voice.list(dishes), mixed_up, self._spans(meals), "lookup", breadth="partial")
         chain = [event for event in events if event.kind in PASSES and event.slots["o"] == self.world.token]
         first, last = chain[0].slots["a"], chain[-1].slots["b"]
@@ -359,25 +322,24 @@ class _Asker:
         self._who("diary_chain", fields, last, wrong, chain, "multi-hop", breadth="partial")
 
     def _hearing(self) -> None:
-        said = [*self.by_kind["alibi"], *self.by_kind["alone"]]
-        self._count("unvouched", {}, len(self.by_kind["alone"]), said, breadth="partial")
-        says = {event.slots["c"]: event for event in self.by_kind["alibi"]}
+        alibis, alone = self.by_kind["alibi"], self.by_kind["alone"]
+        self._count("unvouched", {}, len(alone), [*alibis, *alone], breadth="partial")
+        says = {event.slots["c"]: event for event in alibis}
         (liar,) = [c for c, event in says.items() if says[event.slots["d"]].slots["d"] != c]
         named = says[liar].slots["d"]
         third = says[named].slots["d"]
-        told = [says[c] for c in (liar, named, third)]
-        wrong = [named, third, *self.chance.shuffled(list(says))]
+        told, wrong = [says[c] for c in (liar, named, third)], [named, third, *self.chance.shuffled(list(says))]
         self._who("false_alibi", {}, liar, wrong, told, "global-synthesis", breadth="partial")
 
     def _refrain(self) -> None:
         answers = [answer for _, answer in self.voice.words.names.REFRAINS]
-        right = answers.pop(self.world.refrain)
-        wrong = self.chance.shuffled(answers)
+        right, wrong = answers.pop(self.world.refrain), self.chance.shuffled(answers)
         self._form("refrain", {}, right, wrong, self.told.refrains, "lookup", breadth="global")
 
     def _heirloom(self) -> None:
         o = self.world.heirloom
-        chain = [event for event in self._with("o", o) if event.kind in PASSES]
+        chain = [event for event in self.world.events if event.slots.get("o") == o and event.kind in PASSES]
+        chain.sort(key=lambda event: event.scene)
         first, last = chain[0].slots["a"], chain[-1].slots["b"]
         fields = {"o": self.voice.thing_hint(o), "a": self.voice.trade(first), "name": self.voice.name(first)}
         wrong, bindings = [event.slots["b"] for event in chain[:-1]], [self.trades[first]]
@@ -388,17 +350,12 @@ class _Asker:
             fields = {"a": self.voice.name(a), "o": self.voice.thing_hint(o)}
             self._who("next_keeper", fields, c, wrong, [first, second], "multi-hop")
 
-    def _with(self, slot: str, value: int) -> list[Event]:
-        return sorted((e for e in self.world.events if e.slots.get(slot) == value), key=lambda e: (e.scene, e.id))
-
     def _crime(self) -> None:
-        crime = self.world.crime
-        clues = self.voice.words.events.CLUES
-        traces = self.by_kind["trace"]
+        crime, clues = self.world.crime, self.voice.words.events.CLUES
         suspects = [crime.culprit, *crime.herrings]
-        ties = {person: [event for event in self.by_kind["tie"] if event.slots["a"] == person] for person in suspects}
         for i, person in enumerate(suspects):
-            told, wrong = [*traces, *ties[person]], self.chance.shuffled(suspects)
+            ties = [event for event in self.by_kind["tie"] if event.slots["a"] == person]
+            told, wrong = [*self.by_kind["trace"], *ties], self.chance.shuffled(suspects)
             kind, fields = "culprit", {"crime": self.voice.crime}
             if i:
                 kind, fields = "herring", fields | {"about": clues[crime.clues[i - 1]]["about"]}
@@ -406,34 +363,20 @@ class _Asker:
 
     # ---- putting it down ----------------------------------------------------------------------------------------
 
-    def _count(self, kind: str, fields: dict[str, str], n: int, told: Iterable[Event], **more: Any) -> None:
+    def _count(self, kind: str, fields: Fields, n: int, told: Iterable[Event], **more: Any) -> None:
         """A question whose answer is a number."""
         number, spans = self.voice.number(n), self._spans(told)
         self._form(kind, fields, number, self._near(n), spans, "set-aggregation", accepted=(str(n),), **more)
 
     def _who(
-        self,
-        kind: str,
-        fields: dict[str, str],
-        who: int,
-        others: Iterable[int],
-        told: Iterable[Event],
-        depth: str,
-        **more: Any,
+        self, kind: str, fields: Fields, who: int, others: Iterable[int], told: Iterable[Event], depth: str, **more: Any
     ) -> None:
         """A question whose answer is a person."""
         wrong, accepted = [self.voice.name(other) for other in others], self._accepted("b", who)
         self._form(kind, fields, self.voice.name(who), wrong, self._spans(told), depth, accepted=accepted, **more)
 
     def _form(
-        self,
-        kind: str,
-        fields: dict[str, str],
-        answer: str,
-        wrong: Sequence[str],
-        spans: Iterable[Span],
-        depth: str,
-        **more: Any,
+        self, kind: str, fields: Fields, answer: str, wrong: Words, spans: Spans, depth: str, **more: Any
     ) -> None:
         """A question of a kind that is no single event's; `more` as in `_put`."""
         question, claim = self.say.QUESTIONS[kind]
@@ -442,20 +385,14 @@ class _Asker:
         self._put(kind, question.format(**fields), answer, wrong, spans, depth, claim, resolved=resolved, **more)
 
     def _put(
-        self,
-        kind: str,
-        question: str,
-        answer: str,
-        wrong: Sequence[str],
-        spans: Iterable[Span],
-        depth: str,
-        claim: str,
-        bindings: Sequence[Binding] = (),
-        accepted: Sequence[str] = (),
-        breadth: str | None = None,
-        resolved: str = "",
+        self, kind: str, question: str, answer: str, wrong: Words, spans: Spans, depth: str, claim: str, **more: Any
     ) -> None:
-        """Write down a question and its claims; `claim` has the answer open, `breadth` follows from the spans if None."""
+        """Write down a question and its claims; `claim` has the answer open.
+
+        `more`: `bindings`, `accepted` (other answers), `resolved` (the question by name), and `breadth` where that does
+        not follow from the spans.
+        """
+        bindings, breadth = more.get("bindings", ()), more.get("breadth", "")
         wrong = [option for option in dict.fromkeys(wrong) if option != answer][:3]
         if len(wrong) < 3:
             raise AssertionError(f"{self.doc_id}: {question!r} has only {len(wrong)} wrong options")
@@ -465,14 +402,14 @@ class _Asker:
             doc_id=self.doc_id,
             question=sentence(question),
             answer=answer,
-            accepted=tuple(dict.fromkeys(other for other in accepted if other != answer)),
+            accepted=tuple(dict.fromkeys(other for other in more.get("accepted", ()) if other != answer)),
             options=tuple(self.chance.shuffled([answer, *wrong])),
             evidence=tuple(sorted(spans)),
-            breadth=breadth or "",
+            breadth=breadth,
             depth=depth,
             bindings=tuple(tuple(self.told.bindings[binding.id]) for binding in bindings),
             gloss=self.say.GLOSS_JOIN.join(self.voice.binding(binding) for binding in bindings),
-            resolved=sentence(resolved or question),
+            resolved=sentence(more.get("resolved") or question),
             kind=kind,
         )
         self.questions.append(asked if breadth else replace(asked, breadth=self._breadth(asked)))

@@ -68,7 +68,7 @@ def global_summary(voice: Voice) -> str:
     (writer,) = {event.slots["c"] for event in voice.world.events if event.kind == "meal"}
     parts = [
         say["opening"].format(title=voice.title),
-        say["cast"].format(town=voice.words.names.TOWNS[voice.world.town], list=voice.list(people)),
+        say["cast"].format(town=voice.town, list=voice.list(people)),
         say["kin"].format(list=voice.list([voice.binding(b) for b in bindings["kin"]])),
         say["guise"].format(list=voice.list([voice.binding(b) for b in bindings["guise"]])),
         say["crime"].format(crime=voice.crime),

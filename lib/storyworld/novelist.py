@@ -11,33 +11,13 @@ from functools import partial
 from typing import Any
 
 from mindscape.errors import InputError
+from storyworld import world
 from storyworld.telling import wording
-from storyworld.world import (
-    CLUES,
-    CRIMES,
-    DEADLY,
-    DEBTS,
-    EVERYDAY,
-    FOR_GOOD,
-    FROM_B,
-    HOLDERS,
-    PASSES,
-    SLOTS,
-    THAT_NIGHT,
-    Binding,
-    Chance,
-    Crime,
-    Event,
-    Knobs,
-    Person,
-    Place,
-    Scene,
-    Setting,
-    Thing,
-    World,
-)
+from storyworld.world import FROM_B, HOLDERS, PASSES, SLOTS, Chance, Event, Knobs, Scene, Setting, World
 
+DEBTS = ("borrow", "forgive")  # between the victim and another they would be a clue by accident
 SCENE = 195  # tokens that a scene takes, about
+KIN = (("sibling", "parent", "spouse"), ("child", "nibling", "cousin"))  # what the second and the third of a family are
 GUISED = 0.3  # share of the people who go by another name at times
 MOST_BOOKS = 4  # of a series
 
@@ -51,10 +31,9 @@ def setting(seed: int, knobs: Knobs) -> Setting:
     return Setting(
         town=chance.below(len(names.TOWNS)),
         families=tuple(chance.some(range(len(names.FAMILIES)), 9)),
-        places=tuple(Place(i, key, chance.deal("q", qualifiers)) for i, key in enumerate(places)),
-        things=tuple(Thing(i, key, chance.deal("a", adjectives)) for i, key in enumerate(things)),
-        women=tuple(chance.shuffled(range(len(names.WOMEN)))),
-        men=tuple(chance.shuffled(range(len(names.MEN)))),
+        places=tuple(world.Thing(i, key, chance.deal("q", qualifiers)) for i, key in enumerate(places)),
+        things=tuple(world.Thing(i, key, chance.deal("a", adjectives)) for i, key in enumerate(things)),
+        given={sex: tuple(chance.shuffled(range(len(some)))) for sex, some in (("f", names.WOMEN), ("m", names.MEN))},
         trades=tuple(chance.shuffled(list(names.TRADES))),
         guises={sex: tuple(chance.shuffled(range(len(names.GUISES[sex])))) for sex in "fm"},
     )
@@ -62,17 +41,12 @@ def setting(seed: int, knobs: Knobs) -> Setting:
 
 def imagine(seed: int, knobs: Knobs, town: Setting, book: int = 0, books: int = 1) -> World:
     """The world of a book; `book` of `books` takes its own share of the setting's names and trades."""
-    return _Novelist(seed, knobs, town, book, books).world()
+    return _Novelist(seed, knobs, town, book, books).made()
 
 
-def _deeds(kind: str, a: int, b: int | None) -> list[tuple[str, int]]:
+def _deeds(kind: str, a: int, b: int | None) -> set[tuple[str, int | None]]:
     """What an event makes people doers of: (kind, who)."""
-    return [(kind, a), (FROM_B[kind], b)] if kind in FROM_B else [(kind, a)]
-
-
-def headcount(knobs: Knobs) -> int:
-    """How many people a book has."""
-    return min(22, 17 + knobs.tokens // 10_000)
+    return {(kind, a), (FROM_B[kind], b)} if kind in FROM_B else {(kind, a)}
 
 
 class _Novelist:
@@ -83,7 +57,6 @@ class _Novelist:
         self.names = wording("en").names
         self.chance = Chance("world", seed, knobs, book, books)
         self.people = self._cast(book, books)
-        self.places = town.places
         self.treasure, self.heirloom, self.token = len(town.things) - 1, len(town.things) - 2, len(town.things) - 3
         self.holder: dict[int, Any] = {}  # thing: a person's id, ("at", place); not there: nobody knows
         self.held: dict[int, set[int]] = defaultdict(set)  # thing: who had it before
@@ -93,12 +66,10 @@ class _Novelist:
         self.scenes: list[Scene | None] = [None] * max(72, round(knobs.tokens / SCENE))
         self.plans: dict[int, Callable[[int], None]] = {}  # scenes of the plot that are filled when their time comes
         self.days = -(-len(self.scenes) // len(self.names.HOURS))  # so that no two scenes fall into the same hour
-        n = round(len(EVERYDAY) - 26 * knobs.sharing)
-        always = list(PASSES)
-        others = [kind for kind in EVERYDAY if kind not in always]
-        self.kinds = always + self.chance.some(others, n - len(always))
+        others = [kind for kind in SLOTS if kind not in PASSES]
+        self.kinds = [*PASSES, *self.chance.some(others, round(len(SLOTS) - 26 * knobs.sharing) - len(PASSES))]
 
-    def world(self) -> World:
+    def made(self) -> World:
         crime = self._crime()
         self._specials(crime)
         for i, scene in enumerate(self.scenes):
@@ -118,7 +89,7 @@ class _Novelist:
             book=self.book,
             town=self.town.town,
             people=self.people,
-            places=self.places,
+            places=self.town.places,
             things=self.town.things,
             treasure=self.treasure,
             heirloom=self.heirloom,
@@ -132,43 +103,38 @@ class _Novelist:
 
     # ---- people -------------------------------------------------------------------------------------------------
 
-    def _cast(self, book: int, books: int) -> tuple[Person, ...]:
-        n = headcount(self.knobs)
+    def _cast(self, book: int, books: int) -> tuple[world.Person, ...]:
+        n = min(22, 17 + self.knobs.tokens // 10_000)
         if books * n > len(self.town.trades):
             raise InputError(
                 f"{books} books of {self.knobs.tokens:,} tokens need {books * n} trades, and there are "
                 f"{len(self.town.trades)}: expected fewer or shorter books"
             )
         half = (n + 1) // 2
-        women = list(self.town.women[book * half : (book + 1) * half])
-        men = list(self.town.men[book * half : (book + 1) * half])
+        names = {sex: list(every[book * half : (book + 1) * half]) for sex, every in self.town.given.items()}
         trades = self.town.trades[book * n : (book + 1) * n]
         sexes = self.chance.shuffled((["f", "m"] * half)[:n])
         share = len(self.names.GUISES["f"]) // max(books, 2)
-        guises = {sex: list(self.town.guises[sex][book * share : (book + 1) * share]) for sex in "fm"}
+        guises = {sex: list(every[book * share : (book + 1) * share]) for sex, every in self.town.guises.items()}
         disguised = set(self.chance.some(range(n), round(GUISED * n)))
         people = []
         for i, sex in enumerate(sexes):
             guise = guises[sex].pop() if i in disguised and guises[sex] else None
-            name = (women if sex == "f" else men).pop()
             family = self.town.families[i // 3 % len(self.town.families)]
-            habit = self.chance.below(len(self.names.HABITS))
-            look = self.chance.below(len(self.names.LOOKS))
-            people.append(Person(i, sex, name, family, trades[i], habit, look, guise))
+            habit, look = (self.chance.below(len(some)) for some in (self.names.HABITS, self.names.LOOKS))
+            people.append(world.Person(i, sex, names[sex].pop(), family, trades[i], habit, look, guise))
         return tuple(people)
 
-    def _bindings(self) -> list[Binding]:
-        found = [Binding(0, "trade", person.id) for person in self.people]
-        for first in range(0, len(self.people), 3):
-            family = self.people[first : first + 3]
-            for other, choices in zip(
-                family[1:], (("sibling", "parent", "spouse"), ("child", "nibling", "cousin")), strict=False
-            ):
-                relation = self.chance.pick(choices)
-                if relation == "spouse" and other.sex == family[0].sex:
+    def _bindings(self) -> list[world.Binding]:
+        found = [world.Binding(0, "trade", person.id) for person in self.people]
+        for other in self.people:
+            if other.id % 3:  # families are of three, and the first is whom the others are kin of
+                first = self.people[other.id // 3 * 3]
+                relation = self.chance.pick(KIN[other.id % 3 - 1])
+                if relation == "spouse" and other.sex == first.sex:
                     relation = "sibling"
-                found.append(Binding(0, "kin", other.id, family[0].id, relation))
-        found += [Binding(0, "guise", person.id) for person in self.people if person.guise is not None]
+                found.append(world.Binding(0, "kin", other.id, first.id, relation))
+        found += [world.Binding(0, "guise", person.id) for person in self.people if person.guise is not None]
         return [replace(binding, id=i) for i, binding in enumerate(found)]
 
     def _alive(self, scene: int, *but: int) -> list[int]:
@@ -178,15 +144,15 @@ class _Novelist:
 
     # ---- the plot -----------------------------------------------------------------------------------------------
 
-    def _crime(self) -> Crime:
-        kind = self.chance.pick(CRIMES)
+    def _crime(self) -> world.Crime:
+        kind = self.chance.pick(world.CRIMES)
         victim, culprit, *herrings = self.chance.some(range(len(self.people)), 6)
-        clues = tuple(self.chance.some(CLUES, 4))
-        self.victim, self.deadly = victim, kind in DEADLY
+        clues = tuple(self.chance.some(world.CLUES, 4))
+        self.victim, self.deadly = victim, kind in world.DEADLY
         self.crime_at = round(0.4 * len(self.scenes))
-        return Crime(kind, victim, self.chance.below(len(self.places)), culprit, clues, tuple(herrings))
+        return world.Crime(kind, victim, self.chance.below(len(self.town.places)), culprit, clues, tuple(herrings))
 
-    def _specials(self, crime: Crime) -> None:
+    def _specials(self, crime: world.Crime) -> None:
         """The scenes that the plot and the questions need, before the everyday ones fill the gaps."""
         n = len(self.scenes)
         at = self._put(0.4, "crime", place=crime.place, fixed=True)
@@ -203,32 +169,27 @@ class _Novelist:
         for k, (a, b) in enumerate(zip(keepers, keepers[1:], strict=False)):
             at = self._put(0.02 + 0.23 * k, "narrated", people=(a, b), fixed=True)
             last = k == len(keepers) - 2
-            kind = self.chance.pick(FOR_GOOD) if last else self.chance.deal("pass", PASSES)
+            kind = self.chance.pick(world.FOR_GOOD) if last else self.chance.deal("pass", PASSES)
             self._add(at, kind, a=a, b=b, o=self.heirloom, **self._number())
-        for plan, form, times in (
-            (self._gathering, "gathering", 2),
-            (partial(self._claim, kind="contest"), "contest", 2),
-            (partial(self._claim, kind="dispute"), "narrated", 2),
-            (self._exchange, "narrated", 2),
-            (self._relay, "narrated", 3),
-            (self._bill, "narrated", 3),
-            (self._double, "narrated", 4),
-        ):
-            for _ in range(times):
-                at = self._put(None, form)
-                self.plans[at] = plan
-                if plan in (self._exchange, self._double):
-                    self.undisputed.add(at)
+        contest, dispute = (partial(self._claim, kind=kind) for kind in ("contest", "dispute"))
+        plans = [self._gathering] * 2 + [contest] * 2 + [dispute] * 2 + [self._exchange] * 2
+        plans += [self._relay] * 3 + [self._bill] * 3 + [self._double] * 4
+        forms = ["gathering"] * 2 + ["contest"] * 2 + ["narrated"] * 14
+        for plan, form in zip(plans, forms, strict=True):
+            at = self._put(None, form)
+            self.plans[at] = plan
+            if plan in (self._exchange, self._double):
+                self.undisputed.add(at)
         for times in (2, 2, 2, 3, 4):
             self._repeat(times)
         for k in range(falsehoods := 2 + round(0.08 * self.knobs.contradiction * n)):
             self._put(0.5 + 0.48 * k / falsehoods, "false")
 
-    def _inquest(self, crime: Crime) -> None:
+    def _inquest(self, crime: world.Crime) -> None:
         suspects = self.chance.shuffled((crime.culprit, *crime.herrings))
         others = self.chance.shuffled(self._alive(len(self.scenes), *suspects, crime.victim))
         liar, alone = suspects[0], suspects[1 : 2 + self.chance.between(1, 3)]
-        spots = self.chance.some(range(len(self.places)), 4)
+        spots = self.chance.some(range(len(self.town.places)), 4)
         (a, b, c, d, m, k), at = others[:6], self._put(0.8, "inquest", people=(), fixed=True)
         said = [(a, b, spots[0]), (b, a, spots[0]), (c, d, spots[1]), (d, c, spots[1])]
         said += [(m, k, spots[2]), (k, m, spots[2]), (liar, m, spots[3])] + [(one, None, None) for one in alone]
@@ -270,9 +231,9 @@ class _Novelist:
         a, b = self.chance.some(self._alive(at), 2)
         return (a, b) if (kind, a) not in self.used else self._two(at, kind)
 
-    def _initial(self, person: int) -> str:
-        who = self.people[person]
-        return (self.names.WOMEN if who.sex == "f" else self.names.MEN)[who.name][0]
+    def _initial(self, who: int) -> str:
+        person = self.people[who]
+        return (self.names.WOMEN if person.sex == "f" else self.names.MEN)[person.name][0]
 
     def _talk(self, at: int, c: int, d: int) -> None:
         self.scenes[at].c, self.scenes[at].d = c, d
@@ -292,7 +253,7 @@ class _Novelist:
         while not (fit := [o for o in self._things(lambda holder: True) if self._can_give(a, o)]):
             a, b = self._two(at, "relay")
         o = self.chance.pick(fit)
-        q = self.chance.pick([place.id for place in self.places if place.id != self.scenes[at].place])
+        q = self.chance.pick([place.id for place in self.town.places if place.id != self.scenes[at].place])
         self._talk(at, a, b)
         self._add(at, "relay", a=a, b=b, o=o, q=q)
         self.holder[o] = ("at", q)
@@ -337,7 +298,8 @@ class _Novelist:
     # ---- everyday -----------------------------------------------------------------------------------------------
 
     def _everyday_scene(self, i: int) -> None:
-        form = self._form(i)
+        reported = ("gossip", "letter", "testimony" if i > self.crime_at else "letter")
+        form = self.chance.pick(reported) if self.chance.hit(0.36) else "narrated"
         at = self._put(i / (len(self.scenes) - 1), form)
         scene = self.scenes[at]
         if form == "narrated":
@@ -351,12 +313,8 @@ class _Novelist:
         if lying and self.chance.hit(0.25):  # someone picks it up, off the page
             self.holder.pop(self.chance.pick(lying))
         for _ in range(self.chance.pick((1, 1, 2))):
-            place = scene.place if form == "narrated" else self.chance.below(len(self.places))
+            place = scene.place if form == "narrated" else self.chance.below(len(self.town.places))
             self._add(at, *self._everyday(people, place))
-
-    def _form(self, i: int) -> str:
-        told = ("gossip", "letter", "testimony") if i > self.crime_at else ("gossip", "letter", "letter")
-        return self.chance.pick(told) if self.chance.hit(0.36) else "narrated"
 
     def _everyday(
         self, people: Sequence[int], place: int, actor: int | None = None, things: bool = True
@@ -366,11 +324,8 @@ class _Novelist:
             kind = self.chance.deal("kind", self.kinds)
             a = self.chance.pick(people) if actor is None else actor
             b = self.chance.pick([one for one in people if one != a])
-            if kind in HOLDERS and not things:
-                continue
-            if kind in DEBTS and self.victim in (a, b):
-                continue
-            if attempt < 120 and self.used & set(_deeds(kind, a, b)):
+            barred = kind in HOLDERS and not things or kind in DEBTS and self.victim in (a, b)
+            if barred or attempt < 120 and self.used & _deeds(kind, a, b):
                 continue
             if bound := self._bind(kind, a, b, place):
                 return kind, bound
@@ -378,14 +333,10 @@ class _Novelist:
 
     def _bind(self, kind: str, a: int, b: int, place: int) -> dict[str, Any] | None:
         """Slots for an event of the kind; None where it needs a thing that none of the people can have."""
-        slots = SLOTS[kind]
-        bound: dict[str, Any] = {"a": a}
-        if "b" in slots:
-            bound["b"] = b
-        if "p" in slots:
-            bound["p"] = place
+        slots, may_be = SLOTS[kind], {"a": a, "b": b, "p": place}
+        bound: dict[str, Any] = {slot: may_be[slot] for slot in slots if slot in may_be}
         if "o" in slots:
-            wanted = {"a": a, "b": b, "p": ("at", place)}[HOLDERS[kind][0]]
+            wanted = {**may_be, "p": ("at", place)}[HOLDERS[kind][0]]
             fit = self._things(lambda holder: holder is None or holder == wanted)
             if kind == "return":
                 fit = [o for o in fit if self.holder.get(o) == a and b in self.held[o]]
@@ -414,7 +365,7 @@ class _Novelist:
         self.events.append(Event(len(self.events), kind, slots, at, scene.guised))
         scene.events.append(len(self.events) - 1)
         if "a" in slots:
-            self.used |= set(_deeds(kind, slots["a"], slots.get("b")))
+            self.used |= _deeds(kind, slots["a"], slots.get("b"))
         if kind in HOLDERS:
             after = HOLDERS[kind][1]
             for slot in ("a", "b"):
@@ -426,12 +377,7 @@ class _Novelist:
                 self.holder[slots["o"]] = ("at", slots["p"]) if after == "p" else slots[after]
 
     def _put(
-        self,
-        where: float | None,
-        form: str,
-        people: Sequence[int] = (),
-        place: int | None = None,
-        fixed: bool = False,
+        self, where: float | None, form: str, people: Sequence[int] = (), place: int | None = None, fixed: bool = False
     ) -> int:
         """Take the free scene nearest to the share `where` of the story, or any free one."""
         n = len(self.scenes)
@@ -441,42 +387,31 @@ class _Novelist:
         hour = rest * len(self.names.HOURS) // n
         c, d = (*people, *self.chance.some(self._alive(at, *people), 2))[:2]
         if place is None:
-            place = self.chance.below(len(self.places))
+            place = self.chance.below(len(self.town.places))
         self.scenes[at] = Scene(at, form, day, hour, place, c, d, fixed=fixed)
         return at
 
     # ---- what is added when the scenes stand --------------------------------------------------------------------
 
-    def _ties(self, crime: Crime) -> None:
+    def _ties(self, crime: world.Crime) -> None:
         """What ties people to the traces: the culprit to all, each red herring to all but one."""
-        open_scenes = [i for i, scene in enumerate(self.scenes) if scene.form in ("narrated", "gossip", "letter")]
+        open_scenes = [scene for scene in self.scenes if scene.form in ("narrated", "gossip", "letter")]
         ties = [(crime.culprit, clue) for clue in crime.clues]
         for missing, person in zip(crime.clues, crime.herrings, strict=True):
             ties += [(person, clue) for clue in crime.clues if clue != missing]
         for person, clue in self.chance.shuffled(ties):
-            fit = [i for i in open_scenes if not any(self.events[e].kind == "tie" for e in self.scenes[i].events)]
-            fit = [
-                i
-                for i in fit
-                if person not in (self.scenes[i].c, self.scenes[i].d) or self.scenes[i].form == "narrated"
-            ]
-            fit = [i for i in fit if person not in self.scenes[i].guised and not self.scenes[i].fixed]
-            fit = [i for i in fit if i > self.crime_at or clue not in THAT_NIGHT]
-            self._add(self.chance.pick(fit), "tie", a=person, v=crime.victim, clue=clue)
+            fit = [it for it in open_scenes if not any(self.events[e].kind == "tie" for e in it.events)]
+            fit = [it for it in fit if person not in (it.c, it.d) or it.form == "narrated"]
+            fit = [it for it in fit if person not in it.guised and not it.fixed]
+            fit = [it for it in fit if it.id > self.crime_at or clue not in world.THAT_NIGHT]
+            self._add(self.chance.pick(fit).id, "tie", a=person, v=crime.victim, clue=clue)
 
     def _false_testimony(self) -> None:
         """Events that a witness swears were another's doing. The narrator's telling is the true one."""
         done = Counter((event.kind, event.slots.get("a")) for event in self.events)
-        plain = [
-            event
-            for event in self.events
-            if event.kind in SLOTS
-            and event.kind not in FROM_B
-            and self.scenes[event.scene].form == "narrated"
-            and not self.scenes[event.scene].fixed
-            and event.scene not in self.undisputed
-            and not event.guised
-        ]
+        told = {it.id for it in self.scenes if it.form == "narrated" and not it.fixed} - self.undisputed
+        plain = [it for it in self.events if it.kind in SLOTS and it.kind not in FROM_B]
+        plain = [it for it in plain if it.scene in told and not it.guised]
 
         def fitness(event: Event) -> tuple[bool, bool, bool]:
             """Best is what happened once and can be told from all of its kind, since that can be asked about."""
@@ -487,17 +422,14 @@ class _Novelist:
         for at in [i for i, scene in enumerate(self.scenes) if scene.form == "false"]:
             event = [event for event in queue if event.scene < at - 4][-1]
             queue.remove(event)
-            accused = self.chance.pick(self._blamed(event, done))
             about = (event.slots["a"], event.slots.get("b"))
+            # Those can be said to have done it who were not in it, and have done nothing of the kind if possible.
+            absent = self._alive(event.scene, *about)
+            accused = self.chance.pick([one for one in absent if not done[event.kind, one]] or absent)
             witness, other = self.chance.some(self._alive(at, *about, accused), 2)
             self._talk(at, witness, other)
             self._add(at, "false", c=witness, of=event.id, a=accused)
             done[event.kind, accused] += 1
-
-    def _blamed(self, event: Event, done: Counter) -> list[int]:
-        """Who can be said to have done it: those who were not in it, and have done nothing of the kind if possible."""
-        others = self._alive(event.scene, event.slots["a"], event.slots.get("b"))
-        return [one for one in others if not done[event.kind, one]] or others
 
     def _singular(self, event: Event) -> bool:
         """Whether no other event of the kind has the same person, thing or word in it."""
@@ -505,16 +437,14 @@ class _Novelist:
         others = [other for other in self.events if other.kind == event.kind and other is not event]
         return all(slots and other.slots[slot] != event.slots[slot] for other in others for slot in slots or "a")
 
-    def _place_bindings(self, bindings: Sequence[Binding]) -> None:
+    def _place_bindings(self, bindings: Sequence[world.Binding]) -> None:
         """Tell each binding a few times or once, near the scenes of its person or far from them."""
         n, hiding = len(self.scenes), self.knobs.hiding
         times = round(5 - 4 * hiding)
         most = 2 if times * len(bindings) < 1.5 * n else 3
         room = [0 if scene.form in ("journal", "inquest") else most for scene in self.scenes]
         for binding in bindings:
-            acts = [
-                e.scene for e in self.events if binding.person in (e.slots.get("a"), e.slots.get("b"), e.slots.get("c"))
-            ]
+            acts = [e.scene for e in self.events if binding.person in {e.slots.get(slot) for slot in "abc"}]
             near = sorted((min((abs(i - at) for at in acts), default=0), i) for i in range(n) if room[i])
             for _ in range(times):
                 at = round(hiding * (len(near) - 1) + self.chance.between(-n // 12, n // 12))

@@ -1,28 +1,22 @@
 """A world made into a book: scenes out of order, letters, testimony, a journal, and where each event is told.
 
 Every event of the log is told once; the span of its sentence is kept. Between them stands what fills a scene: weather,
-talk, habits. It holds no fact that a question asks for. Taught in notebook 00_start_here.
-
-The wording of each language, read from the data files beside this module; the two have the same names and keys.
+talk, habits. It holds no fact that a question asks for. `Voice` puts a world's people, places and things into the words of
+a language, `tell` makes the book. The wording of each language is in data files beside this module, with the same names and
+keys in both. Taught in notebook 00_start_here.
 
     bindings   who is who: a trade, a kinship, a guise tied to a name
     events     what can happen, told, stated and asked about
     names      people, places, things, and the words of each kind of event
     questions  how questions and summaries are put
     scenes     how a scene is told
-
-Taught in notebook 00_start_here.
-
-A world's people, places and things put into the words of a language.
-
-Taught in notebook 00_start_here.
 """
 
 import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import accumulate
 from pathlib import Path
 from types import SimpleNamespace
@@ -64,13 +58,14 @@ class Voice:
     def name(self, person: int, guised: Collection[int] = ()) -> str:
         """What a scene calls a person: the given name, or the guise where the person is in disguise."""
         who = self.world.people[person]
-        if person in guised:
-            return self.guise(person)
-        return (self.words.names.WOMEN if who.sex == "f" else self.words.names.MEN)[who.name]
+        given = self.words.names.WOMEN if who.sex == "f" else self.words.names.MEN
+        return self.guise(person) if person in guised else given[who.name]
+
+    def family(self, person: int) -> str:
+        return self.words.names.FAMILIES[self.world.people[person].family]
 
     def full_name(self, person: int) -> str:
-        family = self.words.names.FAMILIES[self.world.people[person].family]
-        return self.say.FULL_NAME.format(name=self.name(person), family=family)
+        return self.say.FULL_NAME.format(name=self.name(person), family=self.family(person))
 
     def bare_trade(self, person: int) -> str:
         return self.words.names.TRADES[self.world.people[person].trade]
@@ -91,20 +86,17 @@ class Voice:
     # ---- places, things, words, numbers -------------------------------------------------------------------------
 
     def place(self, place: int) -> str:
-        it = self.world.places[place]
-        return self.say.PLACE.format(
-            qualifier=self.words.names.QUALIFIERS[it.qualifier], noun=self.words.names.PLACES[it.key][0]
-        )
+        it, names = self.world.places[place], self.words.names
+        return self.say.PLACE.format(qualifier=names.QUALIFIERS[it.adjective], noun=names.PLACES[it.key][0])
 
     def place_hint(self, place: int) -> str:
         return self.say.PLACE_HINT.format(hint=self.words.names.PLACES[self.world.places[place].key][1])
 
     def thing(self, thing: int) -> str:
-        it = self.world.things[thing]
+        it, names = self.world.things[thing], self.words.names
         if thing == self.world.treasure:
-            return self.words.names.TREASURES[it.adjective % len(self.words.names.TREASURES)]
-        adjective, noun = self.words.names.ADJECTIVES[it.adjective], self.words.names.OBJECTS[it.key][0]
-        return self.say.THING.format(adjective=adjective, noun=noun)
+            return names.TREASURES[it.adjective % len(names.TREASURES)]
+        return self.say.THING.format(adjective=names.ADJECTIVES[it.adjective], noun=names.OBJECTS[it.key][0])
 
     def thing_hint(self, thing: int) -> str:
         if thing == self.world.treasure:
@@ -118,17 +110,12 @@ class Voice:
         return self.words.names.NUMBERS[n] if n < len(self.words.names.NUMBERS) else str(n)
 
     def list(self, items: list[str]) -> str:
-        if len(items) < 2:
-            return "".join(items)
-        return self.say.COMMA.join(items[:-1]) + self.say.AND + items[-1]
+        *first, last = items or [""]
+        return self.say.COMMA.join(first) + self.say.AND + last if first else last
 
     def calendar(self, scene: Scene) -> dict[str, str]:
-        week, weekday = divmod(scene.day, 7)
-        return {
-            "hour": self.words.names.HOURS[scene.hour],
-            "week": self.words.names.WEEKS[week],
-            "weekday": self.words.names.WEEKDAYS[weekday],
-        }
+        (week, weekday), names = divmod(scene.day, 7), self.words.names
+        return {"hour": names.HOURS[scene.hour], "week": names.WEEKS[week], "weekday": names.WEEKDAYS[weekday]}
 
     def when(self, scene: Scene) -> str:
         return self.words.scenes.WHEN.format(**self.calendar(scene))
@@ -137,29 +124,20 @@ class Voice:
 
     def fields(self, kind: str, slots: Mapping[str, Any], guised: Collection[int] = ()) -> dict[str, str]:
         """What the placeholders of an event's sentences stand for."""
-        found = {}
-        for slot, value in slots.items():
-            if slot in ("a", "b", "c", "d", "v", "w"):
-                found[slot] = self.name(value, guised)
-            elif slot in ("p", "q"):
-                found[slot] = self.place(value)
-            elif slot == "o":
-                found[slot] = self.thing(value)
-            elif slot == "n":
-                found[slot] = self.number(value)
-            elif slot == "x":
-                found[slot] = self.word("cook" if kind == "meal" else kind, value)
-            elif slot == "goods":
-                goods = [self.say.NUMBER_OF.format(n=self.number(n), x=self.word("bill", x)) for n, x in value]
-                found[slot] = self.list(goods)
+        naming = dict.fromkeys("abcdvw", lambda person: self.name(person, guised))
+        naming |= {"p": self.place, "q": self.place, "o": self.thing, "n": self.number}
+        naming |= {"x": partial(self.word, "cook" if kind == "meal" else kind), "goods": self._goods}
+        found = {slot: naming[slot](value) for slot, value in slots.items() if slot in naming}
         for slot, prefix in (("a", ""), ("b", "b"), ("w", "w")):
             if slot in slots:
                 found |= self.pronouns(slots[slot], prefix)
         if "w" in slots:
-            who = self.world.people[slots["w"]]
-            initials = [self.name(who.id), self.words.names.FAMILIES[who.family]]
-            found["mark"] = self.say.MARK.format(i=f"{initials[0][0]} {initials[1][0]}", name=initials[0])
+            name, family = self.name(slots["w"]), self.family(slots["w"])
+            found["mark"] = self.say.MARK.format(i=f"{name[0]} {family[0]}", name=name)
         return found
+
+    def _goods(self, goods: Iterable[tuple[int, int]]) -> str:
+        return self.list([self.say.NUMBER_OF.format(n=self.number(n), x=self.word("bill", x)) for n, x in goods])
 
     def fact(self, event: Event) -> str:
         """The event in the words of questions and summaries, without a full stop."""
@@ -184,19 +162,22 @@ class Voice:
         return self.say.BINDING[binding.kind].format(**self.binding_fields(binding))
 
     def binding_fields(self, binding: Binding) -> dict[str, str]:
-        found = {"a": self.name(binding.person), "trade": self.bare_trade(binding.person)}
-        found |= {"family": self.words.names.FAMILIES[self.world.people[binding.person].family]}
-        found |= self.pronouns(binding.person)
+        person = binding.person
+        found = {"a": self.name(person), "trade": self.bare_trade(person), "family": self.family(person)}
+        found |= self.pronouns(person)
         if binding.kind == "kin":
             found |= {"b": self.name(binding.other), "relation": self.relation(binding)}
         if binding.kind == "guise":
-            found["guise"] = self.guise(binding.person)
+            found["guise"] = self.guise(person)
         return found
 
     @cached_property
     def title(self) -> str:
-        scenes = self.words.scenes
-        return scenes.TITLE.format(town=self.words.names.TOWNS[self.world.town], crime=self.crime)
+        return self.words.scenes.TITLE.format(town=self.town, crime=self.crime)
+
+    @property
+    def town(self) -> str:
+        return self.words.names.TOWNS[self.world.town]
 
     @cached_property
     def crime(self) -> str:
@@ -214,21 +195,14 @@ def sentence(text: str) -> str:
     return re.sub(r"^\W*[a-z]|(?<=[.!?] )[a-z]|(?<=[.]['\"] )[a-z]", lambda found: found[0].upper(), text)
 
 
-WEIGHTS = {
-    "inquest": 6,
-    "journal": 5,
-    "crime": 2,
-    "gathering": 3,
-    "gossip": 1.4,
-    "testimony": 1.2,
-    "false": 1,
-}  # others 2
+WEIGHTS = {"inquest": 6, "journal": 5, "gathering": 3, "gossip": 1.4, "testimony": 1.2, "false": 1}  # others 2
 MOVED = 0.14  # share of the scenes that are told after later ones
 CHAPTER = 14  # scenes
 UNBROKEN = ("letter", "journal", "contest")  # forms after which, and not within which, a binding is told
 
-Mark = tuple[str, int] | None  # what a piece of text tells: ("event", id), ("binding", id), ("refrain", 0)
-Paragraph = list[tuple[str, Mark]]
+Mark = tuple[str, int] | None  # what a piece of text tells: ("event", id), ("binding", id)
+Piece = tuple[str, Mark]
+Paragraph = list[Piece]
 
 
 @dataclass(frozen=True)
@@ -271,20 +245,16 @@ class _Narrator:
 
     def book(self) -> Telling:
         order = self._order()
-        weights = [WEIGHTS.get(scene.form, 2) for scene, _ in order]
-        *_, heavy = accumulate(weights)  # `sum` rounds otherwise from Python 3.12 on, and would give other novels
+        # Not by `sum`, which rounds otherwise from Python 3.12 on, and would give other novels.
+        spent = list(accumulate(WEIGHTS.get(scene.form, 2) for scene, _ in order))
         chapters = max(5, len(order) // CHAPTER)
         firsts = {round(k * len(order) / chapters): k for k in range(chapters)}
-        titles = self.chance.shuffled(self.words.TITLES)
-        whole, spent = self.world.knobs.tokens * self.words.CHARACTERS, 0.0
-        names = self.voice.words.names
-        self._write(self.voice.title + "\n\n")
-        self._write(self.words.PROLOGUE.format(town=names.TOWNS[self.world.town]) + "\n\n")
+        titles, whole = self.chance.shuffled(self.words.TITLES), self.world.knobs.tokens * self.words.CHARACTERS
+        self._write(f"{self.voice.title}\n\n{self.words.PROLOGUE.format(town=self.voice.town)}\n\n")
         for i, (scene, moved) in enumerate(order):
             if i in firsts:
                 self._chapter(firsts[i], titles[firsts[i] % len(titles)])
-            spent += weights[i]
-            self._scene(scene, moved, due=int(whole * spent / heavy))
+            self._scene(scene, moved, due=int(whole * spent[i] / spent[-1]))
         self._close_chapter()
         self._write(self.words.EPILOGUE)
         self.found.text = "".join(self.pieces)
@@ -297,20 +267,14 @@ class _Narrator:
         scenes = self.world.scenes
         movable = [scene.id for scene in scenes if scene.form == "narrated" and not scene.fixed]
         moved = set(self.chance.some(movable, round(MOVED * len(scenes))))
-        place = {
-            scene.id: scene.id + (self.chance.between(6, 15) + 0.5 if scene.id in moved else 0) for scene in scenes
-        }
+        place = [at + (self.chance.between(6, 15) + 0.5 if at in moved else 0) for at in range(len(scenes))]
         return [(scene, scene.id in moved) for scene in sorted(scenes, key=lambda scene: place[scene.id])]
 
     def _write(self, text: str, mark: Mark = None) -> None:
         span = Span(self.length, self.length + len(text))
         if mark:
-            kind, which = mark
-            if kind == "refrain":
-                self.found.refrains.append(span)
-            else:
-                told = self.found.events if kind == "event" else self.found.bindings
-                told.setdefault(which, []).append(span)
+            told = self.found.events if mark[0] == "event" else self.found.bindings
+            told.setdefault(mark[1], []).append(span)
         self.pieces.append(text)
         self.length = span.end
 
@@ -323,10 +287,9 @@ class _Narrator:
 
     def _close_chapter(self) -> None:
         refrain, _ = self.voice.words.names.REFRAINS[self.world.refrain]
-        self._write(refrain, ("refrain", 0))
-        self._write("\n\n")
-        last = self.found.chapters[-1]
-        self.found.chapters[-1] = Passage(last.id, last.heading, last.start, self.length - 2)
+        self.found.refrains.append(Span(self.length, self.length + len(refrain)))
+        self._write(refrain + "\n\n")
+        self.found.chapters[-1] = replace(self.found.chapters[-1], end=self.length - 2)
 
     # ---- scenes -------------------------------------------------------------------------------------------------
 
@@ -336,8 +299,10 @@ class _Narrator:
         if moved:
             head.insert(0, [(self.chance.deal("flashback", self.words.FLASHBACKS), None)])
         for binding in scene.bindings:
-            part = foot if scene.form in UNBROKEN else body
-            part.insert(len(foot) if part is foot else self.chance.between(0, len(body)), self._aside(binding))
+            if scene.form in UNBROKEN:
+                foot.append(self._aside(binding))
+            else:
+                body.insert(self.chance.between(0, len(body)), self._aside(binding))
         length = start + sum(len(text) for part in (head, body, foot) for paragraph in part for text, _ in paragraph)
         fillers: list[Paragraph] = []
         while length < due - 60 and len(fillers) < 60:
@@ -374,18 +339,11 @@ class _Narrator:
 
     def _frame(self, scene: Scene) -> dict[str, str]:
         """What the placeholders of a scene's frame stand for."""
-        people = (scene.c, scene.d)
+        people, when = (scene.c, scene.d), self.voice.when(scene)
         c, d = people if self.chance.hit(0.6) or scene.form not in ("narrated", "contest") else people[::-1]
-        when = self.voice.when(scene)
-        return {
-            **self._people(c, d, scene),
-            **self.voice.calendar(scene),
-            "p": self.voice.place(scene.place),
-            "when": when,
-            "When": sentence(when),
-            "weather": self.chance.deal("weather", self.words.WEATHER),
-            "topic": self._topic(scene),
-        }
+        found = {**self._people(c, d, scene), **self.voice.calendar(scene), "p": self.voice.place(scene.place)}
+        found |= {"when": when, "When": sentence(when), "weather": self.chance.deal("weather", self.words.WEATHER)}
+        return found | {"topic": self._topic(scene)}
 
     def _topic(self, scene: Scene) -> str:
         """Something to talk about; from the crime on that is often the crime."""
@@ -394,15 +352,10 @@ class _Narrator:
         return self.chance.deal("topic", self.words.TOPICS)
 
     def _people(self, c: int, d: int, scene: Scene) -> dict[str, str]:
-        names = self.voice.words.names
-        pronouns = self.voice.pronouns(c)
-        return {
-            "c": self.voice.name(c, scene.guised),
-            "d": self.voice.name(d, scene.guised),
-            **self.voice.pronouns(c, "c"),
-            "habit": names.HABITS[self.world.people[c].habit].format(**pronouns),
-            "look": names.LOOKS[self.world.people[c].look].format(**pronouns),
-        }
+        names, who, pronouns = self.voice.words.names, self.world.people[c], self.voice.pronouns(c)
+        called = {"c": self.voice.name(c, scene.guised), "d": self.voice.name(d, scene.guised)}
+        ways = {"habit": names.HABITS[who.habit].format(**pronouns), "look": names.LOOKS[who.look].format(**pronouns)}
+        return called | self.voice.pronouns(c, "c") | ways
 
     def _bystanders(self) -> dict[str, str]:
         """Two people without names, for the talk in the background."""
@@ -413,7 +366,7 @@ class _Narrator:
         pronouns = self.voice.say.PRONOUNS[sexes[0]]
         return {"c": c, "d": d, **{"c" + form: word for form, word in pronouns.items()}}
 
-    def _tell(self, event: Event, **other: Any) -> tuple[str, Mark]:
+    def _tell(self, event: Event, **other: Any) -> Piece:
         """The sentence of an event. `other` replaces slots, where a witness says that it was someone else."""
         events = self.voice.words.events
         if event.kind == "crime":
@@ -426,9 +379,7 @@ class _Narrator:
         fields = self.voice.fields(event.kind, {**event.slots, **other}, event.guised)
         return sentence(wording.format(**fields)), ("event", event.id)
 
-    def _around(
-        self, template: str, inner: tuple[str, Mark], fields: Mapping[str, str], slot: str = "{tell}"
-    ) -> Paragraph:
+    def _around(self, template: str, inner: Piece, fields: Mapping[str, str], slot: str = "{tell}") -> Paragraph:
         """A paragraph with a marked piece in it."""
         before, after = template.split(slot)
         return [(sentence(before.format(**fields)), None), inner, (after.format(**fields), None)]
@@ -444,14 +395,20 @@ class _Narrator:
 
     def _opening(self, scene: Scene) -> list[Paragraph]:
         fields = self._frame(scene)
-        opening = self._fill("OPENINGS", fields)
-        lines = self.words.PLACES[self.world.places[scene.place].key]
+        opening, lines = self._fill("OPENINGS", fields), self.words.PLACES[self.world.places[scene.place].key]
         sight = self.chance.deal(("place", scene.place), lines)
         head: list[Paragraph] = [[(opening + self.words.JOIN + sight, None)]]
-        return [*head, [(self._fill("PRESENT", fields), None)]] if self.chance.hit(0.3) else head
+        return [*head, self._plain("PRESENT", fields)] if self.chance.hit(0.3) else head
 
     def _closing(self) -> list[Paragraph]:
         return [[(self.chance.deal("closing", self.words.CLOSINGS), None)]]
+
+    def _plain(self, name: str, fields: Mapping[str, str]) -> Paragraph:
+        """A paragraph that tells nothing of the log."""
+        return [(self._fill(name, fields), None)]
+
+    def _all_told(self, scene: Scene) -> list[Piece]:
+        return [self._tell(event) for event in self.world.events_in(scene)]
 
     def _narrated(self, scene: Scene):
         body = []
@@ -466,33 +423,30 @@ class _Narrator:
 
     def _crime(self, scene: Scene):
         crime, *traces = self.world.events_in(scene)
-        head = [[(self._fill("DISCOVERY", self._frame(scene)), None)]]
-        body = [[self._tell(crime)], [(self._fill("TRACE", {}), None)], *([self._tell(trace)] for trace in traces)]
+        head = [self._plain("DISCOVERY", self._frame(scene))]
+        body = [[self._tell(crime)], self._plain("TRACE", {}), *([self._tell(trace)] for trace in traces)]
         return head, body, self._closing()
 
     def _search(self, scene: Scene):
-        head = self._opening(scene)
-        body = [[(self._fill("TRACE", {}), None)], *([self._tell(trace)] for trace in self.world.events_in(scene))]
-        return head, body, self._closing()
+        head, traces = self._opening(scene), self._plain("TRACE", {})
+        return head, [traces, *([told] for told in self._all_told(scene))], self._closing()
 
     def _gossip(self, scene: Scene):
-        first, *rest = [self._tell(event) for event in self.world.events_in(scene)]
+        first, *rest = self._all_told(scene)
         head = [self._around(self.chance.deal("gossip", self.words.GOSSIP), first, self._frame(scene))]
-        template = self.words.GOSSIP_MORE
         fields = self._people(scene.c, scene.d, scene)
-        return head, [self._around(self.chance.deal("more", template), told, fields) for told in rest], self._closing()
+        body = [self._around(self.chance.deal("more", self.words.GOSSIP_MORE), told, fields) for told in rest]
+        return head, body, self._closing()
 
     def _letter(self, scene: Scene):
-        first, *rest = [self._tell(event) for event in self.world.events_in(scene)]
-        fields = self._frame(scene)
-        head = [[(self._fill("LETTER", fields), None)], [(self._fill("LETTER_OPEN", fields), None)]]
+        (first, *rest), fields = self._all_told(scene), self._frame(scene)
+        head = [self._plain("LETTER", fields), self._plain("LETTER_OPEN", fields)]
         body = [self._around(self.chance.deal("letter", self.words.LETTER_BODY), first, fields)]
         body += [self._around(self.chance.deal("letter more", self.words.LETTER_MORE), told, fields) for told in rest]
-        return head, body, [[(self._fill("LETTER_CLOSE", fields), None)]]
+        return head, body, [self._plain("LETTER_CLOSE", fields)]
 
     def _testimony(self, scene: Scene):
-        first, *rest = [self._tell(event) for event in self.world.events_in(scene)]
-        fields = self._frame(scene)
+        (first, *rest), fields = self._all_told(scene), self._frame(scene)
         head = [self._around(self.chance.deal("testimony", self.words.TESTIMONY), first, fields)]
         body = [self._around(self.chance.deal("further", self.words.TESTIMONY_MORE), told, fields) for told in rest]
         return head, body, self._closing()
@@ -508,15 +462,12 @@ class _Narrator:
         events = self.world.events_in(scene)
         body = []
         for k, (event, meal) in enumerate(zip(events[::2], events[1::2], strict=True)):
-            day = Scene(scene.id, "journal", scene.day + k, scene.hour, scene.place, scene.c, scene.d)
-            fields = self._frame(day)
-            x = self.voice.word("cook", meal.slots["x"])
-            entry = self.chance.deal("entry", self.words.JOURNAL_ENTRY)
-            start, end = entry.split("{meal}")
-            supper = self.chance.deal("meal", self.words.MEAL).format(x=x)
+            fields = self._frame(replace(scene, day=scene.day + k, guised=frozenset()))
+            start, end = self.chance.deal("entry", self.words.JOURNAL_ENTRY).split("{meal}")
+            supper = self.chance.deal("meal", self.words.MEAL).format(x=self.voice.word("cook", meal.slots["x"]))
             paragraph = self._around(start, self._tell(event), fields)
             body.append([*paragraph, (supper, ("event", meal.id)), (end, None)])
-        return [[(self._fill("JOURNAL", self._frame(scene)), None)]], body, []
+        return [self._plain("JOURNAL", self._frame(scene))], body, []
 
     def _inquest(self, scene: Scene):
         body = []
@@ -526,7 +477,7 @@ class _Narrator:
             fields = self._people(c, d, scene) | {"p": self.voice.place(event.slots.get("p", scene.place))}
             text = self.chance.deal(event.kind, wordings).format(**fields)
             body.append([(sentence(text), ("event", event.id))])
-        return [[(self._fill("INQUEST", self._frame(scene)), None)]], body, self._closing()
+        return [self._plain("INQUEST", self._frame(scene))], body, self._closing()
 
     def _gathering(self, scene: Scene):
         (event,) = self.world.events_in(scene)
@@ -539,8 +490,7 @@ class _Narrator:
 
     def _contest(self, scene: Scene):
         (event,) = self.world.events_in(scene)
-        parts = self.voice.words.events.EVENTS["contest"]
-        fields = self.voice.fields("contest", event.slots)
+        parts, fields = self.voice.words.events.EVENTS["contest"], self.voice.fields("contest", event.slots)
         body = [[self._tell(event)]]
         for part in ("second", "mark"):
             text = self.chance.deal(part, parts[part]).format(**fields)

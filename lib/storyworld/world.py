@@ -1,17 +1,14 @@
 """The world before the text: people, places, things, and the log of everything that happens, without a word of prose.
 
-What a world holds are numbers and keys; `voice` gives them names in a language, `telling` makes a book of them. The
-order of the scenes here is the order of time. `novelist` imagines a world.
+What a world holds are numbers and keys; `telling` gives them names in a language and makes a book of them. The order of
+the scenes here is the order of time. `novelist` imagines a world. Taught in notebook 00_start_here.
 
-The kinds of events and what each is made of, without words.
+Slots of an event: a who does it, b the other person, o a thing, p a place, q a second place, n a number, x a word of the
+kind's list. kinds.toml has the slots of each kind, who holds a thing before and after, and what an event is from {b}'s side.
 
-Slots: a who does it, b the other person, o a thing, p a place, q a second place, n a number, x a word of the kind's list.
-kinds.toml has the slots of each kind, who holds a thing before and after, and what an event is from {b}'s side.
-
-Chance that falls the same way on every platform and in every version of Python.
-
-Only `random.Random(seed).random()` is used, which Python promises not to change; `choice`, `sample` and `shuffle` carry
-no such promise. The seed comes from the SHA-256 of a key, so that streams with different keys are independent.
+`Chance` falls the same way on every platform and in every version of Python: only `random.Random(seed).random()` is used,
+which Python promises not to change; `choice`, `sample` and `shuffle` carry no such promise. The seed comes from the SHA-256
+of a key, so that streams with different keys are independent.
 """
 
 import hashlib
@@ -29,14 +26,11 @@ _SAID = tomllib.loads(Path(__file__).with_name("kinds.toml").read_text(encoding=
 SLOTS, HOLDERS, FROM_B = _SAID["slots"], _SAID["holders"], _SAID["from_b"]
 PASSES = ("gift", "lend", "sell")  # by which a thing goes from {a} to {b}, in chains
 FOR_GOOD = ("gift", "sell")  # those after which it is not to come back
-DEBTS = ("borrow", "forgive")  # between the victim and another they would be a clue by accident
 ELSEWHERE = ("dream", "ill", "nurse", "travel")  # told in a place where it did not happen
 CRIMES = ("murder_blow", "murder_poison", "theft", "arson")
 DEADLY = ("murder_blow", "murder_poison")
 THAT_NIGHT = ("clay", "boat")  # what ties a person to these happened in the night of the crime
 CLUES = ("hand", "clay", "key", "dog", "wool", "cloves", "debt", "paper", "boat", "limp")
-EVERYDAY = tuple(SLOTS)
-
 
 T = TypeVar("T")
 
@@ -132,14 +126,9 @@ class Person:
 
 
 @dataclass(frozen=True)
-class Place:
-    id: int
-    key: str
-    qualifier: int
-
-
-@dataclass(frozen=True)
 class Thing:
+    """A place or a thing: what it is, by the key of its names, and which of its sort, by an index of adjectives."""
+
     id: int
     key: str
     adjective: int
@@ -147,7 +136,7 @@ class Thing:
 
 @dataclass(frozen=True)
 class Event:
-    """A line of the log. `slots`: person, thing and place ids, numbers, word indices; see `kinds`.
+    """A line of the log. `slots`: person, thing and place ids, numbers, word indices; see kinds.toml.
 
     `guised` are the people who go by their guise in the scene, so that no name is said.
     """
@@ -203,10 +192,9 @@ class Setting:
 
     town: int
     families: tuple[int, ...]
-    places: tuple[Place, ...]
+    places: tuple[Thing, ...]
     things: tuple[Thing, ...]
-    women: tuple[int, ...]
-    men: tuple[int, ...]
+    given: Mapping[str, tuple[int, ...]]  # names of each sex
     trades: tuple[str, ...]
     guises: Mapping[str, tuple[int, ...]]
 
@@ -218,7 +206,7 @@ class World:
     book: int  # which of a series
     town: int
     people: tuple[Person, ...]
-    places: tuple[Place, ...]
+    places: tuple[Thing, ...]
     things: tuple[Thing, ...]
     treasure: int  # id of the thing that a thief would take
     heirloom: int

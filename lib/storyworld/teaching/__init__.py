@@ -3,16 +3,13 @@
 `gold` has what fills a role's prompt and the value of the reply, `examples` the prompts and replies themselves, `mixture` those
 that the embedded reader is tuned on. The roles are `mindscape.roles`'. Taught in notebook 01_the_reader.
 
-    passages      which passages a question needs, and what is told in them
-    summaries     summaries and entities
-    questions     answers, silver evidence, judging
-    graphs        changes to a concept graph, answers from one
-    building      the same for the builder's adapter: what a block tells first, graphs that err, look-ups
-    update        an agent's next step
-    memory        a document's memory, and the reasoning that leads to it
-    scoring       how well a model plays the roles
-    supervision   what MiA-Emb is trained to find
-    mcea_prompts  prompts with and without the summary, for MCEA
+    passages   which passages a question needs, and what is told in them; answers, silver evidence, judging
+    summaries  summaries, entities, a document's memory and the reasoning that leads to it
+    graphs     changes to a concept graph, answers from one
+    building   the same for the builder's adapter: what a block tells first, graphs that err, look-ups; counting
+    update     an agent's next step, and what MiA-Emb is trained to find
+    baselines  the steps of MindGraph's baselines
+    scoring    how well a model plays the roles; prompts with and without the summary, for MCEA
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -64,6 +64,15 @@ class Telling:
         """What a block tells, each fact once."""
         return list(dict.fromkeys(text for _, text, _ in self.builder.within(chunk.start, chunk.end)))
 
+    def inquiries(self, chance: Chance) -> list["Inquiry"]:
+        """The questions whose evidence is some of the log's, in an order of chance."""
+        asked = [Inquiry(self, question) for question in chance.shuffled(self.book.questions)]
+        return [it for it in asked if it.events]
+
+    def others(self, pages: Sequence[int]) -> list[int]:
+        """The blocks but for these."""
+        return [i for i in range(len(self.chunks)) if i not in pages]
+
 
 class Inquiry:
     """A question, and which facts bear on it. `events` is empty where its evidence is none of the log's (a refrain)."""
@@ -104,8 +113,7 @@ def baseline_examples(
     ['coa worker', 'coa worker, idle']
     """
     chance, telling = Chance("baselines", book.document.id, seed), Telling(book, tokenizer)
-    questions = [Inquiry(telling, question) for question in chance.shuffled(book.questions)]
-    questions = [asked for asked in questions if asked.events]
+    questions = telling.inquiries(chance)
     bound = [asked for asked in questions if asked.bindings]
     broad = [asked for asked in questions if len(asked.needed) > 2]
     chosen = chance.shuffled(list(dict.fromkeys([*bound[:5], *broad[:5], *questions[:6]])))
@@ -140,11 +148,10 @@ def relevance_examples(
     94
     """
     chance, telling = Chance("relevance", book.document.id, seed), Telling(book, tokenizer, size)
-    questions = [Inquiry(telling, question) for question in chance.shuffled(book.questions)]
     made: list[Example] = []
-    for k, asked in enumerate([asked for asked in questions if asked.events][:12]):
+    for k, asked in enumerate(telling.inquiries(chance)[:12]):
         pages, words = asked.pages(), words_of(asked.question.question)
-        others = [i for i in range(len(telling.chunks)) if i not in pages]
+        others = telling.others(pages)
         likely = sorted(others, key=lambda i: -sum(word in telling.texts[i] for word in words))[:6]
         blocks = [*chance.some(pages, 3), *chance.some(others, idle - idle // 2), *chance.some(likely, idle // 2)]
         for i in blocks:
@@ -183,8 +190,7 @@ def _listed(lines: Sequence[str]) -> str:
 def _worker(asked: Inquiry, chance: Chance, idle: int) -> Iterator[Example]:
     """Blocks that bear on the question, and others, each with a summary that may lack something or have too much."""
     telling, pages = asked.telling, asked.pages()
-    others = [i for i in range(len(telling.chunks)) if i not in pages]
-    for i in [*chance.some(pages, 2), *chance.some(others, idle)]:
+    for i in [*chance.some(pages, 2), *chance.some(telling.others(pages), idle)]:
         chunk = telling.chunks[i]
         before = [line for line in asked.lines(0, chunk.start) if not chance.hit(0.1)]
         if chance.hit(0.3) and i:
@@ -232,10 +238,8 @@ def _note(telling: Telling, i: int) -> Note:
     told = telling.builder.within(chunk.start, chunk.end)
     said = [name for _, _, it in told if isinstance(it, Event) for name in telling.builder.said(it)]
     said += [telling.book.voice.name(it.person) for _, _, it in told if not isinstance(it, Event)]
-    return Note(
-        header=", ".join(list(dict.fromkeys(said))[:5]) or "Talk and weather",
-        note="; ".join(telling.of_block(chunk)[:4]),
-    )
+    header = ", ".join(list(dict.fromkeys(said))[:5]) or "Talk and weather"
+    return Note(header=header, note="; ".join(telling.of_block(chunk)[:4]))
 
 
 def _noted(notes: Sequence[Note], places: Sequence[int]) -> str:
@@ -277,15 +281,13 @@ def _found(asked: Inquiry, pages: Sequence[int]) -> str:
 def _integrated(asked: Inquiry, chance: Chance) -> Iterator[Example]:
     """Findings before and after up to five pages, of which some bear on the question, or none."""
     telling, pages = asked.telling, asked.pages()
-    others = [i for i in range(len(telling.chunks)) if i not in pages]
     known = chance.some(pages, len(pages) // 2) if chance.hit(0.4) else []
     rest = [i for i in pages if i not in known]
     opened = [] if chance.hit(0.2) else rest[:3]
-    opened = sorted([*opened, *chance.some(others, chance.between(1, 4 - len(opened)))])
-    shown = "\n\n".join(
-        f"{baselines.LABEL['en'].format(i=i + 1, header=_note(telling, i).header)}\n{telling.texts[i]}" for i in opened
-    )
-    slots = {"question": asked.question.question, "findings": _found(asked, known), "pages": shown}
+    opened = sorted([*opened, *chance.some(telling.others(pages), chance.between(1, 4 - len(opened)))])
+    label = baselines.LABEL["en"]
+    pages_of = [f"{label.format(i=i + 1, header=_note(telling, i).header)}\n{telling.texts[i]}" for i in opened]
+    slots = {"question": asked.question.question, "findings": _found(asked, known), "pages": "\n\n".join(pages_of)}
     reply = _found(asked, [*known, *(i for i in opened if i in pages)])
     yield _example(asked, "gam integrate", baselines.INTEGRATE["en"].format(**slots), reply)
 
@@ -312,9 +314,8 @@ def extracted(telling: Telling, chunk: Chunk) -> Extracted:
             names = telling.builder.said(it)[:3] or [text.partition(" ")[0]]
             for name in names:
                 entities.setdefault(name, "" if len(names) > 1 else text)
-            relations += [
-                Related(source=names[0], target=name, description=text) for name in names[1:] if name != names[0]
-            ]
+            others = [name for name in names[1:] if name != names[0]]
+            relations += [Related(source=names[0], target=name, description=text) for name in others]
         else:
             entities[telling.book.voice.name(it.person)] = text
     named = [Named(name=name, description=description) for name, description in entities.items()]
@@ -328,29 +329,25 @@ def _indexed(telling: Telling, chosen: Sequence[Inquiry], chance: Chance) -> Ite
         if k < 4:
             yield _example(telling, "graphrag extract", prompt, whole)
             continue
-        rest = Extracted(entities=[], relations=[])
-        first = whole
-        if k == 4 and len(whole.relations) > 1:
-            at = chance.below(len(whole.relations))
-            rest = Extracted(entities=[], relations=[whole.relations[at]])
-            first = Extracted(entities=whole.entities, relations=[*whole.relations[:at], *whole.relations[at + 1 :]])
-        yield _example(telling, "graphrag glean", prompt, rest, first.model_dump_json(), baselines.GLEAN["en"])
+        found, missed = [*whole.relations], []
+        if k == 4 and len(found) > 1:
+            missed.append(found.pop(chance.below(len(found))))
+        first = Extracted(entities=whole.entities, relations=found).model_dump_json()
+        rest = Extracted(entities=[], relations=missed)
+        yield _example(telling, "graphrag glean", prompt, rest, first, baselines.GLEAN["en"])
     graph = baselines.merged_blocks(blocks)
     parts = baselines.parts(graph)
-    reports = [_report(graph, part) for part in parts]
+    reports, sizes = [_report(graph, part) for part in parts], [len(part) for part in parts]
     states = [baselines.part_state(graph, part, telling.meter, None) for part in parts]
     short = [i for i, state in enumerate(states) if telling.meter.count_tokens(state) <= STATE]
     for i in chance.some(short, 3):
         yield _example(telling, "graphrag report", COMMUNITY_REPORT.prompt("en", graph_state=states[i]), reports[i])
     for asked in chosen[:5]:
-        best = baselines.top(
-            reports, [len(part) for part in parts], asked.question.question, "en", k=chance.between(2, 6)
-        )
+        best = baselines.top(reports, sizes, asked.question.question, "en", k=chance.between(2, 6))
         text = "\n\n".join(map(baselines.shown, best))
-        facts = [
-            (fact, asked.line(fact, it)) for _, fact, it in telling.builder.facts if asked.bears(it) and fact in text
-        ]
-        points = [Point(description=line, score=90) for _, line in dict.fromkeys(facts)]
+        facts = [(fact, it) for _, fact, it in telling.builder.facts if asked.bears(it) and fact in text]
+        lines = dict.fromkeys((fact, asked.line(fact, it)) for fact, it in facts)
+        points = [Point(description=line, score=90) for _, line in lines]
         prompt = baselines.MAP["en"].format(question=asked.question.question, reports=text)
         yield _example(asked, "graphrag map" if points else "graphrag map, idle", prompt, Points(points=points))
 
@@ -378,11 +375,8 @@ def words_of(question: str) -> list[str]:
     ['butcher', 'conceal', 'crooked', 'granary']
     """
     found = re.findall(r"[A-Za-z][\w'-]*", question)
-    names = [
-        word for i, word in enumerate(found) if word[0].isupper() and word.lower() not in LEFT_OUT and len(word) > 3
-    ]
-    rest = [word for word in found if word[0].islower() and len(word) > 3 and word not in LEFT_OUT]
-    return [re.sub(r"'s$", "", word) for word in dict.fromkeys([*names, *rest])]
+    long = [word for word in dict.fromkeys(found) if len(word) > 3 and word.lower() not in LEFT_OUT]
+    return [word.removesuffix("'s") for word in sorted(long, key=lambda word: word[0].islower())]
 
 
 def program(words: Sequence[str], question: str) -> str:
@@ -394,27 +388,32 @@ def program(words: Sequence[str], question: str) -> str:
 def _by_code(asked: Inquiry, chance: Chance) -> Iterator[Example]:
     """Program after program until all is found that bears, then the answer; and queries as the programs make them."""
     book, question, words = asked.telling.book, asked.question, words_of(asked.question.question)
-    slots = {"turns": TURNS, "longest": LONGEST, "seconds": SECONDS, "length": len(book.document.text)}
+    text = book.document.text
+    slots = {"turns": TURNS, "longest": LONGEST, "seconds": SECONDS, "length": len(text)}
     task = baselines.TASK["en"].format(question=question.question, **slots)
     history: list[str] = []
     known: list[str] = []
     for _ in range(2):
-        code, parts = program(words, question.question), _parts(book.document.text, words)
+        # The parts that the program asks about, in its order.
+        parts = sorted(range(0, len(text), STEP), key=lambda i: -sum(word in text[i : i + PART] for word in words))[
+            :PARTS
+        ]
+        code = program(words, question.question)
         yield _example(asked, "rlm program", task, code, *history)
         notes = {start: asked.lines(start, start + PART) for start in parts}
         found = [line for lines in notes.values() for line in lines]
         known += found
         bearing, idle = ([start for start in parts if bool(notes[start]) == bears] for bears in (True, False))
         for start in [*chance.some(bearing, 1), *chance.some(idle, 1)]:
-            yield _queried(asked, book.document.text[start : start + PART], notes[start])
+            yield _queried(asked, text[start : start + PART], notes[start])
         printed, said = "".join(f"{line}\n" for line in found), baselines.TOLD["en"]
         output = said["output"].format(n=len(printed), output=printed) if printed else said["nothing"]
         history += [code, output]
         if asked.needed <= set(known):
             yield _example(asked, "rlm answer", task, f"FINAL({question.answer})", *history)
             return
-        names = [book.voice.name(it.person) for it in asked.bindings if it.person is not None]
-        names += [book.voice.name(it.other) for it in asked.bindings if it.other is not None]
+        people = [*(it.person for it in asked.bindings), *(it.other for it in asked.bindings if it.other is not None)]
+        names = map(book.voice.name, people)
         words = [name for name in dict.fromkeys(names) if any(name in line for line in known)]
         if not words:
             return
@@ -424,9 +423,3 @@ def _queried(asked: Inquiry, passage: str, lines: Sequence[str]) -> Example:
     """What a query of the program's is to be told of a passage."""
     prompt = f"{ASKED}{asked.question.question}\nPassage: {passage}"
     return _example(asked, "rlm query" if lines else "rlm query, idle", prompt, "\n".join(lines) or NOTHING)
-
-
-def _parts(text: str, words: Sequence[str]) -> list[int]:
-    """Where the parts begin that the program asks about, in its order."""
-    starts = range(0, len(text), STEP)
-    return sorted(starts, key=lambda i: -sum(word in text[i : i + PART] for word in words))[:PARTS]

@@ -1,32 +1,32 @@
 """Examples for a builder of its own: what a block tells, what of it bears on the question, what that changes in the graph; and
-answers from such graphs, with a look-up where a note lacks what its passage has.
+answers from such graphs, with a look-up where a note lacks what its passage has. And examples of counting from a graph: each
+node that the question asks about, whom it adds, and how many that makes.
 
 The graph before a block is that of a builder who errs: it misses notes, drops edges, notes what does not bear. Half of the
 blocks bear on the question, and of the others two in three are near it: they tell the same kind of thing, or name the same
 people. (The examples of `graphs.edits` leave out every block on which a reader could be in two minds, and so most of these.)
-Taught in notebook 30_mindgraph_build.
 
-Examples of counting from a concept graph: each node that the question asks about, whom it adds, and how many that makes.
-
-The paper's reply has the answer before the nodes (MindGraph, appendix D.2), which asks a model for a sum before its terms. The
-graphs are those of `building.Run`, by builders who err, after a third, two thirds and all of a book, so that the same question
-has several right answers: what is counted is what the graph says. The same in the paper's order is the control. Taught in
-notebook 31_mindgraph_answer.
+Counting: the paper's reply has the answer before the nodes (MindGraph, appendix D.2), which asks a model for a sum before its
+terms. The graphs are those of `Run`, by builders who err, after a third, two thirds and all of a book, so that the same
+question has several right answers: what is counted is what the graph says. The same in the paper's order is the control.
+Taught in notebooks 30_mindgraph_build and 31_mindgraph_answer.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from mindscape import roles
+from mindscape.mindgraph import graph as concept
 from mindscape.mindgraph.answer import HOW, RESULT
 from mindscape.mindgraph.build import shown_state
 from mindscape.mindgraph.communities import Tools
-from mindscape.mindgraph.graph import Graph, apply_all, around
+from mindscape.mindgraph.graph import Graph, apply_all
 from mindscape.question import Question
 from mindscape.roles import (
     BUILDER,
-    COUNTED,
     GRAPH_ANSWER,
     UNKNOWN,
     AddEdge,
@@ -34,14 +34,11 @@ from mindscape.roles import (
     DeleteNode,
     Example,
     GraphAnswer,
-    Noted,
     Operation,
-    Role,
-    graph_stats,
 )
 from mindscape.text import Chunk, Span, Tokenizer
 from storyworld import Book, world
-from storyworld.teaching.graphs import Builder, Reading, alike, shown_fact, split_blocks
+from storyworld.teaching.graphs import Builder, Reading, around, bound_key, shown_fact, split_blocks
 from storyworld.world import Binding, Chance, Event
 
 GRAPH = 400  # tokens of a graph before a block, at most
@@ -49,6 +46,7 @@ ANSWERED = 700  # of one that is answered from
 LONGEST = 1300  # tokens of a builder's prompt
 # How often a builder notes what does not bear on the question; 0: it makes no fault at all.
 FAULTS = (0, 0.03, 0.06, 0.12)
+Chunks = Sequence[Chunk]
 OTHERS = ("liar", "people", "times", "twice", "culprit", "herring", "unvouched", "heirloom")
 
 
@@ -56,19 +54,12 @@ class Run:
     """A builder's way through a book for a question: what is to be noted of each block, and its own graph, right or wrong."""
 
     def __init__(
-        self,
-        book: Book,
-        chunks: Sequence[Chunk],
-        question: Question,
-        tokenizer: Tokenizer,
-        chance: Chance,
-        faults: float,
+        self, book: Book, chunks: Chunks, question: Question, tokenizer: Tokenizer, chance: Chance, faults: float
     ):
         self.book, self.builder, self.chunks, self.question = book, Builder(book), chunks, question
         self.tokenizer, self.chance, self.faults = tokenizer, chance, faults
         self.reading, self.graph = Reading(), Graph(book.document.id)
-        self.wanted = self.builder.events(question)
-        self.bindings = self.builder.bindings(question)
+        self.wanted, self.bindings = self.builder.events(question), self.builder.bindings(question)
 
     def told(self, index: int) -> tuple[list[Event], list[tuple[Binding, Span]]]:
         """Events that a block is the first to tell, and bindings with their places."""
@@ -76,10 +67,11 @@ class Run:
         events = [it for _, _, it in told if isinstance(it, Event)]
         return events, [(it, span) for span, _, it in told if isinstance(it, Binding)]
 
-    def facts(self, index: int) -> list[tuple[Span, str, bool]]:
-        """What a block tells: the place, a sentence, whether it bears on the question."""
+    def facts(self, index: int) -> dict[str, bool]:
+        """What a block tells, in a sentence each, and whether it bears on the question."""
         told = self.builder.within(self.chunks[index].start, self.chunks[index].end)
-        return [(span, text, self.bears(it, span)) for span, text, it in told]
+        bearing = {text for span, text, it in told if self.bears(it, span)}
+        return {text: text in bearing for _, text, _ in told}
 
     def bears(self, it: Event | Binding, span: Span) -> bool:
         """Whether something bears on the question; a binding does where it is told first."""
@@ -135,21 +127,18 @@ class Run:
 
     def slots(self, chunks: int) -> dict[str, str]:
         """What the prompt of an answer is filled with, after so many blocks."""
-        size = graph_stats(len(self.graph.nodes), len(self.graph.edges), chunks, self.book.document.language)
+        size = roles.graph_stats(len(self.graph.nodes), len(self.graph.edges), chunks, self.book.document.language)
         return {"graph_state": self.state(ANSWERED), "graph_stats": size, "question": self.question.question}
 
     def example(self, kind: str, index: int, state: str, operations: list[Operation]) -> Example:
         """A block before which the graph was `state`."""
-        facts, chunk = self.facts(index), self.chunks[index]
-        told = list(dict.fromkeys(text for _, text, _ in facts))
-        bears = list(dict.fromkeys(text for _, text, on in facts if on)) if operations else []
+        facts, chunk, language = self.facts(index), self.chunks[index], self.book.document.language
+        bears = [text for text, on in facts.items() if on and operations]
         slots = {"question": self.question.question, "graph_state": state, "block_idx": str(index + 1)}
         slots |= {"block_text": self.book.document[chunk].strip(), "total_blocks": str(len(self.chunks))}
-        noted = {"told": told, "bears": bears, "operations": [operation.model_dump() for operation in operations]}
-        reply = BUILDER.render(Noted.model_validate(noted))
-        return Example(
-            f"builder {kind}", BUILDER.prompt(self.book.document.language, **slots), reply, self.book.document.id
-        )
+        noted = {"told": [*facts], "bears": bears, "operations": [operation.model_dump() for operation in operations]}
+        reply = BUILDER.render(roles.Noted.model_validate(noted))
+        return Example(f"builder {kind}", BUILDER.prompt(language, **slots), reply, self.book.document.id)
 
     def _known(self, graph: Graph) -> None:
         self.reading.ids = {key: name for key, name in self.reading.ids.items() if name in graph.nodes}
@@ -167,11 +156,11 @@ def block_examples(book: Book, tokenizer: Tokenizer, seed: int = 0) -> list[Exam
     builder, chunks = Builder(book), split_blocks(book, tokenizer)
     made, ended = [], []
     for question in _chosen(book, builder, chance):
-        run = Run(book, chunks, question, tokenizer, chance, chance.pick(list(FAULTS)))
+        run = Run(book, chunks, question, tokenizer, chance, chance.pick(FAULTS))
         made += _read(run, thin=chance.hit(0.2))
         ended.append(run)
     for question in chance.shuffled([question for question in book.questions if _lacking(book, builder, question)])[:5]:
-        run = Run(book, chunks, question, tokenizer, chance, chance.pick(list(FAULTS[:3])))
+        run = Run(book, chunks, question, tokenizer, chance, chance.pick(FAULTS[:3]))
         for index in range(len(chunks)):
             run.go(index, *run.gold(index, thin=True))
         ended.append(run)
@@ -185,23 +174,19 @@ def block_examples(book: Book, tokenizer: Tokenizer, seed: int = 0) -> list[Exam
 def _chosen(book: Book, builder: Builder, chance: Chance) -> list[Question]:
     """Questions of all kinds: behind a binding, untruths on oath, counts, others."""
 
-    def drawn(fits: Callable[[Question], bool]) -> list[Question]:
+    def drawn(fits: Callable[..., bool]) -> list[Question]:
         return chance.shuffled([question for question in book.questions if fits(question) and builder.events(question)])
 
     bound = drawn(lambda question: question.needs_binding and question.depth != "set-aggregation")
     chosen = [question for question in bound if len(builder.events(question)) <= 2][:6]
-    chosen += (
-        drawn(lambda question: question.kind == "liar")[:2] + drawn(lambda question: question.kind == "people")[:2]
-    )
-    chosen += drawn(lambda question: question.kind in ("times", "twice"))[:2]
+    for kinds in (("liar",), ("people",), ("times", "twice")):
+        chosen += drawn(lambda question, kinds=kinds: question.kind in kinds)[:2]
     return chosen + drawn(lambda question: not question.needs_binding and question.kind not in OTHERS)[:2]
 
 
 def _read(run: Run, thin: bool) -> list[Example]:
     """Read a book to its end: every block that bears on the question, and as many others."""
-    kinds = set().union(*map(alike, run.wanted))
-    people = {value for event in run.wanted for slot, value in event.slots.items() if slot in "abcdw"}
-    people |= {person for binding in run.bindings for person in (binding.person, binding.other)}
+    kinds, people = around(run.wanted, run.bindings)
     full, near, far = [], [], []
     for index in range(len(run.chunks)):
         state = run.state()
@@ -209,7 +194,7 @@ def _read(run: Run, thin: bool) -> list[Example]:
         events, bindings = run.told(index)
         if operations:
             full += [] if thin else [run.example("full", index, state, operations)]
-        elif any(bears for _, _, bears in run.facts(index)):
+        elif any(run.facts(index).values()):
             pass  # noted before, or its quote is cut
         elif {event.kind for event in events} & kinds or {binding.person for binding, _ in bindings} & people:
             near.append(run.example("empty", index, state, []))
@@ -237,10 +222,8 @@ def _refuted(book: Book, chunks: Sequence[Chunk], lie: Event, tokenizer: Tokeniz
         return []
     question = replace(book.questions[0], question=asked, answer="", evidence=(), bindings=())
     run = Run(book, chunks, question, tokenizer, chance, 0)
-    sworn, told = (
-        next(i for i, chunk in enumerate(chunks) if chunk.start <= book.told.events[event.id][0].start < chunk.end)
-        for event in (lie, true)
-    )
+    starts = [chunk.start for chunk in chunks]
+    sworn, told = (bisect_right(starts, book.told.events[event.id][0].start) - 1 for event in (lie, true))
     if sworn == told:
         return []
     run.wanted = [lie]
@@ -261,14 +244,12 @@ def _answers(run: Run, chance: Chance) -> Iterator[Example]:
     state = slots["graph_state"]
     noted = [ids[key] for key in map(run.builder.key, run.wanted) if ids.get(key) in names]
     shown = [name for name in noted if f'"id": "{name}"' in state]
-    keys = [f"{'guise' if binding.kind == 'guise' else 'person'}{binding.person}" for binding in run.bindings]
-    bound = [ids[key] for key in keys if key in ids]
+    bound = [ids[key] for key in map(bound_key, run.bindings) if key in ids]
     counted, whole = question.depth == "set-aggregation", len(noted) == len(run.wanted)
     parts = question.answer.lower().split(run.builder.voice.say.AND)
-    says = (
-        whole and len(shown) == len(noted) if counted else bool(noted) and all(part in state.lower() for part in parts)
-    )
-    says = says and (whole or question.kind != "liar")
+    says = noted and all(part in state.lower() for part in parts) and (whole or question.kind != "liar")
+    if counted:
+        says = whole and len(shown) == len(noted)
     plain = GRAPH_ANSWER.prompt(language, **slots)
     tools = f"{plain}\n\n{HOW[language]}"
     cited = list(dict.fromkeys([*shown, *(name for name in bound if f'"id": "{name}"' in state)]))
@@ -286,7 +267,7 @@ def _answers(run: Run, chance: Chance) -> Iterator[Example]:
         yield example("nothing", plain, UNKNOWN[language])
         yield example("nothing, tools", tools, UNKNOWN[language])
     elif not counted and question.kind != "liar":
-        passages = {name: book.document[around(book.document, names[name])].lower() for name in shown}
+        passages = {name: book.document[concept.around(book.document, names[name])].lower() for name in shown}
         looked = next((name for name, passage in passages.items() if question.answer.lower() in passage), None)
         if looked:
             call = json.dumps({"name": "lookup_source", "arguments": {"node_id": looked}}, ensure_ascii=False)
@@ -308,7 +289,7 @@ def count_examples(book: Book, tokenizer: Tokenizer, seed: int = 0, number_first
     chance, chunks = Chance("counting", book.document.id, seed), split_blocks(book, tokenizer)
     made = []
     for question in (question for question in book.questions if question.kind == "people"):
-        for faults in (0.0, chance.pick(list(FAULTS))):
+        for faults in (0.0, chance.pick(FAULTS)):
             run = Run(book, chunks, question, tokenizer, chance, faults)
             stops = {len(chunks) // 3, 2 * len(chunks) // 3, len(chunks)}
             for index in range(len(chunks)):
@@ -332,23 +313,17 @@ def counted(run: Run, chunks: int, number_first: bool = False) -> Example:
                 lines.append(f"{name}: {who}, {len(people)}")
     answer = run.builder.voice.number(len(people)) if people else UNKNOWN[language]
     value = Counted(counted=lines, answer=answer, confidence="high" if people else "low")
+    role, reply = roles.COUNTED, roles.COUNTED.render(value)
     if number_first:
-        reply = GraphAnswer(answer=answer, cited_nodes=value.cited_nodes, confidence=value.confidence)
-        return _count_example(GRAPH_ANSWER, reply, run, slots)
-    return _count_example(COUNTED, value, run, slots)
-
-
-def _count_example(role: Role, reply: GraphAnswer | Counted, run: Run, slots: Mapping[str, str]) -> Example:
-    prompt = role.prompt(run.builder.language, **slots)
-    return Example(role.name, prompt, role.render(reply), run.book.document.id)
+        first = GraphAnswer(answer=answer, cited_nodes=value.cited_nodes, confidence=value.confidence)
+        role, reply = GRAPH_ANSWER, GRAPH_ANSWER.render(first)
+    return Example(role.name, role.prompt(language, **slots), reply, run.book.document.id)
 
 
 def _deed(book: Book, question: Question) -> str:
     """The kind of event whose doers a question counts: the longest whose words it has."""
-    said = book.voice.words.events.EVENTS
-    return max(
-        (kind for kind in world.SLOTS if said[kind]["inf"] in question.question), key=lambda k: len(said[k]["inf"])
-    )
+    said = {kind: book.voice.words.events.EVENTS[kind]["inf"] for kind in world.SLOTS}
+    return max((kind for kind in said if said[kind] in question.question), key=lambda kind: len(said[kind]))
 
 
 def _who(run: Run, event: Event, deed: str, state: str) -> list[str]:

@@ -10,25 +10,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from typing import Literal
 
+from mindscape import roles
 from mindscape.question import Question
-from mindscape.roles import (
-    BLOCK,
-    EDITS,
-    EMPTY,
-    GRAPH_ANSWER,
-    UNKNOWN,
-    AddEdge,
-    AddNode,
-    DeleteNode,
-    EditNode,
-    Edits,
-    GraphAnswer,
-    Operation,
-    graph_state,
-    graph_stats,
-)
+from mindscape.roles import EMPTY, GRAPH_ANSWER, AddEdge, AddNode, DeleteNode, EditNode, Edits, GraphAnswer, Operation
 from mindscape.text import Chunk, Span, Tokenizer
 from storyworld import Book
 from storyworld.gold import Edge, Node
@@ -40,6 +27,7 @@ LONGEST = 900  # tokens of a prompt
 MOST = 16  # examples with operations from a book; others that have none come on top
 QUOTE = {"en": 8, "zh": 12}  # words or characters of a sentence that a quote has at least
 OATH = {"en": "{c} says on oath: {fact}", "zh": "{c}起誓说：{fact}"}
+Fact = tuple[Span, str, Event | Binding]  # where it is told, in which words, what it is
 WHO = {"en": "Who {predicate}?", "zh": "谁{predicate}？"}
 
 
@@ -76,20 +64,20 @@ class Reading:
         """Do what the operations say."""
         for operation in operations:
             it = operation.model_dump()
-            op = it.pop("op")
+            op, name = it.pop("op"), it.get("id")
             if op == "add_node":
-                self.nodes[it["id"]] = it
+                self.nodes[name] = it
             elif op == "add_edge":
                 self.edges.append(it)
             elif op == "edit_node":
-                self.nodes[it["id"]]["content"] = it["content"]
+                self.nodes[name]["content"] = it["content"]
             else:
-                del self.nodes[it["id"]]
-                self.edges = [edge for edge in self.edges if it["id"] not in (edge["source"], edge["target"])]
+                del self.nodes[name]
+                self.edges = [edge for edge in self.edges if name not in (edge["source"], edge["target"])]
 
     @property
     def state(self) -> str:
-        return graph_state(list(self.nodes.values()), self.edges)
+        return roles.graph_state(list(self.nodes.values()), self.edges)
 
 
 class Builder:
@@ -107,17 +95,15 @@ class Builder:
         self.bound = {span: book.world.bindings[i] for i, spans in book.told.bindings.items() for span in spans}
 
     @cached_property
-    def facts(self) -> list[tuple[Span, str, Event | Binding]]:
+    def facts(self) -> list[Fact]:
         """All that is told, in the order of the text: an event where it is told first, a binding at each of its places."""
         told, world = self.book.told, self.book.world
-        found: list[tuple[Span, str, Event | Binding]] = [
-            (told.events[event.id][0], sentence(shown_fact(self.book, event)), event) for event in world.events
-        ]
+        found: list[Fact] = [(told.events[it.id][0], sentence(shown_fact(self.book, it)), it) for it in world.events]
         for binding in world.bindings:
             found += [(span, sentence(self.voice.binding(binding)), binding) for span in told.bindings[binding.id]]
         return sorted(found, key=lambda fact: (fact[0], fact[1]))
 
-    def within(self, start: int, end: int) -> list[tuple[Span, str, Event | Binding]]:
+    def within(self, start: int, end: int) -> list[Fact]:
         """What is told from an offset on, up to another."""
         return [fact for fact in self.facts if start <= fact[0].start < end]
 
@@ -126,7 +112,7 @@ class Builder:
         fact = self.voice.words.events.EVENTS[event.kind]["fact"]
         if not fact.startswith("{a}") or event.guised:
             return None
-        predicate = fact[3:].strip().format(**self.voice.fields(event.kind, event.slots, event.guised))
+        predicate = fact[3:].strip().format(**self.voice.fields(event.kind, event.slots))
         return WHO[self.language].format(predicate=predicate)
 
     def key(self, event: Event) -> str:
@@ -175,14 +161,12 @@ class Builder:
         found: list[Operation] = [AddNode(op="add_node", id=mine, type=node.type, content=content, src=src)]
         for edge in chosen:
             found += self._entity(edge.target, within, reading)
-            target = reading.ids[edge.target]
-            found.append(AddEdge(op="add_edge", source=mine, target=target, relation=edge.relation, src=src))
+            found.append(_edge(mine, reading.ids[edge.target], edge.relation, src))
         if number:
             src = self.quote(self.nodes[number].span, within)
             own = self._id(number, f"number_of_{mine}", reading)
             found.append(AddNode(op="add_node", id=own, type="stat", content=answer, src=src))
-            relation = self.edges[number][0].relation
-            found.append(AddEdge(op="add_edge", source=own, target=mine, relation=relation, src=src))
+            found.append(_edge(own, mine, self.edges[number][0].relation, src))
         return found
 
     def binding(self, binding: Binding, span: Span, within: Span, reading: Reading) -> list[Operation]:
@@ -199,8 +183,7 @@ class Builder:
         if binding.kind == "guise":
             first, second = f"guise{binding.person}", person
         found = [*self._entity(first, within, reading), *self._entity(second, within, reading)]
-        source, target = reading.ids[first], reading.ids[second]
-        return [*found, AddEdge(op="add_edge", source=source, target=target, relation=relation, src=src)]
+        return [*found, _edge(reading.ids[first], reading.ids[second], relation, src)]
 
     def _content(self, key: str) -> str:
         return self.nodes[key].content if key in self.nodes else ""
@@ -214,8 +197,7 @@ class Builder:
         if key in reading.ids:
             return []
         name = self.nodes[key].content
-        mine = self._id(key, _slug(name), reading)
-        src = self._mention(key, within) or name
+        mine, src = self._id(key, _slug(name), reading), self._mention(key, within) or name
         return [AddNode(op="add_node", id=mine, type="entity", content=name, src=src)]
 
     def _id(self, key: str, wanted: str, reading: Reading) -> str:
@@ -225,6 +207,10 @@ class Builder:
             mine, n = f"{wanted}_{n}", n + 1
         reading.ids[key] = mine
         return mine
+
+
+def _edge(source: str, target: str, relation: str, src: str) -> AddEdge:
+    return AddEdge(op="add_edge", source=source, target=target, relation=relation, src=src)
 
 
 def _slug(name: str) -> str:
@@ -243,8 +229,8 @@ class _Block:
 
 
 def split_blocks(book: Book, tokenizer: Tokenizer) -> list[Chunk]:
-    """The blocks that the graph of a book is built from: whole sentences, at most `BLOCK` tokens."""
-    return cut(book, tokenizer, BLOCK)
+    """The blocks that the graph of a book is built from: whole sentences, at most `roles.BLOCK` tokens."""
+    return cut(book, tokenizer, roles.BLOCK)
 
 
 def _blocks(builder: Builder, chunks: Sequence[Chunk]) -> list[_Block]:
@@ -255,23 +241,24 @@ def _blocks(builder: Builder, chunks: Sequence[Chunk]) -> list[_Block]:
         told = {event.id: event for span in sorted(near) if (event := builder.at.get(span))}
         events = [it for it in told.values() if set(builder.book.told.events[it.id]) <= set(whole)]
         bindings = [(builder.bound[span], span) for span in sorted(whole) if span in builder.bound]
-        span = Span(chunk.start, chunk.end)
-        cut = len(whole) < len(near) or len(events) < len(told)
-        found.append(_Block(chunk.index, span, events, bindings, cut))
+        cut_off = len(whole) < len(near) or len(events) < len(told)
+        found.append(_Block(chunk.index, Span(chunk.start, chunk.end), events, bindings, cut_off))
     return found
 
 
 def edits(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     """Blocks read with a question in mind, and the changes that each makes to its graph (MindGraph, appendix D.1)."""
-    builder = Builder(book)
+    builder, language = Builder(book), book.document.language
     blocks = _blocks(builder, split_blocks(book, tokenizer))
 
     def one(examples: list[tuple[dict[str, str], Edits]]) -> list[tuple[dict[str, str], Edits]]:
         """One of those that fit, if there is one."""
-        for slots, value in chance.shuffled(examples):
-            if len(tokenizer(EDITS.prompt(book.document.language, **slots))["input_ids"]) <= LONGEST:
-                return [(slots, value)]
-        return []
+        fit = (
+            it
+            for it in chance.shuffled(examples)
+            if len(tokenizer.encode(roles.EDITS.prompt(language, **it[0]))) <= LONGEST
+        )
+        return list(islice(fit, 1))
 
     full, empty = [], []
     # Those first that hang on who is who: in their blocks people are refined.
@@ -307,9 +294,7 @@ def _read(builder: Builder, question: Question, blocks: Sequence[_Block]) -> Gol
     wanted, bindings = builder.events(question), builder.bindings(question)
     if not wanted:
         return
-    kinds_of = _kinds(wanted)
-    people = {binding.person for binding in bindings} | {binding.other for binding in bindings}
-    people |= {value for event in wanted for slot, value in event.slots.items() if slot in "abcdw"}
+    kinds, people = around(wanted, bindings)
     reading, noted = Reading(), set()
     for block in blocks:
         before, operations, doubtful = reading.state, [], block.cut
@@ -317,14 +302,12 @@ def _read(builder: Builder, question: Question, blocks: Sequence[_Block]) -> Gol
             if event in wanted:
                 operations += builder.event(event, block.span, reading, answer=question.answer)
             else:
-                doubtful |= event.kind in kinds_of
+                doubtful |= event.kind in kinds
         for binding, span in block.bindings:
             mine = binding in bindings
             # A trade is named in the question; kin and guises mean something once one of the two is known.
-            known = binding.kind == "trade" or any(
-                key in reading.ids
-                for key in (f"person{binding.person}", f"guise{binding.person}", f"person{binding.other}")
-            )
+            of_it = {f"person{binding.person}", f"guise{binding.person}", f"person{binding.other}"}
+            known = binding.kind == "trade" or bool(of_it & reading.ids.keys())
             if mine and known and binding not in noted:
                 noted.add(binding)
                 operations += builder.binding(binding, span, block.span, reading)
@@ -355,43 +338,46 @@ def graph_answer(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     builder = Builder(book)
     chunks = len(split_blocks(book, tokenizer))
     for question in chance.shuffled(book.questions):
-        events, bindings = builder.events(question), builder.bindings(question)
+        events = builder.events(question)
         if not events or len(events) > 3 or not _readable(builder, question, events):
             continue
         fate = chance.pick(["all", "all", "all", "bindings", "events"])
-        noise = [event for event in book.world.events if event.kind != "false" and not alike(event) & _kinds(events)]
+        kinds, _ = around(events, [])
+        noise = [event for event in book.world.events if event.kind != "false" and not alike(event) & kinds]
         noise = chance.some(noise, chance.between(1, 4))
         for i in range(len(noise) + 1):
-            example = _example(builder, question, events, bindings, noise[i:], fate, chunks)
-            prompt = GRAPH_ANSWER.prompt(book.document.language, **example[0])
-            if len(tokenizer(prompt)["input_ids"]) <= LONGEST:
-                yield example
+            slots, value = _example(builder, question, noise[i:], fate, chunks)
+            if len(tokenizer.encode(GRAPH_ANSWER.prompt(book.document.language, **slots))) <= LONGEST:
+                yield slots, value
                 break
 
 
-def _kinds(events: Sequence[Event]) -> set[str]:
-    return set().union(*map(alike, events))
+def around(events: Iterable[Event], bindings: Iterable[Binding]) -> tuple[set[str], set[int | None]]:
+    """What a reader could take for what is asked: kinds of events, and the people in these and in the bindings."""
+    people = {person for binding in bindings for person in (binding.person, binding.other)}
+    people |= {value for event in events for slot, value in event.slots.items() if slot in "abcdw"}
+    return set().union(*map(alike, events)), people
+
+
+def bound_key(binding: Binding) -> str:
+    """What the book's graph calls the node that says who somebody is."""
+    return f"{'guise' if binding.kind == 'guise' else 'person'}{binding.person}"
 
 
 def _readable(builder: Builder, question: Question, events: Sequence[Event]) -> bool:
     """Whether the graph says the answer in so many words."""
-    said = [builder.nodes[builder.key(event)].content for event in events]
-    said += [builder.nodes[edge.target].content for event in events for edge in builder.edges[builder.key(event)]]
+    keys = [builder.key(event) for event in events]
+    keys += [edge.target for key in keys for edge in builder.edges[key]]
+    said = [builder.nodes[key].content for key in keys]
     return question.answer.lower() in " ".join(said).lower() and question.depth != "set-aggregation"
 
 
 def _example(
-    builder: Builder,
-    question: Question,
-    events: Sequence[Event],
-    bindings: Sequence[Binding],
-    noise: Sequence[Event],
-    fate: str,
-    chunks: int,
+    builder: Builder, question: Question, noise: Sequence[Event], fate: str, chunks: int
 ) -> tuple[dict[str, str], GraphAnswer]:
     """A graph of the question's events and of others, from which the events or the bindings may be missing."""
     language, reading, whole = builder.language, Reading(), Span(0, len(builder.text))
-    cited = []
+    events, bindings, cited = builder.events(question), builder.bindings(question), []
     shown = [*noise] if fate == "events" else [*noise, *events]
     for event in sorted(shown, key=lambda event: builder.book.told.events[event.id][0]):
         reading.apply(builder.event(event, whole, reading, slots=3, answer=question.answer))
@@ -400,13 +386,10 @@ def _example(
     for binding in [] if fate == "bindings" else bindings:
         span = builder.book.told.bindings[binding.id][0]
         reading.apply(builder.binding(binding, span, whole, reading))
-        cited.append(reading.ids[f"{'guise' if binding.kind == 'guise' else 'person'}{binding.person}"])
-    slots = {
-        "graph_state": reading.state,
-        "graph_stats": graph_stats(len(reading.nodes), len(reading.edges), chunks, language),
-        "question": question.question,
-    }
+        cited.append(reading.ids[bound_key(binding)])
+    size = roles.graph_stats(len(reading.nodes), len(reading.edges), chunks, language)
+    slots = {"graph_state": reading.state, "graph_stats": size, "question": question.question}
     if fate == "events":
-        return slots, GraphAnswer(answer=UNKNOWN[language], cited_nodes=[], confidence="low")
+        return slots, GraphAnswer(answer=roles.UNKNOWN[language], cited_nodes=[], confidence="low")
     sure: Literal["high", "medium"] = "medium" if bindings and fate == "bindings" else "high"
     return slots, GraphAnswer(answer=question.answer, cited_nodes=list(dict.fromkeys(cited)), confidence=sure)

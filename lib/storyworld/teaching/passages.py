@@ -1,19 +1,16 @@
-"""Passages of a storyworld book for gold examples: which of them a question needs, and what is told in them.
+"""Passages of a storyworld book, which of them a question needs and what is told in them; and the gold of the roles that have
+to do with questions: answers from passages, silver evidence, judging (all papers).
 
 A question goes only with passages from which it can be answered: everyone who takes part is named there, and so is the
-answer, unless it has to be counted. Makes no prompts and no replies. Taught in notebook 01_the_reader.
-
-Gold of the roles that have to do with questions: answers from passages, silver evidence, judging (all papers).
-
-Answers: the passages that hold the answer and those that say who is meant, among others that do not bear on it. There is no
-example of "I do not know": each context holds its answer. A grade is of an answer of the book in other words, or of a wrong
-one; a comparison is of an answer and the same with facts left out, at times made longer by empty words. So a judge learns to
-compare what is said; it does not learn taste. Taught in notebook 01_the_reader.
+answer, unless it has to be counted. Others that do not bear on it stand among them. There is no example of "I do not know":
+each context holds its answer. A grade is of an answer of the book in other words, or of a wrong one; a comparison is of an
+answer and the same with facts left out, at times made longer by empty words. So a judge learns to compare what is said; it
+does not learn taste. Taught in notebook 01_the_reader.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any, Literal, cast
 
 from mindscape.prompts import short_texts
@@ -21,11 +18,11 @@ from mindscape.question import ClaimPair, Question
 from mindscape.roles import LETTERS, Choice, Grade, Judgement, Letter, Pairwise, Verdict, letters, numbered
 from mindscape.text import Chunk, Document, Place, Span, Tokenizer, mentions, split_sentences
 from storyworld import Book, Entity
-from storyworld.teaching import passages
 from storyworld.telling import sentence
 from storyworld.world import Binding, Chance, Event
 
 Gold = Iterator[tuple[dict[str, str], Any]]  # what fills a prompt, and the value of the reply
+Answerable = tuple[Question, ClaimPair, list[Chunk]]
 
 SIZE = 120  # tokens of a passage, at most
 MOST = 5  # passages in a prompt
@@ -61,14 +58,15 @@ def statements(book: Book, start: int, end: int) -> list[str] | None:
     None where the passage does not bear it out by itself: something is cut off at the border, somebody goes unnamed, an
     oath is told that the rest of the book gives the lie, or a debt to one who is called the victim only later.
     """
-    found = []
-    for spans, told, alone in _tellings(book):
-        if not any(span.start < end and start < span.end for span in spans):
-            continue
-        if not alone or any(span.start < start or end < span.end for span in spans):
-            return None
-        says = book.voice.fact(told) if isinstance(told, Event) else book.voice.binding(told)
-        found.append((spans[0].start, says))
+    voice, told, found = book.voice, book.told, []
+    tellings: list[tuple[list[Span], Event | Binding]] = [(told.events[it.id], it) for it in book.world.events]
+    tellings += [([span], it) for it in book.world.bindings for span in told.bindings[it.id]]  # told anew in each
+    for spans, it in tellings:
+        if any(span.start < end and start < span.end for span in spans):
+            cut_off = any(span.start < start or end < span.end for span in spans)
+            if cut_off or isinstance(it, Event) and (it.kind == "false" or it.slots.get("clue") == "debt"):
+                return None
+            found.append((spans[0].start, voice.fact(it) if isinstance(it, Event) else voice.binding(it)))
     facts = list(dict.fromkeys(says for _, says in sorted(found)))
     return facts if all(_names_known(book, says, book.document.text[start:end]) for says in facts) else None
 
@@ -86,12 +84,9 @@ def needed(book: Book, question: Question, chunks: Sequence[Chunk]) -> list[Chun
 
     None where that takes `MOST` or more, or where those chunks alone do not answer the question.
     """
-    if question.kind in WHOLE:
-        return None
     found = [chunk for chunk in chunks if any(holds(book, chunk, span) for span in question.support)]
-    if len(found) >= MOST:
-        return None
-    return found if readable(book, question, shown(book, found)) else None
+    few = question.kind not in WHOLE and len(found) < MOST
+    return found if few and readable(book, question, shown(book, found)) else None
 
 
 def readable(book: Book, question: Question, text: str) -> bool:
@@ -101,9 +96,7 @@ def readable(book: Book, question: Question, text: str) -> bool:
     return read and all(_names_known(book, says, text) for says in supporting(book, question))
 
 
-def answerable(
-    book: Book, chance: Chance, chunks: Sequence[Chunk]
-) -> Iterator[tuple[Question, ClaimPair, list[Chunk]]]:
+def answerable(book: Book, chance: Chance, chunks: Sequence[Chunk]) -> Iterator[Answerable]:
     """Questions that a few chunks answer, their claims and those chunks, in an order of chance."""
     for question, pair in questions_with_claims(book, chance):
         if (keep := needed(book, question, chunks)) is not None:
@@ -119,9 +112,7 @@ def mixed(
     """
     strangers = chance.shuffled([chunk for chunk in chunks if not relevant(book, question, chunk)])
     about = f"{question.resolved} {question.answer}"
-    people = [
-        entity.name for entity in book.entities if entity.kind in ("person", "guise") and mentions(entity.name, about)
-    ]
+    people = [it.name for it in book.entities if it.kind in ("person", "guise") and mentions(it.name, about)]
     near = [chunk for chunk in strangers if any(mentions(name, book.document[chunk]) for name in people)]
     missing = max(0, count - len(keep))
     picked = list(dict.fromkeys([*near[: (missing + 1) // 2], *strangers]))[:missing]
@@ -149,15 +140,6 @@ def settings(book: Book) -> dict[str, str]:
     return found
 
 
-def _tellings(book: Book) -> Iterator[tuple[Sequence[Span], Event | Binding, bool]]:
-    """Where something is told, what it is, and whether it can be said without the rest of the book."""
-    for event in book.world.events:
-        yield book.told.events[event.id], event, event.kind != "false" and event.slots.get("clue") != "debt"
-    for binding in book.world.bindings:
-        for span in book.told.bindings[binding.id]:  # told anew in each
-            yield [span], binding, True
-
-
 def _names_known(book: Book, says: str, text: str) -> bool:
     """Whether everybody and everything named in a statement is named in the text."""
     return all(mentions(entity.name, text) for entity in book.entities if mentions(entity.name, says))
@@ -180,24 +162,24 @@ EMPTY = WORDS["empty"]  # words that say nothing
 
 
 def _contexts(
-    book: Book, chance: Chance, tokenizer: Tokenizer, most: int, alone: bool
+    book: Book, chance: Chance, tokenizer: Tokenizer, alone: bool, most: int = SHARE
 ) -> Iterator[tuple[Question, ClaimPair, str]]:
     """Questions and claims with the passages that answer them and, if not `alone`, others: 1 to 5, in an order of chance."""
-    chunks = passages.cut(book, tokenizer)
-    for question, pair, keep in islice(passages.answerable(book, chance, chunks), most):
-        count = len(keep) if alone else chance.between(len(keep), passages.MOST)
-        yield question, pair, passages.shown(book, passages.mixed(book, question, keep, chunks, count, chance))
+    chunks = cut(book, tokenizer)
+    for question, pair, keep in islice(answerable(book, chance, chunks), most):
+        count = len(keep) if alone else chance.between(len(keep), MOST)
+        yield question, pair, shown(book, mixed(book, question, keep, chunks, count, chance))
 
 
 def qa(book: Book, chance: Chance, tokenizer: Tokenizer, alone: bool = False) -> Gold:
     """Questions with passages that answer them, and the answers."""
-    for question, _, context in _contexts(book, chance, tokenizer, SHARE, alone):
+    for question, _, context in _contexts(book, chance, tokenizer, alone):
         yield {"context": context, "question": question.question}, question.answer
 
 
 def choice(book: Book, chance: Chance, tokenizer: Tokenizer, alone: bool = False) -> Gold:
     """The same with four options, the reason for one and its letter."""
-    for question, _, context in _contexts(book, chance, tokenizer, SHARE, alone):
+    for question, _, context in _contexts(book, chance, tokenizer, alone):
         options = chance.shuffled(question.options)
         slots = {"context": context, "question": question.question, "options_str": letters(options)}
         gold = gold_choice(book, question, options)
@@ -209,7 +191,7 @@ def claim_pairs(
     book: Book, chance: Chance, tokenizer: Tokenizer, alone: bool = False
 ) -> Iterator[tuple[dict[str, str], str, Verdict, str, Verdict]]:
     """Passages; a true claim on them and its verdict; the same claim made false and its verdict."""
-    for question, pair, context in _contexts(book, chance, tokenizer, SHARE, alone):
+    for question, pair, context in _contexts(book, chance, tokenizer, alone):
         true, false = gold_verdicts(book, question, pair)
         if len(tokenizer.encode(false.explanation)) <= LONGEST:
             yield {"context": context}, pair.true, true, pair.false, false
@@ -225,13 +207,13 @@ def claim(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
 def gold_choice(book: Book, question: Question, options: Sequence[str]) -> Choice:
     """What is told, what follows from it, and the letter that the right option has among these."""
     hence = HENCE[book.document.language].format(right=question.answer)
-    explanation = _explained(book, [*passages.supporting(book, question), hence])
+    explanation = _explained(book, [*supporting(book, question), hence])
     return Choice(explanation=explanation, answer=cast(Letter, LETTERS[options.index(question.answer)]))
 
 
 def gold_verdicts(book: Book, question: Question, pair: ClaimPair) -> tuple[Verdict, Verdict]:
     """The verdict on the true claim of a pair, and that on the false one."""
-    facts = passages.supporting(book, question)
+    facts = supporting(book, question)
     contrary = CONTRARY[book.document.language].format(wrong=pair.wrong, right=question.answer)
     true = Verdict(explanation=_explained(book, facts), answer="TRUE")
     return true, Verdict(explanation=_explained(book, [*facts, contrary]), answer="FALSE")
@@ -248,56 +230,46 @@ def bears_on(question: Question, entity: Entity, supporting: Sequence[str]) -> b
     return bool(mentions(entity.name, asked)) or any(says.lower() in described for says in supporting)
 
 
-def _picked(flags: Sequence[bool]) -> list[int]:
+def _picked(flags: Iterable[bool]) -> list[int]:
     return [i for i, flag in enumerate(flags) if flag] or [-1]
 
 
 def silver_chunks(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     """Questions with numbered passages, and which of these are relevant (MiA-RAG, Figure 11)."""
-    chunks = passages.cut(book, tokenizer)
-    for question, _, keep in islice(passages.answerable(book, chance, chunks), SHARE):
+    chunks = cut(book, tokenizer)
+    for question, _, keep in islice(answerable(book, chance, chunks), SHARE):
         keep = [] if chance.hit(NONE_SHOWN) else chance.some(keep, chance.between(1, len(keep)))
-        mixed = passages.mixed(book, question, keep, chunks, chance.between(max(3, len(keep)), passages.MOST), chance)
-        texts = [" ".join(book.document[chunk].split()) for chunk in mixed]
-        value = _picked([passages.relevant(book, question, chunk) for chunk in mixed])
+        some = mixed(book, question, keep, chunks, chance.between(max(3, len(keep)), MOST), chance)
+        texts = [" ".join(book.document[chunk].split()) for chunk in some]
+        value = _picked(relevant(book, question, chunk) for chunk in some)
         yield {"question": question.question, "answer": question.answer, "chunks": numbered(texts)}, value
 
 
 def silver_nodes(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     """Questions with numbered entities, and which of these are relevant (MiA-RAG, Figure 12)."""
-    narrow = (one for one, _ in passages.questions_with_claims(book, chance) if one.kind not in passages.WHOLE)
+    narrow = (one for one, _ in questions_with_claims(book, chance) if one.kind not in WHOLE)
     for question in islice(narrow, SHARE):
-        supporting = passages.supporting(book, question)
-        bearing = {entity.name: bears_on(question, entity, supporting) for entity in book.entities}
-        keep = [] if chance.hit(NONE_SHOWN) else [entity for entity in book.entities if bearing[entity.name]]
-        others = [entity for entity in book.entities if not bearing[entity.name]]
+        facts = supporting(book, question)
+        entities = [(f"{it.name}: {it.description}", bears_on(question, it, facts)) for it in book.entities]
+        keep = [] if chance.hit(NONE_SHOWN) else [it for it in entities if it[1]]
         keep = chance.some(keep, MOST_ENTITIES // 2)
-        shown, room = [], ENTITY_ROOM
-        for entity in [*keep, *chance.some(others, chance.between(3, MOST_ENTITIES - len(keep)))]:
-            text = f"{entity.name}: {entity.description}"
-            room -= len(tokenizer.encode(text))
-            if room < 0:
-                break
-            shown.append((entity, text))
-        shown = chance.shuffled(shown)
-        value = _picked([bearing[entity.name] for entity, _ in shown])
-        entities = numbered([text for _, text in shown])
-        yield {"question": question.question, "answer": question.answer, "entities": entities}, value
+        others = chance.some([it for it in entities if not it[1]], chance.between(3, MOST_ENTITIES - len(keep)))
+        some = [*keep, *others]
+        used = accumulate(len(tokenizer.encode(text)) for text, _ in some)
+        some = chance.shuffled(some[: sum(tokens <= ENTITY_ROOM for tokens in used)])
+        listed, value = numbered([text for text, _ in some]), _picked(bears for _, bears in some)
+        yield {"question": question.question, "answer": question.answer, "entities": listed}, value
 
 
 def grade(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     """Right and wrong answers to questions, and the judge's verdict on each (MindGraph, appendix D.4)."""
     language = book.document.language
-    said, conjunction = SAID[language], book.voice.say.AND
-    asked = [
-        one for one in passages.questions_with_claims(book, chance) if one[0].kind != "meals"
-    ]  # whose answer is a sequence
+    said = SAID[language]
+    asked = [it for it in questions_with_claims(book, chance) if it[0].kind != "meals"]  # whose answer is a sequence
     for question, pair in asked[:GRADES]:
-        right = question.answer
-        parts = right.split(conjunction)
-        form = chance.pick(ANSWERED[language])
-        pair_asked = question.kind in passages.PAIRS
-        case = chance.pick(["same", "same", "missing", "wrong"] if pair_asked else ["same", "wrong"])
+        right, form = question.answer, chance.pick(ANSWERED[language])
+        parts = right.split(book.voice.say.AND)
+        case = chance.pick(["same", "same", "missing", "wrong"] if question.kind in PAIRS else ["same", "wrong"])
         if case == "same":
             answer = chance.pick([form.format(answer=chance.pick(_same(question))), pair.true])
             reason = said["same"].format(right=right)
@@ -321,19 +293,15 @@ def _same(question: Question) -> list[str]:
 
 def pairwise(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     """Two answers to a question, one of them poorer, and which wins (MiA-RAG, Figure 14)."""
-    language = book.document.language
-    said, voice = SAID[language], book.voice
-    join = voice.words.scenes.JOIN
-    known = {
-        entity.name: entity.description.removesuffix(voice.say.STOP).split(voice.say.FACT_JOIN)
-        for entity in book.entities
-    }
+    language, voice = book.document.language, book.voice
+    said, join, stop = SAID[language], voice.words.scenes.JOIN, voice.say.STOP
+    known = {it.name: it.description.removesuffix(stop).split(voice.say.FACT_JOIN) for it in book.entities}
     rich = [name for name, facts in known.items() if len(facts) > 2]
     for name in chance.some(rich, COMPARED):
         facts = known[name][: FACTS[language]]
         dropped = chance.some(range(len(facts)), chance.between(1, len(facts) - 1))
         kept = [fact for i, fact in enumerate(facts) if i not in dropped]
-        full, less = (join.join(sentence(fact) + voice.say.STOP for fact in some) for some in (facts, kept))
+        full, less = (join.join(sentence(fact) + stop for fact in some) for some in (facts, kept))
         if chance.hit(PADDED):
             less = join.join([less, *chance.some(EMPTY[language], len(EMPTY[language]))])
         first = chance.hit(0.5)

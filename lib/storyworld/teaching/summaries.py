@@ -1,17 +1,15 @@
-"""Gold summaries and entities: what a passage tells, in the words of a book's gold (roles of MiA-RAG and MiA-Signature).
+"""Gold summaries and entities: what a passage tells, in the words of a book's gold (roles of MiA-RAG and MiA-Signature); gold
+document memories of a few scenes in a row (MoM, Table 4), and the reasoning that leads to them (section 3.1.3).
 
 A summary has the events of its passage and who is who. What only the rest of the book supports is in none of them. Entities
 are the people, guises, places and things of which a passage tells an event or a binding; somebody who only stands by is left
 out, and entities that are one and the same are not merged. Taught in notebook 01_the_reader.
-
-Gold document memories (MoM, Table 4), and the reasoning that leads to them (section 3.1.3): of a few scenes in a row.
-
-Taught in notebook 01_the_reader.
 """
 
 import json
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
+from itertools import accumulate, takewhile
 
 from mindscape.llm import Tags
 from mindscape.prompts import short_texts
@@ -29,6 +27,16 @@ LENGTHS = {"en": (300, 620), "zh": (300, 1050)}
 LONGEST_PROMPT = {"en": 900, "zh": 1400}
 LONGEST_REPLY = {"en": 400, "zh": 600}  # tokens
 THOUGHTS = short_texts("roles", "memory")
+SIZES = (200, 300, 400, 500)  # tokens of a chunk, at most
+SESSION = {"en": 700, "zh": 600}  # tokens of a session's text, at most
+ROOM = 550  # tokens of the summaries that are merged
+LONGEST = 200  # tokens of a reply
+PLOT = ("crime", "trace", "tie", "alibi", "false")  # events that a short summary keeps before others
+CHARACTERS = 500  # of a chunk's summary, as its prompt asks
+QUIET = short_texts("roles", "summaries")["quiet"]
+ENTITY_PASSAGES = 15  # of one book
+ENTITY_SIZES = (100, 150, 200)  # tokens of a passage, at most
+NOBODY = 0.1  # share of the passages tell of nobody
 
 
 def _spans(book: Book) -> list[Span]:
@@ -59,8 +67,8 @@ def _extract(book: Book, run: range) -> Extracted:
     spans, text, world = _spans(book), book.document.text, book.world
     scenarios = []
     for i in run:
-        head, tail = ends(text[spans[i].start : spans[i].end], book.document.language)
-        chunk = f"{head} {MASK} {tail}" if book.document.language == "en" else f"{head}{MASK}{tail}"
+        blank = " " if book.document.language == "en" else ""
+        chunk = f"{blank}{MASK}{blank}".join(ends(text[spans[i].start : spans[i].end], book.document.language))
         scene = world.scenes[book.told.scenes[i].id]
         facts = [shown_fact(book, world.events[j]) for j in scene.events]
         facts += [book.voice.binding(world.bindings[j]) for j in scene.bindings]
@@ -78,19 +86,15 @@ def _thoughts(book: Book, run: range) -> str:
     bindings = [voice.binding(world.bindings[i]) for scene in scenes for i in scene.bindings]
     if bindings:
         parts.append(say["aside"].format(list=voice.say.FACT_JOIN.join(bindings)))
-    named = [
-        {name for name in map(voice.name, range(len(world.people))) if name in book.memory.outline[i]} for i in run
-    ]
-    shared = [name for name in map(voice.name, range(len(world.people))) if sum(name in it for it in named) > 1]
-    if shared:
-        parts.append(say["shared_many" if len(shared) > 1 else "shared"].format(list=voice.list(shared)))
-    else:
-        parts.append(say["same"])
+    outline = [book.memory.outline[i] for i in run]
+    shared = [name for name in map(voice.name, range(len(world.people))) if sum(name in it for it in outline) > 1]
+    form = say["shared_many" if len(shared) > 1 else "shared" if shared else "same"]
+    parts.append(form.format(list=voice.list(shared)))
     return voice.words.scenes.JOIN.join([*parts, say["kept"]])
 
 
-def _fits(prompt: str, language: str, tokenizer: Tokenizer) -> bool:
-    return len(tokenizer(prompt)["input_ids"]) <= LONGEST_PROMPT[language]
+def _short(text: str, tokenizer: Tokenizer, most: int = LONGEST) -> bool:
+    return len(tokenizer.encode(text)) <= most
 
 
 def memory(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
@@ -99,8 +103,9 @@ def memory(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     for run, excerpt in _runs(book, chance, tokenizer):
         slots, it = {"document": excerpt}, _extract(book, run)
         value = DocumentMemory(think=_thoughts(book, run), outline=it.outline, scenario=it.scenario)
-        short = len(tokenizer(MEMORY.render(value))["input_ids"]) <= LONGEST_REPLY[language]
-        if short and _fits(MEMORY.prompt(language, **slots), language, tokenizer):
+        prompt = MEMORY.prompt(language, **slots)
+        fits = _short(MEMORY.render(value), tokenizer, LONGEST_REPLY[language])
+        if fits and _short(prompt, tokenizer, LONGEST_PROMPT[language]):
             yield slots, value
 
 
@@ -109,20 +114,8 @@ def reverse_reasoning(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     language = book.document.language
     for run, excerpt in _runs(book, chance, tokenizer):
         slots = {"document": excerpt, "memory": Tags(Extracted).render(_extract(book, run))}
-        if _fits(REVERSE.prompt(language, **slots), language, tokenizer):
+        if _short(REVERSE.prompt(language, **slots), tokenizer, LONGEST_PROMPT[language]):
             yield slots, _thoughts(book, run)
-
-
-SIZES = (200, 300, 400, 500)  # tokens of a chunk, at most
-SESSION = {"en": 700, "zh": 600}  # tokens of a session's text, at most
-ROOM = 550  # tokens of the summaries that are merged
-LONGEST = 200  # tokens of a reply
-PLOT = ("crime", "trace", "tie", "alibi", "false")  # events that a short summary keeps before others
-CHARACTERS = 500  # of a chunk's summary, as its prompt asks
-QUIET = short_texts("roles", "summaries")["quiet"]
-ENTITY_PASSAGES = 15  # of one book
-ENTITY_SIZES = (100, 150, 200)  # tokens of a passage, at most
-NOBODY = 0.1  # share of the passages tell of nobody
 
 
 def told(book: Book, statements: list[str]) -> str:
@@ -138,11 +131,8 @@ def as_summary(book: Book, statements: list[str], tokenizer: Tokenizer) -> str:
     voice, summary, join = book.voice, book.voice.say.SUMMARY, book.voice.words.scenes.JOIN
     who = {voice.binding(binding): binding for binding in book.world.bindings}
     bound = {says: who[says] for says in statements if says in who}  # as they come: to be read off from left to right
-    people = [
-        summary["person"].format(name=voice.name(binding.person), trade=voice.bare_trade(binding.person))
-        for binding in bound.values()
-        if binding.kind == "trade"
-    ]
+    trades = [binding.person for binding in bound.values() if binding.kind == "trade"]
+    people = [summary["person"].format(name=voice.name(one), trade=voice.bare_trade(one)) for one in trades]
     parts = [sentence(voice.list(people)) + voice.say.STOP] if people else []
     for kind in ("kin", "guise"):
         if listed := [says for says, binding in bound.items() if binding.kind == kind]:
@@ -152,7 +142,7 @@ def as_summary(book: Book, statements: list[str], tokenizer: Tokenizer) -> str:
     kept: list[str] = []
     for says in sorted(rest, key=lambda says: says not in plot):
         longer = [one for one in rest if one in kept or one == says]
-        if len(tokenizer.encode(join.join([*parts, told(book, longer)]))) > LONGEST:
+        if not _short(join.join([*parts, told(book, longer)]), tokenizer):
             break
         kept = longer
     return join.join([*parts, told(book, kept)] if kept else parts)
@@ -189,21 +179,12 @@ def global_summary(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     texts = [text for text in _texts(book, passages.cut(book, tokenizer, SIZES[-1])) if text[1]]
     for i, start in enumerate(chance.shuffled(range(max(1, len(texts) - 5)))):
         order = range(start, len(texts)) if i % 2 else chance.shuffled(range(len(texts)))
-        picked: list[int] = []
-        used = 0
-        for at in order:
-            used += len(tokenizer.encode(told(book, texts[at][1]))) + 1
-            if used > ROOM:
-                break
-            picked.append(at)
-        picked.sort()
-        value = as_summary(book, [says for at in picked for says in texts[at][1]], tokenizer)
+        used = accumulate(len(tokenizer.encode(told(book, texts[at][1]))) + 1 for at in order)
+        fit = len(list(takewhile(lambda tokens: tokens <= ROOM, used)))
+        picked = [texts[at][1] for at in sorted(order[:fit])]
+        value = as_summary(book, [says for statements in picked for says in statements], tokenizer)
         if _short(value, tokenizer):
-            yield {"concatenated_summaries": "\n".join(told(book, texts[at][1]) for at in picked)}, value
-
-
-def _short(reply: str, tokenizer: Tokenizer) -> bool:
-    return len(tokenizer.encode(reply)) <= LONGEST
+            yield {"concatenated_summaries": "\n".join(told(book, statements) for statements in picked)}, value
 
 
 def described(book: Book, statements: list[str], places: Mapping[str, str]) -> list[dict[str, str]]:

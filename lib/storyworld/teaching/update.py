@@ -1,20 +1,21 @@
-"""Gold steps of MiA-Signature's agent (appendix F, UPDATE): is what was retrieved enough, and if not, what is missing?
+"""What an agent and a retriever are taught. Taught in notebooks 01_the_reader and 12_mia_emb_training.
 
-The agent knows what an answer takes: the evidence, and who is meant. It answers when all of that has been shown, now or in an
-earlier step, and else says what is missing. Taught in notebook 01_the_reader.
+Gold steps of MiA-Signature's agent (appendix F, UPDATE): is what was retrieved enough, and if not, what is missing? The agent
+knows what an answer takes: the evidence, and who is meant. It answers when all of that has been shown, now or in an earlier
+step, and else says what is missing.
 
-What a retriever is taught: questions, the units that answer them, and units that do not (MiA-RAG, appendix B.1, B.2).
-
-`of_story` takes both from the storyworld's log, where the truth is known: positives are the chunks that hold the evidence, hard
-negatives tell of the same kind of event and of somebody else. Often one verb or place gives the passage away, and who is meant
-need not be known; so there are copies of the positives, too, in which somebody else does it. `who_is_who` asks for nothing but
-who is meant. `of_silver` takes all from Algorithm 1, as the paper does. Taught in notebook 12_mia_emb_training.
+For a retriever: questions, the units that answer them, and units that do not (MiA-RAG, appendix B.1, B.2). `of_story` takes
+both from the storyworld's log, where the truth is known: positives are the chunks that hold the evidence, hard negatives tell
+of the same kind of event and of somebody else. Often one verb or place gives the passage away, and who is meant need not be
+known; so there are copies of the positives, too, in which somebody else does it. `who_is_who` asks for nothing but who is
+meant. `of_silver` takes all from Algorithm 1, as the paper does.
 """
 
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from mindscape.mia.embedding import HARD, SIMPLE, Silver, Task
 from mindscape.question import Question
@@ -79,15 +80,13 @@ def to_find(book: Book, tokenizer: Tokenizer, task: Task) -> tuple[list[str], li
     Left out are questions that too many units answer, and those that none does. Chunks may be those of a play, too.
     """
     if task == "node":
-        units = nodes(book)
-        right = [set(bearing(book, question)) for question in book.questions]
+        units, right = nodes(book), [(question, set(bearing(book, question))) for question in book.questions]
         most = len(units) - 1
     else:
-        chunks = passages.cut(book, tokenizer)
-        units = [book.document[chunk].strip() for chunk in chunks]
-        right = [set(evidence(book, question, chunks)) for question in book.questions]
-        most = MOST
-    return units, [(q, some) for q, some in zip(book.questions, right, strict=True) if 0 < len(some) <= most]
+        chunks = cut(book, tokenizer)
+        units, most = [book.document[chunk].strip() for chunk in chunks], MOST
+        right = [(question, set(evidence(book, question, chunks))) for question in book.questions]
+    return units, [(question, some) for question, some in right if 0 < len(some) <= most]
 
 
 def exchanged(book: Book, question: Question, text: str, chance: Chance, most: int = EXCHANGED) -> list[str]:
@@ -118,21 +117,15 @@ def exchanged(book: Book, question: Question, text: str, chance: Chance, most: i
 def by_trade(book: Book, question: Question) -> Question | None:
     """The question with one of those whom it names called by trade, so that it needs a binding; None where it needs one as it
     is, or names nobody whose trade is told."""
-    if question.needs_binding:
+    asked, voice = question.question, book.voice
+    trades = [binding for binding in book.world.bindings if binding.kind == "trade"]
+    named = (binding for binding in trades if mentions(voice.name(binding.person), asked))
+    if question.needs_binding or (binding := next(named, None)) is None:
         return None
-    for binding in book.world.bindings:
-        name = book.voice.name(binding.person)
-        if binding.kind == "trade" and mentions(name, question.question):
-            called = _renamed(question.question, name, book.voice.trade(binding.person), book.document.language)
-            return replace(
-                question,
-                id=f"{question.id}-trade",
-                question=sentence(called),
-                resolved=question.question,
-                gloss=book.voice.binding(binding),
-                bindings=(tuple(book.told.bindings[binding.id]),),
-            )
-    return None
+    called = _renamed(asked, voice.name(binding.person), voice.trade(binding.person), book.document.language)
+    told, gloss = (tuple(book.told.bindings[binding.id]),), voice.binding(binding)
+    by: dict[str, Any] = {"question": sentence(called), "resolved": asked, "gloss": gloss, "bindings": told}
+    return replace(question, id=f"{question.id}-trade", **by)
 
 
 def _renamed(text: str, name: str, other: str, language: str) -> str:
@@ -190,9 +183,8 @@ def of_story(
     58
     """
     chance = Chance("supervision", book.document.id, seed)
-    chunks: Sequence[Place] = tellings(book) if alone else passages.cut(book, tokenizer)
-    texts = [book.document[chunk].strip() for chunk in chunks]
-    entities = nodes(book)
+    chunks: Sequence[Place] = tellings(book) if alone else cut(book, tokenizer)
+    texts, entities = [book.document[chunk].strip() for chunk in chunks], nodes(book)
     questions = [chance.hit(traded) and by_trade(book, question) or question for question in book.questions]
     found = []
     for question in questions:
@@ -233,10 +225,7 @@ def same_kind(book: Book, question: Question, chunks: Sequence[Place]) -> set[in
 
 
 def of_silver(
-    questions: Mapping[str, str],
-    document: str,
-    summary: str,
-    units: Mapping[Task, tuple[Sequence[str], Iterable[Silver]]],
+    questions: Mapping[str, str], document: str, summary: str, units: Mapping[Task, tuple[Sequence[str], list[Silver]]]
 ) -> list[Asked]:
     """Questions by id, with what Algorithm 1 found for each task: the texts of the units and the annotations.
 
@@ -258,6 +247,8 @@ def _units(
     return Units(right, near, far, tuple(exchanged))
 
 
+# The agent's steps -----------------------------------------------------------------------------------------------------
+
 PASSAGE = {"en": 90, "zh": 120}  # tokens
 WINDOW = 3  # passages of which a session is made
 LONGEST = {"en": 900, "zh": 1300}  # tokens of a prompt; the Chinese frame alone has some 500
@@ -271,6 +262,9 @@ class _Need:
     note: str
     holding: tuple[Chunk, ...]  # the passages of which any one tells it whole
     touched: frozenset[int]  # the passages that tell it in whole or in part
+
+
+Needs = Sequence[_Need]
 
 
 class _Shelf:
@@ -301,9 +295,8 @@ class _Shelf:
         events, told = self.builder.events(question), self.book.told
         if not events or len(question.evidence) > 2 or len(question.evidence) != len(events):
             return []
-        found = []
-        for binding in self.builder.bindings(question):
-            found.append(self.need(binding, self.book.voice.binding(binding), told.bindings[binding.id]))
+        meant = self.builder.bindings(question)
+        found = [self.need(binding, self.book.voice.binding(binding), told.bindings[binding.id]) for binding in meant]
         for event in events:
             fact = shown_fact(self.book, event)
             answers = [name for name in self.builder.said(event) if name in question.answer and name not in fact]
@@ -319,14 +312,12 @@ def update(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     asked = [(question, needs) for question in book.questions if (needs := shelf.needs(question))]
     for question, needs in chance.shuffled(asked):
         for _ in range(1 + (len(question.bindings) > 0)):
-            example = _example(shelf, question, needs, chance)
-            if len(tokenizer(UPDATE.prompt(shelf.language, **example[0]))["input_ids"]) <= LONGEST[shelf.language]:
-                yield example
+            slots, value = _example(shelf, question, needs, chance)
+            if len(tokenizer.encode(UPDATE.prompt(shelf.language, **slots))) <= LONGEST[shelf.language]:
+                yield slots, value
 
 
-def _example(
-    shelf: _Shelf, question: Question, needs: Sequence[_Need], chance: Chance
-) -> tuple[dict[str, str], Update]:
+def _example(shelf: _Shelf, question: Question, needs: Needs, chance: Chance) -> tuple[dict[str, str], Update]:
     """A step of the search, with some of what is needed noted, some retrieved, and some missing."""
     book, say, voice, language = shelf.book, shelf.say, shelf.book.voice, shelf.language
     max_steps = chance.between(3, 5)
@@ -336,19 +327,20 @@ def _example(
     noted = chance.some(there, chance.below(len(there) + 1)) if step > 1 else []
     shown = [need for need in there if need not in noted][:2]
     missing = [need for need in needs if need not in noted and need not in shown]
-    passages = _passages(shelf, needs, shown, missing, chance)
-    seen = [need for need in needs if need in noted or any(it in passages for it in need.holding)]
+    retrieved = _passages(shelf, needs, shown, missing, chance)
+    seen = [need for need in needs if need in noted or any(it in retrieved for it in need.holding)]
     # A kinship or a guise means something only beside something else that was found.
-    found = [need for need in seen if need in noted or not _loose(need, seen)]
+    alone = len(seen) == 1 and isinstance(seen[0].what, Binding) and seen[0].what.kind != "trade"
+    found = [need for need in seen if need in noted or not alone]
     missing = [need for need in needs if need not in found]
     notes = [need.note for need in needs if need in noted]
     memory = [*notes, *(need.note for need in found if need not in noted)]
 
     free = [i for i, session in enumerate(shelf.sessions) if not _tells(session, missing)]
     sessions = sorted(chance.some(free, 2))
-    earlier = [need for need in needs if need in noted]
-    query = question.question if step == 1 else _query(shelf, question, needs, earlier, question.question)[0]
+    query = question.question if step == 1 else _query(shelf, question, needs, noted, question.question)[0]
     last = step == max_steps
+    texts = [book.document[it].strip() for it in retrieved]
     slots = {
         "question": question.question,
         "options_str": letters(question.options) if chance.hit(0.5) else NONE[language],
@@ -359,19 +351,15 @@ def _example(
         "current_query": query,
         "summaries_text": "\n".join(f"- {shelf.summaries[i]}" for i in sessions),
         "evidence_memory": "\n".join(f"- {note}" for note in notes) or NONE[language],
-        "chunks_text": "\n\n".join(
-            say["passage"].format(i=i, text=book.document[it].strip()) for i, it in enumerate(passages, start=1)
-        ),
+        "chunks_text": "\n\n".join(say["passage"].format(i=i, text=it) for i, it in enumerate(texts, start=1)),
         "history_section": say["history"].format(query=question.question) if step > 1 else "",
     }
     facts = voice.say.FACT_JOIN.join(memory)
-    head = say["found"].format(facts=facts) if memory else say["nothing"]
-    join = voice.words.scenes.JOIN
+    head, join = say["found"].format(facts=facts) if memory else say["nothing"], voice.words.scenes.JOIN
     if not missing:
         thought = join.join([head, say["enough"]])
         return slots, Update(evidence_memory=memory, confidence="HIGH", thought=thought, action="ANSWER")
-    told = all(need in found for need in needs if isinstance(need.what, Event))
-    confidence = "MEDIUM" if told else "LOW"
+    confidence = "LOW" if any(isinstance(need.what, Event) for need in missing) else "MEDIUM"
     rewritten, what = _query(shelf, question, needs, found, query)
     thought = join.join([head, say["late" if last else "missing"].format(what=what)])
     said = {"evidence_memory": memory, "confidence": confidence, "thought": thought}
@@ -381,17 +369,11 @@ def _example(
     return slots, Update(**said, action="REFINE", refined_signature=signature, rewritten_query=rewritten)
 
 
-def _loose(need: _Need, seen: Sequence[_Need]) -> bool:
-    return isinstance(need.what, Binding) and need.what.kind != "trade" and len(seen) == 1
+def _tells(chunks: Sequence[Chunk], needs: Needs) -> bool:
+    return any(it.index in need.touched for it in chunks for need in needs)
 
 
-def _tells(passages: Sequence[Chunk], needs: Sequence[_Need]) -> bool:
-    return any(it.index in need.touched for it in passages for need in needs)
-
-
-def _passages(
-    shelf: _Shelf, needs: Sequence[_Need], shown: Sequence[_Need], missing: Sequence[_Need], chance: Chance
-) -> list[Chunk]:
+def _passages(shelf: _Shelf, needs: Needs, shown: Needs, missing: Needs, chance: Chance) -> list[Chunk]:
     """Three or so, in any order: those that tell what is shown, and others that tell nothing of what is missing.
 
     Where it is not known who is meant, none of the others tells of a deed of the same kind.
@@ -402,27 +384,23 @@ def _passages(
         if holding and not set(holding) & set(chosen):
             chosen.append(chance.pick(holding))
     deeds = [need.what for need in needs if isinstance(need.what, Event)]
-    named = all(isinstance(need.what, Event) for need in needs)
-    kinds = set() if named else set().union(*map(alike, deeds))
+    kinds = set().union(*map(alike, deeds)) if len(deeds) < len(needs) else set()
     others = [it for it in shelf.passages if it not in chosen and not _tells([it], needs)]
     others = [it for it in others if not kinds & shelf.kinds[it.index]]
     return chance.shuffled([*chosen, *chance.some(others, 3 - len(chosen))])
 
 
-def _query(
-    shelf: _Shelf, question: Question, needs: Sequence[_Need], found: Sequence[_Need], current: str
-) -> tuple[str, str]:
+def _query(shelf: _Shelf, question: Question, needs: Needs, found: Needs, current: str) -> tuple[str, str]:
     """What to search for, in other words than the last query, and what is missing."""
     what = _missing(shelf, question, needs, found)
     return (shelf.say["again"].format(question=what) if what == current else what), what
 
 
-def _missing(shelf: _Shelf, question: Question, needs: Sequence[_Need], found: Sequence[_Need]) -> str:
+def _missing(shelf: _Shelf, question: Question, needs: Needs, found: Needs) -> str:
     """What is missing, as a question: who is meant first, then the deed, by the names known by now."""
-    voice, say = shelf.book.voice, shelf.say
+    voice, say, asked = shelf.book.voice, shelf.say, question.question
     lacking = [need.what for need in needs if isinstance(need.what, Binding) and need not in found]
-    told = any(need in found for need in needs if isinstance(need.what, Event))
-    trades = [need.what for need in needs if isinstance(need.what, Binding) and need.what.kind == "trade"]
+    told = any(isinstance(need.what, Event) for need in found)
     for it in lacking:
         if it.kind == "trade":
             return say["trade"].format(trade=voice.trade(it.person))
@@ -432,8 +410,8 @@ def _missing(shelf: _Shelf, question: Question, needs: Sequence[_Need], found: S
             return sentence(say["guise"].format(guise=voice.guise(it.person)))
     if not lacking:
         return question.resolved
-    asked = question.question
-    for it in trades:
-        trade, name = voice.trade(it.person), voice.name(it.person)
-        asked = asked.replace(trade, name).replace(sentence(trade), name)
+    for need in needs:
+        if isinstance(need.what, Binding) and need.what.kind == "trade":
+            trade, name = voice.trade(need.what.person), voice.name(need.what.person)
+            asked = asked.replace(trade, name).replace(sentence(trade), name)
     return asked
