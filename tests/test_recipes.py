@@ -55,8 +55,7 @@ def test_a_recipe_says_what_was_run(recipe, i):
 
 
 @pytest.mark.parametrize(
-    "name, i",
-    [("memreader", 0), *(("baselines", i) for i in range(5)), *(("mia_emb", i) for i in range(3))],
+    "name, i", [("memreader", 0), *(("baselines", i) for i in range(5)), *(("mia_emb", i) for i in range(3))]
 )
 def test_as_many_examples_are_made(tokenizer, name, i):
     stage = RECIPES[name].stages[i]
