@@ -379,11 +379,14 @@ def json_lines(path: Path) -> Iterator[tuple[str, Any]]:
     [('rows.jsonl, line 1', {'id': 0, 'input': 'Who rang?'})]
     """
     for where, line in text_lines(path):
-        try:
-            value = DECODER.decode(line)
-        except BROKEN as error:
-            raise InputError(f"{where} is not JSON: {error}. Is the download complete?") from None
-        yield where, value
+        yield where, _decoded(line, where)
+
+
+def _decoded(data: str | bytes, where: str) -> Any:
+    try:
+        return DECODER.decode(data if isinstance(data, str) else data.decode("utf-8-sig"))
+    except BROKEN as error:
+        raise InputError(f"{where} is not JSON: {error}. Is the download complete?") from None
 
 
 def json_list(path: Path, step: int = STEP) -> Iterator[tuple[str, Any]]:
@@ -397,18 +400,13 @@ def json_list(path: Path, step: int = STEP) -> Iterator[tuple[str, Any]]:
     """
     with _opened(path, "r", encoding="utf-8-sig") as file:
         window = _Window(file, step)
-        require(window.next_character() == "[", f"{path} does not begin with '[': expected one JSON list of rows")
-        window.at += 1
-        number, mark = 0, ","
-        if window.next_character() == "]":
-            window.at += 1
-            mark = "]"
+        require(window.take() == "[", f"{path} does not begin with '[': expected one JSON list of rows")
+        number, mark = 0, window.take() if window.next_character() == "]" else ","
         while mark == ",":
             number += 1
             value = window.value(f"{path}, row {number}")
             yield f"{path}, row {number}", value
-            mark = window.next_character()
-            window.at += 1
+            mark = window.take()
         said = f"{path}, after row {number}: expected ',' or ']', found {mark!r}. Is the download complete?"
         require(mark == "]", said)
         ended = not window.next_character()
@@ -420,7 +418,6 @@ class _Window:
 
     def __init__(self, file, step: int):
         self.file, self.step, self.text, self.at = file, step, "", 0
-        self.decode = DECODER.raw_decode
 
     def more(self) -> bool:
         """Read on, as much again as is waiting, so that a long element is tried a few times only; False at the end."""
@@ -437,12 +434,18 @@ class _Window:
             if not self.more():
                 return ""
 
+    def take(self) -> str:
+        """The same, read."""
+        found = self.next_character()
+        self.at += 1
+        return found
+
     def value(self, where: str) -> Any:
         """The one that begins here. A number is whole only where a comma, a bracket or a blank follows: "0." may go on."""
         self.next_character()
         while True:
             try:
-                value, end = self.decode(self.text, self.at)
+                value, end = DECODER.raw_decode(self.text, self.at)
                 fault, whole = "the file ends after it", not isinstance(value, int | float)
             except BROKEN as error:
                 fault, end = str(error), len(self.text)
@@ -455,11 +458,7 @@ class _Window:
 
 def json_file(path: Path) -> Any:
     """What a JSON file holds, read at once. Raises InputError for one that is not JSON or larger than `LARGEST`."""
-    data = _bytes(path)
-    try:
-        return DECODER.decode(data.decode("utf-8-sig"))
-    except BROKEN as error:
-        raise InputError(f"{path} is not JSON: {error}. Is the download complete?") from None
+    return _decoded(_bytes(path), str(path))
 
 
 def rows_of(path: Path) -> Iterator[tuple[str, Any]]:
