@@ -8,6 +8,7 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,9 @@ def book(language):
     import storyworld
 
     return storyworld.book(1000, tokens=15_000, language=language)
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """A copy of the benchmarks' files, to break."""
+    return Path(shutil.copytree(Path(__file__).parent / "fixtures" / "benchmarks", tmp_path / "benchmarks"))

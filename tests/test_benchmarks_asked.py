@@ -26,12 +26,6 @@ KINDS = dict.fromkeys(asking.TASKS, "qa") | dict.fromkeys(CHOICES, "choice") | {
 OWNERS = "Read: [book_text]\nIs it so? [claim]\n<explanation>…</explanation><answer>TRUE|FALSE</answer>"
 
 
-@pytest.fixture
-def folder(tmp_path) -> Path:
-    """A copy of the fixtures, to break."""
-    return Path(shutil.copytree(HERE, tmp_path / "benchmarks"))
-
-
 def told(name: str) -> str:
     """A reply to any prompt of a task."""
     reasoned = "<explanation>It says so.</explanation>\n<answer>{}</answer>"
@@ -121,12 +115,6 @@ def test_scores_by_hand():
             asking.scores(items, replies)
 
 
-class Plain(Model):
-    """A model as the generator of MiA-RAG asks it, which looks at its backend."""
-
-    backend = None
-
-
 # The notebooks' methods -----------------------------------------------------------------------------------------------
 
 
@@ -139,19 +127,20 @@ def test_ranks_and_answers_of_mia_rag(name, tokenizer):
     for row, right, item in zip(rows, mia.benchmark_right(some, chunks), some.items, strict=True):
         assert sorted(row.ids) == list(range(min(DEPTH, len(chunks[item.doc_id]))))
         assert bool(right) >= bool(item.evidence)
-    shown = []
-    for row, item in zip(rows, some.items, strict=True):
-        shown.append([some.documents[item.doc_id][chunks[item.doc_id][i]].strip() for i in row.ids[:3]])
-    model = Plain(lambda prompt, trial: told(name))
+    found = [(row.ids[:3], item.doc_id) for row, item in zip(rows, some.items, strict=True)]
+    shown = [[some.documents[name][chunks[name][i]].strip() for i in ids] for ids, name in found]
+    model = Model(lambda prompt, trial: told(name))
+    model.backend = None  # the generator of MiA-RAG looks at it
     replies = benchmark_answers(model, some, shown, told_of)
     assert set(replies) == {{"qa": "a song", "choice": "B", "claim": "TRUE"}[KINDS[name]]}
     for prompt, item, passages in zip(model.asked, some.items, shown, strict=False):
         assert item.question in prompt and passages[0] in prompt and told_of[item.doc_id] in prompt
     assert set(asking.scores(some.items, replies))
-    model = Plain(lambda prompt, trial: told(name))
+    model.asked.clear()
     benchmark_answers(model, some, shown, told_of, template=OWNERS)
     assert model.asked[0].startswith("Read: ") and told_of[some.items[0].doc_id] in model.asked[0]
-    assert benchmark_answers(Plain(lambda prompt, trial: " "), some, shown) == [""] * len(some.items)
+    model.says = lambda prompt, trial: " "
+    assert benchmark_answers(model, some, shown) == [""] * len(some.items)
 
 
 def test_where_an_answer_stands_word_for_word(tokenizer):

@@ -1,20 +1,23 @@
-"""Recipes: what they resolve to is what was run; a small one trains, is killed and goes on; bad ones are named."""
+"""Recipes: what they resolve to is what was run; a small one trains, is killed and goes on; bad ones are named. And the bases
+that they train on."""
 
 import json
 import sys
+from functools import partial
 from unittest.mock import DEFAULT, Mock
 
 import pytest
 import torch
+from extras import refused
 from safetensors.torch import load_file
 from tiny import saved
-from transformers import LlamaConfig
+from transformers import AutoModelForCausalLM, LlamaConfig, Qwen3Config
 
 from mindscape import llm, paths, store, training
-from mindscape.errors import InputError
+from mindscape.training import Settings, recipes, with_lora
 from mindscape.training import __main__ as command
-from mindscape.training import recipes
-from mindscape.weights import adapter_hash
+from mindscape.training.recipes import CONFIG, WEIGHTS, first_layers, shallow
+from mindscape.weights import adapter_hash, merged_model
 
 RECIPES = recipes.every()
 MEASURED = [
@@ -54,19 +57,14 @@ def test_a_recipe_says_what_was_run(recipe, i):
     assert json.loads(json.dumps(told)) == {name: run[name] for name in told}
 
 
-@pytest.mark.parametrize(
-    "name, i",
-    [("memreader", 0), *(("baselines", i) for i in range(5)), *(("mia_emb", i) for i in range(3))],
-)
-def test_as_many_examples_are_made(tokenizer, name, i):
-    stage = RECIPES[name].stages[i]
-    assert len(stage.kind.examples(stage.seeds, tokenizer)) == stage.examples
+ALIKE = ("reader", "mia_gen", "no_qa")  # as many examples of each novel: one is made of these
 
 
-@pytest.mark.parametrize("name, i", [("reader", 0), ("reader", 1), ("reader", 2), ("mia_gen", 0), ("no_qa", 0)])
-def test_as_many_examples_are_made_of_each_novel(tokenizer, name, i):
-    stage = RECIPES[name].stages[i]
-    assert len(stage.kind.examples(stage.seeds[:1], tokenizer)) * len(stage.seeds) == stage.examples
+@pytest.mark.parametrize("name", ["memreader", "baselines", "mia_emb", *ALIKE])
+def test_as_many_examples_are_made(tokenizer, name):
+    for stage in RECIPES[name].stages:
+        seeds = stage.seeds[:1] if name in ALIKE else stage.seeds
+        assert len(stage.kind.examples(seeds, tokenizer)) * len(stage.seeds) == stage.examples * len(seeds)
 
 
 # -- the command -------------------------------------------------------------------------------------------------------
@@ -185,17 +183,88 @@ def test_a_name_that_there_is_not():
 
 
 def test_a_recipe_s_model_is_known_without_its_adapter(tmp_path, monkeypatch):
-    assert recipes.maker("reader") == llm.load("embedded").maker
-    assert recipes.maker("no_summary").fingerprint != recipes.maker("mia_gen").fingerprint
+    makers = {name: recipes.trained(name).maker for name in ("reader", "no_summary", "mia_gen")}
+    assert makers["reader"] == llm.load("embedded").maker and len({it.fingerprint for it in makers.values()}) == 3
     here = store.Store(tmp_path / "cache.sqlite", tmp_path / "store")
     monkeypatch.setattr(store, "_current", here)
     monkeypatch.setenv("MINDSCAPE_BUILD", str(tmp_path))
     said = "python -m mindscape.training no_qa trains one anew, and fresh=True takes that"
-    with pytest.raises(InputError, match=said):
-        recipes.trained("no_qa").complete("Who?")
+    refused(lambda: recipes.trained("no_qa").complete("Who?"), said)
     here.fresh = True
-    with pytest.raises(InputError, match="is not there: train it first"):
-        recipes.trained("no_qa")
+    refused(lambda: recipes.trained("no_qa"), "is not there: train it first")
     for name in ("mia_emb", "lesson_merged"):
-        with pytest.raises(InputError, match=f"recipe '{name}' makes no language model"):
-            recipes.trained(name)
+        refused(partial(recipes.trained, name), f"recipe '{name}' makes no language model")
+
+
+# -- the first layers of models and adapters, and a model with an adapter merged in: they are what they were -----------
+
+
+@pytest.fixture(scope="module", params=[LlamaConfig, Qwen3Config], ids=["llama", "qwen3"])
+def base(request, tmp_path_factory, tokenizer):
+    """A tiny random model of three layers."""
+    folder = tmp_path_factory.mktemp("sizes") / "base"
+    return saved(request.param, tokenizer, folder, num_hidden_layers=3, max_position_embeddings=4096)
+
+
+@pytest.fixture(scope="module")
+def adapter(base):
+    """An adapter of it in which no number is zero."""
+    model = with_lora(AutoModelForCausalLM.from_pretrained(base), Settings(rank=2, alpha=4, dtype="float32"))
+    with torch.no_grad():
+        for weights in model.parameters():
+            if weights.requires_grad:
+                weights.normal_()
+    model.save_pretrained(base.parent / "adapter", save_embedding_layers=False)
+    return base.parent / "adapter"
+
+
+def test_the_first_layers_fit_the_shallow_model(base, adapter, tmp_path):
+    folder = first_layers(adapter, 2, tmp_path / "two")
+    assert sorted(it.name for it in folder.iterdir()) == [CONFIG, WEIGHTS]
+    assert (folder / CONFIG).read_bytes() == (adapter / CONFIG).read_bytes()
+    whole, cut = (load_file(it / WEIGHTS) for it in (adapter, folder))
+    assert set(cut) == {name for name in whole if ".layers.2." not in name} and 0 < len(cut) < len(whole)
+    assert all(torch.equal(weights, whole[name]) for name, weights in cut.items())
+    theirs = merged_model(AutoModelForCausalLM.from_pretrained(base), adapter).state_dict()
+    ours = merged_model(AutoModelForCausalLM.from_pretrained(shallow(base, 2, tmp_path / "base")), folder).state_dict()
+    assert all(torch.equal(weights, theirs[name]) for name, weights in ours.items())  # and so each layer's states
+
+
+def test_training_begins_with_it(base, adapter, tmp_path):
+    folder = first_layers(adapter, 1, tmp_path / "one")
+    model = AutoModelForCausalLM.from_pretrained(shallow(base, 1, tmp_path / "base"))
+    tuned = with_lora(model, Settings(rank=2, alpha=4, dtype="float32"), folder)
+    learned = [weights for weights in tuned.parameters() if weights.requires_grad]
+    assert len(learned) == len(load_file(folder / WEIGHTS))
+
+
+def test_what_cannot_be_cut(adapter, tmp_path):
+    for layers in (0, 4):
+        cut = partial(first_layers, adapter, layers, tmp_path / "none")
+        refused(cut, f"layers={layers}: .* has 3; expected 1 to so many")
+    assert not (tmp_path / "none").exists()
+    refused(lambda: first_layers(tmp_path, 1, tmp_path / "none"), "expected a folder with adapter_model.safetensors")
+    refused(lambda: recipes._layer("base_model.model.model.embed_tokens.lora_A"), "belongs to no layer")
+
+
+def test_the_first_layers_make_a_smaller_model(base, tmp_path):
+    folder = shallow(base, 2, tmp_path / "two")
+    whole, cut = (AutoModelForCausalLM.from_pretrained(it) for it in (base, folder))
+    assert cut.config.num_hidden_layers == 2
+    theirs = dict(whole.named_parameters())
+    assert all(torch.equal(weights, theirs[name]) for name, weights in cut.named_parameters())
+    stamp = (folder / "config.json").stat().st_mtime_ns
+    assert shallow(base, 2, folder) == folder and (folder / "config.json").stat().st_mtime_ns == stamp
+    refused(lambda: shallow(base, 1, folder), "holds 2 layers of a model: expected 1")
+    for layers in (0, 4):
+        refused(partial(shallow, base, layers, tmp_path / "none"), f"layers={layers}: .* has 3")
+    (tmp_path / "other").mkdir()
+    refused(lambda: shallow(base, 1, tmp_path / "other"), "holds no layers")
+
+
+def test_an_adapter_is_merged_once(base, adapter, tmp_path):
+    folder = recipes.merged_base(base, adapter, tmp_path / "both")
+    theirs = merged_model(AutoModelForCausalLM.from_pretrained(base), adapter).state_dict()
+    ours = AutoModelForCausalLM.from_pretrained(folder).state_dict()
+    assert all(torch.equal(weights, theirs[name]) for name, weights in ours.items())
+    assert recipes.merged_base(base, tmp_path, folder) == folder  # what is there is taken

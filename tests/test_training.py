@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from unittest.mock import DEFAULT, Mock
 
@@ -20,7 +21,6 @@ from tiny import log, weights
 from transformers import AutoModelForCausalLM, DynamicCache
 
 from mindscape import training
-from mindscape.errors import InputError
 from mindscape.roles import Example
 from mindscape.training import IGNORED, Encoded, Settings, collate, encode, plan, recipes, train
 
@@ -82,61 +82,67 @@ def test_every_example_is_in_one_batch(lengths, tokens, seed, epoch):
 SHORT = Settings(steps=8, tokens=400, rank=2, warmup=2, learning_rate=5e-3, minutes=1e-9, dtype="float32")
 
 
-def test_a_killed_run_ends_with_the_same_adapter(base, tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def whole(base, tmp_path_factory):
+    """The folder of a run that nothing disturbed."""
+    return train(EXAMPLES, tmp_path_factory.mktemp("whole"), base, SHORT).parent
+
+
+def told(out):
+    return [(line["step"], line["loss"], line["roles"], line["tokens"]) for line in log(out)]
+
+
+def assert_same(out, other):
+    """Adapters and logs."""
+    one, two = weights(out / "adapter"), weights(other / "adapter")
+    assert all(torch.equal(matrix, two[name]) for name, matrix in one.items()) and told(out) == told(other)
+
+
+def assert_close(out, other, **tolerance):
+    two = weights(other / "adapter")
+    for name, matrix in weights(out / "adapter").items():
+        torch.testing.assert_close(matrix, two[name], **tolerance)
+
+
+def test_a_killed_run_ends_with_the_same_adapter(base, tmp_path, monkeypatch, whole):
     """Killed two steps after a checkpoint, in the middle of a line of the log."""
-    whole = train(EXAMPLES, tmp_path / "whole", base, SHORT)
     save, killed = training._save, Mock(wraps=training.reply_loss, side_effect=[*[DEFAULT] * 5, KeyboardInterrupt])
-    monkeypatch.setattr(training, "_save", lambda out, run, step, *rest: step % 3 or save(out, run, step, *rest))
-    monkeypatch.setattr(training, "reply_loss", killed)
-    with pytest.raises(KeyboardInterrupt):
-        train(EXAMPLES, tmp_path / "killed", base, SHORT)
-    monkeypatch.undo()
-    assert [line["step"] for line in log(tmp_path / "killed")] == [0, 1, 2, 3, 4]
-    (tmp_path / "killed" / "log.jsonl").open("a").write('{"step": 99, "lo')
-    again = train(EXAMPLES, tmp_path / "killed", base, SHORT)
-    assert all(torch.equal(a, weights(again)[name]) for name, a in weights(whole).items())
-    assert [line["step"] for line in log(tmp_path / "killed")] == list(range(SHORT.steps))
-    for a, b in zip(log(tmp_path / "whole"), log(tmp_path / "killed"), strict=True):
-        assert (a["loss"], a["roles"], a["tokens"]) == (b["loss"], b["roles"], b["tokens"])
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(training, "_save", lambda out, run, step, *rest: step % 3 or save(out, run, step, *rest))
+        patch.setattr(training, "reply_loss", killed)
+        train(EXAMPLES, tmp_path, base, SHORT)
+    assert [line["step"] for line in log(tmp_path)] == [0, 1, 2, 3, 4]
+    (tmp_path / "log.jsonl").open("a").write('{"step": 99, "lo')
+    train(EXAMPLES, tmp_path, base, SHORT)
+    assert_same(whole, tmp_path)
 
 
-def test_two_kills_while_a_checkpoint_is_put_in_its_place_lose_no_run(base, tmp_path, monkeypatch):
-    """Each between the old one's going and the new one's coming; the log goes on from the checkpoint that is left."""
-    replace_of, runs = os.replace, replace(SHORT, until=3)
-    train(EXAMPLES, tmp_path / "run", base, runs)
-
-    def dying(source, target):
-        if Path(source).name == "checkpoint.new":
-            raise KeyboardInterrupt
-        return replace_of(source, target)
-
-    for _ in range(2):
-        monkeypatch.setattr(os, "replace", dying)
-        with pytest.raises(KeyboardInterrupt):
-            train(EXAMPLES, tmp_path / "run", base, SHORT)
-        monkeypatch.undo()
-        assert (tmp_path / "run" / "checkpoint.old" / "state.json").is_file()
-    train(EXAMPLES, tmp_path / "run", base, SHORT)
-    whole = train(EXAMPLES, tmp_path / "whole", base, SHORT)
-    assert all(torch.equal(a, weights(tmp_path / "run" / "adapter")[name]) for name, a in weights(whole).items())
+def test_a_run_that_stops_early_goes_on_also_after_a_kill_while_a_checkpoint_is_put_in_its_place(
+    base, tmp_path, monkeypatch, whole
+):
+    """As far as the whole run, at the same rates; from the checkpoint that is left; and then to its end."""
+    train(EXAMPLES, tmp_path, base, replace(SHORT, until=3))
+    assert told(tmp_path) == told(whole)[:3]
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(os, "replace", Mock(side_effect=KeyboardInterrupt))
+        train(EXAMPLES, tmp_path, base, SHORT)
+    assert [line["step"] for line in log(tmp_path)] == [0, 1, 2, 3]
+    train(EXAMPLES, tmp_path, base, SHORT)
+    assert_same(whole, tmp_path)
 
 
-def test_checkpointing_of_gradients_changes_no_gradient(base, tmp_path):
-    plain = train(EXAMPLES, tmp_path / "plain", base, SHORT)
-    spared = train(EXAMPLES, tmp_path / "spared", base, replace(SHORT, checkpointing=True))
-    for name, a in weights(plain).items():
-        torch.testing.assert_close(a, weights(spared)[name], rtol=1e-2, atol=1e-3)
+def test_checkpointing_of_gradients_changes_no_gradient(base, tmp_path, whole):
+    spared = train(EXAMPLES, tmp_path, base, replace(SHORT, checkpointing=True))
+    assert_close(whole, tmp_path, rtol=1e-2, atol=1e-3)
     assert any(a.abs().sum() > 0 for name, a in weights(spared).items() if "lora_B" in name)
 
 
 @pytest.mark.skipif(recipes.compiler() is None, reason="torch.compile takes a C++ compiler and Python's headers")
-def test_compiled_layers_learn_the_same(base, tmp_path):
-    plain = train(EXAMPLES, tmp_path / "plain", base, SHORT)
-    quick = train(EXAMPLES, tmp_path / "quick", base, replace(SHORT, compile=True))
-    losses = [[line["loss"] for line in log(tmp_path / name)] for name in ("plain", "quick")]
+def test_compiled_layers_learn_the_same(base, tmp_path, whole):
+    train(EXAMPLES, tmp_path, base, replace(SHORT, compile=True))
+    losses = [[line["loss"] for line in log(out)] for out in (whole, tmp_path)]
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)
-    one, other = weights(plain), weights(quick)
-    assert set(one) == set(other) and all(torch.allclose(one[n], other[n], rtol=0.05, atol=5e-3) for n in one)
+    assert_close(whole, tmp_path, rtol=0.05, atol=5e-3)
 
 
 def gradients(model, rows):
@@ -182,18 +188,15 @@ train(EXAMPLES, {out!r}, {base!r}, SHORT)
 """
 
 
-def test_two_processes_learn_what_one_does(base, tmp_path):
+def test_two_processes_learn_what_one_does(base, tmp_path, whole):
     """Each takes every other row of a batch; the log tells the whole batch."""
-    one = train(EXAMPLES, tmp_path / "one", base, SHORT)
-    script = tmp_path / "both.py"
-    script.write_text(BOTH.format(tests=str(ROOT / "tests"), out=str(tmp_path / "two"), base=str(base)))
+    (tmp_path / "both.py").write_text(BOTH.format(tests=str(ROOT / "tests"), out=str(tmp_path), base=str(base)))
     launch = f"{sys.executable} -m accelerate.commands.launch --cpu --num_processes 2 --num_machines 1"
-    launch += f" --mixed_precision no --dynamo_backend no {script}"
+    launch += f" --mixed_precision no --dynamo_backend no {tmp_path / 'both.py'}"
     done = subprocess.run(shlex.split(launch), capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
-    for name, a in weights(one).items():
-        torch.testing.assert_close(a, weights(tmp_path / "two" / "adapter")[name], rtol=2e-2, atol=2e-3)
-    for a, b in zip(log(tmp_path / "one"), log(tmp_path / "two"), strict=True):
+    assert_close(whole, tmp_path, rtol=2e-2, atol=2e-3)
+    for a, b in zip(log(whole), log(tmp_path), strict=True):
         assert (a["step"], a["tokens"]) == (b["step"], b["tokens"])
         assert a["loss"] == pytest.approx(b["loss"], abs=2e-3)
 
@@ -222,30 +225,20 @@ def test_a_run_begins_with_another_s_adapter(base, tmp_path):
     assert began["loss"] == pytest.approx(went[-1]["loss"], rel=0.2)
     assert any(not torch.equal(a, weights(first)[name]) for name, a in weights(on).items())
     assert not torch.equal(*(next(iter(weights(one).values())) for one in (on, afresh)))
-    with pytest.raises(InputError, match="with other data, settings, base or start"):
-        train(EXAMPLES[:3], tmp_path / "on", base, replace(SHORT, steps=1))
-    with pytest.raises(InputError, match="has rank 2 and alpha 32: expected 4 and 32"):
-        train(EXAMPLES[:3], tmp_path / "other", base, replace(SHORT, rank=4), start=first)
-    with pytest.raises(InputError, match="expected a folder with adapter_model"):
-        train(EXAMPLES[:3], tmp_path / "other", base, SHORT, start=tmp_path)
+    again, other = partial(train, EXAMPLES[:3]), tmp_path / "other"
+    said = "with other data, settings, base or start"
+    refused(partial(again, tmp_path / "on", base, replace(SHORT, steps=1)), said)
+    said = "has rank 2 and alpha 32: expected 4 and 32"
+    refused(partial(again, other, base, replace(SHORT, rank=4), start=first), said)
+    refused(partial(again, other, base, SHORT, start=tmp_path), "expected a folder with adapter_model")
 
 
 def test_another_run_in_the_same_folder_is_refused(base, tmp_path):
     train(EXAMPLES[:3], tmp_path, base, SHORT)
     for examples, other in ((EXAMPLES[:4], SHORT), (EXAMPLES[:3], replace(SHORT, seed=1))):
-        with pytest.raises(InputError, match="holds a run with other data, settings, base or start"):
-            train(examples, tmp_path, base, other)
+        run = partial(train, examples, tmp_path, base, other)
+        refused(run, "holds a run with other data, settings, base or start")
     train(EXAMPLES[:3], tmp_path, base, replace(SHORT, minutes=7))  # how often it is saved is no other run
-
-
-def test_a_run_that_stops_early_goes_on(base, tmp_path):
-    """As far as the whole run, at the same rates; and then to its end."""
-    whole = train(EXAMPLES, tmp_path / "whole", base, SHORT)
-    train(EXAMPLES, tmp_path / "part", base, replace(SHORT, until=3))
-    told = [(line["step"], line["loss"]) for line in log(tmp_path / "whole")]
-    assert [(line["step"], line["loss"]) for line in log(tmp_path / "part")] == told[:3]
-    on = train(EXAMPLES, tmp_path / "part", base, SHORT)
-    assert all(torch.equal(a, weights(on)[name]) for name, a in weights(whole).items())
 
 
 @pytest.mark.parametrize(

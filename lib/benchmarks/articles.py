@@ -1,37 +1,27 @@
-"""LongBench v2, 503 hard choices on long texts of all sorts, and MultiFieldQA-zh, 200 rows of the first LongBench.
+"""Benchmarks on articles, meetings and news, in the formats of their owners' files:
 
-Bai et al., 2023 and 2024. `data.json` of v2 is one list of 465 MB and is read piece by piece; its column `length` is a
-word, short, medium or long. Meant for notebooks 10 and on, pointed at a real benchmark.
+- LongBench v2, 503 hard choices on long texts of all sorts, and MultiFieldQA-zh, 200 rows of the first LongBench (Bai et al.,
+  2023 and 2024). `data.json` of v2 is one list of 465 MB and is read piece by piece; its column `length` is a word, short,
+  medium or long.
+- LooGLE, short and long dependencies in papers, Wikipedia articles and film scripts of after 2022 (Li et al., 2023). A row is a
+  text; its questions are a string that holds a Python literal, which the owners' scripts evaluate and this reads as a literal,
+  nothing else.
+- QMSum, what was said on something in a meeting, answered by a summary (Zhong et al., 2021). Meetings of academics, product
+  teams and parliamentary committees. Questions on the whole meeting have no evidence, those on a part have spans of turns.
+- CRUD-RAG, four things that retrieval is good for, on Chinese news: continue, answer, correct, summarise (Lyu et al., 2024).
+  One file holds the rows of six tasks; 80,000 articles are the collection to search. The rows' keys are known from the owners'
+  code.
+- OmniEval, questions on Chinese finance, by topic and by five kinds of task, among them whole conversations (Wang et al.,
+  2024). A tree of folders by topic, a file of JSON lines a task; a line of the conversations is a list of turns. The format is
+  known from the owners' code, not from the data's description.
 
-LooGLE: short and long dependencies in papers, Wikipedia articles and film scripts of after 2022.
-
-A row is a text; its questions are a string that holds a Python literal, which the owners' scripts evaluate and this reads
-as a literal, nothing else. Li et al., 2023. Meant for notebooks 10 and on, pointed at a real benchmark.
-
-QMSum: what was said on something in a meeting, answered by a summary.
-
-Meetings of academics, product teams and parliamentary committees. Questions on the whole meeting have no evidence, those
-on a part have spans of turns. Zhong et al., 2021. Meant for notebooks 10 and on, pointed at a real benchmark.
-
-CRUD-RAG: four things that retrieval is good for, on Chinese news: continue, answer, correct, summarise.
-
-One file holds the rows of six tasks; 80,000 articles are the collection to search. Lyu et al., 2024. The rows' keys are
-known from the owners' code. Meant for notebooks 10 and on, pointed at a real benchmark.
-
-OmniEval: questions on Chinese finance, by topic and by five kinds of task, among them whole conversations.
-
-A tree of folders by topic, a file of JSON lines a task; a line of the conversations is a list of turns. Wang et al.,
-2024. The format is known from the owners' code, not from the data's description. Meant for notebooks 10 and on, pointed
-at a real benchmark.
+Meant for notebooks 10 and on, pointed at a real benchmark.
 """
 
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Literal
-
-from pydantic import create_model
 
 from benchmarks.reading import (
     COLLECTION,
@@ -40,89 +30,63 @@ from benchmarks.reading import (
     Item,
     Passage,
     Report,
-    Row,
     Unusable,
     checked,
     document,
     joined,
     json_file,
-    json_lines,
-    json_list,
     literal,
     place,
     rest,
+    row_of,
+    rows_of,
     text_lines,
+    usable,
+    whole,
 )
 from mindscape.errors import InputError, require
 from mindscape.text import Document
 
 LONGBENCH_PARTS = ("short", "medium", "long")
-
-
-class _Choice(Row):
-    domain: str = ""
-    difficulty: str
-    length: Literal["short", "medium", "long"]
-    question: str
-    choice_A: str
-    choice_B: str
-    choice_C: str
-    choice_D: str
-    answer: Literal["A", "B", "C", "D"]
-    context: str
+CHOICE = row_of(
+    "difficulty question choice_A choice_B choice_C choice_D context",
+    domain=(str, ""),
+    length=(Literal["short", "medium", "long"], ...),
+    answer=(Literal["A", "B", "C", "D"], ...),
+)
+FIELD = row_of("input context", answers=(list[str], ...))
+COPIED = row_of("question answer")
 
 
 def read_v2(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
     """The choices; `part` is the length, `kind` domain and difficulty. Long texts stay in: without them scores rise."""
-    for where, row in json_list(files["rows"][0]):
+    for where, row in rows_of(files["rows"][0]):
         if part is not None and isinstance(row, dict) and row.get("length") != part:
             continue
         with report.row(where, row):
-            one = checked(_Choice, row)
+            one = checked(CHOICE, row)
             options = (one.choice_A, one.choice_B, one.choice_C, one.choice_D)
-            text = document(one.context, "en")
+            text, name = document(one.context, "en"), str(row.get("_id") or where.rpartition(" ")[2])
+            answers, kind = (options[LETTERS.index(one.answer)],), f"{one.domain}/{one.difficulty}"
+            raw = rest(row, "context")
             yield text
-            yield Item(
-                id=str(row.get("_id") or where.rpartition(" ")[2]),
-                doc_id=text.id,
-                question=one.question,
-                answers=(options[LETTERS.index(one.answer)],),
-                options=options,
-                choice=one.answer,
-                part=one.length,
-                kind=f"{one.domain}/{one.difficulty}",
-                raw=rest(row, "context"),
-            )
-
-
-class _Field(Row):
-    input: str
-    context: str
-    answers: list[str]
-
-
-class _Copied(Row):
-    question: str
-    answer: str
+            yield Item(name, text.id, one.question, answers, options, one.answer, part=one.length, kind=kind, raw=raw)
 
 
 def read_multifieldqa(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
     """LongBench's own rows; or MoM's copy, a list of questions and answers without their texts, and so without doc_id."""
     path = files["rows"][0]
-    if path.suffix == ".json":
-        for number, (where, row) in enumerate(json_list(path), start=1):
-            with report.row(where, row):
-                copied = checked(_Copied, row)
+    for number, (where, row) in enumerate(rows_of(path), start=1):
+        with report.row(where, row):
+            if path.suffix == ".json":
+                copied = checked(COPIED, row)
                 report.notes["MoM's copy: the question's text is not in it"] += 1
                 yield Item(str(number), "", copied.question, (copied.answer,), language="zh", raw=row)
-        return
-    for number, (where, row) in enumerate(json_lines(path), start=1):
-        with report.row(where, row):
-            one = checked(_Field, row)
-            text = document(one.context, "zh")
-            yield text
-            name = str(row.get("_id") or number)
-            yield Item(name, text.id, one.input, tuple(one.answers), language="zh", raw=rest(row, "context"))
+            else:
+                one = checked(FIELD, row)
+                text, name = document(one.context, "zh"), str(row.get("_id") or number)
+                yield text
+                yield Item(name, text.id, one.input, tuple(one.answers), language="zh", raw=rest(row, "context"))
 
 
 LOOGLE_PARTS = ("shortdep_qa", "shortdep_cloze", "longdep_qa", "longdep_summarization")
@@ -131,18 +95,8 @@ NONE = ("none", "")
 SUMMARISE = "Summarise the paper."  # ours; the rows hold no question
 
 
-class _LoogleRow(Row):
-    input: str
-    title: str = ""
-    qa_pairs: str | list
-    output: str = ""
-
-
-class _Pair(Row):
-    Q: str
-    A: str | dict[str, str]
-    S: str | list[str] = []
-    type: str = ""
+LOOGLE = row_of("input", title=(str, ""), qa_pairs=(str | list, ...), output=(str, ""))
+PAIR = row_of("Q", A=(str | dict[str, str], ...), S=(str | list[str], []), type=(str, ""))
 
 
 def read_loogle(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
@@ -155,74 +109,46 @@ def read_loogle(files: Found, report: Report, part: str | None) -> Iterator[Docu
         task = NAMES.get(path.stem)
         if task is None or part not in (None, task):
             continue
-        for line, (where, row) in enumerate(json_lines(path), start=1):
+        for line, (where, row) in enumerate(rows_of(path), start=1):
             with report.holder(where, row):
-                one = checked(_LoogleRow, row)
+                one, name = checked(LOOGLE, row), f"{task}/{line}"
                 text = document(one.input, "en", title=one.title.strip())
                 asked = _pairs(one.qa_pairs) if task != "longdep_summarization" else []
                 yield text
                 if task == "longdep_summarization":
                     with report.row(where, row):
-                        if one.output.strip().lower() in NONE:
-                            raise Unusable("there is no summary")
-                        raw = {"title": one.title}
-                        yield Item(f"{task}/{line}", text.id, SUMMARISE, (one.output,), part=task, raw=raw)
+                        usable(one.output.strip().lower() not in NONE, "there is no summary")
+                        yield Item(name, text.id, SUMMARISE, (one.output,), part=task, raw={"title": one.title})
                 for number, pair in enumerate(asked, start=1):
                     with report.row(f"{where}, question {number}", pair):
-                        yield _item(f"{task}/{line}/{number}", checked(_Pair, pair), text, task, pair)
+                        yield _item(f"{name}/{number}", text, task, pair)
 
 
 def _pairs(pairs: str | list) -> list:
     """The questions of a row. The owners' description shows a list, their files hold a string."""
     if isinstance(pairs, str):
-        if pairs.strip().lower() in NONE:
-            raise Unusable("there are no questions: qa_pairs is 'none'")
+        usable(pairs.strip().lower() not in NONE, "there are no questions: qa_pairs is 'none'")
         try:
             pairs = literal(pairs)
         except ValueError as error:
             raise Unusable(f"qa_pairs: {error}") from None
-    if not isinstance(pairs, list) or not pairs:
-        raise Unusable("qa_pairs: expected a list of questions")
-    return pairs
+    usable(isinstance(pairs, list) and pairs, "qa_pairs: expected a list of questions")
+    return list(pairs)
 
 
-def _item(name: str, pair: _Pair, text: Document, task: str, raw: Any) -> Item:
-    answer = pair.A if isinstance(pair.A, str) else json.dumps(pair.A, ensure_ascii=False)
-    evidence, lost = place([pair.S] if isinstance(pair.S, str) else pair.S, text)
-    return Item(
-        id=name,
-        doc_id=text.id,
-        question=pair.Q,
-        answers=(answer,),
-        evidence=evidence,
-        unplaced=lost,
-        part=task,
-        kind=pair.type,
-        raw=raw,
-    )
+def _item(name: str, text: Document, task: str, raw: Any) -> Item:
+    pair = checked(PAIR, raw)
+    answers = (pair.A if isinstance(pair.A, str) else json.dumps(pair.A, ensure_ascii=False),)
+    found, lost = place([pair.S] if isinstance(pair.S, str) else pair.S, text)
+    return Item(name, text.id, pair.Q, answers, evidence=found, unplaced=lost, part=task, kind=pair.type, raw=raw)
 
 
 QMSUM_PARTS = ("train", "val", "test")
+QUERIES = {"general_query_list": "general", "specific_query_list": "specific"}  # key: on the whole meeting, on a part
 DOMAINS = ("ALL", "Academic", "Committee", "Product")  # the folders; the first holds the others' meetings too
-WHOLE, PARTIAL = "general", "specific"
-
-
-class _Turn(Row):
-    speaker: str
-    content: str
-
-
-class _Query(Row):
-    query: str
-    answer: str
-    relevant_text_span: list[list[str | int]] = []
-
-
-class _Meeting(Row):
-    topic_list: list = []
-    general_query_list: list = []
-    specific_query_list: list = []
-    meeting_transcripts: list[_Turn]
+TURN = row_of("speaker content")
+QUERY = row_of("query answer", relevant_text_span=(list[list[str | int]], []))
+MEETING = row_of("", **dict.fromkeys(("topic_list", *QUERIES), (list, [])), meeting_transcripts=(list[TURN], ...))  # type: ignore[valid-type]
 
 
 def read_qmsum(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
@@ -237,34 +163,24 @@ def read_qmsum(files: Found, report: Report, part: str | None) -> Iterator[Docum
         if split not in QMSUM_PARTS or part not in (None, split):
             continue
         domain = path.parents[1].name if path.parents[1].name in DOMAINS else DOMAINS[0]
-        rows = json_lines(path) if lines else [(str(path), json_file(path))]
+        rows = rows_of(path) if lines else [(str(path), json_file(path))]
         for number, (where, row) in enumerate(rows, start=1):
             name = f"{domain}/{split}/{number if lines else path.stem}"
             with report.holder(where, row):
-                yield from _meeting(checked(_Meeting, row), name, split, where, report)
+                yield from _meeting(checked(MEETING, row), name, split, where, report)
 
 
-def _meeting(meeting: _Meeting, name: str, split: str, where: str, report: Report) -> Iterator[Document | Item]:
-    if not meeting.meeting_transcripts:
-        raise Unusable("the meeting has no turns")
+def _meeting(meeting: Any, name: str, split: str, where: str, report: Report) -> Iterator[Document | Item]:
+    usable(meeting.meeting_transcripts, "the meeting has no turns")
     text, turns = joined([f"{turn.speaker}: {turn.content}" for turn in meeting.meeting_transcripts], "\n", name)
     yield document(text, "en", name=name, topics=meeting.topic_list)
-    for kind, queries in ((WHOLE, meeting.general_query_list), (PARTIAL, meeting.specific_query_list)):
-        for number, row in enumerate(queries, start=1):
+    for key, kind in QUERIES.items():
+        for number, row in enumerate(getattr(meeting, key), start=1):
             with report.row(f"{where}, {kind} query {number}", row):
-                query = checked(_Query, row)
-                evidence, lost = _spans(query.relevant_text_span, turns)
-                yield Item(
-                    id=f"{name}/{kind}/{number}",
-                    doc_id=name,
-                    question=query.query,
-                    answers=(query.answer,),
-                    evidence=evidence,
-                    unplaced=lost,
-                    part=split,
-                    kind=kind,
-                    raw=row,
-                )
+                query, each = checked(QUERY, row), f"{name}/{kind}/{number}"
+                found, lost = _spans(query.relevant_text_span, turns)
+                about = (query.query, (query.answer,))
+                yield Item(each, name, *about, evidence=found, unplaced=lost, part=split, kind=kind, raw=row)
 
 
 def _spans(spans: list[list[str | int]], turns: list[Passage]) -> tuple[tuple[Passage, ...], tuple[str, ...]]:
@@ -290,9 +206,8 @@ FORMS = {  # task: the keys of what asks, of what answers, of the articles that 
     "continuing_writing": (["beginning"], "continuing", []),
     "hallu_modified": (["newsBeginning", "hallucinatedContinuation"], "hallucinatedMod", []),
 }
-TEXT: Any = (str, ...)  # a field that must be there
 ROWS = {  # task: its rows
-    task: create_model(task, __base__=Row, ID=(int | str, ...), **dict.fromkeys([*asked, answer, *news], TEXT))
+    task: row_of(" ".join([*asked, answer, *news]), ID=(int | str, ...))
     for task, (asked, answer, news) in FORMS.items()
 }
 CRUD_RAG_PARTS = tuple(FORMS)
@@ -328,20 +243,10 @@ def _of(task: str, row: dict) -> list[Document | Item]:
     """A row's item, after its articles, which are its evidence."""
     checked(ROWS[task], row)
     asked, answer, news = FORMS[task]
-    if row[answer].strip() == FAILED:
-        raise Unusable("the owners' request for its correction failed")
-    texts = [_article(row[name]) for name in news]
-    item = Item(
-        id=f"{task}/{row['ID']}",
-        doc_id="",
-        question="\n".join(row[key] for key in asked),
-        answers=(row[answer],),
-        evidence=tuple(Passage(text.id, 0, len(text.text)) for text in texts),
-        language="zh",
-        part=task,
-        raw=rest(row, *news),
-    )
-    return [*texts, item]
+    usable(row[answer].strip() != FAILED, "the owners' request for its correction failed")
+    texts, question = [_article(row[name]) for name in news], "\n".join(row[key] for key in asked)
+    about = (f"{task}/{row['ID']}", "", question, (row[answer],))
+    return [*texts, Item(*about, evidence=whole(texts), language="zh", part=task, raw=rest(row, *news))]
 
 
 def _article(text: str) -> Document:
@@ -380,18 +285,14 @@ TASKS = {  # the files' names: ours
 OMNIEVAL_PARTS = tuple(TASKS.values())
 
 
-class _OmniRow(Row):
-    question: str
-    answer: str | list[str]
-    relevant_passage: list[str] = []
-    topic_name: str = ""
-    task_name: str = ""
-
-
-class _Entry(Row):
-    id: int | str
-    title: str = ""
-    contents: str
+ASKED = row_of(
+    "question",
+    answer=(str | list[str], ...),
+    relevant_passage=(list[str], []),
+    topic_name=(str, ""),
+    task_name=(str, ""),
+)
+ENTRY = row_of("contents", id=(int | str, ...), title=(str, ""))
 
 
 def read_omnieval(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
@@ -406,43 +307,27 @@ def read_omnieval(files: Found, report: Report, part: str | None) -> Iterator[Do
     for path in files["rows"]:
         if path.suffix == ".json":
             report.notes["MoM's copy: the relevant passages are not in it"] += 1
-            rows = ((where, [row]) for where, row in json_list(path))
-        else:
-            rows = ((where, row if isinstance(row, list) else [row]) for where, row in json_lines(path))
-        for line, (where, turns) in enumerate(rows, start=1):
+        for line, (where, row) in enumerate(rows_of(path), start=1):
+            turns = row if isinstance(row, list) else [row]
+            with report.holder(where):
+                usable(turns, "the conversation is empty")
+            name = f"{path.relative_to(report.folder).with_suffix('').as_posix()}/{line}"
             talk = len(turns) > 1 or TASKS.get(path.stem) == "multi-turn"
-            if not turns:
-                with report.row(where):
-                    raise Unusable("the conversation is empty")
-            for number, row in enumerate(turns, start=1):
-                task = _task(row, path)
+            for number, turn in enumerate(turns, start=1):
+                said = turn.get("task_name") if isinstance(turn, dict) else ""
+                task = TASKS.get(str(said)) or TASKS.get(path.stem, "")
                 if part in (None, task):
-                    with report.row(f"{where}, turn {number}" if talk else where, row):
-                        one = checked(_OmniRow, row)
-                        name = f"{path.relative_to(report.folder).with_suffix('').as_posix()}/{line}"
-                        yield from _asked(one, task, name, number if talk else 0, row)
+                    with report.row(f"{where}, turn {number}" if talk else where, turn):
+                        yield from _answered(turn, task, name, number if talk else 0)
 
 
-def _task(row: Any, path: Path) -> str:
-    said = row.get("task_name") if isinstance(row, dict) else None
-    return TASKS.get(said if isinstance(said, str) else "") or TASKS.get(path.stem, "")
-
-
-def _asked(one: _OmniRow, task: str, name: str, turn: int, row: dict) -> list[Document | Item]:
+def _answered(row: Any, task: str, name: str, turn: int) -> list[Document | Item]:
+    one, raw = checked(ASKED, row), rest(row, "relevant_passage")
     texts = [document(passage, "zh", "passage") for passage in dict.fromkeys(one.relevant_passage) if passage.strip()]
-    item = Item(
-        id=f"{name}/{turn}" if turn else name,
-        doc_id="",
-        question=one.question,
-        answers=(one.answer,) if isinstance(one.answer, str) else tuple(one.answer),
-        evidence=tuple(Passage(text.id, 0, len(text.text)) for text in texts),
-        language="zh",
-        part=task,
-        kind=one.topic_name,
-        group=name if turn else "",
-        raw=rest(row, "relevant_passage"),
-    )
-    return [*texts, item]
+    answers = (one.answer,) if isinstance(one.answer, str) else tuple(one.answer)
+    about = (f"{name}/{turn}" if turn else name, "", one.question, answers)
+    of = {"language": "zh", "part": task, "kind": one.topic_name, "group": name if turn else ""}
+    return [*texts, Item(*about, evidence=whole(texts), **of, raw=raw)]
 
 
 def omnieval_passages(files: Found, report: Report | None = None) -> Iterator[Document]:
@@ -452,9 +337,9 @@ def omnieval_passages(files: Found, report: Report | None = None) -> Iterator[Do
     """
     report = report or Report("omnieval collection")
     for path in files[COLLECTION]:
-        for _, row in json_lines(path):
+        for _, row in rows_of(path):
             try:
-                one = checked(_Entry, row)
+                one = checked(ENTRY, row)
                 yield document(one.contents, "zh", "passage", own_id=str(one.id), title=one.title)
             except Unusable as error:
                 report.notes[f"an entry of the collection is passed over: {error}"] += 1

@@ -220,9 +220,7 @@ def scores(items: Sequence[Item], said: Sequence[str]) -> Mapping[str, tuple[flo
     found = {"accuracy": accuracy(read, [right(item) for item in items]).right}
     if form == "claim":
         verdicts = [VERDICTS.get(it, NoAnswer.UNPARSABLE) for it in said]
-        rows = (
-            {"pair": item.group, "answer": VERDICTS[right(item)], "prediction": it}
-            for item, it in zip(items, verdicts, strict=True)
-        )
+        gold = [{"pair": item.group, "answer": VERDICTS[right(item)]} for item in items]
+        rows = (row | {"prediction": it} for row, it in zip(gold, verdicts, strict=True))
         found["pair_accuracy"] = pair_accuracy(rows).right
     return {name: tuple(map(float, values)) for name, values in found.items()}

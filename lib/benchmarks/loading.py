@@ -1,9 +1,7 @@
 """The table of benchmarks, and how a benchmark is found and read: as a stream, or into memory.
 
 What reads each stands here, what there is to know of its files, licence, scores and prompts in table.toml. Nothing is
-downloaded, and nothing is scored.
-
-Meant for notebooks 10 and on, pointed at a real benchmark.
+downloaded, and nothing is scored. Meant for notebooks 10 and on, pointed at a real benchmark.
 """
 
 import os
@@ -23,32 +21,24 @@ from mindscape.errors import InputError, require
 from mindscape.text import Document
 
 VARIABLE = "MINDSCAPE_BENCHMARKS"
-READ: dict[str, dict[str, Any]] = {
-    "narrativeqa": {"read": novels.read_narrativeqa, "parts": novels.NARRATIVEQA_PARTS},
-    "narrativeqa-hub": {"read": novels.read_hub, "parts": novels.NARRATIVEQA_PARTS},
-    "nocha": {"read": novels.read_nocha},
-    "detectiveqa": {"read": novels.read_detectiveqa, "parts": novels.DETECTIVEQA_PARTS},
-    "infinitebench": {"read": novels.read_infinitebench, "parts": novels.INFINITEBENCH_PARTS},
-    "novelhopqa": {"read": novels.read_novelhopqa, "parts": novels.NOVELHOPQA_PARTS},
-    "longbench-v2": {"read": articles.read_v2, "parts": articles.LONGBENCH_PARTS},
-    "multifieldqa-zh": {"read": articles.read_multifieldqa},
-    "loogle": {"read": articles.read_loogle, "parts": articles.LOOGLE_PARTS},
-    "qmsum": {"read": articles.read_qmsum, "parts": articles.QMSUM_PARTS},
-    "crud-rag": {
-        "read": articles.read_crud_rag,
-        "parts": articles.CRUD_RAG_PARTS,
-        "collection": articles.crud_articles,
-    },
-    "omnieval": {
-        "read": articles.read_omnieval,
-        "parts": articles.OMNIEVAL_PARTS,
-        "collection": articles.omnieval_passages,
-    },
+READ: dict[str, tuple[Any, ...]] = {  # what reads it, its parts, what reads the collection to be searched
+    "narrativeqa": (novels.read_narrativeqa, novels.NARRATIVEQA_PARTS),
+    "narrativeqa-hub": (novels.read_hub, novels.NARRATIVEQA_PARTS),
+    "nocha": (novels.read_nocha,),
+    "detectiveqa": (novels.read_detectiveqa, novels.DETECTIVEQA_PARTS),
+    "infinitebench": (novels.read_infinitebench, novels.INFINITEBENCH_PARTS),
+    "novelhopqa": (novels.read_novelhopqa, novels.NOVELHOPQA_PARTS),
+    "longbench-v2": (articles.read_v2, articles.LONGBENCH_PARTS),
+    "multifieldqa-zh": (articles.read_multifieldqa,),
+    "loogle": (articles.read_loogle, articles.LOOGLE_PARTS),
+    "qmsum": (articles.read_qmsum, articles.QMSUM_PARTS),
+    "crud-rag": (articles.read_crud_rag, articles.CRUD_RAG_PARTS, articles.crud_articles),
+    "omnieval": (articles.read_omnieval, articles.OMNIEVAL_PARTS, articles.omnieval_passages),
 }
 SAID = tomllib.loads(Path(__file__).with_name("table.toml").read_text(encoding="utf-8"))
-TABLE = TypeAdapter(tuple[Benchmark, ...]).validate_python(
-    [{"name": name, **READ[name], **SAID[name]} for name in READ]
-)
+KEYS = ("read", "parts", "collection")
+LINES = [{"name": name, **dict(zip(KEYS, READ[name], strict=False)), **SAID[name]} for name in READ]
+TABLE = TypeAdapter(tuple[Benchmark, ...]).validate_python(LINES)
 
 
 @dataclass(frozen=True)
@@ -91,14 +81,12 @@ def find(benchmark: Benchmark, folder: str | Path | None = None) -> tuple[Found,
     home = root(folder) / benchmark.name
     found: dict[str, list[Path]] = {}
     for files in benchmark.files:
-        matches = (_those(home, name, files.but) for name in files.names)
+        matches = (
+            [it for it in sorted(home.glob(name)) if it.is_file() and it.name != files.but] for name in files.names
+        )
         found[files.key] = next(filter(None, matches), [])
     lacking = [files for files in benchmark.files if files.needed and not found[files.key]]
     return found, [_missing(benchmark, files, home) for files in lacking]
-
-
-def _those(home: Path, name: str, but: str) -> list[Path]:
-    return sorted(path for path in home.glob(name) if path.is_file() and path.name != but)
 
 
 def _missing(benchmark: Benchmark, files: Files, home: Path) -> str:

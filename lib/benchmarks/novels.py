@@ -1,30 +1,20 @@
-"""NarrativeQA: questions on whole books and film scripts, written by people who had read a summary only.
+"""Benchmarks on novels and film scripts, in the formats of their owners' files:
 
-As its owners publish it: `documents.csv`, `qaps.csv`, summaries, and a script that fetches the stories into
-`tmp/<document_id>.content`. As on Hugging Face: rows that hold all of it, the story again for each question. Kočiský et
-al., 2018. Meant for notebooks 10 and on, pointed at a real benchmark.
+- NarrativeQA, questions on whole books and film scripts, written by people who had read a summary only (Kočiský et al., 2018).
+  As its owners publish it: `documents.csv`, `qaps.csv`, summaries, and a script that fetches the stories into
+  `tmp/<document_id>.content`. As on Hugging Face: rows that hold all of it, the story again for each question.
+- NoCha: is a claim about a novel true? Pairs that differ in one fact, and only both halves right count (Karpinska et al.,
+  2024). The public sample alone: 126 claims on four classics; the other books' claims are kept private.
+- DetectiveQA: who did it, and by which steps one sees it; four options, and the paragraphs that hold the clues (Xu et al.,
+  2024). English and Chinese; annotated by people alone, or with a model's help. The novels are in copyright: keep them to
+  yourself. The format is known from others' loaders, not from the owners' files.
+- NovelHopQA, questions of one to four hops on novels in the public domain (Gupta et al., 2025). A row brings the paragraphs
+  that its question was made from; the novels are not part of it. Put them, named by title, into a folder `novels`, and the
+  paragraphs become evidence in them. The format is known from others' loaders.
+- InfiniteBench, twelve tasks of 100,000 tokens and more, one file of JSON lines a task (Zhang et al., 2024). Five are on books
+  and dialogues; the others are code, arithmetic and needles.
 
-NoCha: is a claim about a novel true? Pairs that differ in one fact, and only both halves right count.
-
-The public sample alone: 126 claims on four classics; the other books' claims are kept private. Karpinska et al., 2024.
 Meant for notebooks 10 and on, pointed at a real benchmark.
-
-DetectiveQA: who did it, and by which steps one sees it; four options, and the paragraphs that hold the clues.
-
-English and Chinese; annotated by people alone, or with a model's help. The novels are in copyright: keep them to
-yourself. Xu et al., 2024. The format is known from others' loaders, not from the owners' files. Meant for notebooks 10
-and on, pointed at a real benchmark.
-
-NovelHopQA: questions of one to four hops on novels in the public domain.
-
-A row brings the paragraphs that its question was made from; the novels are not part of it. Put them, named by title,
-into a folder `novels`, and the paragraphs become evidence in them. Gupta et al., 2025. The format is known from others'
-loaders. Meant for notebooks 10 and on, pointed at a real benchmark.
-
-InfiniteBench: twelve tasks of 100,000 tokens and more, one file of JSON lines a task.
-
-Five are on books and dialogues; the others are code, arithmetic and needles. Zhang et al., 2024. Meant for notebooks 10
-and on, pointed at a real benchmark.
 """
 
 import re
@@ -40,7 +30,6 @@ from benchmarks.reading import (
     Item,
     Passage,
     Report,
-    Row,
     Unusable,
     checked,
     csv_rows,
@@ -48,18 +37,19 @@ from benchmarks.reading import (
     fault,
     joined,
     json_file,
-    json_lines,
-    json_list,
     pickled_texts,
     place,
     rest,
+    row_of,
+    rows_of,
     text_of_page,
     unmarked,
     unpacked,
+    usable,
 )
 from mindscape import corpora
-from mindscape.errors import InputError
-from mindscape.text import Document, Span, fold, locate
+from mindscape.errors import InputError, require
+from mindscape.text import Document, fold, locate
 
 NARRATIVEQA_PARTS = ("train", "valid", "test")
 SETS = {"validation": "valid"}  # Hugging Face's name: the owners'
@@ -75,11 +65,8 @@ def read_narrativeqa(files: Found, report: Report, part: str | None) -> Iterator
     likely). What precedes the story's first words and follows its last is cut off.
     """
     about = {row["document_id"]: row for _, row in csv_rows(files["documents"][0], DOCUMENTS)}
-    summaries = {
-        row["document_id"]: row["summary"]
-        for path in files["summaries"]
-        for _, row in csv_rows(path, ("document_id", "summary"))
-    }
+    told = (row for path in files["summaries"] for _, row in csv_rows(path, ("document_id", "summary")))
+    summaries = {row["document_id"]: row["summary"] for row in told}
     stories = {path.stem: path for path in files["stories"]}  # found by name: no id becomes a path
     faults, asked = {}, Counter()
     for where, row in csv_rows(files["questions"][0], QUESTIONS):
@@ -94,8 +81,7 @@ def read_narrativeqa(files: Found, report: Report, part: str | None) -> Iterator
                     yield story
                 except Unusable as error:
                     faults[name] = str(error)
-            if faults[name]:
-                raise Unusable(faults[name])
+            usable(not faults[name], faults[name])
             asked[name] += 1
             answers = tuple(dict.fromkeys(filter(str.strip, (row["answer1"], row["answer2"]))))
             kind = about[name]["kind"]
@@ -103,25 +89,20 @@ def read_narrativeqa(files: Found, report: Report, part: str | None) -> Iterator
 
 
 def _story(about: Mapping[str, str] | None, path: Path | None, summary: str, report: Report) -> Document:
-    if about is None:
-        raise Unusable("documents.csv has no line for its document_id")
-    if path is None:
-        raise Unusable("its story has not been fetched: expected tmp/<document_id>.content")
+    usable(about is not None, "documents.csv has no line for its document_id")
+    usable(path, "its story has not been fetched: expected tmp/<document_id>.content")
+    size = about["story_file_size"].strip()
+    published = int(size) if re.fullmatch("[0-9]{1,12}", size) else 0  # 0 for a cell that holds no number
     try:
         data = unpacked(path)
-        if len(data) < TOO_SHORT * _size(about["story_file_size"]):
-            raise Unusable("its story is less than half as long as published: an error page? Fetch it again")
+        short = "its story is less than half as long as published: an error page? Fetch it again"
+        usable(len(data) >= TOO_SHORT * published, short)
         text = text_of_page(data, str(path))
     except InputError as error:
         raise Unusable(str(error)) from None
     text = trimmed(text, about["story_start"], about["story_end"], report)
     meta = {"title": about["wiki_title"], "kind": about["kind"], "summary": summary}
     return document(text, "en", name=about["document_id"], **meta)
-
-
-def _size(cell: str) -> int:
-    """A number of bytes; 0 for a cell that holds none."""
-    return int(cell) if re.fullmatch(r"\s*[0-9]{1,12}\s*", cell) else 0
 
 
 def trimmed(text: str, first: str, last: str, report: Report) -> str:
@@ -133,46 +114,32 @@ def trimmed(text: str, first: str, last: str, report: Report) -> str:
     starts, ends = (re.compile(r"\s*".join(map(re.escape, words.split()))) for words in (first, last))
     start = starts.search(text) if first.strip() else None
     begin = start.start() if start else 0
-    end = next(reversed([found.end() for found in ends.finditer(text, begin)] if last.strip() else []), None)
-    if start is None or end is None:
+    found = list(ends.finditer(text, begin)) if last.strip() else []
+    if not start or not found:
         report.notes["a story's first or last words are not in it: not cut there"] += 1
-    return text[begin:end]
+    return text[begin : found[-1].end() if found else None]
 
 
-class _Text(Row):
-    text: str
-
-
-class _Document(Row):
-    id: str
-    kind: str = ""
-    start: str = ""
-    end: str = ""
-    text: str
-    summary: dict
-
-
-class _Asked(Row):
-    document: _Document
-    question: _Text
-    answers: list[_Text]
+DOCUMENT = row_of("id", kind=(str, ""), start=(str, ""), end=(str, ""), text=(str, ...), summary=(dict, ...))
+TEXT = row_of("text")
+ASKED = row_of("", document=(DOCUMENT, ...), question=(TEXT, ...), answers=(list[TEXT], ...))  # type: ignore[valid-type]
 
 
 def read_hub(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
     """Hugging Face's rows, saved as JSON lines, one file a split. A story is kept once, however often it comes."""
     seen, asked = set(), Counter()
     for path in files["rows"]:
-        split = SETS.get(path.stem.split("-")[0], path.stem.split("-")[0])
+        split = path.stem.split("-")[0]
+        split = SETS.get(split, split)
         if part not in (None, split):
             continue
-        for where, row in json_lines(path):
+        for where, row in rows_of(path):
             with report.row(where, row):
-                one = checked(_Asked, row)
-                name, kind = one.document.id, one.document.kind
+                one = checked(ASKED, row)
+                name, kind, about = one.document.id, one.document.kind, one.document.summary
                 if name not in seen:
                     text = unmarked(one.document.text, where)
                     text = trimmed(text, one.document.start, one.document.end, report)
-                    about = one.document.summary
                     meta = {"title": about.get("title", ""), "kind": kind, "summary": about.get("text", "")}
                     yield document(text, "en", name=name, **meta)
                     seen.add(name)
@@ -185,13 +152,13 @@ def read_hub(files: Found, report: Report, part: str | None) -> Iterator[Documen
 VERDICTS = {True: "TRUE", False: "FALSE", "True": "TRUE", "False": "FALSE", "TRUE": "TRUE", "FALSE": "FALSE"}
 
 
-class _Claim(Row):
-    book_title: str
-    claim: str
-    type: bool | Literal["True", "False", "TRUE", "FALSE"]  # the file has booleans, its description strings
-    index: int | str
-    length_group: str = ""
-    length_bucket: str = ""  # the description's name for it
+CLAIM = row_of(
+    "book_title claim",
+    type=(bool | Literal["True", "False", "TRUE", "FALSE"], ...),  # the file has booleans, its description strings
+    index=(int | str, ...),
+    length_group=(str, ""),
+    length_bucket=(str, ""),  # the description's name for it
+)
 
 
 def read_nocha(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
@@ -202,15 +169,15 @@ def read_nocha(files: Found, report: Report, part: str | None) -> Iterator[Docum
     """
     texts = pickled_texts(files["books"][0])
     books = {name: Document(name, text, "en") for name, text in texts.items()}
-    rows = list(json_list(files["claims"][0]))
+    rows = list(rows_of(files["claims"][0]))
     claims = [_claim(row, books) for _, row in rows]
     halves = Counter((claim.group, claim.answers[0]) for claim in claims if isinstance(claim, Item))
     for (where, row), claim in zip(rows, claims, strict=True):
         with report.row(where, row):
             if isinstance(claim, Unusable):
                 raise claim
-            if [halves[claim.group, verdict] for verdict in ("TRUE", "FALSE")] != [1, 1]:
-                raise Unusable("its pair is not one true and one false claim")
+            whole = halves[claim.group, "TRUE"] == halves[claim.group, "FALSE"] == 1
+            usable(whole, "its pair is not one true and one false claim")
             yield books[claim.doc_id]
             yield claim
 
@@ -218,22 +185,13 @@ def read_nocha(files: Found, report: Report, part: str | None) -> Iterator[Docum
 def _claim(row: Any, books: Mapping[str, Document]) -> Item | Unusable:
     """The claim, or why it cannot be asked; pairs are looked at when all claims are known."""
     try:
-        one = checked(_Claim, row)
-        if one.book_title not in books:
-            raise Unusable(f"no text of {one.book_title!r}: expected one of the pickle's {sorted(books)}")
-        verdict, group = VERDICTS[one.type], f"{one.book_title}/{one.index}"
-        item = Item(
-            id=f"{group}/{verdict.lower()}",
-            doc_id=one.book_title,
-            question=one.claim,
-            answers=(verdict,),
-            options=("TRUE", "FALSE"),
-            kind=one.length_group or one.length_bucket,
-            group=group,
-            raw=row,
-        )
-        if fault(item):
-            raise Unusable(fault(item))
+        one = checked(CLAIM, row)
+        book, verdict = one.book_title, VERDICTS[one.type]
+        usable(book in books, f"no text of {book!r}: expected one of the pickle's {sorted(books)}")
+        group, kind = f"{book}/{one.index}", one.length_group or one.length_bucket
+        about = (f"{group}/{verdict.lower()}", book, one.claim, (verdict,), ("TRUE", "FALSE"))
+        item = Item(*about, kind=kind, group=group, raw=row)
+        usable(not fault(item), fault(item))
         return item
     except Unusable as error:
         return error
@@ -244,17 +202,8 @@ MARK = re.compile(r"^\[(\d{1,7})\][ \t]*", re.MULTILINE)
 NO_CLUE = -1
 
 
-class _Novel(Row):
-    novel_id: int
-    num_paragraphs: int | None = None
-    questions: list
-
-
-class _DetectiveAsked(Row):
-    question: str
-    options: dict[str, str]
-    answer: str
-    clue_position: list[int] = []
+NOVEL = row_of("", novel_id=(int, ...), num_paragraphs=(int | None, None), questions=(list, ...))
+QUESTION = row_of("question", options=(dict[str, str], ...), answer=(str, ...), clue_position=(list[int], []))
 
 
 def read_detectiveqa(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
@@ -274,10 +223,10 @@ def read_detectiveqa(files: Found, report: Report, part: str | None) -> Iterator
             value = json_file(path)  # a list with one object; the object alone is taken as well
             for place, held in enumerate(value if isinstance(value, list) else [value], start=1):
                 with report.holder(f"{path}, novel {place}", held):
-                    yield from _questions(checked(_Novel, held), f"{language}/{annotation}", path, novels, report)
+                    yield from _questions(checked(NOVEL, held), f"{language}/{annotation}", path, novels, report)
 
 
-def _questions(novel: _Novel, part: str, path: Path, novels: dict, report: Report) -> Iterator[Document | Item]:
+def _questions(novel: Any, part: str, path: Path, novels: dict, report: Report) -> Iterator[Document | Item]:
     language, number = part.split("/")[0], novel.novel_id
     text, paragraphs, missing = None, {}, f"its novel is missing: expected novel_data_{language}/<novel_id>-<title>.txt"
     if (language, number) in novels:
@@ -287,26 +236,17 @@ def _questions(novel: _Novel, part: str, path: Path, novels: dict, report: Repor
         yield text
     for index, row in enumerate(novel.questions):
         with report.row(f"{path}, question {index + 1}", row):
-            asked = checked(_DetectiveAsked, row)
-            if text is None:
-                raise Unusable(missing)
-            if sorted(asked.options) != list(LETTERS) or asked.answer not in asked.options:
-                raise Unusable("the options are not A to D, or the answer is none of them")
+            asked = checked(QUESTION, row)
+            usable(text is not None, missing)
+            fits = sorted(asked.options) == list(LETTERS) and asked.answer in asked.options
+            usable(fits, "the options are not A to D, or the answer is none of them")
             clues = [clue for clue in dict.fromkeys(asked.clue_position) if clue != NO_CLUE]
             found = {clue: paragraphs[clue] for clue in clues if clue in paragraphs and text[paragraphs[clue]]}
-            yield Item(
-                id=f"{part}/{number}/{index}",
-                doc_id=text.id,
-                question=asked.question.strip(),
-                answers=(asked.options[asked.answer],),
-                options=tuple(asked.options[letter] for letter in LETTERS),
-                choice=asked.answer,
-                evidence=tuple(sorted(found.values())),
-                unplaced=tuple(f"paragraph {clue}" for clue in clues if clue not in found),
-                language=language,
-                part=part,
-                raw=row,
-            )
+            lost = tuple(f"paragraph {clue}" for clue in clues if clue not in found)
+            name, options = f"{part}/{number}/{index}", tuple(asked.options[letter] for letter in LETTERS)
+            about = (name, text.id, asked.question.strip(), (asked.options[asked.answer],), options, asked.answer)
+            evidence = tuple(sorted(found.values()))
+            yield Item(*about, evidence=evidence, unplaced=lost, language=language, part=part, raw=row)
 
 
 def numbered(novel: Document, name: str) -> tuple[Document, dict[int, Passage]]:
@@ -326,8 +266,7 @@ def numbered(novel: Document, name: str) -> tuple[Document, dict[int, Passage]]:
         due = chosen[-1][0] + 1 if chosen else number
         if number == due or (number > due and last_place.get(due, -1) < index):
             chosen.append((number, mark))
-    if not chosen:
-        raise Unusable("its novel has no paragraphs marked [n]")
+    usable(chosen, "its novel has no paragraphs marked [n]")
     ends = [mark.start() for _, mark in chosen[1:]] + [len(novel.text)]
     pieces = [novel.text[mark.end() : end].strip() for (_, mark), end in zip(chosen, ends, strict=True)]
     text, places = joined(pieces, "\n\n", name)
@@ -339,13 +278,7 @@ NOVELHOPQA_PARTS = ("hop_1", "hop_2", "hop_3", "hop_4")
 COLUMNS = ("book", "context", "question", "answer")
 
 
-class _HopRow(Row):
-    book: str
-    context: str
-    question: str
-    answer: str
-    id: int | str | None = None
-    qid: int | str | None = None
+HOP = row_of(" ".join(COLUMNS), id=(int | str | None, None), qid=(int | str | None, None))
 
 
 def read_novelhopqa(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
@@ -355,46 +288,29 @@ def read_novelhopqa(files: Found, report: Report, part: str | None) -> Iterator[
     for path in files["rows"]:
         if path.stem not in NOVELHOPQA_PARTS or part not in (None, path.stem):
             continue
-        for number, (where, row) in enumerate(_rows(path), start=1):
+        rows = csv_rows(path, COLUMNS) if path.suffix == ".csv" else rows_of(path)
+        for number, (where, row) in enumerate(rows, start=1):
             with report.row(where, row):
-                one = checked(_HopRow, row)
+                one = checked(HOP, row)
                 title = title_key(one.book)
                 if title in novels:
-                    if title not in texts:
-                        texts = {
-                            title: corpora.document(novels[title], "en")
-                        }  # one at a time: mostly they come in a row
+                    if title not in texts:  # one at a time: mostly they come in a row
+                        texts = {title: corpora.document(novels[title], "en")}
                     text = texts[title]
-                    evidence, lost = _evidence(one.context, text)
+                    found, lost = _evidence(one.context, text)
                 else:
                     report.notes["no novel of this title: the question is on its own paragraphs"] += 1
                     text = document(one.context, "en", "context", title=one.book)
-                    evidence, lost = (), ()
+                    found, lost = (), ()
                 yield text
                 name = next((each for each in (one.id, one.qid) if each not in (None, "")), number)
-                yield Item(
-                    id=f"{path.stem}/{name}",
-                    doc_id=text.id,
-                    question=one.question,
-                    answers=(one.answer,),
-                    evidence=evidence,
-                    unplaced=lost,
-                    part=path.stem,
-                    kind=path.stem,
-                    raw=rest(row, "context"),
-                )
-
-
-def _rows(path: Path) -> Iterator[tuple[str, dict]]:
-    if path.suffix == ".csv":
-        return csv_rows(path, COLUMNS)
-    return json_list(path) if path.suffix == ".json" else json_lines(path)
+                about, raw = (f"{path.stem}/{name}", text.id, one.question, (one.answer,)), rest(row, "context")
+                yield Item(*about, evidence=found, unplaced=lost, part=path.stem, kind=path.stem, raw=raw)
 
 
 def _evidence(context: str, novel: Document) -> tuple[tuple[Passage, ...], tuple[str, ...]]:
     """Where a row's text stands in the novel: all of it at once, or paragraph by paragraph."""
-    whole: Span | None = locate(context, novel) if context.strip() else None
-    if whole:
+    if whole := locate(context, novel) if context.strip() else None:
         return (Passage(novel.id, whole.start, whole.end),), ()
     return place(context.split("\n\n"), novel)
 
@@ -415,7 +331,7 @@ INFINITEBENCH_PARTS = (
     *("code_debug", "code_run", "kv_retrieval", "math_calc", "math_find", "number_string", "passkey"),
 )
 CHOICES = ("longbook_choice_eng", "code_debug")
-ASKED = {  # the question where a row has none and the owners' prompt asks it; in our words
+ASKS = {  # the question where a row has none and the owners' prompt asks it; in our words
     "longbook_sum_eng": "Summarise the book.",
     "longdialogue_qa_eng": "Which character's name stood where $$MASK$$ stands?",
     "code_debug": "Which of these functions has an error that was put there on purpose?",
@@ -423,13 +339,14 @@ ASKED = {  # the question where a row has none and the owners' prompt asks it; i
 }
 
 
-class _BenchRow(Row):
-    id: int | str | None = None
-    context: str | None = None
-    content: str | None = None  # older copies' name for it
-    input: str = ""
-    answer: Any
-    options: list[str] | None = None
+BENCH = row_of(  # `content` is older copies' name for the context
+    "",
+    **dict.fromkeys(("context", "content"), (str | None, None)),
+    id=(int | str | None, None),
+    input=(str, ""),
+    answer=(Any, ...),
+    options=(list[str] | None, None),
+)
 
 
 def read_infinitebench(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
@@ -439,36 +356,24 @@ def read_infinitebench(files: Found, report: Report, part: str | None) -> Iterat
     letter.
     """
     known = [path for path in files["rows"] if path.stem in INFINITEBENCH_PARTS]
-    if not known:
-        names = ", ".join(path.name for path in files["rows"])
-        raise InputError(
-            f"{files['rows'][0].parent} holds {names}: expected a task's file, such as {INFINITEBENCH_PARTS[0]}.jsonl"
-        )
+    held = f"{files['rows'][0].parent} holds {', '.join(path.name for path in files['rows'])}"
+    require(known, f"{held}: expected a task's file, such as {INFINITEBENCH_PARTS[0]}.jsonl")
     for path in known:
-        task = path.stem
+        task, language = path.stem, "zh" if path.stem.endswith("_chn") else "en"
         if part not in (None, task):
             continue
-        for number, (where, row) in enumerate(json_lines(path), start=1):
+        for number, (where, row) in enumerate(rows_of(path), start=1):
             with report.row(where, row):
-                one = checked(_BenchRow, row)
+                one = checked(BENCH, row)
                 text = one.context if one.context is not None else one.content
-                if text is None:
-                    raise Unusable("context: Field required")
-                language = "zh" if task.endswith("_chn") else "en"
+                usable(text is not None, "context: Field required")
                 book = document(text, language, "book")
                 choice, answers = answered(task, one.answer, one.options or [])
+                name, question = number if one.id is None else one.id, one.input.strip() or ASKS.get(task, "")
+                options, raw = tuple(one.options) if choice else (), rest(row, "context", "content")
+                about = (f"{task}/{name}", book.id, question, answers, options, choice)
                 yield book
-                yield Item(
-                    id=f"{task}/{number if one.id is None else one.id}",
-                    doc_id=book.id,
-                    question=one.input.strip() or ASKED.get(task, ""),
-                    answers=answers,
-                    options=tuple(one.options) if choice else (),
-                    choice=choice,
-                    language=language,
-                    part=task,
-                    raw=rest(row, "context", "content"),
-                )
+                yield Item(*about, language=language, part=task, raw=raw)
 
 
 def answered(task: str, answer: Any, options: list[str]) -> tuple[str, tuple[str, ...]]:
@@ -483,20 +388,19 @@ def answered(task: str, answer: Any, options: list[str]) -> tuple[str, tuple[str
     (('', ('a lamp', 'the lamp')), ('', ('1, 4, 8',)))
     """
     listed = answer if isinstance(answer, list) else [answer]
-    if not all(isinstance(each, str | int | float) and not isinstance(each, bool) for each in listed) or not listed:
-        raise Unusable("answer: expected strings or numbers")
+    fits = listed and all(isinstance(each, str | int | float) and not isinstance(each, bool) for each in listed)
+    usable(fits, "answer: expected strings or numbers")
     words = [str(each) for each in listed]
     if task == "math_calc":
         return "", (", ".join(words),)
     if task not in CHOICES:
         return "", tuple(words)
-    if len(options) != len(LETTERS):
-        raise Unusable("a choice without four options")
+    usable(len(options) == len(LETTERS), "a choice without four options")
     right = [letter for letter, option in zip(LETTERS, options, strict=True) if option == words[0]]
     if not right and len(words) == 1 and words[0] in tuple(LETTERS):
         right = words
     if len(words) == 2:
         right = [letter for letter in right if letter == words[1]]
-    if len(words) > 2 or len(right) != 1:
-        raise Unusable("the answer is not one of the options, or at odds with its letter")
+    at_odds = len(words) > 2 or len(right) != 1
+    usable(not at_odds, "the answer is not one of the options, or at odds with its letter")
     return right[0], (options[LETTERS.index(right[0])],)

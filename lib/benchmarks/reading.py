@@ -1,15 +1,10 @@
-"""Read the files that benchmarks come in: JSON lines, lists too large for memory, CSV, pickled texts, fetched pages.
+"""What every benchmark becomes, documents and items that ask about them, and the files that benchmarks come in.
 
-Everything is data: nothing is evaluated, a pickle may hold texts and nothing else, and no name in a file becomes a path.
-A file that is not what it should be raises InputError with the file and the line or row; a row that is well formed but
-cannot be asked is the loaders' business. This reads no Parquet, which would need a package that the kit does without.
-Meant for notebooks 10 and on, pointed at a real benchmark.
-
-What every benchmark becomes: documents, items that ask about them, and a report of what was read and what was not.
-
-A row that cannot be asked is rejected and counted with its reason; a file that is broken, or none of whose rows can be
-asked, is an error. Nothing here reads a file, and nothing scores. Meant for notebooks 10 and on, pointed at a real
-benchmark.
+A `Report` says what was read and what was not: a row that is well formed but cannot be asked is rejected and counted with its
+reason. Files are JSON lines, lists too large for memory, CSV, pickled texts, fetched pages. Everything in them is data: nothing
+is evaluated, a pickle may hold texts and nothing else, and no name in a file becomes a path. A file that is not what it should
+be, or none of whose rows can be asked, is an InputError with the file and the line or row. This reads no Parquet, which would
+need a package that the kit does without. Meant for notebooks 10 and on, pointed at a real benchmark.
 """
 
 import ast
@@ -24,16 +19,17 @@ import pickletools
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from mindscape import corpora
-from mindscape.errors import InputError
+from mindscape.errors import InputError, require
 from mindscape.text import Document, locate
 
 LETTERS = "ABCD"
@@ -110,11 +106,6 @@ class Report:
     collection: frozenset[str] | None = None
     _at: tuple[str, tuple[str, ...]] = field(default=("", ()), repr=False)
 
-    @property
-    def match_rate(self) -> float | None:
-        """The share of the evidence that could be placed; None where none is given."""
-        return self.placed / self.given if self.given else None
-
     @contextmanager
     def row(self, where: str, row: Any = None) -> Iterator[None]:
         """Count a row; one whose body raises Unusable is rejected.
@@ -158,14 +149,12 @@ class Report:
 
     def __str__(self) -> str:
         """Some lines to print."""
-        lost = sum(each.count for each in self.rejected.values())
-        lines = [
-            f"{self.name}: {self.rows:,} rows read, {self.items:,} used, {lost:,} rejected; {self.documents:,} documents"
-        ]
+        lost = f"{sum(each.count for each in self.rejected.values()):,} rejected"
+        lines = [f"{self.name}: {self.rows:,} rows read, {self.items:,} used, {lost}; {self.documents:,} documents"]
         for reason, each in sorted(self.rejected.items(), key=lambda pair: -pair[1].count):
             lines.append(f"  rejected {each.count:,}: {reason} (first: {each.where})")
         if self.given:
-            lines.append(f"  evidence placed: {self.placed:,} of {self.given:,} ({self.match_rate:.1%})")
+            lines.append(f"  evidence placed: {self.placed:,} of {self.given:,} ({self.placed / self.given:.1%})")
         lines += [f"  note ({count:,}): {note}" for note, count in self.notes.most_common()]
         return "\n".join(lines)
 
@@ -238,13 +227,22 @@ class Benchmark:
         return self.prompts.get(part) or self.prompts[""]
 
 
-class Row(BaseModel):
-    """A row as its format has it: the keys that a loader reads, of the right type; others are let through."""
+def usable(holds: object, otherwise: str) -> None:
+    """Raises Unusable with the words of `otherwise`, unless something holds."""
+    if not holds:
+        raise Unusable(otherwise)
 
-    model_config = ConfigDict(extra="allow", strict=True)
+
+def row_of(texts: str, **others: Any) -> Any:
+    """A row as its format has it: the keys that a loader reads, of the right type; others are let through.
+
+    `texts` are keys of strings, `others` keys with a type and a default, `...` where they must be there.
+    """
+    strings: Any = dict.fromkeys(texts.split(), (str, ...))
+    return create_model("Row", __config__=ConfigDict(extra="allow", strict=True), **strings, **others)
 
 
-def checked(model: type[Row], row: Any) -> Any:
+def checked(model: type[BaseModel], row: Any) -> Any:
     """The row as its model. Raises Unusable, which names the first key that is missing or of another type."""
     try:
         return model.model_validate(row)
@@ -273,10 +271,8 @@ def document(text: str, language: str, prefix: str = "doc", name: str = "", **me
     >>> document("Once upon a time.", "en").id == document("Once upon a time.", "en", title="A tale").id
     True
     """
-    if not text.strip():
-        raise Unusable("the text is blank")
-    if "\0" in text:
-        raise Unusable("the text holds NUL: it is damaged, or no text")
+    usable(text.strip(), "the text is blank")
+    usable("\0" not in text, "the text holds NUL: it is damaged, or no text")
     fingerprint = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     try:
         return Document(name or f"{prefix}-{fingerprint}", text, language, meta)
@@ -300,33 +296,33 @@ def place(quotes: list[str], within: Document) -> tuple[tuple[Passage, ...], tup
     return tuple(sorted(found)), tuple(lost)
 
 
+def whole(texts: Iterable[Document]) -> tuple[Passage, ...]:
+    """Evidence that is whole documents."""
+    return tuple(Passage(text.id, 0, len(text.text)) for text in texts)
+
+
 def joined(pieces: Sequence[str], between: str, name: str) -> tuple[str, list[Passage]]:
     """Pieces as one text, and where each stands in the document that it will be.
 
     >>> joined(["Rain.", "The end."], "\\n\\n", "tale")[1]
     [Passage(doc_id='tale', start=0, end=5), Passage(doc_id='tale', start=7, end=15)]
     """
-    places, at = [], 0
-    for piece in pieces:
-        places.append(Passage(name, at, at + len(piece)))
-        at += len(piece) + len(between)
+    starts = accumulate((len(piece) + len(between) for piece in pieces), initial=0)
+    places = [Passage(name, start, start + len(piece)) for start, piece in zip(starts, pieces, strict=False)]
     return between.join(pieces), places
 
 
 def fault(item: Item) -> str:
     """Why an item cannot be asked, or an empty string."""
     texts = (item.question, *item.answers, *item.options)
-    if not item.question.strip():
-        return "the question is blank"
-    if not item.answers or not all(map(str.strip, item.answers)):
-        return "there is no answer"
-    if any("\ud800" <= character <= "\udfff" for text in texts for character in text):
-        return "half of a surrogate pair: it is not Unicode"
-    if any("\0" in text for text in texts):
-        return "NUL within: it is damaged, or no text"
-    if item.id.rpartition("/")[2].strip().lower() in NO_ID:
-        return "it has no id of its own"
-    return ""
+    faults = {
+        "the question is blank": not item.question.strip(),
+        "there is no answer": not item.answers or not all(map(str.strip, item.answers)),
+        "half of a surrogate pair: it is not Unicode": any("\ud800" <= it <= "\udfff" for text in texts for it in text),
+        "NUL within: it is damaged, or no text": any("\0" in text for text in texts),
+        "it has no id of its own": item.id.rpartition("/")[2].strip().lower() in NO_ID,
+    }
+    return next((said for said, holds in faults.items() if holds), "")
 
 
 LARGEST = 512_000_000  # bytes of a file that is read at once, or that a gzip file unpacks to
@@ -357,9 +353,8 @@ def _opened(path: Path, mode: str = "rb", **how: Any) -> Iterator[Any]:
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}: byte 0x{error.object[error.start]:02x} is not UTF-8: expected the file as published"
-        ) from None
+        found = f"byte 0x{error.object[error.start]:02x}"
+        raise InputError(f"{path}: {found} is not UTF-8: expected the file as published") from None
 
 
 def text_lines(path: Path) -> Iterator[tuple[str, str]]:
@@ -384,11 +379,14 @@ def json_lines(path: Path) -> Iterator[tuple[str, Any]]:
     [('rows.jsonl, line 1', {'id': 0, 'input': 'Who rang?'})]
     """
     for where, line in text_lines(path):
-        try:
-            value = DECODER.decode(line)
-        except BROKEN as error:
-            raise InputError(f"{where} is not JSON: {error}. Is the download complete?") from None
-        yield where, value
+        yield where, _decoded(line, where)
+
+
+def _decoded(data: str | bytes, where: str) -> Any:
+    try:
+        return DECODER.decode(data if isinstance(data, str) else data.decode("utf-8-sig"))
+    except BROKEN as error:
+        raise InputError(f"{where} is not JSON: {error}. Is the download complete?") from None
 
 
 def json_list(path: Path, step: int = STEP) -> Iterator[tuple[str, Any]]:
@@ -402,25 +400,17 @@ def json_list(path: Path, step: int = STEP) -> Iterator[tuple[str, Any]]:
     """
     with _opened(path, "r", encoding="utf-8-sig") as file:
         window = _Window(file, step)
-        if window.next_character() != "[":
-            raise InputError(f"{path} does not begin with '[': expected one JSON list of rows")
-        window.at += 1
-        number, mark = 0, ","
-        if window.next_character() == "]":
-            window.at += 1
-            mark = "]"
+        require(window.take() == "[", f"{path} does not begin with '[': expected one JSON list of rows")
+        number, mark = 0, window.take() if window.next_character() == "]" else ","
         while mark == ",":
             number += 1
             value = window.value(f"{path}, row {number}")
             yield f"{path}, row {number}", value
-            mark = window.next_character()
-            window.at += 1
-        if mark != "]":
-            raise InputError(
-                f"{path}, after row {number}: expected ',' or ']', found {mark!r}. Is the download complete?"
-            )
-        if window.next_character():
-            raise InputError(f"{path}: something follows the list's ']': expected one JSON list of rows")
+            mark = window.take()
+        said = f"{path}, after row {number}: expected ',' or ']', found {mark!r}. Is the download complete?"
+        require(mark == "]", said)
+        ended = not window.next_character()
+        require(ended, f"{path}: something follows the list's ']': expected one JSON list of rows")
 
 
 class _Window:
@@ -428,7 +418,6 @@ class _Window:
 
     def __init__(self, file, step: int):
         self.file, self.step, self.text, self.at = file, step, "", 0
-        self.decode = DECODER.raw_decode
 
     def more(self) -> bool:
         """Read on, as much again as is waiting, so that a long element is tried a few times only; False at the end."""
@@ -445,12 +434,18 @@ class _Window:
             if not self.more():
                 return ""
 
+    def take(self) -> str:
+        """The same, read."""
+        found = self.next_character()
+        self.at += 1
+        return found
+
     def value(self, where: str) -> Any:
         """The one that begins here. A number is whole only where a comma, a bracket or a blank follows: "0." may go on."""
         self.next_character()
         while True:
             try:
-                value, end = self.decode(self.text, self.at)
+                value, end = DECODER.raw_decode(self.text, self.at)
                 fault, whole = "the file ends after it", not isinstance(value, int | float)
             except BROKEN as error:
                 fault, end = str(error), len(self.text)
@@ -463,11 +458,12 @@ class _Window:
 
 def json_file(path: Path) -> Any:
     """What a JSON file holds, read at once. Raises InputError for one that is not JSON or larger than `LARGEST`."""
-    data = _bytes(path)
-    try:
-        return DECODER.decode(data.decode("utf-8-sig"))
-    except BROKEN as error:
-        raise InputError(f"{path} is not JSON: {error}. Is the download complete?") from None
+    return _decoded(_bytes(path), str(path))
+
+
+def rows_of(path: Path) -> Iterator[tuple[str, Any]]:
+    """The rows of one JSON list (.json) or of JSON lines, each with its place. Errors as in `json_list` and `json_lines`."""
+    return json_list(path) if path.suffix == ".json" else json_lines(path)
 
 
 def csv_rows(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
@@ -480,16 +476,13 @@ def csv_rows(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dict[s
     try:
         with _opened(path, "r", encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, restval="")
-            absent = [name for name in columns if name not in (reader.fieldnames or [])]
-            if absent:
-                has = ", ".join(reader.fieldnames or []) or "nothing"
-                raise InputError(
-                    f"{path}, line 1: no column {', '.join(absent)}: expected it in the header, which has {has}"
-                )
+            names = reader.fieldnames or []
+            absent, has = [name for name in columns if name not in names], ", ".join(names) or "nothing"
+            said = f"{path}, line 1: no column {', '.join(absent)}: expected it in the header, which has {has}"
+            require(not absent, said)
             for row in reader:
                 where = f"{path}, line {reader.line_num}"
-                if None in row:
-                    raise InputError(f"{where} has more cells than the header: expected {len(reader.fieldnames)}")
+                require(None not in row, f"{where} has more cells than the header: expected {len(names)}")
                 yield where, row
     except csv.Error as error:
         raise InputError(f"{path}, line {reader.line_num}: {error}: expected CSV as published") from None
@@ -497,7 +490,7 @@ def csv_rows(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dict[s
         csv.field_size_limit(before)
 
 
-def literal(text: str, limit: int = LARGEST_LITERAL) -> Any:
+def literal(text: str) -> Any:
     """The value that a Python literal stands for: strings, numbers, lists, dicts. Nothing in it can be called.
 
     Raises ValueError for anything else. The owners' own scripts hand such strings to `eval`.
@@ -509,8 +502,8 @@ def literal(text: str, limit: int = LARGEST_LITERAL) -> Any:
     ...
     ValueError: not a literal
     """
-    if len(text) > limit:
-        raise ValueError(f"longer than {limit} characters")
+    if len(text) > LARGEST_LITERAL:
+        raise ValueError(f"longer than {LARGEST_LITERAL} characters")
     try:
         return ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -537,13 +530,12 @@ def pickled_texts(path: Path) -> dict[str, str]:
                 raise pickle.UnpicklingError(f"it stores under the number {argument}")
         value = _TextsOnly(io.BytesIO(data)).load()
     except UNFIT as error:
-        raise InputError(
-            f"{path}: refused, {error}: expected a pickled dict from names to texts, and no code"
-        ) from None
+        fit = "expected a pickled dict from names to texts, and no code"
+        raise InputError(f"{path}: refused, {error}: {fit}") from None
     except MemoryError:
         raise InputError(f"{path}: refused, it asks for more memory than there is: expected a dict of texts") from None
-    if not isinstance(value, dict) or not all(isinstance(part, str) for pair in value.items() for part in pair):
-        raise InputError(f"{path}: expected a pickled dict from names to texts, found something else in it")
+    fits = isinstance(value, dict) and all(isinstance(part, str) for pair in value.items() for part in pair)
+    require(fits, f"{path}: expected a pickled dict from names to texts, found something else in it")
     return value
 
 
@@ -559,8 +551,7 @@ def unpacked(path: Path) -> bytes:
                 data = file.read(LARGEST + 1)
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(f"{path} cannot be unpacked: {error}. Is the download complete?") from None
-        if len(data) > LARGEST:
-            raise InputError(f"{path} unpacks to more than {LARGEST / 1e6:.0f} MB: expected a story")
+        require(len(data) <= LARGEST, f"{path} unpacks to more than {LARGEST / 1e6:.0f} MB: expected a story")
     return data
 
 
@@ -585,6 +576,6 @@ def unmarked(text: str, where: str) -> str:
 def _bytes(path: Path) -> bytes:
     with _opened(path) as file:
         data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise InputError(f"{path} is larger than {LARGEST / 1e6:.0f} MB: expected the file as published")
+    large = f"{path} is larger than {LARGEST / 1e6:.0f} MB: expected the file as published"
+    require(len(data) <= LARGEST, large)
     return data

@@ -8,19 +8,26 @@ from playwright.sync_api import expect
 from tests.browser.conftest import ROOT
 
 
+def errors(outputs):
+    return [text for cell in outputs for text in cell if text.startswith("error")]
+
+
+def sources(path):
+    return ["".join(cell["source"]) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]]
+
+
 def test_the_first_notebook_runs_to_its_end(lab, page):
     lab.open(page, "00_start_here")
     page.set_default_timeout(600_000)
     outputs = lab.run(page)
     assert [cell[0] for cell in outputs] == [str(i + 1) for i in range(len(outputs))], "each was run, in order"
-    assert not [kind for cell in outputs for kind in cell if kind.startswith("error")]
+    assert not errors(outputs)
 
 
 def test_a_slider_moves_its_figure(lab, page):
     lab.open(page, "43_hmv_theorem")
     page.set_default_timeout(600_000)
-    outputs = lab.run(page)
-    assert not [kind for cell in outputs for kind in cell if kind.startswith("error")]
+    assert not errors(lab.run(page))
     page.set_default_timeout(20_000)
     image, value = page.locator(".widget-output img").first, page.locator(".widget-readout").first
     value.scroll_into_view_if_needed()
@@ -32,11 +39,9 @@ def test_a_slider_moves_its_figure(lab, page):
 
 def test_an_exercise_says_when_it_is_right(lab, page):
     """The solutions of notebook 51, as a student would write them."""
-    cells = json.loads((ROOT / "notebooks" / "51_paper_audit.ipynb").read_text(encoding="utf-8"))["cells"]
-    (exercise,) = [
-        "".join(cell["source"]) for cell in cells if "my_verdict, my_least = None, None" in "".join(cell["source"])
-    ]
-    answered = exercise.replace("my_verdict, my_least = None, None", 'my_verdict, my_least = "rounds", 71.4')
+    blank, cells = "my_verdict, my_least = None, None", sources(ROOT / "notebooks" / "51_paper_audit.ipynb")
+    (exercise,) = [source for source in cells if blank in source]
+    answered = exercise.replace(blank, 'my_verdict, my_least = "rounds", 71.4')
     lab.open(page, "51_paper_audit")
     page.set_default_timeout(300_000)
     assert any("1 right\n2 right" in text for cell in lab.run(page, answered) for text in cell)
@@ -53,9 +58,7 @@ def test_links_that_leave_the_notebooks_arrive(lab, page):
     """As JupyterLab resolves them, all; and one is clicked."""
     links = {}
     for path in (ROOT / "notebooks").glob("*.ipynb"):
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
-        links |= dict.fromkeys(re.findall(r"\]\((\.\./[^)\s#]+)", text), path.stem)
+        links |= dict.fromkeys(re.findall(r"\]\((\.\./[^)\s#]+)", "\n".join(sources(path))), path.stem)
     lab.open(page, "51_paper_audit")
     status = {link: page.evaluate(STATUS, link) for link in links}
     assert len(links) > 4 and set(status.values()) == {200}, status

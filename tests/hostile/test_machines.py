@@ -14,8 +14,9 @@ import pytest
 import torch
 from extras import failing, refused
 from matplotlib import pyplot
+from peft import LoraConfig, get_peft_model
 from safetensors.torch import load, save
-from transformers import AutoModel, BertConfig
+from transformers import AutoModel, AutoModelForCausalLM, BertConfig
 
 from mindscape import assets, encoders, llm, paths, results
 from mindscape.cache import Cache
@@ -27,15 +28,13 @@ from mindscape.mindgraph.communities import partition
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:0b6d\nsize 538090408\n"
 
 
-@pytest.mark.parametrize(
-    ("variable", "path"),
-    [("MINDSCAPE_FIGURES", paths.figures), ("MINDSCAPE_CACHE", paths.cache), ("MINDSCAPE_BUILD", paths.build_path)],
-)
-def test_a_relative_folder_is_the_same_in_every_working_folder(tmp_path, monkeypatch, variable, path):
-    monkeypatch.setenv(variable, "mine")
-    before = path()
+def test_a_relative_folder_is_the_same_in_every_working_folder(tmp_path, monkeypatch):
+    kinds = {"FIGURES": paths.figures, "CACHE": paths.cache, "BUILD": paths.build_path}
+    for name in kinds:
+        monkeypatch.setenv(f"MINDSCAPE_{name}", "mine")
+    before = [path() for path in kinds.values()]
     monkeypatch.chdir(tmp_path)
-    assert path() == before == before.absolute()
+    assert [path() for path in kinds.values()] == before == [path.absolute() for path in before]
 
 
 # -- what is fetched -----------------------------------------------------------------------------------------------------------
@@ -61,11 +60,11 @@ def test_what_is_kept_has_the_rights_of_any_new_file(tmp_path, mask):
     assert set(rights.values()) == {of_file} and len(rights) == 3  # the seal among them
 
 
-@pytest.mark.parametrize(
-    ("number", "said"),
-    [(errno.ENOSPC, "it needs 1 MB: free some space, or set"), (errno.EACCES, "; see that it can be written, or set")],
-)
-def test_the_advice_fits_the_fault(tmp_path, number, said):
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES])
+def test_the_advice_fits_the_fault(tmp_path, number):
+    said = (
+        "it needs 1 MB: free some space, or set" if number == errno.ENOSPC else "; see that it can be written, or set"
+    )
     keep = partial(assets._kept, tmp_path / "kept", "a model", "1 MB", failing(number))
     refused(keep, f"{os.strerror(number)}.*{said}", AssetError)
 
@@ -91,17 +90,13 @@ def folder(tiny_dir, tmp_path) -> Path:
     return tmp_path
 
 
-DAMAGES = {
-    "pointer": lambda held: POINTER,
-    "cut": lambda held: held[:-1000],
-    "beheaded": lambda held: held[:4],
-    "resized": lambda held: save({name: torch.zeros(3, 3) for name in load(held)}, metadata={"format": "pt"}),
-    "as html": lambda held: b"<html>429 Too Many Requests</html>",
-}
+DAMAGES = ("pointer", "cut", "beheaded", "resized", "as html")
 
 
 def damaged(weights: Path, damage: str) -> None:
-    weights.write_bytes(DAMAGES[damage](weights.read_bytes()))
+    held, html = weights.read_bytes(), b"<html>429 Too Many Requests</html>"
+    small = save({name: torch.zeros(3, 3) for name in load(held)}, metadata={"format": "pt"})
+    weights.write_bytes(dict(zip(DAMAGES, (POINTER, held[:-1000], held[:4], small, html), strict=True))[damage])
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -123,9 +118,6 @@ def test_a_configuration_of_another_size(folder):
 
 @pytest.mark.parametrize("damage", [name for name in DAMAGES if name != "resized"])
 def test_an_adapter_that_is_none(tiny_dir, tmp_path, damage):
-    from peft import LoraConfig, get_peft_model
-    from transformers import AutoModelForCausalLM
-
     model = AutoModelForCausalLM.from_pretrained(tiny_dir)
     get_peft_model(model, LoraConfig(r=2, target_modules=["q_proj"])).save_pretrained(tmp_path / "mine")
     damaged(tmp_path / "mine" / "adapter_model.safetensors", damage)
@@ -134,10 +126,8 @@ def test_an_adapter_that_is_none(tiny_dir, tmp_path, damage):
 
 
 def test_an_encoder_is_not_read_as_a_causal_model(tmp_path, tokenizer):
-    config = BertConfig(
-        vocab_size=len(tokenizer), hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8
-    )
-    AutoModel.from_config(config).save_pretrained(tmp_path)
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    AutoModel.from_config(BertConfig(vocab_size=len(tokenizer), **sizes)).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     said = "is a BertModel, which reads in both directions: expected a causal language model, or .* modules.json"
     refused(lambda: encoders.load(f"hf:{tmp_path}"), said)
@@ -155,11 +145,8 @@ def test_a_cap_that_is_none(cap):
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_a_parameter_that_is_no_number(value):
-    name = "52_your_own_book"
-    refused(
-        lambda: results.begin(name, **(defaults(name) | {"most_dollars": value})),
-        "most_dollars=.* finite one; valid are",
-    )
+    begin = partial(results.begin, "52_your_own_book", **defaults("52_your_own_book") | {"most_dollars": value})
+    refused(begin, "most_dollars=.* finite one; valid are")
 
 
 def defaults(notebook: str) -> dict:
@@ -171,7 +158,7 @@ def test_a_weight_that_is_none(weight):
     refused(lambda: partition("ab", [("a", "b", weight)]), "weighs .*: expected more than 0, at most 1e[+]100")
 
 
-def test_weights_that_are_large(tmp_path):
+def test_weights_that_are_large():
     edges = [(a, b, 1e100) for a, b in zip("abcdefgh", "bcdefgha", strict=True)]
     assert partition("abcdefgh", edges, size=3) == partition("abcdefgh", [(a, b, 1.0) for a, b, _ in edges], size=3)
 
@@ -180,10 +167,8 @@ def test_weights_that_are_large(tmp_path):
 def test_half_a_surrogate_pair_is_no_message(text):
     model = LanguageModel(Scripted(lambda *_: "no"))
     half = "character [0-9] is half of a surrogate pair"
-    refused(
-        lambda: model.chat([{"role": "system", "content": ""}, {"role": "user", "content": text}]),
-        rf"message 1 \(user\): {half}",
-    )
+    talk = [{"role": "system", "content": ""}, {"role": "user", "content": text}]
+    refused(lambda: model.chat(talk), rf"message 1 \(user\): {half}")
     refused(lambda: model.complete(["a", text]), f"prompt 1: {half}")
     refused(lambda: model.score("a", [text]), f"a continuation: {half}")
     refused(lambda: model.count_tokens(text), f"the prompt: {half}")
@@ -223,20 +208,13 @@ def test_what_an_earlier_run_left_cannot_be_removed(notebook, monkeypatch):
     refused(begin, "cannot write to .*; see that it can be", MindscapeError)
 
 
-def test_figures_that_cannot_be_published(notebook, tmp_path):
-    (tmp_path / "figures").write_text("a file in the place of the folder")
+def test_a_folder_in_whose_place_is_a_file(notebook, tmp_path, monkeypatch):
     results.record("first", 1)
+    (tmp_path / "figures").write_text("")
     said = "cannot write to .*figures.*; see that it can be written, or set MINDSCAPE_FIGURES to another folder"
     refused(results.finish, said, MindscapeError)
-
-
-def test_a_folder_in_whose_place_is_a_file(tmp_path, monkeypatch):
-    (tmp_path / "build").write_text("")
-    monkeypatch.setenv("MINDSCAPE_BUILD", str(tmp_path / "build"))
-    said = "cannot write to .*; see that it can be written, or set MINDSCAPE_BUILD"
-    refused(lambda: results.begin("43_hmv_theorem", **defaults("43_hmv_theorem")), said, MindscapeError)
-    refused(
-        lambda: Cache(tmp_path / "build" / "c.sqlite").get(["k"]),
-        "see that it can be written, or set MINDSCAPE_CACHE",
-        MindscapeError,
-    )
+    monkeypatch.setenv("MINDSCAPE_BUILD", str(tmp_path / "figures"))
+    begin = partial(results.begin, notebook, **defaults(notebook))
+    refused(begin, "cannot write to .*; see that it can be written, or set MINDSCAPE_BUILD", MindscapeError)
+    get = partial(Cache(tmp_path / "figures" / "c.sqlite").get, ["k"])
+    refused(get, "see that it can be written, or set MINDSCAPE_CACHE", MindscapeError)

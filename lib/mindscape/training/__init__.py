@@ -1,31 +1,22 @@
-"""Training of adapters: a loop that can be killed and goes on, and supervised fine-tuning on it.
+"""Supervised fine-tuning of a causal language model with LoRA: training that can be killed and goes on.
 
-`Settings` say how, `train` tunes a language model on prompts and replies; `loop.fit` is the loop itself, for other losses.
+`Settings` say how, `train` tunes a language model on prompts and replies; `fit` is the loop itself, for other losses, and
+`with_lora` the adapter. `encode`, `plan` and `collate` make examples of token ids with labels, in batches of like length whose
+order only the seed decides. Whatever decides a step (its batch, its learning rate) follows from the settings and the step's
+number, so a run that was killed goes on from its last checkpoint and ends with the same adapter.
+
+The loss is on the reply alone: a label is -100 wherever the prompt stands. For a reply y of n tokens to a prompt x it is
+n^-1/2 times the sum over its tokens of -log p(y_t | x, y_<t): between the mean over all tokens of a batch, to which a choice
+of one letter is nothing beside an outline, and the mean of the replies' means, to which an outline is no more than a letter.
+The vocabulary's scores are computed at those tokens alone.
+
 `python -m mindscape.training NAME` trains an adapter by its recipe (`mindscape.training.recipes`). Runs on a laptop's CPU, and
 unchanged on a GPU or, under `accelerate launch`, on several. Taught in notebook 01_the_reader.
-
-Examples as token ids with labels, and batches of like length in an order that only the seed decides.
-
-The loss is on the reply alone: a label is -100 wherever the prompt stands. Taught in notebook 01_the_reader.
-
-A training loop for LoRA adapters that can be killed and goes on.
-
-Whatever decides a step (its batch, its learning rate) follows from the settings and the step's number, so a run that was
-killed goes on from its last checkpoint and ends with the same adapter. What a step learns is the caller's business. Taught
-in notebook 01_the_reader.
-
-Supervised fine-tuning of a causal language model with LoRA, resumable.
-
-For a reply y of n tokens to a prompt x the loss is n^-1/2 times the sum over its tokens of -log p(y_t | x, y_<t): between
-the mean over all tokens of a batch, to which a choice of one letter is nothing beside an outline, and the mean of the
-replies' means, to which an outline is no more than a letter. The vocabulary's scores are computed at those tokens alone.
-Taught in notebook 01_the_reader.
 """
 
 import json
 import math
 import os
-import shutil
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -39,16 +30,15 @@ import pandas as pd
 import torch
 from accelerate import Accelerator
 from accelerate.utils import gather_object
-from peft import LoraConfig, PeftModel, get_peft_model, set_peft_model_state_dict
+from peft import LoraConfig, PeftModel, get_peft_model, get_peft_model_state_dict, set_peft_model_state_dict
 from peft.tuners.tuners_utils import BaseTunerLayer
-from safetensors.torch import load_file
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from mindscape import trail
 from mindscape.cache import digest
-from mindscape.errors import InputError, require
+from mindscape.errors import require
 from mindscape.roles import Example
 from mindscape.weights import adapted, adapter_hash, fingerprint, placed, quiet
 
@@ -198,11 +188,11 @@ def with_lora(
     if start:
         tuned = adapted(model, start, trainable=True)
         began = cast(LoraConfig, tuned.peft_config["default"])
-        if (began.r, began.lora_alpha) != (settings.rank, settings.alpha):
-            told = f"rank {began.r} and alpha {began.lora_alpha}"
-            raise InputError(f"{start} has {told}: expected {settings.rank} and {settings.alpha}, as in the settings")
-        if set(tokens) != set(began.trainable_token_indices or ()):
-            raise InputError(f"{start} was trained with other new tokens: expected the same, or to begin afresh")
+        has, wanted = (began.r, began.lora_alpha), (settings.rank, settings.alpha)
+        said = "{} has rank {} and alpha {}: expected {} and {}, as in the settings"
+        require(has == wanted, said.format(start, *has, *wanted))
+        same = set(tokens) == set(began.trainable_token_indices or ())
+        require(same, f"{start} was trained with other new tokens: expected the same, or to begin afresh")
         began.base_model_name_or_path = model.name_or_path
         return _uncast(tuned)
     lora = LoraConfig(r=settings.rank, lora_alpha=settings.alpha, target_modules="all-linear", task_type="CAUSAL_LM")
@@ -253,7 +243,7 @@ def fit(
     `batches(epoch)` gives an epoch's batches in order. `learn(batch)` computes a loss on this process's share of a batch
     and its gradients by `backward`, which are summed over the processes, and returns what the log's line is to hold: of
     the whole batch, `tokens` among it. `run` is the run's `identity`. `out` also gets `log.jsonl`, a line a step, and
-    `checkpoint`, from which the same call goes on. Raises InputError where `out` holds another run.
+    `checkpoint.pt`, from which the same call goes on. Raises InputError where `out` holds another run.
     """
     accelerator, out = accelerator or Accelerator(), Path(out)
     learned = [weights for weights in model.parameters() if weights.requires_grad]
@@ -262,10 +252,9 @@ def fit(
     first = _resume(out, run, model, optimizer)
     if accelerator.is_main_process:
         _cut_log(out, first)
-    if settings.compile:
-        base: Any = model.get_base_model()
-        for layer in base.get_decoder().layers:
-            layer.compile(dynamic=True)
+    base: Any = model.get_base_model()
+    for layer in base.get_decoder().layers if settings.compile else ():
+        layer.compile(dynamic=True)
     clock = saved = time.monotonic()
     end = settings.until or settings.steps
     every = chain.from_iterable(batches(epoch) for epoch in count())
@@ -295,30 +284,23 @@ def fit(
 
 def _save(out: Path, run: str, step: int, model: PeftModel, optimizer: torch.optim.Optimizer) -> None:
     """A checkpoint that is whole or not there: written beside the old one, then put in its place."""
-    scratch, kept = out / "checkpoint.new", out / "checkpoint"
-    shutil.rmtree(scratch, ignore_errors=True)
-    model.save_pretrained(str(scratch), save_embedding_layers=False)  # else it asks the hub about the base
-    torch.save(optimizer.state_dict(), scratch / "optimizer.pt")
-    (scratch / "state.json").write_text(json.dumps({"run": run, "step": step}), encoding="utf-8")
-    if kept.exists():  # else a kill came between the two renames, and the old one is all there is
-        shutil.rmtree(out / "checkpoint.old", ignore_errors=True)
-        os.replace(kept, out / "checkpoint.old")
-    os.replace(scratch, kept)
-    shutil.rmtree(out / "checkpoint.old", ignore_errors=True)
+    adapter = get_peft_model_state_dict(model, save_embedding_layers=False)  # else it asks the hub about the base
+    held = {"run": run, "step": step, "adapter": adapter, "optimizer": optimizer.state_dict()}
+    torch.save(held, out / "checkpoint.new")
+    os.replace(out / "checkpoint.new", out / "checkpoint.pt")
 
 
 def _resume(out: Path, run: str, model: PeftModel, optimizer: torch.optim.Optimizer) -> int:
     """Load the last checkpoint, if there is one; the step to go on with."""
     out.mkdir(parents=True, exist_ok=True)
-    kept = next((path for path in (out / "checkpoint", out / "checkpoint.old") if (path / "state.json").exists()), None)
-    if kept is None:
+    if not (out / "checkpoint.pt").exists():
         return 0
-    state = json.loads((kept / "state.json").read_text(encoding="utf-8"))
+    held = torch.load(out / "checkpoint.pt", "cpu", weights_only=True)
     other = f"{out} holds a run with other data, settings, base or start"
-    require(state["run"] == run, f"{other}: choose another folder, or remove it")
-    set_peft_model_state_dict(model, load_file(kept / "adapter_model.safetensors"))
-    optimizer.load_state_dict(torch.load(kept / "optimizer.pt", weights_only=True))
-    return state["step"]
+    require(held["run"] == run, f"{other}: choose another folder, or remove it")
+    set_peft_model_state_dict(model, held["adapter"])
+    optimizer.load_state_dict(held["optimizer"])
+    return held["step"]
 
 
 def _cut_log(out: Path, step: int) -> None:
@@ -333,8 +315,8 @@ def _finish(out: Path, model: PeftModel) -> None:
     """The adapter in half precision, and nothing else: what is shipped."""
     learned = {name: w for name, w in model.state_dict().items() if "lora_" in name or "trainable_tokens" in name}
     half = {name: weights.to(torch.bfloat16) for name, weights in learned.items()}
-    for config in model.peft_config.values():  # names no folder of this machine
-        config.base_model_name_or_path = Path(str(config.base_model_name_or_path)).name
+    config = model.peft_config["default"]
+    config.base_model_name_or_path = Path(str(config.base_model_name_or_path)).name  # no folder of this machine
     model.save_pretrained(str(out / "adapter"), state_dict=half, save_embedding_layers=False)
     (out / "adapter" / "README.md").unlink(missing_ok=True)  # peft's form of a card, to be filled in
 
@@ -369,7 +351,7 @@ def train(
     It begins with the adapter in the folder `start`, or with a fresh one.
 
     `out` also gets `log.jsonl`, a line a step: step, loss (the mean over the batch's reply tokens), the same by role,
-    tokens, tokens a second, seconds; and `checkpoint`, from which the same call goes on. Raises InputError for no
+    tokens, tokens a second, seconds; and `checkpoint.pt`, from which the same call goes on. Raises InputError for no
     examples, where `out` holds a run with other examples, settings, base or start, and where `start` does not fit.
 
     >>> train(mixture(range(20), tokenizer), "build/mine", assets.language_model())      # doctest: +SKIP
@@ -411,9 +393,5 @@ def _line(rows: list[tuple[str, int, float, int]]) -> dict:
     """What the log says of a batch, from the role, length, summed loss and reply length of each row."""
     frame = pd.DataFrame(rows, columns=["role", "tokens", "loss", "reply"])
     sums = frame.groupby("role", sort=False)[["loss", "reply"]].sum()
-    means = (sums["loss"] / sums["reply"]).round(4)
-    loss = float(frame["loss"].sum() / frame["reply"].sum())
-    return {"loss": round(loss, 4), "roles": means.to_dict(), "tokens": int(frame["tokens"].sum())}
-
-
-__all__ = ["Settings", "fit", "reply_loss", "train"]
+    means, loss = (sums["loss"] / sums["reply"]).round(4), frame["loss"].sum() / frame["reply"].sum()
+    return {"loss": round(float(loss), 4), "roles": means.to_dict(), "tokens": int(frame["tokens"].sum())}

@@ -17,7 +17,7 @@ def main(arguments: list[str] | None = None) -> None:
     asked = argparse.ArgumentParser(prog="python -m mindscape.training", description="Train an adapter by its recipe.")
     asked.add_argument("name", nargs="?", help="a recipe; without one they are listed")
     asked.add_argument(
-        "--out", default="", help="folder for log, checkpoint and adapter; build/adapters/NAME by default"
+        "--out", default="", help="folder of log, checkpoint and adapter; build/adapters/NAME by default"
     )
     asked.add_argument("--dtype", default="", help="precision of base and products in the place of the recipe's")
     asked.add_argument("--recipes", default=str(recipes.FILE), help="a file of recipes; the kit's by default")

@@ -15,13 +15,12 @@
           log: data/adapters/mia_emb/first_log.jsonl    # of the run that was measured
 
 `python -m mindscape.training NAME` trains one. `trained` gives the language model with a recipe's adapter, also of one that
-does not travel: what the store holds of it is found, and what it lacks takes the adapter. Taught in notebook 01_the_reader.
+does not travel: what the store holds of it is found, and what it lacks takes the adapter.
 
-What an adapter is trained on where that is not the base as it comes: its first layers alone, or another adapter merged in.
-
-`shallow` gives a model's first layers (MiA-RAG, Figure 3), `first_layers` those of an adapter, so that generators of several
-depths begin their training alike. By itself such an adapter answers nothing: the layers that turned its states into words
-are gone. Taught in notebooks 12_mia_emb_training and 14_mia_gen.
+A base need not be taken as it comes: `shallow` gives a model's first layers (MiA-RAG, Figure 3), `first_layers` those of an
+adapter, so that generators of several depths begin their training alike, and `merged_base` has another adapter merged in. By
+itself an adapter of the first layers answers nothing: the layers that turned its states into words are gone. Taught in
+notebooks 01_the_reader, 12_mia_emb_training and 14_mia_gen.
 """
 
 import json
@@ -29,7 +28,8 @@ import os
 import re
 import shutil
 import sysconfig
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -40,19 +40,17 @@ from accelerate import PartialState
 from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
-import storyworld
 from mindscape import assets, paths, results, store, trail, training, weights
-from mindscape.errors import InputError, require
+from mindscape.errors import InputError, one_of, require
 from mindscape.llm import LanguageModel, local
 from mindscape.mia import emb_training, generation
 from mindscape.mia.embedding import Form
 from mindscape.mom import memreader
 from mindscape.mom.chunkers import length
-from mindscape.roles import Example
 from mindscape.store import Maker
 from mindscape.training import Settings
 from mindscape.weights import adapter_hash
-from storyworld import training_book
+from storyworld import TRAIN, Book, training_book
 from storyworld.teaching import baselines, building, mixture
 from storyworld.teaching.update import Asked, of_story, who_is_who
 
@@ -70,8 +68,8 @@ def shallow(base: str | Path, layers: int, folder: str | Path) -> Path:
     """
     folder = Path(folder)
     config = AutoConfig.from_pretrained(base)
-    if not 1 <= layers <= config.num_hidden_layers:
-        raise InputError(f"layers={layers}: {base} has {config.num_hidden_layers}; expected 1 to so many")
+    has = config.num_hidden_layers
+    require(1 <= layers <= has, f"layers={layers}: {base} has {has}; expected 1 to so many")
     if folder.exists():
         there = AutoConfig.from_pretrained(folder).num_hidden_layers if (folder / "config.json").is_file() else None
         held = f"{folder} holds {there or 'no'} layers of a model"
@@ -80,11 +78,9 @@ def shallow(base: str | Path, layers: int, folder: str | Path) -> Path:
     cut = {"num_hidden_layers": layers}
     if kinds := getattr(config, "layer_types", None):  # Qwen's say of each layer what it is
         cut["layer_types"] = kinds[:layers]
-    scratch = _scratch(folder)
-    with weights.quiet(warnings=False):
+    with _whole(folder) as scratch, weights.quiet(warnings=False):
         AutoModelForCausalLM.from_pretrained(base, dtype="auto", **cut).save_pretrained(scratch)
-    AutoTokenizer.from_pretrained(base).save_pretrained(scratch)
-    os.replace(scratch, folder)
+        AutoTokenizer.from_pretrained(base).save_pretrained(scratch)
     return folder
 
 
@@ -98,11 +94,9 @@ def merged_base(base: str | Path, adapter: str | Path, folder: str | Path) -> Pa
     """
     folder = Path(folder)
     if not folder.exists():
-        scratch = _scratch(folder)
-        with weights.quiet():
+        with _whole(folder) as scratch, weights.quiet():
             weights.merged_model(AutoModelForCausalLM.from_pretrained(base), adapter).save_pretrained(scratch)
-        AutoTokenizer.from_pretrained(base).save_pretrained(scratch)
-        os.replace(scratch, folder)
+            AutoTokenizer.from_pretrained(base).save_pretrained(scratch)
     return folder
 
 
@@ -116,18 +110,16 @@ def first_layers(adapter: str | Path, layers: int, folder: str | Path) -> Path:
     PosixPath('build/reader_10')
     """
     adapter, folder = Path(adapter), Path(folder)
-    if missing := [name for name in (WEIGHTS, CONFIG) if not (adapter / name).is_file()]:
-        raise InputError(f"adapter={str(adapter)!r}: expected a folder with {missing[0]}")
+    for name in (WEIGHTS, CONFIG):
+        require((adapter / name).is_file(), f"adapter={str(adapter)!r}: expected a folder with {name}")
     learned = load_file(adapter / WEIGHTS)
     has = 1 + max((_layer(name) for name in learned), default=-1)
     require(1 <= layers <= has, f"layers={layers}: {adapter} has {has}; expected 1 to so many")
     if not folder.exists():
-        scratch = _scratch(folder)
-        scratch.mkdir(parents=True)
-        kept = {name: matrix for name, matrix in learned.items() if _layer(name) < layers}
-        save_file(kept, scratch / WEIGHTS, metadata={"format": "pt"})
-        shutil.copyfile(adapter / CONFIG, scratch / CONFIG)
-        os.replace(scratch, folder)
+        with _whole(folder) as scratch:
+            kept = {name: matrix for name, matrix in learned.items() if _layer(name) < layers}
+            save_file(kept, scratch / WEIGHTS, metadata={"format": "pt"})
+            shutil.copyfile(adapter / CONFIG, scratch / CONFIG)
     return folder
 
 
@@ -142,11 +134,14 @@ def _layer(name: str) -> int:
     return int(found[1])
 
 
-def _scratch(folder: Path) -> Path:
-    """A folder beside it to write into; what a kill left there goes."""
+@contextmanager
+def _whole(folder: Path) -> Iterator[Path]:
+    """A folder beside it to write into, which is put in its place when it is whole; what a kill left there goes."""
     scratch = folder.with_name(folder.name + ".new")
     shutil.rmtree(scratch, ignore_errors=True)
-    return scratch
+    scratch.mkdir(parents=True)
+    yield scratch
+    os.replace(scratch, folder)
 
 
 FILE = paths.data("adapters", "recipes.yaml")
@@ -157,152 +152,86 @@ ORDINALS = ("first", "second", "third", "fourth")  # folders of the stages befor
 # What examples are -----------------------------------------------------------------------------------------------------
 
 
+KINDS: dict[
+    str, dict[str, Any]
+] = {  # the key of a stage that says what its examples are: what it can be given, as it is by default
+    "roles": {},  # prompts and replies of the reader's roles: of each novel so many of each
+    # Questions and claims with passages, as MiA-Gen or an ablation of it is taught them.
+    "answers": {"variant": "full", "most": generation.SHOWN, "language": "en"},
+    # Documents and their memories, of each novel at most `share`; the last `chinese` novels are told in Chinese.
+    "memories": {"with_path": True, "share": 14, "chinese": 0},
+    # Blocks and what they change in a concept graph, and answers from such graphs; counts from them.
+    "building": {"language": "en"},
+    "counting": {"number_first": False},
+    # What MindGraph's five baselines ask for; what bears on a question and what does not, in blocks of `size` tokens.
+    "baselines": {"direct": False, "every": 1},
+    "relevance": {"size": baselines.BLOCK, "idle": 2},
+    # Questions with what is to be found: the people of a novel, tellings of a sentence or two, or chunks and nodes. `even`: as
+    # many questions that need no binding as that do; `traded`: how many names in questions become trades, 0 to 1. And the
+    # fields of `mindscape.mia.emb_training.Recipe`.
+    "retrieval": {"lesson": "chunks", "even": False, "traded": 0.0},
+}
+
+
+def _asked(book: Book, tokenizer: PreTrainedTokenizerBase, lesson: str, even: bool, traded: float) -> list[Asked]:
+    if lesson == "people":
+        return who_is_who(book)
+    return of_story(book, tokenizer, even=even, traded=traded, alone=lesson == "tellings")
+
+
+DRAWN: dict[str, Callable[..., list[Any]]] = {  # what draws a kind's examples from one novel
+    "answers": generation.examples,
+    "building": building.block_examples,
+    "counting": building.count_examples,
+    "baselines": baselines.baseline_examples,
+    "relevance": baselines.relevance_examples,
+    "retrieval": _asked,
+}
+
+
 @dataclass(frozen=True)
-class Roles:
-    """Prompts and replies of the reader's roles: of each novel so many of each."""
+class Kind:
+    """What a stage's examples are: a key of `KINDS`, and all that it is given; `recipe` is a retriever's."""
 
-    shares: Mapping[str, int]
-
-    def examples(self, seeds: range, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
-        return mixture(seeds, tokenizer, self.shares)
-
-    def told(self, made: Sequence[Example], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
-        return {"examples": len(made), "shares": dict(self.shares)}
-
-
-class _OfEachNovel:
-    """Examples that are drawn from one training novel after another, told with the kind's own fields."""
-
-    language = "en"
+    name: str
+    given: Mapping[str, Any]
+    recipe: emb_training.Recipe | None = None
 
     def examples(self, seeds: range, tokenizer: PreTrainedTokenizerBase) -> list[Any]:
-        return [one for seed in seeds for one in self.of_novel(training_book(seed, self.language), tokenizer)]
-
-    def of_novel(self, book: storyworld.Book, tokenizer: PreTrainedTokenizerBase) -> list[Any]:
-        raise NotImplementedError
+        """Those of the novels of training seeds."""
+        given = dict(self.given)
+        if self.name == "roles":
+            return mixture(seeds, tokenizer, given)
+        if self.name == "memories":
+            return memreader.memory_examples(seeds, tokenizer, **given)
+        draw, language = DRAWN[self.name], given.pop("language", "en")
+        return [one for seed in seeds for one in draw(training_book(seed, language), tokenizer, **given)]
 
     def told(self, made: Sequence[Any], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
-        return {"examples": len(made), type(self).__name__.lower(): vars(self)}
+        """What a run says of its examples."""
+        if self.recipe:
+            recipe = asdict(self.recipe) | {"form": self.recipe.form.told}
+            return {"questions": len(made), "recipe": recipe, **self.given}
+        count = {"examples": len(made)}
+        if self.name == "memories":
+            return {**count, "reply_tokens": sum(length(one.reply, tokenizer) for one in made), **self.given}
+        if self.name == "answers":
+            return {**count, **self.given, **asdict(generation.VARIANTS[self.given["variant"]])}
+        return {**count, "shares" if self.name == "roles" else self.name: self.given}
 
 
-@dataclass(frozen=True)
-class Answers(_OfEachNovel):
-    """Questions and claims with passages, as MiA-Gen or an ablation of it is taught them."""
-
-    variant: str = "full"
-    most: int = generation.SHOWN
-    language: str = "en"
-
-    def of_novel(self, book: storyworld.Book, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
-        return generation.examples(book, tokenizer, self.variant, self.most)
-
-    def told(self, made: Sequence[Example], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
-        return asdict(self) | asdict(generation.VARIANTS[self.variant]) | {"examples": len(made)}
-
-
-@dataclass(frozen=True)
-class Memories:
-    """Documents and their memories, of each novel at most `share`; the last `chinese` novels are told in Chinese."""
-
-    with_path: bool = True
-    share: int = 14
-    chinese: int = 0
-
-    def examples(self, seeds: range, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
-        return memreader.memory_examples(seeds, tokenizer, self.with_path, self.share, self.chinese)
-
-    def told(self, made: Sequence[Example], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
-        return {"examples": len(made), "reply_tokens": sum(length(one.reply, tokenizer) for one in made)} | asdict(self)
-
-
-@dataclass(frozen=True)
-class Building(_OfEachNovel):
-    """Blocks and what they change in a concept graph, and answers from such graphs: see `storyworld.teaching.building`."""
-
-    language: str = "en"
-
-    def of_novel(self, book: storyworld.Book, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
-        return building.block_examples(book, tokenizer)
-
-
-@dataclass(frozen=True)
-class Baselines(_OfEachNovel):
-    """What MindGraph's five baselines ask for: see `storyworld.teaching.baselines`."""
-
-    direct: bool = False
-    every: int = 1
-
-    def of_novel(self, book: storyworld.Book, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
-        return baselines.baseline_examples(book, tokenizer, direct=self.direct, every=self.every)
-
-
-@dataclass(frozen=True)
-class Relevance(_OfEachNovel):
-    """What bears on a question and what does not, in blocks of `size` tokens: see `storyworld.teaching.baselines`."""
-
-    size: int
-    idle: int = 2
-
-    def of_novel(self, book: storyworld.Book, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
-        return baselines.relevance_examples(book, tokenizer, size=self.size, idle=self.idle)
-
-
-@dataclass(frozen=True)
-class Counting(_OfEachNovel):
-    """Counts from concept graphs: see `storyworld.teaching.building`."""
-
-    number_first: bool = False
-
-    def of_novel(self, book: storyworld.Book, tokenizer: PreTrainedTokenizerBase) -> list[Example]:
-        return building.count_examples(book, tokenizer, number_first=self.number_first)
-
-
-@dataclass(frozen=True)
-class Retrieval(_OfEachNovel):
-    """Questions with what is to be found: the people of a novel, tellings of a sentence or two, or chunks and nodes.
-
-    `even`: as many questions that need no binding as that do; `traded`: how many names in questions become trades, 0 to 1.
-    """
-
-    recipe: emb_training.Recipe
-    lesson: str = "chunks"
-    even: bool = False
-    traded: float = 0.0
-
-    def __post_init__(self):
-        if self.lesson not in ("people", "tellings", "chunks"):
-            raise InputError(f"lesson={self.lesson!r}: expected people, tellings or chunks")
-
-    def of_novel(self, book: storyworld.Book, tokenizer: PreTrainedTokenizerBase) -> list[Asked]:
-        if self.lesson == "people":
-            return who_is_who(book)
-        return of_story(book, tokenizer, even=self.even, traded=self.traded, alone=self.lesson == "tellings")
-
-    def told(self, made: Sequence[Asked], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
-        recipe = asdict(self.recipe) | {"form": self.recipe.form.told}
-        return {"questions": len(made), **asdict(self), "recipe": recipe}
-
-
-Kind = Roles | Answers | Memories | Building | Baselines | Relevance | Counting | Retrieval
-
-
-def _retrieval(given: Mapping[str, Any]) -> Retrieval:
-    own = {field.name for field in fields(Retrieval)} - {"recipe"}
-    of_recipe = {name: value for name, value in given.items() if name not in own}
-    form = _made(Form, of_recipe.pop("form", {}))
-    return Retrieval(_made(emb_training.Recipe, {**of_recipe, "form": form}), **{n: given[n] for n in own & set(given)})
-
-
-KINDS = {  # the key of a stage that says what its examples are, and what is made of its value
-    "roles": lambda given: Roles(given),
-    "answers": lambda given: _made(Answers, given),
-    "memories": lambda given: _made(Memories, given),
-    "building": lambda given: _made(Building, given),
-    "baselines": lambda given: _made(Baselines, given),
-    "relevance": lambda given: _made(Relevance, given),
-    "counting": lambda given: _made(Counting, given),
-    "retrieval": _retrieval,
-}
+def _kind(name: str, given: dict[str, Any]) -> Kind:
+    """What examples are, of a stage's key and its value."""
+    if name == "roles":
+        return Kind(name, given)
+    of_recipe = {}
+    if name == "retrieval":
+        of_recipe = {key: value for key, value in given.items() if key not in KINDS[name]}
+        of_recipe["form"] = _made(Form, of_recipe.get("form", {}))
+    own = {key: value for key, value in given.items() if key not in of_recipe}
+    _check(name, own, {key: type(value) for key, value in KINDS[name].items()})
+    one_of(("people", "tellings", "chunks"), lesson=own.get("lesson", "chunks"))
+    return Kind(name, KINDS[name] | own, _made(emb_training.Recipe, of_recipe) if of_recipe else None)
 
 
 # Recipes ---------------------------------------------------------------------------------------------------------------
@@ -411,24 +340,27 @@ def _recipe(name: str, entry: Any) -> Recipe:
 def _stage(entry: dict[str, Any]) -> Stage:
     kinds = [key for key in entry if key in KINDS]
     require(len(kinds) == 1, f"a stage of {', '.join(kinds) or 'nothing'}: expected one of {', '.join(KINDS)}")
-    first, last = entry.pop("seeds")
-    if not storyworld.TRAIN[0] <= first <= last <= storyworld.TRAIN[-1]:
-        raise InputError(f"seeds {first} to {last}: expected some of {storyworld.TRAIN[0]} to {storyworld.TRAIN[-1]}")
-    log = entry.pop("log", "")
-    of = {"seeds": range(first, last + 1), "kind": KINDS[kinds[0]](entry.pop(kinds[0]))}
-    of |= {"settings": _made(Settings, entry.pop("settings", {})), "log": paths.root() / log if log else None}
-    return _made(Stage, {**entry, **of})
+    (first, last), least, most = entry["seeds"], TRAIN[0], TRAIN[-1]
+    require(least <= first <= last <= most, f"seeds {first} to {last}: expected some of {least} to {most}")
+    entry |= {"seeds": range(first, last + 1), "kind": _kind(kinds[0], entry.pop(kinds[0]))}
+    entry["settings"] = _made(Settings, entry.get("settings", {}))
+    entry["log"] = paths.root() / entry["log"] if entry.get("log") else None
+    return _made(Stage, entry)
 
 
 def _made(kind: type, given: Mapping[str, Any]) -> Any:
-    """The dataclass of these fields. Raises InputError for a field that it has not, or one of another type."""
-    valid = {field.name: field for field in fields(kind)}
-    for name, value in given.items():
-        require(name in valid, f"{kind.__name__} has no {name!r}: expected some of {', '.join(valid)}")
-        of = valid[name].type
-        if of in (int, float, str, bool) and type(value) is not of and not (of is float and type(value) is int):
-            raise InputError(f"{name}={value!r}: expected {of.__name__}")
+    """The dataclass of these fields. Raises InputError as `_check` does."""
+    _check(kind.__name__, given, {field.name: field.type for field in fields(kind)})
     return kind(**given)
+
+
+def _check(of: str, given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    """Raises InputError for a name that is not known, or a value of another type."""
+    for name, value in given.items():
+        require(name in known, f"{of} has no {name!r}: expected some of {', '.join(known)}")
+        kind = known[name]
+        fits = kind not in (int, float, str, bool) or type(value) is kind or (kind is float and type(value) is int)
+        require(fits, f"{name}={value!r}: expected {getattr(kind, '__name__', kind)}")
 
 
 # Training --------------------------------------------------------------------------------------------------------------
@@ -448,8 +380,8 @@ def train_recipe(recipe: Recipe, out: str | Path = "", dtype: str = "", file: st
     with PartialState().local_main_process_first():
         base, start = _base(recipe, out, file), _start(recipe, out, file)
     found = compiler()
-    how = f"compiled, by {found}" if found else "not compiled: no C++ compiler is found, or no headers of Python"
-    PartialState().print(f"{recipe.name}: {recipe.cost} where it was measured; layers are {how}")
+    by = f"compiled, by {found}" if found else "not compiled: no C++ compiler is found, or no headers of Python"
+    PartialState().print(f"{recipe.name}: {recipe.cost} where it was measured; layers are {by}")
     tokenizer = AutoTokenizer.from_pretrained(base)
     for i, stage in enumerate(recipe.stages):
         folder = out if stage is recipe.stages[-1] else out / ORDINALS[i]
@@ -457,11 +389,11 @@ def train_recipe(recipe: Recipe, out: str | Path = "", dtype: str = "", file: st
         settings = replace(settings, dtype=dtype) if dtype else settings
         made: list[Any] = stage.kind.examples(stage.seeds, tokenizer)
         PartialState().print(f"{len(made):,} examples of {len(stage.seeds)} novels; the log is {folder}/log.jsonl")
-        if isinstance(stage.kind, Retrieval):
+        if stage.kind.recipe:
             adapter = emb_training.train(made, folder, base, stage.kind.recipe, settings, start=start)
         else:
             adapter = training.train(made, folder, base, settings, start)
-        told = {
+        told: dict[str, Any] = {
             "base": recipe.base or "SmolLM2-135M-Instruct",
             "start_sha256": adapter_hash(start) if start else None,
             "seeds": [stage.seeds.start, stage.seeds.stop - 1],
@@ -494,17 +426,15 @@ def _base(recipe: Recipe, out: Path, file: str | Path) -> str | Path:
 
 
 def _start(recipe: Recipe, out: Path, file: str | Path) -> Path | None:
-    if not recipe.start:
-        return None
-    start = _there(recipe.start, file)
-    return first_layers(start, recipe.layers, out / "start") if recipe.layers else start
+    start = _there(recipe.start, file) if recipe.start else None
+    return first_layers(start, recipe.layers, out / "start") if start and recipe.layers else start
 
 
 def _there(name: str, file: str | Path) -> Path:
     """The folder of another recipe's adapter."""
     adapter = read_recipe(name, file).adapter
-    if not (adapter / WEIGHTS).is_file():
-        raise InputError(f"{adapter} is not there: train it first, python -m mindscape.training {name}")
+    there = (adapter / WEIGHTS).is_file()
+    require(there, f"{adapter} is not there: train it first, python -m mindscape.training {name}")
     return adapter
 
 
@@ -528,7 +458,7 @@ def trained(name: str, dtype: str = "float32", **options: Any) -> LanguageModel:
     'no_summary'
     """
     recipe = read_recipe(name)
-    if isinstance(recipe.stages[-1].kind, Retrieval) or recipe.base or recipe.merged:
+    if recipe.stages[-1].kind.recipe or recipe.base or recipe.merged:
         raise InputError(f"recipe {name!r} makes no language model on the embedded base")
     known, (precision, device) = recipe.sha256, weights.placed(dtype, None)
     if not known or store.current().fresh:
@@ -549,12 +479,3 @@ def trained(name: str, dtype: str = "float32", **options: Any) -> LanguageModel:
     tokenizer = AutoTokenizer.from_pretrained(assets.language_model())
     backend = local.Local(local.Weights(network, config), tokenizer, name, maker=maker, **options)
     return LanguageModel(backend, store=store.current())
-
-
-def maker(name: str, dtype: str = "float32") -> Maker:
-    """Who makes what a recipe's language model writes, as the store files it.
-
-    >>> maker("layers_10").about["layers"], maker("mia_gen", "bfloat16").dtype
-    (10, 'bfloat16')
-    """
-    return trained(name, dtype).maker
