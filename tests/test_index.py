@@ -5,7 +5,6 @@ import sys
 import tempfile
 import tracemalloc
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -36,14 +35,19 @@ def opened(kind, dim, folder=None):
             index.close()
 
 
-def assert_same(index, queries, vectors, k):
-    """As with all scores in float64, and one stable sort."""
+def naive(queries, vectors, ids, k):
+    """All scores in float64, then one stable sort."""
+    scores = (np.asarray(queries, "f8")[:, None] * np.asarray(vectors, "f8")).sum(-1)
+    order = [sorted(range(len(ids)), key=lambda j: (-row[j], ids[j]))[:k] for row in scores]
+    return np.asarray(ids)[order], np.take_along_axis(scores, np.array(order), 1)
+
+
+def assert_same(index, queries, vectors, ids, k):
     found, scores = index.search(queries, k)
-    exact = (np.asarray(queries, "f8")[:, None] * np.asarray(vectors, "f8")).sum(-1)
-    expected = np.argsort(-exact, axis=1, kind="stable")[:, :k]
+    expected, exact = naive(queries, vectors, ids, k)
     assert found.dtype == np.int64 and scores.dtype == np.float32
     assert np.array_equal(found, expected)
-    assert np.allclose(scores, np.take_along_axis(exact, expected, 1), rtol=1e-6, atol=1e-6)
+    assert np.allclose(scores, exact, rtol=1e-6, atol=1e-6)
 
 
 SMALL_WHOLE = st.integers(-2, 2)  # few values, so that ties are the rule
@@ -54,9 +58,10 @@ def check_against_argsort(kind, data):
     row = st.lists(SMALL_WHOLE, min_size=dim, max_size=dim)
     vectors = data.draw(st.lists(row, min_size=n, max_size=n))
     queries = data.draw(st.lists(row, min_size=1, max_size=3))
+    ids = data.draw(st.lists(st.integers(-(2**40), 2**40), min_size=n, max_size=n, unique=True))
     with opened(kind, dim) as index:
-        index.add(vectors)
-        assert_same(index, queries, vectors, data.draw(st.integers(1, 70)))
+        index.add(vectors, ids)
+        assert_same(index, queries, vectors, ids, data.draw(st.integers(1, 70)))
 
 
 @settings(max_examples=100)
@@ -79,12 +84,13 @@ def test_copies_of_a_vector_come_by_id_across_the_border(kind):
     copies = rng.permutation(300)[:60]
     vectors[copies] = vectors[copies[0]]
     queries = np.vstack([vectors[copies[:1]], rng.normal(size=(5, 48))]).astype(np.float32)
+    ids = rng.permutation(10_000)[:300]
     with opened(kind, 48) as index:
         for part in range(0, 300, 100):
-            index.add(vectors[part : part + 100])
+            index.add(vectors[part : part + 100], ids[part : part + 100])
         for k in (1, 7, 59, 250):
-            assert_same(index, queries, vectors, k)
-        assert index.search(queries[:1], 60)[0][0].tolist() == sorted(copies.tolist())
+            assert_same(index, queries, vectors, ids, k)
+        assert index.search(queries[:1], 60)[0][0].tolist() == sorted(ids[copies].tolist())
 
 
 @pytest.mark.parametrize("held", [1, 2000, 2**22])
@@ -94,10 +100,10 @@ def test_the_size_of_a_block_changes_nothing(monkeypatch, held):
     vectors = rng.normal(size=(200, 37)).astype(np.float32)
     vectors[rng.permutation(200)[:90]] = vectors[0]
     queries = np.vstack([vectors[:2], rng.normal(size=(9, 37)), vectors[:1] * 3]).astype(np.float32)
-    index = FaissIndex(37)
-    index.add(vectors)
+    index, ids = FaissIndex(37), rng.permutation(200)
+    index.add(vectors, ids)
     for k in (1, 20, 89, 150):
-        assert_same(index, queries, vectors, k)
+        assert_same(index, queries, vectors, ids, k)
 
 
 @pytest.mark.parametrize("tied", [1, 300], ids=["one", "all"])
@@ -130,44 +136,94 @@ def test_more_than_there_are(kind):
         assert index.search(np.empty((0, 2)), 2)[0].shape == (0, 2)
 
 
+def test_a_folder_of_milvus_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(index_module, "_PAGE", 7)
+    vectors = np.random.default_rng(1).normal(size=(40, 5)).astype(np.float32)
+    ids = [100, *range(-39, 0)]
+    with opened("milvus", 5, tmp_path) as index:
+        index.add(vectors, ids)
+    again = MilvusIndex.load(index.path)
+    try:
+        assert len(again) == 40 and again.dim == 5
+        assert_same(again, vectors[:3], vectors, ids, 40)
+        again.add(vectors[:1] * 10, [7])
+        assert again.search(vectors[:1], 1)[0].tolist() == [[7]]
+        refused(lambda: again.add(vectors[:1], [100]), "100 is there twice")
+    finally:
+        again.close()
+
+
+def test_milvus_loads_what_a_killed_process_left(tmp_path):
+    """The file that Milvus Lite derives from the vectors is cut short: it is made anew. Vectors cut short are refused."""
+    with opened("milvus", 3, tmp_path) as index:
+        index.add(np.eye(3), [5, 6, 7])
+    derived = list(Path(index.path).rglob("*.idx"))
+    for file in derived:
+        file.write_bytes(file.read_bytes()[:20])
+    for _ in range(2):
+        again = MilvusIndex.load(index.path)
+        assert again.search([[1, 2, 3]], 3)[0].tolist() == [[7, 6, 5]]
+        again.close()
+    for file in Path(index.path).rglob("*.parquet"):
+        file.write_bytes(file.read_bytes()[:20])
+    for _ in range(2):  # the first time lets go of the folder
+        refused(lambda: MilvusIndex.load(index.path), "index.db cannot be (read|opened) by Milvus")
+
+
 @BOTH
 def test_bad_input_leaves_the_index_as_it_was(kind):
     with opened(kind, 3) as index:
         refused(lambda: index.search([[1, 2, 3]], 1), "the index is empty")
-        index.add(np.eye(3))
-        for vectors, message in [
-            (np.ones((2, 4)), r"vectors have shape \(2, 4\): expected \(n, 3\)"),
-            (np.ones(3), r"shape \(3,\)"),
-            ([[1, 2, 3], [1, float("nan"), 3]], "row 1 holds NaN"),
-            ([[1, 2, float("inf")]], "row 0 holds NaN or infinity"),
-            ([["a", "b", "c"]], "expected numbers in 3 columns"),
-            ([[1, 2], [1]], "expected numbers in 3 columns"),
-        ]:
-            refused(partial(index.add, vectors), message)
+        index.add(np.eye(3), [5, 6, 7])
+        refused(lambda: index.add(np.ones((2, 4)), None), r"vectors have shape \(2, 4\): expected \(n, 3\)")
+        refused(lambda: index.add(np.ones(3), None), r"shape \(3,\)")
+        refused(lambda: index.add([[1, 2, 3], [1, float("nan"), 3]], None), "row 1 holds NaN")
+        refused(lambda: index.add([[1, 2, float("inf")]], None), "row 0 holds NaN or infinity")
+        refused(lambda: index.add([["a", "b", "c"]], None), "expected numbers in 3 columns")
+        refused(lambda: index.add([[1, 2], [1]], None), "expected numbers in 3 columns")
+        refused(lambda: index.add(np.ones((2, 3)), [1]), "expected 2 whole numbers")
+        refused(lambda: index.add(np.ones((2, 3)), [1.5, 2]), "expected 2 whole numbers")
+        refused(lambda: index.add(np.ones((2, 3)), [1, 1]), "1 is there twice")
+        refused(lambda: index.add(np.ones((2, 3)), [1, 6]), "6 is there twice")
         refused(lambda: index.search([[1, 2]], 1), r"queries have shape \(1, 2\)")
         refused(lambda: index.search([[1, 2, float("nan")]], 1), "queries: row 0")
         refused(lambda: index.search([[1, 2, 3]], 0), "k=0")
         index.add(np.empty((0, 3)))
-        assert index.search([[1, 2, 3]], 9)[0].tolist() == [[2, 1, 0]]
+        assert index.search([[1, 2, 3]], 9)[0].tolist() == [[7, 6, 5]]
 
 
-def test_a_folder_of_milvus_is_new_and_its_own(tmp_path, monkeypatch, capfd):
-    """Another process cannot open it before it is closed, from whatever folder."""
+def test_a_folder_of_milvus(tmp_path, capfd):
+    required("pymilvus", "the extra `milvus` is not installed")
+    with opened("milvus", 2, tmp_path) as index:
+        index.add([[1, 0]])
+        refused(lambda: MilvusIndex(2, index.path), "new folder .* MilvusIndex.load opens an old one")
+        refused(lambda: MilvusIndex(2, tmp_path / "no_suffix"), "new folder that ends in .db")
+        code = f"from mindscape.search import MilvusIndex; MilvusIndex.load({index.path!r})"
+        other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert other.stderr.startswith("Traceback")  # nothing is printed besides the error
+        assert "InputError" in other.stderr.splitlines()[-1] and "open elsewhere?" in other.stderr.splitlines()[-1]
+    again = MilvusIndex.load(index.path)  # closed, never saved: everything is there
+    assert again.search([[1, 0]], 1)[0].tolist() == [[0]]
+    again.close()
+    refused(lambda: MilvusIndex.load(tmp_path / "absent"), "not the folder of a Milvus index")
+    assert capfd.readouterr().err == ""
+
+
+def test_a_closed_folder_is_free(tmp_path, monkeypatch):
+    """For other processes, too; not while it is open here a second time."""
     required("pymilvus", "the extra `milvus` is not installed")
     monkeypatch.chdir(tmp_path)
     index = MilvusIndex(2, "index.db")
-    monkeypatch.chdir(tmp_path.parent)
     index.add([[1, 0]])
-    refused(lambda: MilvusIndex(2, index.path), "expected the name of a new folder that ends in .db")
-    refused(lambda: MilvusIndex(2, tmp_path / "no_suffix"), "new folder that ends in .db")
-    code = f"from mindscape import search; search._connect({index.path!r}).close()"
+    again = MilvusIndex.load(tmp_path / "index.db")
+    monkeypatch.chdir(tmp_path.parent)
+    code = f"from mindscape.search import MilvusIndex; print(len(MilvusIndex.load({again.path!r})))"
+    for one in (index, index):
+        one.close()
+        assert again.search([[1, 0]], 1)[0].tolist() == [[0]]
+    again.close()
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert other.stderr.startswith("Traceback")  # nothing is printed besides the error
-    assert "InputError" in other.stderr.splitlines()[-1] and "open elsewhere?" in other.stderr.splitlines()[-1]
-    for _ in range(2):
-        index.close()
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
-    assert capfd.readouterr().err == ""
+    assert (other.stdout, other.stderr) == ("1\n", "")
 
 
 def test_without_milvus_lite_there_is_a_client_to_close(tmp_path, monkeypatch):

@@ -10,9 +10,9 @@ words are those of `metrics.words`, in Chinese those of jieba; English stop word
 stemmed.
 
 *Vectors.* The k with the largest inner product, exactly, and in an order that never changes. `FaissIndex` holds its vectors
-in memory: what the notebooks use. `MilvusIndex` holds them in a folder (Milvus Lite), as MoM does: for what does not fit. Both
-give what `argsort(-(Q @ D.T))` gives in exact arithmetic, equal scores in the order in which vectors were added, whatever the
-library, its threads or its batches do. Nothing is approximate, deletes vectors, filters, or turns text into vectors
+in memory: what the notebooks use. `MilvusIndex` holds them in a folder (Milvus Lite) or on a Milvus server, as MoM does: for what
+does not fit. Both give what `argsort(-(Q @ D.T))` gives in exact arithmetic, equal scores in the order of their ids, whatever
+the library, its threads or its batches do. Nothing is approximate, deletes vectors, filters, or turns text into vectors
 (`mindscape.encoders` does).
 
 *A retriever* is asked for texts, queries and k (`search`). A ranking is in the store under the retriever, the texts, the query
@@ -27,6 +27,7 @@ Taught in notebooks 00_start_here (BM25, vectors), 12_mia_emb_training (retrieve
 """
 
 import logging
+import os
 import sys
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
@@ -34,7 +35,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
+from weakref import WeakKeyDictionary
 
 import bm25s
 import faiss
@@ -126,21 +128,32 @@ class Index(ABC):
 
     def __init__(self, dim: int):
         require(dim >= 1, f"dim={dim}: expected at least 1")
-        self.dim, self._n = dim, 0
+        self.dim = dim
+        self._known: set[int] = set()
         self._longest = 0.0  # largest norm of a vector: it bounds the rounding of a score
 
     def __len__(self) -> int:
-        return self._n
+        return len(self._known)
 
-    def add(self, vectors: np.ndarray) -> None:
-        """Add vectors (n, dim) under the next n numbers. All are added, or none.
+    def add(self, vectors: np.ndarray, ids: Sequence[int] | np.ndarray | None = None) -> None:
+        """Add vectors (n, dim) under `ids`, by default the next n numbers. All are added, or none.
 
-        Raises InputError for another shape, and for numbers that are not finite.
+        Raises InputError for another shape, for numbers that are not finite, and for an id that is there already.
         """
         vectors = self._checked(vectors, "vectors")
+        if ids is None:
+            ids = range(len(self), len(self) + len(vectors))
+        ids = np.asarray(ids)
+        if ids.shape != (len(vectors),) or (len(ids) and not np.issubdtype(ids.dtype, np.integer)):
+            raise InputError(f"ids: expected {len(vectors)} whole numbers, one a vector")
+        new = set(ids.tolist())
+        if len(new) < len(ids) or new & self._known:
+            seen = self._known if new & self._known else {}
+            twice = next(i for n, i in enumerate(ids.tolist()) if i in seen or i in ids[:n])
+            raise InputError(f"ids: {twice} is there twice; expected every id once")
         if len(vectors):
-            self._insert(vectors)
-            self._n += len(vectors)
+            self._insert(vectors, ids.astype(np.int64))
+            self._known |= new
             self._longest = max(self._longest, float(np.linalg.norm(vectors, axis=1).max()))
 
     def search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -191,7 +204,7 @@ class Index(ABC):
         return vectors
 
     @abstractmethod
-    def _insert(self, vectors: np.ndarray) -> None: ...
+    def _insert(self, vectors: np.ndarray, ids: np.ndarray) -> None: ...
 
     @abstractmethod
     def _candidates(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -228,32 +241,43 @@ class FaissIndex(Index):
     def __init__(self, dim: int):
         super().__init__(dim)
         self._flat = faiss.IndexFlatIP(dim)
+        self._ids = np.empty(0, np.int64)
 
-    def _insert(self, vectors: np.ndarray) -> None:
+    def _insert(self, vectors: np.ndarray, ids: np.ndarray) -> None:
         self._flat.add(vectors)
+        self._ids = np.concatenate([self._ids, ids])
 
     def _candidates(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         scores, places = self._flat.search(queries, k)
         vectors = self._flat.reconstruct_batch(places.ravel()).reshape(*places.shape, self.dim)
-        return scores, places, vectors
+        return scores, self._ids[places], vectors
 
 
 class MilvusIndex(Index):
-    """Vectors in Milvus Lite inside this process, searched without approximation (FLAT, IP). It needs the extra `milvus`.
+    """Vectors in Milvus, searched without approximation (FLAT, IP). It needs the extra `milvus`.
 
-    `path`: a new folder NAME.db. What was added is on disk at once. One process at a time may open a folder; `close` lets go
-    of it.
+    `path`: a new folder NAME.db, for Milvus Lite inside this process; or the address of a server ("http://..."), which is
+    handed on to pymilvus and not covered by the kit's tests. What was added is on disk at once. One process at a time
+    may open a folder; `close` lets go of it.
 
     >>> index = MilvusIndex(dim=384, path="passages.db")                                 # doctest: +SKIP
     """
 
     def __init__(self, dim: int, path: str | Path):
         super().__init__(dim)
-        self.path = str(Path(path).absolute())
-        new = not Path(path).exists() and Path(path).suffix == ".db"
-        require(new, f"{path}: expected the name of a new folder that ends in .db")
-        self._client = _connect(self.path)
+        self.path = str(path)
+        if not self._remote:
+            _new(path)
+        self._open()
+        if self._remote and self._client.has_collection(_COLLECTION):
+            self.close()
+            raise InputError(f"{path} holds a collection {_COLLECTION!r} already: MilvusIndex.load opens it")
         self._create()
+
+    def _open(self) -> None:
+        self._client = _connect(self.path)
+        if not self._remote:
+            _OPENED[self] = os.path.abspath(self.path)
 
     def _create(self) -> None:
         from pymilvus import DataType
@@ -261,23 +285,86 @@ class MilvusIndex(Index):
         schema = self._client.create_schema(auto_id=False, enable_dynamic_field=False)
         schema.add_field("id", DataType.INT64, is_primary=True)
         schema.add_field("vector", DataType.FLOAT_VECTOR, dim=self.dim)
+        schema.add_field("norm", DataType.DOUBLE)
+        self._client.create_collection(
+            _COLLECTION, schema=schema, index_params=self._index_params(), consistency_level="Strong"
+        )
+
+    def _index_params(self):
         params = self._client.prepare_index_params()
         params.add_index("vector", index_type="FLAT", metric_type="IP")
-        how = {"schema": schema, "index_params": params, "consistency_level": "Strong"}
-        self._client.create_collection(_COLLECTION, **how)
+        return params
+
+    @property
+    def _step(self) -> int:
+        """Rows a message may hold: at most 64 MB."""
+        return max(1, 2**22 // self.dim)
+
+    @property
+    def _remote(self) -> bool:
+        return "://" in self.path
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Open what an index that was closed, or killed, left. Raises InputError if there is none."""
+        index = cls.__new__(cls)
+        index.path = str(path)
+        if not index._remote and not (Path(path) / "collections" / _COLLECTION).is_dir():
+            raise InputError(f"{path} is not the folder of a Milvus index")
+        index._open()
+        from pymilvus.exceptions import MilvusException  # `_open` says so where it is not installed
+
+        try:
+            index._read()
+        except BaseException as error:
+            index.close()
+            if isinstance(error, MilvusException):
+                raise InputError(f"{path} cannot be read by Milvus: {error.message}") from error
+            raise
+        return index
+
+    def _read(self) -> None:
+        from pymilvus.exceptions import MilvusException
+
+        require(self._client.has_collection(_COLLECTION), f"{self.path} holds no collection {_COLLECTION!r}")
+        fields = self._client.describe_collection(_COLLECTION)["fields"]
+        Index.__init__(self, next(field["params"]["dim"] for field in fields if field["name"] == "vector"))
+        try:
+            self._client.load_collection(_COLLECTION)
+        except MilvusException:
+            if self._remote:
+                raise
+            # A process was killed while it wrote what Milvus Lite derives from the vectors: derive it anew.
+            self._client.drop_index(_COLLECTION, "vector")
+            self._client.create_index(_COLLECTION, self._index_params())
+            self._client.load_collection(_COLLECTION)
+        for rows in self._pages(["id", "norm"]):
+            self._known.update(row["id"] for row in rows)
+            self._longest = max(self._longest, max(row["norm"] for row in rows))
+
+    def _pages(self, fields: list[str]) -> Iterator[list[dict]]:
+        """All rows, so many at a time as a message holds."""
+        pages = self._client.query_iterator(_COLLECTION, batch_size=min(_PAGE, self._step), output_fields=fields)
+        try:
+            while rows := pages.next():
+                yield rows
+        finally:
+            pages.close()
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Let go of the folder or the server. Milvus Lite serves a folder until its last index here is closed."""
         self._client.close()
+        folder = _OPENED.pop(self, None)
         lite = sys.modules.get("milvus_lite.server_manager")  # pymilvus has imported it where it has begun to serve
-        if lite:
-            lite.server_manager_instance.release_server(self.path)
+        if folder and lite and folder not in _OPENED.values():
+            lite.server_manager_instance.release_server(folder)
 
-    def _insert(self, vectors: np.ndarray) -> None:
-        step = max(1, 2**22 // self.dim)  # rows that a message of 64 MB holds
-        for i in range(0, len(vectors), step):
-            rows = [{"id": len(self) + i + j, "vector": vector} for j, vector in enumerate(vectors[i : i + step])]
-            self._client.insert(_COLLECTION, rows)
+    def _insert(self, vectors: np.ndarray, ids: np.ndarray) -> None:
+        norms = np.linalg.norm(vectors.astype(np.float64), axis=1)
+        for i in range(0, len(ids), self._step):
+            part = slice(i, i + self._step)
+            rows = zip(ids[part].tolist(), vectors[part], norms[part].tolist(), strict=True)
+            self._client.insert(_COLLECTION, [{"id": id, "vector": vector, "norm": norm} for id, vector, norm in rows])
 
     def _candidates(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         found = self._client.search(_COLLECTION, data=list(queries), limit=k, output_fields=["vector"])
@@ -288,6 +375,15 @@ class MilvusIndex(Index):
 
 
 _COLLECTION = "mindscape"
+_OPENED: WeakKeyDictionary[MilvusIndex, str] = WeakKeyDictionary()  # indexes in this process, and their folders
+_PAGE = 10_000  # rows a message of the server may hold
+
+
+def _new(path: str | Path) -> Path:
+    path = Path(path)
+    new = not path.exists() and path.suffix == ".db"
+    require(new, f"{path}: expected the name of a new folder that ends in .db; MilvusIndex.load opens an old one")
+    return path
 
 
 def _connect(path: str):
@@ -394,6 +490,7 @@ def nearest(queries: np.ndarray, units: np.ndarray, k: int) -> tuple[np.ndarray,
     >>> nearest(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]]), 2)[0].tolist()
     [[1, 2]]
     """
+
     index = FaissIndex(units.shape[1])
     index.add(units)
     return index.search(queries, k)
