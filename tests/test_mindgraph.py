@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from stubs import Stub
 
+from mindscape.errors import InputError
 from mindscape.llm import LanguageModel
 from mindscape.llm.base import estimated_tokens
 from mindscape.mindgraph.build import LEFT_OUT, MISSES, Entry, Journal, counts, noted, ranked, rebuild, shown_state
@@ -24,9 +26,11 @@ from mindscape.mindgraph.graph import (
     Node,
     apply,
     around,
+    as_graphml,
     as_html,
     as_json,
     find,
+    from_json,
     layout,
     on_words,
     replay,
@@ -105,7 +109,7 @@ def test_every_step_is_rebuilt_and_every_place_is_the_text_s(batches, text):
     for t, then in enumerate(graphs):
         again = rebuild(kept, edits=t)
         assert again == then and as_json(again) == as_json(then)
-    assert rebuild(kept) == graph
+    assert rebuild(kept) == graph == from_json(as_json(graph), DOCUMENT)
     for t in range(len(entries) + 1):
         assert rebuild(kept, blocks=t) == graphs[sum(len(entry.edits) for entry in entries[:t])]
     told = counts(kept)
@@ -190,6 +194,32 @@ def test_a_window_around_a_place():
 
 
 # ---------------------------------------------------------------- the journal
+
+
+def test_a_stored_graph_is_looked_at():
+    graph, _ = done([node(), ANN, edge()])
+    stored = json.loads(as_json(graph))
+
+    def changed(change):
+        row = json.loads(json.dumps(stored))
+        change(row)
+        return json.dumps(row)
+
+    for change, told in [
+        (lambda row: row["nodes"][0].update(start=1), "the text at 1:3 is 'vo', expected 'Ivo'"),
+        (lambda row: row["nodes"][0].update(src="Tom"), "expected 'Tom'"),
+        (lambda row: row["nodes"][0].update(end=9999), "no place 0:9999"),
+        (lambda row: row["nodes"][0].update(start="0"), "valid integer"),
+        (lambda row: row["nodes"][0].update(type="person"), "expected one of entity"),
+        (lambda row: row["nodes"].pop(), "no node 'ann'"),
+        (lambda row: row["nodes"].append(row["nodes"][0]), "twice"),
+        (lambda row: row["edges"][0].pop("relation"), "edges.0.relation: Field required"),
+        (lambda row: row.update(document="other"), "expected one of 'note'"),
+        (lambda row: row.clear(), "document: Field required"),
+    ]:
+        with pytest.raises(InputError, match=re.escape(told)):
+            from_json(changed(change), DOCUMENT)
+    refused(lambda: from_json("{", DOCUMENT), "not a stored graph")
 
 
 def test_a_graph_is_compared_with_its_text():
@@ -503,3 +533,31 @@ def test_neighbours_are_drawn_nearer():
     far = np.linalg.norm(at[:, None] - at[None], axis=-1)
     tied = np.array([far[int(a[1:]), int(b[1:])] for a, b in rings])
     assert tied.mean() < 0.6 * far.mean()
+
+
+@settings(max_examples=60)
+@given(st.lists(texts, min_size=1, max_size=6, unique=True))
+def test_graphml_reads_back(words):
+    _, graph = hostile(words)
+    root = ElementTree.fromstring(as_graphml(graph).encode())
+    space = "{http://graphml.graphdrawing.org/xmlns}"
+
+    def data(element):
+        return {it.get("key"): it.text for it in element.iter(f"{space}data")}
+
+    def xml(text):  # what a file of XML holds of a text; line ends are XML's
+        text = "".join(c if c in "\t\n\r" or (c >= " " and c not in "\ufffe\uffff") else "\ufffd" for c in text)
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+
+    drawn = root.find(f"{space}graph")
+    assert drawn.get("edgedefault") == "directed"
+    names = {it.get("id"): data(it) for it in drawn.iter(f"{space}node")}
+    for it, told in zip(graph.nodes.values(), names.values(), strict=True):
+        assert (told["name"], told["content"], told["type"]) == (xml(it.id), xml(it.content), it.type)
+        assert (int(told["start"]), int(told["end"]), int(told["chunk"])) == (it.start, it.end, it.chunk)
+    for it, element in zip(graph.edges.values(), drawn.iter(f"{space}edge"), strict=True):
+        assert names[element.get("source")]["name"] == xml(it.source)
+        assert names[element.get("target")]["name"] == xml(it.target)
+        assert data(element)["relation"] == xml(it.relation)
+    declared = {it.get("id") for it in root.iter(f"{space}key")}
+    assert {it.get("key") for it in root.iter(f"{space}data")} <= declared

@@ -9,8 +9,8 @@ with k1 = 1.5, b = 0.75 and f_td the times that t stands in d, as Lucene has it 
 words are those of `metrics.words`, in Chinese those of jieba; English stop words and a final 's are dropped. Nothing is
 stemmed.
 
-*Vectors.* The k with the largest inner product, exactly, and in an order that never changes. `FaissIndex` holds its vectors
-in memory: what the notebooks use. `MilvusIndex` holds them in a folder (Milvus Lite) or on a Milvus server, as MoM does: for what
+*Vectors.* The k with the largest inner product, exactly, and in an order that never changes. `FaissIndex` holds its vectors in
+memory: what the notebooks use. `MilvusIndex` holds them in a folder (Milvus Lite) or on a Milvus server, as MoM does: for what
 does not fit. Both give what `argsort(-(Q @ D.T))` gives in exact arithmetic, equal scores in the order of their ids, whatever
 the library, its threads or its batches do. Nothing is approximate, deletes vectors, filters, or turns text into vectors
 (`mindscape.encoders` does).

@@ -9,10 +9,11 @@ same edge a second time is rejected; a node may be tied to itself; an id that wa
 the place where it was introduced, since the paper's prompt (D.1) asks for no quote there, though section 3.2 has one with
 every edit.
 
-A graph goes out as JSON, and as one HTML page that needs no network: it shows the graph, and beside a clicked node the passage
-that it was made from. A book's text and a model's words are data: in the page they are JSON that a script reads and puts in as
-text, never as markup; a policy in its head forbids it to load anything and to run any script but its own. The layout is plain:
-it does not know communities, and beyond some hundred nodes a page of it is crowded; its search dims what does not match.
+A graph goes out as JSON, which comes back verified, as GraphML for other programs, and as one HTML page that needs no network:
+it shows the graph, and beside a clicked node the passage that it was made from. A book's text and a model's words are data: in
+the page they are JSON that a script reads and puts in as text, never as markup; a policy in its head forbids it to load
+anything and to run any script but its own. The layout is plain: it does not know communities, and beyond some hundred nodes a
+page of it is crowded; its search dims what does not match.
 
 Taught in notebook 30_mindgraph_build. Nothing here asks a model or knows whether a note is true.
 """
@@ -29,11 +30,12 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from string import Template
 from typing import Any, get_args
+from xml.etree import ElementTree
 
 import numpy as np
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from mindscape.errors import require
+from mindscape.errors import InputError, require
 from mindscape.plots import PALETTE
 from mindscape.roles import AddEdge, AddNode, DeleteNode, EditNode
 from mindscape.text import Chunk, Document, Place, Span, locate, mentions
@@ -248,6 +250,12 @@ def around(document: Document, place: Place, size: int = 1000) -> Span:
     return Span(start, min(start + size, len(document.text)))
 
 
+class _Stored(BaseModel):
+    document: str
+    nodes: list[Node]
+    edges: list[Edge]
+
+
 def as_json(graph: Graph) -> str:
     """A graph as JSON text: the document's id, nodes and edges with places as `start` and `end`, in characters.
 
@@ -256,6 +264,29 @@ def as_json(graph: Graph) -> str:
     """
     nodes, edges = ([asdict(part) for part in mapping.values()] for mapping in (graph.nodes, graph.edges))
     return json.dumps({"document": graph.doc_id, "nodes": nodes, "edges": edges}, ensure_ascii=False)
+
+
+def from_json(text: str, document: Document) -> Graph:
+    """The graph that `as_json` wrote, verified against its document. Raises InputError for anything else.
+
+    >>> from_json('{"document": "note", "nodes": [{"id": "x"}], "edges": []}', Document("note", "Ivo"))
+    Traceback (most recent call last):
+    ...
+    mindscape.errors.InputError: not a stored graph: at nodes.0.type: Field required
+    """
+    try:
+        stored = _Stored.model_validate_json(text, strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the top"
+        raise InputError(f"not a stored graph: at {place}: {first['msg']}") from None
+    nodes = {node.id: node for node in stored.nodes}
+    edges = {(edge.source, edge.target, edge.relation): edge for edge in stored.edges}
+    if len(nodes) < len(stored.nodes) or len(edges) < len(stored.edges):
+        raise InputError("not a stored graph: a node or an edge is there twice")
+    graph = Graph(stored.document, nodes, edges)
+    verify(graph, document)
+    return graph
 
 
 def _fields(operation: Any) -> tuple[dict[str, str], str]:
@@ -299,10 +330,43 @@ def _letters(text: str) -> str:
     return "".join(character for character in plain if unicodedata.category(character)[0] in "LMN")
 
 
+KINDS = {"string": ("type", "content", "src", "relation", "name"), "int": ("start", "end", "chunk", "touched")}
 MARKS = dict(zip(TYPES, zip("●▲■◆★", ("blue", "orange", "green", "purple", "red"), strict=True), strict=True))
 PAGE = Path(__file__).parent / "page"  # with page.html, which has places that are filled, page.css and page.js
 LATIN = re.compile("[A-Za-z0-9\u00c0-\u024f'\u2019]")  # letters of a word that has blanks around it
 WORK = 100_000_000  # pairs of nodes that a layout looks at, at most
+NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def as_graphml(graph: Graph) -> str:
+    """A graph as GraphML, which networkx, Gephi, Cytoscape and yEd read. A node's id is its attribute `name`.
+
+    XML's own ids are n0, n1, …, since an id of ours may hold anything; a character that XML cannot hold becomes U+FFFD.
+
+    >>> as_graphml(Graph("note")).count("<key "), "<node" in as_graphml(Graph("note"))
+    (9, False)
+    """
+    root = ElementTree.Element("graphml", xmlns="http://graphml.graphdrawing.org/xmlns")
+    for kind, names in KINDS.items():
+        for name in names:
+            # One declaration for nodes and edges: what only one of them has is simply not there on the other.
+            ElementTree.SubElement(root, "key", {"id": name, "for": "all", "attr.name": name, "attr.type": kind})
+    drawn = ElementTree.SubElement(root, "graph", id="G", edgedefault="directed")
+    number = {name: f"n{i}" for i, name in enumerate(graph.nodes)}
+    for node in graph.nodes.values():
+        attributes = asdict(node)
+        _data(ElementTree.SubElement(drawn, "node", id=number[node.id]), {"name": attributes.pop("id")} | attributes)
+    for i, edge in enumerate(graph.edges.values()):
+        attributes = asdict(edge)
+        ends = {end: number[attributes.pop(end)] for end in ("source", "target")}
+        _data(ElementTree.SubElement(drawn, "edge", {"id": f"e{i}"} | ends), attributes)
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _data(element: ElementTree.Element, attributes: dict[str, str | int]) -> None:
+    for name, value in attributes.items():
+        ElementTree.SubElement(element, "data", key=name).text = NOT_XML.sub("\ufffd", str(value))
 
 
 def layout(graph: Graph, steps: int = 200) -> np.ndarray:
