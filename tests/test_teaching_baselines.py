@@ -17,17 +17,8 @@ from mindscape.roles import QA
 from mindscape.text import Document
 from mindscape.training import encode
 from storyworld import training_book
-from storyworld.teaching.baselines import (
-    BLOCK,
-    NOTHING,
-    PART,
-    Inquiry,
-    Telling,
-    baseline_examples,
-    program,
-    relevance_examples,
-    words_of,
-)
+from storyworld.teaching import baselines as taught
+from storyworld.teaching.baselines import BLOCK, NOTHING, PART, Inquiry, Telling, baseline_examples, relevance_examples
 
 FORMS = {"gam memorise": baselines.Note, "gam plan": baselines.Plan, "gam reflect": baselines.Reflection}
 FORMS |= {"graphrag extract": baselines.Extracted, "graphrag glean": baselines.Extracted, "graphrag report": Report}
@@ -36,9 +27,8 @@ FORMS |= {"graphrag map": baselines.Points, "graphrag map, idle": baselines.Poin
 
 @pytest.fixture(scope="module")
 def made(tokenizer):
-    return [
-        example for seed in (820, 830) for example in baseline_examples(training_book(seed), tokenizer, direct=True)
-    ]
+    books = [training_book(seed) for seed in (820, 830)]
+    return [example for book in books for example in baseline_examples(book, tokenizer, direct=True)]
 
 
 @pytest.fixture(scope="module")
@@ -62,19 +52,19 @@ def test_every_step_is_taught_and_its_reply_can_be_read(made, tokenizer):
     assert all(baselines.final_in(example.reply) for example in made if example.role == "rlm answer")
 
 
-def test_shares_of_steps_that_change_nothing(made):
-    """Where nothing bears on the question the reply says so: neither kind is rare."""
-    roles = Counter(example.role for example in made)
+def neither_is_rare(roles):
     for role in ("coa worker", "rlm query"):
         assert 0.3 < roles[f"{role}, idle"] / (roles[role] + roles[f"{role}, idle"]) < 0.7
+
+
+def test_shares_of_steps_that_change_nothing(made):
+    """Where nothing bears on the question the reply says so: neither kind is rare."""
+    neither_is_rare(Counter(example.role for example in made))
     enough = Counter(json.loads(example.reply)["enough"] for example in made if example.role == "gam reflect")
     assert min(enough.values()) > 0.25 * enough.total()
-    gleaned = Counter(
-        example.reply == '{"entities": [], "relations": []}' for example in made if example.role == "graphrag glean"
-    )
-    assert set(gleaned) == {True, False}
-    findings = [example.reply == baselines.NOTHING["en"] for example in made if example.role == "gam integrate"]
-    assert any(findings) and not all(findings)
+    empty = {"graphrag glean": '{"entities": [], "relations": []}', "gam integrate": baselines.NOTHING["en"]}
+    for role, nothing in empty.items():
+        assert {example.reply == nothing for example in made if example.role == role} == {True, False}
 
 
 @pytest.mark.parametrize("size", [170, BLOCK])
@@ -83,8 +73,7 @@ def test_what_bears_cannot_be_told_by_what_a_worker_was_given(tokenizer, size):
     made = relevance_examples(training_book(876), tokenizer, size=size)
     assert made == relevance_examples(training_book(876), tokenizer, size=size)
     roles = Counter(example.role for example in made)
-    for role in ("coa worker", "rlm query"):
-        assert 0.3 < roles[role] / (roles[role] + roles[f"{role}, idle"]) < 0.7
+    neither_is_rare(roles)
     nothing = baselines.NOTHING["en"]
     workers = [example for example in made if example.role.startswith("coa")]
     from_nothing = Counter(example.reply != nothing for example in workers if f"\n{nothing}\n" in example.prompt)
@@ -99,9 +88,8 @@ def test_what_bears_cannot_be_told_by_what_a_worker_was_given(tokenizer, size):
 
 def test_a_worker_keeps_its_summary_and_adds_what_its_block_tells(made, telling):
     facts = {text for _, text, _ in telling.builder.facts}
-    workers = [
-        example for example in made if example.role.startswith("coa") and example.book == telling.book.document.id
-    ]
+    mine = [example for example in made if example.book == telling.book.document.id]
+    workers = [example for example in mine if example.role.startswith("coa")]
     added = 0
     for example in workers:
         before = lines_in(example.prompt.partition("Summary so far:\n")[2].partition("\n\nBlock ")[0])
@@ -125,11 +113,8 @@ def test_a_perfect_reader_finds_all_that_bears_on_a_question_through_its_program
     """The program runs as it stands, and its second model is asked what the examples answer."""
     text = telling.book.document.text
     with Sandbox(text) as box:
-        asked = next(
-            asked
-            for asked in (Inquiry(telling, question) for question in telling.book.questions)
-            if asked.events and not asked.bindings and len(asked.needed) == 1
-        )
+        every = (Inquiry(telling, question) for question in telling.book.questions)
+        asked = next(it for it in every if it.events and not it.bindings and len(it.needed) == 1)
 
         def replies(prompts):
             passages = [prompt.partition("Passage: ")[2] for prompt in prompts]
@@ -137,8 +122,8 @@ def test_a_perfect_reader_finds_all_that_bears_on_a_question_through_its_program
             starts = [text.index(passage) for passage in passages]
             return ["\n".join(asked.lines(start, start + PART)) or NOTHING for start in starts]
 
-        words = words_of(asked.question.question)
-        ran = box.run(baselines.code_in(program(words, asked.question.question)), replies)
+        question = asked.question.question
+        ran = box.run(baselines.code_in(taught.program(taught.words_of(question), question)), replies)
     assert not ran.error and asked.needed <= set(ran.output.splitlines()) and NOTHING not in ran.output.splitlines()
 
 

@@ -14,18 +14,13 @@ last. The same seed and knobs give the same text on every platform. The prose is
 in a long book; it is a laboratory, not literature. Taught in notebook 00_start_here.
 
     words     the wording of each language, in data files
-    kinds     the kinds of events, without words
-    world     what a world is made of: people, places, things, events
+    world     what a world is made of: people, places, things, events, and chance
     novelist  a world imagined from a seed
-    voice     a world's things in the words of a language
-    telling   the log told as a book
+    telling   the log told as a book, in the words of a language
     asking    questions and claims
-    gold      summaries, entities, graph, session map, memory
+    gold      summaries, entities, graph, memory
     weighing  what a summary keeps of a book
-
-Which novels of the storyworld are for what: to train on, to develop with, to test with.
-
-Taught in notebook 00_start_here.
+    teaching  gold examples of the roles that the papers give a language model
 """
 
 from collections.abc import Sequence
@@ -53,8 +48,7 @@ OF_ONE_BOOK = (
 
 __all__ = [
     *("TRAIN", "DEVELOP", "TEST", "Book", "Series", "Knobs", "World", "Telling", "Question", "ClaimPair"),
-    *("Entity", "Node", "Edge", "Memory", "book", "series"),
-    "Chance",
+    *("Entity", "Node", "Edge", "Memory", "book", "series", "Chance"),
     "sentence",
 ]
 
@@ -97,8 +91,8 @@ class Book:
         return gold.memory(self.voice, self.told)
 
     def session_map(self, chunks: Sequence[Chunk], size: int) -> list[int]:
-        """The session of each chunk, where `size` chunks make one."""
-        return gold.session_map(chunks, size)
+        """The session of each chunk: windows of `size` chunks in the order of the text (MiA-Signature's map)."""
+        return [i // size for i in range(len(chunks))]
 
     def session_summaries(self, windows: Sequence[Sequence[Chunk]]) -> list[str]:
         """One summary a window of chunks, as `text.windows` gives them."""
@@ -133,7 +127,7 @@ def book(
     >>> whodunit.document.text.splitlines()[0]
     'The Affair of Fallowby, or the fire at the north brewery'
     """
-    seed, knobs = _checked(seed, tokens, hiding, sharing, contradiction, language)
+    seed, knobs = _checked(seed, language, tokens, hiding, sharing, contradiction)
     return _book(imagine(seed, knobs, setting(seed, knobs)), language, _id(seed, language))
 
 
@@ -152,7 +146,7 @@ def series(
     books would need more trades than there are.
     """
     require(isinstance(n, int) and 2 <= n <= MOST_BOOKS, f"n={n!r}: expected 2 to {MOST_BOOKS} books")
-    seed, knobs = _checked(seed, tokens, hiding, sharing, contradiction, language)
+    seed, knobs = _checked(seed, language, tokens, hiding, sharing, contradiction)
     town, name, say = setting(seed, knobs), _id(seed, language, "series"), wording(language).questions
     books = tuple(_book(imagine(seed, knobs, town, i, n), language, f"{name}-{i + 1}") for i in range(n))
     text, starts, questions, claims = "", [], [], []
@@ -165,24 +159,19 @@ def series(
             if question.kind in OF_ONE_BOOK:
                 said = [say.SERIES_QUESTION.format(n=i + 1, question=x) for x in said]
             asked, resolved, true, false = said
-            evidence = _shift(question.evidence, starts[i])
-            bindings = tuple(_shift(group, starts[i]) for group in question.bindings)
-            told = replace(
-                question, doc_id=name, question=asked, resolved=resolved, evidence=evidence, bindings=bindings
-            )
-            questions.append(told)
+            evidence, *bindings = (_shift(spans, starts[i]) for spans in (question.evidence, *question.bindings))
+            told = replace(question, doc_id=name, question=asked, resolved=resolved)
+            questions.append(replace(told, evidence=evidence, bindings=tuple(bindings)))
             claims.append(ClaimPair(pair.id, name, true, false, evidence, pair.wrong))
     document = Document(name, text, language, {"title": name, "books": [one.document.id for one in books]})
     return Series(document, books, tuple(starts), tuple(questions), tuple(claims))
 
 
-def _checked(
-    seed: int, tokens: int, hiding: float, sharing: float, contradiction: float, language: str
-) -> tuple[int, Knobs]:
+def _checked(seed: int, language: str, *knobs: Any) -> tuple[int, Knobs]:
     whole = isinstance(seed, Integral) and not isinstance(seed, bool) and seed >= 0
     require(whole, f"seed={seed!r}: expected a whole number, 0 or above")
     wording(language)
-    return int(seed), Knobs(tokens, hiding, sharing, contradiction)
+    return int(seed), Knobs(*knobs)
 
 
 def _id(seed: int, language: str, sort: str = "storyworld") -> str:

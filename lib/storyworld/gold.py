@@ -58,14 +58,14 @@ def global_summary(voice: Voice) -> str:
     say = voice.say.SUMMARY
     clues = voice.words.events.CLUES
     bindings = {kind: [b for b in voice.world.bindings if b.kind == kind] for kind in ("trade", "kin", "guise")}
-    people = [
-        say["person"].format(name=voice.name(b.person), trade=voice.bare_trade(b.person)) for b in bindings["trade"]
-    ]
+    trades = {voice.name(b.person): voice.bare_trade(b.person) for b in bindings["trade"]}
+    people = [say["person"].format(name=name, trade=trade) for name, trade in trades.items()]
     chain = [event for event in voice.world.events if event.slots.get("o") == voice.world.heirloom]
     chain.sort(key=lambda event: event.scene)
     alibis = {event.slots["c"]: event.slots["d"] for event in voice.world.events if event.kind == "alibi"}
     (liar,) = [c for c, d in alibis.items() if alibis[d] != c]
     (writer,) = {event.slots["c"] for event in voice.world.events if event.kind == "meal"}
+    o, first, last = voice.world.heirloom, chain[0].slots["a"], chain[-1].slots["b"]
     parts = [
         say["opening"].format(title=voice.title),
         say["cast"].format(town=voice.town, list=voice.list(people)),
@@ -73,18 +73,11 @@ def global_summary(voice: Voice) -> str:
         say["guise"].format(list=voice.list([voice.binding(b) for b in bindings["guise"]])),
         say["crime"].format(crime=voice.crime),
         say["traces"].format(list=voice.list([clues[clue]["about"] for clue in voice.world.crime.clues])),
-        say["heirloom"].format(
-            o=voice.thing(voice.world.heirloom), a=voice.name(chain[0].slots["a"]), b=voice.name(chain[-1].slots["b"])
-        ),
+        say["heirloom"].format(o=voice.thing(o), a=voice.name(first), b=voice.name(last)),
         say["hearing"].format(c=voice.name(liar), d=voice.name(alibis[liar])),
         say["journal"].format(c=voice.name(writer)),
     ]
     return voice.words.scenes.JOIN.join(sentence(part) for part in parts)
-
-
-def session_map(chunks: Sequence[Chunk], size: int) -> list[int]:
-    """The session of each chunk: windows of `size` chunks in the order of the text (MiA-Signature's map)."""
-    return [i // size for i in range(len(chunks))]
 
 
 def session_summaries(voice: Voice, told: Telling, windows: Sequence[Sequence[Chunk]]) -> list[str]:
@@ -126,25 +119,36 @@ def gold_entities(voice: Voice, told: Telling) -> list[Entity]:
     join = voice.say.FACT_JOIN
     facts: dict[tuple[str, int], list[str]] = {}
     for event in sorted(voice.world.events, key=lambda event: told.events[event.id][0].start):
-        for key in _mentioned(voice, told, event):
+        named = ((_kind_of(slot, value, event), value) for slot, value in _said(voice, told, event).items())
+        for key in dict.fromkeys(key for key in named if key[0]):
             facts.setdefault(key, []).append(voice.fact(event))
     found = []
+
+    def put(kind: str, i: int, *bound: str) -> None:
+        told_of = join.join([*bound, *facts.get((kind, i), [])[:4]])
+        found.append(Entity(_named(voice, kind, i), kind, sentence(told_of) + voice.say.STOP))
+
     for person in voice.world.people:
-        bound = [voice.binding(b) for b in voice.world.bindings if b.person == person.id and b.kind != "guise"]
-        told_of = join.join([*bound, *facts.get(("person", person.id), [])[:4]])
-        found.append(Entity(voice.name(person.id), "person", sentence(told_of) + voice.say.STOP))
+        bound = [b for b in voice.world.bindings if b.person == person.id]
+        put("person", person.id, *(voice.binding(b) for b in bound if b.kind != "guise"))
         if person.guise is not None:
-            (guise,) = [b for b in voice.world.bindings if b.person == person.id and b.kind == "guise"]
-            told_of = join.join([voice.binding(guise), *facts.get(("guise", person.id), [])[:4]])
-            found.append(Entity(voice.guise(person.id), "guise", sentence(told_of) + voice.say.STOP))
-    for kind, count, name in (
-        ("place", len(voice.world.places), voice.place),
-        ("thing", len(voice.world.things), voice.thing),
-    ):
-        for i in range(count):
-            if (kind, i) in facts:
-                found.append(Entity(name(i), kind, sentence(join.join(facts[kind, i][:4])) + voice.say.STOP))
+            put("guise", person.id, *(voice.binding(b) for b in bound if b.kind == "guise"))
+    for kind, some in (("place", voice.world.places), ("thing", voice.world.things)):
+        for it in some:
+            if (kind, it.id) in facts:
+                put(kind, it.id)
     return found
+
+
+def _named(voice: Voice, kind: str, i: int) -> str:
+    return {"person": voice.name, "guise": voice.guise, "place": voice.place, "thing": voice.thing}[kind](i)
+
+
+def _kind_of(slot: str, value: int, event: Event) -> str:
+    """What a slot of an event holds: person, guise, place, thing; "" if none of these."""
+    if slot in "abcdvw":
+        return "guise" if value in event.guised else "person"
+    return {"p": "place", "q": "place", "o": "thing"}.get(slot, "")
 
 
 def _said(voice: Voice, told: Telling, event: Event) -> dict[str, Any]:
@@ -176,19 +180,6 @@ def _present(voice: Voice, told: Telling, passage: Passage) -> str:
     return voice.list([name for name in names if _find(told.text, name, passage.start, passage.end) >= 0])
 
 
-def _mentioned(voice: Voice, told: Telling, event: Event) -> list[tuple[str, int]]:
-    """The people, places and things of an event."""
-    found = []
-    for slot, value in _said(voice, told, event).items():
-        if slot in ("a", "b", "c", "d", "v", "w"):
-            found.append(("guise" if value in event.guised else "person", value))
-        elif slot in ("p", "q"):
-            found.append(("place", value))
-        elif slot == "o":
-            found.append(("thing", value))
-    return list(dict.fromkeys(found))
-
-
 def graph(voice: Voice, told: Telling) -> tuple[list[Node], list[Edge]]:
     """The concept graph of the whole book, every node and edge with its place in the text."""
     nodes, edges, clues = {}, [], voice.words.events.CLUES
@@ -196,8 +187,7 @@ def graph(voice: Voice, told: Telling) -> tuple[list[Node], list[Edge]]:
     types: dict[str, NodeType] = {"false": "claim", "alibi": "claim", "alone": "claim", "trace": "concept"}
 
     def entity(kind: str, i: int, span: Span) -> str:
-        name = {"person": voice.name, "guise": voice.guise, "place": voice.place, "thing": voice.thing}[kind](i)
-        key = f"{kind}{i}"
+        name, key = _named(voice, kind, i), f"{kind}{i}"
         if key not in nodes:
             start = _find(told.text, name, span.start, span.end)
             start = _find(told.text, name) if start < 0 else start
@@ -213,10 +203,7 @@ def graph(voice: Voice, told: Telling) -> tuple[list[Node], list[Edge]]:
         nodes[key] = Node(key, kind, sentence(content), first)
         for slot, value in _said(voice, told, event).items():
             if slot in relations:
-                sort = "place" if slot in "pq" else "thing" if slot == "o" else "person"
-                if sort == "person" and value in event.guised:
-                    sort = "guise"
-                edges.append(Edge(key, entity(sort, value, span), relations[slot], first))
+                edges.append(Edge(key, entity(_kind_of(slot, value, event), value, span), relations[slot], first))
         for guest, arrival in zip(event.slots.get("guests", ()), told.events[event.id][1:], strict=False):
             edges.append(Edge(key, entity("person", guest, arrival), relations["b"], arrival))
         if "n" in event.slots:

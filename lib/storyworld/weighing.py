@@ -90,12 +90,6 @@ def entities(voice: Voice, summary: str, names: Iterable[str]) -> Kept:
     return Kept(right, sum(bool(mentions(name, summary)) for name in others))
 
 
-@lru_cache(maxsize=16)
-def _lexicon(voice: Voice) -> "_Lexicon":
-    """Made once for all summaries of a book: making it takes longer than a search."""
-    return _Lexicon(voice)
-
-
 class _Lexicon:
     """What a statement about a book is searched for."""
 
@@ -106,7 +100,8 @@ class _Lexicon:
         self.guises = {voice.guise(person.id) for person in world.people if person.guise is not None}
         self.things = [voice.thing(thing.id) for thing in world.things]
         self.relations = {word for pair in voice.words.names.KIN.values() for word in pair}
-        words = {kind: _words(_wordings(voice, kind), voice.language) for kind in SLOTS}
+        said = {kind: voice.words.events.EVENTS[kind] for kind in SLOTS}
+        words = {kind: _words([*it["tell"], it["fact"], it["inf"]], voice.language) for kind, it in said.items()}
         shared = Counter(word for of_kind in words.values() for word in of_kind)
         self.words = {kind: {word for word in words[kind] if shared[word] <= COMMON} for kind in words}
         named = [(event, frozenset(_named(voice, event))) for event in world.events]
@@ -116,6 +111,9 @@ class _Lexicon:
         self.terms = {*self.names, *self.things}.union(*(names for _, names in named))
 
 
+_lexicon = lru_cache(maxsize=16)(_Lexicon)  # once for all summaries of a book: making it takes longer than a search
+
+
 def _statements(summary: str, language: str) -> Iterator[str]:
     for span in sentences(summary, language):
         yield from re.split("[;；]", summary[span.start : span.end])
@@ -123,12 +121,9 @@ def _statements(summary: str, language: str) -> Iterator[str]:
 
 def _gold(voice: Voice) -> list[tuple[int, object]]:
     """Each binding as (person, trade), (person, guise) or (person, (relation, other))."""
-    what = {
-        "trade": lambda binding: voice.bare_trade(binding.person),
-        "guise": lambda binding: voice.guise(binding.person),
-        "kin": lambda binding: (voice.relation(binding), binding.other),
-    }
-    return [(binding.person, what[binding.kind](binding)) for binding in voice.world.bindings]
+    called = {"trade": voice.bare_trade, "guise": voice.guise}
+    kin = {it.id: (voice.relation(it), it.other) for it in voice.world.bindings if it.kind == "kin"}
+    return [(it.person, kin.get(it.id) or called[it.kind](it.person)) for it in voice.world.bindings]
 
 
 def _stated(lexicon: _Lexicon, text: str) -> Iterator[tuple[int, object]]:
@@ -181,11 +176,6 @@ def _named(voice: Voice, event: Event) -> list[str]:
     """What a statement must name to keep an event: its people, its thing, its word."""
     fields = voice.fields(event.kind, event.slots, event.guised)
     return [fields[slot] for slot in "abcdvwox" if slot in event.slots]
-
-
-def _wordings(voice: Voice, kind: str) -> list[str]:
-    wording = voice.words.events.EVENTS[kind]
-    return [*wording["tell"], wording["fact"], wording["inf"]]
 
 
 def _words(texts: Iterable[str], language: str) -> set[str]:

@@ -5,18 +5,16 @@
     interval(asked, numbers["f1"])
 
 Scores are from 0 to 1. A reply that cannot be read scores 0. A score is NaN where the gold leaves nothing to score (a summary
-that binds nobody, a block without edges), and the scores of quotes where a reply quotes nothing. Taught in notebook
-01_the_reader.
+that binds nobody, a block without edges), and the scores of quotes where a reply quotes nothing.
 
-Prompts to measure MCEA on: as MiA-Gen reads them, and the controls of each.
-
-A prompt shows the passages that answer a question among others that do not bear on it, in an order of chance, and the summary
-before them. Where Algorithm 1 has annotated a novel, some passages that it wrongly takes for evidence are among the others: so
-the same prompt can be labelled by gold and by silver. The measure itself is `mindscape.mia.mcea`. Taught in notebook 15_mcea.
+`controlled_prompts` are prompts to measure MCEA on, as MiA-Gen reads them, and the controls of each. A prompt shows the
+passages that answer a question among others that do not bear on it, in an order of chance, and the summary before them. Where
+Algorithm 1 has annotated a novel, some passages that it wrongly takes for evidence are among the others: so the same prompt can
+be labelled by gold and by silver. The measure itself is `mindscape.mia.mcea`. Taught in notebooks 01_the_reader and 15_mcea.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import cycle, islice
@@ -32,20 +30,7 @@ from mindscape.metrics import Interval, exact_match, grouped, rouge_l, token_f1
 from mindscape.mia.generation import answerable, write
 from mindscape.mia.mcea import Layout, equal_lengths, lay_out, shuffled, with_summary
 from mindscape.question import Answer
-from mindscape.roles import (
-    QUOTES,
-    ROLES,
-    AddEdge,
-    AddNode,
-    Edits,
-    border_f1,
-    borders,
-    f1,
-    indices_f1,
-    located,
-    node_and_edge_f1,
-    verbatim,
-)
+from mindscape.roles import QUOTES, ROLES, AddEdge, AddNode, Edits, f1, indices_f1, located
 from mindscape.text import Chunk, Document, Tokenizer, split_sentences, token_ids
 from storyworld import Book, Chance, weighing
 from storyworld.teaching import gold, passages
@@ -111,15 +96,15 @@ def controlled_prompts(
         instead = {"unrelated": token_ids(manual, reader), "other": token_ids(others, reader)}
         for question, _, right in islice(answerable(book, tokenizer, chance), share):
             wrong = [j for j in taken.get(question.id, ()) if j not in right][: shown - NOISE - len(right)]
-            keep = [chunks[j] for j in (*right, *wrong)]
             rest = [chunk for chunk in chunks if number[chunk] not in wrong]  # none is shown twice
-            some = passages.mixed(book, question, keep, rest, shown, chance)
+            some = passages.mixed(book, question, [chunks[j] for j in (*right, *wrong)], rest, shown, chance)
             texts = [book.document[chunk] for chunk in some]
             relevant = [passages.relevant(book, question, chunk) for chunk in some]
             written = write("qa", {"question": question.question}, texts, book.summary, language, form)
             layout = lay_out(written, relevant, reader)
-            layouts = {"true": layout}
-            layouts |= {name: with_summary(layout, _repeated(ids, layout)) for name, ids in instead.items()}
+            layouts = {"true": layout} | {
+                name: with_summary(layout, _repeated(ids, layout)) for name, ids in instead.items()
+            }
             layouts |= {"shuffled": shuffled(layout, int(digest(question.id)[:8], 16)), "equal": equal_lengths(layout)}
             held = tuple(any(passages.holds(book, chunk, span) for span in question.evidence) for chunk in some)
             flags = tuple(number[chunk] in taken[question.id] for chunk in some) if question.id in taken else ()
@@ -151,8 +136,9 @@ def _accepted(book: Book, slots: Mapping[str, str], gold: str) -> list[str]:
 
 def _kept(gold: weighing.Kept, found: weighing.Kept) -> float:
     """Of what the gold keeps, the share that the reply keeps, too."""
-    asked = [right for wanted, right in zip(gold.right, found.right, strict=True) if wanted]
-    return sum(asked) / len(asked) if asked else math.nan
+    return weighing.Kept(
+        tuple(right for wanted, right in zip(gold.right, found.right, strict=True) if wanted), 0
+    ).recall
 
 
 def _summary(book: Book, slots: Mapping[str, str], gold: str, found: str) -> dict[str, float]:
@@ -165,11 +151,10 @@ def _entities(book: Book, slots: Mapping[str, str], gold: list[dict], found: lis
 
 
 def _edits(book: Book, slots: Mapping[str, str], gold: Edits, found: Edits) -> dict[str, float]:
-    nodes, edges = node_and_edge_f1(gold, found, book.document.language)
-    quotes = [op.src for op in found.operations if isinstance(op, AddNode | AddEdge)]
-    block = slots["block_text"]
-    found_quotes = {"quote_located": located(quotes, block), "quote_verbatim": verbatim(quotes, block)}
-    return {"node_f1": nodes, "edge_f1": edges} | found_quotes
+    nodes, edges = roles.node_and_edge_f1(gold, found, book.document.language)
+    quotes, block = [op.src for op in found.operations if isinstance(op, AddNode | AddEdge)], slots["block_text"]
+    quoted = {"quote_located": located(quotes, block), "quote_verbatim": roles.verbatim(quotes, block)}
+    return {"node_f1": nodes, "edge_f1": edges} | quoted
 
 
 def _graph_answer(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -> dict[str, float]:
@@ -179,11 +164,13 @@ def _graph_answer(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -
 
 
 def _memory(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -> dict[str, float]:
-    text = slots["document"]
-    return {
-        "boundary_f1": border_f1(borders(gold, text), borders(found, text)),
-        "ends_located": located([end for one in found.scenario for end in one.ends if end], text),
-    }
+    text, ends = slots["document"], [end for one in found.scenario for end in one.ends if end]
+    boundary = roles.border_f1(roles.borders(gold, text), roles.borders(found, text))
+    return {"boundary_f1": boundary, "ends_located": located(ends, text)}
+
+
+def _qa(book: Book, slots: Mapping[str, str], gold: str, found: str) -> dict[str, float]:
+    return {"f1": token_f1(found, _accepted(book, slots, gold), book.document.language)}
 
 
 def _agrees(score: str, get: Callable[[Any], Any]) -> Score:
@@ -204,9 +191,7 @@ SCORES: dict[str, Score] = {
     "update": _agrees("action_accuracy", lambda it: it.action),
     "memory": _memory,
     "reverse_reasoning": lambda book, _, gold, found: {"rouge_l": rouge_l(found, gold, book.document.language)},
-    "qa": lambda book, slots, gold, found: {
-        "f1": token_f1(found, _accepted(book, slots, gold), book.document.language)
-    },
+    "qa": _qa,
     "choice": _agrees("accuracy", lambda it: it.answer),
     "claim": _agrees("accuracy", lambda it: it.answer),
     "grade": _agrees("accuracy", lambda it: it.correct),
@@ -263,9 +248,7 @@ def rows(
     require(role in ROLES, f"no role {role!r}: expected some of {', '.join(ROLES)}")
     require(not alone or role in ANSWERS, f"alone=True with role {role!r}: expected one of {', '.join(ANSWERS)}")
     share, found = ROWS[role] if share is None else share, []
-    make: Callable[..., Iterator[tuple[Any, ...]]] = (
-        partial(ANSWERS[role], alone=alone) if role in ANSWERS else partial(gold, role)
-    )
+    make: Callable[..., Any] = partial(ANSWERS[role], alone=alone) if role in ANSWERS else partial(gold, role)
     for book in books:
         chance = Chance("evaluation", role, book.document.id)
         if role == "claim":
@@ -316,8 +299,7 @@ def play_prompts(role: str, play: Document, tokenizer: Tokenizer, form: str = SH
     graph["question"] = f"What becomes of the people of {play.meta['title']}?"
     found = []
     for block in picked:
-        text = play[block].strip()
-        more = {**graph, "block_idx": str(block.index + 1)} if role == "edits" else {}
+        text, more = play[block].strip(), {**graph, "block_idx": str(block.index + 1)} if role == "edits" else {}
         found.append((text, ROLES[role].prompt(play.language, form, **{OF_PLAY[role]: text}, **more)))
     return found
 
