@@ -19,11 +19,10 @@ from dataclasses import replace
 from typing import Literal
 
 from mindscape import roles
-from mindscape.mindgraph import graph as concept
 from mindscape.mindgraph.answer import HOW, RESULT
 from mindscape.mindgraph.build import shown_state
 from mindscape.mindgraph.communities import Tools
-from mindscape.mindgraph.graph import Graph, apply_all
+from mindscape.mindgraph.graph import Graph, apply_all, around
 from mindscape.question import Question
 from mindscape.roles import (
     BUILDER,
@@ -38,7 +37,7 @@ from mindscape.roles import (
 )
 from mindscape.text import Chunk, Span, Tokenizer
 from storyworld import Book, world
-from storyworld.teaching.graphs import Builder, Reading, around, bound_key, shown_fact, split_blocks
+from storyworld.teaching.graphs import Builder, Reading, bound_key, shown_fact, split_blocks, taken_for
 from storyworld.world import Binding, Chance, Event
 
 GRAPH = 400  # tokens of a graph before a block, at most
@@ -186,7 +185,7 @@ def _chosen(book: Book, builder: Builder, chance: Chance) -> list[Question]:
 
 def _read(run: Run, thin: bool) -> list[Example]:
     """Read a book to its end: every block that bears on the question, and as many others."""
-    kinds, people = around(run.wanted, run.bindings)
+    kinds, people = taken_for(run.wanted, run.bindings)
     full, near, far = [], [], []
     for index in range(len(run.chunks)):
         state = run.state()
@@ -267,7 +266,7 @@ def _answers(run: Run, chance: Chance) -> Iterator[Example]:
         yield example("nothing", plain, UNKNOWN[language])
         yield example("nothing, tools", tools, UNKNOWN[language])
     elif not counted and question.kind != "liar":
-        passages = {name: book.document[concept.around(book.document, names[name])].lower() for name in shown}
+        passages = {name: book.document[around(book.document, names[name])].lower() for name in shown}
         looked = next((name for name, passage in passages.items() if question.answer.lower() in passage), None)
         if looked:
             call = json.dumps({"name": "lookup_source", "arguments": {"node_id": looked}}, ensure_ascii=False)

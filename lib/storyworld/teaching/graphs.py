@@ -294,7 +294,7 @@ def _read(builder: Builder, question: Question, blocks: Sequence[_Block]) -> Gol
     wanted, bindings = builder.events(question), builder.bindings(question)
     if not wanted:
         return
-    kinds, people = around(wanted, bindings)
+    kinds, people = taken_for(wanted, bindings)
     reading, noted = Reading(), set()
     for block in blocks:
         before, operations, doubtful = reading.state, [], block.cut
@@ -342,7 +342,7 @@ def graph_answer(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
         if not events or len(events) > 3 or not _readable(builder, question, events):
             continue
         fate = chance.pick(["all", "all", "all", "bindings", "events"])
-        kinds, _ = around(events, [])
+        kinds, _ = taken_for(events, [])
         noise = [event for event in book.world.events if event.kind != "false" and not alike(event) & kinds]
         noise = chance.some(noise, chance.between(1, 4))
         for i in range(len(noise) + 1):
@@ -352,7 +352,7 @@ def graph_answer(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
                 break
 
 
-def around(events: Iterable[Event], bindings: Iterable[Binding]) -> tuple[set[str], set[int | None]]:
+def taken_for(events: Iterable[Event], bindings: Iterable[Binding]) -> tuple[set[str], set[int | None]]:
     """What a reader could take for what is asked: kinds of events, and the people in these and in the bindings."""
     people = {person for binding in bindings for person in (binding.person, binding.other)}
     people |= {value for event in events for slot, value in event.slots.items() if slot in "abcdw"}
