@@ -160,9 +160,7 @@ def test_no_prompt_is_asked_where_one_of_them_would_cross():
     assert meter.affords([user("three")]) and not meter.affords([user("three"), user("four")])
 
 
-@given(
-    st.integers(1, 400), st.lists(st.tuples(st.text("ab ", min_size=1, max_size=60), st.integers(1, 60)), max_size=12)
-)
+@given(st.integers(1, 400), st.lists(st.tuples(st.text("ab ", min_size=1, max_size=60), st.integers(1, 60)), max_size=12))
 def test_a_token_budget_is_never_crossed(tokens, asked):
     meter = metered(say=lambda *_: "ab", tokens=tokens)
     for text, most in asked:

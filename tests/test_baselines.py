@@ -16,18 +16,7 @@ from mindscape.errors import BudgetReached, LLMError, MindscapeError
 from mindscape.llm import LanguageModel
 from mindscape.llm.base import Reply
 from mindscape.mindgraph import baselines, sandbox
-from mindscape.mindgraph.answer import (
-    BRIEF,
-    GAP,
-    SPARE,
-    TRIES,
-    alone,
-    ask_and_read,
-    before_the_cut,
-    clipped,
-    fitting,
-    groups,
-)
+from mindscape.mindgraph.answer import BRIEF, GAP, SPARE, TRIES, alone, ask_and_read, before_the_cut, clipped, fitting, groups
 from mindscape.mindgraph.baselines import METHODS
 from mindscape.mindgraph.communities import PROMPTS as REPORT_PROMPTS
 from mindscape.mindgraph.communities import Report
@@ -228,9 +217,7 @@ def test_no_budget_is_crossed_and_none_is_an_error(name, calls, tokens):
 
 
 @METHOD
-@pytest.mark.parametrize(
-    "junk", ["", "I cannot do that.", "{", '{"entities": 7}', "<think>never ends", "```\n```", "\x00"]
-)
+@pytest.mark.parametrize("junk", ["", "I cannot do that.", "{", '{"entities": 7}', "<think>never ends", "```\n```", "\x00"])
 def test_replies_that_cannot_be_read_cost_calls_and_end(name, junk):
     answer, model = played(METHODS[name], n=12, reader=lambda talk: Reply(junk, finish="length"))
     assert answer.calls == len(model.asked) <= 31

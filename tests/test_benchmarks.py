@@ -347,8 +347,7 @@ def test_code_in_a_literal_does_not_run(folder, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["(" * 500, "[" * 100_000, "9" * 10_000, "1 +", "print(1)", "{}[0]", "{[]: 1}", "lambda: 1", "\0", "a" * 200_001],
+    "text", ["(" * 500, "[" * 100_000, "9" * 10_000, "1 +", "print(1)", "{}[0]", "{[]: 1}", "lambda: 1", "\0", "a" * 200_001]
 )
 def test_what_is_no_literal_is_a_value_error(text, monkeypatch):
     monkeypatch.setattr(reading, "LARGEST_LITERAL", 200_000)

@@ -190,8 +190,7 @@ def test_negatives_are_apart_from_silver_and_from_each_other(candidates, data, s
 
 
 @pytest.mark.parametrize(
-    "reply, found",
-    [("[2, 0, 2]", [0, 2]), ("[-1]", []), ("```json\n[1]\n```", [1]), ("[1, 9]", [1]), ("none", []), ("[]", [])],
+    "reply, found", [("[2, 0, 2]", [0, 2]), ("[-1]", []), ("```json\n[1]\n```", [1]), ("[1, 9]", [1]), ("none", []), ("[]", [])]
 )
 def test_what_a_reply_chooses(reply, found):
     picked, invalid = embedding.chosen(reply, 3)

@@ -108,8 +108,6 @@ def test_a_reply_that_cannot_be_read_tells_nothing(by_word):
 
 def test_what_is_refused(by_word):
     model = LanguageModel(Scripted(told))
-    refused(
-        lambda: build.noted_gated(DOCUMENT, QUESTION, model, None, blocks=BLOCKS, k=0), "k=0: expected at least one"
-    )
+    refused(lambda: build.noted_gated(DOCUMENT, QUESTION, model, None, blocks=BLOCKS, k=0), "k=0: expected at least one")
     chinese = Document("note", DOCUMENT.text, "zh")
     refused(lambda: build.noted_gated(chinese, QUESTION, model, None, blocks=BLOCKS), "note is in 'zh'")

@@ -205,10 +205,7 @@ def test_tokens_make_up_any_summary(model, tokenizer, summary):
 
 def test_what_was_seen_is_in_the_store(model, tokenizer, own_store):
     embedder = MiaEmbedder(model, tokenizer, Form("summary_first"))
-    texts = [
-        (UNITS, QUESTIONS, {"own": TOLD["en"], "none": None}),
-        (UNITS[::-1], QUESTIONS, {"own": "Tom.", "none": None}),
-    ]
+    texts = [(UNITS, QUESTIONS, {"own": TOLD["en"], "none": None}), (UNITS[::-1], QUESTIONS, {"own": "Tom.", "none": None})]
     found = geometry.seen(embedder, texts)
     for (units, questions, summaries), own, none in zip(texts, found["own"], found["none"], strict=True):
         states = geometry.unit_layers(embedder, units)

@@ -324,9 +324,7 @@ def test_tools_go_to_a_template_that_has_them(smollm2, tokenizer):
 
 
 @pytest.mark.parametrize(
-    ("prompt", "read"),
-    [(user("Is snow white?"),) * 2, ("", "<|im_start|>")],
-    ids=["conversation", "beginning"],
+    ("prompt", "read"), [(user("Is snow white?"),) * 2, ("", "<|im_start|>")], ids=["conversation", "beginning"]
 )
 def test_scores_of_a_conversation_and_of_an_empty_prompt(model, prompt, read):
     (score,) = model.score(prompt, ["Once upon a time"])

@@ -141,9 +141,7 @@ def test_half_a_surrogate_pair_is_stored_and_recorded(store, tmp_path):
 # ---------------------------------------------------------------- ledger, cap, estimate
 
 
-@given(
-    st.lists(st.integers(1, 30), min_size=1, max_size=10), st.integers(0, 300), st.integers(1, 12).map(lambda n: n + 9)
-)
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=10), st.integers(0, 300), st.integers(1, 12).map(lambda n: n + 9))
 def test_a_cap_is_never_crossed_and_stops_only_when_it_must(lengths, cap, longest):
     prompts = [str(i) * n for i, n in enumerate(lengths)]
     model = llm.LanguageModel(Parrot(), ledger=llm.Ledger(cap_tokens=cap))
@@ -229,9 +227,7 @@ def test_a_recording_is_replayed(tmp_path, store):
     assert run(llm.load(f"replay:{path2}"))[:4] == first[:4]
 
 
-@pytest.mark.parametrize(
-    "line", ['{"a', "[1]", "nonsense", '{"prompt": "a"}', '{"reply": {"texts": "a"}}', '{"reply": 3}']
-)
+@pytest.mark.parametrize("line", ['{"a', "[1]", "nonsense", '{"prompt": "a"}', '{"reply": {"texts": "a"}}', '{"reply": 3}'])
 def test_a_broken_recording_names_file_and_line(tmp_path, line):
     path = tmp_path / "broken.jsonl"
     reply = llm.Reply("fine").stored()
@@ -317,8 +313,7 @@ def test_a_recording_is_of_one_model(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["gpt-4o", "", "hf:", "hf: ", "openai:", "replay:", "Embedded", "hf", "llama:x", "embedded:x", "smollm2:x", None],
+    "name", ["gpt-4o", "", "hf:", "hf: ", "openai:", "replay:", "Embedded", "hf", "llama:x", "embedded:x", "smollm2:x", None]
 )
 def test_unknown_strings_list_the_valid_forms(name):
     forms = 'expected "embedded", "smollm2", "hf:NAME_OR_FOLDER", "openai:MODEL" or "replay:PATH"'

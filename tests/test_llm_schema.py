@@ -108,9 +108,7 @@ def test_results_and_instructions_in_words():
 LONE = r'{"name": "f", "arguments": {"query": "\ud800"}}'  # half a surrogate pair
 
 
-@pytest.mark.parametrize(
-    "block", ["{oops", '{"arguments": {}}', '{"name": "f", "arguments": 3}', "[1]", '{"name": 1}', LONE]
-)
+@pytest.mark.parametrize("block", ["{oops", '{"arguments": {}}', '{"name": "f", "arguments": 3}', "[1]", '{"name": 1}', LONE])
 def test_calls_that_cannot_be_read(block):
     assert "cannot be read" in read_calls(Reply(f"<tool_call>{block}</tool_call>")).invalid
 

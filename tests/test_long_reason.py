@@ -219,9 +219,7 @@ def test_bad_files_are_refused_and_left_alone(folder):
 
     refused(lambda: statistics([]), "at least one")
     missing = {"sources": (Source("qmsum", 1, 1, "words"),)}
-    refused(
-        lambda: run(folder, Stub(annotator), folder / "new.jsonl", **missing), "folder of benchmarks|expected|publish"
-    )
+    refused(lambda: run(folder, Stub(annotator), folder / "new.jsonl", **missing), "folder of benchmarks|expected|publish")
 
 
 # ---------------------------------------------------------------- the annotator

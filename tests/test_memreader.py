@@ -71,9 +71,7 @@ def test_the_bare_prompt_asks_for_no_thoughts(language):
 
 
 def test_examples_are_of_the_same_documents(tokenizer):
-    full, bare = (
-        memreader.memory_examples(range(2), tokenizer, with_path, share=3, chinese=1) for with_path in (True, False)
-    )
+    full, bare = (memreader.memory_examples(range(2), tokenizer, with_path, share=3, chinese=1) for with_path in (True, False))
     assert [one.book for one in full] == [one.book for one in bare] and len(full) == 6
     assert any("文档" in one.prompt for one in full) and any("Document:" in one.prompt for one in full)
     assert sum(len(one.reply) for one in full) > sum(len(one.reply) for one in bare)
@@ -194,10 +192,7 @@ def test_borders_topics_and_cores_by_hand():
 
 def test_recall_of_topics_is_one_to_one():
     assert memreader.outline_recall(["the lamp", "the lamp"], ["the lamp"]) == 0.5
-    assert (
-        memreader.outline_recall(["rain"], []) == 0
-        and memreader.outline_recall(["林剑秋回家"], ["林剑秋回家了"], "zh") == 1
-    )
+    assert memreader.outline_recall(["rain"], []) == 0 and memreader.outline_recall(["林剑秋回家"], ["林剑秋回家了"], "zh") == 1
     assert memreader.outline_recall(["a b c d", "a b"], ["a b", "a b c d"]) == 1
 
 

@@ -295,8 +295,7 @@ def test_a_build_by_hand():
 
 
 @pytest.mark.parametrize(
-    "reply",
-    ["I cannot.", "", "[]", '{"operations": 7}', '{"operations": [{"op": "add_no', "[" * 5000, '{"operations": [NaN]}'],
+    "reply", ["I cannot.", "", "[]", '{"operations": 7}', '{"operations": [{"op": "add_no', "[" * 5000, '{"operations": [NaN]}']
 )
 def test_a_reply_that_cannot_be_read_changes_nothing_and_is_counted(reply):
     model = noting([REPLIES[0], reply, {"operations": []}])
@@ -410,8 +409,7 @@ def test_prompts_keep_to_the_budget_and_the_window():
 
 
 @pytest.mark.parametrize(
-    "quote, text, at",
-    [("Ann", "Anna left. Ann came.", 11), ("he", "The end: he left.", 9), ("安", "安娜来了。安走了。", 0)],
+    "quote, text, at", [("Ann", "Anna left. Ann came.", 11), ("he", "The end: he left.", 9), ("安", "安娜来了。安走了。", 0)]
 )
 def test_a_quote_stands_in_whole_words_first(quote, text, at):
     document = Document("note", f"Before. {text}")

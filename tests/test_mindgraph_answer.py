@@ -33,15 +33,7 @@ from mindscape.mindgraph.answer import (
     with_options,
 )
 from mindscape.mindgraph.build import noted, rebuild
-from mindscape.mindgraph.communities import (
-    AROUND,
-    REPORT,
-    Reports,
-    Tools,
-    answer_schema,
-    checked_arguments,
-    step_schema,
-)
+from mindscape.mindgraph.communities import AROUND, REPORT, Reports, Tools, answer_schema, checked_arguments, step_schema
 from mindscape.mindgraph.graph import Edge, Graph, Node, apply_all
 from mindscape.question import ANSWER, BUILD, Step
 from mindscape.roles import GRAPH_ANSWER, TOOLS, AddEdge, AddNode, Edits, GraphAnswer

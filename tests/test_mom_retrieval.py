@@ -19,9 +19,7 @@ PARTS = ["It rained all day. ", "Ivo lit the copper lamp. ", "安娜去了学校
 BOOK = Document("book", "".join(PARTS))
 ENDS = np.cumsum([0, *map(len, PARTS)]).tolist()
 SPANS = [Span(a, b) for a, b in zip(ENDS, ENDS[1:], strict=False)]
-MEMORY = DocumentMemory(
-    ["weather", "the lamp", "学校", "money"], ["Rain.", "Ivo had light.", "安娜上学。", "A debt."], SPANS
-)
+MEMORY = DocumentMemory(["weather", "the lamp", "学校", "money"], ["Rain.", "Ivo had light.", "安娜上学。", "A debt."], SPANS)
 OTHER = Document("other", "The lamp went out. Rain again.")
 OTHERS = DocumentMemory(["lamp", "rain"], ["It was dark.", "Rain."], [Span(0, 19), Span(19, 30)])
 ITEMS = [(BOOK, MEMORY), (OTHER, OTHERS)]

@@ -87,9 +87,7 @@ def test_an_encoder_that_reads_no_chinese_leaves_it_to_the_words():
 # -- the check on the book itself --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("language", "lines"), [("en", LINES), ("zh", ["安娜在河边卖了一盏铜灯，汤姆在桥上修好了木船。"] * 3)]
-)
+@pytest.mark.parametrize(("language", "lines"), [("en", LINES), ("zh", ["安娜在河边卖了一盏铜灯，汤姆在桥上修好了木船。"] * 3)])
 def test_a_known_item_is_made_of_a_sentences_own_words(language, lines):
     book = small_book(lines, language)
     items = run.known_items(book, seed=3, n=20)
@@ -301,9 +299,7 @@ def test_a_chinese_book_is_searched_by_its_words(novel, tmp_path, monkeypatch, c
 def test_questions_stand_before_or_behind_an_option_or_in_a_file_of_windows(novel, tmp_path, monkeypatch, capsys):
     (tmp_path / "more.txt").write_text("Who mended the bridge?\n", encoding="utf-8-sig")
     with serving(monkeypatch, answering):
-        main(
-            ["ask", novel, "Who sold a copper lamp?", *LOCAL, "Who painted a yellow wagon?", "--questions", "more.txt"]
-        )
+        main(["ask", novel, "Who sold a copper lamp?", *LOCAL, "Who painted a yellow wagon?", "--questions", "more.txt"])
     shown = capsys.readouterr().out
     assert shown.index("copper lamp?") < shown.index("yellow wagon?") < shown.index("\nWho mended the bridge?")
     with pytest.raises(SystemExit):

@@ -105,9 +105,7 @@ def test_a_recipe_trains_is_killed_and_goes_on(file, tmp_path, monkeypatch, caps
     command.main(["first", "--recipes", str(file), "--out", str(tmp_path / "whole")])
     assert "not compiled: no C++ compiler" in capsys.readouterr().out
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):  # in the second step of the second stage
-        patch.setattr(
-            training, "reply_loss", Mock(wraps=training.reply_loss, side_effect=[*[DEFAULT] * 3, KeyboardInterrupt])
-        )
+        patch.setattr(training, "reply_loss", Mock(wraps=training.reply_loss, side_effect=[*[DEFAULT] * 3, KeyboardInterrupt]))
         command.main(["first", "--recipes", str(file)])
     command.main(["first", "--recipes", str(file)])
     home = tmp_path / "build" / "adapters" / "first"

@@ -163,9 +163,7 @@ def test_gold_replies_can_be_written(language, tokenizer, constraints):
         assert writes(slots["block_text"], reply, tokenizer, constraints), reply
 
 
-SIGNS = st.sampled_from(
-    [*'"\\{}[]<>/|&~^$*%', "“", "é", "\u2028", "\x00", "\t", "\n", "  ", "🂡", "ש", "磨坊", "a_b", "7"]
-)
+SIGNS = st.sampled_from([*'"\\{}[]<>/|&~^$*%', "“", "é", "\u2028", "\x00", "\t", "\n", "  ", "🂡", "ש", "磨坊", "a_b", "7"])
 TEXTS = st.lists(st.one_of(st.sampled_from(["Ivo", "sold", "it", "I'm", "Ann-Marie", " ", " "]), SIGNS), max_size=14)
 
 

@@ -43,9 +43,7 @@ def test_variables_stay_and_the_text_is_there(box):
 
 
 def test_the_pure_standard_library_is_there(box):
-    names = (
-        "re json math collections itertools functools statistics string textwrap unicodedata difflib datetime random"
-    )
+    names = "re json math collections itertools functools statistics string textwrap unicodedata difflib datetime random"
     loaded = f"for name in {names.split()}:\n    __import__(name)\n"
     ran = box.run(loaded + "import re\nprint(re.findall('lamp|灯', context))")
     assert (ran.output, ran.error) == ("['lamp', '灯']\n", "")

@@ -45,9 +45,7 @@ def test_what_was_searched_is_not_embedded_again():
     assert again.asked == [("queries", 1), ("units", 4)]
 
 
-@pytest.mark.parametrize(
-    "how", [{"k": 3}, {"summary": "Of bees."}, {"task": "node"}, {"texts": TEXTS[:3]}, {"name": "other"}]
-)
+@pytest.mark.parametrize("how", [{"k": 3}, {"summary": "Of bees."}, {"task": "node"}, {"texts": TEXTS[:3]}, {"name": "other"}])
 def test_all_that_decides_a_ranking_is_in_its_key(how):
     search(Retriever(), TEXTS, ["bees"], k=2)
     retriever = Retriever(how.pop("name", "letters"))

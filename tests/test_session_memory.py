@@ -18,19 +18,7 @@ from mindscape.corpora import shakespeare
 from mindscape.errors import LLMError
 from mindscape.mia.summaries import summarise
 from mindscape.signature import memory as of
-from mindscape.signature.memory import (
-    BLANK,
-    Item,
-    Posed,
-    build,
-    entities,
-    gold,
-    grouped,
-    merged,
-    posed,
-    ranked,
-    recalls,
-)
+from mindscape.signature.memory import BLANK, Item, Posed, build, entities, gold, grouped, merged, posed, ranked, recalls
 from mindscape.signature.memory import given as told
 from mindscape.text import Chunk, Document, Span
 
@@ -207,9 +195,7 @@ def test_merged_books_keep_their_items(lengths, width):
 def test_a_stack_holds_windows_of_several_widths_and_entities():
     document, chunks = stubs.cut("note", ["Ann left. ", "Tom came. ", "Ann sang. ", "It rained. ", "Tom left. "])
     people = entities(document, chunks, [("Ann", "A singer."), ("Tom", "A miller."), ("Ivo", "Nobody.")])
-    both = of.stacked(
-        [build(document, chunks, numbered, 2), build(document, chunks, numbered, 5, kind="whole"), people]
-    )
+    both = of.stacked([build(document, chunks, numbered, 2), build(document, chunks, numbered, 5, kind="whole"), people])
     assert [item.kind for item in both.items] == ["session"] * 3 + ["whole"] + ["entity"] * 2
     assert both.cover.toarray().sum(0).tolist() == [3, 3, 3, 2, 3]
     assert both.of([2]) == (1, 3, 4) and both.items[5] == Item("Tom: A miller.", (1, 4), "entity")

@@ -135,11 +135,7 @@ def test_five_summaries_by_hand():
     """
     cover = assignment(SESSIONS, 5)
     objective = signature_objective(cover=cover, **FIVE)
-    rounds = [
-        [0.660, 1.000, 0.588, 0.640, 0.300],
-        [0.420, None, 0.300, 0.460, 0.300],
-        [0.420, None, 0.300, None, 0.060],
-    ]
+    rounds = [[0.660, 1.000, 0.588, 0.640, 0.300], [0.420, None, 0.300, 0.460, 0.300], [0.420, None, 0.300, None, 0.060]]
     state = objective.start()
     for expected, pick in zip(rounds, (1, 3, 0), strict=True):
         left = [i for i, gain in enumerate(expected) if gain is not None]
@@ -249,9 +245,7 @@ def test_when_line_20_is_not_eq_8():
     eight, twenty = FacilityLocation(matrix), MarkedCoverage(matrix)
     assert evaluate(eight, [0, 1]).gains == (1.125, 0.75) and evaluate(eight, [1, 0]).gains == (0.875, 1.0)
     assert evaluate(twenty, [0, 1]).gains == (1.125, 0.0) and evaluate(twenty, [1, 0]).gains == (0.875, 1.0)
-    weak = csr_array(
-        ([0.0, 1.0, 0.5], [0, 1, 0], [0, 2, 3]), shape=(2, 2)
-    )  # the first has chunk 0 and does not match it
+    weak = csr_array(([0.0, 1.0, 0.5], [0, 1, 0], [0, 2, 3]), shape=(2, 2))  # the first has chunk 0 and does not match it
     assert evaluate(FacilityLocation(weak), [0, 1]).gains == (1.0, 0.5)
     assert evaluate(MarkedCoverage(weak), [0, 1]).gains == (1.0, 0.0)
 

@@ -225,9 +225,7 @@ def test_gold_sessions_stand_for_most_of_the_evidence():
 def test_bad_ways():
     shelf = Shelf(library(), Bag())
     (woken,) = shelf.wake(["Who?"])
-    refused(
-        lambda: shelf.choose(woken, "best"), "way='best': expected one of first_k, relevance, coverage, random, gold"
-    )
+    refused(lambda: shelf.choose(woken, "best"), "way='best': expected one of first_k, relevance, coverage, random, gold")
     refused(lambda: shelf.choose(woken, "first_k", 0), "k=0")
     refused(lambda: shelf.choose(woken, "gold"), "expected the chunks that hold the evidence")
 

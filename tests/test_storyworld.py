@@ -162,11 +162,7 @@ def check_book(one):
         nearest = [min(group, key=lambda span, at=first: abs(span.start - at)) for group in question.bindings]
         support = [*question.evidence, *nearest]
         scenes = {bisect_right(starts, span.start) for span in support}
-        of = {
-            "local": len(support) == 1,
-            "sparse-local": len(support) > 1 == len(scenes),
-            "multi-sparse": len(scenes) > 1,
-        }
+        of = {"local": len(support) == 1, "sparse-local": len(support) > 1 == len(scenes), "multi-sparse": len(scenes) > 1}
         assert of.get(question.breadth, True)
     english = one.document.language == "en"
     assert 100 <= len(one.summary.split()) <= 300 if english else 150 <= len(one.summary) <= 600
@@ -465,9 +461,7 @@ def test_a_question_on_a_series_says_which_book_it_means(seed, language):
         assert heading in question.question.lower() or number[question.id] in named, question.question
 
 
-@pytest.mark.parametrize(
-    ("n", "tokens"), [(1, SHORT), (5, SHORT), (4, 30_000), (2.0, SHORT), (True, SHORT), ("2", SHORT)]
-)
+@pytest.mark.parametrize(("n", "tokens"), [(1, SHORT), (5, SHORT), (4, 30_000), (2.0, SHORT), (True, SHORT), ("2", SHORT)])
 def test_a_series_that_cannot_be_is_refused(n, tokens):
     refused(lambda: storyworld.series(0, n, tokens), r"n=|need \d+ trades")
 

@@ -207,8 +207,7 @@ FORMS = {  # task: the keys of what asks, of what answers, of the articles that 
     "hallu_modified": (["newsBeginning", "hallucinatedContinuation"], "hallucinatedMod", []),
 }
 ROWS = {  # task: its rows
-    task: row_of(" ".join([*asked, answer, *news]), ID=(int | str, ...))
-    for task, (asked, answer, news) in FORMS.items()
+    task: row_of(" ".join([*asked, answer, *news]), ID=(int | str, ...)) for task, (asked, answer, news) in FORMS.items()
 }
 CRUD_RAG_PARTS = tuple(FORMS)
 DATE = re.compile(r"^\s*(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*[，,]\s*正文[：:]\s*")
@@ -286,11 +285,7 @@ OMNIEVAL_PARTS = tuple(TASKS.values())
 
 
 ASKED = row_of(
-    "question",
-    answer=(str | list[str], ...),
-    relevant_passage=(list[str], []),
-    topic_name=(str, ""),
-    task_name=(str, ""),
+    "question", answer=(str | list[str], ...), relevant_passage=(list[str], []), topic_name=(str, ""), task_name=(str, "")
 )
 ENTRY = row_of("contents", id=(int | str, ...), title=(str, ""))
 

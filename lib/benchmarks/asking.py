@@ -92,9 +92,7 @@ def _published(benchmark: Benchmark) -> str:
     return f"its owners publish it at {', '.join(places)}"
 
 
-def sample(
-    corpus: str, home: str, known: Sequence[str], folder: str | Path | None = None, most: int = 4
-) -> Loaded | None:
+def sample(corpus: str, home: str, known: Sequence[str], folder: str | Path | None = None, most: int = 4) -> Loaded | None:
     """What a notebook's parameter `corpus` names: None for `home`, its own corpus, else `few` questions of a task it knows.
 
     Raises InputError for another name, and as `few` does.

@@ -81,9 +81,7 @@ def find(benchmark: Benchmark, folder: str | Path | None = None) -> tuple[Found,
     home = root(folder) / benchmark.name
     found: dict[str, list[Path]] = {}
     for files in benchmark.files:
-        matches = (
-            [it for it in sorted(home.glob(name)) if it.is_file() and it.name != files.but] for name in files.names
-        )
+        matches = ([it for it in sorted(home.glob(name)) if it.is_file() and it.name != files.but] for name in files.names)
         found[files.key] = next(filter(None, matches), [])
     lacking = [files for files in benchmark.files if files.needed and not found[files.key]]
     return found, [_missing(benchmark, files, home) for files in lacking]
@@ -149,9 +147,7 @@ def _nothing(report: Report, part: str | None) -> str:
     return f"{report.folder}: {lost} ({most.where}{keys})"
 
 
-def load_dataset(
-    name: str, folder: str | Path | None = None, part: str | None = None, limit: int | None = None
-) -> Loaded:
+def load_dataset(name: str, folder: str | Path | None = None, part: str | None = None, limit: int | None = None) -> Loaded:
     """A benchmark in memory, or its first `limit` items and their documents. Errors as in `stream`.
 
     >>> load_dataset("loogle", "benchmarks", part="longdep_qa", limit=20).items[0].kind      # doctest: +SKIP

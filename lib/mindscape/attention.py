@@ -135,10 +135,7 @@ def segment_mass_behind(
     text = torch.tensor([row for some in asked for row in some]), pieces
     layers = _recorded(decoder, _Recording([text], average_heads), **together.inputs(decoder))
     of_text = torch.stack([masses for (masses,) in layers]).split([len(some) for some in asked], -2)
-    return [
-        torch.stack([mass[..., part].sum(-1) for part in parts], -1)
-        for mass, parts in zip(of_text, parts_of, strict=True)
-    ]
+    return [torch.stack([mass[..., part].sum(-1) for part in parts], -1) for mass, parts in zip(of_text, parts_of, strict=True)]
 
 
 def mean_segment_mass(
@@ -233,9 +230,7 @@ def _print_peak(folder: str, tokens: int, segments: int, kind: str) -> None:
 
 # -- checking ----------------------------------------------------------------------------------------------------------
 
-_Text = tuple[
-    torch.Tensor, list[Segment]
-]  # rows and segments asked for of one text of a batch, in columns of the batch
+_Text = tuple[torch.Tensor, list[Segment]]  # rows and segments asked for of one text of a batch, in columns of the batch
 
 
 def _check_model(model: PreTrainedModel) -> None:

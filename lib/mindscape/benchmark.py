@@ -138,9 +138,7 @@ def look_up(count: int = 5000) -> float:
     with tempfile.TemporaryDirectory() as folder:
         maker, questions = Maker("benchmark", {}), [{"prompt": f"{n} {'Who is there? ' * 100}"} for n in range(count)]
         filled = Store(Path(folder) / "a", Path(folder) / "store", fill=True)
-        filled.put(
-            "reply", maker, {filled.key("reply", maker, of): {"text": "Nay, answer me. " * 9} for of in questions}
-        )
+        filled.put("reply", maker, {filled.key("reply", maker, of): {"text": "Nay, answer me. " * 9} for of in questions})
         filled.flush()
         store = Store(Path(folder) / "b", filled.shipped)
 

@@ -250,11 +250,7 @@ class SentenceEncoder(LocalEncoder):
     def __init__(self, model: SentenceTransformer, *, prompts: Mapping[str, str] | None = None, **options: Any):
         own = {"passage" if kind == "document" else kind: prompt for kind, prompt in model.prompts.items()}
         limit = model.max_seq_length or model.tokenizer.model_max_length
-        options |= {
-            "dim": model.get_embedding_dimension(),
-            "limit": limit,
-            "prompts": own if prompts is None else prompts,
-        }
+        options |= {"dim": model.get_embedding_dimension(), "limit": limit, "prompts": own if prompts is None else prompts}
         super().__init__(model, model.transformers_model, model.tokenizer, **options)
         model.max_seq_length = self.max_tokens
         model.tokenizer.split_special_tokens = self._splits  # the library calls it by itself
@@ -279,12 +275,7 @@ class LastTokenEncoder(LocalEncoder):
     model: PreTrainedModel
 
     def __init__(
-        self,
-        model: PreTrainedModel,
-        tokenizer: PreTrainedTokenizerBase,
-        *,
-        special_tokens: bool = True,
-        **options: Any,
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, *, special_tokens: bool = True, **options: Any
     ):
         config = model.config.get_text_config()
         sizes = {"dim": config.hidden_size, "limit": config.max_position_embeddings}

@@ -305,11 +305,7 @@ def check_plays(names: Sequence[str]) -> None:
 
 
 def cases(
-    tokenizer: PreTrainedTokenizerBase,
-    series: int = 5,
-    of_plays: Sequence[str] = ("rome",),
-    share: int = SHARE,
-    seed: int = 0,
+    tokenizer: PreTrainedTokenizerBase, series: int = 5, of_plays: Sequence[str] = ("rome",), share: int = SHARE, seed: int = 0
 ) -> list[Case]:
     """The first `series` series of the test novels, and plays; a name that is "" is passed over.
 

@@ -228,11 +228,7 @@ class Meteor:
 
 
 def meteor(
-    prediction: str,
-    references: str | Sequence[str],
-    language: Language,
-    unit: Unit = "characters",
-    synonyms: bool = True,
+    prediction: str, references: str | Sequence[str], language: Language, unit: Unit = "characters", synonyms: bool = True
 ) -> Meteor:
     """METEOR: F-mean of matched words, 9 parts recall, less a penalty for broken order; best over the references.
 
@@ -537,13 +533,7 @@ def grouped(pairs: Iterable[tuple[float, Hashable]], seed: int = 0) -> Interval 
 
 
 def paired_bootstrap(
-    a: ArrayLike,
-    b: ArrayLike,
-    *,
-    groups: Groups = None,
-    resamples: int = 10_000,
-    seed: int = 0,
-    level: float = 0.95,
+    a: ArrayLike, b: ArrayLike, *, groups: Groups = None, resamples: int = 10_000, seed: int = 0, level: float = 0.95
 ) -> Difference:
     """The mean of a - b over the same questions, its interval, and a two-sided p-value.
 

@@ -234,9 +234,7 @@ def _rows(path: str | Path, model: type[_Row]) -> Iterator[tuple[str, Any]]:
             key = ".".join(str(part) for part in first["loc"])
             raise InputError(f"{where}: {key + ': ' if key else ''}{first['msg']}") from None
         line_before = seen.setdefault(row.id, number)
-        require(
-            line_before == number, f"{where}: the id {row.id!r} is that of line {line_before} too: expected each once"
-        )
+        require(line_before == number, f"{where}: the id {row.id!r} is that of line {line_before} too: expected each once")
         yield where, row
 
 

@@ -114,12 +114,7 @@ class Series:
 
 
 def book(
-    seed: int,
-    tokens: int = 30_000,
-    hiding: float = 0.8,
-    sharing: float = 0.6,
-    contradiction: float = 0.3,
-    language: str = "en",
+    seed: int, tokens: int = 30_000, hiding: float = 0.8, sharing: float = 0.6, contradiction: float = 0.3, language: str = "en"
 ) -> Book:
     """The book of a seed (0 or above) and knobs. Raises InputError for a seed or a knob that cannot be.
 

@@ -273,9 +273,7 @@ class _Asker:
 
     def _times(self) -> None:
         often = sorted(self._repeated(), key=lambda item: -len(item[1]))
-        often = [
-            it for it in often if len({e.scene for e in it[1]}) > 1 and not any(it[0][1] in e.guised for e in it[1])
-        ]
+        often = [it for it in often if len({e.scene for e in it[1]}) > 1 and not any(it[0][1] in e.guised for e in it[1])]
         for i, ((kind, a), events) in enumerate(often[:5]):
             bindings = [self.trades[a]] if i % 2 else []
             who = self.voice.trade(a) if bindings else self.voice.name(a)
@@ -375,9 +373,7 @@ class _Asker:
         wrong, accepted = [self.voice.name(other) for other in others], self._accepted("b", who)
         self._form(kind, fields, self.voice.name(who), wrong, self._spans(told), depth, accepted=accepted, **more)
 
-    def _form(
-        self, kind: str, fields: Fields, answer: str, wrong: Words, spans: Spans, depth: str, **more: Any
-    ) -> None:
+    def _form(self, kind: str, fields: Fields, answer: str, wrong: Words, spans: Spans, depth: str, **more: Any) -> None:
         """A question of a kind that is no single event's; `more` as in `_put`."""
         question, claim = self.say.QUESTIONS[kind]
         resolved = question.format(**(fields | {"a": fields["name"]})) if "name" in fields else ""

@@ -217,12 +217,7 @@ def test_a_page_is_found_under_the_name_that_a_program_gave_it(tmp_path, href, m
 
 
 def test_of_two_names_the_exact_one_is_meant(tmp_path):
-    pages = {
-        "c 1.xhtml": "<p>Blank.</p>",
-        "c%201.xhtml": "<p>Percent.</p>",
-        "C1.xhtml": "<p>Large.</p>",
-        "c1.xhtml": PLAIN,
-    }
+    pages = {"c 1.xhtml": "<p>Blank.</p>", "c%201.xhtml": "<p>Percent.</p>", "C1.xhtml": "<p>Large.</p>", "c1.xhtml": PLAIN}
     book = epub(tmp_path / "b.epub", pages, items={"a": "c1.xhtml", "b": "C1.xhtml", "c": "c%201.xhtml"})
     assert corpora.document(book).text == f"{SOLD}\n\nLarge.\n\nBlank."
 

@@ -62,9 +62,7 @@ def test_what_is_kept_has_the_rights_of_any_new_file(tmp_path, mask):
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES])
 def test_the_advice_fits_the_fault(tmp_path, number):
-    said = (
-        "it needs 1 MB: free some space, or set" if number == errno.ENOSPC else "; see that it can be written, or set"
-    )
+    said = "it needs 1 MB: free some space, or set" if number == errno.ENOSPC else "; see that it can be written, or set"
     keep = partial(assets._kept, tmp_path / "kept", "a model", "1 MB", failing(number))
     refused(keep, f"{os.strerror(number)}.*{said}", AssetError)
 

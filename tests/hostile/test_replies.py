@@ -119,8 +119,7 @@ def test_the_value_is_told_from_other_brackets(text, value):
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["[0] and [2]", '[{"name": "Ann"}, {"name": "Ivo"', '{"age": 3, [1]', '{"age" 30} by [2]', "{", "{see above}"],
+    "text", ["[0] and [2]", '[{"name": "Ann"}, {"name": "Ivo"', '{"age": 3, [1]', '{"age" 30} by [2]', "{", "{see above}"]
 )
 def test_no_part_is_taken_for_the_value(text):
     refused(lambda: parse(text), "not JSON", ValueError)
@@ -141,9 +140,7 @@ def test_frames_around_a_phrase_are_dropped(text):
     assert ROLES["qa"].parse(text)[0] == "Hugo"
 
 
-@pytest.mark.parametrize(
-    "said", ["Ｂ", "（Ｂ）", "答案：Ｂ", "**B**", "```\nB\n```", "<answer>Ｂ</answer>", "**Answer:** B"]
-)
+@pytest.mark.parametrize("said", ["Ｂ", "（Ｂ）", "答案：Ｂ", "**B**", "```\nB\n```", "<answer>Ｂ</answer>", "**Answer:** B"])
 def test_frames_around_a_letter_are_dropped(said):
     assert ROLES["choice"].parse(said)[0].answer == "B"
 

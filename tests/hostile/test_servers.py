@@ -184,8 +184,7 @@ FORMS |= {"json": KEY.replace("/", "\\/"), "low": KEY.lower()}
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    ["sk-very\nsecret", "sk-very\r\nX-Other: secret", "“sk-verysecret”", "'sk-verysecret'", "sk-verysecret é", "a\0b"],
+    "wrong", ["sk-very\nsecret", "sk-very\r\nX-Other: secret", "“sk-verysecret”", "'sk-verysecret'", "sk-verysecret é", "a\0b"]
 )
 def test_a_key_that_cannot_be_sent_is_refused_at_the_start(monkeypatch, wrong):
     monkeypatch.setattr("os.environ", {"OPENAI_API_KEY": wrong})

@@ -23,19 +23,7 @@ from mindscape.roles import ROLES
 
 FLOOR = 0.15  # seconds
 N = 3000  # times that something is repeated
-REPEATED = [
-    "```\n",
-    "<answer></answer>",
-    "</think>",
-    "<think>",
-    "<tool_call>",
-    "[",
-    "[1] ",
-    "[]",
-    '{"a":1} ',
-    "{ ",
-    '{"',
-]
+REPEATED = ["```\n", "<answer></answer>", "</think>", "<think>", "<tool_call>", "[", "[1] ", "[]", '{"a":1} ', "{ ", '{"']
 REPEATED += ["*", "answer", "“", "(a", "A ", "1", "FINAL("]
 REPLIES = {piece: piece * N for piece in REPEATED} | {
     "a fence and line breaks": "```" + "\n" * N,

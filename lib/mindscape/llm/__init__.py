@@ -81,12 +81,7 @@ class LanguageModel:
     """
 
     def __init__(
-        self,
-        backend: Backend,
-        *,
-        ledger: Ledger | None = None,
-        store: Store | None = None,
-        record: Path | str | None = None,
+        self, backend: Backend, *, ledger: Ledger | None = None, store: Store | None = None, record: Path | str | None = None
     ):
         self.backend = backend
         self.ledger = Ledger() if ledger is None else ledger
@@ -206,12 +201,7 @@ class LanguageModel:
         return Estimate(len(listed), len(listed) - len(new), read, written, self.ledger.cost(self.name, read, written))
 
     def _replies(
-        self,
-        prompts: Prompts,
-        sampling: Sampling,
-        tools: Tools = (),
-        schema: Any = None,
-        repairs: Counter | None = None,
+        self, prompts: Prompts, sampling: Sampling, tools: Tools = (), schema: Any = None, repairs: Counter | None = None
     ) -> "_Asked":
         schemas = base.for_each(schema, len(prompts))
         forms = [None if of is None else json_by_schema.json_schema(of) for of in schemas]

@@ -268,13 +268,9 @@ def _text(info: FieldInfo) -> str:
 # -- what was thought before the reply ------------------------------------------------------------------------------------
 
 _NAMES = "think|thinking|thought|reasoning"  # tags, of which some are fields of a role's reply
-_OPENS = (
-    r"\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|START_THINKING\|>|<\|channel\|?>(?:analysis<\|message\|>|thought\b)"
-)
+_OPENS = r"\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|START_THINKING\|>|<\|channel\|?>(?:analysis<\|message\|>|thought\b)"
 _CLOSES = r"\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|END_THINKING\|>|<\|channel\|>final<\|message\|>|<channel\|>"
-MARK = re.compile(
-    rf"<(?:seed:)?(?P<open>{_NAMES})>|</(?:seed:)?(?P<close>{_NAMES})>|(?P<opens>{_OPENS})|{_CLOSES}", re.I
-)
+MARK = re.compile(rf"<(?:seed:)?(?P<open>{_NAMES})>|</(?:seed:)?(?P<close>{_NAMES})>|(?P<opens>{_OPENS})|{_CLOSES}", re.I)
 
 
 def split(text: str, fields: Collection[str] = ()) -> tuple[str, list[str]]:

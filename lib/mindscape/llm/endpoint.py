@@ -196,11 +196,7 @@ class Endpoint:
     def generate(self, prompts: Prompts, sampling: Sampling, tools: Tools = (), schema: Forms = None) -> Replies:
         """Replies in the order in which they arrive."""
         options: dict[str, Any] = {name: getattr(sampling, name) for name in ("temperature", "top_p", "seed")}
-        options |= {
-            "model": self.model,
-            "max_tokens": sampling.max_new_tokens,
-            "stop": list(sampling.stop) or openai.omit,
-        }
+        options |= {"model": self.model, "max_tokens": sampling.max_new_tokens, "stop": list(sampling.stop) or openai.omit}
         chat: dict[str, Any] = {"tools": list(tools) or openai.omit, "reasoning_effort": self.effort or openai.omit}
         if self.base_url == OPENAI:  # its newer models refuse the old name, other servers may not know the new one
             chat["max_completion_tokens"] = options.pop("max_tokens")

@@ -340,9 +340,7 @@ class Ledger:
                 cap = f"{self.cap_tokens:,} tokens" if over_tokens else _dollars(self.cap_money)
                 used = f"{self.tokens:,} tokens" if over_tokens else _dollars(self.spent)
                 need = f"the next call may read {read:,} tokens and write {written:,}; {len(needs)} calls are left"
-                raise BudgetReached(
-                    f"the cap of {cap} is reached: {used} are used, and {need}; what was answered is cached"
-                )
+                raise BudgetReached(f"the cap of {cap} is reached: {used} are used, and {need}; what was answered is cached")
         return len(needs)
 
     def __str__(self) -> str:

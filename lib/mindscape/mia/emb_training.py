@@ -187,9 +187,7 @@ class Prepared:
         return (near.cpu() == self.positive["chunk"]).float().mean().item()
 
 
-def prepare(
-    asked: Sequence[Asked], batch: Batch, recipe: Recipe, tokenizer: Tokenizer, tokens: int, language: str
-) -> Prepared:
+def prepare(asked: Sequence[Asked], batch: Batch, recipe: Recipe, tokenizer: Tokenizer, tokens: int, language: str) -> Prepared:
     """A batch with its positives and negatives drawn, at most about `tokens` tokens read at once."""
     rng = np.random.default_rng(batch.seed)
     mine = [asked[i] for i in batch.questions]

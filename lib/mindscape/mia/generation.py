@@ -183,12 +183,7 @@ def task_prompts(
 
 
 def examples(
-    book: Book,
-    tokenizer: Tokenizer,
-    variant: str = "full",
-    most: int = SHOWN,
-    silver: Found | None = None,
-    seed: int = 0,
+    book: Book, tokenizer: Tokenizer, variant: str = "full", most: int = SHOWN, silver: Found | None = None, seed: int = 0
 ) -> list[Example]:
     """What a variant of MiA-Gen is taught of a book: at most so many examples of each task as `VARIANTS` says.
 

@@ -260,9 +260,7 @@ class Null:
     p_any: np.ndarray
 
 
-def permuted(
-    scores: Sequence[np.ndarray], relevant: Sequence[Sequence[bool]], draws: int = 2000, seed: int = 0
-) -> Null:
+def permuted(scores: Sequence[np.ndarray], relevant: Sequence[Sequence[bool]], draws: int = 2000, seed: int = 0) -> Null:
     """The permutation null of the mean MCEA over questions: within each, relevance is dealt out anew among its passages.
 
     `scores`: C for each question, shape (layers, passages), `relevant` its flags. Layers are compared by how many standard
@@ -289,9 +287,7 @@ def permuted(
     return Null(observed, low, high, p, p_any)
 
 
-def bands(
-    curves: np.ndarray, groups: Sequence[Hashable] | None = None, resamples: int = 2000, seed: int = 0
-) -> np.ndarray:
+def bands(curves: np.ndarray, groups: Sequence[Hashable] | None = None, resamples: int = 2000, seed: int = 0) -> np.ndarray:
     """Mean, low and high end of the 95 % interval for each layer, shape (3, layers), by `metrics.bootstrap` over questions.
 
     `curves`: (questions, layers); with `groups` whole groups are drawn, as books. Raises InputError as `bootstrap` does.

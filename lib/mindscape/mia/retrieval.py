@@ -274,11 +274,7 @@ def average_ranks(scores: Mapping[str, Mapping[Hashable, float]]) -> dict[str, f
 
 
 def benchmark_answers(
-    model: LLM,
-    loaded: Loaded,
-    shown: Sequence[Sequence[str]],
-    told: Mapping[str, str] | None = None,
-    template: str = "",
+    model: LLM, loaded: Loaded, shown: Sequence[Sequence[str]], told: Mapping[str, str] | None = None, template: str = ""
 ) -> list[str]:
     """What a generator says to a benchmark's items from passages, best first, and from the text's summary, if `told` has it.
 

@@ -146,12 +146,7 @@ class Mindscape:
 
 
 def summarise_document(
-    llm: LLM,
-    document: Document,
-    chunks: Sequence[Chunk],
-    chunk_tokens: int = 160,
-    tokens: int = 320,
-    read: int | None = None,
+    llm: LLM, document: Document, chunks: Sequence[Chunk], chunk_tokens: int = 160, tokens: int = 320, read: int | None = None
 ) -> Mindscape:
     """The mindscape of a document by a language model: Eq. 3 for each chunk, then Eq. 4 over their concatenation.
 

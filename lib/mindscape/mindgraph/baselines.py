@@ -116,9 +116,7 @@ def chain_of_agents(
     for part in parts:
         slots |= {"summary": summary, "index": part.index + 1, "total": len(parts), "block": document[part].strip()}
         try:
-            [new] = answer.ask_and_read(
-                meter, [answer.alone(WORKER[language].format(**slots))], language, tokens=tokens
-            )
+            [new] = answer.ask_and_read(meter, [answer.alone(WORKER[language].format(**slots))], language, tokens=tokens)
         except BudgetSpent as error:
             meter.note(f"{error}; {part.index} of {len(parts)} blocks were read")
             break
@@ -151,9 +149,7 @@ class Reflection(Form):
     request: str
 
 
-def gam(
-    question: str, document: Document, llm: LLM, budget: Budget | None = None, *, size: int | None = None
-) -> Answer:
+def gam(question: str, document: Document, llm: LLM, budget: Budget | None = None, *, size: int | None = None) -> Answer:
     """Answer a question from what a researcher finds in a memory of pages, each of at most `size` tokens (`block_size`).
 
     `tokens_first_call` is that of the researcher's first plan, which reads the notes. Where the budget ends the research the

@@ -407,9 +407,7 @@ def _shared(question: str, fact: str) -> int:
     return len((set(words(deed, "en")) & set(words(question, "en"))) - ASKED)
 
 
-def _operations(
-    fact: str, guises: Sequence[str], trades: Mapping[str, str], block: str, quote: str
-) -> list[dict[str, Any]]:
+def _operations(fact: str, guises: Sequence[str], trades: Mapping[str, str], block: str, quote: str) -> list[dict[str, Any]]:
     """The edits that note a fact: its node, those of the people in it, and the edges between them."""
 
     def person(name: str) -> dict[str, Any]:

@@ -61,8 +61,7 @@ PROMPTS = {  # the files that a method asks in: another word is another question
     "GraphRAG": "mindgraph/graphrag_extract mindgraph/graphrag_glean mindgraph/graphrag_map mindgraph/community_report "
     "roles/qa mindgraph/again",
     "CoA": "mindgraph/coa_worker roles/qa mindgraph/again",
-    "GAM": "mindgraph/gam_memorise mindgraph/gam_plan mindgraph/gam_integrate mindgraph/gam_reflect "
-    "roles/qa mindgraph/again",
+    "GAM": "mindgraph/gam_memorise mindgraph/gam_plan mindgraph/gam_integrate mindgraph/gam_reflect roles/qa mindgraph/again",
     "RLM": "mindgraph/rlm_task roles/qa mindgraph/again",
     OURS: "roles/edits roles/graph_answer",
 }

@@ -146,9 +146,7 @@ def apply(graph: Graph, operation: Any, document: Document, block: Chunk) -> tup
     return replay(graph, edit), edit
 
 
-def apply_all(
-    graph: Graph, operations: Iterable[Any], document: Document, block: Chunk
-) -> tuple[Graph, tuple[Edit, ...]]:
+def apply_all(graph: Graph, operations: Iterable[Any], document: Document, block: Chunk) -> tuple[Graph, tuple[Edit, ...]]:
     """The graph after the operations on a block, in their order, and an edit each. See `apply`.
 
     >>> apply_all(Graph("note"), [], Document("note", "Ivo sold the lamp."), Chunk("note", 0, 0, 18))[1]

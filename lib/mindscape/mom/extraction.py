@@ -267,9 +267,7 @@ def penalty(tokens: ArrayLike, short: str = "raw") -> np.ndarray:
     return np.log({"raw": tokens, "shifted": tokens + 1, "floored": np.maximum(tokens, 3)}[short])
 
 
-def conditionals(
-    model: LLM, document: Document, memories: Sequence[DocumentMemory]
-) -> list[tuple[np.ndarray, np.ndarray]]:
+def conditionals(model: LLM, document: Document, memories: Sequence[DocumentMemory]) -> list[tuple[np.ndarray, np.ndarray]]:
     """For each memory PPL(a_i | c_i) and |c_i| of its n chunks, two arrays of shape (n,).
 
     A chunk is weighed as the continuation of its core content and a blank line.

@@ -146,9 +146,7 @@ def cumulants(dim: int, dot: float, lengths: tuple, noises: tuple) -> tuple:
     return dot, variance, 6 * dot * both / variance**1.5, (6 * dim * both**2 + 12 * both * cross) / variance**2
 
 
-def spreads(
-    w: Numbers, theta: Numbers, dim: Numbers, sigma_q: Numbers, sigma_v: Numbers, shared: Numbers = 0.0
-) -> tuple:
+def spreads(w: Numbers, theta: Numbers, dim: Numbers, sigma_q: Numbers, sigma_v: Numbers, shared: Numbers = 0.0) -> tuple:
     """σ_HMV and σ_SVF, the standard deviations of X_HMV and X_SVF (appendix A.2 names them and leaves them open).
 
     σ_HMV² = sigma_q² + sigma_v² + dim·sigma_q²·sigma_v²; in σ_SVF² the first term is multiplied by m² and the others by
@@ -179,13 +177,7 @@ def query_share(dim: Numbers, sigma_q: Numbers, sigma_v: Numbers) -> Numbers:
 
 
 def gaussian_tails(
-    epsilon: Numbers,
-    w: Numbers,
-    theta: Numbers,
-    dim: Numbers,
-    sigma_q: Numbers,
-    sigma_v: Numbers,
-    shared: Numbers = 0.0,
+    epsilon: Numbers, w: Numbers, theta: Numbers, dim: Numbers, sigma_q: Numbers, sigma_v: Numbers, shared: Numbers = 0.0
 ) -> tuple:
     """P(X_HMV < 1 - ε) and P(X_SVF < 1 - ε) as the paper takes them: Φ(-ε / σ_HMV) and Φ((C - ε) / σ_SVF).
 

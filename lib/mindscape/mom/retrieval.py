@@ -138,9 +138,7 @@ class Layers:
         """What `search` can be asked for."""
         return (*self.layers, *FUSIONS, FUSED) if len(self.layers) > 1 else self.layers
 
-    def search(
-        self, queries: Sequence[str] | np.ndarray, k: int = TOP, way: str = "rrf"
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def search(self, queries: Sequence[str] | np.ndarray, k: int = TOP, way: str = "rrf") -> tuple[np.ndarray, np.ndarray]:
         """The k best units, best first, equal ones by number: ids and scores of shape (queries, k); all where k is more.
 
         `queries` are texts, or vectors (queries, dim). "rrf", "max" and "sum" look at all units of each layer. Raises

@@ -48,9 +48,7 @@ class Sizes:
     replies: Mapping[str, int] | None = None
 
 
-LARGE = Sizes(
-    replies={"piece": 200, "whole": 320, "session": 256, "edits": 1024, "answer": 512, "window": 1600, "phrase": 48}
-)
+LARGE = Sizes(replies={"piece": 200, "whole": 320, "session": 256, "edits": 1024, "answer": 512, "window": 1600, "phrase": 48})
 SMALL = Sizes(
     *(120, 3, 20, 2, 3, 4, 3, 300, 550),
     replies={"piece": 64, "whole": 96, "session": 128, "edits": 300, "answer": 96, "window": 400, "phrase": 48},

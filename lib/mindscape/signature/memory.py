@@ -253,11 +253,7 @@ def build(
 
 
 def grouped(
-    document: Document,
-    chunks: Sequence[Chunk],
-    groups: Sequence[Sequence[int]],
-    texts: Sequence[str],
-    kind: str = "session",
+    document: Document, chunks: Sequence[Chunk], groups: Sequence[Sequence[int]], texts: Sequence[str], kind: str = "session"
 ) -> Memory:
     """Items of which each stands for the chunks that its group lists. Raises InputError where texts and groups do not match.
 
@@ -475,14 +471,7 @@ def ranked(scores: np.ndarray, k: int, among: np.ndarray | None = None) -> np.nd
     return places[np.argsort(-scores[places], kind="stable")[:k]]
 
 
-def recalls(
-    memory: Memory,
-    asked: Sequence[Posed],
-    scores: np.ndarray,
-    k: int,
-    *,
-    own_book: bool = False,
-) -> list[float]:
+def recalls(memory: Memory, asked: Sequence[Posed], scores: np.ndarray, k: int, *, own_book: bool = False) -> list[float]:
     """Recall@k of each question's evidence, in the whole memory or, `own_book`, in the question's book alone (Table 5).
 
     `scores`: (questions, chunks), the higher the better. Since the same scores are ranked both ways, the difference is what the

@@ -121,9 +121,7 @@ def windows(length: int, width: int = WINDOW, stride: int | None = None) -> csr_
     return csr_array((np.ones(len(columns)), columns, np.cumsum([0, *(ends - starts)])), shape=(len(starts), length))
 
 
-def coverage(
-    summaries: np.ndarray, chunks: np.ndarray, cover: csr_array, ranks: Sequence[int] | np.ndarray
-) -> csr_array:
+def coverage(summaries: np.ndarray, chunks: np.ndarray, cover: csr_array, ranks: Sequence[int] | np.ndarray) -> csr_array:
     """How well a summary covers a chunk, w_i m(s, c_i) with m = max(0, cosine), where `cover` is not zero (before Eq. 8).
 
     `summaries`: (N, dim), `chunks`: (M, dim), of length 1; `cover`: (N, M); `ranks`: (M,). Returns (N, M) with the cover's

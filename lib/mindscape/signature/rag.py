@@ -93,9 +93,7 @@ class Collection:
         return self.memory.documents[0].id
 
 
-def series_memory(
-    books: Sequence[Book], tokenizer: PreTrainedTokenizerBase, width: int = WINDOW, size: int = SIZE
-) -> Memory:
+def series_memory(books: Sequence[Book], tokenizer: PreTrainedTokenizerBase, width: int = WINDOW, size: int = SIZE) -> Memory:
     """Novels in one memory: passages of `size` tokens, sessions of `width` passages with their gold summaries.
 
     Taught in notebook 22_signature_rag.
@@ -181,11 +179,7 @@ def collections(
 
 
 def of_benchmark(
-    loaded: Loaded,
-    tokenizer: PreTrainedTokenizerBase,
-    width: int = WINDOW,
-    size: int = SIZE,
-    write: Write | None = None,
+    loaded: Loaded, tokenizer: PreTrainedTokenizerBase, width: int = WINDOW, size: int = SIZE, write: Write | None = None
 ) -> Collection:
     """The texts of a benchmark as one memory, and what is asked on them: passages of `size` tokens, sessions of `width`.
 
@@ -375,9 +369,7 @@ class Shelf:
     [(17, 4, 60)]
     """
 
-    def __init__(
-        self, memory: Memory, first: Any, second: Any = None, weigher: "Encoder | None" = None, live: bool = False
-    ):
+    def __init__(self, memory: Memory, first: Any, second: Any = None, weigher: "Encoder | None" = None, live: bool = False):
         self.memory, self.live = memory, live
         self.first = retriever(first)
         self.second = self.first if second is None else retriever(second)
@@ -492,11 +484,7 @@ class Shelf:
         return _products(alone, self._second), _products(steered, self._second)
 
     def search(
-        self,
-        questions: Sequence[str],
-        signatures: Sequence[Signature] | None = None,
-        k: int = DEPTH,
-        alpha: float = ALPHA,
+        self, questions: Sequence[str], signatures: Sequence[Signature] | None = None, k: int = DEPTH, alpha: float = ALPHA
     ) -> list[tuple[int, ...]]:
         """The `k` best chunks for each question by Eq. 4, best first; without signatures by s_qry alone."""
         return [rows[0] for rows in self.sweep(questions, signatures, [alpha], k)]
@@ -633,9 +621,7 @@ def fitted(llm: LLM, prompt: Callable[[Sequence[str]], str], passages: Sequence[
 # Answers
 
 
-def context(
-    passages: Sequence[str], signature: Signature = (), evidence: Sequence[str] = (), language: Language = "en"
-) -> str:
+def context(passages: Sequence[str], signature: Signature = (), evidence: Sequence[str] = (), language: Language = "en") -> str:
     """What a generator is given to answer from: the memory states that it is shown, then the passages (appendix F).
 
     Raises InputError for a language without headings. Taught in notebook 22_signature_rag.

@@ -16,9 +16,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Read the arguments and train, or list. An error of ours is one line, and the exit code is 1."""
     asked = argparse.ArgumentParser(prog="python -m mindscape.training", description="Train an adapter by its recipe.")
     asked.add_argument("name", nargs="?", help="a recipe; without one they are listed")
-    asked.add_argument(
-        "--out", default="", help="folder of log, checkpoint and adapter; build/adapters/NAME by default"
-    )
+    asked.add_argument("--out", default="", help="folder of log, checkpoint and adapter; build/adapters/NAME by default")
     asked.add_argument("--dtype", default="", help="precision of base and products in the place of the recipe's")
     asked.add_argument("--recipes", default=str(recipes.FILE), help="a file of recipes; the kit's by default")
     asked.add_argument("--missing", action="store_true", help="train the adapters that data/adapters lacks")

@@ -134,9 +134,7 @@ def baseline_examples(
     return [*made, *_read_whole(telling, questions)] if direct else made
 
 
-def relevance_examples(
-    book: Book, tokenizer: Tokenizer, seed: int = 0, *, size: int = BLOCK, idle: int = 2
-) -> list[Example]:
+def relevance_examples(book: Book, tokenizer: Tokenizer, seed: int = 0, *, size: int = BLOCK, idle: int = 2) -> list[Example]:
     """What bears on a question and what does not, in blocks of at most `size` tokens: for workers and queries above all.
 
     A worker that hands on what it was given is right about most of a reply and has read nothing. So here half of the
@@ -395,9 +393,7 @@ def _by_code(asked: Inquiry, chance: Chance) -> Iterator[Example]:
     known: list[str] = []
     for _ in range(2):
         # The parts that the program asks about, in its order.
-        parts = sorted(range(0, len(text), STEP), key=lambda i: -sum(word in text[i : i + PART] for word in words))[
-            :PARTS
-        ]
+        parts = sorted(range(0, len(text), STEP), key=lambda i: -sum(word in text[i : i + PART] for word in words))[:PARTS]
         code = program(words, question.question)
         yield _example(asked, "rlm program", task, code, *history)
         notes = {start: asked.lines(start, start + PART) for start in parts}

@@ -24,17 +24,7 @@ from mindscape.mindgraph.build import shown_state
 from mindscape.mindgraph.communities import Tools
 from mindscape.mindgraph.graph import Graph, apply_all, around
 from mindscape.question import Question
-from mindscape.roles import (
-    BUILDER,
-    GRAPH_ANSWER,
-    UNKNOWN,
-    AddEdge,
-    Counted,
-    DeleteNode,
-    Example,
-    GraphAnswer,
-    Operation,
-)
+from mindscape.roles import BUILDER, GRAPH_ANSWER, UNKNOWN, AddEdge, Counted, DeleteNode, Example, GraphAnswer, Operation
 from mindscape.text import Chunk, Span, Tokenizer
 from storyworld import Book, world
 from storyworld.teaching.graphs import Builder, Reading, bound_key, shown_fact, split_blocks, taken_for
@@ -52,9 +42,7 @@ OTHERS = ("liar", "people", "times", "twice", "culprit", "herring", "unvouched",
 class Run:
     """A builder's way through a book for a question: what is to be noted of each block, and its own graph, right or wrong."""
 
-    def __init__(
-        self, book: Book, chunks: Chunks, question: Question, tokenizer: Tokenizer, chance: Chance, faults: float
-    ):
+    def __init__(self, book: Book, chunks: Chunks, question: Question, tokenizer: Tokenizer, chance: Chance, faults: float):
         self.book, self.builder, self.chunks, self.question = book, Builder(book), chunks, question
         self.tokenizer, self.chance, self.faults = tokenizer, chance, faults
         self.reading, self.graph = Reading(), Graph(book.document.id)

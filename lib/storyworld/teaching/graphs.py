@@ -254,9 +254,7 @@ def edits(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     def one(examples: list[tuple[dict[str, str], Edits]]) -> list[tuple[dict[str, str], Edits]]:
         """One of those that fit, if there is one."""
         fit = (
-            it
-            for it in chance.shuffled(examples)
-            if len(tokenizer.encode(roles.EDITS.prompt(language, **it[0]))) <= LONGEST
+            it for it in chance.shuffled(examples) if len(tokenizer.encode(roles.EDITS.prompt(language, **it[0]))) <= LONGEST
         )
         return list(islice(fit, 1))
 

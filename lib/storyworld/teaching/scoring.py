@@ -102,9 +102,7 @@ def controlled_prompts(
             relevant = [passages.relevant(book, question, chunk) for chunk in some]
             written = write("qa", {"question": question.question}, texts, book.summary, language, form)
             layout = lay_out(written, relevant, reader)
-            layouts = {"true": layout} | {
-                name: with_summary(layout, _repeated(ids, layout)) for name, ids in instead.items()
-            }
+            layouts = {"true": layout} | {name: with_summary(layout, _repeated(ids, layout)) for name, ids in instead.items()}
             layouts |= {"shuffled": shuffled(layout, int(digest(question.id)[:8], 16)), "equal": equal_lengths(layout)}
             held = tuple(any(passages.holds(book, chunk, span) for span in question.evidence) for chunk in some)
             flags = tuple(number[chunk] in taken[question.id] for chunk in some) if question.id in taken else ()
@@ -136,9 +134,7 @@ def _accepted(book: Book, slots: Mapping[str, str], gold: str) -> list[str]:
 
 def _kept(gold: weighing.Kept, found: weighing.Kept) -> float:
     """Of what the gold keeps, the share that the reply keeps, too."""
-    return weighing.Kept(
-        tuple(right for wanted, right in zip(gold.right, found.right, strict=True) if wanted), 0
-    ).recall
+    return weighing.Kept(tuple(right for wanted, right in zip(gold.right, found.right, strict=True) if wanted), 0).recall
 
 
 def _summary(book: Book, slots: Mapping[str, str], gold: str, found: str) -> dict[str, float]:

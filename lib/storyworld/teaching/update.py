@@ -240,9 +240,7 @@ def of_silver(
     return [Asked(name, document, questions[name], summary, found) for name, found in kept.items()]
 
 
-def _units(
-    texts: Sequence[str], positives: Places, hard: Places, simple: Places, exchanged: Iterable[str] = ()
-) -> Units:
+def _units(texts: Sequence[str], positives: Places, hard: Places, simple: Places, exchanged: Iterable[str] = ()) -> Units:
     right, near, far = (tuple(texts[i] for i in some) for some in (positives, hard, simple))
     return Units(right, near, far, tuple(exchanged))
 
