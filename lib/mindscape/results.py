@@ -141,8 +141,12 @@ class Run:
         with writing(self.folder, ELSEWHERE):
             self.folder.mkdir(parents=True, exist_ok=True)
             for name, told in (("results.json", content), ("run.json", run)):
-                text = json.dumps(told, indent=1, ensure_ascii=False) + "\n"
-                store.replace_file(self.folder / name, text.encode("utf-8"), sync=False)
+                scratch = self.folder / f".{name}"
+                try:
+                    scratch.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+                    os.replace(scratch, self.folder / name)
+                finally:
+                    scratch.unlink(missing_ok=True)
 
 
 _run: Run | None = None

@@ -345,7 +345,7 @@ class Store:
             with FileLock(self.shipped / ".lock"):
                 entries = self._read(kind, maker) | dict(bodies)
                 lines = [_line(key, entries[key]) for key in sorted(entries)]
-                replace_file(path, b"\n".join([json.dumps(head, sort_keys=True).encode(), *lines, b""]))
+                _replace(path, b"\n".join([json.dumps(head, sort_keys=True).encode(), *lines, b""]))
                 self._files[path] = entries
         except OSError as error:
             raise _explained(self.shipped, error) from error
@@ -622,18 +622,14 @@ def _about(path: Path, line: bytes) -> dict[str, Any] | None:
     return about if {"kind", "name", "maker"} <= about.keys() else None
 
 
-def replace_file(path: Path, content: bytes, sync: bool = True) -> None:
-    """Write a file anew, whole or not at all; with `sync` it is seen on the disk before it takes the old one's place.
-
-    >>> replace_file(Path("build/times.json"), b"{}")                                         # doctest: +SKIP
-    """
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file anew, whole or not at all: it is seen on the disk before it takes the old one's place."""
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with scratch.open("wb") as file:
             file.write(content)
             file.flush()
-            if sync:
-                os.fsync(file.fileno())
+            os.fsync(file.fileno())
         os.replace(scratch, path)
     finally:
         scratch.unlink(missing_ok=True)
