@@ -188,6 +188,17 @@ def test_the_stored_results_are_finished_and_whole(path):
         assert (ROOT / "figures" / path.stem / figure["file"]).is_file() and len(figure["alt"].split()) >= 5
 
 
+def test_every_notebook_is_short_and_has_the_parts_of_a_lesson():
+    course = json.loads((ROOT / "figures" / "course.json").read_text())
+    notebooks = {name: told for name, told in course.items() if isinstance(told, dict)}
+    assert set(notebooks) == {path.stem for path in NOTEBOOKS}
+    for name, told in notebooks.items():
+        assert told["cells"] <= 45 and told["words"] <= 2000, name
+        parts = [] if name < "10" else ["case", "settings", "question", "drawing"]
+        assert all(told[part] for part in parts), f"{name}: {told}"
+    assert sum(told["all_words"] for told in notebooks.values()) <= 100_000
+
+
 def test_the_readme_is_short():
     lines = (ROOT / "README.md").read_text().splitlines()
     assert len(lines) <= 150 and max(map(len, lines)) < 500

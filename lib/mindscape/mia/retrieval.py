@@ -36,7 +36,7 @@ from storyworld.teaching import passages
 from storyworld.teaching.scoring import GoldRow, scored
 from storyworld.teaching.update import to_find, who_is_who
 
-QUERIES = ("chunk", "node", "who")
+TARGETS = ("chunk", "node", "who")
 KINDS = ("gold", "none", "shuffled", "other", "textrank", "reader")
 
 
@@ -98,7 +98,7 @@ def sought(book: Book | Play, task: str, tokenizer: Tokenizer) -> tuple[list[str
 
     >>> units, asked = sought(books("test")[0], "chunk", tokenizer)                       # doctest: +SKIP
     """
-    one_of(QUERIES, task=task)
+    one_of(TARGETS, task=task)
     if task != "chunk" and not isinstance(book, Book):
         raise InputError(f"{book.document.id}: expected a book of the storyworld, whose entities are known")
     book, of = cast(Book, book), book.document.id  # or a play, which has all that passages take

@@ -152,9 +152,8 @@ ORDINALS = ("first", "second", "third", "fourth")  # folders of the stages befor
 # What examples are -----------------------------------------------------------------------------------------------------
 
 
-KINDS: dict[
-    str, dict[str, Any]
-] = {  # the key of a stage that says what its examples are: what it can be given, as it is by default
+# the key of a stage that says what its examples are: what it can be given, as it is by default
+KINDS: dict[str, dict[str, Any]] = {
     "roles": {},  # prompts and replies of the reader's roles: of each novel so many of each
     # Questions and claims with passages, as MiA-Gen or an ablation of it is taught them.
     "answers": {"variant": "full", "most": generation.SHOWN, "language": "en"},

@@ -246,7 +246,7 @@ def counted(cells: list[dict]) -> dict[str, Any]:
         "median_lines": statistics.median(lines),
         "longest_lines": max(lines),
         **{name: bool(pattern.search(prose)) for name, pattern in HAS.items()},
-        "drawing": any("drawing.draw(" in source(cell) for cell in body),
+        "drawing": any("plots.draw(" in source(cell) for cell in body),
         "prompts_not_shown": prompts_not_shown(cells),
         "all_words": sum(len(_prose(cell).split()) + len(_output(cell).split()) for cell in cells),
     }
