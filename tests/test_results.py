@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from extras import refused
 from IPython.display import Image
@@ -110,6 +111,7 @@ def test_numbers_figures_and_provenance_are_kept(folder, defaults):
     assert results.record("a.b", 0.123456789, ci=(0.1, 0.2), n=12, rows=["q1", "q2"]) == 0.123457
     assert results.record("c", Interval(0.5, 0.25, 0.75, n=8), varies="a model decides") == 0.5
     results.records("d", {"e": 1, "f": 2}, n=3)
+    results.record("g", np.float32(0.5), ci=np.array([0.25, 0.75]))
     results.figure(line(1, 2)[0], "line", alt="A line that rises from one to two", caption="A line")
     assert not begun()["finished"] and not paths.figures().exists()
     results.finish()
@@ -122,6 +124,7 @@ def test_numbers_figures_and_provenance_are_kept(folder, defaults):
     assert [(one["value"], one["n"]) for one in both] == [(1, 3), (2, 3)]
     about = {"n": 8, "varies": "a model decides", "from": "no model"}
     assert stored["metrics"]["c"] == {"value": 0.5, "ci": [0.25, 0.75], **about}
+    assert stored["metrics"]["g"] == {"value": 0.5, "ci": [0.25, 0.75], "from": "no model"}
     assert (paths.figures() / NOTEBOOK / stored["figures"]["line"]["file"]).stat().st_size > 1000
     run = json.loads((folder / NOTEBOOK / "run.json").read_text())
     assert {"python", "platform", "cpu_threads", "versions", "commit"} <= set(run["environment"])

@@ -206,7 +206,8 @@ def record(key: str, value, ci: tuple | None = None, n: int | None = None, rows=
     run = _begun("record")
     if isinstance(value, Interval):
         value, ci, n = value.value, (value.low, value.high), value.n
-    ends, ids = ci and [_number(key, edge) for edge in ci], None if rows is None else digest(list(rows))
+    ends = None if ci is None else [_number(key, edge) for edge in ci]
+    ids = None if rows is None else digest(list(rows))
     about = {"ci": ends, "n": None if n is None else int(n), "rows": ids, "varies": varies or None}
     entry = {"value": _number(key, value)} | {name: told for name, told in about.items() if told is not None}
     entry["from"] = trail.source_name(trail.behind(store.current()), run.sources)
