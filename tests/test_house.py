@@ -7,9 +7,11 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from importlib import import_module
 from importlib.metadata import packages_distributions
 from io import BytesIO
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import yaml
@@ -186,6 +188,36 @@ def test_the_stored_results_are_finished_and_whole(path):
     assert stored["finished"] and stored["parameters"]["scale"] == "small"
     for figure in stored["figures"].values():
         assert (ROOT / "figures" / path.stem / figure["file"]).is_file() and len(figure["alt"].split()) >= 5
+
+
+def kit_modules(tree: ast.Module) -> dict[str, ModuleType]:
+    """The kit's modules that a notebook imports, by the name that it calls each."""
+    found = {}
+    for node in ast.walk(tree):
+        for alias in getattr(node, "names", []) if isinstance(node, ast.Import | ast.ImportFrom) else []:
+            path = f"{node.module}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name
+            if path.split(".")[0] not in ("mindscape", "storyworld", "benchmarks"):
+                continue
+            holder = import_module(path.rpartition(".")[0] or path)
+            if not isinstance(value := getattr(holder, alias.name, None), ModuleType) and value is not None:
+                continue  # a function, a class, a number
+            found[alias.asname or alias.name] = import_module(path)  # raises where there is nothing of this name
+    return found
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_what_a_notebook_takes_of_a_module_is_the_module_s_own(path):
+    """Also in cells that do nothing at default parameters: there, no number shows that another function is called."""
+    tree = ast.parse(sources()[path.name])
+    modules = kit_modules(tree)
+    bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules.keys() - bound:
+            module = modules[node.value.id]
+            value, said = getattr(module, node.attr), f"{node.value.id}.{node.attr}"
+            own = getattr(value, "__module__", module.__name__) == module.__name__
+            assert own or not callable(value) or node.attr in getattr(module, "__all__", ()), said
 
 
 def test_every_notebook_is_short_and_has_the_parts_of_a_lesson():
