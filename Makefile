@@ -13,7 +13,8 @@
 #                                        begin with that part; with DTYPE=auto in bfloat16 where the processor multiplies that,
 #                                        float32 is the default
 #   make data TINY=1                     ... and compute the smallest entry of each kind and model anew, and compare
-#   make remeasure SHARE=0.02 SEED=7     compute a random share of all entries anew; a report of what agrees
+#   make remeasure SHARE=0.02 SEED=7     compute a random share of all entries anew; a report of what agrees; it computes for
+#                                        MINUTES (5) on each core and says what it did not reach; 0 is no limit
 #   make figures FRESH=1                 compute everything, as if data/store were empty
 #   make train NAME=reader               train an adapter again; without NAME, list what can be trained
 #   make benchmark                       how fast this processor fills the store, as ratios
@@ -35,6 +36,7 @@ DTYPE ?=
 SHARD ?=
 SHARE ?= 0.02
 SEED ?= 0
+MINUTES ?= 5
 NAME ?=
 
 BIN := .venv/bin
@@ -62,8 +64,8 @@ data: export MINDSCAPE_TINY := $(if $(TINY),1)
 data: export MINDSCAPE_SHARD := $(SHARD)
 data remeasure: export MINDSCAPE_DTYPE := $(DTYPE)
 remeasure: KIND := remeasure
-remeasure: export MODE = remeasure-$(SHARE)-$(SEED)
-remeasure: export MINDSCAPE_REMEASURE := $(SHARE):$(SEED)
+remeasure: export MODE = remeasure-$(SHARE)-$(SEED)-$(MINUTES)
+remeasure: export MINDSCAPE_REMEASURE := $(SHARE):$(SEED):$(MINUTES)
 figures data remeasure: export LIMIT := $(or $(LIMIT),$(if $(filter figures,$(KIND)),60,0))
 figures data remeasure: export CELL_LIMIT := $(or $(CELL_LIMIT),$(if $(filter figures,$(KIND)),30,0))
 

@@ -282,7 +282,22 @@ def test_an_answer_is_held_to_its_options_where_there_are_some(rounds):
     assert validate(final, schema) == final and "Tom, Ann" not in stub.asked[0][0][0]["content"]
     with pytest.raises(ValueError):
         validate({**final, "answer": "Ivo"}, schema)
-    refused(lambda: asked(final, calling="tools", options=("Tom", "Ann")), 'only "grammar" holds an answer to options')
+    refused(lambda: asked(final, calling="tools", options=("Tom", "Ann")), 'only "grammar" holds a reply')
+
+
+def test_a_lookup_can_be_made_to_come_first():
+    final = {"answer": "Ann", "cited_nodes": [], "confidence": "low"}
+    told, stub = asked(written(look()), final, rounds=2, calling="grammar", lookups_first=1)
+    first, then = (schema for _, _, schema in stub.asked)
+    assert told.text == "Ann" and told.uses == {"lookup_source": 1}
+    assert validate(written(look()), first) and then == step_schema(GRAPH, 1)
+    for reply in (final, written(part())):
+        with pytest.raises(ValueError):
+            validate(reply, first)
+    empty = Graph(DOCUMENT.id)
+    assert asked(final, graph=empty, rounds=1, calling="grammar", lookups_first=1)[0].text == "Ann"  # nothing to look up
+    refused(lambda: asked(final, calling="tools", lookups_first=1), 'only "grammar" holds a reply')
+    refused(lambda: asked(final, rounds=0, calling="grammar", lookups_first=1), "lookups_first=1: expected 0 to the 0 rounds")
 
 
 @pytest.mark.parametrize("layers", [1, 2])

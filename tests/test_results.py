@@ -2,6 +2,7 @@
 lives, where somebody looks, and leaves nothing behind."""
 
 import json
+import re
 import threading
 import time
 from contextlib import contextmanager
@@ -200,6 +201,28 @@ def test_the_end_of_a_notebook_computes_anew_what_the_environment_asks_for(
     assert f"{len(lines)} entries, {len(lines)} agree." in capsys.readouterr().out
     (page,) = (path.read_text() for path in paths.build_path("remeasured").glob("*/REPORT.md"))
     assert f"| {NOTEBOOK} | {len(lines)} | " in page and "| any |" in page and f"| {MAKER.label} |" in page
+
+
+def test_what_time_did_not_reach_is_told(folder, defaults, monkeypatch):
+    for told in ("", "0.5:7:1e-9"):
+        monkeypatch.setenv("MINDSCAPE_REMEASURE", told)
+        results.begin(NOTEBOOK, **defaults)
+        ask(200)
+        results.finish()
+    remeasure.main()
+    (page,) = (path.read_text() for path in paths.build_path("remeasured").glob("*/REPORT.md"))
+    assert re.search(r"0 entries, 0 agree\..* \d+ more were drawn and not computed", page)
+    assert re.search(rf"\| {NOTEBOOK} \| \d+ \| 0 \| 0 \| – \| 0 \|", page)
+
+
+def test_a_notebook_has_its_part_of_the_time_and_what_others_left(tmp_path, monkeypatch):
+    monkeypatch.setenv("ONLY", "10 11 12 13")
+    monkeypatch.setenv("JOBS", "2")
+    assert remeasure.allowance(0, tmp_path) == float("inf") and remeasure.allowance(2, tmp_path) == 60.0
+    (tmp_path / "10.jsonl").write_text('{"seconds": 7.5}\n{"seconds": 2.5}\n')
+    assert remeasure.allowance(2, tmp_path) == 110.0
+    (tmp_path / "11.jsonl").write_text('{"seconds": 500}\n')
+    assert remeasure.allowance(2, tmp_path) == 0.0
 
 
 @pytest.mark.parametrize("share", ["0", "2", "-1", "half", "nan"])

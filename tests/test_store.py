@@ -350,6 +350,36 @@ def test_a_share_is_computed_anew_and_compared(tmp_path):
     assert remade(store, count=3, kinds=("reply",)) == [] and len(remade(store, count=3, kinds=("square",))) == 3
 
 
+def test_a_limit_of_time_ends_it_and_what_is_left_is_told(tmp_path, monkeypatch):
+    """In a random order; and what takes longer than is left is not begun."""
+    clock = [0.0]
+    monkeypatch.setattr(stores.time, "perf_counter", lambda: clock[0])
+
+    class Slow(Squares):
+        def __call__(self, places):
+            for value in super().__call__(places):
+                clock[0] += 1.0
+                yield value
+
+    calls = [[{"of": n, "text": text} for n in range(40)] for text in range(8)]
+    for store in (opened(tmp_path), late := opened(tmp_path)):
+        for questions in calls:
+            store.fetch("square", ANN, questions, Slow(questions))
+        store.fetch("square", ANN, [{"of": 99}], Slow([{"of": 99}]), seconds=50)
+    whole = {one.key for one in remade(late, share=0.5, seed=7)}
+    some = remade(late, share=0.5, seed=7, seconds=30)
+    made, left = ([one for one in some if (one.agrees is None) == rest] for rest in (False, True))
+    assert {one.key for one in some} == whole and len(some) == len(whole)
+    assert 29 <= len(made) <= 31 and all(one.agrees for one in made) and all(one.off is None for one in left)
+    first = [next(one.key for one in remade(late, share=0.5, seed=seed, seconds=30) if one.agrees) for seed in range(6)]
+    assert len(set(first)) == 6
+    everything = remade(late, share=1.0, seconds=400)
+    assert [one.agrees for one in everything].count(None) == 0 and len(everything) == 321
+    assert [one.key for one in remade(late, share=1.0, seconds=49) if one.agrees].count(
+        Store.key("square", ANN, {"of": 99})
+    ) == 0
+
+
 @pytest.mark.parametrize("share", [0.2, 1.0])
 def test_what_was_asked_for_one_by_one_is_computed_anew_in_one_go(tmp_path, share):
     """If the calls are alike: of one kind and maker, and with the same way to compute; whatever order the values come in."""

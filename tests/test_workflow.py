@@ -156,6 +156,15 @@ def test_the_plan_says_what_would_be_computed(tmp_path, monkeypatch, mode, told)
     assert "nothing has to be computed" in plan.computed([], mode, tmp_path)[0]
 
 
+def test_the_seconds_of_an_entry_are_known_where_most_say_theirs(tmp_path):
+    """The first of a text's rankings says what reading the text took, the others nothing: its time is not that of each."""
+    path = tmp_path / "ranking.m.jsonl"
+    for saying, known in ((6, 30.0), (4, None)):
+        lines = [f'{{"key":"{n}"' + ',"seconds":30.0' * (n < saying) + "}" for n in range(10)]
+        path.write_text("\n".join(['{"format":"..."}', *lines, ""]))
+        assert plan.contents(path) == (10, known)
+
+
 @pytest.mark.parametrize(
     ("words", "told", "wrong"),
     [
@@ -164,6 +173,9 @@ def test_the_plan_says_what_would_be_computed(tmp_path, monkeypatch, mode, told)
         (["small", "10", "remeasure"], "2:7", "SHARE=2: expected "),
         (["small", "10", "remeasure"], "some:7", "SHARE=some: expected "),
         (["small", "10", "remeasure"], "0.02:x", "SEED=x: expected "),
+        (["small", "10", "remeasure"], "0.02:7:soon", "MINUTES=soon: expected minutes, 0 for no limit"),
+        (["small", "10", "remeasure"], "0.02:7:-5", "MINUTES=-5: expected minutes, 0 for no limit"),
+        (["small", "10", "remeasure"], "0.02:7:inf", "MINUTES=inf: expected minutes, 0 for no limit"),
     ],
 )
 def test_the_plan_refuses_what_it_does_not_know_before_anything_is_installed(words, told, wrong):

@@ -1,13 +1,15 @@
 """How much of what travels with the kit comes out again: some of a notebook's entries computed anew at its end, and a report.
 
-    make remeasure SHARE=0.02 SEED=7        # a random share of all entries: MINDSCAPE_REMEASURE=0.02:7
+    make remeasure SHARE=0.02 SEED=7        # a random share of all entries: MINDSCAPE_REMEASURE=0.02:7:5
     make data ONLY=31 TINY=1                # the smallest entry of each kind and maker: MINDSCAPE_TINY=1
 
 Both run the notebooks with the variable set, and then `python -m mindscape.remeasure`, which writes the report. What was
-computed anew is compared and not kept. Taught in notebook 00_start_here.
+computed anew is compared and not kept. The third number is MINUTES, what may be computed on each core: when they are up, the
+rest of what was drawn is counted as such, and a faster machine reaches more of the same draw. Taught in notebook 00_start_here.
 """
 
 import json
+import math
 import os
 from collections import defaultdict
 from collections.abc import Sequence
@@ -41,9 +43,10 @@ def at_the_end(notebook: str, name: str) -> None:
     keys.mkdir(parents=True, exist_ok=True)
     (keys / f"{name}.txt").write_text("\n".join(sorted(store.current().keys)) + "\n", encoding="ascii")
     if told := os.environ.get("MINDSCAPE_REMEASURE"):
-        wrong, (share, _, seed) = plan.not_to_draw(told), told.partition(":")
+        wrong = plan.not_to_draw(told)
         require(not wrong, wrong)
-        remade = store.current().remake(share=float(share), seed=int(seed or 0))
+        share, seed, minutes = plan.draw(told)
+        remade = store.current().remake(share=share, seed=seed, seconds=allowance(minutes, folder_of(told)))
     elif os.environ.get("MINDSCAPE_TINY"):
         remade = store.current().remake(smallest=True)
     else:
@@ -64,6 +67,20 @@ def folder_of(told: str | None) -> Path:
     return paths.build_path("remeasured", told.replace(":", "-") if told else "tiny")
 
 
+def allowance(minutes: float, folder: Path) -> float:
+    """The seconds that a notebook may compute: its part of `minutes` on each core, and what those before it left of theirs.
+
+    >>> allowance(0, Path("none"))  # no limit
+    inf
+    """
+    if not minutes:
+        return math.inf
+    before = list(folder.glob("*.jsonl"))
+    spent = sum(json.loads(line)["seconds"] for path in before for line in trail.lines(path))
+    total = 60 * minutes * int(os.environ.get("JOBS") or 2)
+    return max(0.0, total * (len(before) + 1) / len(plan.names(plan.ROOT, os.environ.get("ONLY", ""))) - spent)
+
+
 def remade_table(remade: Sequence[Remade]):
     """A row for each entry that was computed anew, as a notebook shows it."""
     rows = [(of.kind, of.maker.rpartition("-")[0], of.precision, "yes" if of.agrees else "no") for of in remade]
@@ -73,9 +90,12 @@ def remade_table(remade: Sequence[Remade]):
 def report(folder: Path) -> str:
     """What notebooks left in a folder, as a page in Markdown: how much agrees, by kind and by notebook, and what does not."""
     found = [json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in trail.lines(path)]
-    said = f"{len(found)} entries, {sum(of['agrees'] for of in found)} agree."
+    done = [of for of in found if of["agrees"] is not None]
+    said = f"{len(done)} entries, {sum(of['agrees'] for of in done)} agree."
     if blocks := {(of["notebook"], of["block"]) for of in found} - {(of["notebook"], "") for of in found}:
         said += f" They were drawn in {len(blocks)} blocks: what one call asked for together, or about the same texts."
+    if late := len(found) - len(done):
+        said += f" {late} more were drawn and not computed: they would have taken longer than MINUTES left."
     lines = ["# Entries computed anew", "", said, ""]
     if not found:
         return "\n".join([*lines, "No notebook of this run found any entry, or none was drawn.", ""])
@@ -84,14 +104,15 @@ def report(folder: Path) -> str:
         for of in found:
             groups[of[key]].append(of)
         for name, some in sorted(groups.items()):
-            off = max((of["off"] for of in some if of["off"] is not None), default=None)
-            numbers = [len(some), sum(of["agrees"] for of in some), "–" if off is None else f"{off:.2g}"]
+            made = [of for of in some if of["agrees"] is not None]
+            off = max((of["off"] for of in made if of["off"] is not None), default=None)
+            numbers = [len(some), len(made), sum(of["agrees"] for of in made), "–" if off is None else f"{off:.2g}"]
             rows.append(
-                [name, *numbers, f"{sum(of['seconds'] for of in some):.0f}", *(KINDS.get(name, OTHER) for _ in meaning)]
+                [name, *numbers, f"{sum(of['seconds'] for of in made):.0f}", *(KINDS.get(name, OTHER) for _ in meaning)]
             )
-        heads = [title, "entries:", "agree:", "largest difference:", "seconds:", *meaning]
+        heads = [title, "drawn:", "computed:", "agree:", "largest difference:", "seconds:", *meaning]
         lines.append(plots.markdown_table(heads, rows))
-    if differing := [of for of in found if not of["agrees"]]:
+    if differing := [of for of in done if not of["agrees"]]:
         lines += ["What does not agree:", ""]
         lines += [f"- {of['notebook']}: {of['kind']} by {of['maker']}, {of['key'][:12]}" for of in differing]
     return "\n".join(lines).rstrip() + "\n"

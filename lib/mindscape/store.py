@@ -15,6 +15,7 @@ once; a kill loses at most one batch; a damaged line is named, counted, and comp
 """
 
 import json
+import math
 import os
 import random
 import re
@@ -123,7 +124,8 @@ class Access:
 
 
 class Asking(NamedTuple):
-    """What one call found: keys, their places among its questions, how to compute them, and the texts that each is about."""
+    """What one call found: keys, their places among its questions, how to compute them, the texts that each is about, and the
+    seconds that one takes, where the call says so."""
 
     kind: str
     maker: Maker
@@ -131,6 +133,7 @@ class Asking(NamedTuple):
     places: list[int]
     compute: Compute
     texts: list[str]
+    seconds: float = 0.0
 
     @property
     def like(self) -> tuple[str, ...]:
@@ -141,12 +144,13 @@ class Asking(NamedTuple):
 
 @dataclass(frozen=True)
 class Remade:
-    """An entry that was computed anew: whether both agree, and how far they are apart where that is a number."""
+    """An entry that was drawn: whether both agree, and how far they are apart where that is a number; `agrees` is None where
+    time was up before it was computed anew."""
 
     key: str
     kind: str
     maker: str
-    agrees: bool
+    agrees: bool | None
     off: float | None
     seconds: float
     precision: str = ""
@@ -211,7 +215,7 @@ class Store:
         for i, question in enumerate(questions):
             if isinstance(question, Mapping):  # the hash of the texts that it is about, where it names it
                 texts[i] = str(question.get("texts") or question.get("memory") or texts[i])
-        values = self.get(kind, maker, keys, compute, texts)
+        values = self.get(kind, maker, keys, compute, texts, seconds)
         new = [place for key, place in _first(keys).items() if key not in values]
         progress = Progress(f"entries of kind {kind} by {maker.name}", len(new), seconds * len(new))
         for places in self.missing(new, keys, values, kind, maker):
@@ -263,7 +267,13 @@ class Store:
             self.flush()
 
     def get(
-        self, kind: str, maker: Maker, keys: Sequence[str], compute: Compute | None = None, texts: Sequence[str] = ()
+        self,
+        kind: str,
+        maker: Maker,
+        keys: Sequence[str],
+        compute: Compute | None = None,
+        texts: Sequence[str] = (),
+        seconds: float = 0.0,
     ) -> dict[str, Any]:
         """Those of the keys that are there, with their values. With `compute` they can be computed anew, see `remake`, those
         about the same of `texts` together."""
@@ -279,7 +289,7 @@ class Store:
                 first = _first(keys)
                 places = [first[key] for key in found]
                 about = [texts[place] if texts else "" for place in places]
-                self._askings.append(Asking(kind, maker, list(found), places, compute, about))
+                self._askings.append(Asking(kind, maker, list(found), places, compute, about, seconds))
         return found
 
     def put(
@@ -386,7 +396,14 @@ class Store:
     # -- computing anew --------------------------------------------------------------------------------------------------
 
     def remake(
-        self, *, share: float = 0.0, count: int = 0, smallest: bool = False, seed: int = 0, kinds: Sequence[str] = ()
+        self,
+        *,
+        share: float = 0.0,
+        count: int = 0,
+        smallest: bool = False,
+        seed: int = 0,
+        kinds: Sequence[str] = (),
+        seconds: float = math.inf,
     ) -> Iterator[Remade]:
         """Compute some of the entries that were found anew, and compare: a random `share` of all, or `count` of them, or, with
         `smallest`, the shortest of each kind and maker; of all kinds or of some. Each is told as it is there; nothing is filed.
@@ -394,6 +411,9 @@ class Store:
         A share is drawn in blocks, since neighbours cost little more than one alone: all rankings of the same texts by one
         network, whose vectors are computed once; of other kinds `BLOCK` that were asked for one after the other. What was drawn
         of calls that can be computed together (`Joint`) is: one that asked for each thing after the other fills a batch.
+
+        After `seconds` it ends, and begins nothing that took longer than is left when it was made. The order is random, so that
+        what is reached is a random part of what was drawn, but for what takes long; the rest is told as not computed.
 
         >>> list(Store().remake(share=0.5, seed=7))
         []
@@ -410,28 +430,42 @@ class Store:
         else:
             chosen = dict.fromkeys(random.Random(seed).sample(sorted(where), min(count, len(where))), "")
         groups: dict[Any, list[tuple[Asking, int]]] = defaultdict(list)
-        for n, i in sorted(where[key] for key in chosen):
+        for key in sorted(chosen, key=lambda key: (digest(seed, chosen[key]), where[key])):
+            n, i = where[key]
             groups[self._askings[n].like or n].append((self._askings[n], i))
+        end = time.perf_counter() + seconds
         for some in groups.values():
-            yield from self._remade(some, chosen)
+            yield from self._remade(some, chosen, end)
 
-    def _remade(self, some: Sequence[tuple[Asking, int]], blocks: Mapping[str, str]) -> Iterator[Remade]:
-        """Those places among the keys of one asking, or of several that are alike, computed anew."""
-        keys, (kind, maker) = [of.keys[i] for of, i in some], some[0][0][:2]
-        old, _ = self._found(kind, maker, keys)
-        places, compute = [of.places[i] for of, i in some], some[0][0].compute
-        if isinstance(compute, Joint):
-            questions = [cast(Joint, of.compute).questions[of.places[i]] for of, i in some]
-            places, compute = list(range(len(some))), replace(compute, questions=questions)
-        begun = time.perf_counter()
-        for position, value in self._on_the_way(compute(places)):
-            took, key = time.perf_counter() - begun, keys[position]
-            body = self.cache.get([key]).get(key) or self._entries(kind, maker)[key]
-            then = json.loads(body).get("dtype", "")  # the precision in which it was made
-            agrees, off = compare_values(old[key], json.loads(json.dumps(value)))
-            told = then if then == maker.dtype else f"{then}, now {maker.dtype}"
-            yield Remade(key, kind, maker.label, agrees, off, round(took, 3), told, blocks[key])
+    def _remade(self, some: Sequence[tuple[Asking, int]], blocks: Mapping[str, str], end: float) -> Iterator[Remade]:
+        """Those places among the keys of one asking, or of several that are alike, computed anew until `end`."""
+        kind, maker = some[0][0][:2]
+        bodies = {
+            key: self.cache.get([key]).get(key) or self._entries(kind, maker)[key] for key in (of.keys[i] for of, i in some)
+        }
+        left, fit = end - time.perf_counter(), []
+        for of, i in some:
+            left -= max(of.seconds, json.loads(bodies[of.keys[i]]).get("seconds", 0.0))
+            fit += [(of, i)] * (left > 0)
+        late = dict.fromkeys(of.keys[i] for of, i in some)
+        if fit:
+            keys, places, compute = [of.keys[i] for of, i in fit], [of.places[i] for of, i in fit], fit[0][0].compute
+            if isinstance(compute, Joint):
+                questions = [cast(Joint, of.compute).questions[of.places[i]] for of, i in fit]
+                places, compute = list(range(len(fit))), replace(compute, questions=questions)
             begun = time.perf_counter()
+            for position, value in self._on_the_way(compute(places)):
+                took, key = time.perf_counter() - begun, keys[position]
+                old = json.loads(bodies[key])
+                agrees, off = compare_values(old["value"], json.loads(json.dumps(value)))
+                then = old.get("dtype", "")  # the precision in which it was made
+                told = then if then == maker.dtype else f"{then}, now {maker.dtype}"
+                yield Remade(key, kind, maker.label, agrees, off, round(took, 3), told, blocks[key])
+                del late[key]
+                begun = time.perf_counter()
+                if begun > end:
+                    break
+        yield from (Remade(key, kind, maker.label, None, None, 0.0, "", blocks[key]) for key in late)
 
     def _blocks(self, where: Mapping[str, tuple[int, int]]) -> dict[str, dict[str, list[str]]]:
         """Of each kind, keys by the block that they are drawn in."""

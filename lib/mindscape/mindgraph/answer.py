@@ -40,7 +40,7 @@ from mindscape.llm.base import LLM, Reply, ToolCall, dropped, form_of
 from mindscape.llm.recording import Estimate, Ledger
 from mindscape.llm.schema import in_words, read
 from mindscape.mindgraph.build import TOKENS, noted, rebuild, shown_state
-from mindscape.mindgraph.communities import PARAMETERS, Refused, Reports, Tools, answer_schema, step_schema
+from mindscape.mindgraph.communities import PARAMETERS, Refused, Reports, Tools, answer_schema, lookup_schema, step_schema
 from mindscape.mindgraph.graph import Graph, verify
 from mindscape.prompts import languages, short_texts
 from mindscape.question import ANSWER, Answer
@@ -548,6 +548,7 @@ def answer_from(
     graph_tokens: int | None = None,
     tokens: int = ANSWER_TOKENS,
     options: Sequence[str] = (),
+    lookups_first: int = 0,
 ) -> GraphAnswered:
     """Answer a question from a graph of the document that was built from so many `chunks`.
 
@@ -555,7 +556,8 @@ def answer_from(
     most `rounds` + 1 calls, and those of the reports. With `rounds=0` the graph is read without tools, by the very prompt that
     the embedded reader was trained on. `calling` is "tools" for a model that has tools, or whose template is given them in
     words, and "grammar" for one that is held to `step_schema`; the default is "grammar" for "embedded" and "smollm2". With
-    `options`, which no prompt shows, "grammar" holds the answer to one of them.
+    `options`, which no prompt shows, "grammar" holds the answer to one of them; with `lookups_first` it holds so many rounds
+    to `lookup_source`, which the paper leaves to the model: what would an answer be worth that had looked?
 
     The reports that a summary needs are asked for at the stage "report". Given a meter, its
     budget holds, and what it has counted before is part of the answer's tokens. Raises InputError for a graph that is not of
@@ -568,8 +570,9 @@ def answer_from(
     meter = llm if isinstance(llm, Meter) else Meter(llm)
     calling = _way(question, rounds, calling, tokens, meter.name)
     verify(graph, document)
-    held = not options or calling == "grammar"
-    require(held, 'options and calling="tools": only "grammar" holds an answer to options')
+    held = calling == "grammar" or not options and not lookups_first
+    require(held, 'options or lookups_first, and calling="tools": only "grammar" holds a reply to something')
+    require(0 <= lookups_first <= rounds, f"lookups_first={lookups_first}: expected 0 to the {rounds} rounds")
     reports = Reports(graph, meter, language=document.language)
     reading = _Reading(Tools(graph, document, reports), meter, calling, tokens, options)
     meter.stage = ANSWER
@@ -580,7 +583,7 @@ def answer_from(
             if done == rounds or not reading.holds_two():
                 final, ended = reading.last(asked_before=done > 0)
                 break
-            if (final := reading.round()) is not None:
+            if (final := reading.round(done < lookups_first)) is not None:
                 break
     except BudgetSpent as error:
         ended = str(error)
@@ -658,9 +661,10 @@ class _Reading:
         taken = self.meter.count_tokens([*bare, *self.closing]) + self.frame + 2 * self.tokens
         return self.meter.context is None or taken <= self.meter.context
 
-    def round(self) -> GraphAnswer | None:
-        """Ask once, and run what is called; the answer, if that is what came."""
-        form = {"tools": self.described} if self.calling == "tools" else {"schema": self.step}
+    def round(self, lookup: bool = False) -> GraphAnswer | None:
+        """Ask once, and run what is called; the answer, if that is what came. `lookup`: nothing but that can be called."""
+        step = lookup_schema(self.tools.graph) if lookup and self.tools.graph.nodes else self.step
+        form = {"tools": self.described} if self.calling == "tools" else {"schema": step}
         reply = self.meter.chat(self._room(self.messages), max_new_tokens=self.tokens, **form)
         try:
             found = self.said_in(reply)

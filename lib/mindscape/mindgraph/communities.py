@@ -341,12 +341,21 @@ def step_schema(graph: Graph, parts: int, options: Sequence[str] = ()) -> dict[s
     """
     ways = []
     if graph.nodes:
-        ways.append(_call("lookup_source", {"node_id": {"type": "string", "enum": list(graph.nodes)}}))
+        ways.append(lookup_schema(graph))
     if parts:
         ways.append(_call("subgraph_summary", {"mode": {"const": "index"}}))
         which = {"type": "integer", "enum": list(range(parts))}
         ways.append(_call("subgraph_summary", {"mode": {"const": "detail"}, "subgraph_id": which}))
     return {"title": "a tool call or the answer", "anyOf": [*ways, answer_schema(graph, options)]}
+
+
+def lookup_schema(graph: Graph) -> dict[str, Any]:
+    """A call of `lookup_source` on one of a graph's nodes, as a JSON schema.
+
+    >>> lookup_schema(Graph("note"))["properties"]["name"]
+    {'const': 'lookup_source'}
+    """
+    return _call("lookup_source", {"node_id": {"type": "string", "enum": list(graph.nodes)}})
 
 
 def answer_schema(graph: Graph, options: Sequence[str] = ()) -> dict[str, Any]:

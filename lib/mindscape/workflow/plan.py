@@ -20,7 +20,7 @@ WHAT = {
     "fresh": "what travels in data/store is not used, all is computed",
     "data": "what data/store lacks is computed and added to it",
     "tiny": "the smallest entry of each kind and model is computed anew and compared",
-    "remeasure": "a random share of all entries is computed anew and compared",
+    "remeasure": "a random share of all entries is computed anew and compared, until MINUTES are up",
 }
 
 
@@ -68,10 +68,10 @@ def computed(runs: list[dict], mode: str, store: Path = ROOT / "data" / "store")
             if name.partition(" ")[0] not in ("vector", "pass", "file"):
                 asked[name] = max(asked.get(name, 0), sum(counts.values()))
     lines, total = [], 0.0
+    share, _, minutes = draw(os.environ.get("MINDSCAPE_REMEASURE", "1"))
     for name, count in sorted(asked.items()):
         kind, _, maker = name.partition(" ")
         held, seconds = contents(store / f"{kind}.{maker}.jsonl")
-        share = float(os.environ.get("MINDSCAPE_REMEASURE", "1").partition(":")[0])
         due = {"data": max(0, count - held), "tiny": min(1, held), "remeasure": round(share * count)}
         if count := due.get(mode, count):
             takes = count * (SECONDS.get(kind, 1.0) if seconds is None else seconds)
@@ -79,33 +79,51 @@ def computed(runs: list[dict], mode: str, store: Path = ROOT / "data" / "store")
             lines.append(f"  {count:,} of kind {kind} by {maker}: about {words(takes)}")
     if not lines:
         return ["  nothing has to be computed for it: data/store holds what these notebooks are known to ask for"]
-    return [*lines, f"  about {words(total)} of one core for what is computed, besides"]
+    ends = f", until MINUTES={minutes:g} are up on each core" if mode == "remeasure" and minutes else ""
+    return [*lines, f"  about {words(total)} of one core for what is computed, besides{ends}"]
+
+
+def draw(told: str) -> tuple[float, int, float]:
+    """The share, the seed and the minutes of SHARE:SEED:MINUTES; 0 minutes is no limit.
+
+    >>> draw("0.02:7:5"), draw("0.02")
+    ((0.02, 7, 5.0), (0.02, 0, 0.0))
+    """
+    share, seed, minutes = (told.split(":") + ["", ""])[:3]
+    return float(share), int(seed or 0), float(minutes or 0)
 
 
 def not_to_draw(told: str) -> str:
-    """What is wrong with SHARE:SEED of `make remeasure`, before any notebook is run; "" where nothing is.
+    """What is wrong with SHARE:SEED:MINUTES of `make remeasure`, before any notebook is run; "" where nothing is.
 
     >>> not_to_draw("0.02:7"), not_to_draw("2:7"), not_to_draw("0.02:x")
     ('', 'SHARE=2: expected more than 0, at most 1', 'SEED=x: expected a whole number, 0 or more')
     """
-    of, _, seed = told.partition(":")
-    try:
-        fits = 0 < float(of) <= 1
-    except ValueError:
-        fits = False
-    if not fits:
-        return f"SHARE={of}: expected more than 0, at most 1"
-    return "" if re.fullmatch("[0-9]*", seed) else f"SEED={seed}: expected a whole number, 0 or more"
+    of, seed, minutes = (told.split(":") + ["", ""])[:3]
+    if not re.fullmatch("[0-9]*", seed):
+        return f"SEED={seed}: expected a whole number, 0 or more"
+    for name, value, fits, expected in (
+        ("SHARE", of, lambda share: 0 < share <= 1, "more than 0, at most 1"),
+        ("MINUTES", minutes or "0", lambda minutes: 0 <= minutes < float("inf"), "minutes, 0 for no limit"),
+    ):
+        try:
+            fit = fits(float(value))
+        except ValueError:
+            fit = False
+        if not fit:
+            return f"{name}={value}: expected {expected}"
+    return ""
 
 
 def contents(path: Path) -> tuple[int, float | None]:
-    """How many entries a file of the store holds, and the mean of the seconds that those took which say so."""
+    """How many entries a file of the store holds, and the mean of the seconds that they took, where most of them say it: the
+    first of many rankings says what all of them share."""
     try:
         lines = path.read_bytes().splitlines()[1:]
     except OSError:
         return 0, None
     taken = [float(match[1]) for line in lines if (match := TAKEN.search(line[-40:]))]
-    return len(lines), sum(taken) / len(taken) if taken else None
+    return len(lines), sum(taken) / len(taken) if 2 * len(taken) > len(lines) else None
 
 
 def words(seconds: float) -> str:
