@@ -3,6 +3,7 @@
 #   make figures [SCALE=small|full|gpu] [ONLY=10] [JOBS=2]   run the notebooks; figures and numbers go to figures/
 #   make test                                                lint, library tests, stored notebooks, guards
 #   make lab                                                 JupyterLab on the notebooks
+#   make coverage                                            the lines of lib/ that library tests run, module by module
 #   make site                                                the course as a website, in build/site/html
 #   make browser                                             JupyterLab and the site in a real Chromium, which has to be there
 #   make clean                                               remove what was generated (not .venv)
@@ -14,7 +15,7 @@
 #                                        float32 is the default
 #   make data TINY=1                     ... and compute the smallest entry of each kind and model anew, and compare
 #   make remeasure SHARE=0.02 SEED=7     compute a random share of all entries anew; a report of what agrees; it computes for
-#                                        MINUTES (5) on each core and says what it did not reach; 0 is no limit
+#                                        MINUTES (4) on each core and says what it did not reach; 0 is no limit
 #   make figures FRESH=1                 compute everything, as if data/store were empty
 #   make train NAME=reader               train an adapter again; without NAME, list what can be trained
 #   make benchmark                       how fast this processor fills the store, as ratios
@@ -36,7 +37,7 @@ DTYPE ?=
 SHARD ?=
 SHARE ?= 0.02
 SEED ?= 0
-MINUTES ?= 5
+MINUTES ?= 4
 NAME ?=
 
 BIN := .venv/bin
@@ -48,7 +49,7 @@ export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM := false
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: figures data remeasure plan train benchmark test site browser lab clean lock stored
+.PHONY: figures data remeasure plan train benchmark test coverage site browser lab clean lock stored
 .DEFAULT_GOAL := figures
 
 # MODE names the marks that notebooks leave when they are done; what they are run for they read from the environment.
@@ -108,6 +109,12 @@ test: .venv/core .venv/extras
 	MINDSCAPE_BUILD="$(CURDIR)/build/nbval" MINDSCAPE_FIGURES="$(CURDIR)/build/nbval/published" $(BIN)/python -m pytest --nbval notebooks -p tests.as_jupyter -n 2 --dist loadscope \
 	    --nbval-sanitize-with tests/nbval.cfg --nbval-cell-timeout 600
 	$(BIN)/python -m mindscape.workflow.stored --compare build/nbval
+
+coverage: .venv/core .venv/extras
+	rm -rf build/coverage && mkdir -p build/coverage
+	MINDSCAPE_NO_SKIPS=1 $(BIN)/coverage run -m pytest tests lib --doctest-modules -n 2 --dist loadfile
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --sort cover
 
 site: .venv/core .venv/extras
 	$(BIN)/python -m mindscape.workflow.site

@@ -17,7 +17,7 @@ from mindscape.mindgraph.build import noted, rebuild
 from mindscape.roles import BUILDER, COUNTED, UNKNOWN, Example, Noted, quoting
 from mindscape.training import encode
 from storyworld import training_book
-from storyworld.teaching.building import Run, block_examples, count_examples, counted
+from storyworld.teaching.building import Run, block_examples, count_examples, counted, verify_examples
 from storyworld.teaching.graphs import split_blocks
 from storyworld.world import Chance
 
@@ -55,7 +55,9 @@ def test_shares_of_answers(made):
         assert f'"id": "{name}"' in call.prompt and call.prompt == after.prompt
 
 
-@pytest.mark.parametrize("make, seed, kind", [(block_examples, 600, "made"), (count_examples, 920, "counts")])
+@pytest.mark.parametrize(
+    "make, seed, kind", [(block_examples, 600, "made"), (count_examples, 920, "counts"), (verify_examples, 976, "verified")]
+)
 def test_the_same_book_gives_the_same_examples(make, seed, kind, tokenizer, request):
     again = make(training_book(seed), tokenizer)
     first = request.getfixturevalue(kind)[: len(again)]
@@ -107,6 +109,39 @@ def test_a_build_asks_in_the_builder_s_words(tokenizer):
     journal = noted(book.document, "Who?", LanguageModel(model), blocks=blocks, held=True, role=BUILDER)
     assert [entry.reply for entry in journal.entries] == [reply, reply] and not rebuild(journal).nodes
     assert all('"bears"' in talk[0]["content"] and schema["title"] == "Noted" for talk, _, schema in model.asked)
+
+
+# Verifying
+
+
+@pytest.fixture(scope="module")
+def verified(tokenizer):
+    return [example for seed in range(976, 982) for example in verify_examples(training_book(seed), tokenizer)]
+
+
+def test_shares_of_what_is_verified(verified):
+    """Half of what is looked up says something else than the notes; where they say nothing there is nothing to look up."""
+    roles = Counter(example.role for example in verified)
+    looks, right, mended = (roles[f"verify {kind}"] for kind in ("look", "right", "mended"))
+    assert looks == right + mended > 0.4 * roles.total() and 0.3 < mended / looks < 0.6
+    assert 0 < roles["verify nothing"] < 0.15 * roles.total() and roles["verify count"] > 0
+
+
+def test_what_is_verified_goes_by_the_passage(verified):
+    """The look-up is of a node that the prompt shows; the answer stands in its passage or in the notes, and wrong notes do not
+    decide it."""
+    for call, after in zip(verified, verified[1:], strict=False):
+        if call.role != "verify look":
+            continue
+        name, said = json.loads(call.reply)["arguments"]["node_id"], json.loads(after.reply)
+        notes = after.prompt.partition("Graph:")[2].partition("Size:")[0]
+        passage, answer = json.loads(after.history[1].partition(": ")[2])["passage"], said["answer"].lower()
+        assert after.history[0] == call.reply and call.prompt == after.prompt and f'"id": "{name}"' in notes
+        assert answer in (passage if after.role == "verify mended" else passage + notes).lower()
+        assert (
+            (answer in notes.lower()) == (after.role == "verify right") and said["cited_nodes"] and said["confidence"] == "high"
+        )
+        assert all(f'"id": "{cited}"' in notes for cited in said["cited_nodes"])
 
 
 # Counting

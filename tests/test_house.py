@@ -69,7 +69,7 @@ def test_every_import_is_declared():
     for module, files in imported().items():
         names = {canonical(name) for name in distributions.get(module, [module])}
         if module == "pymilvus":  # an extra: the one module that offers it imports it when asked for it
-            assert files <= {"lib/mindscape/search.py", "tests/test_index.py"}
+            assert files <= {"lib/mindscape/search.py", "tests/test_search.py"}
             assert names & set(declared(EXTRAS["milvus"]))
         elif module in ("playwright", "axe_playwright_python"):  # an extra too, of what `make browser` runs
             assert all(file.startswith("tests/browser/") for file in files)

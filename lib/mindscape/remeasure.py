@@ -1,6 +1,6 @@
 """How much of what travels with the kit comes out again: some of a notebook's entries computed anew at its end, and a report.
 
-    make remeasure SHARE=0.02 SEED=7        # a random share of all entries: MINDSCAPE_REMEASURE=0.02:7:5
+    make remeasure SHARE=0.02 SEED=7        # a random share of all entries: MINDSCAPE_REMEASURE=0.02:7:4
     make data ONLY=31 TINY=1                # the smallest entry of each kind and maker: MINDSCAPE_TINY=1
 
 Both run the notebooks with the variable set, and then `python -m mindscape.remeasure`, which writes the report. What was

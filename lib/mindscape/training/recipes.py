@@ -159,9 +159,10 @@ KINDS: dict[str, dict[str, Any]] = {
     "answers": {"variant": "full", "most": generation.SHOWN, "language": "en"},
     # Documents and their memories, of each novel at most `share`; the last `chinese` novels are told in Chinese.
     "memories": {"with_path": True, "share": 14, "chinese": 0},
-    # Blocks and what they change in a concept graph, and answers from such graphs; counts from them.
+    # Blocks and what they change in a concept graph, and answers from such graphs; counts from them; answers that look up.
     "building": {"language": "en"},
     "counting": {"number_first": False},
+    "verifying": {},
     # What MindGraph's five baselines ask for; what bears on a question and what does not, in blocks of `size` tokens.
     "baselines": {"direct": False, "every": 1},
     "relevance": {"size": baselines.BLOCK, "idle": 2},
@@ -182,6 +183,7 @@ DRAWN: dict[str, Callable[..., list[Any]]] = {  # what draws a kind's examples f
     "answers": generation.examples,
     "building": building.block_examples,
     "counting": building.count_examples,
+    "verifying": building.verify_examples,
     "baselines": baselines.baseline_examples,
     "relevance": baselines.relevance_examples,
     "retrieval": _asked,

@@ -13,8 +13,9 @@ Taught in notebooks 30_mindgraph_build and 31_mindgraph_answer.
 """
 
 import json
+import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -112,10 +113,10 @@ class Run:
 
         return shown_state(self.graph, fits, self.book.document.language)[0]
 
-    def slots(self, chunks: int) -> dict[str, str]:
+    def slots(self, chunks: int, most: int = ANSWERED) -> dict[str, str]:
         """What the prompt of an answer is filled with, after so many blocks."""
         size = roles.graph_stats(len(self.graph.nodes), len(self.graph.edges), chunks, self.book.document.language)
-        return {"graph_state": self.state(ANSWERED), "graph_stats": size, "question": self.question.question}
+        return {"graph_state": self.state(most), "graph_stats": size, "question": self.question.question}
 
     def example(self, kind: str, index: int, state: str, operations: list[Operation]) -> Example:
         """A block before which the graph was `state`."""
@@ -263,6 +264,92 @@ def _answers(run: Run, chance: Chance) -> Iterator[Example]:
             yield example("looked up", tools, question.answer, call, RESULT[language].format(result=result))
             if chance.hit(0.5):
                 yield example("lacks", plain, UNKNOWN[language])
+
+
+def verify_examples(book: Book, tokenizer: Tokenizer, seed: int = 0) -> list[Example]:
+    """Answers that look up first what the notes say, and go by the passage; always the same for the same book and seed.
+
+    Two graphs a question, one with persons taken for others. Roles are `verify look`, `verify right` and `verify mended` by
+    what the notes say, `verify nothing` where they say nothing, and `verify count` for a count, which no passage has.
+
+    >>> [example.role for example in verify_examples(training_book(960), tokenizer)][:2]           # doctest: +SKIP
+    ['verify look', 'verify right']
+    """
+    chance, chunks, builder = Chance("verifying", book.document.id, seed), split_blocks(book, tokenizer), Builder(book)
+    asked = chance.shuffled([question for question in book.questions if builder.events(question)])
+    names = _names(book)
+    narrow = [question for question in asked if question.depth != "set-aggregation"]
+    chosen = [question for question in narrow if question.answer in names and question.needs_binding][:3]
+    chosen += [question for question in narrow if question.answer in names and not question.needs_binding][:3]
+    chosen += [question for question in narrow if question.answer not in names][:2]
+    made = []
+    for question in (*chosen, *[question for question in asked if question.kind == "people"][:1]):
+        narrow_one = question in chosen
+        run = Run(book, chunks, question, tokenizer, chance, chance.pick(FAULTS) if narrow_one else 0)
+        for index in range(len(chunks)):
+            run.go(index, *run.gold(index))
+        made += _verified(run, {})
+        if narrow_one and run.graph.nodes:
+            made += _verified(run, _taken_for_others(run, chance))
+    return made
+
+
+def _names(book: Book) -> list[str]:
+    return [book.voice.name(person) for person in range(len(book.world.people))]
+
+
+def _taken_for_others(run: Run, chance: Chance) -> dict[str, str]:
+    """Other names for the answer, if it is one, and half of the persons that the notes name."""
+    names, said = _names(run.book), " ".join(node.content for node in run.graph.nodes.values())
+    here = [name for name in names if name in said]
+    others = chance.shuffled([name for name in names if name not in here])
+    some = [name for name in here if name == run.question.answer or chance.hit(0.5)]
+    return dict(zip(some, others, strict=False))
+
+
+def _verified(run: Run, wrong: Mapping[str, str]) -> Iterator[Example]:
+    """The look-up, and the answer after it, from the graph with names exchanged for `wrong` ones."""
+    book, question, language = run.book, run.question, run.builder.language
+    words = {**wrong, **{old.lower(): new.lower() for old, new in wrong.items()}}
+
+    def said(text: str) -> str:
+        return re.sub(r"[^\W_]+", lambda word: words.get(word[0], word[0]), text)
+
+    right, ids = run.graph, {key: said(name) for key, name in run.reading.ids.items()}
+    nodes = {said(name): replace(node, id=said(name), content=said(node.content)) for name, node in right.nodes.items()}
+    edges = {(said(a), said(b), label): edge for (a, b, label), edge in right.edges.items()}
+    edges = {key: replace(edge, source=key[0], target=key[1]) for key, edge in edges.items()}
+    run.graph = Graph(right.doc_id, nodes, edges)
+    counted = question.depth == "set-aggregation"
+    slots, tools = run.slots(len(run.chunks), ANSWERED if counted else GRAPH), Tools(run.graph, book.document, None)
+    run.graph = right
+    prompt, state = f"{GRAPH_ANSWER.prompt(language, **slots)}\n\n{HOW[language]}", slots["graph_state"]
+
+    def shown(keys: Iterable[str]) -> list[str]:
+        return [name for name in map(ids.get, keys) if name in nodes and f'"id": "{name}"' in state]
+
+    deeds, who = shown(map(run.builder.key, run.wanted)), shown(map(bound_key, run.bindings))
+
+    def example(kind: str, answer: str, *history: str) -> Example:
+        cited = [] if answer == UNKNOWN[language] else [*dict.fromkeys([*deeds, *who])]
+        value = GraphAnswer(answer=answer, cited_nodes=cited, confidence="high" if cited else "low")
+        return Example(f"verify {kind}", prompt, GRAPH_ANSWER.render(value), book.document.id, history)
+
+    answer = question.answer.lower()
+    passages = {name: book.document[around(book.document, nodes[name])].lower() for name in (*deeds, *who)}
+    told = [name for name, passage in passages.items() if answer in passage]
+    if not deeds:
+        yield from () if wrong else [example("nothing", UNKNOWN[language])]
+    elif counted:
+        yield from [example("count", question.answer)] if len(deeds) == len(run.wanted) else ()
+    elif question.kind == "liar" and len(deeds) < len(run.wanted):
+        return  # what was sworn and what was done, both, say who lied
+    elif told or answer in state.lower():
+        looked = (told or deeds)[0]
+        call = json.dumps({"name": "lookup_source", "arguments": {"node_id": looked}}, ensure_ascii=False)
+        result = RESULT[language].format(result=json.dumps(tools.lookup_source(looked), ensure_ascii=False))
+        yield Example("verify look", prompt, call, book.document.id)
+        yield example("right" if answer in state.lower() else "mended", question.answer, call, result)
 
 
 def count_examples(book: Book, tokenizer: Tokenizer, seed: int = 0, number_first: bool = False) -> list[Example]:
