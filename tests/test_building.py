@@ -3,8 +3,10 @@ can be written; and counts: the gold's number where the graph is whole, else wha
 
 import json
 from collections import Counter
+from itertools import pairwise
 
 import pytest
+from extras import refused
 from llguidance import LLMatcher
 from llguidance.hf import from_tokenizer
 
@@ -130,7 +132,7 @@ def test_shares_of_what_is_verified(verified):
 def test_what_is_verified_goes_by_the_passage(verified):
     """The look-up is of a node that the prompt shows; the answer stands in its passage or in the notes, and wrong notes do not
     decide it."""
-    for call, after in zip(verified, verified[1:], strict=False):
+    for call, after in pairwise(verified):
         if call.role != "verify look":
             continue
         name, said = json.loads(call.reply)["arguments"]["node_id"], json.loads(after.reply)
@@ -142,6 +144,10 @@ def test_what_is_verified_goes_by_the_passage(verified):
             (answer in notes.lower()) == (after.role == "verify right") and said["cited_nodes"] and said["confidence"] == "high"
         )
         assert all(f'"id": "{cited}"' in notes for cited in said["cited_nodes"])
+
+
+def test_other_languages_are_not_verified(tokenizer):
+    refused(lambda: verify_examples(training_book(923, "zh"), tokenizer), "'zh': expected English")
 
 
 # Counting

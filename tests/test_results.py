@@ -216,13 +216,24 @@ def test_what_time_did_not_reach_is_told(folder, defaults, monkeypatch):
 
 
 def test_a_notebook_has_its_part_of_the_time_and_what_others_left(tmp_path, monkeypatch):
-    monkeypatch.setenv("ONLY", "10 11 12 13")
+    """Of those that are run now: what is there of others, or of itself, does not count; and it runs on one core."""
+    monkeypatch.setenv("ONLY", "11 12 13 14")
     monkeypatch.setenv("JOBS", "2")
-    assert remeasure.allowance(0, tmp_path) == float("inf") and remeasure.allowance(2, tmp_path) == 60.0
-    (tmp_path / "10.jsonl").write_text('{"seconds": 7.5}\n{"seconds": 2.5}\n')
-    assert remeasure.allowance(2, tmp_path) == 110.0
-    (tmp_path / "11.jsonl").write_text('{"seconds": 500}\n')
-    assert remeasure.allowance(2, tmp_path) == 0.0
+    name = "11_silver_evidence"
+
+    def left(name, *seconds):
+        (tmp_path / f"{name}.jsonl").write_text("".join(f'{{"seconds": {of}}}\n' for of in seconds))
+
+    assert remeasure.allowance(0, tmp_path, name) == float("inf") and remeasure.allowance(2, tmp_path, name) == 60.0
+    left(name, 50)
+    left("10_hierarchical_summaries", 50)
+    assert remeasure.allowance(2, tmp_path, name) == 60.0
+    left("12_mia_emb_training", 17.5, 2.5)
+    assert remeasure.allowance(2, tmp_path, name) == 100.0
+    left("13_mia_emb_geometry")
+    assert remeasure.allowance(2, tmp_path, name) == 120.0
+    left("14_mia_gen", 500)
+    assert remeasure.allowance(2, tmp_path, name) == 0.0
 
 
 @pytest.mark.parametrize("share", ["0", "2", "-1", "half", "nan"])

@@ -22,6 +22,9 @@ from mindscape.search import BM25, FaissIndex, MilvusIndex, search, terms
 from mindscape.store import Maker
 from tests.stubs import Letters
 
+# By vectors
+
+
 BOTH = pytest.mark.parametrize("kind", ["faiss", "milvus"])
 
 

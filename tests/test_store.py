@@ -350,10 +350,16 @@ def test_a_share_is_computed_anew_and_compared(tmp_path):
     assert remade(store, count=3, kinds=("reply",)) == [] and len(remade(store, count=3, kinds=("square",))) == 3
 
 
-def test_a_limit_of_time_ends_it_and_what_is_left_is_told(tmp_path, monkeypatch):
-    """In a random order; and what takes longer than is left is not begun."""
-    clock = [0.0]
-    monkeypatch.setattr(stores.time, "perf_counter", lambda: clock[0])
+@pytest.fixture
+def clock(monkeypatch):
+    """What `perf_counter` says, in a list of one."""
+    now = [0.0]
+    monkeypatch.setattr(stores.time, "perf_counter", lambda: now[0])
+    return now
+
+
+def test_a_limit_of_time_ends_it_and_what_is_left_is_told(tmp_path, clock):
+    """In a random order, in parts that are whole."""
 
     class Slow(Squares):
         def __call__(self, places):
@@ -361,23 +367,43 @@ def test_a_limit_of_time_ends_it_and_what_is_left_is_told(tmp_path, monkeypatch)
                 clock[0] += 1.0
                 yield value
 
-    calls = [[{"of": n, "text": text} for n in range(40)] for text in range(8)]
-    for store in (opened(tmp_path), late := opened(tmp_path)):
-        for questions in calls:
+    for _ in range(2):
+        store = opened(tmp_path)
+        for text in range(40):
+            questions = [{"of": n, "text": text, "texts": f"{text}, {n // 4}"} for n in range(8)]
             store.fetch("square", ANN, questions, Slow(questions))
-        store.fetch("square", ANN, [{"of": 99}], Slow([{"of": 99}]), seconds=50)
-    whole = {one.key for one in remade(late, share=0.5, seed=7)}
-    some = remade(late, share=0.5, seed=7, seconds=30)
-    made, left = ([one for one in some if (one.agrees is None) == rest] for rest in (False, True))
+    whole = {one.key for one in remade(store, share=0.5, seed=7)}
+    some = remade(store, share=0.5, seed=7, seconds=30)
+    made, left = ([one for one in some if (one.agrees is None) == late] for late in (False, True))
     assert {one.key for one in some} == whole and len(some) == len(whole)
-    assert 29 <= len(made) <= 31 and all(one.agrees for one in made) and all(one.off is None for one in left)
-    first = [next(one.key for one in remade(late, share=0.5, seed=seed, seconds=30) if one.agrees) for seed in range(6)]
-    assert len(set(first)) == 6
-    everything = remade(late, share=1.0, seconds=400)
-    assert [one.agrees for one in everything].count(None) == 0 and len(everything) == 321
-    assert [one.key for one in remade(late, share=1.0, seconds=49) if one.agrees].count(
-        Store.key("square", ANN, {"of": 99})
-    ) == 0
+    assert 26 < len(made) <= 32 and all(one.agrees for one in made) and all(one.off is None for one in left)
+    assert not {one.block for one in made} & {one.block for one in left}
+    orders = [[one.key for one in remade(store, share=1.0, seed=seed, seconds=30) if one.agrees] for seed in range(4)]
+    assert len({*map(tuple, orders)}) == 4 and all(len({*order}) == len(order) for order in orders)
+    assert not [one for one in remade(store, share=1.0, seconds=400) if one.agrees is None]
+
+
+def test_what_takes_longer_than_is_left_is_not_begun(tmp_path, clock):
+    """As the call says, or the entry itself; and what is short beside it is computed."""
+    went, dear = [], [7]
+
+    def ask(some):
+        for i, question in enumerate(some):
+            went.append(question["of"])
+            clock[0] += 90 if question["of"] in dear else 0.1
+            yield i, question["of"] ** 2
+
+    for _ in range(2):
+        store = opened(tmp_path)
+        for n in range(3):
+            questions = [{"of": 20 * n + k} for k in range(16)]
+            store.fetch("square", ANN, questions, stores.Joint(str(n), questions, ask), seconds=50 * (n == 2))
+    went.clear()
+    dear.clear()
+    some = remade(store, share=1.0, seed=7, seconds=60)
+    late = {one.key for one in some if one.agrees is None}
+    assert late == {Store.key("square", ANN, {"of": 20 * n + k}) for n in (0, 2) for k in range(16)}
+    assert sorted(went) == [20 + k for k in range(16)]
 
 
 @pytest.mark.parametrize("share", [0.2, 1.0])

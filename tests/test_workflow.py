@@ -150,19 +150,19 @@ def test_the_plan_says_what_would_be_computed(tmp_path, monkeypatch, mode, told)
     lines = ['{"format": "..."}', *(f'{{"key": "{n}", "value": {{}}, "seconds":{2 + n % 2 * 2}}}' for n in range(10))]
     (tmp_path / "reply.m.jsonl").write_text("\n".join(lines) + "\n")
     asked = {"reply m": {"shipped": 80, "computed": 20}, "ranking m": {"cached": 40}, "pass m": {"computed": 9}}
-    monkeypatch.setenv("MINDSCAPE_REMEASURE", "0.5:7")
+    monkeypatch.setenv("MINDSCAPE_REMEASURE", "0.5:7:4")
     said = plan.computed([{"store": asked}, {"store": {"reply m": {"shipped": 7}}}, {}], mode, tmp_path)
     assert [line.strip() for line in said[:-1]] == told and "of one core for what is computed" in said[-1]
+    assert said[-1].endswith("; it ends after MINUTES=4 on each core") == (mode == "remeasure")
     assert "nothing has to be computed" in plan.computed([], mode, tmp_path)[0]
 
 
-def test_the_seconds_of_an_entry_are_known_where_most_say_theirs(tmp_path):
-    """The first of a text's rankings says what reading the text took, the others nothing: its time is not that of each."""
-    path = tmp_path / "ranking.m.jsonl"
-    for saying, known in ((6, 30.0), (4, None)):
-        lines = [f'{{"key":"{n}"' + ',"seconds":30.0' * (n < saying) + "}" for n in range(10)]
-        path.write_text("\n".join(['{"format":"..."}', *lines, ""]))
-        assert plan.contents(path) == (10, known)
+@pytest.mark.parametrize(("kind", "mean"), [("reply", 30.0), ("ranking", 12.0)])
+def test_the_first_of_a_text_s_rankings_says_what_all_share(tmp_path, kind, mean):
+    path = tmp_path / f"{kind}.m.jsonl"
+    lines = [f'{{"key":"{n}"' + ',"seconds":30.0' * (n < 4) + "}" for n in range(10)]
+    path.write_text("\n".join(['{"format":"..."}', *lines, ""]))
+    assert plan.contents(path) == (10, mean)
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,8 @@ def at_the_end(notebook: str, name: str) -> None:
     if told := os.environ.get("MINDSCAPE_REMEASURE"):
         wrong = plan.not_to_draw(told)
         require(not wrong, wrong)
-        share, seed, minutes = plan.draw(told)
-        remade = store.current().remake(share=share, seed=seed, seconds=allowance(minutes, folder_of(told)))
+        share, seed, minutes = plan.share_seed_minutes(told)
+        remade = store.current().remake(share=share, seed=seed, seconds=allowance(minutes, folder_of(told), notebook))
     elif os.environ.get("MINDSCAPE_TINY"):
         remade = store.current().remake(smallest=True)
     else:
@@ -59,7 +59,7 @@ def at_the_end(notebook: str, name: str) -> None:
 
 
 def folder_of(told: str | None) -> Path:
-    """Where notebooks leave what they computed anew, for each share and seed, or for the smallest entries, one folder.
+    """Where notebooks leave what they computed anew, for each share, seed and minutes, or for the smallest entries, one folder.
 
     >>> folder_of("0.02:7").name, folder_of("").name
     ('0.02-7', 'tiny')
@@ -67,18 +67,20 @@ def folder_of(told: str | None) -> Path:
     return paths.build_path("remeasured", told.replace(":", "-") if told else "tiny")
 
 
-def allowance(minutes: float, folder: Path) -> float:
-    """The seconds that a notebook may compute: its part of `minutes` on each core, and what those before it left of theirs.
+def allowance(minutes: float, folder: Path, notebook: str) -> float:
+    """The seconds that a notebook may compute: its part of `minutes` on each core, and what those before it left of theirs; as
+    it runs on one core, no more than those minutes.
 
-    >>> allowance(0, Path("none"))  # no limit
+    >>> allowance(0, Path("none"), "10_hierarchical_summaries")  # no limit
     inf
     """
     if not minutes:
         return math.inf
-    before = list(folder.glob("*.jsonl"))
+    chosen = plan.names(plan.ROOT, os.environ.get("ONLY", ""))
+    before = [path for path in folder.glob("*.jsonl") if path.stem.partition("@")[0] in {*chosen} - {notebook}]
     spent = sum(json.loads(line)["seconds"] for path in before for line in trail.lines(path))
     total = 60 * minutes * int(os.environ.get("JOBS") or 2)
-    return max(0.0, total * (len(before) + 1) / len(plan.names(plan.ROOT, os.environ.get("ONLY", ""))) - spent)
+    return min(60 * minutes, max(0.0, total * (len(before) + 1) / len(chosen) - spent))
 
 
 def remade_table(remade: Sequence[Remade]):
@@ -92,10 +94,10 @@ def report(folder: Path) -> str:
     found = [json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in trail.lines(path)]
     done = [of for of in found if of["agrees"] is not None]
     said = f"{len(done)} entries, {sum(of['agrees'] for of in done)} agree."
-    if blocks := {(of["notebook"], of["block"]) for of in found} - {(of["notebook"], "") for of in found}:
+    if blocks := {(of["notebook"], of["block"]) for of in done} - {(of["notebook"], "") for of in done}:
         said += f" They were drawn in {len(blocks)} blocks: what one call asked for together, or about the same texts."
     if late := len(found) - len(done):
-        said += f" {late} more were drawn and not computed: they would have taken longer than MINUTES left."
+        said += f" {late} more were drawn and not computed: MINUTES were up, or too few were left for them."
     lines = ["# Entries computed anew", "", said, ""]
     if not found:
         return "\n".join([*lines, "No notebook of this run found any entry, or none was drawn.", ""])

@@ -133,7 +133,7 @@ class Asking(NamedTuple):
     places: list[int]
     compute: Compute
     texts: list[str]
-    seconds: float = 0.0
+    seconds: float
 
     @property
     def like(self) -> tuple[str, ...]:
@@ -208,7 +208,7 @@ class Store:
         `questions` and values are what JSON holds. `compute` gets places of questions and yields (position among them, value)
         in any order; questions with the same `texts` or `memory` share what is dear: those are read once. `how`: parameters
         that an entry is to say, all of which are in the questions, too. `seconds`: what an entry takes, about, to be said
-        before many are computed.
+        before many are computed, and for a limit in `remake`.
         """
         keys = [self.key(kind, maker, question) for question in questions]
         texts = [""] * len(keys) if seconds <= LONG_ALONE else list(keys)
@@ -276,7 +276,7 @@ class Store:
         seconds: float = 0.0,
     ) -> dict[str, Any]:
         """Those of the keys that are there, with their values. With `compute` they can be computed anew, see `remake`, those
-        about the same of `texts` together."""
+        about the same of `texts` together, in about so many `seconds` each."""
         found, shipped = self._found(kind, maker, list(dict.fromkeys(keys)))
         self.keys.update(keys)
         if self.fill and not self._inside and len(shipped) < len(found):
@@ -412,8 +412,8 @@ class Store:
         network, whose vectors are computed once; of other kinds `BLOCK` that were asked for one after the other. What was drawn
         of calls that can be computed together (`Joint`) is: one that asked for each thing after the other fills a batch.
 
-        After `seconds` it ends, and begins nothing that took longer than is left when it was made. The order is random, so that
-        what is reached is a random part of what was drawn, but for what takes long; the rest is told as not computed.
+        After `seconds` it ends: parts of a block's size are computed in a random order, and none is begun that took longer than
+        is left when it was made, as its entries or their call say. The rest is told as not computed.
 
         >>> list(Store().remake(share=0.5, seed=7))
         []
@@ -430,42 +430,38 @@ class Store:
         else:
             chosen = dict.fromkeys(random.Random(seed).sample(sorted(where), min(count, len(where))), "")
         groups: dict[Any, list[tuple[Asking, int]]] = defaultdict(list)
-        for key in sorted(chosen, key=lambda key: (digest(seed, chosen[key]), where[key])):
-            n, i = where[key]
+        for n, i in sorted(where[key] for key in chosen):
             groups[self._askings[n].like or n].append((self._askings[n], i))
+        parts: list[Sequence[tuple[Asking, int]]] = [*groups.values()]
+        if seconds < math.inf:
+            parts = [part for some in parts for part in _parts(some)]
+            parts.sort(key=lambda part: digest("order", seed, _keys(part)[0]))
         end = time.perf_counter() + seconds
-        for some in groups.values():
-            yield from self._remade(some, chosen, end)
+        for part in parts:
+            yield from self._remade(part, chosen, end)
 
     def _remade(self, some: Sequence[tuple[Asking, int]], blocks: Mapping[str, str], end: float) -> Iterator[Remade]:
-        """Those places among the keys of one asking, or of several that are alike, computed anew until `end`."""
-        kind, maker = some[0][0][:2]
-        bodies = {
-            key: self.cache.get([key]).get(key) or self._entries(kind, maker)[key] for key in (of.keys[i] for of, i in some)
-        }
-        left, fit = end - time.perf_counter(), []
-        for of, i in some:
-            left -= max(of.seconds, json.loads(bodies[of.keys[i]]).get("seconds", 0.0))
-            fit += [(of, i)] * (left > 0)
-        late = dict.fromkeys(of.keys[i] for of, i in some)
-        if fit:
-            keys, places, compute = [of.keys[i] for of, i in fit], [of.places[i] for of, i in fit], fit[0][0].compute
-            if isinstance(compute, Joint):
-                questions = [cast(Joint, of.compute).questions[of.places[i]] for of, i in fit]
-                places, compute = list(range(len(fit))), replace(compute, questions=questions)
+        """Those places among the keys of one asking, or of several that are alike, computed anew, if they do not take longer
+        than until `end`."""
+        keys, (kind, maker) = _keys(some), some[0][0][:2]
+        cached = self.cache.get(keys)
+        old = {key: json.loads(cached.get(key) or self._entries(kind, maker)[key]) for key in keys}
+        takes = sum(max(of.seconds, old[key].get("seconds", 0.0)) for key, (of, _) in zip(keys, some, strict=True))
+        places, compute = [of.places[i] for of, i in some], some[0][0].compute
+        if isinstance(compute, Joint):
+            questions = [cast(Joint, of.compute).questions[of.places[i]] for of, i in some]
+            places, compute = list(range(len(some))), replace(compute, questions=questions)
+        begun = time.perf_counter()
+        if begun + takes >= end:
+            yield from (Remade(key, kind, maker.label, None, None, 0.0, "", blocks[key]) for key in keys)
+            return
+        for position, value in self._on_the_way(compute(places)):
+            took, key = time.perf_counter() - begun, keys[position]
+            agrees, off = compare_values(old[key]["value"], json.loads(json.dumps(value)))
+            then = old[key].get("dtype", "")  # the precision in which it was made
+            told = then if then == maker.dtype else f"{then}, now {maker.dtype}"
+            yield Remade(key, kind, maker.label, agrees, off, round(took, 3), told, blocks[key])
             begun = time.perf_counter()
-            for position, value in self._on_the_way(compute(places)):
-                took, key = time.perf_counter() - begun, keys[position]
-                old = json.loads(bodies[key])
-                agrees, off = compare_values(old["value"], json.loads(json.dumps(value)))
-                then = old.get("dtype", "")  # the precision in which it was made
-                told = then if then == maker.dtype else f"{then}, now {maker.dtype}"
-                yield Remade(key, kind, maker.label, agrees, off, round(took, 3), told, blocks[key])
-                del late[key]
-                begun = time.perf_counter()
-                if begun > end:
-                    break
-        yield from (Remade(key, kind, maker.label, None, None, 0.0, "", blocks[key]) for key in late)
 
     def _blocks(self, where: Mapping[str, tuple[int, int]]) -> dict[str, dict[str, list[str]]]:
         """Of each kind, keys by the block that they are drawn in."""
@@ -484,6 +480,20 @@ class Store:
             kind, maker = self._askings[n][:2]
             sizes[kind, maker.label].append((len(self._entries(kind, maker).get(key, b"")), key))
         return sorted(min(some)[1] for some in sizes.values())
+
+
+def _keys(some: Sequence[tuple[Asking, int]]) -> list[str]:
+    return [of.keys[i] for of, i in some]
+
+
+def _parts(some: Sequence[tuple[Asking, int]]) -> list[Sequence[tuple[Asking, int]]]:
+    """What is begun or left whole: `BLOCK` of calls that can be computed together, of others what is about the same texts."""
+    if some[0][0].like:
+        return [some[start : start + BLOCK] for start in range(0, len(some), BLOCK)]
+    about: dict[str, list[tuple[Asking, int]]] = defaultdict(list)
+    for of, i in some:
+        about[of.texts[i]].append((of, i))
+    return [*about.values()]
 
 
 def _first(keys: Sequence[str]) -> dict[str, int]:

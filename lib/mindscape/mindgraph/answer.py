@@ -556,8 +556,8 @@ def answer_from(
     most `rounds` + 1 calls, and those of the reports. With `rounds=0` the graph is read without tools, by the very prompt that
     the embedded reader was trained on. `calling` is "tools" for a model that has tools, or whose template is given them in
     words, and "grammar" for one that is held to `step_schema`; the default is "grammar" for "embedded" and "smollm2". With
-    `options`, which no prompt shows, "grammar" holds the answer to one of them; with `lookups_first` it holds so many rounds
-    to `lookup_source`, which the paper leaves to the model: what would an answer be worth that had looked?
+    `options`, which no prompt shows, "grammar" holds the answer to one of them; with `lookups_first` it holds so
+    many rounds to a call of `lookup_source`, which the paper leaves to the model; without any node there is nothing to look up.
 
     The reports that a summary needs are asked for at the stage "report". Given a meter, its
     budget holds, and what it has counted before is part of the answer's tokens. Raises InputError for a graph that is not of
@@ -570,9 +570,9 @@ def answer_from(
     meter = llm if isinstance(llm, Meter) else Meter(llm)
     calling = _way(question, rounds, calling, tokens, meter.name)
     verify(graph, document)
-    held = calling == "grammar" or not options and not lookups_first
-    require(held, 'options or lookups_first, and calling="tools": only "grammar" holds a reply to something')
-    require(0 <= lookups_first <= rounds, f"lookups_first={lookups_first}: expected 0 to the {rounds} rounds")
+    held = calling == "grammar" or not (options or lookups_first)
+    require(held, 'options, or lookups_first, and calling="tools": only "grammar" holds a reply to a form')
+    require(0 <= lookups_first <= rounds, f"lookups_first={lookups_first}: expected 0 to rounds={rounds}")
     reports = Reports(graph, meter, language=document.language)
     reading = _Reading(Tools(graph, document, reports), meter, calling, tokens, options)
     meter.stage = ANSWER
@@ -661,9 +661,9 @@ class _Reading:
         taken = self.meter.count_tokens([*bare, *self.closing]) + self.frame + 2 * self.tokens
         return self.meter.context is None or taken <= self.meter.context
 
-    def round(self, lookup: bool = False) -> GraphAnswer | None:
-        """Ask once, and run what is called; the answer, if that is what came. `lookup`: nothing but that can be called."""
-        step = lookup_schema(self.tools.graph) if lookup and self.tools.graph.nodes else self.step
+    def round(self, lookup_only: bool) -> GraphAnswer | None:
+        """Ask once, and run what is called; the answer, if that is what came."""
+        step = lookup_schema(self.tools.graph) if lookup_only and self.tools.graph.nodes else self.step
         form = {"tools": self.described} if self.calling == "tools" else {"schema": step}
         reply = self.meter.chat(self._room(self.messages), max_new_tokens=self.tokens, **form)
         try:
@@ -698,7 +698,7 @@ class _Reading:
                 return GRAPH_ANSWER.parse(reply.text)[0]
             except ValueError as error:
                 raise Refused("unreadable", str(error), expected) from None
-        value = reply.parsed  # of `step_schema`
+        value = reply.parsed  # of `step_schema` or `lookup_schema`
         return GraphAnswer.model_validate(value) if "answer" in value else [ToolCall(**value)]
 
     def last(self, asked_before: bool) -> tuple[GraphAnswer | None, str]:

@@ -350,10 +350,12 @@ def step_schema(graph: Graph, parts: int, options: Sequence[str] = ()) -> dict[s
 
 
 def lookup_schema(graph: Graph) -> dict[str, Any]:
-    """A call of `lookup_source` on one of a graph's nodes, as a JSON schema.
+    """A call of `lookup_source` on one of a graph's nodes, of which there must be some, as a JSON schema.
 
-    >>> lookup_schema(Graph("note"))["properties"]["name"]
-    {'const': 'lookup_source'}
+    >>> from mindscape.mindgraph.graph import Node
+    >>> schema = lookup_schema(Graph("note", {"ivo": Node("ivo", "entity", "Ivo", "Ivo", 0, 3, 0, 0)}))
+    >>> validate({"name": "lookup_source", "arguments": {"node_id": "ivo"}}, schema)["name"]
+    'lookup_source'
     """
     return _call("lookup_source", {"node_id": {"type": "string", "enum": list(graph.nodes)}})
 

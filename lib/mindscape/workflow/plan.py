@@ -68,7 +68,7 @@ def computed(runs: list[dict], mode: str, store: Path = ROOT / "data" / "store")
             if name.partition(" ")[0] not in ("vector", "pass", "file"):
                 asked[name] = max(asked.get(name, 0), sum(counts.values()))
     lines, total = [], 0.0
-    share, _, minutes = draw(os.environ.get("MINDSCAPE_REMEASURE", "1"))
+    share, _, minutes = share_seed_minutes(os.environ.get("MINDSCAPE_REMEASURE", "1"))
     for name, count in sorted(asked.items()):
         kind, _, maker = name.partition(" ")
         held, seconds = contents(store / f"{kind}.{maker}.jsonl")
@@ -79,14 +79,14 @@ def computed(runs: list[dict], mode: str, store: Path = ROOT / "data" / "store")
             lines.append(f"  {count:,} of kind {kind} by {maker}: about {words(takes)}")
     if not lines:
         return ["  nothing has to be computed for it: data/store holds what these notebooks are known to ask for"]
-    ends = f", until MINUTES={minutes:g} are up on each core" if mode == "remeasure" and minutes else ""
+    ends = f"; it ends after MINUTES={minutes:g} on each core" if mode == "remeasure" and minutes else ""
     return [*lines, f"  about {words(total)} of one core for what is computed, besides{ends}"]
 
 
-def draw(told: str) -> tuple[float, int, float]:
-    """The share, the seed and the minutes of SHARE:SEED:MINUTES; 0 minutes is no limit.
+def share_seed_minutes(told: str) -> tuple[float, int, float]:
+    """The three of SHARE:SEED:MINUTES; 0 minutes is no limit.
 
-    >>> draw("0.02:7:5"), draw("0.02")
+    >>> share_seed_minutes("0.02:7:5"), share_seed_minutes("0.02")
     ((0.02, 7, 5.0), (0.02, 0, 0.0))
     """
     share, seed, minutes = (told.split(":") + ["", ""])[:3]
@@ -99,31 +99,31 @@ def not_to_draw(told: str) -> str:
     >>> not_to_draw("0.02:7"), not_to_draw("2:7"), not_to_draw("0.02:x")
     ('', 'SHARE=2: expected more than 0, at most 1', 'SEED=x: expected a whole number, 0 or more')
     """
-    of, seed, minutes = (told.split(":") + ["", ""])[:3]
+    share, seed, minutes = (told.split(":") + ["", ""])[:3]
+    if not 0 < _number(share) <= 1:
+        return f"SHARE={share}: expected more than 0, at most 1"
     if not re.fullmatch("[0-9]*", seed):
         return f"SEED={seed}: expected a whole number, 0 or more"
-    for name, value, fits, expected in (
-        ("SHARE", of, lambda share: 0 < share <= 1, "more than 0, at most 1"),
-        ("MINUTES", minutes or "0", lambda minutes: 0 <= minutes < float("inf"), "minutes, 0 for no limit"),
-    ):
-        try:
-            fit = fits(float(value))
-        except ValueError:
-            fit = False
-        if not fit:
-            return f"{name}={value}: expected {expected}"
-    return ""
+    return "" if 0 <= _number(minutes or "0") < float("inf") else f"MINUTES={minutes}: expected minutes, 0 for no limit"
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
 
 
 def contents(path: Path) -> tuple[int, float | None]:
-    """How many entries a file of the store holds, and the mean of the seconds that they took, where most of them say it: the
-    first of many rankings says what all of them share."""
+    """How many entries a file of the store holds, and the mean of the seconds that they took. Replies and scores say their own;
+    of others, such as rankings, the first says what all that are about the same texts share, and the rest nothing."""
     try:
         lines = path.read_bytes().splitlines()[1:]
     except OSError:
         return 0, None
     taken = [float(match[1]) for line in lines if (match := TAKEN.search(line[-40:]))]
-    return len(lines), sum(taken) / len(taken) if 2 * len(taken) > len(lines) else None
+    telling = taken if path.name.startswith(("reply.", "score.")) else lines
+    return len(lines), sum(taken) / len(telling) if taken else None
 
 
 def words(seconds: float) -> str:

@@ -16,10 +16,12 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Literal
 
 from mindscape import roles
+from mindscape.errors import require
 from mindscape.mindgraph.answer import HOW, RESULT
 from mindscape.mindgraph.build import shown_state
 from mindscape.mindgraph.communities import Tools
@@ -31,7 +33,7 @@ from storyworld import Book, world
 from storyworld.teaching.graphs import Builder, Reading, bound_key, shown_fact, split_blocks, taken_for
 from storyworld.world import Binding, Chance, Event
 
-GRAPH = 400  # tokens of a graph before a block, at most
+GRAPH = 400  # tokens of a graph before a block, and of one that is verified, at most
 ANSWERED = 700  # of one that is answered from
 LONGEST = 1300  # tokens of a builder's prompt
 # How often a builder notes what does not bear on the question; 0: it makes no fault at all.
@@ -258,10 +260,9 @@ def _answers(run: Run, chance: Chance) -> Iterator[Example]:
         passages = {name: book.document[around(book.document, names[name])].lower() for name in shown}
         looked = next((name for name, passage in passages.items() if question.answer.lower() in passage), None)
         if looked:
-            call = json.dumps({"name": "lookup_source", "arguments": {"node_id": looked}}, ensure_ascii=False)
-            result = json.dumps(Tools(graph, book.document, None).lookup_source(looked), ensure_ascii=False)
+            call, result = _looked_up(run, looked)
             yield Example("answer lacks, look-up", tools, call, book.document.id)
-            yield example("looked up", tools, question.answer, call, RESULT[language].format(result=result))
+            yield example("looked up", tools, question.answer, call, result)
             if chance.hit(0.5):
                 yield example("lacks", plain, UNKNOWN[language])
 
@@ -270,11 +271,13 @@ def verify_examples(book: Book, tokenizer: Tokenizer, seed: int = 0) -> list[Exa
     """Answers that look up first what the notes say, and go by the passage; always the same for the same book and seed.
 
     Two graphs a question, one with persons taken for others. Roles are `verify look`, `verify right` and `verify mended` by
-    what the notes say, `verify nothing` where they say nothing, and `verify count` for a count, which no passage has.
+    what the notes say, `verify nothing` where they say nothing, and `verify count` for a count, which no passage has. Raises
+    InputError for a book that is not in English, whose names are not words of their own.
 
     >>> [example.role for example in verify_examples(training_book(960), tokenizer)][:2]           # doctest: +SKIP
     ['verify look', 'verify right']
     """
+    require(book.document.language == "en", f"{book.document.id} is in {book.document.language!r}: expected English")
     chance, chunks, builder = Chance("verifying", book.document.id, seed), split_blocks(book, tokenizer), Builder(book)
     asked = chance.shuffled([question for question in book.questions if builder.events(question)])
     names = _names(book)
@@ -282,14 +285,14 @@ def verify_examples(book: Book, tokenizer: Tokenizer, seed: int = 0) -> list[Exa
     chosen = [question for question in narrow if question.answer in names and question.needs_binding][:3]
     chosen += [question for question in narrow if question.answer in names and not question.needs_binding][:3]
     chosen += [question for question in narrow if question.answer not in names][:2]
+    counts = [question for question in asked if question.kind == "people"][:1]
     made = []
-    for question in (*chosen, *[question for question in asked if question.kind == "people"][:1]):
-        narrow_one = question in chosen
-        run = Run(book, chunks, question, tokenizer, chance, chance.pick(FAULTS) if narrow_one else 0)
+    for question in (*chosen, *counts):
+        run = Run(book, chunks, question, tokenizer, chance, 0 if question in counts else chance.pick(FAULTS))
         for index in range(len(chunks)):
             run.go(index, *run.gold(index))
         made += _verified(run, {})
-        if narrow_one and run.graph.nodes:
+        if run.graph.nodes and question not in counts:
             made += _verified(run, _taken_for_others(run, chance))
     return made
 
@@ -315,14 +318,13 @@ def _verified(run: Run, wrong: Mapping[str, str]) -> Iterator[Example]:
     def said(text: str) -> str:
         return re.sub(r"[^\W_]+", lambda word: words.get(word[0], word[0]), text)
 
-    right, ids = run.graph, {key: said(name) for key, name in run.reading.ids.items()}
-    nodes = {said(name): replace(node, id=said(name), content=said(node.content)) for name, node in right.nodes.items()}
-    edges = {(said(a), said(b), label): edge for (a, b, label), edge in right.edges.items()}
+    ids = {key: said(name) for key, name in run.reading.ids.items()}
+    nodes = {said(name): replace(node, id=said(name), content=said(node.content)) for name, node in run.graph.nodes.items()}
+    edges = {(said(a), said(b), label): edge for (a, b, label), edge in run.graph.edges.items()}
     edges = {key: replace(edge, source=key[0], target=key[1]) for key, edge in edges.items()}
-    run.graph = Graph(right.doc_id, nodes, edges)
-    counted = question.depth == "set-aggregation"
-    slots, tools = run.slots(len(run.chunks), ANSWERED if counted else GRAPH), Tools(run.graph, book.document, None)
-    run.graph = right
+    mistaken, counted = copy(run), question.depth == "set-aggregation"
+    mistaken.graph = Graph(book.document.id, nodes, edges)
+    slots = mistaken.slots(len(run.chunks), ANSWERED if counted else GRAPH)
     prompt, state = f"{GRAPH_ANSWER.prompt(language, **slots)}\n\n{HOW[language]}", slots["graph_state"]
 
     def shown(keys: Iterable[str]) -> list[str]:
@@ -335,21 +337,30 @@ def _verified(run: Run, wrong: Mapping[str, str]) -> Iterator[Example]:
         value = GraphAnswer(answer=answer, cited_nodes=cited, confidence="high" if cited else "low")
         return Example(f"verify {kind}", prompt, GRAPH_ANSWER.render(value), book.document.id, history)
 
+    if not deeds:
+        if not wrong:
+            yield example("nothing", UNKNOWN[language])
+        return
+    if counted:
+        if len(deeds) == len(run.wanted):
+            yield example("count", question.answer)
+        return
+    if question.kind == "liar" and len(deeds) < len(run.wanted):
+        return  # what was sworn and what was done, both, say who lied
     answer = question.answer.lower()
     passages = {name: book.document[around(book.document, nodes[name])].lower() for name in (*deeds, *who)}
-    told = [name for name, passage in passages.items() if answer in passage]
-    if not deeds:
-        yield from () if wrong else [example("nothing", UNKNOWN[language])]
-    elif counted:
-        yield from [example("count", question.answer)] if len(deeds) == len(run.wanted) else ()
-    elif question.kind == "liar" and len(deeds) < len(run.wanted):
-        return  # what was sworn and what was done, both, say who lied
-    elif told or answer in state.lower():
-        looked = (told or deeds)[0]
-        call = json.dumps({"name": "lookup_source", "arguments": {"node_id": looked}}, ensure_ascii=False)
-        result = RESULT[language].format(result=json.dumps(tools.lookup_source(looked), ensure_ascii=False))
+    told, known = [name for name, passage in passages.items() if answer in passage], answer in state.lower()
+    if told or known:
+        call, result = _looked_up(mistaken, (told or deeds)[0])
         yield Example("verify look", prompt, call, book.document.id)
-        yield example("right" if answer in state.lower() else "mended", question.answer, call, result)
+        yield example("right" if known else "mended", question.answer, call, result)
+
+
+def _looked_up(run: Run, name: str) -> tuple[str, str]:
+    """The call of `lookup_source` on a node, and what comes back."""
+    call = json.dumps({"name": "lookup_source", "arguments": {"node_id": name}}, ensure_ascii=False)
+    result = json.dumps(Tools(run.graph, run.book.document, None).lookup_source(name), ensure_ascii=False)
+    return call, RESULT[run.builder.language].format(result=result)
 
 
 def count_examples(book: Book, tokenizer: Tokenizer, seed: int = 0, number_first: bool = False) -> list[Example]:
