@@ -9,6 +9,7 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,12 @@ collect_ignore = ["browser"]  # `make browser` names it: what it needs is an ext
 settings.register_profile("search", deadline=None, derandomize=False)
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.load_profile("same")
+
+
+def pytest_sessionfinish():
+    """What `make coverage` counted: a worker that takes more than ten seconds to end is killed before it saves."""
+    if "coverage" in sys.modules and (counted := sys.modules["coverage"].Coverage.current()):
+        counted.save()
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -19,14 +19,14 @@ from pathlib import Path
 import pandas as pd
 
 from mindscape import paths, plots, store, trail
-from mindscape.errors import require
+from mindscape.errors import InputError
 from mindscape.store import Remade
 from mindscape.workflow import plan
 
 KINDS = {  # what agrees means, for a reader of the report
     "reply": "the same text",
     "score": f"log-probabilities within {store.NEAR} nats a token",
-    "ranking": "the same ids in the same order",
+    "ranking": "the same ids in the same order; the difference is the share of other ids",
 }
 OTHER = f"numbers within {store.CLOSE:.1%}"
 
@@ -43,9 +43,10 @@ def at_the_end(notebook: str, name: str) -> None:
     keys.mkdir(parents=True, exist_ok=True)
     (keys / f"{name}.txt").write_text("\n".join(sorted(store.current().keys)) + "\n", encoding="ascii")
     if told := os.environ.get("MINDSCAPE_REMEASURE"):
-        wrong = plan.not_to_draw(told)
-        require(not wrong, wrong)
-        share, seed, minutes = plan.share_seed_minutes(told)
+        try:
+            share, seed, minutes = plan.share_seed_minutes(told)
+        except ValueError as error:
+            raise InputError(str(error)) from error
         remade = store.current().remake(share=share, seed=seed, seconds=allowance(minutes, folder_of(told), notebook))
     elif os.environ.get("MINDSCAPE_TINY"):
         remade = store.current().remake(smallest=True)
@@ -107,16 +108,18 @@ def report(folder: Path) -> str:
             groups[of[key]].append(of)
         for name, some in sorted(groups.items()):
             made = [of for of in some if of["agrees"] is not None]
-            off = max((of["off"] for of in made if of["off"] is not None), default=None)
-            numbers = [len(some), len(made), sum(of["agrees"] for of in made), "–" if off is None else f"{off:.2g}"]
+            off = [of["off"] for of in made if of["off"] is not None]
+            numbers = [len(some), len(made), sum(of["agrees"] for of in made)]
+            numbers += [f"{max(off):.2g}", f"{sum(off) / len(off):.2g}"] if off else ["–", "–"]
             rows.append(
                 [name, *numbers, f"{sum(of['seconds'] for of in made):.0f}", *(KINDS.get(name, OTHER) for _ in meaning)]
             )
-        heads = [title, "drawn:", "computed:", "agree:", "largest difference:", "seconds:", *meaning]
+        heads = [title, "drawn:", "computed:", "agree:", "largest difference:", "mean:", "seconds:", *meaning]
         lines.append(plots.markdown_table(heads, rows))
     if differing := [of for of in done if not of["agrees"]]:
         lines += ["What does not agree:", ""]
-        lines += [f"- {of['notebook']}: {of['kind']} by {of['maker']}, {of['key'][:12]}" for of in differing]
+        told = "- {notebook}: {kind} by {maker}, {key:.12}, {precision}"
+        lines += [told.format(**of) for of in differing]
     return "\n".join(lines).rstrip() + "\n"
 
 

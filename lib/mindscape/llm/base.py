@@ -641,16 +641,6 @@ def estimated_tokens(prompt: Prompt, tools: Sequence[Tool] = ()) -> int:
     return frame + sum(estimated_tokens(message["content"] + str(message.get("tool_calls", ""))) for message in prompt)
 
 
-def _in_turn(name: str) -> property:
-    """What the model says of itself, to one thread at a time."""
-
-    def told(together: "Together") -> Any:
-        with together._turn:
-            return getattr(together.llm, name)
-
-    return property(told)
-
-
 class Together:
     """An `LLM` that several threads ask: once all of them wait, what they ask goes to the model, a batch for each kind of
     options, schemas aside. Each thread must `leave` in the end. Only one thread at a time is inside the model.
@@ -660,8 +650,18 @@ class Together:
         self.llm, self._left = llm, threads
         self._turn = threading.Lock()
         self._asked: list[tuple[list[Sequence[Message]], dict[str, Any], Future]] = []
+        # Jobs ask for these all the time, and threads that wait for each other cost more than what they wait for.
+        self.name, self.context, self.form = llm.name, llm.context, getattr(llm, "form", None)
 
-    name, fingerprint, maker, context, form = map(_in_turn, ("name", "fingerprint", "maker", "context", "form"))
+    @property
+    def maker(self) -> Any:
+        with self._turn:
+            return cast(Any, self.llm).maker
+
+    @property
+    def fingerprint(self) -> str:
+        with self._turn:
+            return self.llm.fingerprint
 
     def count_tokens(self, prompt: Prompt) -> int:
         with self._turn:

@@ -39,7 +39,7 @@ from mindscape.llm import Message
 from mindscape.llm.base import LLM, Reply, ToolCall, dropped, form_of
 from mindscape.llm.recording import Estimate, Ledger
 from mindscape.llm.schema import in_words, read
-from mindscape.mindgraph.build import TOKENS, noted, rebuild, shown_state
+from mindscape.mindgraph.build import SEAMS, TOKENS, noted, rebuild, shown_state
 from mindscape.mindgraph.communities import PARAMETERS, Refused, Reports, Tools, answer_schema, lookup_schema, step_schema
 from mindscape.mindgraph.graph import Graph, verify
 from mindscape.prompts import languages, short_texts
@@ -641,13 +641,17 @@ class _Reading:
             how = f"\n\n{HOW[self.language]}" if rounds and self.calling == "grammar" else ""
             return [{"role": "user", "content": prompt + how}]
 
+        taken, context = self.frame + self.tokens, meter.context
+        if rounds and context is not None:  # room for results, and for the end of the conversation
+            taken += max(context // 4, meter.count_tokens(self.closing) + self.tokens)
+        frame = meter.count_tokens([{"role": "user", "content": ""}]) + SEAMS
+
         def fits(state: str) -> bool:
             if graph_tokens is not None and meter.count_tokens(state) > graph_tokens:
                 return False
-            least = meter.count_tokens(self.closing) + self.tokens
-            room = meter.context and (max(meter.context // 4, least) if rounds else 0)
-            taken = self.frame + self.tokens
-            return meter.context is None or meter.count_tokens(asked(state)) + taken + room <= meter.context
+            if context is None or frame + len(asked(state)[0]["content"].encode()) + taken <= context:
+                return True  # a token has a byte at least
+            return meter.count_tokens(asked(state)) + taken <= context
 
         state, shown = shown_state(graph, fits, self.language)
         self.messages = asked(state)

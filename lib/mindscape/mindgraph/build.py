@@ -36,7 +36,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from typing import Any
 
@@ -52,6 +52,7 @@ from mindscape.search import Retriever, search
 from mindscape.text import Chunk, Document, mentions, sentences
 
 TOKENS = 1024  # of a reply, at most
+SEAMS = 16  # tokens that a text and its frame may have together, and not apart
 MISSES = 4  # nodes in a row that do not fit, after which no more are tried
 FIRST = 8  # nodes that are tried at once; then twice as many, as long as they fit
 LEFT_OUT = {"en": "({n} more nodes are not shown)", "zh": "（另有{n}个节点未列出）"}
@@ -167,15 +168,16 @@ def noted(
         slots |= {"block_idx": str(block.index + 1), "total_blocks": str(len(blocks))}
         return [{"role": "user", "content": role.prompt(document.language, form_of(llm), **slots)}]
 
+    count = cache(llm.count_tokens)  # of graphs: most blocks leave theirs as it is
+
     def fits(block: Chunk, state: str) -> bool:
-        if budget is not None and llm.count_tokens(state) > budget:
+        if budget is not None and count(state) > budget:
             return False
-        if llm.context is None or frames[block.index] + len(state.encode()) + tokens <= llm.context:
+        if llm.context is None or frame + len(talk(block, state)[0]["content"].encode()) + tokens <= llm.context:
             return True  # a token has a byte at least
         return llm.count_tokens(talk(block, state)) + tokens <= llm.context
 
-    # Tokens of each block's prompt without a graph.
-    frames = [llm.count_tokens(talk(block, "")) for block in blocks] if llm.context is not None else []
+    frame = llm.count_tokens([{"role": "user", "content": ""}]) + SEAMS
     least = _rendered(Graph(document.id), set(), 9999, document.language)
     room = f"the model's window is {llm.context}, budget={budget}, tokens={tokens}"
     for block in blocks:

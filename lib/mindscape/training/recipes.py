@@ -452,11 +452,12 @@ def trained(name: str, dtype: str = "float32", **options: Any) -> LanguageModel:
     """The language model with a recipe's adapter. What the store holds of it is found without the adapter.
 
     An adapter that does not travel is known by the hash that the store's entries have (`sha256`); a store that is `fresh` takes
-    the one that was trained here instead. Options go to `mindscape.llm.local.Local`. Raises InputError for a recipe that there
-    is not, for one of a retriever (`mindscape.mia.embedding.embedder`), and, when weights are needed, where they are not there.
+    the one that was trained here instead. By name it is "embedded", as with all adapters on that base: it is sent the short
+    forms and held to grammars. Options go to `mindscape.llm.local.Local`. Raises InputError for a recipe that there is not, for
+    one of a retriever (`mindscape.mia.embedding.embedder`), and, when weights are needed, where they are not there.
 
-    >>> trained("no_summary").maker.name
-    'no_summary'
+    >>> (model := trained("no_summary")).name, model.maker.name
+    ('embedded', 'no_summary')
     """
     recipe = read_recipe(name)
     if recipe.stages[-1].kind.recipe or recipe.base or recipe.merged:
@@ -478,5 +479,5 @@ def trained(name: str, dtype: str = "float32", **options: Any) -> LanguageModel:
 
     maker = Maker(name, about, str(precision).removeprefix("torch."), here)
     tokenizer = AutoTokenizer.from_pretrained(assets.language_model())
-    backend = local.Local(local.Weights(network, config), tokenizer, name, maker=maker, **options)
+    backend = local.Local(local.Weights(network, config), tokenizer, "embedded", maker=maker, **options)
     return LanguageModel(backend, store=store.current())

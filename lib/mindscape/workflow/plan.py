@@ -31,8 +31,10 @@ def main(scale: str, only: str, mode: str = "figures") -> None:
         sys.exit(f"error: SCALE={scale} is unknown; expected {', '.join(SCALES)}")
     if not chosen:
         sys.exit(f"error: ONLY={only} fits no notebook; there are {', '.join(names(ROOT))}")
-    if mode == "remeasure" and (wrong := not_to_draw(os.environ.get("MINDSCAPE_REMEASURE", "1"))):
-        sys.exit(f"error: {wrong}")
+    try:
+        share_seed_minutes(os.environ.get("MINDSCAPE_REMEASURE", "1"))
+    except ValueError as error:
+        sys.exit(f"error: {error}")
     command = {"fresh": "figures", "tiny": "data"}.get(mode, mode)
     print(f"make {command}, scale {scale}: {len(chosen)} notebook{'s' * (len(chosen) != 1)}; {WHAT[mode]}")
     if not (ROOT / ".venv" / "core").is_file():
@@ -84,27 +86,23 @@ def computed(runs: list[dict], mode: str, store: Path = ROOT / "data" / "store")
 
 
 def share_seed_minutes(told: str) -> tuple[float, int, float]:
-    """The three of SHARE:SEED:MINUTES; 0 minutes is no limit.
+    """The three of SHARE:SEED:MINUTES; 0 minutes is no limit. Raises ValueError, which says what cannot be drawn.
 
     >>> share_seed_minutes("0.02:7:5"), share_seed_minutes("0.02")
     ((0.02, 7, 5.0), (0.02, 0, 0.0))
-    """
-    share, seed, minutes = (told.split(":") + ["", ""])[:3]
-    return float(share), int(seed or 0), float(minutes or 0)
-
-
-def not_to_draw(told: str) -> str:
-    """What is wrong with SHARE:SEED:MINUTES of `make remeasure`, before any notebook is run; "" where nothing is.
-
-    >>> not_to_draw("0.02:7"), not_to_draw("2:7"), not_to_draw("0.02:x")
-    ('', 'SHARE=2: expected more than 0, at most 1', 'SEED=x: expected a whole number, 0 or more')
+    >>> share_seed_minutes("2:7")
+    Traceback (most recent call last):
+    ...
+    ValueError: SHARE=2: expected more than 0, at most 1
     """
     share, seed, minutes = (told.split(":") + ["", ""])[:3]
     if not 0 < _number(share) <= 1:
-        return f"SHARE={share}: expected more than 0, at most 1"
+        raise ValueError(f"SHARE={share}: expected more than 0, at most 1")
     if not re.fullmatch("[0-9]*", seed):
-        return f"SEED={seed}: expected a whole number, 0 or more"
-    return "" if 0 <= _number(minutes or "0") < float("inf") else f"MINUTES={minutes}: expected minutes, 0 for no limit"
+        raise ValueError(f"SEED={seed}: expected a whole number, 0 or more")
+    if not 0 <= _number(minutes or "0") < float("inf"):
+        raise ValueError(f"MINUTES={minutes}: expected minutes, 0 for no limit")
+    return float(share), int(seed or 0), float(minutes or 0)
 
 
 def _number(text: str) -> float:

@@ -270,9 +270,11 @@ def _answers(run: Run, chance: Chance) -> Iterator[Example]:
 def verify_examples(book: Book, tokenizer: Tokenizer, seed: int = 0) -> list[Example]:
     """Answers that look up first what the notes say, and go by the passage; always the same for the same book and seed.
 
-    Two graphs a question, one with persons taken for others. Roles are `verify look`, `verify right` and `verify mended` by
-    what the notes say, `verify nothing` where they say nothing, and `verify count` for a count, which no passage has. Raises
-    InputError for a book that is not in English, whose names are not words of their own.
+    Kinds in the shares that questions have: who swore falsely, one event's doer or other words, a count. Of each question two
+    graphs, one with persons taken for others; in two of five a note may lack the answer that its passage has. Roles are
+    `verify look`, `verify right` and `verify mended` by what the notes say, with `, liar` where two notes decide,
+    `verify nothing` where they say nothing, and `verify count` for a count, which no passage has. Raises InputError for a book
+    that is not in English, whose names are not words of their own.
 
     >>> [example.role for example in verify_examples(training_book(960), tokenizer)][:2]           # doctest: +SKIP
     ['verify look', 'verify right']
@@ -281,16 +283,18 @@ def verify_examples(book: Book, tokenizer: Tokenizer, seed: int = 0) -> list[Exa
     chance, chunks, builder = Chance("verifying", book.document.id, seed), split_blocks(book, tokenizer), Builder(book)
     asked = chance.shuffled([question for question in book.questions if builder.events(question)])
     names = _names(book)
-    narrow = [question for question in asked if question.depth != "set-aggregation"]
-    chosen = [question for question in narrow if question.answer in names and question.needs_binding][:3]
-    chosen += [question for question in narrow if question.answer in names and not question.needs_binding][:3]
-    chosen += [question for question in narrow if question.answer not in names][:2]
-    counts = [question for question in asked if question.kind == "people"][:1]
+    narrow = [question for question in asked if question.depth != "set-aggregation" and question.kind != "liar"]
+    chosen = [question for question in narrow if question.answer in names and question.needs_binding][:2]
+    chosen += [question for question in narrow if question.answer in names and not question.needs_binding][:1]
+    chosen += [question for question in narrow if question.answer not in names][:1]
+    chosen += [question for question in asked if question.kind == "liar"][:3]
+    counts = [question for question in asked if question.kind == "people"][:3]
     made = []
     for question in (*chosen, *counts):
         run = Run(book, chunks, question, tokenizer, chance, 0 if question in counts else chance.pick(FAULTS))
+        thin = question in chosen and chance.hit(0.4)
         for index in range(len(chunks)):
-            run.go(index, *run.gold(index))
+            run.go(index, *run.gold(index, thin))
         made += _verified(run, {})
         if run.graph.nodes and question not in counts:
             made += _verified(run, _taken_for_others(run, chance))
@@ -352,8 +356,9 @@ def _verified(run: Run, wrong: Mapping[str, str]) -> Iterator[Example]:
     told, known = [name for name, passage in passages.items() if answer in passage], answer in state.lower()
     if told or known:
         call, result = _looked_up(mistaken, (told or deeds)[0])
-        yield Example("verify look", prompt, call, book.document.id)
-        yield example("right" if known else "mended", question.answer, call, result)
+        of = ", liar" if question.kind == "liar" else ""
+        yield Example(f"verify look{of}", prompt, call, book.document.id)
+        yield example(("right" if known else "mended") + of, question.answer, call, result)
 
 
 def _looked_up(run: Run, name: str) -> tuple[str, str]:
