@@ -122,27 +122,27 @@ def verified(tokenizer):
 
 
 def test_shares_of_what_is_verified(verified):
-    """Half of what is looked up says something else than the notes; liars and counts have the shares that questions have (of an
-    earlier mixture 8 of 277 look-ups were of liars, and they were answered badly); where notes say nothing, no look-up."""
+    """Two in five of what is looked up says something else than the notes. What one passage cannot decide has the shares that
+    questions have: taught to look up all alike (of 277 look-ups 8 of liars, then 78 of 211), the model names liars badly."""
     roles = Counter(example.role for example in verified)
-    looks, right, mended = (roles[f"verify {kind}"] + roles[f"verify {kind}, liar"] for kind in ("look", "right", "mended"))
-    assert looks == right + mended > 0.4 * roles.total() and 0.3 < mended / looks < 0.7
-    assert 0.3 < roles["verify look, liar"] / looks < 0.6 and roles["verify mended, liar"] > 0.2 * mended
-    assert 0 < roles["verify nothing"] < 0.15 * roles.total() and roles["verify count"] > 0.1 * roles.total()
+    looks, right, mended = (roles[f"verify {kind}"] for kind in ("look", "right", "mended"))
+    assert looks == right + mended > 0.25 * roles.total() and 0.3 < mended / looks < 0.7
+    assert 0 < roles["verify nothing"] < 0.15 * roles.total()
+    assert roles["verify liar"] > 0.07 * roles.total() and roles["verify count"] > 0.1 * roles.total()
 
 
 def test_what_is_verified_goes_by_the_passage(verified):
     """The look-up is of a node that the prompt shows; the answer stands in its passage or in the notes, and wrong notes do not
     decide it."""
     for call, after in pairwise(verified):
-        if not call.role.startswith("verify look"):
+        if call.role != "verify look":
             continue
         name, said = json.loads(call.reply)["arguments"]["node_id"], json.loads(after.reply)
         notes = after.prompt.partition("Graph:")[2].partition("Size:")[0]
         passage, answer = json.loads(after.history[1].partition(": ")[2])["passage"], said["answer"].lower()
         assert after.history[0] == call.reply and call.prompt == after.prompt and f'"id": "{name}"' in notes
-        assert answer in (passage if after.role.startswith("verify mended") else passage + notes).lower()
-        assert (answer in notes.lower()) == after.role.startswith("verify right")
+        assert answer in (passage if after.role == "verify mended" else passage + notes).lower()
+        assert (answer in notes.lower()) == (after.role == "verify right")
         assert said["cited_nodes"] and said["confidence"] == "high"
         assert all(f'"id": "{cited}"' in notes for cited in said["cited_nodes"])
 

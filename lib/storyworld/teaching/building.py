@@ -268,13 +268,13 @@ def _answers(run: Run, chance: Chance) -> Iterator[Example]:
 
 
 def verify_examples(book: Book, tokenizer: Tokenizer, seed: int = 0) -> list[Example]:
-    """Answers that look up first what the notes say, and go by the passage; always the same for the same book and seed.
+    """Answers that look up first what one passage can verify, and go by it; always the same for the same book and seed.
 
-    Kinds in the shares that questions have: who swore falsely, one event's doer or other words, a count. Of each question two
-    graphs, one with persons taken for others; in two of five a note may lack the answer that its passage has. Roles are
-    `verify look`, `verify right` and `verify mended` by what the notes say, with `, liar` where two notes decide,
-    `verify nothing` where they say nothing, and `verify count` for a count, which no passage has. Raises InputError for a book
-    that is not in English, whose names are not words of their own.
+    Kinds in the shares that questions have: who swore falsely, one event's doer or other words, a count. What one event tells
+    is looked up, from two graphs a question, one with persons taken for others; in two of five a note may lack the answer that
+    its passage has. Roles are `verify look`, `verify right` and `verify mended` by what the notes say. No single passage
+    decides `verify liar`, where two notes contradict each other, and `verify count`; `verify nothing` is where notes say
+    nothing. Raises InputError for a book that is not in English, whose names are not words of their own.
 
     >>> [example.role for example in verify_examples(training_book(960), tokenizer)][:2]           # doctest: +SKIP
     ['verify look', 'verify right']
@@ -287,16 +287,16 @@ def verify_examples(book: Book, tokenizer: Tokenizer, seed: int = 0) -> list[Exa
     chosen = [question for question in narrow if question.answer in names and question.needs_binding][:2]
     chosen += [question for question in narrow if question.answer in names and not question.needs_binding][:1]
     chosen += [question for question in narrow if question.answer not in names][:1]
-    chosen += [question for question in asked if question.kind == "liar"][:3]
-    counts = [question for question in asked if question.kind == "people"][:3]
+    whole = [question for question in asked if question.kind == "liar"][:3]
+    whole += [question for question in asked if question.kind == "people"][:3]
     made = []
-    for question in (*chosen, *counts):
-        run = Run(book, chunks, question, tokenizer, chance, 0 if question in counts else chance.pick(FAULTS))
+    for question in (*chosen, *whole):
+        run = Run(book, chunks, question, tokenizer, chance, 0 if question.kind == "people" else chance.pick(FAULTS))
         thin = question in chosen and chance.hit(0.4)
         for index in range(len(chunks)):
             run.go(index, *run.gold(index, thin))
         made += _verified(run, {})
-        if run.graph.nodes and question not in counts:
+        if run.graph.nodes and question in chosen:
             made += _verified(run, _taken_for_others(run, chance))
     return made
 
@@ -345,20 +345,17 @@ def _verified(run: Run, wrong: Mapping[str, str]) -> Iterator[Example]:
         if not wrong:
             yield example("nothing", UNKNOWN[language])
         return
-    if counted:
+    if counted or question.kind == "liar":
         if len(deeds) == len(run.wanted):
-            yield example("count", question.answer)
+            yield example("count" if counted else "liar", question.answer)
         return
-    if question.kind == "liar" and len(deeds) < len(run.wanted):
-        return  # what was sworn and what was done, both, say who lied
     answer = question.answer.lower()
     passages = {name: book.document[around(book.document, nodes[name])].lower() for name in (*deeds, *who)}
     told, known = [name for name, passage in passages.items() if answer in passage], answer in state.lower()
     if told or known:
         call, result = _looked_up(mistaken, (told or deeds)[0])
-        of = ", liar" if question.kind == "liar" else ""
-        yield Example(f"verify look{of}", prompt, call, book.document.id)
-        yield example(("right" if known else "mended") + of, question.answer, call, result)
+        yield Example("verify look", prompt, call, book.document.id)
+        yield example("right" if known else "mended", question.answer, call, result)
 
 
 def _looked_up(run: Run, name: str) -> tuple[str, str]:
