@@ -459,6 +459,18 @@ def test_the_smallest_of_each_kind_and_maker(tmp_path):
     assert sorted(found) == sorted((kind, of.label, Store.key(kind, of, {"of": 2})) for kind, of in made)
 
 
+def test_the_smallest_of_several_makers_are_about_the_same_texts(tmp_path):
+    """The vectors of one text serve them all; a shorter entry about a text that one of them alone asks about would not."""
+    questions = [{"of": 40, "texts": "shared"}, {"of": 300, "texts": "shared"}, {"of": 2, "texts": "own"}]
+    bob = Maker("bob", {"base": "2"})
+    for store in (opened(tmp_path, fill=True), opened(tmp_path, user="another")):
+        store.fetch("square", ANN, questions, Squares(questions))
+        store.fetch("square", bob, questions[:2], Squares(questions))
+        store.flush()
+    found = {one.key for one in remade(store, smallest=True)}
+    assert found == {Store.key("square", of, questions[0]) for of in (ANN, bob)}
+
+
 def test_only_what_was_found_is_computed_anew(tmp_path):
     store = opened(tmp_path)
     squares(store)

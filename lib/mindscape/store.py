@@ -406,7 +406,7 @@ class Store:
         seconds: float = math.inf,
     ) -> Iterator[Remade]:
         """Compute some of the entries that were found anew, and compare: a random `share` of all, or `count` of them, or, with
-        `smallest`, the shortest of each kind and maker; of all kinds or of some. Each is told as it is there; nothing is filed.
+        `smallest`, one of each kind and maker (`_smallest`); of some kinds or all. Each is told once there; nothing is filed.
 
         A share is drawn in blocks, since neighbours cost little more than one alone: all rankings of the same texts by one
         network, whose vectors are computed once; of other kinds `BLOCK` that were asked for one after the other. What was drawn
@@ -475,11 +475,19 @@ class Store:
         return kinds
 
     def _smallest(self, where: Mapping[str, tuple[int, int]]) -> list[str]:
-        sizes: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
-        for key, (n, _) in where.items():
-            kind, maker = self._askings[n][:2]
-            sizes[kind, maker.label].append((len(self._entries(kind, maker).get(key, b"")), key))
-        return sorted(min(some)[1] for some in sizes.values())
+        """Of each kind and maker the shortest entry about the texts that most of them ask about: one network's vectors of these
+        serve all, and computing them is what takes long."""
+        groups: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)  # keys with their texts
+        for key, (n, i) in where.items():
+            of = self._askings[n]
+            groups[of.kind, of.maker.label].append((key, of.texts[i]))
+        shared = Counter(texts for some in groups.values() for texts in {texts for _, texts in some if texts})
+        entries = {name: self._entries(*self._askings[where[some[0][0]][0]][:2]) for name, some in groups.items()}
+
+        def least(name: tuple[str, str]) -> str:
+            return min((-shared[texts], len(entries[name].get(key, b"")), key) for key, texts in groups[name])[2]
+
+        return sorted(map(least, groups))
 
 
 def _keys(some: Sequence[tuple[Asking, int]]) -> list[str]:
