@@ -26,10 +26,11 @@ awkward_pieces = st.lists(st.sampled_from(AWKWARD) | st.text(max_size=4), min_si
 awkward_texts = awkward_pieces.map("".join).filter(str.strip)
 
 
-def refused(call: Callable[[], object], said: str, error: type[Exception] = InputError) -> None:
-    """A call without arguments ends in an error that says so: a regular expression."""
-    with pytest.raises(error, match=said):
+def refused(call: Callable[[], object], said: str, error: type[Exception] = InputError) -> Exception:
+    """A call without arguments ends in an error that says so, a regular expression; the error."""
+    with pytest.raises(error, match=said) as caught:
         call()
+    return caught.value
 
 
 def failing(number: int) -> Callable[..., None]:

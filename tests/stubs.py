@@ -2,52 +2,28 @@
 
 And documents of a few sentences."""
 
-import json
-from dataclasses import replace
 from itertools import accumulate, pairwise
 
 import numpy as np
 
-from mindscape.llm.base import Reply, Score, ToolCall, estimated_tokens
+from mindscape.llm.base import Reply, Score
+from mindscape.llm.recording import Scripted
 from mindscape.store import Maker
 from mindscape.text import Chunk, Document
 
 
-class Stub:
-    """A backend for `LanguageModel`. `say(messages, tools, schema)` gives a text, something for JSON, a ToolCall or a Reply;
-    `weigh(prompt, continuation)` a log-probability.
-
-    A token is three bytes, or a word of what is weighed. It dies, as of a kill, at the call `dies`.
-    """
+class Stub(Scripted):
+    """A script of any name, which decides the form that it is sent, and context; `weigh(prompt, continuation)` gives a
+    log-probability of so many words."""
 
     def __init__(self, say=None, *, weigh=None, name="stub", context=None, dies=None):
-        self.say, self.weigh, self.name, self.context, self.dies = say, weigh, name, context, dies
-        self.fingerprint, self.asked = name, []
-
-    def hear(self, *asked):
-        self.asked.append(asked)
-        if len(self.asked) == self.dies:
-            raise KeyboardInterrupt
-
-    def generate(self, prompts, sampling, tools=(), schema=None):
-        self.sampling = sampling
-        for i, prompt in enumerate(prompts):
-            self.hear(prompt, list(tools), schema)
-            said = self.say(prompt, list(tools), schema)
-            if isinstance(said, ToolCall):
-                said = Reply("", (said,), finish="tool_calls")
-            elif not isinstance(said, Reply):
-                said = Reply(said if isinstance(said, str) else json.dumps(said, ensure_ascii=False))
-            read, written = self.count_tokens(prompt, tools), estimated_tokens(said.text) + 7 * len(said.tool_calls)
-            yield i, replace(said, prompt_tokens=read, completion_tokens=written)
+        super().__init__(say, dies=dies, form="")
+        self.weigh, self.name, self.fingerprint, self.context = weigh, name, name, context
 
     def score(self, pairs):
         for i, (prompt, continuation) in enumerate(pairs):
             self.hear(prompt, continuation)
             yield i, Score(self.weigh(prompt, continuation), max(1, len(continuation.split())))
-
-    def count_tokens(self, prompt, tools=()):
-        return estimated_tokens(prompt, tools)
 
 
 def in_turn(*said):

@@ -111,7 +111,7 @@ def test_batches_are_by_length_and_bounded(qwen):
 def test_truncation_is_counted_also_from_the_cache(qwen, tmp_path, name, capfd):
     tiny = LastTokenEncoder(*qwen, name=name, max_tokens=20)
     encoder = tiny if name == "tiny" else encoders.load(name, max_tokens=20)
-    encoder.store = store = Cache(tmp_path / "vectors.sqlite")
+    encoder.store = Cache(tmp_path / "vectors.sqlite")
     long = "word " * 600
     texts = ["a short one", long, long, "another"]
     vectors = encoder.encode(texts)
@@ -121,7 +121,6 @@ def test_truncation_is_counted_also_from_the_cache(qwen, tmp_path, name, capfd):
     assert encoder.counts == Counts(texts=4, computed=0, truncated=2, tokens=first.tokens)
     cut = encoder.tokenizer.decode(encoder.tokenizer(long)["input_ids"][:19], skip_special_tokens=True)
     assert encoder.encode([cut + " word" * 9])[0] @ vectors[1] > 1 - 1e-5  # the end counts for nothing
-    store.close()
     assert capfd.readouterr().err == ""
 
 
@@ -132,7 +131,6 @@ def test_prompts_stand_before_the_text(qwen, tmp_path):
     for kind, prompt in {**prompts, "passage": ""}.items():
         assert_alike(encoder.encode(TEXTS, kind), plain.encode([prompt + text for text in TEXTS]))
     assert encoder.counts.computed == len(TEXTS)  # a vector of one kind is not taken for another's
-    encoder.store.close()
 
 
 def test_fingerprint_tells_what_changes_a_vector(qwen_dir, qwen):
@@ -171,7 +169,6 @@ def test_fingerprint_tells_the_modules_behind_the_transformer(tmp_path):
     del model[2]  # Normalize
     fingerprints.add(SentenceEncoder(model, name="mine").fingerprint)
     assert len(fingerprints) == 5
-    store.close()
 
 
 def test_fingerprint_notices_training():
@@ -230,7 +227,6 @@ def test_a_run_that_was_stopped_keeps_its_finished_batches(qwen, tmp_path, monke
     vectors = encoder.encode(TEXTS)
     assert encoder.counts.computed == len(TEXTS) - 2 and len(store) == len(TEXTS)
     assert_alike(vectors, one_by_one(*qwen, TEXTS))
-    store.close()
 
 
 def test_a_folder_with_modules_is_a_sentence_encoder(qwen_dir, capfd):

@@ -78,17 +78,6 @@ def test_more_directions_are_never_farther(seed, n, dim):
     np.testing.assert_allclose(space.directions @ space.directions.T, np.eye(len(space.directions)), atol=1e-9)
 
 
-def test_small_angles_keep_their_digits():
-    space = geometry.subspace([[1.0, 0.0]])
-    (found,) = geometry.angles(space, [[1.0, 1e-7]])
-    assert found[0] == pytest.approx(np.degrees(1e-7), rel=1e-9)
-
-
-def test_the_rank_of_a_share():
-    space = geometry.subspace(np.diag([3.0, 2.0, 1.0]))  # 9, 4 and 1 of 14
-    assert [space.rank(share) for share in (0.1, 9 / 14, 0.65, 13 / 14, 0.99, 1)] == [1, 1, 2, 2, 3, 3]
-
-
 def test_a_vector_without_direction():
     space = geometry.subspace(np.eye(3), np.ones(3))
     refused(lambda: geometry.angles(space, [[0.0, 0.0, 1.0], [1.0, 1.0, 1.0]]), "vector 1")

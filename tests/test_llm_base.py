@@ -135,8 +135,7 @@ def test_a_bare_text_before_another_field_is_refused():
 def test_a_reply_cut_off_in_its_last_part_is_not_whole():
     whole = Tags(Memory).render(Memory(think="So.", outline=["a"], scenario=[Scenario(chunk="x", core="y")] * 2))
     for end in range(whole.index("<scenario>", whole.index("</scenario>")) + len("<scenario>"), len(whole) - 12):
-        with pytest.raises(ValueError, match="a <scenario> is not closed"):
-            read(whole[:end], Tags(Memory))
+        refused(partial(read, whole[:end], Tags(Memory)), "a <scenario> is not closed", ValueError)
 
 
 @pytest.mark.parametrize("name", [name for name, role in ROLES.items() if isinstance(role.form, Tags)])
@@ -226,12 +225,11 @@ def test_options_and_errors_stay_apart():
     def several(llm):
         return [reply.text for reply in llm.chat([user("a"), user("b")], max_new_tokens=5)], llm.count_tokens("abc")
 
-    with pytest.raises(LLMError):
-        side_by_side(model, [fails, several])
+    refused(lambda: side_by_side(model, [fails, several]), "no", LLMError)
     assert sorted(map(sorted, model.batches)) == [["a", "b"], ["fail"]]
     assert side_by_side(Slow(), [several, several]) == [(["A", "B"], 3)] * 2
-    with pytest.raises(LLMError):  # alike, and so in one batch: both hear of it
-        side_by_side(model, [fails, fails, lambda llm: llm.chat(user("a"), max_new_tokens=9)])
+    alike = [fails, fails, lambda llm: llm.chat(user("a"), max_new_tokens=9)]  # and so in one batch: all hear of it
+    refused(lambda: side_by_side(model, alike), "no", LLMError)
 
 
 def test_a_thread_that_leaves_lets_the_others_go_on():

@@ -1,6 +1,7 @@
 """The JSON parser with its named repairs, the check against a schema, and tools in words."""
 
 import json
+from functools import partial
 
 import pytest
 from extras import JSON, refused
@@ -8,9 +9,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from mindscape.errors import InputError
 from mindscape.llm.base import MARK, Reply, conversation
-from mindscape.llm.schema import FRAME, REPAIRS, checked, in_words, json_schema, parse, read_calls, validate
+from mindscape.llm.schema import checked, in_words, json_schema, parse, read_calls, validate
 
 OBJECTS = st.dictionaries(st.text(), JSON, min_size=1)
 
@@ -49,7 +49,6 @@ def test_trailing_commas_are_found_outside_strings_only(value):
 )
 def test_repairs_by_name(text, value, repairs):
     assert parse(text) == (value, repairs)
-    assert set(repairs) <= {*FRAME, *REPAIRS}
 
 
 @pytest.mark.parametrize(
@@ -74,8 +73,7 @@ class Person(BaseModel):
 
 def test_validation_names_the_place():
     assert validate({"name": "Bob", "age": 3}, Person) == Person(name="Bob", age=3)
-    with pytest.raises(ValueError, match="^at age: Input should be a valid integer"):
-        validate({"name": "Bob", "age": "three"}, Person)
+    refused(lambda: validate({"name": "Bob", "age": "three"}, Person), "^at age: Input should be a valid integer", ValueError)
     nested = {"type": "object", "properties": {"ages": {"type": "array", "items": json_schema({"type": "integer"})}}}
     assert validate({"ages": [1]}, nested) == {"ages": [1]}
     refused(lambda: validate({"ages": [1, "x"]}, nested), r"^at ages\.1: 'x' is not of type 'integer'", ValueError)
@@ -121,8 +119,7 @@ def test_bad_tools_and_messages():
         ([{"role": "user"}], r"message 0 \(user\): expected its content to be text"),
         ([{"role": "user", "content": "?"}, {"role": "bard", "content": "!"}], "message 1 .* one of system, user"),
     ):
-        with pytest.raises(InputError, match=said):
-            conversation(messages)
+        refused(partial(conversation, messages), said)
     as_text = {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "f", "arguments": '{"a": 1}'}}]}
     assert conversation([as_text])[0]["tool_calls"][0]["function"]["arguments"] == {"a": 1}
     as_openai = {**as_text, "content": None}
@@ -137,6 +134,6 @@ CALLS += [[{"function": {"name": "f", "arguments": text}}] for text in ("{", "[1
 @pytest.mark.parametrize("calls", CALLS)
 def test_calls_of_a_message_that_are_none(calls):
     question = {"role": "user", "content": "?"}
-    with pytest.raises(InputError, match=r'message 1: tool_calls is .*: expected \[{"id"') as caught:
-        conversation([question, {"role": "assistant", "content": "", "tool_calls": calls}])
-    assert "\n" not in str(caught.value)
+    called = {"role": "assistant", "content": "", "tool_calls": calls}
+    told = refused(lambda: conversation([question, called]), r'message 1: tool_calls is .*: expected \[{"id"')
+    assert "\n" not in str(told)

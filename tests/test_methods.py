@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from extras import refused
 from stubs import Letters, cut
@@ -75,12 +74,6 @@ def test_half_a_span_is_no_evidence_and_a_question_without_evidence_lacks_nothin
     assert methods.needed(toy, toy.questions[0], shown).evidence == 0
     of = methods.needed(toy, replace(toy.questions[0], evidence=(), bindings=(), gloss=""), shown)
     assert (of.evidence, of.bindings, of.share, of.all) == (1.0, 1.0, 1.0, 1.0)
-
-
-def test_a_step_along_the_edges():
-    about = np.array([[1, 0], [1, 1], [0, 1], [0, 0]], bool)
-    scores = np.array([[0.9, 0.1, 0.4, 0.5]])
-    assert methods.stepped(scores, about)[0] == pytest.approx([0.95, 0.55, 0.45, 0.5])
 
 
 def test_questions_are_the_same_and_fewer_are_the_first_of_more(novels):

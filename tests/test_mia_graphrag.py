@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stubs import Model, cut
+from stubs import Model, Stub, cut, to_last
 
 import storyworld
 from mindscape import metrics
-from mindscape.llm.base import Reply
+from mindscape.llm import LanguageModel
 from mindscape.metrics import bootstrap
 from mindscape.mia import graphrag
 from mindscape.text import mentions
@@ -179,23 +179,8 @@ def test_ties_between_those_found_come_first(picked, seed):
 # -- questions and answers ---------------------------------------------------------------------------------------------
 
 
-class Asked(Model):
-    """Validates as `llm.chat` does."""
-
-    def chat(self, talks, max_new_tokens, schema=None):
-        found = []
-        for reply in super().chat(talks, max_new_tokens):
-            try:
-                parsed = schema and schema.model_validate_json(reply.text)
-                found.append(Reply(reply.text, value=parsed))
-            except ValueError as error:
-                found.append(Reply(reply.text, invalid=str(error)))
-        return found
-
-
 def test_questions_on_the_whole(language):
     document = replace(NOVEL, language=language)
-
     asked = ["Why?", " Why? ", "How?", "", "At what price?", "For whom?", "And then?", "So?"]
 
     def say(prompt):
@@ -203,14 +188,14 @@ def test_questions_on_the_whole(language):
             return json.dumps({"questions": asked})
         return json.dumps({"questions": ["Why?", "How?"]}) if "niece" in prompt else "no idea"
 
-    model = Asked(say)
+    model = LanguageModel(Stub(to_last(say)))
     found = graphrag.sense_questions(model, document, CHUNKS)
     assert found[0].questions == ("Why?", "How?", "At what price?", "For whom?", "And then?") and not found[0].invalid
     assert found[1] == graphrag.Posed(1, ())  # too few count as none
     assert not found[2].questions and found[2].invalid
     assert graphrag.sense_questions(model, document, []) == []
     asked = [("Why?", "Ann {left}."), ("How?", "")]
-    said = graphrag.sense_answers(Asked(lambda prompt: f" {len(prompt)} "), asked, language)
+    said = graphrag.sense_answers(LanguageModel(Stub(to_last(lambda prompt: f" {len(prompt)} "))), asked, language)
     assert all(text.isdigit() for text in said) and said[0] != said[1]
     assert graphrag.sense_answers(model, [], language) == []
 
@@ -427,8 +412,7 @@ def test_a_judge_is_asked_by_name_and_shown_some_words(log):
     assert [(one.a, one.b) for one in some] == [("Ann.", none), (none, none), ("Tom.", "Tom.")]
     assert [one.question for one in some] == [one.resolved for one in asked]
     assert {one.group for one in some} == {log.book.document.id}
-    first = json.dumps(dict.fromkeys(graphrag.CRITERIA, {"Explanation": "So.", "Winner": "Answer 1"}))
-    model = Model(lambda prompt: first)
+    model = Model(lambda prompt: verdict_of(True))
     same = graphrag.alike(asked, ["Ann.", "Eve.", "Tom."])
     rate = graphrag.win_rates(same, graphrag.judged(model, same, log.language))["Overall"]
     assert (rate.tie, rate.first.value) == (1, 1) and len(set(model.asked)) == 3  # both orders are one prompt

@@ -19,19 +19,8 @@ from mindscape.llm import LanguageModel, Ledger, Reply, ToolCall
 from mindscape.llm.base import side_by_side
 from mindscape.llm.local import Local
 from mindscape.llm.schema import validate
-from mindscape.mindgraph.answer import (
-    DROPPED,
-    GraphAnswered,
-    amortised,
-    answer,
-    answer_from,
-    block_size,
-    compaction,
-    cut,
-    estimate,
-    tool_use,
-    with_options,
-)
+from mindscape.mindgraph import answer as mindgraph
+from mindscape.mindgraph.answer import GraphAnswered, answer, answer_from, compaction, cut, estimate
 from mindscape.mindgraph.build import noted, rebuild
 from mindscape.mindgraph.communities import AROUND, REPORT, Reports, Tools, answer_schema, checked_arguments, step_schema
 from mindscape.mindgraph.graph import Edge, Graph, Node, apply_all
@@ -112,12 +101,12 @@ def test_blocks_tile_the_text_and_keep_to_their_size(pieces, size, language):
 def test_sizes_questions_and_ratios():
     known = [("embedded", 8192, 280), ("openai:gpt-4o", None, 8192), ("hf:x", 131_072, 8192), ("hf:y", 4000, 1000)]
     for name, context, size in known:
-        assert block_size(LanguageModel(Stub(None, name=name, context=context))) == size
-    assert with_options("谁？", ["甲", "乙"], "zh").splitlines()[2:5] == ["选项：", "A. 甲", "B. 乙"]
+        assert mindgraph.block_size(LanguageModel(Stub(None, name=name, context=context))) == size
+    assert mindgraph.with_options("谁？", ["甲", "乙"], "zh").splitlines()[2:5] == ["选项：", "A. 甲", "B. 乙"]
     for options, language in [(["a"], "en"), (list("abcde"), "en"), ([], "fr")]:
-        refused(partial(with_options, "Who?", options, language), "expected")
+        refused(partial(mindgraph.with_options, "Who?", options, language), "expected")
     refused(lambda: compaction(GraphAnswered("Tom", trace=(Step(ANSWER, "Tom", 70, 3, True),)), 0), "at least 1")
-    refused(lambda: amortised(10, []), "no question")
+    refused(lambda: mindgraph.amortised(10, []), "no question")
     refused(lambda: cut(DOCUMENT, None, 0), "at least one token")
 
 
@@ -186,8 +175,7 @@ def test_the_schema_lets_through_what_can_be_run_and_nothing_else():
         assert checked_arguments(call) == call.arguments
     bad = [look("tom"), part("detail", subgraph_id=2), part("detail"), ToolCall("search", {})]
     for wrong in [*map(written, bad), FINAL, {}, []]:
-        with pytest.raises(ValueError):
-            validate(wrong, schema)
+        refused(partial(validate, wrong, schema), ".", ValueError)
     assert set(GraphAnswer.model_fields) == set(answer_schema(GRAPH)["properties"]) == set(FINAL)
     assert step_schema(Graph("note"), 0)["anyOf"] == [answer_schema(Graph("note"))]
 
@@ -280,8 +268,7 @@ def test_an_answer_is_held_to_its_options_where_there_are_some(rounds):
     held = schema["anyOf"][-1] if rounds else schema
     assert told.text == "Ann" and held["properties"]["answer"]["enum"] == ["Tom", "Ann"]
     assert validate(final, schema) == final and "Tom, Ann" not in stub.asked[0][0][0]["content"]
-    with pytest.raises(ValueError):
-        validate({**final, "answer": "Ivo"}, schema)
+    refused(lambda: validate({**final, "answer": "Ivo"}, schema), "Ivo", ValueError)
     refused(lambda: asked(final, calling="tools", options=("Tom", "Ann")), 'only "grammar" holds a reply')
 
 
@@ -292,8 +279,7 @@ def test_a_lookup_can_be_made_to_come_first():
     assert told.text == "Ann" and told.uses == {"lookup_source": 1}
     assert validate(written(look()), first) and then == step_schema(GRAPH, 1)
     for reply in (final, written(part())):
-        with pytest.raises(ValueError):
-            validate(reply, first)
+        refused(partial(validate, reply, first), ".", ValueError)
     empty = Graph(DOCUMENT.id)
     assert asked(final, graph=empty, rounds=1, calling="grammar", lookups_first=1)[0].text == "Ann"  # nothing to look up
     refused(lambda: asked(final, calling="tools", lookups_first=1), 'only "grammar" holds a reply')
@@ -320,7 +306,7 @@ def test_a_small_window_drops_the_oldest_results():
     for messages, tools, _ in stub.asked:
         assert stub.count_tokens(messages, tools) + 100 <= 2600
     last = [message["content"] for message in stub.asked[-1][0] if message["role"] == "tool"]
-    assert last[0] == DROPPED["en"] and "passage" in last[-1]
+    assert last[0] == mindgraph.DROPPED["en"] and "passage" in last[-1]
 
 
 @pytest.mark.parametrize("calling", ["tools", "grammar"])
@@ -370,8 +356,7 @@ def test_a_report_that_the_budget_does_not_allow_is_an_error_to_the_model():
 
 def test_a_cap_of_the_run_is_no_answer():
     capped = LanguageModel(Stub(lambda *_: FINAL), ledger=Ledger(cap_tokens=20))
-    with pytest.raises(BudgetReached):
-        answer_from(GRAPH, DOCUMENT, ASKED, capped, chunks=1)
+    refused(lambda: answer_from(GRAPH, DOCUMENT, ASKED, capped, chunks=1), "the cap of 20 tokens", BudgetReached)
 
 
 # ---------------------------------------------------------------- the whole method
@@ -484,6 +469,6 @@ def test_an_estimate_and_the_use_of_tools():
     assert small.money > 0 and not model.backend.asked
     sizes = (10, 49, 50, 149, 150)
     rows = [GraphAnswered("x", 1, 1, 1, nodes=n, uses={"lookup_source": n, "index": n > 99}) for n in sizes]
-    found = [(row.least, row.items, row.summarised, row.lookups) for row in tool_use(rows)]
+    found = [(row.least, row.items, row.summarised, row.lookups) for row in mindgraph.tool_use(rows)]
     assert found == [(0, 2, 0.0, 29.5), (50, 2, 0.5, 99.5), (150, 1, 1.0, 150)]
-    assert tool_use([]) == []
+    assert mindgraph.tool_use([]) == []

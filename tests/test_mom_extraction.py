@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from stubs import Stub, plain
 
 from mindscape import llm
-from mindscape.errors import InputError
 from mindscape.llm.base import estimated_tokens
 from mindscape.mom import extraction
 from mindscape.mom.extraction import ANSWERS, choose, completeness, conditionals, extract, paths, places, readings, rrf
@@ -146,8 +145,7 @@ def test_bad_readings():
         (lambda: choose([1.0], [1.0, 2.0]), "expected one number"),
         (lambda: extraction.text_windows(Document("blank", "\n"), None), "has no text"),
     ]:
-        with pytest.raises(InputError, match=message):
-            call()
+        refused(call, message)
     assert all(value.shape == (0,) for value in readings(model, []).values())
 
 

@@ -195,8 +195,7 @@ def test_support_is_what_the_likelihood_loses_without_the_source():
     assert supported == [True, False, None, None] and 0 < FALL < 2
 
 
-def test_a_server_without_likelihoods_leaves_it_open(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "k")
+def test_a_server_without_likelihoods_leaves_it_open(key):
     book = small_book(["Ann sold the lamp. "])
     answer = OwnAnswer("m", "Who?", "Ann", tuple(book.passages), source=book.passages[0])
     with Scripted(says("Ann")) as server:
@@ -208,10 +207,9 @@ def test_a_server_without_likelihoods_leaves_it_open(monkeypatch):
 
 
 @pytest.fixture
-def novel(tmp_path, monkeypatch, own_store):
+def novel(tmp_path, monkeypatch, own_store, key):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "novel.txt").write_text("".join(LINES), encoding="utf-8")
-    monkeypatch.setenv("OPENAI_API_KEY", "k")
     return "novel.txt"
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from stubs import Stub
 
 import storyworld
-from mindscape.errors import InputError
 from mindscape.llm import LanguageModel
 from mindscape.llm.base import estimated_tokens
 from mindscape.metrics import NoAnswer, exact_match
@@ -121,8 +120,7 @@ texts = st.text(st.sampled_from("abc ivo THE .,!12 \n灯他的。"), max_size=20
 @given(texts, texts, st.sampled_from(["en", "zh"]))
 def test_rules_take_any_text_and_the_first_one_that_says_yes_decides(gold, predicted, language):
     if not gold.strip():
-        with pytest.raises(InputError):
-            by_rules(Row("?", (gold,), predicted, language))
+        refused(lambda: by_rules(Row("?", (gold,), predicted, language)), "expected")
         return
     said = [name for name, rule in scoring.RULES.items() if rule(gold, predicted, language)]
     stage = by_rules(Row("?", (gold,), predicted, language))
@@ -173,7 +171,6 @@ def test_only_what_the_rules_leave_goes_to_the_judge():
     assert cascade([], LanguageModel(Stub(None))) == []
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
 def test_containment_is_fooled(language):
     gold, others = {"en": ("the miller", ["the cook", "the groom"]), "zh": ("磨坊主", ["厨子", "马夫"])}[language]
     for name, predicted in scoring.fooled(gold, others, language).items():
@@ -181,7 +178,6 @@ def test_containment_is_fooled(language):
     refused(lambda: scoring.fooled(gold, others[:1], language), "expected two")
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
 def test_stages_against_the_storyworld(tokenizer, language):
     """Answers whose truth is known: the rules let wrong ones through where a part of a list will do, and little else."""
     rows, truth = [], []

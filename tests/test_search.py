@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 import tracemalloc
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -35,12 +35,8 @@ def opened(kind, dim, folder=None):
         yield FaissIndex(dim)
         return
     required("pymilvus", "the extra `milvus` is not installed")
-    with tempfile.TemporaryDirectory() as scratch:
-        index = MilvusIndex(dim, Path(folder or scratch) / "index.db")
-        try:
-            yield index
-        finally:
-            index.close()
+    with tempfile.TemporaryDirectory() as scratch, closing(MilvusIndex(dim, Path(folder or scratch) / "index.db")) as index:
+        yield index
 
 
 def naive(queries, vectors, ids, k):
@@ -150,15 +146,12 @@ def test_a_folder_of_milvus_goes_on(tmp_path, monkeypatch):
     ids = [100, *range(-39, 0)]
     with opened("milvus", 5, tmp_path) as index:
         index.add(vectors, ids)
-    again = MilvusIndex.load(index.path)
-    try:
+    with closing(MilvusIndex.load(index.path)) as again:
         assert len(again) == 40 and again.dim == 5
         assert_same(again, vectors[:3], vectors, ids, 40)
         again.add(vectors[:1] * 10, [7])
         assert again.search(vectors[:1], 1)[0].tolist() == [[7]]
         refused(lambda: again.add(vectors[:1], [100]), "100 is there twice")
-    finally:
-        again.close()
 
 
 def test_milvus_loads_what_a_killed_process_left(tmp_path):
@@ -169,9 +162,8 @@ def test_milvus_loads_what_a_killed_process_left(tmp_path):
     for file in derived:
         file.write_bytes(file.read_bytes()[:20])
     for _ in range(2):
-        again = MilvusIndex.load(index.path)
-        assert again.search([[1, 2, 3]], 3)[0].tolist() == [[7, 6, 5]]
-        again.close()
+        with closing(MilvusIndex.load(index.path)) as again:
+            assert again.search([[1, 2, 3]], 3)[0].tolist() == [[7, 6, 5]]
     for file in Path(index.path).rglob("*.parquet"):
         file.write_bytes(file.read_bytes()[:20])
     for _ in range(2):  # the first time lets go of the folder
@@ -201,7 +193,6 @@ def test_bad_input_leaves_the_index_as_it_was(kind):
 
 
 def test_a_folder_of_milvus(tmp_path, capfd):
-    required("pymilvus", "the extra `milvus` is not installed")
     with opened("milvus", 2, tmp_path) as index:
         index.add([[1, 0]])
         refused(lambda: MilvusIndex(2, index.path), "new folder .* MilvusIndex.load opens an old one")
@@ -210,9 +201,8 @@ def test_a_folder_of_milvus(tmp_path, capfd):
         other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert other.stderr.startswith("Traceback")  # nothing is printed besides the error
         assert "InputError" in other.stderr.splitlines()[-1] and "open elsewhere?" in other.stderr.splitlines()[-1]
-    again = MilvusIndex.load(index.path)  # closed, never saved: everything is there
-    assert again.search([[1, 0]], 1)[0].tolist() == [[0]]
-    again.close()
+    with closing(MilvusIndex.load(index.path)) as again:  # closed, never saved: everything is there
+        assert again.search([[1, 0]], 1)[0].tolist() == [[0]]
     refused(lambda: MilvusIndex.load(tmp_path / "absent"), "not the folder of a Milvus index")
     assert capfd.readouterr().err == ""
 

@@ -238,7 +238,6 @@ def test_bad_memories():
     refused(lambda: ranked(np.zeros(3), 0), "k=0")
     refused(lambda: build(d, [], numbered), "toy has no chunks")
     refused(lambda: build(d, c, told(["one"]), 2), "1 summaries for 2 sessions")
-    refused(lambda: build(d, c, numbered, 2, 3), "stride=3")
     refused(lambda: grouped(d, c, [[0]], [" "]), "is blank")
     refused(lambda: grouped(d, [Chunk("other", 0, 0, 9)], [[0]], ["x"]), "expected chunks of")
     refused(lambda: entities(d, c, [("Ivo", "Nobody.")]), "no items")

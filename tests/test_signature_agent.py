@@ -11,7 +11,7 @@ from test_signature_rag import ASKED, Bag, Model, library, question
 
 from mindscape import llm
 from mindscape.ask import WARMER, Budget, BudgetSpent
-from mindscape.errors import InputError, LLMError
+from mindscape.errors import LLMError
 from mindscape.llm import Reply
 from mindscape.roles import NONE, SAY, UPDATE, Update, letters
 from mindscape.signature.agent import INPUTS, Settings, Step, Trace, counts, first_seen, run, steps_table
@@ -289,9 +289,8 @@ def test_a_budget_of_calls(shelf, tmp_path, batch):
 
 
 def test_what_cannot_be_run(shelf):
-    for more, says in (({"asked": QUESTIONS[:1] * 2}, "same id"), ({"batch": 0}, "batch=0")):
-        with pytest.raises(InputError, match=says):
-            run(**{"llm": Model(wandering), "shelf": shelf, "asked": QUESTIONS, "settings": SMALL} | more)
+    refused(lambda: run(Model(wandering), shelf, QUESTIONS[:1] * 2, SMALL), "same id")
+    refused(lambda: run(Model(wandering), shelf, QUESTIONS, SMALL, batch=0), "batch=0")
 
 
 def test_bad_settings():
@@ -308,17 +307,11 @@ def test_bad_settings():
 # What a trace shows -------------------------------------------------------------------------------------------------
 
 
-def trace_of(*steps):
-    made = []
-    for query, signature, chunks, notes in steps:
-        about = ("REFINE", "LOW", "So.", tuple(notes), (), 1, 100, 10)
-        made.append(Step(query, (signature,), tuple(chunks), len(chunks), (0,), *about))
-    return Trace("q", (0,), tuple(made), made[-1].signature, made[-1].evidence, "steps")
-
-
 def test_what_changed_and_which_evidence_was_found_when():
-    first, second = ("Who?", "s1", [1, 5, 9], ["a"]), ("Who?", "s2", [5, 2, 7], ["a", "b"])
-    trace = trace_of(first, second, ("Where?", "s2", [3], ["b"]))
+    first = Step("Who?", ("s1",), (1, 5, 9), 3, (0,), "REFINE", "LOW", "So.", ("a",), (), 1, 100, 10)
+    second = replace(first, signature=("s2",), chunks=(5, 2, 7), evidence=("a", "b"))
+    last = replace(second, query="Where?", chunks=(3,), evidence=("b",))
+    trace = Trace("q", (0,), (first, second, last), last.signature, last.evidence, "steps")
     one = question(0, "Who?", 2, 3, 9, 11, bindings=((7, 8), (12,)))
     rows = steps_table(trace, one)
     assert [row["new query"] for row in rows] == [True, False, True]

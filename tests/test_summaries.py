@@ -124,23 +124,6 @@ def test_an_unknown_language_and_no_chunks_are_refused():
     refused(lambda: summaries.summarise_document(Echo(), document, []), "toy has no chunks")
 
 
-def test_any_function_can_stand_in_for_the_model():
-    document, chunks = pieces(3)
-    built = summaries.build_with(lambda text: text[:6], "first six", document, chunks)
-    assert built.levels == (("alpha0", "alpha1", "alpha2"), ("alpha0",))
-
-
-def test_what_is_kept_is_whole_words_in_any_case():
-    for summary, wordings, there in (
-        ("Duncan dies.", ["duncan"], True),
-        ("Duncans die.", ["Duncan"], False),
-        ("She is Charlotte's heir", ["Letitia", "Charlotte's heir"], True),
-        ("他见到王子了", ["王子"], True),
-        ("anything", [""], False),
-    ):
-        assert summaries.kept(summary, {"fact": wordings}) == {"fact": there}
-
-
 STORY = (  # the opening of the Story of the Stone, in the public domain
     "此开卷第一回也。作者自云：因曾历过一番梦幻之后，故将真事隐去，而借通灵之说，撰此《石头记》一书也。故曰“甄士隐”云云。"
     "但书中所记何事何人？自又云：今风尘碌碌，一事无成，忽念及当日所有之女子，一一细考较去，觉其行止见识皆出于我之上。"

@@ -11,12 +11,188 @@ nocha: 126 rows read, 126 used, 0 rejected; 4 documents
 Nothing is downloaded and none of it is part of the kit: the texts stay under their owners' licences. Prompts and metrics
 are named in the table, not run; a metric of `mindscape.metrics` that only comes near the owners' says so. Meant for
 notebooks 10 and on, pointed at a real benchmark.
+
+What reads each benchmark stands here, what there is to know of its files, licence, scores and prompts in table.toml.
 """
 
-from benchmarks.loading import TABLE, VARIABLE, Loaded, collection, find, load_dataset, named, root, stream
-from benchmarks.reading import Benchmark, Files, Item, Metric, Passage, Prompt, Rejected, Report
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from benchmarks import articles, novels
+from benchmarks.files import COLLECTION
+from benchmarks.reading import Benchmark, Files, Found, Item, Metric, Passage, Prompt, Rejected, Report, fault
+from mindscape import paths
+from mindscape.errors import InputError, require
+from mindscape.text import Document
 
 __all__ = [
     "TABLE", "VARIABLE", "Benchmark", "Files", "Item", "Loaded", "Metric", "Passage", "Prompt", "Rejected", "Report",
     "collection", "find", "load_dataset", "named", "root", "stream",
 ]  # fmt: skip
+
+VARIABLE = "MINDSCAPE_BENCHMARKS"
+READ: dict[str, tuple[Any, ...]] = {  # what reads it, its parts, what reads the collection to be searched
+    "narrativeqa": (novels.read_narrativeqa, novels.NARRATIVEQA_PARTS),
+    "narrativeqa-hub": (novels.read_hub, novels.NARRATIVEQA_PARTS),
+    "nocha": (novels.read_nocha,),
+    "detectiveqa": (novels.read_detectiveqa, novels.DETECTIVEQA_PARTS),
+    "infinitebench": (novels.read_infinitebench, novels.INFINITEBENCH_PARTS),
+    "novelhopqa": (novels.read_novelhopqa, novels.NOVELHOPQA_PARTS),
+    "longbench-v2": (articles.read_v2, articles.LONGBENCH_PARTS),
+    "multifieldqa-zh": (articles.read_multifieldqa,),
+    "loogle": (articles.read_loogle, articles.LOOGLE_PARTS),
+    "qmsum": (articles.read_qmsum, articles.QMSUM_PARTS),
+    "crud-rag": (articles.read_crud_rag, articles.CRUD_RAG_PARTS, articles.crud_articles),
+    "omnieval": (articles.read_omnieval, articles.OMNIEVAL_PARTS, articles.omnieval_passages),
+}
+SAID = tomllib.loads(Path(__file__).with_name("table.toml").read_text(encoding="utf-8"))
+KEYS = ("read", "parts", "collection")
+LINES = [{"name": name, **dict(zip(KEYS, READ[name], strict=False)), **SAID[name]} for name in READ]
+TABLE = TypeAdapter(tuple[Benchmark, ...]).validate_python(LINES)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A benchmark in memory: documents by id, items in the order of the files, and the report."""
+
+    benchmark: Benchmark
+    documents: Mapping[str, Document]
+    items: tuple[Item, ...]
+    report: Report
+
+
+def named(name: str) -> Benchmark:
+    """The line of the table. Raises InputError for a name that it lacks.
+
+    >>> named("qmsum").licence
+    'MIT; its authors ask for use in research only'
+    """
+    by_name = {benchmark.name: benchmark for benchmark in TABLE}
+    if name not in by_name:
+        close = get_close_matches(name.lower(), by_name, n=1, cutoff=0.4)
+        meant = f"did you mean {close[0]!r}? " if close else ""
+        raise InputError(f"no benchmark {name!r}: {meant}expected one of {', '.join(by_name)}")
+    return by_name[name]
+
+
+def root(folder: str | Path | None = None) -> Path:
+    """The folder of all benchmarks: `folder`, or what MINDSCAPE_BENCHMARKS says, in which a relative path counts from the
+    checkout. Raises InputError where there is none."""
+    said = os.environ.get(VARIABLE)
+    require(folder or said, f"no folder of benchmarks: set {VARIABLE}, or pass one")
+    path = Path(folder).expanduser() if folder else paths.root() / Path(said or "").expanduser()
+    such = path / TABLE[0].name
+    require(path.is_dir(), f"{path}: expected a folder with a folder a benchmark in it, such as {such}")
+    return path
+
+
+def find(benchmark: Benchmark, folder: str | Path | None = None) -> tuple[Found, list[str]]:
+    """The files of a benchmark that are there, by key, and a sentence for each that is needed and is not."""
+    home = root(folder) / benchmark.name
+    found: dict[str, list[Path]] = {}
+    for files in benchmark.files:
+        matches = ([it for it in sorted(home.glob(name)) if it.is_file() and it.name != files.but] for name in files.names)
+        found[files.key] = next(filter(None, matches), [])
+    lacking = [files for files in benchmark.files if files.needed and not found[files.key]]
+    return found, [_missing(benchmark, files, home) for files in lacking]
+
+
+def _missing(benchmark: Benchmark, files: Files, home: Path) -> str:
+    how = f" ({files.how})" if files.how else ""
+    where = f"its owners publish it at {files.published}; save it in {home} as {files.save_as}{how}"
+    return f"{benchmark.name} has no {files.key}: {where}"
+
+
+def stream(
+    name: str, folder: str | Path | None = None, part: str | None = None, report: Report | None = None
+) -> Iterator[Document | Item]:
+    """The documents and items of a benchmark, or of one of its parts, as they are read; nothing is kept.
+
+    A document comes once, before the first item that asks about it; its `meta` has the benchmark and its licence. What
+    was read is counted in `report`, which is whole when the stream has ended. Raises InputError for a benchmark, a part
+    or a folder that there is not, a missing file (with where it is published and the name to save it under), a broken
+    one, and where no row at all can be used, which means another format than the one described.
+
+    >>> for piece in stream("longbench-v2", "benchmarks", part="short"):                     # doctest: +SKIP
+    ...     if isinstance(piece, Document):
+    ...         index(piece)
+    """
+    benchmark = named(name)
+    parts = ", ".join(benchmark.parts) or "none: leave it out"
+    require(part in (None, *benchmark.parts), f"{name} has no part {part!r}: expected one of {parts}")
+    found, missing = find(benchmark, folder)
+    require(not missing, "; ".join(missing))
+    report = Report(name) if report is None else report
+    report.folder = root(folder) / name
+    about = {"benchmark": name, "licence": benchmark.licence}
+    if benchmark.collection and not found[COLLECTION]:
+        report.notes["the collection is not here: no evidence is looked for in it"] += 1
+    texts, ids = set(), set()
+    for piece in benchmark.read(found, report, part):
+        if isinstance(piece, Document):
+            if piece.id not in texts:
+                texts.add(piece.id)
+                report.documents += 1
+                yield replace(piece, meta={**piece.meta, **about})
+        elif piece.id in ids:
+            report.reject("its id is that of an earlier row")
+        elif reason := fault(piece):
+            report.reject(reason)
+        else:
+            ids.add(piece.id)
+            report.use(piece, looked=not benchmark.collection or report.collection is not None)
+            yield piece
+    if not report.items:
+        raise InputError(_nothing(report, part))
+
+
+def _nothing(report: Report, part: str | None) -> str:
+    """What to say where not one row could be used."""
+    of = f" of the part {part!r}" if part else ""
+    if not report.rejected:
+        return f"{report.folder}: there is no row{of} in its files: expected at least one"
+    reason, most = max(report.rejected.items(), key=lambda pair: pair[1].count)
+    keys = f", which has the keys {', '.join(most.keys)}" if most.keys else ""
+    lost = f"none of the {report.rows} rows{of} can be used; {most.count} of them: {reason}"
+    return f"{report.folder}: {lost} ({most.where}{keys})"
+
+
+def load_dataset(name: str, folder: str | Path | None = None, part: str | None = None, limit: int | None = None) -> Loaded:
+    """A benchmark in memory, or its first `limit` items and their documents. Errors as in `stream`.
+
+    >>> load_dataset("loogle", "benchmarks", part="longdep_qa", limit=20).items[0].kind      # doctest: +SKIP
+    'comprehension_and_reasoning'
+    """
+    require(limit is None or limit >= 1, f"limit is {limit}: expected 1 or more, or none")
+    report, documents, items = Report(name), {}, []
+    for piece in stream(name, folder, part, report):
+        if isinstance(piece, Document):
+            documents[piece.id] = piece
+            continue
+        items.append(piece)
+        if len(items) == limit:
+            report.notes[f"stopped after {limit} items"] += 1
+            break
+    return Loaded(named(name), documents, tuple(items), report)
+
+
+def collection(name: str, folder: str | Path | None = None) -> Iterator[Document]:
+    """The documents that a benchmark's questions are put to all together, as a stream: 80,000 articles of news, say.
+
+    Their ids are those of the evidence. One that the files hold twice comes twice. Raises InputError for a benchmark
+    whose questions have a text each, and where the collection's files are missing.
+    """
+    benchmark = named(name)
+    alone = f"{name} has no collection to search: each of its questions is on one text, see `stream`"
+    require(benchmark.collection is not None, alone)
+    found, _ = find(benchmark, folder)
+    files = next(files for files in benchmark.files if files.key == COLLECTION)
+    require(found[files.key], _missing(benchmark, files, root(folder) / name))
+    return benchmark.collection(found)

@@ -23,27 +23,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from benchmarks.reading import (
-    COLLECTION,
-    LETTERS,
-    Found,
-    Item,
-    Passage,
-    Report,
-    Unusable,
-    checked,
-    document,
-    joined,
-    json_file,
-    literal,
-    place,
-    rest,
-    row_of,
-    rows_of,
-    text_lines,
-    usable,
-    whole,
-)
+from benchmarks.files import COLLECTION, checked, json_file, literal, parted, row_of, rows_of, text_lines
+from benchmarks.reading import LETTERS, Found, Item, Passage, Report, Unusable, document, joined, place, rest, usable, whole
 from mindscape.errors import InputError, require
 from mindscape.text import Document
 
@@ -105,23 +86,19 @@ def read_loogle(files: Found, report: Report, part: str | None) -> Iterator[Docu
     A cloze has one answer, the entities by mask as JSON. Evidence is often not word for word: what is not found even
     as a similar passage is in `unplaced`. Rejected: a string that is no literal, whatever it might do if it were run.
     """
-    for path in files["rows"]:
-        task = NAMES.get(path.stem)
-        if task is None or part not in (None, task):
-            continue
-        for line, (where, row) in enumerate(rows_of(path), start=1):
-            with report.holder(where, row):
-                one, name = checked(LOOGLE, row), f"{task}/{line}"
-                text = document(one.input, "en", title=one.title.strip())
-                asked = _pairs(one.qa_pairs) if task != "longdep_summarization" else []
-                yield text
-                if task == "longdep_summarization":
-                    with report.row(where, row):
-                        usable(one.output.strip().lower() not in NONE, "there is no summary")
-                        yield Item(name, text.id, SUMMARISE, (one.output,), part=task, raw={"title": one.title})
-                for number, pair in enumerate(asked, start=1):
-                    with report.row(f"{where}, question {number}", pair):
-                        yield _item(f"{name}/{number}", text, task, pair)
+    for task, line, where, row in parted(files["rows"], part, NAMES.get):
+        with report.holder(where, row):
+            one, name = checked(LOOGLE, row), f"{task}/{line}"
+            text = document(one.input, "en", title=one.title.strip())
+            asked = _pairs(one.qa_pairs) if task != "longdep_summarization" else []
+            yield text
+            if task == "longdep_summarization":
+                with report.row(where, row):
+                    usable(one.output.strip().lower() not in NONE, "there is no summary")
+                    yield Item(name, text.id, SUMMARISE, (one.output,), part=task, raw={"title": one.title})
+            for number, pair in enumerate(asked, start=1):
+                with report.row(f"{where}, question {number}", pair):
+                    yield _item(f"{name}/{number}", text, task, pair)
 
 
 def _pairs(pairs: str | list) -> list:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from benchmarks.loading import Loaded, find, named, root, stream
+from benchmarks import Loaded, find, named, root, stream
 from benchmarks.reading import Benchmark, Item, Report
 from mindscape.errors import InputError, require
 from mindscape.metrics import NoAnswer, accuracy, bleu, exact_match, meteor, pair_accuracy, rouge_l, token_f1

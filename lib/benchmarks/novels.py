@@ -24,29 +24,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from benchmarks.reading import (
-    LETTERS,
-    Found,
-    Item,
-    Passage,
-    Report,
-    Unusable,
-    checked,
-    csv_rows,
-    document,
-    fault,
-    joined,
-    json_file,
-    pickled_texts,
-    place,
-    rest,
-    row_of,
-    rows_of,
-    text_of_page,
-    unmarked,
-    unpacked,
-    usable,
-)
+from benchmarks.files import checked, csv_rows, json_file, parted, pickled, row_of, rows_of, text_of_page, unmarked, unpacked
+from benchmarks.reading import LETTERS, Found, Item, Passage, Report, Unusable, document, fault, joined, place, rest, usable
 from mindscape import corpora
 from mindscape.errors import InputError, require
 from mindscape.text import Document, fold, locate
@@ -128,25 +107,20 @@ ASKED = row_of("", document=(DOCUMENT, ...), question=(TEXT, ...), answers=(list
 def read_hub(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
     """Hugging Face's rows, saved as JSON lines, one file a split. A story is kept once, however often it comes."""
     seen, asked = set(), Counter()
-    for path in files["rows"]:
-        split = path.stem.split("-")[0]
-        split = SETS.get(split, split)
-        if part not in (None, split):
-            continue
-        for where, row in rows_of(path):
-            with report.row(where, row):
-                one = checked(ASKED, row)
-                name, kind, about = one.document.id, one.document.kind, one.document.summary
-                if name not in seen:
-                    text = unmarked(one.document.text, where)
-                    text = trimmed(text, one.document.start, one.document.end, report)
-                    meta = {"title": about.get("title", ""), "kind": kind, "summary": about.get("text", "")}
-                    yield document(text, "en", name=name, **meta)
-                    seen.add(name)
-                asked[name] += 1
-                answers = tuple(dict.fromkeys(each.text for each in one.answers))
-                raw = row | {"document": rest(row["document"], "text")}
-                yield Item(f"{name}/{asked[name]}", name, one.question.text, answers, part=split, kind=kind, raw=raw)
+    for split, _, where, row in parted(files["rows"], part, lambda stem: SETS.get(stem.split("-")[0], stem.split("-")[0])):
+        with report.row(where, row):
+            one = checked(ASKED, row)
+            name, kind, about = one.document.id, one.document.kind, one.document.summary
+            if name not in seen:
+                text = unmarked(one.document.text, where)
+                text = trimmed(text, one.document.start, one.document.end, report)
+                meta = {"title": about.get("title", ""), "kind": kind, "summary": about.get("text", "")}
+                yield document(text, "en", name=name, **meta)
+                seen.add(name)
+            asked[name] += 1
+            answers = tuple(dict.fromkeys(each.text for each in one.answers))
+            raw = row | {"document": rest(row["document"], "text")}
+            yield Item(f"{name}/{asked[name]}", name, one.question.text, answers, part=split, kind=kind, raw=raw)
 
 
 VERDICTS = {True: "TRUE", False: "FALSE", "True": "TRUE", "False": "FALSE", "TRUE": "TRUE", "FALSE": "FALSE"}
@@ -167,7 +141,7 @@ def read_nocha(files: Found, report: Report, part: str | None) -> Iterator[Docum
     Rejected: a claim on a book that the pickle lacks, and one whose pair is not one true and one false claim, both fit to
     be asked: half a pair could not be scored.
     """
-    texts = pickled_texts(files["books"][0])
+    texts = pickled(files["books"][0])
     books = {name: Document(name, text, "en") for name, text in texts.items()}
     rows = list(rows_of(files["claims"][0]))
     claims = [_claim(row, books) for _, row in rows]
@@ -285,27 +259,24 @@ def read_novelhopqa(files: Found, report: Report, part: str | None) -> Iterator[
     """The rows of the splits that are there, on the novel where it is there, else on their own paragraphs."""
     novels = {title_key(path.stem): path for path in files["novels"] if path.suffix in corpora.SUFFIXES}
     texts: dict[str, Document] = {}
-    for path in files["rows"]:
-        if path.stem not in NOVELHOPQA_PARTS or part not in (None, path.stem):
-            continue
-        rows = csv_rows(path, COLUMNS) if path.suffix == ".csv" else rows_of(path)
-        for number, (where, row) in enumerate(rows, start=1):
-            with report.row(where, row):
-                one = checked(HOP, row)
-                title = title_key(one.book)
-                if title in novels:
-                    if title not in texts:  # one at a time: mostly they come in a row
-                        texts = {title: corpora.document(novels[title], "en")}
-                    text = texts[title]
-                    found, lost = _evidence(one.context, text)
-                else:
-                    report.notes["no novel of this title: the question is on its own paragraphs"] += 1
-                    text = document(one.context, "en", "context", title=one.book)
-                    found, lost = (), ()
-                yield text
-                name = next((each for each in (one.id, one.qid) if each not in (None, "")), number)
-                about, raw = (f"{path.stem}/{name}", text.id, one.question, (one.answer,)), rest(row, "context")
-                yield Item(*about, evidence=found, unplaced=lost, part=path.stem, kind=path.stem, raw=raw)
+    hops = {name: name for name in NOVELHOPQA_PARTS}
+    for hop, number, where, row in parted(files["rows"], part, hops.get, COLUMNS):
+        with report.row(where, row):
+            one = checked(HOP, row)
+            title = title_key(one.book)
+            if title in novels:
+                if title not in texts:  # one at a time: mostly they come in a row
+                    texts = {title: corpora.document(novels[title], "en")}
+                text = texts[title]
+                found, lost = _evidence(one.context, text)
+            else:
+                report.notes["no novel of this title: the question is on its own paragraphs"] += 1
+                text = document(one.context, "en", "context", title=one.book)
+                found, lost = (), ()
+            yield text
+            name = next((each for each in (one.id, one.qid) if each not in (None, "")), number)
+            about, raw = (f"{hop}/{name}", text.id, one.question, (one.answer,)), rest(row, "context")
+            yield Item(*about, evidence=found, unplaced=lost, part=hop, kind=hop, raw=raw)
 
 
 def _evidence(context: str, novel: Document) -> tuple[tuple[Passage, ...], tuple[str, ...]]:
@@ -358,22 +329,18 @@ def read_infinitebench(files: Found, report: Report, part: str | None) -> Iterat
     known = [path for path in files["rows"] if path.stem in INFINITEBENCH_PARTS]
     held = f"{files['rows'][0].parent} holds {', '.join(path.name for path in files['rows'])}"
     require(known, f"{held}: expected a task's file, such as {INFINITEBENCH_PARTS[0]}.jsonl")
-    for path in known:
-        task, language = path.stem, "zh" if path.stem.endswith("_chn") else "en"
-        if part not in (None, task):
-            continue
-        for number, (where, row) in enumerate(rows_of(path), start=1):
-            with report.row(where, row):
-                one = checked(BENCH, row)
-                text = one.context if one.context is not None else one.content
-                usable(text is not None, "context: Field required")
-                book = document(text, language, "book")
-                choice, answers = answered(task, one.answer, one.options or [])
-                name, question = number if one.id is None else one.id, one.input.strip() or ASKS.get(task, "")
-                options, raw = tuple(one.options) if choice else (), rest(row, "context", "content")
-                about = (f"{task}/{name}", book.id, question, answers, options, choice)
-                yield book
-                yield Item(*about, language=language, part=task, raw=raw)
+    for task, number, where, row in parted(known, part):
+        with report.row(where, row):
+            one, language = checked(BENCH, row), "zh" if task.endswith("_chn") else "en"
+            text = one.context if one.context is not None else one.content
+            usable(text is not None, "context: Field required")
+            book = document(text, language, "book")
+            choice, answers = answered(task, one.answer, one.options or [])
+            name, question = number if one.id is None else one.id, one.input.strip() or ASKS.get(task, "")
+            options, raw = tuple(one.options) if choice else (), rest(row, "context", "content")
+            about = (f"{task}/{name}", book.id, question, answers, options, choice)
+            yield book
+            yield Item(*about, language=language, part=task, raw=raw)
 
 
 def answered(task: str, answer: Any, options: list[str]) -> tuple[str, tuple[str, ...]]:

@@ -70,8 +70,7 @@ def known(encoder: str) -> str:
     """
     kind, _, source = str(encoder).partition(":")
     source = source.strip()
-    if encoder not in ("embedded", "minilm", "smollm2") and not (kind == "hf" and source):
-        raise InputError(f"encoder={encoder!r}: expected {FORMS}")
+    require(encoder in ("embedded", "minilm", "smollm2") or (kind == "hf" and source), f"encoder={encoder!r}: expected {FORMS}")
     return source
 
 

@@ -104,9 +104,9 @@ def stepped(scores: np.ndarray, about: np.ndarray, step: float = STEP) -> np.nda
 
     Taught in notebook 50_side_by_side.
 
-    >>> about = np.array([[True], [True], [False]])
-    >>> stepped(np.array([[0.8, 0.1, 0.5]]), about).round(2).tolist()
-    [[0.85, 0.5, 0.5]]
+    >>> about = np.array([[1, 0], [1, 1], [0, 1], [0, 0]], bool)
+    >>> stepped(np.array([[0.9, 0.1, 0.4, 0.5]]), about).round(2).tolist()
+    [[0.95, 0.55, 0.45, 0.5]]
     """
     near = (about.astype(int) @ about.T.astype(int)) > 0
     np.fill_diagonal(near, False)
@@ -289,19 +289,13 @@ def plays(name: str, tokenizer: PreTrainedTokenizerBase, share: int = SHARE, see
     >>> plays("rome", tokenizer).name                                                        # doctest: +SKIP
     'rome'
     """
-    check_plays([name])
+    single = sorted({question.doc_id for question in shakespeare.questions()})
+    searched = [series for series, titles in shakespeare.SERIES.items() if set(titles) <= set(single)] + single
+    require(name in searched, f"plays={name!r}: expected some of {', '.join(searched)}, with commas")
     names = shakespeare.SERIES.get(name, (name,))
     summaries = tuple(shakespeare.summary(play) for play in names)
     questions = picked([*chain(*map(shakespeare.questions, names))], share, seed)
     return Case(name, "shakespeare", plays_memory(names, tokenizer), tuple(questions), tokenizer, summaries)
-
-
-def check_plays(names: Sequence[str]) -> None:
-    """Raises InputError for what is neither a play with questions and summaries nor a series of such."""
-    single = sorted({question.doc_id for question in shakespeare.questions()})
-    known = [name for name, titles in shakespeare.SERIES.items() if set(titles) <= set(single)] + single
-    for name in names:
-        require(name in known, f"plays={name!r}: expected some of {', '.join(known)}, with commas")
 
 
 def cases(
@@ -319,9 +313,8 @@ def cases(
     require(share >= 1, f"share={share}: expected at least 1 question of a book")
     names = [name for name in of_plays if name]
     require(series or names, "series=0 and no plays: expected some books to search")
-    check_plays(names)
-    of_novels = [novels(series_seed, tokenizer, share, seed) for series_seed in SEEDS["test"][:series]]
-    return of_novels + [plays(name, tokenizer, share, seed) for name in names]
+    on_plays = [plays(name, tokenizer, share, seed) for name in names]  # first: a wrong name is told before any novel is cut
+    return [novels(series_seed, tokenizer, share, seed) for series_seed in SEEDS["test"][:series]] + on_plays
 
 
 # What each method finds

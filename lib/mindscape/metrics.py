@@ -609,10 +609,3 @@ def _members(groups: Sequence[Hashable], n: int) -> list[np.ndarray]:
     one = f"all values belong to one group ({next(iter(members))!r}): expected at least two groups"
     require(len(members) > 1, one)
     return [np.array(indices) for indices in members.values()]
-
-
-__all__ = [
-    "Accuracy", "Bleu", "Difference", "Interval", "Meteor", "NoAnswer", "accuracy", "bleu", "bootstrap",
-    "exact_match", "grouped", "meteor", "normalise", "pair_accuracy", "paired_bootstrap", "recall_any_at_k",
-    "recall_fraction_at_k", "rouge_l", "segment", "token_f1", "words",
-]  # fmt: skip

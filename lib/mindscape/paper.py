@@ -187,10 +187,10 @@ def counts_table(weighed: list[tuple[Claim, str]], pages: Mapping[str, str] = Ma
     return plots.markdown_table(["paper", *(f"{judged}:" for judged in VERDICTS), "all:"], rows)
 
 
-def claims_table(claims: list[Claim] | None = None, folder: Path | None = None) -> str:
-    """The Markdown table *paper / ours / verdict* over all claims, with the results under `folder`."""
+def claims_table(claims: list[Claim], folder: Path | None = None) -> str:
+    """The Markdown table *paper / ours / verdict* over some claims, with the results under `folder`."""
     rows = []
-    for claim in claims if claims is not None else all_claims():
+    for claim in claims:
         stored = results.stored(claim.notebook, folder)
         judged = verdict(claim, stored)
         why = f": {claim.needs_larger_model}" if judged == "needs a larger model" else ""
@@ -202,6 +202,7 @@ def claims_table(claims: list[Claim] | None = None, folder: Path | None = None) 
 # -- audit -------------------------------------------------------------------------------------------------------------
 
 OUTCOMES = ("agrees", "rounds", "differs")
+Formula = Callable[[np.ndarray], float]  # of inputs, (n,)
 EXACT = math.inf  # decimals of an input that was never rounded: a count
 _SLACK = 1e-9  # of binary fractions: 0.3 - 0.2 is not 0.1
 
@@ -236,7 +237,7 @@ def half_unit(decimals: ArrayLike) -> np.ndarray:
     return 0.5 * 10.0 ** -np.asarray(decimals, dtype=float)
 
 
-def spread(formula: Callable[[np.ndarray], float], inputs: ArrayLike, decimals: ArrayLike) -> tuple[float, float]:
+def spread(formula: Formula, inputs: ArrayLike, decimals: ArrayLike) -> tuple[float, float]:
     """The least and the greatest value that a formula can have over all inputs that print as these do.
 
     `formula` takes an array of shape (n,) and gives a number; `inputs` has shape (n,), `decimals` is one number or one
@@ -262,9 +263,7 @@ def spread(formula: Callable[[np.ndarray], float], inputs: ArrayLike, decimals: 
     return min(ends), max(ends)
 
 
-def follows(
-    printed: float, decimals: int, formula: Callable[[np.ndarray], float], inputs: ArrayLike, given: Any = None
-) -> Outcome:
+def follows(printed: float, decimals: int, formula: Formula, inputs: ArrayLike, given: Any = None) -> Outcome:
     """Hold a printed number to a formula over other printed numbers.
 
     `printed` stands with `decimals` decimals, the `inputs` of shape (n,) with `given` (the same, if not said; `EXACT`

@@ -111,9 +111,8 @@ def report(folder: Path) -> str:
             off = [of["off"] for of in made if of["off"] is not None]
             numbers = [len(some), len(made), sum(of["agrees"] for of in made)]
             numbers += [f"{max(off):.2g}", f"{sum(off) / len(off):.2g}"] if off else ["–", "–"]
-            rows.append(
-                [name, *numbers, f"{sum(of['seconds'] for of in made):.0f}", *(KINDS.get(name, OTHER) for _ in meaning)]
-            )
+            took = f"{sum(of['seconds'] for of in made):.0f}"
+            rows.append([name, *numbers, took, *(KINDS.get(name, OTHER) for _ in meaning)])
         heads = [title, "drawn:", "computed:", "agree:", "largest difference:", "mean:", "seconds:", *meaning]
         lines.append(plots.markdown_table(heads, rows))
     if differing := [of for of in done if not of["agrees"]]:

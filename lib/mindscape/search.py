@@ -196,8 +196,7 @@ class Index(ABC):
             vectors = np.ascontiguousarray(vectors, dtype=np.float32)
         except (TypeError, ValueError):
             raise InputError(f"{what}: expected numbers in {self.dim} columns") from None
-        if vectors.ndim != 2 or vectors.shape[1] != self.dim:
-            raise InputError(f"{what} have shape {vectors.shape}: expected (n, {self.dim})")
+        require(vectors.shape[1:] == (self.dim,), f"{what} have shape {vectors.shape}: expected (n, {self.dim})")
         finite = np.isfinite(vectors).all(1)
         if not finite.all():
             raise InputError(f"{what}: row {int(finite.argmin())} holds NaN or infinity")
@@ -266,8 +265,9 @@ class MilvusIndex(Index):
     def __init__(self, dim: int, path: str | Path):
         super().__init__(dim)
         self.path = str(path)
-        if not self._remote:
-            _new(path)
+        new = not Path(path).exists() and Path(path).suffix == ".db"
+        said = f"{path}: expected the name of a new folder that ends in .db; MilvusIndex.load opens an old one"
+        require(new or self._remote, said)
         self._open()
         if self._remote and self._client.has_collection(_COLLECTION):
             self.close()
@@ -286,9 +286,8 @@ class MilvusIndex(Index):
         schema.add_field("id", DataType.INT64, is_primary=True)
         schema.add_field("vector", DataType.FLOAT_VECTOR, dim=self.dim)
         schema.add_field("norm", DataType.DOUBLE)
-        self._client.create_collection(
-            _COLLECTION, schema=schema, index_params=self._index_params(), consistency_level="Strong"
-        )
+        how = {"index_params": self._index_params(), "consistency_level": "Strong"}
+        self._client.create_collection(_COLLECTION, schema=schema, **how)
 
     def _index_params(self):
         params = self._client.prepare_index_params()
@@ -377,13 +376,6 @@ class MilvusIndex(Index):
 _COLLECTION = "mindscape"
 _OPENED: WeakKeyDictionary[MilvusIndex, str] = WeakKeyDictionary()  # indexes in this process, and their folders
 _PAGE = 10_000  # rows a message of the server may hold
-
-
-def _new(path: str | Path) -> Path:
-    path = Path(path)
-    new = not path.exists() and path.suffix == ".db"
-    require(new, f"{path}: expected the name of a new folder that ends in .db; MilvusIndex.load opens an old one")
-    return path
 
 
 def _connect(path: str):
@@ -527,12 +519,11 @@ def by_rule(
     queries: Sequence[str],
     rank: Callable[[Sequence[str]], Iterable[Ranking]],
     how: Mapping[str, Any] | None = None,
-    seconds: float = 0.0,
 ) -> list[Ranking]:
     """A ranking for each query by any rule: found in the store under maker, rule and query, or made by `rank` of those that
     are not there.
 
-    `rule` holds all that decides a ranking beside its query, as JSON; `how` and `seconds` as in `Store.fetch`.
+    `rule` holds all that decides a ranking beside its query, as JSON; `how` as in `Store.fetch`.
 
     >>> by_rule(Maker("by place", {}), {"of": 3}, ["Who left?"], lambda some: [Ranking((0, 1, 2)) for _ in some])
     [Ranking(ids=(0, 1, 2), scores=())]
@@ -543,7 +534,7 @@ def by_rule(
             yield position, {"ids": list(of.ids)} | ({"scores": [round(x, 5) for x in of.scores]} if of.scores else {})
 
     asked = [{**rule, "query": query} for query in queries]
-    found = store.current().fetch("ranking", maker, asked, compute, how, seconds)
+    found = store.current().fetch("ranking", maker, asked, compute, how)
     return [Ranking(tuple(row["ids"]), tuple(row.get("scores", ()))) for row in found]
 
 

@@ -36,6 +36,7 @@ from filelock import FileLock
 from mindscape import paths
 from mindscape.cache import Cache, digest
 from mindscape.errors import FREE_SPACE, InputError, MindscapeError, require, storage_advice
+from mindscape.workflow.plan import words
 
 FORMAT = "mindscape store 1"
 BATCH = 64  # of what is missing, between two looks at what others have computed meanwhile
@@ -189,19 +190,11 @@ class Store:
 
     def __post_init__(self):
         self.cache = self.cache if isinstance(self.cache, Cache) else Cache(self.cache)
-        i, n = self.shard
-        require(1 <= i <= n, f"shard={i}/{n}: expected one of so many parts, such as 3/8")
 
     # -- asking --------------------------------------------------------------------------------------------------------
 
     def fetch(
-        self,
-        kind: str,
-        maker: Maker,
-        questions: Sequence[Any],
-        compute: Compute,
-        how: Mapping[str, Any] | None = None,
-        seconds: float = 0.0,
+        self, kind: str, maker: Maker, questions: Sequence, compute: Compute, how: Mapping | None = None, seconds: float = 0.0
     ) -> list[Any]:
         """A value for each question, in order: found, or computed and kept as it arrives; equal questions once.
 
@@ -245,9 +238,7 @@ class Store:
         """All that decides a value, as a hash."""
         return digest(kind, maker.fingerprint, question)
 
-    def missing(
-        self, places: list[int], keys: Sequence[str], values: dict[str, Any], kind: str, maker: Maker
-    ) -> Iterator[list[int]]:
+    def missing(self, places: list[int], keys: Sequence[str], values: dict, kind: str, maker: Maker) -> Iterator[list[int]]:
         """The places whose keys have no value, some at a time, from this shard's part on; what other processes have filed
         meanwhile is put into `values` and passed over."""
         i, n = self.shard
@@ -292,9 +283,7 @@ class Store:
                 self._askings.append(Asking(kind, maker, list(found), places, compute, about, seconds))
         return found
 
-    def put(
-        self, kind: str, maker: Maker, items: Mapping[str, Any], seconds: float = 0.0, how: Mapping | None = None
-    ) -> dict[str, Any]:
+    def put(self, kind: str, maker: Maker, items: Mapping, seconds: float = 0.0, how: Mapping | None = None) -> dict[str, Any]:
         """Keep values under their keys, all or none; returned as JSON gives them back. In `fill` they go to what travels,
         too."""
         bodies = {key: _body(kind, maker, value, seconds / len(items), how) for key, value in items.items()}
@@ -328,11 +317,6 @@ class Store:
         entries = {} if self.fresh or len(found) == len(keys) else self._entries(kind, maker)
         shipped = {key for key in keys if key not in found and key in entries}
         return found | {key: json.loads(entries[key])["value"] for key in keys if key in shipped}, shipped
-
-    @property
-    def damaged(self) -> list[str]:
-        """What was damaged, in the cache or in what travels."""
-        return self.cache.damaged
 
     # -- what travels ----------------------------------------------------------------------------------------------------
 
@@ -616,7 +600,7 @@ class Progress:
         self.begun = self.told = time.monotonic()
         self.long = seconds > LONG
         if self.long:
-            print(f"{count:,} {what} are not in the store: they are made now, in about {_minutes(seconds)}", flush=True)
+            print(f"{count:,} {what} are not in the store: they are made now, in about {words(seconds)}", flush=True)
 
     def done(self) -> None:
         """One more is made."""
@@ -625,13 +609,7 @@ class Progress:
         if self.long and now - self.told > LONG and self.made < self.count:
             self.told = now
             left = (now - self.begun) / self.made * (self.count - self.made)
-            print(f"  {self.made:,} of {self.count:,} {self.what}, about {_minutes(left)} left", flush=True)
-
-
-def _minutes(seconds: float) -> str:
-    if seconds >= 5400:
-        return f"{seconds / 3600:.1f} hours"
-    return f"{max(1, round(seconds / 60))} minute{'s' * (round(seconds / 60) > 1)}"
+            print(f"  {self.made:,} of {self.count:,} {self.what}, about {words(left)} left", flush=True)
 
 
 # -- lines ----------------------------------------------------------------------------------------------------------------

@@ -545,9 +545,3 @@ def _joined(text: str, at: int) -> bool:
     if after < "\u0300":  # quick, for most text
         return after == "\n" and before == "\r"
     return unicodedata.category(after)[0] == "M" or JOINER in (before, after) or after in SKIN_TONES
-
-
-__all__ = [
-    "Chunk", "Document", "Span", "Tokenizer", "laid_out", "locate", "mentions", "sentences", "split_sentences", "split_tokens",
-    "token_ids", "windows",
-]  # fmt: skip

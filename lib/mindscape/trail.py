@@ -63,9 +63,7 @@ def whole_lines(path: str | Path) -> list[str]:
     return whole.decode("utf-8").split("\n")[:-1]
 
 
-def opened(
-    path: str | Path, about: Mapping[str, Any], make: Callable[[dict], T], *, of: str = "a row", form: str = ""
-) -> list[T]:
+def opened(path: str | Path, about: Mapping, make: Callable[[dict], T], *, of: str = "a row", form: str = "") -> list[T]:
     """What `make` makes of the rows of a file that `about` begins, to go on with; the file is begun where there is none yet.
 
     `of` names a row in messages; `form` is what the first line must have as its format. Raises InputError, and leaves the file
@@ -93,9 +91,7 @@ def opened(
     return rows
 
 
-def read_rows(
-    path: str | Path, make: Callable[[dict], Any] = dict, *, of: str = "a row", form: str = ""
-) -> tuple[dict, list[Any]]:
+def read_rows(path: str | Path, make: Callable[[dict], Any] = dict, *, of: str = "a row", form: str = "") -> tuple[dict, list]:
     """What the first whole line says, and what `make` makes of each other one; the file is left as it is.
 
     Errors as in `opened`, and OSError where it cannot be read.

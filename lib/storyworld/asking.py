@@ -199,9 +199,8 @@ class _Asker:
         for scene in self.world.scenes:
             passes = [event for event in self.world.events_in(scene) if event.kind in HOLDERS]
             things = [event.slots["o"] for event in passes]
-            if scene.form != "narrated" or len(set(things)) != 2 or not {e.kind for e in passes} <= {*PASSES}:
-                continue
-            if not self._all_clean(passes):
+            two = len(set(things)) == 2 and {event.kind for event in passes} <= {*PASSES}
+            if scene.form != "narrated" or not two or not self._all_clean(passes):
                 continue
             names = [self.voice.thing(o) for o in things]
             others = [self.voice.thing(e.slots["o"]) for e in self.chance.shuffled(self.clean) if "o" in e.slots]

@@ -87,15 +87,10 @@ def session_summaries(voice: Voice, told: Telling, windows: Sequence[Sequence[Ch
     """
     starts = [window[0].start for window in windows]
     facts: list[list[tuple[int, str]]] = [[] for _ in windows]
-
-    def put(span: Span, fact: str) -> None:
-        facts[max(0, bisect_right(starts, span.start) - 1)].append((span.start, fact))
-
-    for event in voice.world.events:
-        put(told.events[event.id][0], voice.fact(event))
-    for binding in voice.world.bindings:
-        for span in told.bindings[binding.id]:
-            put(span, voice.binding(binding))
+    said = [(told.events[event.id][0].start, voice.fact(event)) for event in voice.world.events]
+    said += [(span.start, voice.binding(it)) for it in voice.world.bindings for span in told.bindings[it.id]]
+    for at, fact in said:
+        facts[max(0, bisect_right(starts, at) - 1)].append((at, fact))
     summary, join = voice.say.SUMMARY["session"], voice.say.FACT_JOIN
     found = []
     for window, told_here in zip(windows, facts, strict=True):
@@ -116,7 +111,6 @@ def _headline(voice: Voice, told: Telling, passage: Passage) -> str:
 
 def gold_entities(voice: Voice, told: Telling) -> list[Entity]:
     """People, guises, places and things that the text names, with what it says of them."""
-    join = voice.say.FACT_JOIN
     facts: dict[tuple[str, int], list[str]] = {}
     for event in sorted(voice.world.events, key=lambda event: told.events[event.id][0].start):
         named = ((_kind_of(slot, value, event), value) for slot, value in _said(voice, told, event).items())
@@ -125,8 +119,8 @@ def gold_entities(voice: Voice, told: Telling) -> list[Entity]:
     found = []
 
     def put(kind: str, i: int, *bound: str) -> None:
-        told_of = join.join([*bound, *facts.get((kind, i), [])[:4]])
-        found.append(Entity(_named(voice, kind, i), kind, sentence(told_of) + voice.say.STOP))
+        told_of = voice.stated([*bound, *facts.get((kind, i), [])[:4]])
+        found.append(Entity(_named(voice, kind, i), kind, told_of))
 
     for person in voice.world.people:
         bound = [b for b in voice.world.bindings if b.person == person.id]
@@ -242,6 +236,6 @@ def memory(voice: Voice, told: Telling) -> Memory:
         outline.append(_headline(voice, told, passage))
         facts = [voice.fact(event) for event in voice.world.events_in(scene)]
         facts += [voice.binding(voice.world.bindings[i]) for i in scene.bindings]
-        core.append(sentence(voice.say.FACT_JOIN.join(facts)) + voice.say.STOP)
+        core.append(voice.stated(facts))
     spans = (Span(start, end) for start, end in zip(starts, ends, strict=True))
     return Memory(tuple(map(sentence, outline)), tuple(core), tuple(spans))

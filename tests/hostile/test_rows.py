@@ -5,7 +5,7 @@ import json
 import pytest
 
 import benchmarks
-from benchmarks.reading import json_file, json_lines, json_list
+from benchmarks.files import json_file, json_lines, json_list
 
 ROW = {"id": 7, "context": "Rain. Ann sold the lamp.", "input": "Who sold it?", "answer": ["Ann"], "options": []}
 ROW |= {"options": ["Ann", "Tom", "Ivo", "Eva"]}

@@ -27,30 +27,14 @@ from mindscape.cache import digest
 from mindscape.errors import InputError, require
 from mindscape.llm import base
 from mindscape.llm import schema as json_by_schema
-from mindscape.llm.base import (
-    LLM,
-    Backend,
-    Message,
-    Needs,
-    Prompt,
-    Prompts,
-    Reply,
-    Sampling,
-    Schema,
-    Score,
-    Tags,
-    Text,
-    Tool,
-    ToolCall,
-    Tools,
-)
+from mindscape.llm.base import LLM, Backend, Message, Needs, Prompt, Reply, Sampling, Schema, Score, Tags, Tool, ToolCall, Tools
 from mindscape.llm.recording import PRICES, PRICES_DATE, Estimate, Ledger, Recorder
 from mindscape.llm.schema import checked
 from mindscape.store import Joint, Maker, Progress, Store
 
 __all__ = [
     "LLM", "PRICES", "PRICES_DATE", "Backend", "Estimate", "LanguageModel", "Ledger", "Message", "Needs", "Prompt", "Reply",
-    "Sampling", "Schema", "Score", "Tags", "Text", "Tool", "ToolCall", "load",
+    "Sampling", "Schema", "Score", "Tags", "Tool", "ToolCall", "load",
 ]  # fmt: skip
 
 READER = paths.data("adapters", "reader")
@@ -145,8 +129,7 @@ class LanguageModel:
         the value. A list of schemas has one for each conversation. With `tools` the model may ask for calls: see
         `reply.tool_calls`; run them, append `reply.message` and a message with role "tool", and ask again.
         """
-        if schema is not None and tools:
-            raise InputError("chat takes tools or a schema, not both at once")
+        require(schema is None or not tools, "chat takes tools or a schema, not both at once")
         if isinstance(messages, str) or any(isinstance(message, str) for message in messages):
             raise InputError('chat takes messages like {"role": "user", "content": "..."}: raw text goes to `complete`')
         one = base.is_one(messages)
@@ -183,16 +166,11 @@ class LanguageModel:
         return self.backend.count_tokens(base.conversation(prompt))
 
     def estimate(
-        self,
-        prompts: Prompt | Sequence[Prompt],
-        *,
-        tools: Sequence[Tool] | None = None,
-        schema: Schema | Sequence[Schema] | None = None,
-        **sampling: Any,
+        self, prompts: Prompt | Sequence[Prompt], *, schema: Schema | Sequence[Schema] | None = None, **sampling: Any
     ) -> Estimate:
-        """What `complete` (for texts) or `chat` (for conversations) would take with the same arguments."""
+        """What `complete` (for texts) or `chat` (for conversations without tools) would take with the same arguments."""
         listed = [base.conversation(p) for p in _listed(prompts)]
-        asked = self._replies(listed, Sampling(**sampling), checked(tools), schema, Counter())
+        asked = self._replies(listed, Sampling(**sampling), schema=schema, repairs=Counter())
         maker = self.maker
         keys = asked.keys(maker)
         known = self._known(asked, maker, keys)
@@ -201,7 +179,7 @@ class LanguageModel:
         return Estimate(len(listed), len(listed) - len(new), read, written, self.ledger.cost(self.name, read, written))
 
     def _replies(
-        self, prompts: Prompts, sampling: Sampling, tools: Tools = (), schema: Any = None, repairs: Counter | None = None
+        self, prompts: base.Prompts, sampling: Sampling, tools: Tools = (), schema: Any = None, repairs: Counter | None = None
     ) -> "_Asked":
         schemas = base.for_each(schema, len(prompts))
         forms = [None if of is None else json_by_schema.json_schema(of) for of in schemas]

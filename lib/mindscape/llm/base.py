@@ -508,9 +508,7 @@ class Backend(Protocol):
     def count_tokens(self, prompt: Prompt, tools: Sequence[Tool] = ()) -> int: ...
 
 
-def question(
-    prompt: Prompt, sampling: Sampling, tools: Sequence[Tool] = (), schema: dict[str, Any] | None = None
-) -> dict[str, Any]:
+def question(prompt: Prompt, sampling: Sampling, tools: Tools = (), schema: Form | None = None) -> dict[str, Any]:
     """All that decides a reply of a given model, as JSON has it: what the cache's key and a recording are made of."""
     return {"prompt": prompt, "sampling": asdict(sampling), "tools": list(tools), "schema": schema}
 
@@ -544,8 +542,7 @@ def for_each(schema: Any, prompts: int) -> list[Any]:
     """
     if not isinstance(schema, list | tuple):
         return [schema] * prompts
-    if len(schema) != prompts:
-        raise InputError(f"{len(schema)} schemas for {prompts} conversations: expected one for each, or one for all")
+    require(len(schema) == prompts, f"{len(schema)} schemas for {prompts} conversations: expected one for each, or one for all")
     return list(schema)
 
 

@@ -239,7 +239,7 @@ class Endpoint:
     def _completion(self, answer: Any, holds: str) -> _Completion:
         """The answer, if it is a completion whose first choice holds a "message" or a "text", without what is secret."""
         answer = answer.to_dict(warnings=False) if isinstance(answer, openai.BaseModel) else answer
-        answer = base.mapped(answer, partial(self._masked, most=SURE))
+        answer = base.mapped(answer, partial(self._secret[SURE].sub, "***"))
         choices = answer.get("choices") if isinstance(answer, dict) else None
         first = choices[0] if isinstance(choices, list) and choices else None
         for told in (answer, first):
@@ -397,11 +397,8 @@ class Endpoint:
         how = f"; to leave it out: leave_out={named!r}, or MINDSCAPE_LEAVE_OUT={named}"
         return how if named and error.status_code in (400, 422) else ""
 
-    def _masked(self, text: str, most: int = SECRET) -> str:
-        return self._secret[most].sub("***", text)
-
     def _clean(self, text: str) -> str:
-        return f"{' '.join(self._masked(text).split()):.200}"
+        return f"{' '.join(self._secret[SECRET].sub('***', text).split()):.200}"
 
 
 async def _read_bounded(response: Any) -> None:

@@ -171,8 +171,7 @@ class Local:
     def _tokens(self, prompt: Prompt, tools: Tools = ()) -> list[int]:
         if isinstance(prompt, str):
             return self.tokenizer(prompt, verbose=False)["input_ids"]
-        if not self.tokenizer.chat_template:
-            raise InputError(f"{self.name} has no chat template: use complete, or a model tuned to chat")
+        require(self.tokenizer.chat_template, f"{self.name} has no chat template: use complete, or a model tuned to chat")
         native = "tools" in self.tokenizer.get_chat_template()
         messages, offered = (mapped(list(given), self._shown) for given in (prompt, tools))
         try:

@@ -18,7 +18,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,11 +33,12 @@ from mindscape.llm.base import Forms, Prompt, Prompts, Replies, Reply, Sampling,
 
 
 class Scripted:
-    """A backend for `LanguageModel`; it keeps what it was `asked`, and dies, as of a kill, at the call `dies`.
+    """A backend for `LanguageModel`; it keeps what it was `asked`, and the last `sampling`, and dies, as of a kill, at the call
+    `dies`.
 
-    It is sent the papers' prompts in the given `form`, as the embedded model is or as others are
+    `say(messages, tools, schema)` gives a text, something for JSON, a ToolCall, or a whole Reply; `count(prompt, tools)` counts
+    tokens. It is sent the papers' prompts in the given `form`, as the embedded model is or as others are
     (`mindscape.llm.base.form_of`).
-    `say(messages, tools, schema)` gives a text, a ToolCall, or something for JSON; `count(prompt, tools)` counts tokens.
 
     >>> from mindscape.llm import LanguageModel
     >>> louder = LanguageModel(Scripted(lambda messages, *_: messages[-1]["content"].upper()))
@@ -49,26 +50,32 @@ class Scripted:
     quick = True  # nothing is computed
 
     def __init__(
-        self,
-        say: Callable[..., Any],
-        *,
-        dies: int | None = None,
-        count: Callable[..., int] = base.estimated_tokens,
-        form: str = base.SHORT,
+        self, say: Callable, *, dies: int | None = None, count: Callable = base.estimated_tokens, form: str = base.SHORT
     ):
-        self.say, self.dies, self.count_tokens, self.form = say, dies, count, form
-        self.asked: list[tuple[Prompt, list[base.Tool], Forms]] = []
+        self.say, self.dies, self.count, self.form = say, dies, count, form
+        self.asked: list[tuple] = []  # prompt, tools and schema, each
+
+    def count_tokens(self, prompt: Prompt, tools: Tools = ()) -> int:
+        """As the script counts them."""
+        return self.count(prompt, tools)
+
+    def hear(self, *asked: Any) -> None:
+        """Keep what it is asked."""
+        self.asked.append(asked)
+        if len(self.asked) == self.dies:
+            raise KeyboardInterrupt
 
     def generate(self, prompts: Prompts, sampling: Sampling, tools: Tools = (), schema: Forms = None) -> Replies:
+        self.sampling = sampling
         for i, prompt in enumerate(prompts):
-            self.asked.append((prompt, list(tools), schema))
-            if len(self.asked) == self.dies:
-                raise KeyboardInterrupt
+            self.hear(prompt, list(tools), schema)
             said = self.say(prompt, list(tools), schema)
-            calls = (said,) if isinstance(said, ToolCall) else ()
-            text = said if isinstance(said, str) else "" if calls else json.dumps(said)
-            written = self.count_tokens(text + "".join(str(call.arguments) for call in calls))
-            yield i, Reply(text, calls, self.count_tokens(prompt, tools), written, "tool_calls" if calls else "stop")
+            if isinstance(said, ToolCall):
+                said = Reply("", (said,), finish="tool_calls")
+            elif not isinstance(said, Reply):
+                said = Reply(said if isinstance(said, str) else json.dumps(said))
+            written = self.count(said.text + "".join(str(call.arguments) for call in said.tool_calls))
+            yield i, replace(said, prompt_tokens=self.count_tokens(prompt, tools), completion_tokens=written)
 
 
 BEGINS = b'{"model": '  # what every line that is written here begins with, however early it is cut off
@@ -98,8 +105,7 @@ def read_recording(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             raise InputError(f"{path}, line {number}: not a recorded reply ({recorded!r:.80})")
         model = recorded.get("model", first)
         first = model if first is None else first
-        if model != first:
-            raise InputError(f"{path}, line {number}: a reply of {model}, after replies of {first}: expected one model")
+        require(model == first, f"{path}, line {number}: a reply of {model}, after replies of {first}: expected one model")
         yield number, recorded
 
 

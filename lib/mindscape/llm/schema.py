@@ -73,7 +73,6 @@ REPAIRS: dict[
     "Python constant": partial(_outside_strings, r"\b(True|False|None)\b", WORDS.__getitem__),
     "line break in a string": _escape_newlines,
 }
-FRAME = ("thinking dropped", "code fence stripped", "text around dropped")  # the names of what is done around it
 
 
 def _loads(text: str) -> Any:
@@ -252,10 +251,8 @@ def read_calls(reply: Reply) -> Reply:
             calls.append(tool_call(call["name"], arguments, f"call_{i}"))
         except (ValueError, KeyError, AttributeError, TypeError) as error:
             return replace(reply, invalid=f"the reply holds a tool call that cannot be read: {error}")
-    if not calls:
-        return reply
     text = re.sub(r"<tool_call>.*?(</tool_call>|$)", "", said, flags=re.DOTALL).strip()
-    return replace(reply, text=text, tool_calls=tuple(calls), finish="tool_calls")
+    return replace(reply, text=text, tool_calls=tuple(calls), finish="tool_calls") if calls else reply
 
 
 def tool_call(name: Any, arguments: Any, call_id: str) -> ToolCall:

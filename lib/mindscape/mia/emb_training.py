@@ -18,6 +18,7 @@ Memory is that of a piece, time about a third more. Taught in notebook 12_mia_em
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -72,6 +73,9 @@ def cached_backward(encode: Callable[[Any], Tensor], pieces: Sequence[Any], loss
     >>> loss = cached_backward(layer, x.split(2), lambda vectors: vectors.sum())
     >>> layer.weight.grad
     tensor([[ 9., 12.]])
+    >>> loss = cached_backward(layer, [x], lambda vectors: vectors.sum())
+    >>> layer.weight.grad
+    tensor([[18., 24.]])
     """
     vectors, states = [], []
     with torch.no_grad():
@@ -255,9 +259,6 @@ def train(
     model = with_lora(bare, settings, start, marks)
     decoder = cast(PreTrainedModel, model.get_base_model()).get_decoder()
 
-    def batches(epoch: int) -> list[Batch]:
-        return plan(asked, recipe, settings.seed, epoch)
-
     def learn(batch: Batch) -> dict:
         mine = batch.questions[accelerator.process_index :: accelerator.num_processes]
         share = len(mine) / len(batch.questions)
@@ -284,7 +285,7 @@ def train(
         told["tokens"] = sum(reading.tokens for reading in ready.readings)
         return together(gather_object([(share, told)]))
 
-    adapter = fit(model, learn, batches, out, run, settings, accelerator)
+    adapter = fit(model, learn, partial(plan, asked, recipe, settings.seed), out, run, settings, accelerator)
     form = {"form": recipe.form.told, "summaries": recipe.summaries}
     (adapter / "form.json").write_text(json.dumps(form, indent=2) + "\n", encoding="utf-8")
     return adapter

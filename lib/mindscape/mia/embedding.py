@@ -546,8 +546,10 @@ def annotate(
 def chosen(reply: str, shown: int) -> tuple[list[int], str]:
     """The indices in a reply, each once and in order, and why it cannot be used, if so. Numbers not shown are dropped.
 
-    >>> chosen("[2, 0, 2]", 3), chosen("[-1]", 3), chosen("[7]", 3)[0], chosen("the first", 3)[0]
-    (([0, 2], ''), ([], ''), [], [])
+    >>> chosen("[2, 0, 2]", 3), chosen("```json\\n[1]\\n```", 3), chosen("[-1]", 3), chosen("[1, 9]", 3)
+    (([0, 2], ''), ([1], ''), ([], ''), ([1], 'there is no 9'))
+    >>> [(numbers, bool(invalid)) for numbers, invalid in (chosen("the first", 3), chosen("[]", 3))]
+    [([], True), ([], True)]
     """
     try:
         numbers, _ = ROLES["silver_chunks"].parse(reply)

@@ -64,7 +64,12 @@ class Subspace:
     centre: np.ndarray
 
     def rank(self, share: float) -> int:
-        """The least rank that holds a share of the variance, more than 0 and at most 1."""
+        """The least rank that holds a share of the variance, more than 0 and at most 1.
+
+        >>> space = subspace(np.diag([3.0, 2.0, 1.0]))          # 9, 4 and 1 of 14
+        >>> [space.rank(share) for share in (0.1, 9 / 14, 0.65, 13 / 14, 0.99, 1)]
+        [1, 1, 2, 2, 3, 3]
+        """
         return min(int(np.searchsorted(self.explained, share - 1e-12)) + 1, len(self.explained))
 
 
@@ -74,8 +79,8 @@ def subspace(vectors: ArrayLike, centre: ArrayLike | None = None) -> Subspace:
     Directions that hold nothing but rounding are left out, so there are at most min(n, dim) of them.
 
     >>> space = subspace([[2.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-    >>> space.explained.tolist(), space.rank(0.8), space.rank(0.9)
-    ([0.8, 1.0], 1, 2)
+    >>> space.explained.tolist(), space.directions.shape
+    ([0.8, 1.0], (2, 3))
     """
     vectors = np.asarray(vectors, dtype=float)
     centre = np.zeros(vectors.shape[1]) if centre is None else np.asarray(centre, dtype=float)
@@ -95,6 +100,8 @@ def angles(space: Subspace, vectors: ArrayLike) -> np.ndarray:
     >>> space = subspace([[2.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     >>> angles(space, [[1.0, 1.0, 0.0], [0.0, 0.0, 3.0]]).round(6).tolist()
     [[45.0, 0.0], [90.0, 90.0]]
+    >>> f"{np.radians(angles(subspace([[1.0, 0.0]]), [[1.0, 1e-7]]))[0, 0]:.9e}"
+    '1.000000000e-07'
     """
     vectors = np.asarray(vectors, dtype=float) - space.centre
     lengths = np.linalg.norm(vectors, axis=1)

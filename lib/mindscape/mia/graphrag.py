@@ -28,10 +28,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from mindscape import prompts, roles
+from mindscape import roles
 from mindscape.ask import ask, read_replies
 from mindscape.llm.base import LLM, form_of
 from mindscape.metrics import Interval, grouped
+from mindscape.prompts import languages, paper, short_texts
 from mindscape.roles import ROLES, Role, mended
 from mindscape.search import Told, merged_by_name
 from mindscape.text import Chunk, Document, Span, Tokenizer, mentions, sentences, token_ids
@@ -46,7 +47,7 @@ SAID = 6  # statements of a description, at most
 TIES = 10  # of the ties that lead out of the retrieved entities, so many for each of those, at most
 SHARES = (0.25, 0.25, 0.5)  # of the budget: entities, ties, passages
 JOIN = {"en": " ", "zh": ""}
-HEADINGS = prompts.short_texts("mia", "graphrag")["headings"]
+HEADINGS = short_texts("mia", "graphrag")["headings"]
 CRITERIA = ("Comprehensiveness", "Diversity", "Empowerment", "Overall")
 FEWEST, MOST = 3, 5  # questions of a segment: fewer count as none (Figure 13)
 PASSAGE = 150  # tokens of a passage, at most
@@ -68,14 +69,9 @@ class SenseQuestions(BaseModel):
 
 # Roles that the reader is not taught: there is no gold for them.
 SENSE_QUESTIONS = Role(
-    "sense_questions",
-    prompts.languages("mia", "sense_questions"),
-    SenseQuestions,
-    paper=prompts.paper("mia", "sense_questions"),
+    "sense_questions", languages("mia", "sense_questions"), SenseQuestions, paper=paper("mia", "sense_questions")
 )
-SENSE_ANSWER = Role(
-    "sense_answer", prompts.languages("mia", "sense_answer"), None, mended, prompts.paper("mia", "sense_answer")
-)
+SENSE_ANSWER = Role("sense_answer", languages("mia", "sense_answer"), None, mended, paper("mia", "sense_answer"))
 
 
 # -- the graph ---------------------------------------------------------------------------------------------------------
@@ -194,7 +190,7 @@ def merged(document: str, told: Iterable[Told], language: str = "en", unread: Ma
 def of_story(book: Book, chunks: Sequence[Chunk]) -> Graph:
     """The graph of a storyworld book from its log: what `build_graph` would give with a perfect model.
 
-    Its entities are the book's own, in their order and with their descriptions, so that `supervision.bearing` speaks of them.
+    Its entities are the book's own, in their order and with their descriptions, so that `update.bearing` speaks of them.
     """
     nodes, edges = book.graph
     node = {it.id: it for it in nodes}

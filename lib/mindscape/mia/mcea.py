@@ -176,10 +176,11 @@ def factors(model: PreTrainedModel, layout: Layout) -> Factors:
 
 
 def zscores(values: np.ndarray) -> np.ndarray:
-    """How many standard deviations each value is above the mean of its row; 0 where all in the row are equal.
+    """How many standard deviations each value is above the mean of its row; 0 where all in the row are equal, or but for
+    `ROUNDING`.
 
-    >>> zscores(np.array([[1.0, 2.0, 3.0], [5.0, 5.0, 5.0]])).round(3).tolist()
-    [[-1.225, 0.0, 1.225], [0.0, 0.0, 0.0]]
+    >>> zscores(np.array([[1.0, 2.0, 3.0], [0.1, 0.1, 0.1 * (1 + 1e-9)], [0.0, 0.0, 0.0]])).round(3).tolist()
+    [[-1.225, 0.0, 1.225], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
     mean, spread = values.mean(-1, keepdims=True), values.std(-1, keepdims=True)
     equal = spread <= ROUNDING * np.abs(mean)

@@ -13,7 +13,7 @@ and is counted. Taught in notebook 14_mia_gen.
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import islice, pairwise
 from os.path import commonprefix
 from typing import cast
 
@@ -24,9 +24,9 @@ from mindscape.ask import ask
 from mindscape.corpora import shakespeare
 from mindscape.errors import InputError, one_of, require
 from mindscape.llm.base import LLM, PAPER, form_of
-from mindscape.metrics import exact_match, normalise
+from mindscape.metrics import normalise
 from mindscape.mia.generation import JOIN, TASKS, answerable, summaries, task_prompts, write
-from mindscape.mia.summaries import build_with, summarise, summarise_document
+from mindscape.mia.summaries import build_with, f1_and_exact, summarise, summarise_document
 from mindscape.question import Answer, Question, Ranking
 from mindscape.roles import LETTER, ROLES, letters
 from mindscape.search import Retriever, search
@@ -235,13 +235,8 @@ def scores(asked: Sequence[Asked], given: Sequence[Answer]) -> dict[str, list[fl
     """
     found = scored(asked, given)
     if asked and asked[0].task == "qa":
-        found["em"] = [_em(one, answer.value) for one, answer in zip(asked, given, strict=True)]
+        found["em"] = [f1_and_exact(*pair)[1] for pair in zip(asked, given, strict=True)]
     return found
-
-
-def _em(one: Asked, said: str | None) -> float:
-    accepted = [one.gold, *one.question.accepted]
-    return exact_match(said, accepted, one.book.document.language) if said is not None else 0.0
 
 
 def tokens_once(rows: Iterable[Sequence[int]]) -> int:
@@ -250,12 +245,8 @@ def tokens_once(rows: Iterable[Sequence[int]]) -> int:
     >>> tokens_once([[1, 2, 3], [1, 2, 4, 5], [9]])
     6
     """
-    read = 0
-    before: list[int] = []
-    for row in sorted(map(list, rows)):
-        read += len(row) - len(commonprefix([before, row]))
-        before = row
-    return read
+    both = pairwise([[], *sorted(map(list, rows))])
+    return sum(len(row) - len(commonprefix([before, row])) for before, row in both)
 
 
 def average_ranks(scores: Mapping[str, Mapping[Hashable, float]]) -> dict[str, float]:

@@ -27,6 +27,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import ceil
 from statistics import median
 from typing import Any, Literal, get_origin
@@ -39,7 +40,7 @@ from mindscape.llm import Message
 from mindscape.llm.base import LLM, Reply, ToolCall, dropped, form_of
 from mindscape.llm.recording import Estimate, Ledger
 from mindscape.llm.schema import in_words, read
-from mindscape.mindgraph.build import SEAMS, TOKENS, noted, rebuild, shown_state
+from mindscape.mindgraph.build import TOKENS, fitting_graph, noted, rebuild, shown_state
 from mindscape.mindgraph.communities import PARAMETERS, Refused, Reports, Tools, answer_schema, lookup_schema, step_schema
 from mindscape.mindgraph.graph import Graph, verify
 from mindscape.prompts import languages, short_texts
@@ -526,9 +527,9 @@ def answer(
     _way(question, rounds, calling, answer_tokens, llm.name)  # before a build is paid for
     meter = Meter(llm, budget)
     blocks = cut(document, llm, block_size(llm) if size is None else size)
-    building: dict[str, Any] = {"held": llm.name in SMALL if held is None else held, "role": role}
+    held = llm.name in SMALL if held is None else held
     try:
-        journal = noted(document, question, meter, blocks=blocks, budget=graph_tokens, tokens=edit_tokens, **building)
+        journal = noted(document, question, meter, blocks=blocks, budget=graph_tokens, tokens=edit_tokens, held=held, role=role)
     except BudgetSpent as error:
         meter.note(str(error))
         return GraphAnswered(**vars(meter.answer("")), ended=str(error))
@@ -606,8 +607,8 @@ def answer_from(
 
 def _way(question: str, rounds: int, calling: Calling | None, tokens: int, name: str) -> Calling:
     """How tools are called; refused is what no answer can be asked with."""
-    if rounds < 0 or not question.strip():
-        raise InputError(f"rounds={rounds}, question={question!r:.60}: expected 0 rounds or more, and a question")
+    told = f"rounds={rounds}, question={question!r:.60}: expected 0 rounds or more, and a question"
+    require(rounds >= 0 and question.strip(), told)
     require(tokens >= 1, f"{tokens} tokens for an answer: expected at least 1")
     calling = calling or ("grammar" if name in SMALL else "tools")
     require(calling in ("tools", "grammar"), f'calling={calling!r}: expected "tools" or "grammar"')
@@ -620,40 +621,31 @@ class _Reading:
     def __init__(self, tools: Tools, meter: Meter, calling: Calling, tokens: int, options: Sequence[str]):
         self.tools, self.meter, self.calling, self.tokens, self.options = tools, meter, calling, tokens, options
         self.language = tools.document.language
-        self.messages: list[dict[str, Any]] = []
+        self.messages: list[Message] = []
         self.results: list[int] = []  # where in the messages results stand that may be dropped
         self.step = step_schema(tools.graph, len(tools.reports.communities), options)
         self.described = tools_of(form_of(meter))
         self.frame = 0  # tokens of the tools' schemas, which stand beside the messages
-        words = (DROPPED[self.language], LAST[self.language].format(form=FORM))
-        self.closing: list[dict[str, Any]] = [{"role": "user", "content": text} for text in words]
+        self.closing = [*alone(DROPPED[self.language]), *alone(LAST[self.language].format(form=FORM))]
 
     def begin(self, question: str, chunks: int, rounds: int, graph_tokens: int | None) -> int:
         """Write the prompt; how many nodes of the graph are in it."""
         graph, meter = self.tools.graph, self.meter
         stats = graph_stats(len(graph.nodes), len(graph.edges), chunks, self.language)
         if rounds and self.calling == "tools":
-            self.frame = meter.count_tokens(in_words([{"role": "user", "content": ""}], self.described))
+            self.frame = meter.count_tokens(in_words(alone(""), self.described))
 
-        def asked(state: str) -> list[dict[str, Any]]:
+        def asked(state: str) -> list[Message]:
             slots = {"graph_state": state, "graph_stats": stats, "question": question}
             prompt = GRAPH_ANSWER.prompt(self.language, form_of(meter), **slots)
             how = f"\n\n{HOW[self.language]}" if rounds and self.calling == "grammar" else ""
-            return [{"role": "user", "content": prompt + how}]
+            return alone(prompt + how)
 
         taken, context = self.frame + self.tokens, meter.context
         if rounds and context is not None:  # room for results, and for the end of the conversation
             taken += max(context // 4, meter.count_tokens(self.closing) + self.tokens)
-        frame = meter.count_tokens([{"role": "user", "content": ""}]) + SEAMS
-
-        def fits(state: str) -> bool:
-            if graph_tokens is not None and meter.count_tokens(state) > graph_tokens:
-                return False
-            if context is None or frame + len(asked(state)[0]["content"].encode()) + taken <= context:
-                return True  # a token has a byte at least
-            return meter.count_tokens(asked(state)) + taken <= context
-
-        state, shown = shown_state(graph, fits, self.language)
+        fits = fitting_graph(meter, graph_tokens, taken)
+        state, shown = shown_state(graph, partial(fits, asked), self.language)
         self.messages = asked(state)
         return shown
 
@@ -679,7 +671,7 @@ class _Reading:
             return None
         if isinstance(found, GraphAnswer):
             return found
-        self.messages.append(reply.message if reply.tool_calls else {"role": "assistant", "content": reply.text})
+        self.messages.append(reply.message)
         for call in found:
             try:
                 result = self.tools.call(call)
@@ -707,9 +699,7 @@ class _Reading:
 
     def last(self, asked_before: bool) -> tuple[GraphAnswer | None, str]:
         """The answer without tools, or why there is none. `asked_before`: whether the model was."""
-        messages = self.messages
-        if asked_before:
-            messages = [*messages, {"role": "user", "content": LAST[self.language].format(form=FORM)}]
+        messages = [*self.messages, self.closing[1]] if asked_before else self.messages
         schema = answer_schema(self.tools.graph, self.options) if self.calling == "grammar" else GraphAnswer
         reply = self.meter.chat(self._room(messages), schema=schema, max_new_tokens=self.tokens)
         if reply.invalid:
@@ -723,7 +713,7 @@ class _Reading:
         if role == "tool":
             self.messages.append({"role": "tool", "tool_call_id": call_id, "content": result})
         else:
-            self.messages.append({"role": "user", "content": RESULT[self.language].format(result=result)})
+            self.messages += alone(RESULT[self.language].format(result=result))
 
     def _room(self, messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """The messages, the oldest results taken out for good until the rest and a reply fit into the window."""

@@ -52,6 +52,7 @@ Taught in notebook 32_long_reason.
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -580,6 +581,8 @@ class _Loop:
 
     def __init__(self, question: str, document: Document, meter: Meter, sandbox: Sandbox, iterations: int):
         self.language, self.meter, self.sandbox, self.iterations = document.language, meter, sandbox, iterations
+        self.second = copy(meter)  # the second model's, which puts its steps among those of the first
+        self.second.stage = QUERY
         self.told = TOLD[self.language]
         self.tokens, self.query_tokens = answer.reply_tokens(meter, TURN), answer.reply_tokens(meter, QUERIED)
         self.longest = LONGEST if meter.context is None else answer.room(meter, "", self.query_tokens)
@@ -605,7 +608,7 @@ class _Loop:
 
     def turn(self) -> str | None:
         """Ask for a turn and run its code: the answer, where it brought one."""
-        reply = self._asked([self.talk()], self.tokens)[0]
+        reply = self._asked(self.meter, [self.talk()], self.tokens)[0]
         code, final = code_in(reply), final_in(reply)
         if code.strip():
             ran = self.sandbox.run(code, self.queries)
@@ -624,7 +627,7 @@ class _Loop:
         # The last message is what became of the last code, or the task itself: the demand stands below it.
         talk[-1] = {"role": "user", "content": f"{talk[-1]['content']}\n\n{self.told['end']}"}
         try:
-            reply = self._asked([talk], min(self.tokens, answer.BRIEF))[0]
+            reply = self._asked(self.meter, [talk], min(self.tokens, answer.BRIEF))[0]
         except BudgetSpent as error:
             self.meter.note(str(error))
             return ""
@@ -648,12 +651,8 @@ class _Loop:
         short_enough = [i for i, count in enumerate(counts) if count <= self.longest]
         replies = [self.told["long"].format(n=count, most=self.longest) for count in counts]
         talks = [answer.alone(prompts[i]) for i in short_enough]
-        before, self.meter.stage = self.meter.stage, QUERY
-        try:
-            for i, text in zip(short_enough, self._asked(talks, self.query_tokens), strict=True):
-                replies[i] = said_or_empty(text)
-        finally:
-            self.meter.stage = before
+        for i, text in zip(short_enough, self._asked(self.second, talks, self.query_tokens), strict=True):
+            replies[i] = said_or_empty(text)
         return replies
 
     def talk(self) -> list[Message]:
@@ -667,8 +666,8 @@ class _Loop:
             self.meter.note(f"the first {first} turns do not fit any more")
         return talk
 
-    def _asked(self, talks: Sequence[Sequence[Message]], tokens: int) -> list[str]:
-        return [reply.text for reply in self.meter.chat(list(talks), max_new_tokens=tokens)] if talks else []
+    def _asked(self, meter: Meter, talks: Sequence[Sequence[Message]], tokens: int) -> list[str]:
+        return [reply.text for reply in meter.chat(list(talks), max_new_tokens=tokens)] if talks else []
 
 
 METHODS: dict[str, answer.Method] = {

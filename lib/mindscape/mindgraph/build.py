@@ -41,7 +41,7 @@ from itertools import chain
 from typing import Any
 
 from mindscape.ask import read_replies
-from mindscape.errors import InputError, require
+from mindscape.errors import require
 from mindscape.llm import LLM
 from mindscape.llm.base import form_of
 from mindscape.llm.schema import parse
@@ -98,8 +98,7 @@ def rebuild(journal: Journal, *, blocks: int | None = None, edits: int | None = 
     ([0, 1, 1, 0], 1)
     """
     require(blocks is None or edits is None, "blocks and edits are both given: expected one of them")
-    if blocks is not None and not 0 <= blocks <= len(journal.entries):
-        raise InputError(f"blocks={blocks}: expected 0 to {len(journal.entries)}")
+    require(blocks is None or 0 <= blocks <= len(journal.entries), f"blocks={blocks}: expected 0 to {len(journal.entries)}")
     all_edits = [edit for entry in journal.entries[:blocks] for edit in entry.edits]
     require(edits is None or 0 <= edits <= len(all_edits), f"edits={edits}: expected 0 to {len(all_edits)}")
     graph = Graph(journal.about["document"])
@@ -168,24 +167,15 @@ def noted(
         slots |= {"block_idx": str(block.index + 1), "total_blocks": str(len(blocks))}
         return [{"role": "user", "content": role.prompt(document.language, form_of(llm), **slots)}]
 
-    count = cache(llm.count_tokens)  # of graphs: most blocks leave theirs as it is
-
-    def fits(block: Chunk, state: str) -> bool:
-        if budget is not None and count(state) > budget:
-            return False
-        if llm.context is None or frame + len(talk(block, state)[0]["content"].encode()) + tokens <= llm.context:
-            return True  # a token has a byte at least
-        return llm.count_tokens(talk(block, state)) + tokens <= llm.context
-
-    frame = llm.count_tokens([{"role": "user", "content": ""}]) + SEAMS
+    fits = fitting_graph(llm, budget, tokens)
     least = _rendered(Graph(document.id), set(), 9999, document.language)
     room = f"the model's window is {llm.context}, budget={budget}, tokens={tokens}"
     for block in blocks:
         said = f"block {block.index} leaves no room for a graph: {room}: expected shorter blocks or more room"
-        require(fits(block, least), said)
+        require(fits(partial(talk, block), least), said)
     graph, entries = Graph(document.id), []
     for block in blocks:
-        state, shown = shown_state(graph, partial(fits, block), document.language)
+        state, shown = shown_state(graph, partial(fits, partial(talk, block)), document.language)
         form: Any = role.form
         form = quoting(document[block], form) if held else form
         reply = llm.chat(talk(block, state), schema=form, max_new_tokens=tokens)
@@ -193,6 +183,28 @@ def noted(
         graph, edits = apply_all(graph, operations, document, block)
         entries.append(Entry(block.index, reply.text, edits, invalid, shown, reply.finish))
     return Journal({"document": document.id, "question": question}, tuple(entries))
+
+
+def fitting_graph(llm: LLM, budget: int | None, tokens: int) -> Callable[[Callable[[str], list[Any]], str], bool]:
+    """A function that says whether a graph has at most `budget` tokens and the prompt that shows it, with `tokens` more,
+    stands in the model's window; it is given the prompt as a function of the graph. What it counts once it remembers.
+
+    >>> from types import SimpleNamespace
+    >>> model = SimpleNamespace(context=40, count_tokens=lambda said: len(str(said)))
+    >>> fits = fitting_graph(model, budget=9, tokens=2)
+    >>> fits(lambda state: [{"content": f"Graph: {state}"}], "a graph"), fits(lambda state: [], "a large graph")
+    (True, False)
+    """
+    count, frame = cache(llm.count_tokens), llm.count_tokens([{"role": "user", "content": ""}]) + SEAMS
+
+    def fits(talk: Callable[[str], list[Any]], state: str) -> bool:
+        if budget is not None and count(state) > budget:
+            return False
+        if llm.context is None or frame + len(talk(state)[0]["content"].encode()) + tokens <= llm.context:
+            return True  # a token has a byte at least
+        return llm.count_tokens(talk(state)) + tokens <= llm.context
+
+    return fits
 
 
 def _check_blocks(document: Document, blocks: Sequence[Chunk]) -> None:

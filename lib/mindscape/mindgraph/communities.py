@@ -19,6 +19,7 @@ Taught in notebook 31_mindgraph_answer. Nothing here ranks parts for a question,
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from difflib import get_close_matches
 from math import ceil
@@ -144,7 +145,8 @@ class Reports:
     def __init__(self, graph: Graph, llm: LLM | Meter, *, language: str = "en"):
         require(language in PROMPTS, f"language={language!r}: expected one of {', '.join(PROMPTS)}")
         self.graph, self.language = graph, language
-        self.meter = llm if isinstance(llm, Meter) else Meter(llm)
+        self.meter = copy(llm) if isinstance(llm, Meter) else Meter(llm)  # a copy puts its steps among those of the first
+        self.meter.stage = REPORT
         self.communities = communities(graph)
         self.unreadable: dict[int, str] = {}
         self._read: dict[int, Report] = {}
@@ -156,13 +158,9 @@ class Reports:
             require(0 <= i < len(self.communities), f"there is no part {i}: expected 0 to {len(self.communities) - 1}")
         new = [i for i in dict.fromkeys(wanted) if i not in self._read and i not in self.unreadable]
         if new:
-            before, self.meter.stage = self.meter.stage, REPORT
-            try:
-                states = [part_state(self.graph, self.communities[i].nodes) for i in new]
-                asked = [COMMUNITY_REPORT.prompt(self.language, graph_state=state) for state in states]
-                answers = ask(self.meter, COMMUNITY_REPORT, asked, tokens=TOKENS)
-            finally:
-                self.meter.stage = before
+            states = [part_state(self.graph, self.communities[i].nodes) for i in new]
+            asked = [COMMUNITY_REPORT.prompt(self.language, graph_state=state) for state in states]
+            answers = ask(self.meter, COMMUNITY_REPORT, asked, tokens=TOKENS)
             self._read |= {i: answer.value for i, answer in zip(new, answers, strict=True) if answer.value is not None}
             self.unreadable |= {i: it.unread[0] for i, it in zip(new, answers, strict=True) if it.value is None}
         return [self._read.get(i) for i in wanted]

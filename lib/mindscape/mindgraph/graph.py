@@ -9,7 +9,7 @@ same edge a second time is rejected; a node may be tied to itself; an id that wa
 the place where it was introduced, since the paper's prompt (D.1) asks for no quote there, though section 3.2 has one with
 every edit.
 
-A graph goes out as JSON, which comes back verified, as GraphML for other programs, and as one HTML page that needs no network:
+A graph goes out as JSON, as GraphML for other programs, and as one HTML page that needs no network:
 it shows the graph, and beside a clicked node the passage that it was made from. A book's text and a model's words are data: in
 the page they are JSON that a script reads and puts in as text, never as markup; a policy in its head forbids it to load
 anything and to run any script but its own. The layout is plain: it does not know communities, and beyond some hundred nodes a
@@ -33,9 +33,9 @@ from typing import Any, get_args
 from xml.etree import ElementTree
 
 import numpy as np
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from mindscape.errors import InputError, require
+from mindscape.errors import require
 from mindscape.plots import PALETTE
 from mindscape.roles import AddEdge, AddNode, DeleteNode, EditNode
 from mindscape.text import Chunk, Document, Place, Span, locate, mentions
@@ -248,12 +248,6 @@ def around(document: Document, place: Place, size: int = 1000) -> Span:
     return Span(start, min(start + size, len(document.text)))
 
 
-class _Stored(BaseModel):
-    document: str
-    nodes: list[Node]
-    edges: list[Edge]
-
-
 def as_json(graph: Graph) -> str:
     """A graph as JSON text: the document's id, nodes and edges with places as `start` and `end`, in characters.
 
@@ -262,29 +256,6 @@ def as_json(graph: Graph) -> str:
     """
     nodes, edges = ([asdict(part) for part in mapping.values()] for mapping in (graph.nodes, graph.edges))
     return json.dumps({"document": graph.doc_id, "nodes": nodes, "edges": edges}, ensure_ascii=False)
-
-
-def from_json(text: str, document: Document) -> Graph:
-    """The graph that `as_json` wrote, verified against its document. Raises InputError for anything else.
-
-    >>> from_json('{"document": "note", "nodes": [{"id": "x"}], "edges": []}', Document("note", "Ivo"))
-    Traceback (most recent call last):
-    ...
-    mindscape.errors.InputError: not a stored graph: at nodes.0.type: Field required
-    """
-    try:
-        stored = _Stored.model_validate_json(text, strict=True)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"])) or "the top"
-        raise InputError(f"not a stored graph: at {place}: {first['msg']}") from None
-    nodes = {node.id: node for node in stored.nodes}
-    edges = {(edge.source, edge.target, edge.relation): edge for edge in stored.edges}
-    if len(nodes) < len(stored.nodes) or len(edges) < len(stored.edges):
-        raise InputError("not a stored graph: a node or an edge is there twice")
-    graph = Graph(stored.document, nodes, edges)
-    verify(graph, document)
-    return graph
 
 
 def _fields(operation: Any) -> tuple[dict[str, str], str]:

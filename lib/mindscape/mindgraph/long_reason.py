@@ -49,7 +49,6 @@ TOKENS = 200  # of a reply, at most
 SHOWN = 8  # pieces of evidence that a prompt shows, evenly taken
 QUOTED = 200  # characters of one
 LABELLING = short_texts("mindgraph", "rubric")
-BREADTH_LEVELS, DEPTH_LEVELS = LABELLING["breadth"], LABELLING["depth"]
 PROMPTS = languages("mindgraph", "rubric")
 
 
@@ -123,9 +122,9 @@ def slots(question: Unlabelled, reverse: bool = False) -> dict[str, str]:
     known = f"expected one of {', '.join(PROMPTS)}"
     require(question.language in PROMPTS, f"the question is in {question.language!r}: {known}")
     levels = {}
-    for name, levels_of in (("breadths", BREADTH_LEVELS), ("depths", DEPTH_LEVELS)):
-        lines = [f"- {level}: {meaning}" for level, meaning in levels_of[question.language].items()]
-        levels[name] = "\n".join(lines[::-1] if reverse else lines)
+    for name in ("breadth", "depth"):
+        lines = [f"- {level}: {meaning}" for level, meaning in LABELLING[name][question.language].items()]
+        levels[f"{name}s"] = "\n".join(lines[::-1] if reverse else lines)
     count = min(SHOWN, len(question.evidence))
     shown = [question.evidence[len(question.evidence) * i // count] for i in range(count)]
     lines = [f"- {percent}%: {words}" for percent, words in shown]

@@ -41,7 +41,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from mindscape.errors import InputError, MindscapeError, require
+from mindscape.errors import MindscapeError, require
 
 DOORS = ("network", "files", "processes", "signals")  # what a process is tried for, and may be accepted to have open
 STARTING = 60.0  # seconds that a process may take to start and to read the text, on a busy machine
@@ -115,8 +115,7 @@ class Sandbox:
 
     def __init__(self, text: str, limits: Limits | None = None, accept: Collection[str] = ()):
         unknown = set(accept) - set(DOORS)
-        if unknown or isinstance(accept, str):
-            raise InputError(f"accept={accept!r}: expected some of {', '.join(DOORS)}")
+        require(not (unknown or isinstance(accept, str)), f"accept={accept!r}: expected some of {', '.join(DOORS)}")
         self.text, self.limits, self.accept = text, limits or Limits(), frozenset(accept)
         self.layers: tuple[str, ...] = ()  # what shuts the process in, once it has started
         self.open: tuple[str, ...] = ()  # what was found open, and accepted

@@ -199,10 +199,8 @@ def by_rules(row: Row) -> str:
     """
     check_language(row.language)
     listed = check_texts(row.predicted, list(row.gold))
-    for name, rule in RULES.items():
-        if row.predicted.strip() and any(rule(gold, row.predicted, row.language) for gold in listed):
-            return name
-    return ""
+    right = (name for name, rule in RULES.items() if any(rule(gold, row.predicted, row.language) for gold in listed))
+    return next(right, "") if row.predicted.strip() else ""
 
 
 def cascade(rows: Sequence[Row], judge: LLM | None = None) -> list[Scored]:

@@ -430,11 +430,8 @@ def cuts(chunker: Chunker, documents: Sequence[Document], size: int | None = SIZ
 
     by = getattr(chunker, "model", None) or getattr(chunker, "encoder", None)
     maker = by.maker if by else Maker(chunker.name, {"chunker": chunker.name}, here=bool(find_spec("llama_index")))
-    rows = store.current().fetch("cut", maker, keys, store.each(compute))
-    return [
-        Cut(at_borders(document, row["starts"][1:]), Counter(row["counts"]))
-        for document, row in zip(documents, rows, strict=True)
-    ]
+    pairs = zip(documents, store.current().fetch("cut", maker, keys, store.each(compute)), strict=True)
+    return [Cut(at_borders(document, row["starts"][1:]), Counter(row["counts"])) for document, row in pairs]
 
 
 def _settings(chunker: Any) -> dict[str, Any]:

@@ -71,9 +71,7 @@ def expected(w: Numbers, theta: Numbers, lengths: tuple = (1.0, 1.0)) -> tuple:
     """
     w, theta = _checked(w=w, theta=theta)
     first, second = _checked(length_abs=lengths[0], length_query=lengths[1])
-    if np.ndim(first) == 0 and np.ndim(second) == 0 and first == second == 1:
-        return first, 1 - shortfall(w, theta)
-    return first, (1 - w) * first + w * second * np.cos(theta)
+    return first, first - w * (first - second) - second * shortfall(w, theta)
 
 
 def fused_length(w: Numbers, theta: Numbers) -> Numbers:
@@ -188,8 +186,7 @@ def gaussian_tails(
     """
     (epsilon,) = _checked(epsilon=epsilon)
     hmv, svf = spreads(w, theta, dim, sigma_q, sigma_v, shared)
-    if np.any(hmv == 0) or np.any(svf == 0):
-        raise InputError("a spread is 0: without noise a tail is 0 or 1, and there is nothing to compare")
+    require(np.all(hmv) and np.all(svf), "a spread is 0: without noise a tail is 0 or 1, and there is nothing to compare")
     return ndtr(-epsilon / hmv), ndtr((shortfall(w, theta) - epsilon) / svf)
 
 
@@ -212,8 +209,7 @@ def product_tail(level: Numbers, dim: int, dot: float, lengths: tuple, noises: t
     level = np.asarray(level, dtype=float)
     if s == 0 or t == 0:
         return ndtr((level - dot) / np.sqrt(cumulants(dim, dot, (a, b), (s, t))[1]))
-    if min(s, t) < LEAST:
-        raise InputError(f"noise {min(s, t):g} is too small for this sum: expected 0, or {LEAST} or more")
+    require(min(s, t) >= LEAST, f"noise {min(s, t):g} is too small for this sum: expected 0, or {LEAST} or more")
     squares, product = ((a / s) ** 2 + (b / t) ** 2) / 2, dot / (s * t)
     more, less = squares + product, max(squares - product, 1e-12)
     middle = np.sqrt(less + dim - 1)

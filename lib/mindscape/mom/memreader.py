@@ -109,13 +109,11 @@ def reverse(model: LLM, items: Sequence[tuple[Document, DocumentMemory]], **samp
         slots = {"document": document.text.strip(), "memory": Tags(Extracted).render(memory)}
         talks.append([{"role": "user", "content": REVERSE.prompt(document.language, **slots)}])
     replies = model.chat(talks, **({"max_new_tokens": PATH_TOKENS} | sampling))
-    found: list[Triple | None] = []
-    for (document, _), memory, reply in zip(items, memories, replies, strict=True):
-        try:
-            found.append(Triple(document, REVERSE.parse(reply.whole)[0].replace("<", "‹"), memory))
-        except ValueError:
-            found.append(None)
-    return found
+    paths = [asking.read_replies(REVERSE, reply.whole) for reply in replies]
+    return [
+        None if path is None else Triple(document, path.replace("<", "‹"), memory)
+        for (document, _), memory, path in zip(items, memories, paths, strict=True)
+    ]
 
 
 def example(triple: Triple, with_path: bool = True) -> Example:

@@ -124,10 +124,8 @@ def check(plain: Finder, memories: Sequence[Finder], seed: int = 0, n: int = QUE
     queries, spans = map(list, zip(*items, strict=True))
 
     def found(memory: Finder, scores: np.ndarray) -> int:
-        rows = memory.look.best(scores, DEPTH)
-        document = memory.book.document
-        hits = [covered(document, span, [memory.units[i] for i in row]) for span, row in zip(spans, rows, strict=True)]
-        return sum(hits)
+        rows, document = memory.look.best(scores, DEPTH), memory.book.document
+        return sum(covered(document, span, [memory.units[i] for i in row]) for span, row in zip(spans, rows, strict=True))
 
     baseline, checked = found(plain, plain.look.scores(queries)), []
     for memory in memories:

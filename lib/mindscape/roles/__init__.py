@@ -154,10 +154,12 @@ class Role:
         return json.dumps(value, ensure_ascii=False)
 
 
-# [INST]_sum_c of Eq. 3 and [INST]_sum_g of Eq. 4. The instructions come first, so that one reading of this common head
-# serves every chunk.
-CHUNK_PROMPT = languages("roles", "chunk_summary")
-GLOBAL_PROMPT = languages("roles", "global_summary")
+def _printed(
+    name: str, form: Schema | None, plain: Callable[[str], tuple[Any, list[str]]] | None = None, asks: Schema | None = None
+) -> Role:
+    """A role that a paper prints: its prompts, in both forms, are in the kit's files under its name."""
+    return Role(name, languages("roles", name), form, plain, paper("roles", name), asks)
+
 
 PROSE_REPAIRS = (label("summary|摘要|总摘要|复述"), ("tags dropped", r"</?(?:summary|text|chunk)>\s*", ""))
 
@@ -171,10 +173,10 @@ def prose(text: str) -> tuple[str, list[str]]:
     return mended(text, PROSE_REPAIRS)
 
 
-SESSION_PROMPT = languages("roles", "session_summary")
-CHUNK_SUMMARY = Role("chunk_summary", CHUNK_PROMPT, None, prose, paper("roles", "chunk_summary"))
-GLOBAL_SUMMARY = Role("global_summary", GLOBAL_PROMPT, None, prose, paper("roles", "global_summary"))
-SESSION_SUMMARY = Role("session_summary", SESSION_PROMPT, None, prose, paper("roles", "session_summary"))
+# [INST]_sum_c of Eq. 3 and [INST]_sum_g of Eq. 4. The instructions come first, so that one reading of this common head
+# serves every chunk.
+CHUNK_SUMMARY, GLOBAL_SUMMARY = _printed("chunk_summary", None, prose), _printed("global_summary", None, prose)
+SESSION_SUMMARY = _printed("session_summary", None, prose)
 
 
 _SAID = {"name": {"type": "string"}, "description": {"type": "string"}}
@@ -197,9 +199,7 @@ def numbered(texts: Sequence[str]) -> str:
     return "\n".join(f"[{i}] {text} [/{i}]" for i, text in enumerate(texts))
 
 
-CHUNKS_PROMPT, NODES_PROMPT = languages("roles", "silver_chunks"), languages("roles", "silver_nodes")
-SILVER_CHUNKS = Role("silver_chunks", CHUNKS_PROMPT, INDICES, paper=paper("roles", "silver_chunks"))
-SILVER_NODES = Role("silver_nodes", NODES_PROMPT, INDICES, paper=paper("roles", "silver_nodes"))
+SILVER_CHUNKS, SILVER_NODES = _printed("silver_chunks", INDICES), _printed("silver_nodes", INDICES)
 
 
 Letter = Literal["A", "B", "C", "D"]
@@ -317,10 +317,9 @@ def read_choice(text: str) -> tuple[Choice, list[str]]:
         return Choice(explanation="".join(explained).strip(), answer=answer), repairs
 
 
-QA = Role("qa", languages("roles", "qa"), None, phrase, paper=paper("roles", "qa"))
-CHOICE = Role("choice", languages("roles", "choice"), Tags(Choice), read_choice, paper("roles", "choice"), Reasoned)
+QA, CHOICE = _printed("qa", None, phrase), _printed("choice", Tags(Choice), read_choice, Reasoned)
 LETTER = Role("letter", languages("roles", "choice"), None, plain=read_choice, paper=paper("roles", "letter"))
-CLAIM = Role("claim", languages("roles", "claim"), Tags(Verdict), paper=paper("roles", "claim"))
+CLAIM = _printed("claim", Tags(Verdict))
 
 
 MASK = "[MASK]"
@@ -411,7 +410,7 @@ def ends(text: str, language: str = "en") -> tuple[str, str]:
     return lines[0][: first[-1].end()].strip(), lines[-1][last[0].start() :].strip()
 
 
-MEMORY = Role("memory", languages("roles", "memory"), Tags(DocumentMemory), paper=paper("roles", "memory"))
+MEMORY = _printed("memory", Tags(DocumentMemory))
 REVERSE = Role("reverse_reasoning", languages("roles", "reverse_reasoning"), None, plain)
 
 
@@ -531,7 +530,7 @@ def _lines(rows: Iterable[Mapping[str, str]], keys: Sequence[str]) -> str:
     return "[\n" + ",\n".join(lines) + "\n]" if lines else "[]"
 
 
-EDITS = Role("edits", languages("roles", "edits"), Edits, paper=paper("roles", "edits"))
+EDITS = _printed("edits", Edits)
 # The same in two steps, as the builder's adapter has learned it.
 BUILDER = Role("builder", languages("roles", "builder"), Noted)
 
@@ -590,8 +589,7 @@ def graph_stats(nodes: int, edges: int, chunks: int, language: str = "en") -> st
     return WORDS["stats"][language].format(nodes=nodes, edges=edges, chunks=chunks)
 
 
-ANSWER_PROMPT = languages("roles", "graph_answer")
-GRAPH_ANSWER = Role("graph_answer", ANSWER_PROMPT, GraphAnswer, paper=paper("roles", "graph_answer"))
+GRAPH_ANSWER = _printed("graph_answer", GraphAnswer)
 COUNTED = Role("counted", languages("roles", "counted"), Counted)  # as the counter's adapter has learned it
 
 
@@ -634,8 +632,7 @@ class Wins(Form):
     Overall: Won
 
 
-GRADE = Role("grade", languages("roles", "grade"), Grade, paper=paper("roles", "grade"))
-PAIRWISE = Role("pairwise", languages("roles", "pairwise"), Pairwise, paper=paper("roles", "pairwise"), asks=Wins)
+GRADE, PAIRWISE = _printed("grade", Grade), _printed("pairwise", Pairwise, asks=Wins)
 
 
 NONE = {"en": "(none)", "zh": "（无）"}
@@ -659,7 +656,7 @@ class Update(BaseModel):
     rewritten_query: str = ""
 
 
-UPDATE = Role("update", languages("roles", "update"), Tags(Update), paper=paper("roles", "update"))
+UPDATE = _printed("update", Tags(Update))
 
 
 T = TypeVar("T")

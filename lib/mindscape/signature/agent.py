@@ -23,7 +23,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from mindscape.ask import Budget, Meter, ask
-from mindscape.errors import InputError, require
+from mindscape.errors import InputError, one_of, require
 from mindscape.llm import LLM
 from mindscape.llm.base import form_of
 from mindscape.question import Answer
@@ -65,8 +65,7 @@ class Settings:
             least = int(name != "retries")
             require(getattr(self, name) >= least, f"{name}={getattr(self, name)}: expected at least {least}")
         require(0 <= self.alpha <= 1, f"alpha={self.alpha}: expected 0 to 1")
-        if self.way not in WAYS or self.way == "gold":  # the agent is not shown what holds the evidence
-            raise InputError(f"way={self.way!r}: expected one of {', '.join(way for way in WAYS if way != 'gold')}")
+        one_of([way for way in WAYS if way != "gold"], way=self.way)  # the agent is not shown what holds the evidence
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ Taught in notebook 22_signature_rag. The picking itself is in `mindscape.signatu
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -136,16 +136,8 @@ def town(
     return _collection(series_memory(series.books, tokenizer, width, size), *of_series(series))
 
 
-def play_collection(name: str, tokenizer: PreTrainedTokenizerBase, size: int = SIZE) -> Collection:
-    """Plays that share characters: passages of `size` tokens, scenes for sessions, the kit's own summaries and questions.
-
-    Raises InputError for a series that the kit does not know, or has not summed up. Taught in notebook 22_signature_rag.
-
-    >>> len(play_collection("rome", tokenizer).memory.documents)                                       # doctest: +SKIP
-    2
-    """
-    require(name in shakespeare.SERIES, f"no series {name!r}: expected one of {', '.join(shakespeare.SERIES)}")
-    names = shakespeare.SERIES[name]
+def _of_plays(names: Sequence[str], tokenizer: PreTrainedTokenizerBase, size: int) -> Collection:
+    """Plays that share characters: passages of `size` tokens, scenes for sessions, the kit's own summaries and questions."""
     questions, claims = chain(*map(shakespeare.questions, names)), chain(*map(shakespeare.claims, names))
     return _collection(plays_memory(names, tokenizer, size), questions, claims)
 
@@ -172,7 +164,7 @@ def collections(
     ['series-1000-1', 'series-1001-1']
     """
     if corpus == "shakespeare":
-        return [play_collection(name, tokenizer, size) for name in PLAYS[:count]]
+        return [_of_plays(shakespeare.SERIES[name], tokenizer, size) for name in PLAYS[:count]]
     require(corpus == "storyworld", f"corpus={corpus!r}: expected storyworld or shakespeare")
     require(split in SEEDS, f"split={split!r}: expected {', '.join(SEEDS)}")
     return [town(seed, tokenizer, width, size) for seed in SEEDS[split][:count]]
@@ -374,8 +366,8 @@ class Shelf:
         self.first = retriever(first)
         self.second = self.first if second is None else retriever(second)
         self.weigher = getattr(self.first, "encoder", None) if weigher is None else weigher
-        self._asked: dict[str, np.ndarray] = {}
-        self._makers: dict[Any, Maker] = {}
+        self._query = cache(lambda question: self._encoder().encode([question], "query")[0])  # e_q, once a question
+        self._maker = cache(lambda model: model.maker)  # once: all weights are looked at
 
     @cached_property
     def _texts(self) -> str:
@@ -403,23 +395,15 @@ class Shelf:
             raise InputError("the shelf has no encoder for Eq. 7 to 9: expected weigher=encoders.load(...)")
         return self.weigher
 
-    def _query(self, question: str) -> np.ndarray:
-        """e_q, once a question."""
-        if question not in self._asked:
-            self._asked[question] = self._encoder().encode([question], "query")[0]
-        return self._asked[question]
-
     def _kept(self, kind: str, model: Any, keys: Sequence[dict[str, Any]], compute: Rows) -> list[list[int]]:
         """Places for each question: out of the store, or computed."""
         if self.live:
             return list(compute(range(len(keys))))
-        if model not in self._makers:
-            self._makers[model] = model.maker  # once: all weights are looked at
 
         def kept(places: Sequence[int]) -> Iterator[tuple[int, dict[str, list[int]]]]:
             return ((i, {"ids": ids}) for i, ids in enumerate(compute(places)))
 
-        return [value["ids"] for value in store.current().fetch(kind, self._makers[model], keys, kept)]
+        return [value["ids"] for value in store.current().fetch(kind, self._maker(model), keys, kept)]
 
     def wake(self, questions: Sequence[str], k0: int = K0) -> list[Woken]:
         """Step 0: the `k0` chunks nearest to each question by E_1, and their items."""

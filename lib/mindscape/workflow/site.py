@@ -51,14 +51,7 @@ def mathml(self, node):
 def setup(app):
     app.add_html_math_renderer("mathml", (mathml, None), (mathml, None))
 """
-CSS = """
-table { display: block; max-width: 100%; overflow-x: auto; font-size: 0.85em; }
-div.cell_output td, div.cell_output th { padding: 0.1em 0.5em !important; }
-math[display="block"] { overflow-x: auto; margin: 1em 0; }
-iframe.graph { width: 100%; height: 42em; border: 1px solid #8884; }
-pre { overflow-x: auto; }
-div.cell_output pre { white-space: pre-wrap; overflow-wrap: anywhere; }
-"""
+CSS = Path(__file__).with_name("page.css").read_text("utf-8")
 
 
 # -- pages ----------------------------------------------------------------------------------------------------------------

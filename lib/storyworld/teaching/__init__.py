@@ -73,9 +73,7 @@ def examples(role: str, book: Book, tokenizer: Tokenizer, seed: int = 0) -> Iter
         yield Example(role, plays.prompt(book.document.language, **slots), plays.render(value), name)
 
 
-def mixture(
-    seeds: Iterable[int], tokenizer: Tokenizer, shares: Mapping[str, int] = SHARES, language: str = "en"
-) -> list[Example]:
+def mixture(seeds: Iterable[int], tokenizer: Tokenizer, shares: Mapping[str, int] = SHARES) -> list[Example]:
     """The examples of the books of `seeds`: for each book at most `shares[role]` of each role.
 
     The same arguments give the same list. Raises InputError for a seed that is not for training, so that no test seed slips in,
@@ -86,10 +84,9 @@ def mixture(
     """
     for role in shares:
         one_of(GOLD, role=role)
-    books = (training_book(seed, language) for seed in seeds)
     return [
         example
-        for book in books
+        for book in map(training_book, seeds)
         for role, share in shares.items()
         for example in islice(examples(role, book, tokenizer), share)
     ]

@@ -75,14 +75,14 @@ class Run:
         `thin`: an event's note has one edge, and the answer only where the event's own words name it.
         """
         chunk, (events, bindings) = self.chunks[index], self.told(index)
-        within, operations = Span(chunk.start, chunk.end), []
+        operations: list[Operation] = []
         for event in events:
             if event in self.wanted:
                 how = {"slots": 1} if thin else {"answer": self.question.answer}
-                operations += self.builder.event(event, within, self.reading, **how)
+                operations += self.builder.event(event, chunk, self.reading, **how)
         for binding, span in bindings:
             if self.bears(binding, span):
-                operations += self.builder.binding(binding, span, within, self.reading)
+                operations += self.builder.binding(binding, span, chunk, self.reading)
         return self.applied(operations, chunk)
 
     def applied(self, operations: list[Operation], chunk: Chunk) -> tuple[list[Operation], Graph]:
@@ -99,11 +99,8 @@ class Run:
         elif operations and self.faults and chance.hit(0.2):
             nodes = [operation for operation in operations if not isinstance(operation, AddEdge)]
             after, _ = apply_all(self.graph, nodes, self.book.document, chunk)
-        elif not operations and self.faults and chance.hit(self.faults):
-            events, _ = self.told(index)
-            if events:
-                within = Span(chunk.start, chunk.end)
-                _, after = self.applied(self.builder.event(chance.pick(events), within, self.reading), chunk)
+        elif not operations and self.faults and chance.hit(self.faults) and (events := self.told(index)[0]):
+            _, after = self.applied(self.builder.event(chance.pick(events), chunk, self.reading), chunk)
         self.graph = after
         self._known(after)
 
@@ -182,26 +179,27 @@ def _read(run: Run, thin: bool) -> list[Example]:
         state = run.state()
         operations, after = run.gold(index, thin)
         events, bindings = run.told(index)
-        if operations:
-            full += [] if thin else [run.example("full", index, state, operations)]
-        elif any(run.facts(index).values()):
-            pass  # noted before, or its quote is cut
-        elif {event.kind for event in events} & kinds or {binding.person for binding, _ in bindings} & people:
-            near.append(run.example("empty", index, state, []))
-        else:
-            far.append(run.example("empty", index, state, []))
+        if operations and not thin:
+            full.append(run.example("full", index, state, operations))
+        if not operations and not any(run.facts(index).values()):  # else it was noted before, or its quote is cut
+            alike = {event.kind for event in events} & kinds or {binding.person for binding, _ in bindings} & people
+            (near if alike else far).append(run.example("empty", index, state, []))
         run.go(index, operations, after)
     most = max(2, len(full))
     empty = run.chance.shuffled(near)[: (2 * most + 1) // 3]
     return full + empty + run.chance.shuffled(far)[: most - len(empty)]
 
 
+def _decided_by(question: Question) -> Literal["count", "liar", "passage"]:
+    """What decides an answer: how many notes there are, two that contradict each other (who swore falsely), or one passage."""
+    return "count" if question.depth == "set-aggregation" else "liar" if question.kind == "liar" else "passage"
+
+
 def _lacking(book: Book, builder: Builder, question: Question) -> bool:
     """Whether a note of the question's one event does not name the answer, and the passage does."""
     events = builder.events(question)
-    if len(events) != 1 or question.depth == "set-aggregation":
-        return False
-    return question.answer.lower() not in shown_fact(book, events[0]).lower()
+    alone = len(events) == 1 and _decided_by(question) == "passage"
+    return alone and question.answer.lower() not in shown_fact(book, events[0]).lower()
 
 
 def _refuted(book: Book, chunks: Sequence[Chunk], lie: Event, tokenizer: Tokenizer, chance: Chance) -> list[Example]:
@@ -222,7 +220,7 @@ def _refuted(book: Book, chunks: Sequence[Chunk], lie: Event, tokenizer: Tokeniz
         return []
     state, run.wanted, chunk = run.state(), [true], chunks[told]
     operations: list[Operation] = [DeleteNode(op="delete_node", id=run.reading.ids[builder.key(lie)])]
-    operations += builder.event(true, Span(chunk.start, chunk.end), run.reading, slots=1)
+    operations += builder.event(true, chunk, run.reading, slots=1)
     operations, _ = run.applied(operations, chunk)
     return [run.example("refuted", told, state, operations)] if len(operations) > 1 else []
 
@@ -235,10 +233,10 @@ def _answers(run: Run, chance: Chance) -> Iterator[Example]:
     noted = [ids[key] for key in map(run.builder.key, run.wanted) if ids.get(key) in names]
     shown = [name for name in noted if f'"id": "{name}"' in state]
     bound = [ids[key] for key in map(bound_key, run.bindings) if key in ids]
-    counted, whole = question.depth == "set-aggregation", len(noted) == len(run.wanted)
+    decided, whole = _decided_by(question), len(noted) == len(run.wanted)
     parts = question.answer.lower().split(run.builder.voice.say.AND)
-    says = noted and all(part in state.lower() for part in parts) and (whole or question.kind != "liar")
-    if counted:
+    says = noted and all(part in state.lower() for part in parts) and (whole or decided != "liar")
+    if decided == "count":
         says = whole and len(shown) == len(noted)
     plain = GRAPH_ANSWER.prompt(language, **slots)
     tools = f"{plain}\n\n{HOW[language]}"
@@ -256,7 +254,7 @@ def _answers(run: Run, chance: Chance) -> Iterator[Example]:
     elif not noted:
         yield example("nothing", plain, UNKNOWN[language])
         yield example("nothing, tools", tools, UNKNOWN[language])
-    elif not counted and question.kind != "liar":
+    elif decided == "passage":
         passages = {name: book.document[around(book.document, names[name])].lower() for name in shown}
         looked = next((name for name, passage in passages.items() if question.answer.lower() in passage), None)
         if looked:
@@ -283,20 +281,21 @@ def verify_examples(book: Book, tokenizer: Tokenizer, seed: int = 0) -> list[Exa
     chance, chunks, builder = Chance("verifying", book.document.id, seed), split_blocks(book, tokenizer), Builder(book)
     asked = chance.shuffled([question for question in book.questions if builder.events(question)])
     names = _names(book)
-    narrow = [question for question in asked if question.depth != "set-aggregation" and question.kind != "liar"]
+    narrow = [question for question in asked if _decided_by(question) == "passage"]
     chosen = [question for question in narrow if question.answer in names and question.needs_binding][:2]
     chosen += [question for question in narrow if question.answer in names and not question.needs_binding][:1]
     chosen += [question for question in narrow if question.answer not in names][:1]
-    whole = [question for question in asked if question.kind == "liar"][:3]
-    whole += [question for question in asked if question.kind == "people"][:3]
+    for kind in ("liar", "people"):
+        chosen += [question for question in asked if question.kind == kind][:3]
     made = []
-    for question in (*chosen, *whole):
-        run = Run(book, chunks, question, tokenizer, chance, 0 if question.kind == "people" else chance.pick(FAULTS))
-        thin = question in chosen and chance.hit(0.4)
+    for question in chosen:
+        decided = _decided_by(question)
+        run = Run(book, chunks, question, tokenizer, chance, 0 if decided == "count" else chance.pick(FAULTS))
+        thin = decided == "passage" and chance.hit(0.4)
         for index in range(len(chunks)):
             run.go(index, *run.gold(index, thin))
         made += _verified(run, {})
-        if run.graph.nodes and question in chosen:
+        if run.graph.nodes and decided == "passage":
             made += _verified(run, _taken_for_others(run, chance))
     return made
 
@@ -324,15 +323,15 @@ def _verified(run: Run, wrong: Mapping[str, str]) -> Iterator[Example]:
 
     ids = {key: said(name) for key, name in run.reading.ids.items()}
     nodes = {said(name): replace(node, id=said(name), content=said(node.content)) for name, node in run.graph.nodes.items()}
-    edges = {(said(a), said(b), label): edge for (a, b, label), edge in run.graph.edges.items()}
-    edges = {key: replace(edge, source=key[0], target=key[1]) for key, edge in edges.items()}
-    mistaken, counted = copy(run), question.depth == "set-aggregation"
+    ties = [replace(edge, source=said(edge.source), target=said(edge.target)) for edge in run.graph.edges.values()]
+    edges = {(edge.source, edge.target, edge.relation): edge for edge in ties}
+    mistaken, decided = copy(run), _decided_by(question)
     mistaken.graph = Graph(book.document.id, nodes, edges)
-    slots = mistaken.slots(len(run.chunks), ANSWERED if counted else GRAPH)
+    slots = mistaken.slots(len(run.chunks), ANSWERED if decided == "count" else GRAPH)
     prompt, state = f"{GRAPH_ANSWER.prompt(language, **slots)}\n\n{HOW[language]}", slots["graph_state"]
 
     def shown(keys: Iterable[str]) -> list[str]:
-        return [name for name in map(ids.get, keys) if name in nodes and f'"id": "{name}"' in state]
+        return [ids[key] for key in keys if key in ids and f'"id": "{ids[key]}"' in state]
 
     deeds, who = shown(map(run.builder.key, run.wanted)), shown(map(bound_key, run.bindings))
 
@@ -345,9 +344,9 @@ def _verified(run: Run, wrong: Mapping[str, str]) -> Iterator[Example]:
         if not wrong:
             yield example("nothing", UNKNOWN[language])
         return
-    if counted or question.kind == "liar":
+    if decided != "passage":
         if len(deeds) == len(run.wanted):
-            yield example("count" if counted else "liar", question.answer)
+            yield example(decided, question.answer)
         return
     answer = question.answer.lower()
     passages = {name: book.document[around(book.document, nodes[name])].lower() for name in (*deeds, *who)}
@@ -399,12 +398,11 @@ def counted(run: Run, chunks: int, number_first: bool = False) -> Example:
                 people += [who] if who not in people else []
                 lines.append(f"{name}: {who}, {len(people)}")
     answer = run.builder.voice.number(len(people)) if people else UNKNOWN[language]
-    value = Counted(counted=lines, answer=answer, confidence="high" if people else "low")
-    role, reply = roles.COUNTED, roles.COUNTED.render(value)
+    value: Counted | GraphAnswer = Counted(counted=lines, answer=answer, confidence="high" if people else "low")
     if number_first:
-        first = GraphAnswer(answer=answer, cited_nodes=value.cited_nodes, confidence=value.confidence)
-        role, reply = GRAPH_ANSWER, GRAPH_ANSWER.render(first)
-    return Example(role.name, role.prompt(language, **slots), reply, run.book.document.id)
+        value = GraphAnswer(answer=answer, cited_nodes=value.cited_nodes, confidence=value.confidence)
+    role = GRAPH_ANSWER if number_first else roles.COUNTED
+    return Example(role.name, role.prompt(language, **slots), role.render(value), run.book.document.id)
 
 
 def _deed(book: Book, question: Question) -> str:

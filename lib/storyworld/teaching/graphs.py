@@ -15,8 +15,8 @@ from typing import Literal
 
 from mindscape import roles
 from mindscape.question import Question
-from mindscape.roles import EMPTY, GRAPH_ANSWER, AddEdge, AddNode, DeleteNode, EditNode, Edits, GraphAnswer, Operation
-from mindscape.text import Chunk, Span, Tokenizer
+from mindscape.roles import EDITS, EMPTY, GRAPH_ANSWER, AddEdge, AddNode, DeleteNode, EditNode, Edits, GraphAnswer, Operation
+from mindscape.text import Chunk, Place, Span, Tokenizer
 from storyworld import Book
 from storyworld.gold import Edge, Node
 from storyworld.teaching.passages import Gold, cut
@@ -56,28 +56,26 @@ def alike(event: Event) -> set[str]:
 class Reading:
     """What a perfect builder of one question's graph knows after some blocks. Its ids are those of the reply."""
 
-    nodes: dict[str, dict[str, str]] = field(default_factory=dict)
-    edges: list[dict[str, str]] = field(default_factory=list)
+    nodes: dict[str, AddNode] = field(default_factory=dict)
+    edges: list[AddEdge] = field(default_factory=list)
     ids: dict[str, str] = field(default_factory=dict)  # of what the book's own graph calls by a key
 
     def apply(self, operations: Iterable[Operation]) -> None:
         """Do what the operations say."""
-        for operation in operations:
-            it = operation.model_dump()
-            op, name = it.pop("op"), it.get("id")
-            if op == "add_node":
-                self.nodes[name] = it
-            elif op == "add_edge":
+        for it in operations:
+            if isinstance(it, AddNode):
+                self.nodes[it.id] = it
+            elif isinstance(it, AddEdge):
                 self.edges.append(it)
-            elif op == "edit_node":
-                self.nodes[name]["content"] = it["content"]
+            elif isinstance(it, EditNode):
+                self.nodes[it.id] = self.nodes[it.id].model_copy(update={"content": it.content})
             else:
-                del self.nodes[name]
-                self.edges = [edge for edge in self.edges if name not in (edge["source"], edge["target"])]
+                del self.nodes[it.id]
+                self.edges = [edge for edge in self.edges if it.id not in (edge.source, edge.target)]
 
     @property
     def state(self) -> str:
-        return roles.graph_state(list(self.nodes.values()), self.edges)
+        return roles.graph_state(*([it.model_dump() for it in some] for some in (self.nodes.values(), self.edges)))
 
 
 class Builder:
@@ -131,7 +129,7 @@ class Builder:
     def bindings(self, question: Question) -> list[Binding]:
         return [self.bound[group[0]] for group in question.bindings]
 
-    def quote(self, span: Span, within: Span) -> str:
+    def quote(self, span: Span, within: Place) -> str:
         """The first words of a span, as many as make them stand only once in the block."""
         block, whole = self.text[within.start : within.end], self.text[span.start : span.end]
         ends = [found.end() for found in re.finditer(r"\S+" if self.language == "en" else r".", whole)]
@@ -140,7 +138,7 @@ class Builder:
                 return whole[:end]
         return whole
 
-    def event(self, event: Event, within: Span, reading: Reading, slots: int = 2, answer: str = "") -> list[Operation]:
+    def event(self, event: Event, within: Place, reading: Reading, slots: int = 2, answer: str = "") -> list[Operation]:
         """Note an event: its node, and edges to at most `slots` of those who take part and are named in the block.
 
         People come first, but before them what answers the question where the node's own text does not. A number that
@@ -169,7 +167,7 @@ class Builder:
             found.append(_edge(own, mine, self.edges[number][0].relation, src))
         return found
 
-    def binding(self, binding: Binding, span: Span, within: Span, reading: Reading) -> list[Operation]:
+    def binding(self, binding: Binding, span: Span, within: Place, reading: Reading) -> list[Operation]:
         """Note who somebody is: a trade in the person's node, a kinship or a guise as an edge."""
         src, person = self.quote(span, within), f"person{binding.person}"
         if binding.kind == "trade":
@@ -188,12 +186,12 @@ class Builder:
     def _content(self, key: str) -> str:
         return self.nodes[key].content if key in self.nodes else ""
 
-    def _mention(self, key: str, within: Span) -> str | None:
+    def _mention(self, key: str, within: Place) -> str | None:
         """The name as the block has it, with a capital letter where it opens a sentence."""
         name, block = self.nodes[key].content, self.text[within.start : within.end]
         return next((form for form in (name, sentence(name)) if form in block), None)
 
-    def _entity(self, key: str, within: Span, reading: Reading) -> list[Operation]:
+    def _entity(self, key: str, within: Place, reading: Reading) -> list[Operation]:
         if key in reading.ids:
             return []
         name = self.nodes[key].content
@@ -221,8 +219,7 @@ def _slug(name: str) -> str:
 class _Block:
     """A block, and what is told wholly within it: events, and bindings with their places. `cut`: something is not."""
 
-    index: int
-    span: Span
+    chunk: Chunk
     events: list[Event]
     bindings: list[tuple[Binding, Span]]
     cut: bool
@@ -242,7 +239,7 @@ def _blocks(builder: Builder, chunks: Sequence[Chunk]) -> list[_Block]:
         events = [it for it in told.values() if set(builder.book.told.events[it.id]) <= set(whole)]
         bindings = [(builder.bound[span], span) for span in sorted(whole) if span in builder.bound]
         cut_off = len(whole) < len(near) or len(events) < len(told)
-        found.append(_Block(chunk.index, Span(chunk.start, chunk.end), events, bindings, cut_off))
+        found.append(_Block(chunk, events, bindings, cut_off))
     return found
 
 
@@ -253,9 +250,7 @@ def edits(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
 
     def one(examples: list[tuple[dict[str, str], Edits]]) -> list[tuple[dict[str, str], Edits]]:
         """One of those that fit, if there is one."""
-        fit = (
-            it for it in chance.shuffled(examples) if len(tokenizer.encode(roles.EDITS.prompt(language, **it[0]))) <= LONGEST
-        )
+        fit = (it for it in chance.shuffled(examples) if len(tokenizer.encode(EDITS.prompt(language, **it[0]))) <= LONGEST)
         return list(islice(fit, 1))
 
     full, empty = [], []
@@ -281,8 +276,8 @@ def _slots(question: str, block: _Block, blocks: Sequence[_Block], builder: Buil
     return {
         "question": question,
         "graph_state": state,
-        "block_text": builder.text[block.span.start : block.span.end].strip(),
-        "block_idx": str(block.index + 1),
+        "block_text": builder.book.document[block.chunk].strip(),
+        "block_idx": str(block.chunk.index + 1),
         "total_blocks": str(len(blocks)),
     }
 
@@ -298,7 +293,7 @@ def _read(builder: Builder, question: Question, blocks: Sequence[_Block]) -> Gol
         before, operations, doubtful = reading.state, [], block.cut
         for event in block.events:
             if event in wanted:
-                operations += builder.event(event, block.span, reading, answer=question.answer)
+                operations += builder.event(event, block.chunk, reading, answer=question.answer)
             else:
                 doubtful |= event.kind in kinds
         for binding, span in block.bindings:
@@ -308,7 +303,7 @@ def _read(builder: Builder, question: Question, blocks: Sequence[_Block]) -> Gol
             known = binding.kind == "trade" or bool(of_it & reading.ids.keys())
             if mine and known and binding not in noted:
                 noted.add(binding)
-                operations += builder.binding(binding, span, block.span, reading)
+                operations += builder.binding(binding, span, block.chunk, reading)
             else:
                 doubtful |= not mine and bool({binding.person, binding.other} & people) or mine and not known
         reading.apply(operations)
@@ -325,9 +320,9 @@ def _refuted(builder: Builder, lie: Event, blocks: Sequence[_Block]) -> Gold:
     if not told or not sworn or question is None:
         return
     reading = Reading()
-    reading.apply(builder.event(lie, sworn[0].span, reading))
+    reading.apply(builder.event(lie, sworn[0].chunk, reading))
     before, claim = reading.state, reading.ids[builder.key(lie)]
-    operations = [DeleteNode(op="delete_node", id=claim), *builder.event(true, told[0].span, reading, slots=1)]
+    operations = [DeleteNode(op="delete_node", id=claim), *builder.event(true, told[0].chunk, reading, slots=1)]
     yield _slots(question, told[0], blocks, builder, before), Edits(operations=operations)
 
 

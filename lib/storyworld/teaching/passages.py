@@ -161,12 +161,10 @@ ASKED = WORDS["asked"]  # about somebody or something, so that an answer may hol
 EMPTY = WORDS["empty"]  # words that say nothing
 
 
-def _contexts(
-    book: Book, chance: Chance, tokenizer: Tokenizer, alone: bool, most: int = SHARE
-) -> Iterator[tuple[Question, ClaimPair, str]]:
+def _contexts(book: Book, chance: Chance, tokenizer: Tokenizer, alone: bool) -> Iterator[tuple[Question, ClaimPair, str]]:
     """Questions and claims with the passages that answer them and, if not `alone`, others: 1 to 5, in an order of chance."""
     chunks = cut(book, tokenizer)
-    for question, pair, keep in islice(answerable(book, chance, chunks), most):
+    for question, pair, keep in islice(answerable(book, chance, chunks), SHARE):
         count = len(keep) if alone else chance.between(len(keep), MOST)
         yield question, pair, shown(book, mixed(book, question, keep, chunks, count, chance))
 
@@ -207,7 +205,7 @@ def claim(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
 def gold_choice(book: Book, question: Question, options: Sequence[str]) -> Choice:
     """What is told, what follows from it, and the letter that the right option has among these."""
     hence = HENCE[book.document.language].format(right=question.answer)
-    explanation = _explained(book, [*supporting(book, question), hence])
+    explanation = book.voice.stated([*supporting(book, question), hence])
     return Choice(explanation=explanation, answer=cast(Letter, LETTERS[options.index(question.answer)]))
 
 
@@ -215,12 +213,8 @@ def gold_verdicts(book: Book, question: Question, pair: ClaimPair) -> tuple[Verd
     """The verdict on the true claim of a pair, and that on the false one."""
     facts = supporting(book, question)
     contrary = CONTRARY[book.document.language].format(wrong=pair.wrong, right=question.answer)
-    true = Verdict(explanation=_explained(book, facts), answer="TRUE")
-    return true, Verdict(explanation=_explained(book, [*facts, contrary]), answer="FALSE")
-
-
-def _explained(book: Book, facts: Sequence[str]) -> str:
-    return sentence(book.voice.say.FACT_JOIN.join(facts)) + book.voice.say.STOP
+    true = Verdict(explanation=book.voice.stated(facts), answer="TRUE")
+    return true, Verdict(explanation=book.voice.stated([*facts, contrary]), answer="FALSE")
 
 
 def bears_on(question: Question, entity: Entity, supporting: Sequence[str]) -> bool:

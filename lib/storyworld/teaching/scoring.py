@@ -25,7 +25,6 @@ import numpy as np
 from mindscape import paths, prompts, roles
 from mindscape.cache import digest
 from mindscape.errors import require
-from mindscape.llm.base import SHORT
 from mindscape.metrics import Interval, exact_match, grouped, rouge_l, token_f1
 from mindscape.mia.generation import answerable, write
 from mindscape.mia.mcea import Layout, equal_lengths, lay_out, shuffled, with_summary
@@ -66,10 +65,9 @@ def controlled_prompts(
     silver: Mapping[str, Sequence[int]] | None = None,
     reader: Tokenizer | None = None,
     seed: int = 0,
-    form: str = SHORT,
 ) -> list[ControlledPrompt]:
     """The same `share` questions on each book, of those that a few passages and the summary answer, always the same prompts;
-    others for another `seed`. `form`: that of the prompts which the model is sent (`mindscape.llm.base.form_of`).
+    others for another `seed`.
 
     Relevant are the passages that hold evidence or say who is meant. Conditions: the book's own summary (true); an unrelated
     text (a manual), or other books' summaries, cut to its length (unrelated, other); passages in another order (shuffled) or
@@ -100,7 +98,7 @@ def controlled_prompts(
             some = passages.mixed(book, question, [chunks[j] for j in (*right, *wrong)], rest, shown, chance)
             texts = [book.document[chunk] for chunk in some]
             relevant = [passages.relevant(book, question, chunk) for chunk in some]
-            written = write("qa", {"question": question.question}, texts, book.summary, language, form)
+            written = write("qa", {"question": question.question}, texts, book.summary, language)
             layout = lay_out(written, relevant, reader)
             layouts = {"true": layout} | {name: with_summary(layout, _repeated(ids, layout)) for name, ids in instead.items()}
             layouts |= {"shuffled": shuffled(layout, int(digest(question.id)[:8], 16)), "equal": equal_lengths(layout)}
@@ -221,11 +219,7 @@ class GoldRow:
     @property
     def prompt(self) -> str:
         """What the embedded reader is asked."""
-        return self.asked()
-
-    def asked(self, form: str = SHORT) -> str:
-        """What a model is asked that is sent this form of the prompts (`mindscape.llm.base.form_of`)."""
-        return ROLES[self.role].prompt(self.book.document.language, form, **self.slots)
+        return ROLES[self.role].prompt(self.book.document.language, **self.slots)
 
 
 def rows(
@@ -282,11 +276,10 @@ def interval(asked: Sequence[GoldRow], numbers: Sequence[float], seed: int = 0) 
     return grouped(zip(numbers, (row.book.document.id for row in asked), strict=True), seed)
 
 
-def play_prompts(role: str, play: Document, tokenizer: Tokenizer, form: str = SHORT) -> list[tuple[str, str]]:
+def play_prompts(role: str, play: Document, tokenizer: Tokenizer) -> list[tuple[str, str]]:
     """Blocks from all over a play and the prompts of a role on them: pairs of block and prompt, `PLAY` many.
 
-    `form` as in `Row.asked`. There is no gold, but what a reply quotes is in the block or not. Raises InputError for a role
-    that is not in `OF_PLAY`.
+    There is no gold, but what a reply quotes is in the block or not. Raises InputError for a role that is not in `OF_PLAY`.
     """
     require(role in OF_PLAY, f"role {role!r} is not asked of a play: expected one of {', '.join(OF_PLAY)}")
     blocks = _blocks(play, tokenizer)
@@ -296,7 +289,7 @@ def play_prompts(role: str, play: Document, tokenizer: Tokenizer, form: str = SH
     found = []
     for block in picked:
         text, more = play[block].strip(), {**graph, "block_idx": str(block.index + 1)} if role == "edits" else {}
-        found.append((text, ROLES[role].prompt(play.language, form, **{OF_PLAY[role]: text}, **more)))
+        found.append((text, ROLES[role].prompt(play.language, **{OF_PLAY[role]: text}, **more)))
     return found
 
 

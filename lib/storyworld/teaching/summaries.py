@@ -72,8 +72,7 @@ def _extract(book: Book, run: range) -> Extracted:
         scene = world.scenes[book.told.scenes[i].id]
         facts = [shown_fact(book, world.events[j]) for j in scene.events]
         facts += [book.voice.binding(world.bindings[j]) for j in scene.bindings]
-        core = sentence(book.voice.say.FACT_JOIN.join(facts)) + book.voice.say.STOP
-        scenarios.append(Scenario(chunk=chunk, core=core))
+        scenarios.append(Scenario(chunk=chunk, core=book.voice.stated(facts)))
     return Extracted(outline=[book.memory.outline[i] for i in run], scenario=scenarios)
 
 
@@ -194,8 +193,7 @@ def described(book: Book, statements: list[str], places: Mapping[str, str]) -> l
         for entity in book.entities:
             if mentions(entity.name, says) or entity.name == places.get(says):
                 found.setdefault(entity.name, []).append(says)
-    join, stop = book.voice.say.FACT_JOIN, book.voice.say.STOP
-    return [{"name": name, "description": sentence(join.join(says)) + stop} for name, says in found.items()]
+    return [{"name": name, "description": book.voice.stated(says)} for name, says in found.items()]
 
 
 def named_entities(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:

@@ -8,7 +8,7 @@ For a retriever: questions, the units that answer them, and units that do not (M
 both from the storyworld's log, where the truth is known: positives are the chunks that hold the evidence, hard negatives tell
 of the same kind of event and of somebody else. Often one verb or place gives the passage away, and who is meant need not be
 known; so there are copies of the positives, too, in which somebody else does it. `who_is_who` asks for nothing but who is
-meant. `of_silver` takes all from Algorithm 1, as the paper does.
+meant.
 """
 
 import re
@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mindscape.mia.embedding import HARD, SIMPLE, Silver, Task
+from mindscape.mia.embedding import HARD, SIMPLE, Task
 from mindscape.question import Question
 from mindscape.roles import NONE, SAY, UPDATE, Update, letters
 from mindscape.text import Chunk, Place, Span, Tokenizer, mentions, windows
@@ -89,7 +89,7 @@ def to_find(book: Book, tokenizer: Tokenizer, task: Task) -> tuple[list[str], li
     return units, [(question, some) for question, some in right if 0 < len(some) <= most]
 
 
-def exchanged(book: Book, question: Question, text: str, chance: Chance, most: int = EXCHANGED) -> list[str]:
+def exchanged(book: Book, question: Question, text: str, chance: Chance) -> list[str]:
     """Copies of a passage in which the person that a question means has another's name: one of the same sex, whom neither
     passage nor question names, and a guise for a guise.
 
@@ -108,10 +108,9 @@ def exchanged(book: Book, question: Question, text: str, chance: Chance, most: i
         if question.needs_binding:
             meant = [name for name in meant if not mentions(name, question.question)]
         others = [name for name in names if not mentions(name, told)]
-        for name in meant:
-            drawn = chance.some(others, most)
-            copies += [_renamed(text, name, other, book.document.language) for other in drawn]
-    return chance.some(copies, most)
+        pairs = ((name, other) for name in meant for other in chance.some(others, EXCHANGED))
+        copies += [_renamed(text, name, other, book.document.language) for name, other in pairs]
+    return chance.some(copies, EXCHANGED)
 
 
 def by_trade(book: Book, question: Question) -> Question | None:
@@ -222,22 +221,6 @@ def same_kind(book: Book, question: Question, chunks: Sequence[Place]) -> set[in
     told = {event.kind for event in book.world.events if not evidence.isdisjoint(book.told.events[event.id])}
     spans = [span for event in book.world.events if event.kind in told for span in book.told.events[event.id]]
     return {i for i, chunk in enumerate(chunks) if any(passages.holds(book, chunk, span) for span in spans)}
-
-
-def of_silver(
-    questions: Mapping[str, str], document: str, summary: str, units: Mapping[Task, tuple[Sequence[str], list[Silver]]]
-) -> list[Asked]:
-    """Questions by id, with what Algorithm 1 found for each task: the texts of the units and the annotations.
-
-    A question without silver evidence is left out.
-    """
-    by_question: dict[str, dict[Task, Units]] = {}
-    for task, (texts, annotated) in units.items():
-        for one in annotated:
-            if one.silver:
-                by_question.setdefault(one.question, {})[task] = _units(texts, one.silver, one.hard, one.simple)
-    kept = {name: found for name, found in by_question.items() if "chunk" in found}
-    return [Asked(name, document, questions[name], summary, found) for name, found in kept.items()]
 
 
 def _units(texts: Sequence[str], positives: Places, hard: Places, simple: Places, exchanged: Iterable[str] = ()) -> Units:
