@@ -71,7 +71,7 @@ def test_a_damaged_cache_gives_what_it_gave_or_says_so(tmp_path, damage):
         values, made = computed(store)
         assert values == VALUES
         anew += made
-        silent += 0 if store.damaged or not data else made
+        silent += 0 if store.cache.damaged or not data else made
         store.cache.close()
         again = Store(copy, tmp_path / "store")
         assert computed(again) == (VALUES, 0), f"copy {i}: what was computed anew is not kept"
@@ -103,7 +103,7 @@ def test_a_damaged_store_gives_what_it_gave_or_says_so(tmp_path, damage):
         finally:
             store.cache.close()
         assert values == VALUES and (folder / path.name).read_bytes() == data
-        assert made <= 1 or store.damaged or len(data) < len(content), f"copy {i}: {made} entries were lost without a word"
+        assert made <= 1 or store.cache.damaged or len(data) < len(content), f"copy {i}: {made} entries were lost without a word"
     assert clear < COPIES // len(DAMAGES) / 5
 
 
