@@ -103,7 +103,8 @@ def test_a_damaged_store_gives_what_it_gave_or_says_so(tmp_path, damage):
         finally:
             store.cache.close()
         assert values == VALUES and (folder / path.name).read_bytes() == data
-        assert made <= 1 or store.cache.damaged or len(data) < len(content), f"copy {i}: {made} entries were lost without a word"
+        said = f"copy {i}: {made} entries were lost without a word"
+        assert made <= 1 or store.cache.damaged or len(data) < len(content), said
     assert clear < COPIES // len(DAMAGES) / 5
 
 
