@@ -455,15 +455,16 @@ def test_the_smallest_of_each_kind_and_maker(tmp_path):
 
 
 def test_the_smallest_of_several_makers_are_about_the_same_texts(tmp_path):
-    """The vectors of one text serve them all; a shorter entry about a text that one of them alone asks about would not."""
-    questions = [{"of": 40, "texts": "shared"}, {"of": 300, "texts": "shared"}, {"of": 2, "texts": "own"}]
+    """The vectors of one text serve them all; a shorter entry about another text would not."""
     bob = Maker("bob", {"base": "2"})
+    questions = [(ANN, [("a", 40), ("b", 300), ("own", 2)]), (bob, [("a", 300), ("b", 40)])]
     for store in (opened(tmp_path, fill=True), opened(tmp_path, user="another")):
-        store.fetch("square", ANN, questions, Squares(questions))
-        store.fetch("square", bob, questions[:2], Squares(questions))
+        for maker, some in questions:
+            asked = [{"texts": texts, "of": of} for texts, of in some]
+            store.fetch("square", maker, asked, Squares(asked))
         store.flush()
     found = {one.key for one in remade(store, smallest=True)}
-    assert found == {Store.key("square", of, questions[0]) for of in (ANN, bob)}
+    assert found == {Store.key("square", ANN, {"texts": "a", "of": 40}), Store.key("square", bob, {"texts": "a", "of": 300})}
 
 
 def test_only_what_was_found_is_computed_anew(tmp_path):

@@ -469,7 +469,7 @@ class Store:
         entries = {name: self._entries(*self._askings[where[some[0][0]][0]][:2]) for name, some in groups.items()}
 
         def least(name: tuple[str, str]) -> str:
-            return min((-shared[texts], len(entries[name].get(key, b"")), key) for key, texts in groups[name])[2]
+            return min((-shared[texts], texts, len(entries[name].get(key, b"")), key) for key, texts in groups[name])[-1]
 
         return sorted(map(least, groups))
 
