@@ -414,6 +414,17 @@ def case(each=3):
     return q, c, torch.arange(4) * each, torch.repeat_interleave(torch.eye(4, dtype=torch.bool), each, dim=1)
 
 
+@pytest.mark.parametrize("shared", [False, True])
+def test_against_the_formula_term_by_term(shared):
+    q, c, positive, mine = case()
+    mine |= shared
+    total = 0.0
+    for j in range(len(q)):
+        weights = {i: (cosine_similarity(q[j], c[i], dim=0) / 0.1).exp() for i in range(len(c)) if mine[j, i]}
+        total -= (weights[positive[j].item()] / sum(weights.values())).log()
+    torch.testing.assert_close(info_nce(q, c, positive, mine, 0.1), total / len(q))
+
+
 def test_against_sentence_transformers():
     """Its loss takes everybody's candidates, positives first; ours with a mask that leaves none out and the same vectors."""
     q, c, positive, mine = case(each=2)

@@ -64,7 +64,9 @@ def test_normalisation_is_squads_on_ascii(text):
 
 def test_normalise():
     assert metrics.normalise("“The King’s  — Ghost…”", "en") == "kings ghost"
+    assert metrics.normalise("An other, the Theban", "en") == "other theban"
     assert metrics.normalise("cafe\u0301", "en") == "café"  # a combining accent
+    assert metrics.normalise("", "en") == ""
     assert metrics.normalise("《红楼梦》——第１２０回。", "zh") == "红楼梦第120回"
     assert metrics.normalise("“是的”， 他说\n", "zh") == "是的他说"
     assert metrics.normalise("ＡＢＣ（ok）", "zh") == "abcok"
@@ -395,8 +397,20 @@ def test_paired_bootstrap_refuses_unequal_lengths():
     refused(lambda: metrics.paired_bootstrap([1, 2], [1, 2, 3]), "a has 2 values and b has 3")
 
 
-def test_token_f1_takes_the_best_reference_and_knows_what_is_empty():
+def test_paired_bootstrap_keeps_groups():
+    a = np.repeat([1.0, 0.0, 1.0, 1.0], 10)
+    groups = np.repeat(list("wxyz"), 10).tolist()
+    assert metrics.paired_bootstrap(a, a * 0 + 0.5).p < metrics.paired_bootstrap(a, a * 0 + 0.5, groups=groups).p
+
+
+def test_token_f1_by_hand():
+    # said: king killed king (3); asked: king was killed (3); common: king once, killed -> 2 · 2 / 6
+    assert metrics.token_f1("The king killed a king", "king was killed", "en") == pytest.approx(4 / 6)
     assert metrics.token_f1("king", ["the queen", "the old king"], "en") == pytest.approx(2 / 3)  # the best reference
+    # 王子见鬼 / 王子见到鬼魂: 4 characters, 6, all 4 common
+    assert metrics.token_f1("王子见鬼。", ["王子见到鬼魂"], "zh") == pytest.approx(8 / 10)
+    # as words 丹麦/王子 and 丹麦/国王: one of two
+    assert metrics.token_f1("丹麦王子", "丹麦国王", "zh", unit="words") == 0.5
     assert metrics.token_f1("", ["ghost"], "en") == 0
     assert metrics.token_f1("the", ["The"], "en") == 1  # nothing left on both sides: SQuAD 2.0
 

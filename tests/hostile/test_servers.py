@@ -76,6 +76,13 @@ def test_an_error_with_status_200_is_tried_again(code):
         refused(lambda: at(server, retries=1).chat(HELLO), said, LLMError)
 
 
+@pytest.mark.parametrize("error", [{"message": "no such model", "code": 404}, {"message": "no"}, "no"])
+def test_an_error_with_status_200_that_lasts_is_not(error):
+    with Scripted(answers(json.dumps({"error": error}).encode())) as server:
+        refused(lambda: at(server).chat(HELLO), "HTTP 200 with an error, .*: no", LLMError)
+        assert len(server.asked) == 1
+
+
 def test_a_call_in_the_text_is_a_call():
     tools = [{"type": "function", "function": {"name": "look", "parameters": {}}}]
     with Scripted(says('<tool_call>\n{"name": "look", "arguments": {"q": 1}}\n</tool_call>')) as server:
