@@ -345,6 +345,26 @@ def test_a_share_is_computed_anew_and_compared(tmp_path):
     assert remade(store, count=3, kinds=("reply",)) == [] and len(remade(store, count=3, kinds=("square",))) == 3
 
 
+def test_a_few_are_drawn_among_the_quick_ones(tmp_path):
+    """Long replies, and what took long, are left to a share; where there is nothing else, they are drawn."""
+
+    def ask(texts, tokens, seconds=0.0):
+        questions = [{"of": f"{text} of {tokens} and {seconds}"} for text in texts]
+        compute = stores.each(lambda i: {"text": questions[i]["of"], "completion_tokens": tokens})
+        store.fetch("reply", ANN, questions, compute, seconds=seconds)
+        return {Store.key("reply", ANN, question) for question in questions}
+
+    for _ in range(2):
+        store = opened(tmp_path)
+        long = ask("abc", 101)
+    assert {one.key for one in remade(store, count=5)} == long
+    for _ in range(2):
+        store = opened(tmp_path)
+        long, slow, quick = ask("abc", 101), ask("abc", 100, seconds=11.0), ask("abcd", 100)
+    drawn = {one.key for seed in range(20) for one in remade(store, count=3, seed=seed)}
+    assert drawn == quick and {one.key for one in remade(store, share=1.0)} == long | slow | quick
+
+
 @pytest.fixture
 def clock(monkeypatch):
     """What `perf_counter` says, in a list of one."""

@@ -379,7 +379,8 @@ def _same(a, b) -> bool:
 
 def spot_check(count: int = 3, kinds: Sequence[str] = ()):
     """Compute a few of the entries that this notebook found in the store anew, drawn with the run's seed, and say how many
-    agree. `kinds`: those that are drawn from, by default all; a ranking takes the vectors of all texts that it ranks.
+    agree. `kinds`: those that are drawn from, by default all; a ranking takes the vectors of all texts that it ranks. Long
+    replies are left to `make remeasure`, which draws from all.
 
     Records `store.agree`, which varies with processor and precision, and the same of entries that were made in another
     precision. Returns a table, a row an entry.

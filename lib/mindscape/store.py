@@ -45,6 +45,7 @@ CLOSE = 1e-3  # numbers agree that differ by so much of their size
 LONG_ALONE = 10  # seconds of an entry that is drawn without its neighbours
 LONG = 60  # seconds that are worth a word before and while they pass
 NEAR = 0.02  # nats a token by which two log-probabilities of one text may differ
+SHORT = 100  # tokens of a reply that is computed anew in passing
 LINE = re.compile(rb'\{"key": "([0-9a-f]{32})", "sum": "([0-9a-f]{8})", (.*)\}\Z', re.DOTALL)
 Compute = Callable[[Sequence[int]], Iterable[tuple[int, Any]]]  # places of questions to (position among them, value)
 
@@ -389,8 +390,9 @@ class Store:
         kinds: Sequence[str] = (),
         seconds: float = math.inf,
     ) -> Iterator[Remade]:
-        """Compute some of the entries that were found anew, and compare: a random `share` of all, or `count` of them, or, with
-        `smallest`, one of each kind and maker (`_smallest`); of some kinds or all. Each is told once there; nothing is filed.
+        """Compute some of the entries that were found anew, and compare: a random `share` of all, or `count` of the quick ones,
+        or, with `smallest`, one of each kind and maker (`_smallest`); of some kinds or all. Each is told once there; nothing is
+        filed. Quick is a reply of at most `SHORT` tokens, and what took no more than `LONG_ALONE` seconds; if none is, any.
 
         A share is drawn in blocks, since neighbours cost little more than one alone: all rankings of the same texts by one
         network, whose vectors are computed once; of other kinds `BLOCK` that were asked for one after the other. What was drawn
@@ -412,7 +414,8 @@ class Store:
         elif smallest:
             chosen = dict.fromkeys(self._smallest(where), "")
         else:
-            chosen = dict.fromkeys(random.Random(seed).sample(sorted(where), min(count, len(where))), "")
+            drawn = sorted(self._quick(where)) or sorted(where)
+            chosen = dict.fromkeys(random.Random(seed).sample(drawn, min(count, len(drawn))), "")
         groups: dict[Any, list[tuple[Asking, int]]] = defaultdict(list)
         for n, i in sorted(where[key] for key in chosen):
             groups[self._askings[n].like or n].append((self._askings[n], i))
@@ -428,8 +431,7 @@ class Store:
         """Those places among the keys of one asking, or of several that are alike, computed anew, if they do not take longer
         than until `end`."""
         keys, (kind, maker) = _keys(some), some[0][0][:2]
-        cached = self.cache.get(keys)
-        old = {key: json.loads(cached.get(key) or self._entries(kind, maker)[key]) for key in keys}
+        old = self._stored(kind, maker, keys)
         takes = sum(max(of.seconds, old[key].get("seconds", 0.0)) for key, (of, _) in zip(keys, some, strict=True))
         places, compute = [of.places[i] for of, i in some], some[0][0].compute
         if isinstance(compute, Joint):
@@ -457,6 +459,19 @@ class Store:
                     (blocks[digest(of.kind, of.maker.network, texts)] if texts else alone).append(key)
             blocks |= {alone[start]: alone[start : start + BLOCK] for start in range(0, len(alone), BLOCK)}
         return kinds
+
+    def _stored(self, kind: str, maker: Maker, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
+        cached = self.cache.get(keys)
+        return {key: json.loads(cached.get(key) or self._entries(kind, maker)[key]) for key in keys}
+
+    def _quick(self, where: Mapping[str, tuple[int, int]]) -> Iterator[str]:
+        for n, of in enumerate(self._askings):
+            mine = [key for key in of.keys if where.get(key, (None, 0))[0] == n]
+            for key, entry in self._stored(of.kind, of.maker, mine).items():
+                value, takes = entry["value"], max(of.seconds, entry.get("seconds", 0.0))
+                written = value.get("completion_tokens", 0) if isinstance(value, dict) else 0
+                if written <= SHORT and takes <= LONG_ALONE:
+                    yield key
 
     def _smallest(self, where: Mapping[str, tuple[int, int]]) -> list[str]:
         """Of each kind and maker the shortest entry about the texts that most of them ask about: one network's vectors of these
