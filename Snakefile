@@ -21,6 +21,7 @@ FIGURES = Path(os.environ.get("MINDSCAPE_FIGURES") or "figures")
 
 NAMES = sorted(path.stem for path in Path("notebooks").glob("[0-9]*.ipynb"))
 CHOSEN = [name for name in NAMES if not ONLY or name.startswith(tuple(ONLY))]
+COMPUTING = MODE != "figures" and len(CHOSEN) == 1  # alone, so that it may have all cores
 LIBRARY = sorted(str(path) for path in Path("lib").rglob("*.*") if path.suffix in (".py", ".md", ".toml", ".html"))
 DATA = sorted(str(path) for path in Path("data").rglob("*") if path.is_file() and path.name[0] != ".")
 
@@ -76,5 +77,6 @@ rule notebook:
     log:
         notebook="build/executed/{mode}/{scale}/{name}.ipynb",
         text="build/executed/{mode}/{scale}/{name}.log",
+    threads: workflow.cores if COMPUTING else 1
     shell:
         "python -m mindscape.workflow.execute {input.notebook} {log.notebook} {log.text} {wildcards.scale}"

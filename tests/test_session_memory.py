@@ -116,7 +116,7 @@ def test_gold_summaries_are_the_books_own(language):
     memory = build(book.document, chunks, gold(book), width=20)
     windows = [chunks[i : i + 20] for i in range(0, len(chunks), 20)]
     assert memory.summaries == book.session_summaries(windows)
-    assert memory.pi.tolist() == book.session_map(chunks, 20) and memory.language == language
+    assert memory.pi.tolist() == [i // 20 for i in range(len(chunks))] and memory.language == language
 
 
 def test_gold_summaries_of_overlapping_windows_are_those_of_their_layers():

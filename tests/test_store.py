@@ -151,7 +151,7 @@ def test_what_travels_is_sorted_so_that_differences_are_small(tmp_path):
 
 def test_a_shard_begins_elsewhere_and_makes_all(tmp_path):
     questions = [{"of": n} for n in range(200)]
-    values, asked = squares(opened(tmp_path, shard=(2, 4)), questions)
+    values, asked = squares(opened(tmp_path, shard="2/4"), questions)
     assert values == [n * n for n in range(200)] and max(asked[:64]) == 113 and sorted(asked) == list(range(200))
 
 
@@ -173,7 +173,7 @@ SHARE = """
     (folder / f"ready{part}").touch()
     while not all((folder / f"ready{n}").exists() for n in (1, 2)):
         time.sleep(0.01)
-    of = Store(folder / f"user{part}.sqlite", folder / "store", fill=True, shard=(part, 2))
+    of = Store(folder / f"user{part}.sqlite", folder / "store", fill=True, shard=f"{part}/2")
     values = of.fetch("square", ann, questions, compute)
     assert [value["square"] for value in values] == [n * n for n in range(160)]
     of.flush()
@@ -365,6 +365,29 @@ def test_a_few_are_drawn_among_the_quick_ones(tmp_path):
     assert drawn == quick and {one.key for one in remade(store, share=1.0)} == long | slow | quick
 
 
+@pytest.mark.parametrize("apart", [False, True])
+def test_what_is_asked_on_the_way_is_computed_anew_too(tmp_path, apart):
+    """Each time, and nothing of it is filed: otherwise the second time would measure nothing."""
+    asked = []
+
+    def halves(store, i):
+        within = store.apart() if apart else store
+        some = [{"half": i}, {"half": i + 1}]
+        return within.fetch("half", ANN, some, stores.each(lambda k: asked.append(k) or some[k]["half"] + len(asked) // 100))
+
+    for _ in range(2):
+        store = opened(tmp_path)
+        store.fetch("sum", ANN, QUESTIONS, stores.each(lambda i, of=store: sum(halves(of, i))))
+        assert len(asked) == len(QUESTIONS) + 1
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*.*")}
+    for n in (1, 2):
+        assert all(one.agrees for one in remade(store, share=1.0, kinds=("sum",)))
+        assert len(asked) == len(QUESTIONS) + 1 + n * 2 * len(QUESTIONS)
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*.*")} == before
+    halves(store, 0)
+    assert len(asked) == len(QUESTIONS) + 1 + 4 * len(QUESTIONS)  # what was there is found again
+
+
 @pytest.fixture
 def clock(monkeypatch):
     """What `perf_counter` says, in a list of one."""
@@ -463,12 +486,13 @@ def test_what_does_not_come_out_again_is_told_and_not_kept(tmp_path):
     assert squares(opened(tmp_path)) == ([0, 1, 4, 9, 16, 25], [])
 
 
-def test_the_smallest_of_each_kind_and_maker(tmp_path):
+@pytest.mark.parametrize("seconds", [0.0, 20.0])  # or each alone
+def test_the_smallest_of_each_kind_and_maker(tmp_path, seconds):
     made = [("square", ANN), ("square", Maker("bob", {"base": "2"})), ("cube", ANN)]
     questions = [{"of": 40}, {"of": 2}, {"of": 300}]
     for store in (opened(tmp_path, fill=True), opened(tmp_path, user="another")):
         for kind, maker in made:
-            store.fetch(kind, maker, questions, Squares(questions))
+            store.fetch(kind, maker, questions, Squares(questions), seconds=seconds)
         store.flush()
     found = [(one.kind, one.maker, one.key) for one in remade(store, smallest=True)]
     assert sorted(found) == sorted((kind, of.label, Store.key(kind, of, {"of": 2})) for kind, of in made)

@@ -107,12 +107,6 @@ def test_the_graph_knows_the_guests(one):
             assert one.voice.name(guest) in told(one, edge.span)
 
 
-def test_the_session_map_gives_each_chunk_its_window():
-    chunks = [Chunk("x", i, i, i + 1) for i in range(7)]
-    assert book("en").session_map(chunks, 3) == [0, 0, 0, 1, 1, 1, 2]
-    assert [[chunk.start for chunk in part] for part in windows(chunks, 3)] == [[0, 1, 2], [3, 4, 5], [6]]
-
-
 def test_the_graph_stands_on_the_text(one):
     nodes, edges = one.graph
     ids = {node.id for node in nodes}

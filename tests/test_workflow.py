@@ -157,7 +157,7 @@ def test_the_plan_says_what_would_be_computed(tmp_path, monkeypatch, mode, told)
     assert "nothing has to be computed" in plan.computed([], mode, tmp_path)[0]
 
 
-@pytest.mark.parametrize(("kind", "mean"), [("reply", 30.0), ("ranking", 12.0)])
+@pytest.mark.parametrize(("kind", "mean"), [("reply", 30.0), ("answer", 30.0), ("ranking", 12.0)])
 def test_the_first_of_a_text_s_rankings_says_what_all_share(tmp_path, kind, mean):
     path = tmp_path / f"{kind}.m.jsonl"
     lines = [f'{{"key":"{n}"' + ',"seconds":30.0' * (n < 4) + "}" for n in range(10)]

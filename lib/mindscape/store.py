@@ -7,7 +7,7 @@ computed in bfloat16 is found by another that has none.
 
     values = store.current().fetch("ranking", maker, questions, compute)
 
-Three switches: `fill` writes what is computed to `data/store/` as well, `fresh` takes nothing that travels, `shard` (3, 8)
+Three switches: `fill` writes what is computed to `data/store/` as well, `fresh` takes nothing that travels, `shard` "3/8"
 begins with another eighth of what is missing, so that eight processes share one experiment. Several processes may do so at
 once; a kill loses at most one batch; a damaged line is named, counted, and computed anew.
 
@@ -181,16 +181,20 @@ class Store:
     shipped: Path = field(default_factory=lambda: paths.data("store"))
     fill: bool = False
     fresh: bool = False
-    shard: tuple[int, int] = (1, 1)
+    shard: str = "1/1"
     trail: list[Access] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)  # all that were asked for
     _files: dict[Path, dict[str, bytes]] = field(default_factory=dict, repr=False)
     _waiting: dict[Path, tuple[str, Maker, dict[str, bytes]]] = field(default_factory=dict, repr=False)
     _askings: list[Asking] = field(default_factory=list, repr=False)
     _inside: int = field(default=0, repr=False)  # of so many entries that are being computed
+    _anew: int = field(default=0, repr=False)  # the same, of entries that were found: nothing is found or filed for them
 
     def __post_init__(self):
         self.cache = self.cache if isinstance(self.cache, Cache) else Cache(self.cache)
+        part, _, parts = self.shard.partition("/")
+        fits = part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)
+        require(fits, f"shard={self.shard!r}: expected one of so many parts, such as '3/8'")
 
     # -- asking --------------------------------------------------------------------------------------------------------
 
@@ -221,15 +225,16 @@ class Store:
                 progress.done()
         return [values[key] for key in keys]
 
-    def _on_the_way(self, values: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
-        """The same values; what computing one asks for, such as the replies behind a summary, does not travel beside it."""
+    def _on_the_way(self, values: Iterable[tuple[int, Any]], anew: bool = False) -> Iterator[tuple[int, Any]]:
+        """The same values; what computing one asks for, such as the replies behind a summary, does not travel beside it, and
+        `anew` it is computed, too."""
         rest, end = iter(values), object()
         while True:
-            self._inside += 1
+            self._inside, self._anew = self._inside + 1, self._anew + anew
             try:
                 value: Any = next(rest, end)
             finally:
-                self._inside -= 1
+                self._inside, self._anew = self._inside - 1, self._anew - anew
             if value is end:
                 return
             yield value
@@ -242,7 +247,7 @@ class Store:
     def missing(self, places: list[int], keys: Sequence[str], values: dict, kind: str, maker: Maker) -> Iterator[list[int]]:
         """The places whose keys have no value, some at a time, from this shard's part on; what other processes have filed
         meanwhile is put into `values` and passed over."""
-        i, n = self.shard
+        i, n = map(int, self.shard.split("/"))
         start = (i - 1) * len(places) // n
         rest = places[start:] + places[:start]
         try:
@@ -269,6 +274,8 @@ class Store:
     ) -> dict[str, Any]:
         """Those of the keys that are there, with their values. With `compute` they can be computed anew, see `remake`, those
         about the same of `texts` together, in about so many `seconds` each."""
+        if self._anew:
+            return {}
         found, shipped = self._found(kind, maker, list(dict.fromkeys(keys)))
         self.keys.update(keys)
         if self.fill and not self._inside and len(shipped) < len(found):
@@ -288,7 +295,8 @@ class Store:
         """Keep values under their keys, all or none; returned as JSON gives them back. In `fill` they go to what travels,
         too."""
         bodies = {key: _body(kind, maker, value, seconds / len(items), how) for key, value in items.items()}
-        self.cache.put(bodies)
+        if not self._anew:
+            self.cache.put(bodies)
         if self.fill and not self._inside:
             self._waiting.setdefault(self.path(kind, maker), (kind, maker, {}))[2].update(bodies)
             if sum(len(some) for _, _, some in self._waiting.values()) >= BATCH:
@@ -296,6 +304,10 @@ class Store:
         self.keys.update(bodies)
         self.note(kind, maker.label, computed=len(items))
         return {key: json.loads(body)["value"] for key, body in bodies.items()}
+
+    def apart(self) -> "Store":
+        """A store of what is asked on the way to an entry of this one, in the user's cache alone: no notebook asks for that."""
+        return Store(self.cache, self.shipped, fresh=True, _anew=self._anew)
 
     def read_file(self, path: str | Path) -> None:
         """Note that numbers may rest on a file: one of `data/` that holds what was measured elsewhere."""
@@ -441,7 +453,7 @@ class Store:
         if begun + takes >= end:
             yield from (Remade(key, kind, maker.label, None, None, 0.0, "", blocks[key]) for key in keys)
             return
-        for position, value in self._on_the_way(compute(places)):
+        for position, value in self._on_the_way(compute(places), anew=True):
             took, key = time.perf_counter() - begun, keys[position]
             agrees, off = compare_values(old[key]["value"], json.loads(json.dumps(value)))
             then = old[key].get("dtype", "")  # the precision in which it was made
@@ -474,8 +486,8 @@ class Store:
                     yield key
 
     def _smallest(self, where: Mapping[str, tuple[int, int]]) -> list[str]:
-        """Of each kind and maker the shortest entry about the texts that most of them ask about: one network's vectors of these
-        serve all, and computing them is what takes long."""
+        """Of each kind and maker the shortest entry, if several ask about the same texts that about those of the most: one
+        network's vectors of these serve all, and computing them is what takes long."""
         groups: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)  # keys with their texts
         for key, (n, i) in where.items():
             of = self._askings[n]
@@ -484,7 +496,8 @@ class Store:
         entries = {name: self._entries(*self._askings[where[some[0][0]][0]][:2]) for name, some in groups.items()}
 
         def least(name: tuple[str, str]) -> str:
-            return min((-shared[texts], texts, len(entries[name].get(key, b"")), key) for key, texts in groups[name])[-1]
+            rank = [(-shared[of], of * (shared[of] > 1), len(entries[name].get(key, b"")), key) for key, of in groups[name]]
+            return min(rank)[-1]
 
         return sorted(map(least, groups))
 

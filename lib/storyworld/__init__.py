@@ -90,10 +90,6 @@ class Book:
         """The document memory: outline, core contents, spans that tile the text."""
         return gold.memory(self.voice, self.told)
 
-    def session_map(self, chunks: Sequence[Chunk], size: int) -> list[int]:
-        """The session of each chunk: windows of `size` chunks in the order of the text (MiA-Signature's map)."""
-        return [i // size for i in range(len(chunks))]
-
     def session_summaries(self, windows: Sequence[Sequence[Chunk]]) -> list[str]:
         """One summary a window of chunks, as `text.windows` gives them."""
         return gold.session_summaries(self.voice, self.told, windows)

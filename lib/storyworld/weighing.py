@@ -18,6 +18,7 @@ from storyworld.world import SLOTS, Event
 CLAUSE = {"en": r"[.,:?!()]| and ", "zh": r"[。，、：？！（）]|和"}
 POSSESSIVE = {"en": ("{b}'s {relation}", "{relation} of {b}", "{relation} to {b}"), "zh": ("{b}的{relation}",)}
 STEM = 4  # letters of an English word that tell it from others
+STATEMENTS = 4096  # that are remembered: summaries of one book say much the same
 COMMON = 5  # a word that more kinds of events than that share is a sign of none
 
 
@@ -72,10 +73,10 @@ def events(voice: Voice, summary: str) -> Kept:
         held = _keeping(lexicon, text)
         right |= {event.id: True for event, _ in held}
         here = _people_in(lexicon, text)
-        people, things = (sum(name in here for name in group) for group in (lexicon.names, lexicon.things))
-        known = held or any(len(names & here) > 1 for names in lexicon.rest)
-        if people and people + things > 1 and not known and gold.isdisjoint(_stated(lexicon, text)):
-            wrong += 1
+        people, things = len(here & lexicon.names.keys()), len(here.intersection(lexicon.things))
+        if held or not people or people + things < 2 or any(len(names & here) > 1 for names in lexicon.rest):
+            continue
+        wrong += gold.isdisjoint(_stated(lexicon, text))
     return Kept(tuple(right.values()), wrong)
 
 
@@ -107,6 +108,8 @@ class _Lexicon:
         named = [(event, frozenset(_named(voice, event))) for event in world.events]
         self.events = [(event, names) for event, names in named if event.kind in SLOTS]
         self.rest = [names for event, names in named if event.kind not in SLOTS]
+        called = (*self.names, *self.trades, *self.guises, *self.things, *self.relations)
+        self.called = re.compile("|".join(map(re.escape, called)), re.IGNORECASE)
         # People, things, words of events.
         self.terms = {*self.names, *self.things}.union(*(names for _, names in named))
 
@@ -126,8 +129,13 @@ def _gold(voice: Voice) -> list[tuple[int, object]]:
     return [(it.person, kin.get(it.id) or called[it.kind](it.person)) for it in voice.world.bindings]
 
 
-def _stated(lexicon: _Lexicon, text: str) -> Iterator[tuple[int, object]]:
+@lru_cache(maxsize=STATEMENTS)
+def _stated(lexicon: _Lexicon, text: str) -> frozenset[tuple[int, object]]:
     """The bindings in a statement, right or wrong."""
+    return frozenset(_binding(lexicon, text))
+
+
+def _binding(lexicon: _Lexicon, text: str) -> Iterator[tuple[int, object]]:
     found = [(at, person) for name, person in lexicon.names.items() for at in mentions(name, text)]
     for what in (*lexicon.trades, *lexicon.guises):
         for at in mentions(what, text):
@@ -156,6 +164,7 @@ def _nearest(found: list[tuple[int, int]], at: int, text: str, language: str) ->
     return min(clause or before, default=(0, None))[1]
 
 
+@lru_cache(maxsize=STATEMENTS)
 def _people_in(lexicon: _Lexicon, text: str) -> set[str]:
     return {term for term in lexicon.terms if mentions(term, text)}
 
@@ -166,9 +175,7 @@ def _keeping(lexicon: _Lexicon, text: str) -> list[tuple[Event, frozenset[str]]]
     present = [(event, named) for event, named in lexicon.events if named <= here]
     if not present:
         return []
-    for term in (*lexicon.names, *lexicon.trades, *lexicon.guises, *lexicon.things, *lexicon.relations):
-        text = re.sub(re.escape(term), " ", text, flags=re.IGNORECASE)
-    here = _words([text], lexicon.language)
+    here = _words([lexicon.called.sub(" ", text)], lexicon.language)
     return [(event, named) for event, named in present if lexicon.words[event.kind] & here]
 
 

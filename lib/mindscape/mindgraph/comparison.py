@@ -303,9 +303,7 @@ def _question(name: str, task: Task, settings: MethodSettings) -> dict[str, Any]
 
 
 def _apart(llm: LanguageModel) -> LanguageModel:
-    """The model, with what it is asked on the way to an entry in the user's cache alone: no notebook asks for that."""
-    here = store.current()
-    return LanguageModel(llm.backend, ledger=llm.ledger, store=store.Store(here.cache, here.shipped, fresh=True))
+    return LanguageModel(llm.backend, ledger=llm.ledger, store=store.current().apart())
 
 
 def scored(tasks: Sequence[Task], answers: Sequence[Answer | Answered], judge: LLM | None) -> list[Scored]:

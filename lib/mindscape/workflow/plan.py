@@ -13,7 +13,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 SCALES = ("small", "full", "gpu")
-SECONDS = {"reply": 2.0, "score": 0.5, "ranking": 0.02}  # of an entry that does not say what it took
+# Of an entry that does not say what it took.
+SECONDS = {"answer": 300.0, "choice": 2.0, "layers": 40.0, "mindscape": 120.0, "ranking": 0.02, "reply": 2.0, "score": 0.5}
 TAKEN = re.compile(rb'"seconds":([0-9.]+)\}$')
 WHAT = {
     "figures": "what is up to date is skipped",
@@ -113,14 +114,14 @@ def _number(text: str) -> float:
 
 
 def contents(path: Path) -> tuple[int, float | None]:
-    """How many entries a file of the store holds, and the mean of the seconds that they took. Replies and scores say their own;
-    of others, such as rankings, the first says what all that are about the same texts share, and the rest nothing."""
+    """How many entries a file of the store holds, and the mean of the seconds that they took, of those that say so; of rankings
+    the first says what all that are about the same texts share, and the rest nothing."""
     try:
         lines = path.read_bytes().splitlines()[1:]
     except OSError:
         return 0, None
     taken = [float(match[1]) for line in lines if (match := TAKEN.search(line[-40:]))]
-    telling = taken if path.name.startswith(("reply.", "score.")) else lines
+    telling = lines if path.name.startswith("ranking") else taken
     return len(lines), sum(taken) / len(telling) if taken else None
 
 
