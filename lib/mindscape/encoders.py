@@ -16,10 +16,11 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
+from sentence_transformers import SentenceTransformer
 from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
@@ -29,9 +30,6 @@ from mindscape import assets, paths, store, weights
 from mindscape.cache import Cache, digest
 from mindscape.errors import InputError, require
 from mindscape.store import Maker
-
-if TYPE_CHECKING:  # two seconds, which a notebook that finds its vectors does not need
-    from sentence_transformers import SentenceTransformer
 
 FORMS = '"embedded", "minilm", "smollm2" or "hf:NAME_OR_FOLDER"'
 
@@ -99,8 +97,6 @@ def load(
     precision, device = weights.placed(dtype, device)
     with weights.loading(f"encoder={encoder!r} cannot be loaded", folder, InputError):
         if cached_file(folder, "modules.json", _raise_exceptions_for_missing_entries=False):
-            from sentence_transformers import SentenceTransformer
-
             model = SentenceTransformer(folder, device=device, model_kwargs={"dtype": precision})
             made: LocalEncoder = SentenceEncoder(model, name=name, **options)
         else:
@@ -248,9 +244,9 @@ class SentenceEncoder(LocalEncoder):
     >>> encoder = SentenceEncoder(SentenceTransformer("folder"), name="mine")            # doctest: +SKIP
     """
 
-    model: "SentenceTransformer"
+    model: SentenceTransformer
 
-    def __init__(self, model: "SentenceTransformer", *, prompts: Mapping[str, str] | None = None, **options: Any):
+    def __init__(self, model: SentenceTransformer, *, prompts: Mapping[str, str] | None = None, **options: Any):
         own = {"passage" if kind == "document" else kind: prompt for kind, prompt in model.prompts.items()}
         limit = model.max_seq_length or model.tokenizer.model_max_length
         options |= {"dim": model.get_embedding_dimension(), "limit": limit, "prompts": own if prompts is None else prompts}

@@ -46,6 +46,7 @@ LONG_ALONE = 10  # seconds of an entry that is drawn without its neighbours
 LONG = 60  # seconds that are worth a word before and while they pass
 NEAR = 0.02  # nats a token by which two log-probabilities of one text may differ
 SHORT = 100  # tokens of a reply that is computed anew in passing
+TIMES = "seconds", "foretold"  # what a value says of its making, which may take longer the next time
 LINE = re.compile(rb'\{"key": "([0-9a-f]{32})", "sum": "([0-9a-f]{8})", (.*)\}\Z', re.DOTALL)
 Compute = Callable[[Sequence[int]], Iterable[tuple[int, Any]]]  # places of questions to (position among them, value)
 
@@ -572,7 +573,7 @@ def compare_values(old: Any, new: Any) -> tuple[bool, float | None]:
     """Whether a value that was computed anew is the one that was found, and by how much it is off where that is a number.
 
     Replies agree if their texts do, log-probabilities within `NEAR` nats a token, rankings if their ids do, other numbers
-    within one part in a thousand, whatever precision each was computed in.
+    within one part in a thousand, whatever precision each was computed in and however long it took.
 
     >>> compare_values({"text": "Ann", "seconds": 2}, {"text": "Ann", "seconds": 1})
     (True, None)
@@ -608,7 +609,7 @@ def _apart(old: Any, new: Any) -> float:
             if one.shape != other.shape:
                 return float("inf")
             return float((one != other).mean() if old["step"] == 1 else abs(one - other).max(initial=0))
-        return max((_apart(old[name], new[name]) for name in old), default=0.0)
+        return max((_apart(old[name], new[name]) for name in old if name not in TIMES), default=0.0)
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         return max(map(_apart, old, new), default=0.0)
     return float("inf")
