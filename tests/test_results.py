@@ -177,6 +177,7 @@ def test_a_spot_check_computes_some_of_what_was_found_anew(folder, defaults):
     assert list(map(len, made)) == [20, 3, 3] and len(shown) == 3 and set(shown["the same again"]) == {"yes"}
     of = begun()["metrics"]["store.agree"]
     assert of["value"] == of["n"] == 3 and of["varies"]
+    assert begun()["metrics"]["store.agree.other_precision"]["n"] == 0  # the same keys on every processor
     assert not paths.build_path("remeasured").exists()
 
 

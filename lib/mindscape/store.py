@@ -228,7 +228,7 @@ class Store:
 
     def _on_the_way(self, values: Iterable[tuple[int, Any]], anew: bool = False) -> Iterator[tuple[int, Any]]:
         """The same values; what computing one asks for, such as the replies behind a summary, does not travel beside it, and
-        `anew` it is computed, too."""
+        `anew` it is computed, too; vectors have a cache of their own, and are found there."""
         rest, end = iter(values), object()
         while True:
             self._inside, self._anew = self._inside + 1, self._anew + anew

@@ -108,8 +108,9 @@ class _Lexicon:
         named = [(event, frozenset(_named(voice, event))) for event in world.events]
         self.events = [(event, names) for event, names in named if event.kind in SLOTS]
         self.rest = [names for event, names in named if event.kind not in SLOTS]
-        called = (*self.names, *self.trades, *self.guises, *self.things, *self.relations)
-        self.called = re.compile("|".join(map(re.escape, called)), re.IGNORECASE)
+        called = {*self.names, *self.trades, *self.guises, *self.things, *self.relations}
+        longest_first = sorted(called, key=lambda term: (-len(term), term))
+        self.called = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE)
         # People, things, words of events.
         self.terms = {*self.names, *self.things}.union(*(names for _, names in named))
 
@@ -165,8 +166,8 @@ def _nearest(found: list[tuple[int, int]], at: int, text: str, language: str) ->
 
 
 @lru_cache(maxsize=STATEMENTS)
-def _people_in(lexicon: _Lexicon, text: str) -> set[str]:
-    return {term for term in lexicon.terms if mentions(term, text)}
+def _people_in(lexicon: _Lexicon, text: str) -> frozenset[str]:
+    return frozenset(term for term in lexicon.terms if mentions(term, text))
 
 
 def _keeping(lexicon: _Lexicon, text: str) -> list[tuple[Event, frozenset[str]]]:
