@@ -176,8 +176,8 @@ def _keeping(lexicon: _Lexicon, text: str) -> list[tuple[Event, frozenset[str]]]
     present = [(event, named) for event, named in lexicon.events if named <= here]
     if not present:
         return []
-    here = _words([lexicon.called.sub(" ", text)], lexicon.language)
-    return [(event, named) for event, named in present if lexicon.words[event.kind] & here]
+    left = _words([lexicon.called.sub(" ", text)], lexicon.language)
+    return [(event, named) for event, named in present if lexicon.words[event.kind] & left]
 
 
 def _named(voice: Voice, event: Event) -> list[str]:
