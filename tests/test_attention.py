@@ -141,7 +141,8 @@ def test_threads_do_not_mix(llama):
     alone = list(map(measured, texts))
     with ThreadPoolExecutor(len(texts)) as pool:
         together = list(pool.map(measured, texts))
-    assert all(torch.equal(a, b) for a, b in zip(alone, together, strict=True))
+    apart = [(a - b).abs().max().item() for a, b in zip(alone, together, strict=True)]
+    assert max(apart) < 1e-6, apart  # what is mixed up is apart by tenths; rounding may differ, once in thousands of runs
 
 
 def test_bad_rows_and_segments(llama):
