@@ -142,7 +142,7 @@ def test_threads_do_not_mix(llama):
     with ThreadPoolExecutor(len(texts)) as pool:
         together = list(pool.map(measured, texts))
     apart = [(a - b).abs().max().item() for a, b in zip(alone, together, strict=True)]
-    assert max(apart) < 1e-6, apart  # what is mixed up is apart by tenths; rounding may differ, once in thousands of runs
+    assert max(apart) < 1e-5, apart  # rounding; what is mixed up is apart by tenths
 
 
 def test_bad_rows_and_segments(llama):
