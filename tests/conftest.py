@@ -7,6 +7,7 @@ machine would miss. To look for new examples: pytest -m hypothesis --hypothesis-
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("NUMBA_NUM_THREADS", "1")  # apricot's numba sets it for torch, too: they share OpenMP, in that thread
 
 import shutil
 import sys
