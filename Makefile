@@ -47,7 +47,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 ALL_CORES := $(if $(OMP_NUM_THREADS),,env -u OMP_NUM_THREADS)
 export OMP_NUM_THREADS ?= 1
 # numba, which apricot runs on, sets the threads of torch as well where both share OpenMP's library.
-export NUMBA_NUM_THREADS ?= 1
+export NUMBA_NUM_THREADS ?= $(OMP_NUM_THREADS)
 export TOKENIZERS_PARALLELISM := false
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 

@@ -7,7 +7,8 @@ machine would miss. To look for new examples: pytest -m hypothesis --hypothesis-
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("NUMBA_NUM_THREADS", "1")  # apricot's numba sets it for torch, too: they share OpenMP, in that thread
+# apricot's numba sets the threads of torch as well, of the thread that calls it: both use one OpenMP library.
+os.environ.setdefault("NUMBA_NUM_THREADS", os.environ["OMP_NUM_THREADS"])
 
 import shutil
 import sys
