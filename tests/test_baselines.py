@@ -16,6 +16,7 @@ from mindscape.ask import Budget, Meter
 from mindscape.errors import BudgetReached, LLMError, MindscapeError
 from mindscape.llm import LanguageModel
 from mindscape.llm.base import Reply
+from mindscape.mindgraph import answer as interface
 from mindscape.mindgraph import baselines, sandbox
 from mindscape.mindgraph.answer import BRIEF, GAP, SPARE, TRIES, alone, ask_and_read, before_the_cut, clipped, fitting, groups
 from mindscape.mindgraph.baselines import METHODS
@@ -70,7 +71,7 @@ class Scripted:
     name, fingerprint = "scripted", "scripted"
 
     def __init__(self, reply, context=None):
-        self.reply, self.context, self.batches = reply, context, []
+        self.reply, self.context, self.batches, self.forms = reply, context, [], []
 
     def count_tokens(self, prompt):
         if isinstance(prompt, str):
@@ -79,6 +80,7 @@ class Scripted:
 
     def chat(self, talks, *, schema=None, max_new_tokens):
         self.batches.append(talks)
+        self.forms += [schema] * len(talks)
         replies = []
         for talk in talks:
             read = self.count_tokens(talk)
@@ -101,10 +103,18 @@ class Scripted:
         return [talk[-1]["content"] for talk in self.asked if kind(talk) == name]
 
 
+def told_to_end(talk):
+    return talk[-1]["content"].endswith(tuple(told["end"] for told in baselines.TOLD.values()))
+
+
 def good_reader(language="en", **others):
     """What a good model replies to each prompt; keywords replace a reply, by kind: a text, or a function of the talk."""
     fact, answered = FACT[language], ANSWERED[language]
     word = {"en": "lamp", "zh": "铜灯"}[language]
+    program = (
+        f"I search.\n```python\nimport re\nfound = [line for line in re.split('[.。]', context) if {word!r} in line]\n"
+        "FINAL(llm_query('Who sold it, in a word? ' + found[0]))\n```"
+    )
 
     def told(talk):
         return fact in talk[-1]["content"]
@@ -128,9 +138,7 @@ def good_reader(language="en", **others):
         "plan": {"keywords": [word], "pages": []},
         "integrate": lambda talk: fact * told(talk) or "-",
         "reflect": {"enough": True, "request": ""},
-        "task": "I search.\n```python\nimport re\n"
-        f"found = [line for line in re.split('[.。]', context) if {word!r} in line]\n"
-        "FINAL(llm_query('Who sold it, in a word? ' + found[0]))\n```",
+        "task": lambda talk: answered if told_to_end(talk) else program,
         "query": answered,
     } | others
 
@@ -148,7 +156,7 @@ METHOD = pytest.mark.parametrize("name", METHODS)
 
 def played(method, language="en", n=60, *, reader=None, context=None, budget=None, **replies):
     """What a method answers to the question on the book, and the model that it asked: options of it, or replies by kind."""
-    options = {name: replies.pop(name) for name in ("size", "iterations", "limits") if name in replies}
+    options = {name: replies.pop(name) for name in ("size", "iterations", "limits", "options") if name in replies}
     model = Scripted(reader or good_reader(language, **replies), context)
     return method(QUESTION[language], book(language, n), model, budget or Budget(), **options), model
 
@@ -176,6 +184,39 @@ def test_each_answers_and_counts_what_it_asks(name, language, context):
     han = [bool(re.search("[\u4e00-\u9fff]", talk[0]["content"])) for talk in model.asked if kind(talk) != "query"]
     assert set(han) == {language == "zh"}
     assert played(METHODS[name], language, context=context)[1].batches == model.batches  # the same run asks the same
+
+
+@METHOD
+def test_options_hold_the_last_reply_alone_and_no_prompt_shows_them(name, language):
+    """So what was asked for an open answer is found again; only the last form is another, and RLM asks once more."""
+    options = ("x'quay", "甲", ANSWERED[language])
+    free, before = played(METHODS[name], language)
+    chosen, model = played(METHODS[name], language, options=options)
+    assert chosen.text == free.text == ANSWERED[language]
+    assert model.asked[: len(before.asked) - (name != "RLM")] == before.asked[: None if name == "RLM" else -1]
+    assert model.forms[:-1] == before.forms[: len(model.forms) - 1]
+    assert model.forms[-1] == interface.held_to(options) and "x'quay" not in str(model.asked)
+    if name == "RLM":
+        assert model.asked[-1][-2:] == [
+            {"role": "assistant", "content": free.text}, {"role": "user", "content": baselines.TOLD[language]["end"]}
+        ]  # fmt: skip
+    else:
+        assert model.asked[-1] == before.asked[-1]
+
+
+def test_where_no_report_helps_an_option_is_chosen_all_the_same():
+    nothing = {"map": {"points": []}, "last": "no"}
+    assert played(baselines.answer_by_reports, **nothing)[0].text == ""
+    chosen, model = played(baselines.answer_by_reports, options=("yes", "no"), **nothing)
+    assert chosen.text == "no" and baselines.NOTHING["en"] in model.asked[-1][0]["content"]
+
+
+def test_code_that_answers_nothing_or_too_much_is_asked_to_choose():
+    for brought in ("", "long " * 4000):
+        turn = f"```python\nFINAL({brought!r})\n```"
+        say = lambda talk, turn=turn: "b" if told_to_end(talk) else turn  # noqa: E731
+        chosen, model = played(baselines.answer_by_code, context=4000, task=say, options=("a", "b"))
+        assert (chosen.text, len(model.asked), told_to_end(model.asked[-1])) == ("b", 2, True)
 
 
 @METHOD

@@ -16,11 +16,12 @@ from mindscape.ask import Budget
 from mindscape.errors import LLMError
 from mindscape.llm import LanguageModel
 from mindscape.llm.base import estimated_tokens
-from mindscape.mindgraph import baselines, comparison, long_reason
+from mindscape.mindgraph import answer, baselines, comparison, long_reason
 from mindscape.mindgraph.answer import BRIEF, length
 from mindscape.mindgraph.comparison import NAMES, MethodSettings, estimated, labels, of_book, scored, unusable
 from mindscape.mindgraph.long_reason import Judged
 from mindscape.question import ANSWER, BUILD, Answer, Step
+from mindscape.roles import LETTERS
 from mindscape.store import Store
 from mindscape.text import Document
 
@@ -140,6 +141,35 @@ def test_choices_are_scored_by_letter():
     assert found == [(True, "B"), (False, "A"), (False, "no answer")]
     mixed = scored([choice, TASKS[0]], [Answer("B"), Answer("Ivo")], None)
     assert [one.stage for one in mixed] == ["choice", "exact"]
+
+
+def test_a_choice_that_no_prompt_shows_is_held_scored_and_kept_apart(own_store, tmp_path):
+    """A small model is held to the options of a choice, which is kept beside the open answer; another is shown them."""
+    book = storyworld.book(2000)
+    task = of_book(book)[0]
+    choice, shown = (comparison.as_choice(task, book, seen) for seen in (False, True))
+    right = choice.options[LETTERS.index(choice.letter)]
+    assert (right, choice.asked, choice.held) == (task.gold[0], task.question, {"options": choice.options})
+    assert (shown.asked, shown.held) == (answer.with_options(task.question, choice.options), {})
+    first = choice.options[0]
+
+    def choose(prompt, tools, schema):
+        chosen = schema.get("properties", {}).get("answer", {}).get("enum", ["smoke"])[0] if schema else "smoke"
+        if schema and "lark" in schema:
+            return first if schema.get("type") == "string" else '{"operations": []}'
+        return json.dumps({"answer": chosen, "cited_nodes": [], "confidence": "low"}) if schema else "smoke"
+
+    store.use(Store(tmp_path / "cache.sqlite", tmp_path / "travels", fill=True))
+    stub = Stub(choose, name="embedded")
+    given = {"llm": LanguageModel(stub), "names": ["Direct", "MindGraph"], "settings": MethodSettings(rounds=0)}
+    for said, some in (("smoke", task), (first, choice)):
+        found = comparison.answered([some], **given)
+        assert [of[0].text for of in found.values()][:1] == [said]
+        asked = len(stub.asked)
+        assert comparison.answered([some], **given) == found and len(stub.asked) == asked
+    assert found["MindGraph"][0].text == first
+    [verdict] = scored([choice], found["Direct"], None)
+    assert (verdict.stage, verdict.correct) == ("choice", choice.letter == "A")
 
 
 def test_replies_of_no_use_are_counted():

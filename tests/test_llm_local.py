@@ -20,6 +20,7 @@ from mindscape.llm import local
 from mindscape.llm.base import Sampling
 from mindscape.llm.local import Local
 from mindscape.mia.retrieval import tokens_once
+from mindscape.mindgraph.answer import held_to
 
 SUMMARY = (
     "Hamlet learns from a ghost that his uncle Claudius murdered his father, took the crown and married his mother. "
@@ -293,6 +294,15 @@ def test_every_conversation_may_have_its_own_schema(random_model):
     allowed = [{"a"}, {"b", "c"}, {"d", "dd"}] * 2
     assert all(reply.parsed in some for reply, some in zip(replies, allowed, strict=True))
     refused(lambda: random_model.chat(asked, schema=schemas), "3 schemas for 6 conversations")
+
+
+def test_plain_words_are_held_to_options(random_model):
+    """Quotes, line breaks and Chinese in them; what comes out is one of them as it stands, and no JSON is looked for."""
+    options = ['the "Crown"', "back\\slash", "a\nbreak", "磨坊主", "x: [1] | y"]
+    replies = random_model.chat(ASKED, schema=held_to(options), max_new_tokens=30)
+    assert all(reply.parsed in options and reply.text == reply.parsed and not reply.invalid for reply in replies)
+    assert all(random_model.backend.could_write(option, held_to(options)) for option in options)
+    assert not random_model.backend.could_write("the Crown", held_to(options)) and held_to([]) is None
 
 
 def test_a_reply_cut_off_is_invalid(model):

@@ -147,7 +147,13 @@ def _values(text: str) -> list[tuple[Any, list[str]]]:
 
 
 def read(text: str, schema: Schema) -> tuple[Any, list[str]]:
-    """The value that a reply gives, as the schema has it, and the repairs that it took. Raises ValueError."""
+    """The value that a reply gives, as the schema has it, and the repairs that it took. Raises ValueError.
+
+    >>> read(" at the inn", {"type": "string", "lark": 'start: "at the inn" | "at sea"'})  # plain words, held to a grammar
+    ('at the inn', [])
+    """
+    if isinstance(schema, Mapping) and "lark" in schema and schema.get("type") == "string":
+        return text.strip(), []
     wrong = None
     for value, repairs in [schema.parse(text)] if isinstance(schema, Tags) else _values(text):
         try:

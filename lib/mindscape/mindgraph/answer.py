@@ -32,8 +32,6 @@ from math import ceil
 from statistics import median
 from typing import Any, Literal, get_origin
 
-from pydantic import BaseModel
-
 from mindscape.ask import Budget, BudgetSpent, Meter
 from mindscape.errors import InputError, require
 from mindscape.llm import Message
@@ -118,6 +116,17 @@ def with_options(question: str, options: Sequence[str] = (), language: str = "en
         return question
     require(2 <= len(options) <= len(LETTERS), f"{len(options)} options: expected 2 to {len(LETTERS)}, or none")
     return CHOICES[language].format(question=question, options=letters(list(options)))
+
+
+def held_to(options: Sequence[str]) -> dict[str, str] | None:
+    """The form of a reply in plain words that is one of the options, for a model whose decoding can be held to a grammar; None
+    without options.
+
+    >>> print(held_to(["at the inn", "at the mill"])["lark"])
+    start: "at the inn" | "at the mill"
+    """
+    listed = " | ".join(json.dumps(option, ensure_ascii=False) for option in options)
+    return {"title": "one of the options", "type": "string", "lark": f"start: {listed}"} if options else None
 
 
 def block_size(llm: LLM) -> int:
@@ -227,13 +236,7 @@ def said(text: str) -> str:
 
 
 def ask_and_read(
-    meter: Meter,
-    talks: Sequence[Sequence[Message]],
-    language: str,
-    *,
-    tokens: int,
-    form: type[BaseModel] | None = None,
-    whole_items: bool = False,
+    meter: Meter, talks: Sequence[Sequence[Message]], language: str, *, tokens: int, form: Any = None, whole_items: bool = False
 ) -> list[Any]:
     """What the replies to some conversations say, asked side by side: values of `form`, or plain words without one.
 
@@ -304,8 +307,9 @@ def before_the_cut(text: str, form: type[Any]) -> Any:
     return form.model_validate(lists | value)
 
 
-def last(meter: Meter, context: str, question: str, language: str) -> str:
-    """The answer to a question from a context: the last call of every baseline but one, in the same words for all.
+def last(meter: Meter, context: str, question: str, language: str, options: Sequence[str] = ()) -> str:
+    """The answer to a question from a context: the last call of every baseline but one, in the same words for all. With
+    options, which the prompt does not show, the reply is held to one of them.
 
     Where window or budget do not hold the context it is cut in its middle, and the trace says so. Empty where the budget does
     not hold the call, or no reply can be used.
@@ -324,7 +328,7 @@ def last(meter: Meter, context: str, question: str, language: str) -> str:
         meter.note(f"{left_out:,} characters in the middle are left out: the window or the budget does not hold them")
     try:
         prompt = QA.prompt(language, form, context=context, question=question)
-        [text] = ask_and_read(meter, [alone(prompt)], language, tokens=BRIEF)
+        [text] = ask_and_read(meter, [alone(prompt)], language, tokens=BRIEF, form=held_to(options))
     except BudgetSpent as error:
         meter.note(str(error))
         return ""
@@ -509,12 +513,14 @@ def answer(
     answer_tokens: int = ANSWER_TOKENS,
     held: bool | None = None,
     role: Role = EDITS,
+    options: Sequence[str] = (),
 ) -> GraphAnswered:
     """Build the graph of a document for a question, and answer from it; the whole method (a `Method`).
 
     `size`: tokens of a block, by default `block_size(llm)`. `graph_tokens` bounds the graph in a prompt, `edit_tokens` and
-    `answer_tokens` a reply, with what a reasoning model thinks: such a model needs some thousand. `rounds` and `calling`: see
-    `answer_from`. What is `held`, and `role`: see `noted`; by default "embedded" and "smollm2" are held.
+    `answer_tokens` a reply, with what a reasoning model thinks: such a model needs some thousand. What is
+    `held`, and `role`: see `noted`; by default "embedded" and "smollm2" are held. `rounds`, `calling`, `options`: see
+    `answer_from`.
 
     A budget that is spent ends the method without an answer. Raises InputError for a blank question or text and for blocks
     that leave no room for a graph, LLMError if the model fails; what was asked until then is in its store, where the same
@@ -534,6 +540,7 @@ def answer(
         meter.note(str(error))
         return GraphAnswered(**vars(meter.answer("")), ended=str(error))
     how: dict[str, Any] = {"rounds": rounds, "calling": calling, "graph_tokens": graph_tokens, "tokens": answer_tokens}
+    how |= {"options": options}
     return answer_from(rebuild(journal), document, question, meter, chunks=len(blocks), **how)
 
 

@@ -2,7 +2,9 @@
 
     method(question, document, llm, budget) -> Answer
 
-`METHODS` has them by the paper's names. Prompts are our own, in English and Chinese.
+`METHODS` has them by the paper's names. Prompts are our own, in English and Chinese. With `options` the last reply is held to
+one of them; no prompt shows them, so that what is asked before is what is asked without. A model that cannot be held to a
+grammar is asked `mindscape.mindgraph.answer.with_options`.
 
 `direct` puts the whole text and the question into one call. Where the model's window, or the budget, does not hold the text
 its middle is left out, as LongBench does it, and the trace says how many characters that are. A server does not tell its
@@ -83,7 +85,7 @@ REFLECT = languages("mindgraph", "gam_reflect")
 LABEL = {"en": "Page {i}: {header}", "zh": "第{i}页：{header}"}
 
 
-def direct(question: str, document: Document, llm: LLM, budget: Budget | None = None) -> Answer:
+def direct(question: str, document: Document, llm: LLM, budget: Budget | None = None, *, options: Sequence[str] = ()) -> Answer:
     """Answer a question from the text itself.
 
     Raises InputError for a blank question, a text that is blank or in another language than English and Chinese, and a window
@@ -94,11 +96,17 @@ def direct(question: str, document: Document, llm: LLM, budget: Budget | None = 
     """
     meter = Meter(llm, budget, stage=ANSWER)
     answer.check_question(question, document, meter)
-    return meter.answer(answer.last(meter, document.text, question, document.language))
+    return meter.answer(answer.last(meter, document.text, question, document.language, options))
 
 
 def chain_of_agents(
-    question: str, document: Document, llm: LLM, budget: Budget | None = None, *, size: int | None = None
+    question: str,
+    document: Document,
+    llm: LLM,
+    budget: Budget | None = None,
+    *,
+    size: int | None = None,
+    options: Sequence[str] = (),
 ) -> Answer:
     """Answer a question from a summary that is handed from block to block, each of at most `size` tokens (`block_size`).
 
@@ -123,7 +131,7 @@ def chain_of_agents(
             break
         summary = new or summary
     meter.stage = ANSWER
-    return meter.answer(answer.last(meter, summary, question, language))
+    return meter.answer(answer.last(meter, summary, question, language, options))
 
 
 # GAM ------------------------------------------------------------------------------------------------------------------
@@ -150,7 +158,15 @@ class Reflection(Form):
     request: str
 
 
-def gam(question: str, document: Document, llm: LLM, budget: Budget | None = None, *, size: int | None = None) -> Answer:
+def gam(
+    question: str,
+    document: Document,
+    llm: LLM,
+    budget: Budget | None = None,
+    *,
+    size: int | None = None,
+    options: Sequence[str] = (),
+) -> Answer:
     """Answer a question from what a researcher finds in a memory of pages, each of at most `size` tokens (`block_size`).
 
     `tokens_first_call` is that of the researcher's first plan, which reads the notes. Where the budget ends the research the
@@ -168,7 +184,7 @@ def gam(question: str, document: Document, llm: LLM, budget: Budget | None = Non
     except BudgetSpent as error:
         meter.note(str(error))
     context = research.findings or "\n".join(_lines(research.notes, language))
-    return meter.answer(answer.last(meter, context, question, language))
+    return meter.answer(answer.last(meter, context, question, language, options))
 
 
 def memorised(document: Document, meter: Meter, size: int | None = None) -> tuple[list[str], list[Note]]:
@@ -425,7 +441,13 @@ def top(reports: Sequence[Report], sizes: Sequence[int], question: str, language
 
 
 def answer_by_reports(
-    question: str, document: Document, llm: LLM, budget: Budget | None = None, *, size: int | None = None
+    question: str,
+    document: Document,
+    llm: LLM,
+    budget: Budget | None = None,
+    *,
+    size: int | None = None,
+    options: Sequence[str] = (),
 ) -> Answer:
     """Answer a question from reports on the parts of a graph of the text, extracted from blocks of at most `size` tokens.
 
@@ -441,7 +463,7 @@ def answer_by_reports(
         reports, sizes = community_reports(document, meter, size)
         meter.stage = ANSWER
         best = top(reports, sizes, question, document.language)
-        return meter.answer(_answered(question, document.language, meter, best))
+        return meter.answer(_answered(question, document.language, meter, best, options))
     except BudgetSpent as error:
         meter.note(str(error))
         return meter.answer("")
@@ -483,8 +505,8 @@ def community_reports(document: Document, meter: Meter, size: int | None = None)
     return [report for report, _ in kept], [count for _, count in kept]
 
 
-def _answered(question: str, language: str, meter: Meter, reports: Sequence[Report]) -> str:
-    """Map and reduce."""
+def _answered(question: str, language: str, meter: Meter, reports: Sequence[Report], options: Sequence[str]) -> str:
+    """Map and reduce; among options one is chosen without a point, too."""
     tokens = answer.reply_tokens(meter, POINTS)
     left = answer.room(meter, MAP[language].format(question=question, reports=""), tokens, answer.PAPER_BLOCK)
     batches = answer.groups(meter, [shown(report) for report in reports], left, language)
@@ -493,11 +515,11 @@ def _answered(question: str, language: str, meter: Meter, reports: Sequence[Repo
     points = [point for reply in replies if reply is not None for point in reply.points if point.score > 0]
     if not points:
         meter.note("no report has a point that helps")
-        return ""
+        return answer.last(meter, NOTHING[language], question, language, options) if options else ""
     best = [point.description for point in sorted(points, key=lambda point: -point.score)]
     prompt = QA.prompt(language, form_of(meter), context="", question=question)
     left = answer.room(meter, prompt, answer.BRIEF)
-    return answer.last(meter, "\n".join(answer.fitting(meter, best, left)), question, language)
+    return answer.last(meter, "\n".join(answer.fitting(meter, best, left)), question, language, options)
 
 
 # RLM ------------------------------------------------------------------------------------------------------------------
@@ -559,6 +581,7 @@ def answer_by_code(
     iterations: int = ITERATIONS,
     limits: Limits | None = None,
     accept: Collection[str] = (),
+    options: Sequence[str] = (),
 ) -> Answer:
     """Answer a question with code over the text that the model writes turn by turn.
 
@@ -573,14 +596,17 @@ def answer_by_code(
     meter = Meter(llm, budget, stage=ANSWER)
     answer.check_question(question, document, meter)
     with Sandbox(document.text, limits, accept) as sandbox:
-        return meter.answer(_Loop(question, document, meter, sandbox, iterations).run())
+        return meter.answer(_Loop(question, document, meter, sandbox, iterations, options).run())
 
 
 class _Loop:
     """The conversation between a model and its code."""
 
-    def __init__(self, question: str, document: Document, meter: Meter, sandbox: Sandbox, iterations: int):
+    def __init__(
+        self, question: str, document: Document, meter: Meter, sandbox: Sandbox, iterations: int, options: Sequence[str]
+    ):
         self.language, self.meter, self.sandbox, self.iterations = document.language, meter, sandbox, iterations
+        self.form = answer.held_to(options)
         self.second = copy(meter)  # the second model's, which puts its steps among those of the first
         self.second.stage = QUERY
         self.told = TOLD[self.language]
@@ -600,7 +626,7 @@ class _Loop:
         try:
             for _ in range(self.iterations):
                 if (final := self.turn()) is not None:
-                    return final
+                    return self.end(final) if self.form else final
             self.meter.note(f"no answer after {self.iterations} turns")
         except BudgetSpent as error:
             self.meter.note(str(error))
@@ -621,13 +647,17 @@ class _Loop:
             self.turns.append([{"role": "assistant", "content": reply}, {"role": "user", "content": became}])
         return final
 
-    def end(self) -> str:
-        """One call more, for the answer alone."""
-        talk = self.talk()
-        # The last message is what became of the last code, or the task itself: the demand stands below it.
-        talk[-1] = {"role": "user", "content": f"{talk[-1]['content']}\n\n{self.told['end']}"}
+    def end(self, found: str = "") -> str:
+        """One call more, for the answer alone, or for the option that is nearest to what was found."""
+        if found.strip():
+            found, _ = answer.clipped(self.meter, found, self.shown, self.language)
+            self.turns.append([{"role": "assistant", "content": found}, *answer.alone(self.told["end"])])
+            talk = self.talk()
+        else:  # the last message is what became of the last code, or the task itself: the demand stands below it
+            talk = self.talk()
+            talk[-1] = {"role": "user", "content": f"{talk[-1]['content']}\n\n{self.told['end']}"}
         try:
-            reply = self._asked(self.meter, [talk], min(self.tokens, answer.BRIEF))[0]
+            reply = self._asked(self.meter, [talk], min(self.tokens, answer.BRIEF), self.form)[0]
         except BudgetSpent as error:
             self.meter.note(str(error))
             return ""
@@ -666,8 +696,8 @@ class _Loop:
             self.meter.note(f"the first {first} turns do not fit any more")
         return talk
 
-    def _asked(self, meter: Meter, talks: Sequence[Sequence[Message]], tokens: int) -> list[str]:
-        return [reply.text for reply in meter.chat(list(talks), max_new_tokens=tokens)] if talks else []
+    def _asked(self, meter: Meter, talks: Sequence[Sequence[Message]], tokens: int, form: Any = None) -> list[str]:
+        return [reply.text for reply in meter.chat(list(talks), schema=form, max_new_tokens=tokens)] if talks else []
 
 
 METHODS: dict[str, answer.Method] = {

@@ -17,7 +17,7 @@ Taught in notebook 32_long_reason. Nothing here knows how a method answers.
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
@@ -40,7 +40,7 @@ from mindscape.mindgraph.long_reason import Judged, Label, Labelled, Unlabelled
 from mindscape.mindgraph.scoring import JUDGE_TOKENS, NO_ANSWER, Row, Scored, cascade, chosen
 from mindscape.prompts import languages
 from mindscape.question import BUILD, Answer
-from mindscape.roles import BUILDER, EDITS, GRADE, QA
+from mindscape.roles import BUILDER, EDITS, GRADE, LETTERS, QA
 from mindscape.text import Document
 from storyworld import Book
 from storyworld.teaching.baselines import BLOCK
@@ -69,7 +69,8 @@ PROMPTS = {  # the files that a method asks in: another word is another question
 
 @dataclass(frozen=True)
 class Task:
-    """A question to all methods. Any string of `gold` is right; of a choice, `letter` is that of the right option."""
+    """A question to all methods. Any string of `gold` is right; of a choice, `letter` is that of the right option. Options are
+    `shown` with the question, or else known to no prompt: the last reply is held to one of them."""
 
     id: str
     document: Document
@@ -79,11 +80,17 @@ class Task:
     depth: str
     options: tuple[str, ...] = ()
     letter: str = ""
+    shown: bool = True
 
     @property
     def asked(self) -> str:
         """The question as a method gets it."""
-        return with_options(self.question, self.options, self.document.language)
+        return with_options(self.question, self.options if self.shown else (), self.document.language)
+
+    @property
+    def held(self) -> dict[str, Sequence[str]]:
+        """What a method is given beside the question: the options that its reply is held to, if any."""
+        return {} if self.shown else {"options": self.options}
 
 
 @dataclass(frozen=True)
@@ -167,6 +174,17 @@ def of_book(book: Book, share: int = 4, first: Sequence[str] = (), seed: int = 0
         corners[quarter(question.breadth, question.depth)].append(task)
     in_turn = [task for column in zip_longest(*corners.values()) for task in column if task is not None]
     return in_turn[:share]
+
+
+def as_choice(task: Task, book: Book, shown: bool) -> Task:
+    """One of `of_book`'s questions with its four options, which the methods are `shown`, or held to.
+
+    >>> as_choice(of_book(book)[0], book, shown=False).letter                               # doctest: +SKIP
+    'C'
+    """
+    [question] = [question for question in book.questions if question.id == task.id]
+    letter = LETTERS[question.options.index(question.answer)]
+    return replace(task, options=question.options, letter=letter, shown=shown)
 
 
 def built(book: Book) -> list[str]:
@@ -275,7 +293,8 @@ def answered(
         def compute(places: Sequence[int], name: str = name, method: Method = method) -> Iterator[tuple[int, Any]]:
             for start in range(0, len(places), WIDTH):
                 batch = places[start : start + WIDTH]
-                jobs = [partial(method, tasks[i].asked, tasks[i].document, budget=budgets[i]) for i in batch]
+                some = [(tasks[i], budgets[i]) for i in batch]
+                jobs = [partial(method, task.asked, task.document, budget=most, **task.held) for task, most in some]
                 for k, (i, answer) in enumerate(zip(batch, side_by_side(_apart(llm), jobs), strict=True)):
                     yield start + k, _row(name, answer, tasks[i].document.language)
 
@@ -299,7 +318,7 @@ def _question(name: str, task: Task, settings: MethodSettings) -> dict[str, Any]
     question = {"method": name, "question": task.asked, "text": digest(task.document.text, language), "prompts": words}
     if settings.role == EDITS.name:  # as answers were kept before there was a choice
         del given["role"]
-    return question | given
+    return question | given | task.held
 
 
 def _apart(llm: LanguageModel) -> LanguageModel:
