@@ -144,11 +144,11 @@ def test_choices_are_scored_by_letter():
 
 
 def test_a_choice_that_no_prompt_shows_is_held_scored_and_kept_apart(own_store, tmp_path):
-    """A small model is held to the options of a choice, which is kept beside the open answer; another is shown them."""
+    """A small model is held to the options of a choice, and the answer is kept beside the open one."""
     book = storyworld.book(2000)
     task = of_book(book)[0]
-    choice, shown = (comparison.as_choice(task, book, seen) for seen in (False, True))
-    right = choice.options[LETTERS.index(choice.letter)]
+    choice = comparison.as_choice(task, book)
+    shown, right = replace(choice, shown=True), choice.options[LETTERS.index(choice.letter)]
     assert (right, choice.asked, choice.held) == (task.gold[0], task.question, {"options": choice.options})
     assert (shown.asked, shown.held) == (answer.with_options(task.question, choice.options), {})
     first = choice.options[0]

@@ -176,15 +176,15 @@ def of_book(book: Book, share: int = 4, first: Sequence[str] = (), seed: int = 0
     return in_turn[:share]
 
 
-def as_choice(task: Task, book: Book, shown: bool) -> Task:
-    """One of `of_book`'s questions with its four options, which the methods are `shown`, or held to.
+def as_choice(task: Task, book: Book) -> Task:
+    """One of `of_book`'s questions as a choice among its four options, which no prompt shows: for a model held to them.
 
-    >>> as_choice(of_book(book)[0], book, shown=False).letter                               # doctest: +SKIP
+    >>> as_choice(of_book(book)[0], book).letter                                            # doctest: +SKIP
     'C'
     """
     [question] = [question for question in book.questions if question.id == task.id]
     letter = LETTERS[question.options.index(question.answer)]
-    return replace(task, options=question.options, letter=letter, shown=shown)
+    return replace(task, options=question.options, letter=letter, shown=False)
 
 
 def built(book: Book) -> list[str]:
