@@ -489,6 +489,7 @@ def test_a_part_is_shortened_until_it_fits(nodes, outside, length, room):
     assert inner == sorted(inner, reverse=True)  # the relations within the part come first
     whole = json.loads(baselines.part_state(graph, names[:nodes], model, None))
     assert len(whole["edges"]) == (len(names) - 1 if names else 0)
+    assert all(edge["relation"] == ("b " * 50).strip() for edge in whole["edges"])  # cut where there is no room alone
 
 
 def test_the_best_eight_reports_are_read():
@@ -596,6 +597,9 @@ def test_code_and_answers_are_found_in_a_turn():
     for turn in ("```\nprint(1)\n```", "<think>```python\n2\n```</think>```py\nprint(1)\n```"):
         assert baselines.code_in(turn) == "print(1)\n"
     assert baselines.code_in("```python\nprint(1)") == "print(1)" and baselines.code_in("print(1)") == ""
+    plan = "The plan:\n```text\n1. look\n```\n\n```Python3\nprint(1)\n```\nThen I will answer.\n"
+    assert baselines.code_in(plan) == "print(1)\n"  # another fence is no code, and its end opens none
+    assert baselines.final_in('```json\n{"a": 1}\n```\nI think so.\nFINAL(x)') == "x"
     assert baselines.final_in("So.\nFINAL(the miller (Ivo))\n") == "the miller (Ivo)"
     assert baselines.final_in("FINAL(Ann)\n\nShe is named twice (chapters 3 and 9)") == "Ann"
     assert baselines.final_in("FINAL(Ann)\nor\nFINAL(Tom)") == "Ann" and baselines.final_in("FINAL(Ann :)") == "Ann :"

@@ -101,6 +101,11 @@ def test_the_question_is_asked_again_with_each_name_that_it_means(by_word):
     assert journal.about["read"] == sorted(set(journal.about["read"])) and len(journal.entries) == len(BLOCKS)
 
 
+def test_whom_a_question_begins_with_is_named_in_the_next(by_word):
+    build.noted_gated(DOCUMENT, "The hatter lent a belonging to whom?", LanguageModel(Scripted(told)), None, blocks=BLOCKS, k=2)
+    assert "Tobias lent a belonging to whom?" in by_word.asked
+
+
 def test_a_reply_that_cannot_be_read_tells_nothing(by_word):
     model = LanguageModel(Scripted(lambda *_: "I cannot say."))
     assert not rebuild(build.noted_gated(DOCUMENT, QUESTION, model, None, blocks=BLOCKS)).nodes

@@ -180,7 +180,8 @@ def test_estimated_tokens_grow_with_the_text(text):
         ({}, 79_999, "too short"), ({}, 80_000, ""), ({"part": "shortdep_cloze"}, 90_000, "cloze"),
         ({"kind": "Code Repository Understanding/hard"}, 90_000, "code"), ({"kind": "Decoded letters/hard"}, 90_000, ""),
         ({"question": "Summarise the first chapter."}, 90_000, "summary"), ({"question": "请总结全文。"}, 90_000, "summary"),
-        ({"part": "longdep_summarization"}, 90_000, "summary"),
+        ({"part": "longdep_summarization"}, 90_000, "summary"), ({"question": "Who is best summarised so?"}, 90_000, "summary"),
+        ({"question": "Which option best summarizes the novel?"}, 90_000, "summary"),
     ],
 )  # fmt: skip
 def test_exclusions(change, tokens, reason):

@@ -272,6 +272,11 @@ def test_an_answer_is_held_to_its_options_where_there_are_some(rounds):
     refused(lambda: asked(final, calling="tools", options=("Tom", "Ann")), 'only "grammar" holds a reply')
 
 
+def test_to_a_schema_a_number_of_a_part_may_end_in_nought():
+    told, _ = asked(part("detail", subgraph_id=0.0), {"answer": "Ann", "cited_nodes": [], "confidence": "low"})
+    assert told.text == "Ann" and told.uses["detail"] == 1
+
+
 def test_a_lookup_can_be_made_to_come_first():
     final = {"answer": "Ann", "cited_nodes": [], "confidence": "low"}
     told, stub = asked(written(look()), final, rounds=2, calling="grammar", lookups_first=1)
@@ -445,6 +450,8 @@ def test_bad_input():
         refused(partial(on_graph, **options), told)
         refused(partial(answer, ASKED, DOCUMENT, model, **options), told)
     refused(lambda: answer(ASKED, DOCUMENT, model, answer_tokens=0), "0 tokens")
+    refused(lambda: answer(ASKED, DOCUMENT, model, options=("Tom", "Ann")), 'only "grammar" holds a reply')
+    refused(lambda: answer(ASKED, Document("e", " \n "), model), "e has no text")
     refused(lambda: answer_from(GRAPH, DOCUMENT, " ", model, chunks=1), "and a question")
     refused(lambda: answer_from(GRAPH, replace(DOCUMENT, text=TEXT.upper()), ASKED, model, chunks=1), "expected 'Ivo'")
     for document, question in [(DOCUMENT, " "), (Document("e", ""), ASKED), (replace(DOCUMENT, language="fr"), ASKED)]:

@@ -384,6 +384,12 @@ def test_a_forged_answer_is_no_more_than_an_answer(box):
     assert box.run(f"import os\nos.write(1, b'''{line}\\n''')\nwhile True: pass").final == "mine"
 
 
+def test_a_forged_output_is_no_longer_than_a_true_one(box):
+    forged = "json.dumps({'output': 'z' * 5_000_000, 'error': 'e' * 5_000_000, 'length': 3})"
+    ran = box.run(f"import os, json\nos.write(1, {forged}.encode() + b'\\n')\nwhile True: pass")
+    assert (len(ran.output), len(ran.error)) == (sandbox.KEPT, sandbox.KEPT)
+
+
 def test_whoever_does_not_read_is_not_waited_for():
     code = 'import os\nos.write(1, b\'{"ask": ["a"]}\\n\')\nwhile True: pass'
     with Sandbox(TEXT, Limits(seconds=1.5)) as box:

@@ -530,7 +530,8 @@ def answer(
     >>> told.text, told.cited, told.spent(BUILD)                                            # doctest: +SKIP
     ('Horatio', ('letter', 'horatio'), 141800)
     """
-    _way(question, rounds, calling, answer_tokens, llm.name)  # before a build is paid for
+    _way(question, rounds, calling, answer_tokens, llm.name, bool(options))  # before a build is paid for
+    require(document.text.strip(), f"{document.id} has no text: expected some to answer from")
     meter = Meter(llm, budget)
     blocks = cut(document, llm, block_size(llm) if size is None else size)
     held = llm.name in SMALL if held is None else held
@@ -576,10 +577,8 @@ def answer_from(
     (Counter({'lookup_source': 4}), Counter(), 'high')
     """
     meter = llm if isinstance(llm, Meter) else Meter(llm)
-    calling = _way(question, rounds, calling, tokens, meter.name)
+    calling = _way(question, rounds, calling, tokens, meter.name, bool(options or lookups_first))
     verify(graph, document)
-    held = calling == "grammar" or not (options or lookups_first)
-    require(held, 'options, or lookups_first, and calling="tools": only "grammar" holds a reply to a form')
     require(0 <= lookups_first <= rounds, f"lookups_first={lookups_first}: expected 0 to rounds={rounds}")
     reports = Reports(graph, meter, language=document.language)
     reading = _Reading(Tools(graph, document, reports), meter, calling, tokens, options)
@@ -612,13 +611,15 @@ def answer_from(
     )
 
 
-def _way(question: str, rounds: int, calling: Calling | None, tokens: int, name: str) -> Calling:
-    """How tools are called; refused is what no answer can be asked with."""
+def _way(question: str, rounds: int, calling: Calling | None, tokens: int, name: str, held: bool) -> Calling:
+    """How tools are called; refused is what no answer can be asked with. `held`: whether replies are, to options or a call."""
     told = f"rounds={rounds}, question={question!r:.60}: expected 0 rounds or more, and a question"
     require(rounds >= 0 and question.strip(), told)
     require(tokens >= 1, f"{tokens} tokens for an answer: expected at least 1")
     calling = calling or ("grammar" if name in SMALL else "tools")
     require(calling in ("tools", "grammar"), f'calling={calling!r}: expected "tools" or "grammar"')
+    told = 'options, or lookups_first, and calling="tools": only "grammar" holds a reply to a form'
+    require(calling == "grammar" or not held, told)
     return calling
 
 

@@ -399,13 +399,13 @@ def part_state(graph: EntityGraph, part: Sequence[str], meter: Meter, room: int 
     relations = [pair for pair in graph.relations if inside & set(pair)]
     relations.sort(key=lambda pair: (not inside >= set(pair), -len(graph.statements[pair])))
     described = {name: " ".join(graph.statements[name]) for name in part}
-    longest, most = max(map(len, described.values())), len(relations)
+    tied = {pair: "; ".join(graph.statements[pair]) for pair in relations}
+    longest, most = max(map(len, [*described.values(), *tied.values()])), len(relations)
     while True:
         nodes = [{"id": graph.names[name], "type": "entity", "content": described[name][:longest]} for name in part]
         edges = [
-            {"source": graph.names[a], "target": graph.names[b], "relation": statements[: max(longest, SHORTEST)]}
+            {"source": graph.names[a], "target": graph.names[b], "relation": tied[a, b][: max(longest, SHORTEST)]}
             for a, b in relations[:most]
-            for statements in ["; ".join(graph.statements[a, b])]
         ]
         state = graph_state(nodes, edges)
         if room is None or meter.count_tokens(state) <= room or (longest <= SHORTEST and most == 0):
@@ -529,19 +529,21 @@ ITERATIONS = 30  # section 4.2
 QUERY = "query"  # the stage of the second model's calls
 TURN, QUERIED, SHOWN = 2048, 1024, 2048  # tokens of a turn, of a query's reply, of what is shown of an output
 LONGEST = 65_536  # tokens of a query, where the model's window is not known
-FENCED = re.compile(r"```[ \t]*(?:python|py|repl)?[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
+FENCED = re.compile(r"```[ \t]*([\w+.-]*)[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
+CODE = ("", "python", "python3", "py", "repl")  # what a fence may say that holds code to run
 FINAL, END = re.compile(r"^[ \t]*FINAL\(", re.MULTILINE), re.compile(r"\)[ \t]*$", re.MULTILINE)
 TASK = languages("mindgraph", "rlm_task")
 TOLD = short_texts("mindgraph", "rlm")
 
 
 def code_in(reply: str) -> str:
-    """The code of a turn: what stands between fences, joined where there are several; empty without one.
+    """The code of a turn: what stands between fences, joined where there are several; empty without one. What a fence calls
+    something other than Python is none.
 
     >>> code_in("I look first.\\n```python\\nprint(context[:100])\\n```\\nThen more.")
     'print(context[:100])\\n'
     """
-    return "\n".join(FENCED.findall(said_or_empty(reply)))
+    return "\n".join(code for name, code in FENCED.findall(said_or_empty(reply)) if name.lower() in CODE)
 
 
 def final_in(reply: str) -> str | None:

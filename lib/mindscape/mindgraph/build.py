@@ -339,7 +339,7 @@ def noted_gated(
         new = [i for i in sorted(ranking.ids) if i not in read]
         read |= dict(zip(new, _read(question, texts, new, llm, tokens), strict=True))
         people, _ = _meant(question, (fact for of in read.values() for fact in of.told))
-        again = [question.replace(said, name, 1) for name, said in people.items()]
+        again = [re.sub(re.escape(said), name, question, count=1, flags=re.IGNORECASE) for name, said in people.items()]
         waiting |= {query: max(1, k // 2) for query in again if query not in asked}
     return journal(question, document, blocks, read)
 

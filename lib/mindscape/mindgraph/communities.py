@@ -289,6 +289,7 @@ class Tools:
         if subgraph_id is None or not 0 <= subgraph_id < len(parts):
             expected = f"a subgraph_id from 0 to {len(parts) - 1}" if parts else "no call: the graph has no parts"
             raise Refused("unknown part", f"there is no subgraph {subgraph_id}", expected)
+        subgraph_id = int(subgraph_id)  # to a JSON schema 1.0 is an integer
         part, (report,) = parts[subgraph_id], self.reports.read([subgraph_id])
         named = {"title": self._told(part.nodes), "summary": "(there is no report)"}
         return {"subgraph_id": part.id, **(report.model_dump() if report else named), "nodes": list(part.nodes)}

@@ -458,7 +458,7 @@ def _graphrag(run: _Run) -> int:
     run.ask(baselines.EXTRACT, run.size + extracted + gleaned, extracted, run.blocks)
     run.ask(COMMUNITY_REPORT.prompts, PART, report, parts)
     reports = min(baselines.TOP, parts) * report
-    maps = math.ceil(reports / run.fitting(PAPER_BLOCK))
+    maps = max(1, math.ceil(reports / run.fitting(PAPER_BLOCK)))
     run.ask(baselines.MAP, math.ceil(reports / maps), points, maps)
     return maps * points
 

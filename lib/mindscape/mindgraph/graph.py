@@ -330,7 +330,9 @@ def as_graphml(graph: Graph) -> str:
         ends = {end: number[attributes.pop(end)] for end in ("source", "target")}
         _data(ElementTree.SubElement(drawn, "edge", {"id": f"e{i}"} | ends), attributes)
     ElementTree.indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+    # A bare one would be read as a line break.
+    written = ElementTree.tostring(root, encoding="unicode").replace("\r", "&#13;")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{written}\n'
 
 
 def _data(element: ElementTree.Element, attributes: dict[str, str | int]) -> None:

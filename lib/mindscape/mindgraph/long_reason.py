@@ -310,7 +310,7 @@ RUBRIC = Role("rubric", PROMPTS, Label)
 OF = "an item that was judged"  # a line of the file, in messages
 FORMAT = "mindscape long-reason 1"
 BATCH = 16  # items judged side by side
-SUMMARY = re.compile(r"\bsummar(?:y|ies|i[sz]e)\b|总结|概括|摘要", re.IGNORECASE)
+SUMMARY = re.compile(r"\bsummar(?:y|ies|i[sz](?:e[sd]?|ing|ations?))\b|总结|概括|摘要", re.IGNORECASE)
 REASONS = ("code", "summary", "cloze", "too short", "unreadable", "unstable", "not demanding", "not needed")
 
 # Where section 2.1 puts benchmarks in Figure 2's plane.

@@ -42,6 +42,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mindscape.errors import MindscapeError, require
+from mindscape.mindgraph.confined import KEPT
 
 DOORS = ("network", "files", "processes", "signals")  # what a process is tried for, and may be accepted to have open
 STARTING = 60.0  # seconds that a process may take to start and to read the text, on a busy machine
@@ -177,6 +178,8 @@ class Sandbox:
             self._stop(FORGED)
         if stopped:
             self._end()
+        # The process cuts them too, but what comes out of it may be written by the code itself.
+        output, error = output[:KEPT], error[:KEPT]
         return Ran(_plain(output), length, _plain(error), _plain(stopped)[:200], final and _plain(final))
 
     # ---------------------------------------------------------------- the process

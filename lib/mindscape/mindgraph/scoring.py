@@ -109,10 +109,10 @@ def numbers(text: str, language: str) -> list[Fraction]:
 def exact(gold: str, predicted: str, language: str) -> bool:
     """The first rule.
 
-    >>> exact("the miller", "The Miller.", "en")
-    True
+    >>> exact("the miller", "The Miller.", "en"), exact("1.5 miles", "15 miles", "en")
+    (True, False)
     """
-    return bool(exact_match(predicted, gold, language))
+    return bool(exact_match(predicted, gold, language)) and _same_numbers(gold, predicted, language)
 
 
 def number(gold: str, predicted: str, language: str) -> bool:
@@ -140,7 +140,7 @@ def containment(gold: str, predicted: str, language: str) -> bool:
     >>> containment("the mill", "It was the miller.", "en"), containment("三封", "一共十三封信。", "zh")
     (False, False)
     """
-    return _stated(normalise(gold, language), predicted, language)
+    return _stated(gold, predicted, language)
 
 
 def first_sentence(gold: str, predicted: str, language: str) -> bool:
@@ -155,14 +155,14 @@ def first_sentence(gold: str, predicted: str, language: str) -> bool:
     """
     gold = gold.strip()
     spans = sentences(gold, language)
-    return bool(spans) and _stated(normalise(gold[: spans[0].end], language), predicted, language)
+    return bool(spans) and _stated(gold[: spans[0].end], predicted, language)
 
 
 def _stated(gold: str, predicted: str, language: str) -> bool:
-    """Whether a gold answer, normalised, stands in a prediction in whole words, its numbers as numbers."""
-    whole = normalise(predicted, language)
-    within = gold in whole if language == "zh" else f" {gold} " in f" {whole} "
-    return bool(gold) and within and _same_numbers(gold, predicted, language)
+    """Whether a gold answer stands in a prediction in whole words, its numbers as numbers."""
+    bare, whole = normalise(gold, language), normalise(predicted, language)
+    within = bare in whole if language == "zh" else f" {bare} " in f" {whole} "
+    return bool(bare) and within and _same_numbers(gold, predicted, language)
 
 
 def _same_numbers(gold: str, predicted: str, language: str) -> bool:
