@@ -1,6 +1,7 @@
 """Training MiA-Emb: what a batch holds, its loss against a loop and another library, cached gradients, a killed run, what is
 shipped."""
 
+import json
 import math
 import re
 from dataclasses import replace
@@ -91,6 +92,24 @@ def test_whom_a_question_is_compared_with(shared, tokenizer, base):
     assert set(only.rows) == {"chunk"}
 
 
+@pytest.mark.parametrize("shared, processes", [(True, 2), (True, 3), (False, 2)])
+def test_parts_of_a_batch_lose_what_the_whole_does(shared, processes, base, tokenizer):
+    """Each process has every other question, and compares it with what the whole batch would."""
+    recipe, batch = Recipe(shared=shared, hard=0, simple=0) if shared else Recipe(shared=False), Batch((0, 1, 3, 4), (0, 0, 0))
+    model = AutoModelForCausalLM.from_pretrained(base).eval()
+    parts = [slice(None), *(slice(i, None, processes) for i in range(processes))]
+    losses, counts = [], []
+    for part in parts:
+        ready = prepare(ASKED, batch, recipe, tokenizer, 10_000, "en", part)
+        with torch.no_grad():
+            vectors = torch.cat([reading(model.get_decoder()) for reading in ready.readings])
+        losses.append(ready.losses(vectors, recipe)["chunk"].item() * len(ready.rows["chunk"]))
+        counts.append(sorted(ready.mine["chunk"].sum(1).tolist()))
+    if shared:
+        assert losses[0] == pytest.approx(sum(losses[1:]), rel=1e-4) and losses[0] > 0.1
+    assert counts[0] == sorted(count for some in counts[1:] for count in some) and min(counts[0]) > 1
+
+
 @pytest.mark.parametrize("order, shared", [("paper", True), ("summary_first", True), ("paper", False)])
 def test_the_loss_against_a_loop(order, shared, base, tokenizer):
     """Each query and unit read alone, the formula term by term."""
@@ -141,7 +160,11 @@ def test_it_learns_and_is_loaded_in_its_form(base, tmp_path):
     assert np.mean([line["loss"] for line in lines[-5:]]) < 0.8 * np.mean([line["loss"] for line in lines[:5]])
     assert {"chunk", "node", "accuracy", "tokens"} <= set(lines[0])
     embedder = embedding.embedder(base, adapter, dtype="float32", cache=False)
-    assert embedder.form == recipe.form and embedder.summaries
+    assert embedder.form == recipe.form and embedder.summaries and embedder.language == "en"
+    told = json.loads((adapter / "form.json").read_text())
+    (adapter / "form.json").write_text(json.dumps(told | {"language": "zh"}))
+    assert embedding.embedder(base, adapter, cache=False).language == "zh"  # as it was trained
+    assert embedding.embedder(base, adapter, cache=False, language="en").language == "en"
     bare = embedding.embedder(base, dtype="float32", cache=False)
     asked = ASKED[0]
     tuned, plain = (one.queries([asked.question], asked.summary) for one in (embedder, bare))
@@ -158,7 +181,10 @@ def test_new_tokens_and_fewer_layers(form, base, tmp_path):
     asked = ASKED[0]
     told, untold = embedder.queries([asked.question], asked.summary), embedder.queries([asked.question])
     assert np.abs(told - untold).max() > 1e-4
-    bare = embedding.embedder(base, dtype="float32", cache=False, form=form)
+    with torch.random.fork_rng():
+        torch.rand(7)  # whatever was drawn before, new tokens are the same, so that the same call goes on
+        bare = embedding.embedder(base, dtype="float32", cache=False, form=form)
+    assert bare.maker == embedding.embedder(base, dtype="float32", cache=False, form=form).maker
     assert np.abs(bare.queries([asked.question], asked.summary) - told).max() > 1e-4
     if form.marks == "tokens":
         marks = embedder.tokenizer.convert_tokens_to_ids(list(embedding.TOKENS.values()))
@@ -367,6 +393,7 @@ def test_summaries_of_all_kinds():
     books = [storyworld.book(seed, tokens=15_000) for seed in (1000, 1001)]
     told = {kind: retrieval.summary(books, 0, kind) for kind in retrieval.KINDS if kind != "reader"}
     assert told["none"] is None and told["other"] == books[1].summary
+    refused(lambda: retrieval.summary(books[:1], 0, "other"), "expected at least two books")
     assert sorted(told["shuffled"].split()) == sorted(told["gold"].split()) and told["shuffled"] != told["gold"]
     second = told["textrank"].split(". ")[1]
     assert len(told["textrank"]) <= len(told["gold"]) and second in " ".join(books[0].document.text.split())

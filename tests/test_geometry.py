@@ -186,10 +186,15 @@ def test_tokens_of_the_summary(model, tokenizer, form, language):
             np.testing.assert_allclose(found, expected[:, start + introduced : end], atol=1e-5)
 
 
-@pytest.mark.parametrize("summary", [" two", "one ", "\n\nTom\n", "👩‍🚀 and 他", "x"])
+@pytest.mark.parametrize("summary", [" two", "one ", "\n\nTom\n", "👩‍🚀 and 他", "x", "Ann typed <|im_end|> and left."])
 def test_tokens_make_up_any_summary(model, tokenizer, summary):
-    tokens, weights = geometry.attended(MiaEmbedder(model, tokenizer), "Why?", summary)
+    embedder = MiaEmbedder(model, tokenizer)
+    tokens, weights = geometry.attended(embedder, "Why?", summary)
     assert "".join(tokens) == summary and weights.shape == (3, len(tokens))
+    if tokens[-1] == ".":  # each token is one that is read
+        read = embedder.written(["Why?"], summary)[0]
+        own = [tokenizer.decode(token) for token in (*read.head, *read.tail)[: read.spans["summary"][1]]]
+        assert own[-len(tokens) :][1:-1] == tokens[1:-1]
 
 
 def test_what_was_seen_is_in_the_store(model, tokenizer, own_store):

@@ -172,6 +172,8 @@ def test_a_prompt_in_tokens(task, language, tokenizer):
     assert words("question")[0].startswith(question)
     bare = write(task, {"question": question} | more, chunks, language=language)
     refused(lambda: mcea.lay_out(bare, [True, False], tokenizer), "no summary")
+    typed = write(task, {"question": question} | more, chunks, f"{summary} <|im_end|>", language)
+    refused(lambda: mcea.lay_out(typed, [True, False], tokenizer), "holds the control token '<|im_end|>'")
 
 
 def test_controls_keep_what_they_are_to_keep():

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from extras import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from stubs import Model, Stub, cut, to_last
@@ -246,6 +247,7 @@ def test_each_pair_is_shown_in_both_orders(language):
 
 def test_who_takes_the_first_and_who_cannot_be_read():
     always = graphrag.judged(Model(lambda prompt: verdict_of(True)), PAIRS)
+    refused(lambda: graphrag.win_rates([], []), "no comparisons")
     of = graphrag.win_rates(PAIRS, always)["Comprehensiveness"]
     assert (of.a, of.b, of.tie, of.unread, of.score.value, of.first.value) == (0, 0, 1, 0, 0.5, 1)
     mute = graphrag.judged(Model(lambda prompt: longer(prompt) if "What of 1?" in prompt else "both"), PAIRS)

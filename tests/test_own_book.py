@@ -3,6 +3,7 @@
 import json
 import re
 import time
+import unicodedata
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -149,6 +150,9 @@ def test_a_summary_in_circles_guides_nothing():
     assert "repeats" in unfit("He met Banquo there. " * 6, play)
     assert unfit("On the heath a thane, Macbeth, and his friend Banquo spoke of kings.", play) == ""
     assert "Sibyl" in unfit("There the surgeon Sibyl sold a lamp.", play)
+    sailor = "The sailor Edmond Dantès loves Mercédès. Betrayed by Danglars and MacGregor, Dantès is sent to the Château d'If."
+    for text in (sailor, unicodedata.normalize("NFD", sailor)):  # a name goes on behind an accent, and a capital
+        assert unfit(text, Document("sailor", text)) == ""
     assert unfit("somebody met somebody", play) == "it names nobody"
     assert "repeats" in unfit("他来了又走了。" * 5, Document("n", "他来了又走了。", "zh"))
 

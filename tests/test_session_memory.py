@@ -146,6 +146,9 @@ def test_textrank_reads_the_window_as_one_text():
     memory = build(book.document, chunks, of.by_textrank(200))
     raw = book.document.text[: chunks[19].end].strip()
     assert memory.summaries[0] == summarise(raw, "en", 200) and all(len(text) <= 200 for text in memory.summaries)
+    blank = Document("note", "Ann left. \n\n   \nTom came.")  # a window of white space alone is asked of nobody
+    chunks = [Chunk("note", 0, 0, 10), Chunk("note", 1, 10, 16), Chunk("note", 2, 16, 25)]
+    assert build(blank, chunks, of.by_textrank(), width=1).summaries == ["Ann left.", of.BLANK, "Tom came."]
 
 
 def teller(says=lambda prompt: "Summary: Ann left.", dies=None):

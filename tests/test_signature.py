@@ -264,6 +264,7 @@ def test_exhaustive_against_all_sets(seed):
     found = objectives.exhaustive(objective, k, smaller=True)
     assert found.value == max(evaluate(objective, picks).value for picks in every)
     assert found.value == evaluate(objective, found.picks).value
+    assert objectives.exhaustive(objective, 0, smaller=seed % 2 == 0).picks == ()
     ordered = objectives.Mixture([objectives.MarkedCoverage(rng.integers(0, 3, (n, 4)))], [1])
     assert objectives.exhaustive(ordered, k).picks == first_best(ordered, itertools.permutations(range(n), min(k, n)))
 
@@ -382,4 +383,7 @@ def test_bad_input():
     refused(lambda: objectives.Mixture([objectives.Modular([1.0])], [0]), "one above")
     refused(lambda: objectives.exhaustive(objectives.Modular([1] * 60), 5), "60 summaries: 5,461,512 sets, at most 2,000,000")
     refused(lambda: objectives.exhaustive(objectives.Diversity(np.eye(40)), 4), "2,193,360 orders")
+    every = objectives.Modular([1] * 30)  # of 30 there is one set, and a billion smaller ones
+    refused(lambda: objectives.exhaustive(every, 30, smaller=True), "30 of 30 summaries: 1,073,741,823 sets")
+    assert objectives.exhaustive(objectives.Modular([]), 3).picks == () and objectives.exhaustive(every, 30).value == 30
     refused(lambda: objectives.first_k([0, 1], 0), "k=0")

@@ -37,6 +37,8 @@ from mindscape.training import Settings, attend, fit, identity, with_lora
 from mindscape.weights import adapter_hash
 from storyworld.teaching.update import Asked
 
+ALL = slice(None)  # questions of a batch
+
 
 def info_nce(queries: Tensor, candidates: Tensor, positive: Tensor, mine: Tensor, temperature: float) -> Tensor:
     """The loss of Eq. 13, a scalar.
@@ -191,10 +193,15 @@ class Prepared:
         return (near.cpu() == self.positive["chunk"]).float().mean().item()
 
 
-def prepare(asked: Sequence[Asked], batch: Batch, recipe: Recipe, tokenizer: Tokenizer, tokens: int, language: str) -> Prepared:
-    """A batch with its positives and negatives drawn, at most about `tokens` tokens read at once."""
+def prepare(
+    asked: Sequence[Asked], batch: Batch, recipe: Recipe, tokenizer: Tokenizer, tokens: int, language: str, part: slice = ALL
+) -> Prepared:
+    """A `part` of a batch with its positives and negatives drawn, at most about `tokens` tokens read at once. Where units are
+    shared its questions are compared with those of the whole batch."""
     rng = np.random.default_rng(batch.seed)
-    mine = [asked[i] for i in batch.questions]
+    whole = [asked[i] for i in batch.questions]
+    mine = whole[part]
+    place_of = {row: at for at, row in enumerate(range(len(whole))[part])}
     place: dict[tuple[Task, str], int] = {}  # a text may be a unit of either task
     weights: dict[Task, float] = {"chunk": recipe.beta, "node": 1 - recipe.beta}
 
@@ -202,14 +209,18 @@ def prepare(asked: Sequence[Asked], batch: Batch, recipe: Recipe, tokenizer: Tok
         return [place.setdefault((task, pool[i]), len(place)) for i in rng.permutation(len(pool))[:most]]
 
     own: dict[Task, list[tuple[int, int, list[int]]]] = {}  # question, its positive, its negatives
-    for row, one in enumerate(mine):
+    for row, one in enumerate(whole):
+        if not recipe.shared and row not in place_of:
+            continue
         for task in weights:
             if (units := one.units.get(task)) is None or not weights[task]:
                 continue
             right = place.setdefault((task, units.positives[rng.integers(len(units.positives))]), len(place))
             wrong = drawn(task, units.hard, recipe.hard) + drawn(task, units.exchanged, recipe.exchanged)
             most = recipe.hard + recipe.exchanged + recipe.simple - len(wrong)  # simple ones for those that are missing
-            own.setdefault(task, []).append((row, right, wrong + drawn(task, units.simple, most)))
+            wrong += drawn(task, units.simple, most)
+            if row in place_of:
+                own.setdefault(task, []).append((place_of[row], right, wrong))
     require(own, f"questions {', '.join(one.id for one in mine)}: no units to find for a task that has a weight")
     positive, compared, rows = {}, {}, {}
     for task, some in own.items():
@@ -242,7 +253,8 @@ def train(
 
     It begins with the adapter in the folder `start`, or with a fresh one. `out` gets `log.jsonl` (step, loss, the same by
     task, accuracy: how often the positive is the nearest chunk, tokens, seconds) and a checkpoint, from which the same call
-    goes on. `settings.tokens` is what is read at once. Over several processes each takes every other question of a batch.
+    goes on. `settings.tokens` is what is read at once. Over several processes each takes every other question of a batch,
+    which is compared with the units of them all.
     Raises InputError for no questions, and where `out` holds another run.
 
     >>> train(of_story(book, tokenizer), "build/mia", assets.language_model())           # doctest: +SKIP
@@ -260,10 +272,10 @@ def train(
     decoder = cast(PreTrainedModel, model.get_base_model()).get_decoder()
 
     def learn(batch: Batch) -> dict:
-        mine = batch.questions[accelerator.process_index :: accelerator.num_processes]
-        share = len(mine) / len(batch.questions)
-        part = Batch(mine or batch.questions[:1], batch.seed)
-        ready = prepare(asked, part, recipe, tokenizer, settings.tokens, language)
+        part = slice(accelerator.process_index, None, accelerator.num_processes)
+        share = len(batch.questions[part]) / len(batch.questions)
+        part = part if share else slice(1)
+        ready = prepare(asked, batch, recipe, tokenizer, settings.tokens, language, part)
         told: dict[str, float] = {}
 
         def encode(reading: Reading) -> Tensor:
@@ -286,7 +298,7 @@ def train(
         return together(gather_object([(share, told)]))
 
     adapter = fit(model, learn, partial(plan, asked, recipe, settings.seed), out, run, settings, accelerator)
-    form = {"form": recipe.form.told, "summaries": recipe.summaries}
+    form = {"form": recipe.form.told, "summaries": recipe.summaries, "language": language}
     (adapter / "form.json").write_text(json.dumps(form, indent=2) + "\n", encoding="utf-8")
     return adapter
 

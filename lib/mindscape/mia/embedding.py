@@ -258,7 +258,7 @@ def neighbours(written: Sequence[Written], tokens: int) -> Iterator[list[Written
 def loaded(base: str | Path, form: Form, dtype: torch.dtype) -> tuple[PreTrainedModel, Tokenizer]:
     """The model that a form asks for: the base's first layers, and its tokenizer with the marks if those are tokens.
 
-    A new token is drawn about the mean of the others. Raises InputError for more layers than there are.
+    A new token is drawn about the mean of the others, the same each time. Raises InputError for more layers than there are.
     """
     tokenizer = AutoTokenizer.from_pretrained(base)
     config = AutoConfig.from_pretrained(base)
@@ -267,7 +267,8 @@ def loaded(base: str | Path, form: Form, dtype: torch.dtype) -> tuple[PreTrained
     with weights.quiet(warnings=not cut):
         model = AutoModelForCausalLM.from_pretrained(base, dtype=dtype, **cut)
     if form.marks == "tokens" and tokenizer.add_tokens(list(TOKENS.values()), special_tokens=True):
-        with weights.quiet(warnings=False):
+        with weights.quiet(warnings=False), torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
             model.resize_token_embeddings(len(tokenizer))
     return model, tokenizer
 
@@ -420,7 +421,8 @@ def embedder(
         file = Path(adapter) / "form.json"
         try:
             told = json.loads(file.read_text(encoding="utf-8"))
-            options = {"form": Form(**told["form"]), "summaries": told["summaries"], **options}
+            known = {"form": Form(**told["form"]), "summaries": told["summaries"], "language": told.get("language", "en")}
+            options = known | options
         except (OSError, ValueError, LookupError, TypeError) as error:
             expected = f"{file}: expected the form of a trained embedder, as training writes it"
             raise InputError(f"{expected}: {error}") from error

@@ -283,7 +283,8 @@ def _tokens(summary: str, tokenizer: Tokenizer, shown: str) -> tuple[list[str], 
     """A summary cut into its tokens, and the range of each from the summary's first introducing word on; it is `shown` so."""
     text = shown.format(summary)
     done = len(text) - len(summary)
-    offsets = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)["offset_mapping"]
+    how: Any = {"add_special_tokens": False, "split_special_tokens": True, "return_offsets_mapping": True, "verbose": False}
+    offsets = tokenizer(text, **how)["offset_mapping"]
     tokens: list[str] = []
     segments: list[Segment] = []
     for i, (_, end) in enumerate(offsets):

@@ -30,6 +30,7 @@ from pydantic import BaseModel
 
 from mindscape import roles
 from mindscape.ask import ask, read_replies
+from mindscape.errors import require
 from mindscape.llm.base import LLM, form_of
 from mindscape.metrics import Interval, grouped
 from mindscape.prompts import languages, paper, short_texts
@@ -423,6 +424,7 @@ def win_rates(comparisons: Sequence[Comparison], verdicts: Sequence[Verdict], se
     >>> of.a, of.tie, of.score.value, of.first.value
     (0.0, 1.0, 0.5, 1.0)
     """
+    require(comparisons, "there are no comparisons: expected at least one")
     groups = [one.group for one in comparisons]
     found = {}
     for criterion in CRITERIA:

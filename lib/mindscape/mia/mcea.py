@@ -83,11 +83,14 @@ def lay_out(written: Written, relevant: Sequence[bool], tokenizer: Tokenizer) ->
     """A prompt of `generation.write` in tokens, through the chat template as a model is asked it.
 
     A token belongs to the part that holds its first character that is no blank: tokenizers put the blank before a word, and
-    some the line break behind a full stop, into the same token. Raises InputError for a prompt without summary.
+    some the line break behind a full stop, into the same token. Raises InputError for a prompt without summary, and for one in
+    which a control token stands.
 
     >>> lay_out(write("qa", slots, ["Tom left.", "It rained."], summary), [True, False], tokenizer)  # doctest: +SKIP
     """
     require(written.summary is not None, "the prompt has no summary: expected one")
+    for token in tokenizer.all_special_tokens:
+        require(token not in written.text, f"the prompt holds the control token {token!r}: expected text alone")
     asked = [{"role": "user", "content": written.text}]
     text = cast(str, tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=True))
     before = text.index(written.text)

@@ -60,7 +60,7 @@ def play(name: str) -> Play:
 def summary(books: Books, i: int, kind: str, by_reader: Mapping[str, str] | None = None) -> str | None:
     """A summary of the i-th book: its gold one, none, the gold one with its sentences shuffled, that of the next book, an
     extract of the same length (TextRank), or, by document in `by_reader`, one that a model wrote. Raises InputError for
-    another kind."""
+    another kind, and where there is no next book."""
     book = books[i]
     language = book.document.language
     if kind == "none":
@@ -68,6 +68,7 @@ def summary(books: Books, i: int, kind: str, by_reader: Mapping[str, str] | None
     if kind == "gold":
         return book.summary
     if kind == "other":
+        require(len(books) > 1, "summary='other' of the only book: expected at least two books")
         return books[(i + 1) % len(books)].summary
     if kind == "textrank":
         return summarise(book.document.text, language, len(book.summary))

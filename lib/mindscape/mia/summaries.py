@@ -232,10 +232,10 @@ def names(text: str, language: Language = "en") -> list[str]:
     """What may be names in a text, each once: English words in capitals that do not begin a sentence alone; in Chinese, where
     nothing marks a name, none.
 
-    >>> names("The thane Macbeth met Banquo. Banquo fled.")
-    ['Banquo', 'Macbeth']
+    >>> names("The thane Macbeth met Banquo. Banquo fled."), names("Then Mercédès met Roy MacGregor.")
+    (['Banquo', 'Macbeth'], ['MacGregor', 'Mercédès', 'Roy'])
     """
-    return sorted(set(re.findall(r"(?<=[\w,;:] )[A-Z][a-z]{2,}", text))) if language == "en" else []
+    return sorted(set(re.findall(r"(?<=[\w,;:] )[A-Z][a-z](?:[^\W\d_]|[\u0300-\u036f])+", text))) if language == "en" else []
 
 
 def unfit(summary: str, document: Document) -> str:

@@ -239,7 +239,8 @@ def build(
     stride: int | None = None,
     kind: str = "session",
 ) -> Memory:
-    """Windows of `width` chunks of a document, each with the summary that `write` gives it (appendix A.1).
+    """Windows of `width` chunks of a document, each with the summary that `write` gives it (appendix A.1); one of white space
+    alone has `BLANK`, unasked.
 
     With a `stride` below `width` they overlap, and pi is a relation. Raises InputError for a document without chunks, for
     widths and strides that cannot be, and for another number of summaries. Taught in notebook 20_session_memory.
@@ -249,7 +250,12 @@ def build(
     require(chunks, f"{document.id} has no chunks to remember")
     cover = windows(len(chunks), width, stride)
     groups = [cover.indices[start:end].tolist() for start, end in pairwise(cover.indptr)]
-    return grouped(document, chunks, groups, write(document, [[chunks[i] for i in group] for group in groups]), kind)
+    sessions = [[chunks[i] for i in group] for group in groups]
+    texts = list(write(document, [session for session in sessions if _raw(document, session)]))
+    for i, session in enumerate(sessions):
+        if not _raw(document, session):
+            texts.insert(i, BLANK)
+    return grouped(document, chunks, groups, texts, kind)
 
 
 def grouped(

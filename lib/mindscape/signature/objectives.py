@@ -467,17 +467,20 @@ def _highest(objective: Objective, state: Any, bounds: np.ndarray) -> tuple[int,
 
 
 def exhaustive(objective: Objective, k: int, *, smaller: bool = False) -> Selection:
-    """The best of all sets of min(k, N) summaries, for small pools; of equal ones the lexicographically first.
+    """The best of all sets of min(k, N) summaries, for small pools; of equal ones of a size the lexicographically first.
 
     `smaller`: sets of fewer summaries compete as well, the empty one included, which matters where gains are negative. Of an
-    objective that depends on the order (`ordered`), the best of all orders. Raises InputError for more than `LARGEST` sets or
-    orders. Taught in notebook 21_submodular_signatures.
+    objective that depends on the order (`ordered`), the best of all orders. Raises InputError where more than `LARGEST` sets or
+    orders would be tried. Taught in notebook 21_submodular_signatures.
 
     >>> exhaustive(FacilityLocation([[1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1]]), 2).picks
     (1, 2)
     """
     n, k = objective.n, min(k, objective.n)
-    sets = math.perm(n, k) if objective.ordered else math.comb(n, k)
+    if k < 1:
+        return Selection((), (), 0)
+    count = math.perm if objective.ordered else math.comb
+    sets = sum(count(n, size) for size in range(1 if smaller else k, k + 1))
     what = "orders" if objective.ordered else "sets"
     require(sets <= LARGEST, f"{k} of {n} summaries: {sets:,} {what}, at most {LARGEST:,}")
     best: tuple[tuple[int, ...], tuple[float, ...]] = (), ()
