@@ -59,6 +59,16 @@ def test_a_missing_number_an_unfinished_run_and_comparing_nothing_fail(compare, 
     assert code == 1 and told in said
 
 
+def test_a_verdict_that_turns_fails_though_its_number_is_as_stored(compare, tmp_path):
+    (tmp_path / "data").mkdir()
+    claim = {"id": "a.b", "paper": "MoM", "place": "section 3", "claim": "It holds.", "paper_value": "stated"}
+    claim |= {"notebook": "00_n", "metrics": ["a"], "reproduced": ["a.value >= 0.5"]}
+    (tmp_path / "data" / "claims.yaml").write_text(json.dumps([claim]))
+    assert compare(STORED)[0] == 0
+    code, said = compare({**STORED, "a": {**STORED["a"], "value": 0.4999}})
+    assert code == 1 and "00_n: the verdict on a.b was 'reproduced', is 'contradicted'" in said
+
+
 def test_a_run_that_is_not_there_fails(compare, tmp_path):
     (tmp_path / "figures" / "01_m").mkdir(parents=True)
     (tmp_path / "figures" / "01_m" / "results.json").write_text("{}")

@@ -221,6 +221,10 @@ def test_a_folder_is_read_as_one_text_whose_files_are_known(tmp_path):
     both = corpora.read_own(tmp_path)
     assert both.text == "One.\n\nTwo.\n\n" and both.meta == {"parts": {"a": 0, "b": 6}}
     assert corpora.read_own(tmp_path / "b.txt").text == "Two."
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "b.txt").rename(tmp_path / "kept" / "1f3a")  # as caches of large files keep them
+    (tmp_path / "b.txt").symlink_to(tmp_path / "kept" / "1f3a")
+    assert corpora.read_own(tmp_path / "b.txt").id == "b" and corpora.read_own(tmp_path).text == both.text
 
 
 def test_a_book_is_read_in_a_language_of_the_kit_and_a_folder_in_one(tmp_path):

@@ -273,6 +273,11 @@ def test_commands_that_are_named_can_be_run():
         assert place.with_suffix(".py").is_file() or (place / "__main__.py").is_file(), name
 
 
+def test_the_files_that_a_workflow_of_github_names_are_there():
+    named = re.findall(r"\btests/[\w/]+\.py\b", (ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8"))
+    assert len(named) > 5 and [name for name in named if not (ROOT / name).is_file()] == []
+
+
 def test_library_modules_say_where_they_are_taught():
     """Every module of the library with public functions names a notebook."""
     for path in (ROOT / "lib").rglob("*.py"):

@@ -166,6 +166,7 @@ def test_pair_accuracy_refuses():
 def test_words():
     assert " ".join(metrics.words("O, the King's_ghost -- 'tis 2 a.m.", "en")) == "o the king's ghost tis 2 a m"
     assert metrics.words("第１幕：Hi!", "zh") == ["第", "1", "幕", "h", "i"]
+    assert metrics.words("lu\u0308", "zh") == metrics.words("l\u00fc", "zh") == ["l", "\u00fc"]
     assert metrics.words("他是丹麦王子，Hamlet。", "zh", unit="words") == ["他", "是", "丹麦", "王子", "hamlet"]
     assert metrics.segment("他说：“是”。") == ["他", "说", "：", "“", "是", "”", "。"]
 

@@ -16,6 +16,7 @@ from IPython.display import Image
 from matplotlib import pyplot
 
 from mindscape import paths, remeasure, results, store
+from mindscape.errors import MindscapeError
 from mindscape.metrics import Interval, bootstrap, paired_bootstrap
 
 NOTEBOOK = "00_start_here"
@@ -151,6 +152,16 @@ def test_what_agrees_is_left_as_it_is(folder, defaults, monkeypatch):
     (paths.figures() / NOTEBOOK / "line.png").unlink()
     assert "line.png" in published(monkeypatch, defaults, 0.7)
     assert set(published(monkeypatch, defaults, 0.9, name="other")) == {"results.json", "other.png", "run.json"}
+
+
+def test_what_is_published_stays_until_all_of_the_new_is_there(folder, defaults, monkeypatch):
+    first = published(monkeypatch, defaults, 0.5)
+    results.begin(NOTEBOOK, **defaults)
+    results.record("x", 0.9)
+    results.figure(line(0.9, 2)[0], "new", alt="A line from the value up to two")
+    (folder / NOTEBOOK / "new.png").unlink()
+    refused(results.finish, "cannot write to .*", MindscapeError)
+    assert {path.name: path.read_bytes() for path in (paths.figures() / NOTEBOOK).iterdir()} == first
 
 
 def test_a_number_says_which_entries_it_rests_on(run):

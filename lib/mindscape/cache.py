@@ -7,6 +7,7 @@ It does not evict; delete the file to start afresh. Notebook 00_start_here fills
 
 import hashlib
 import json
+import os
 import sqlite3
 import sys
 import threading
@@ -34,6 +35,7 @@ ADVICE = {"SQLITE_FULL": FREE_SPACE, "SQLITE_BUSY": "another process has been wr
 USUAL = ("BUSY", "LOCKED", "FULL", "READONLY", "CANTOPEN", "IOERR", "PERM", "NOMEM", "AUTH", "INTERRUPT")
 LARGEST = 128_000_000  # bytes of a file whose pages are looked over when it is opened: a millisecond a megabyte
 SUM = 8  # bytes of a value's check sum
+TABLE = "CREATE TABLE IF NOT EXISTS checked (key TEXT PRIMARY KEY, value BLOB)"
 INSERT = "INSERT OR REPLACE INTO checked VALUES (?, ?)"
 
 
@@ -113,7 +115,7 @@ class Cache:
                     if said != "ok":
                         raise sqlite3.DatabaseError(" ".join(str(said).split()))
                 else:
-                    connection.execute("CREATE TABLE IF NOT EXISTS checked (key TEXT PRIMARY KEY, value BLOB)")
+                    connection.execute(TABLE)
             except Exception:
                 connection.close()
                 raise
@@ -121,17 +123,27 @@ class Cache:
         return self._connection
 
     def _set_aside(self, error: Exception) -> None:
-        """Keep a damaged file under another name, and put into a new one what can be read of it."""
+        """Keep a damaged file under another name, and put into a new one what can be read of it. Where that fails the damaged
+        one stays in its place, for the next try."""
         self.close()
+        kept, scratch = dict(_readable(self.path)), self.path.with_name(f"{self.path.name}.rescued")
+        try:
+            scratch.unlink(missing_ok=True)
+            with closing(_connected(scratch)) as connection:
+                connection.execute(TABLE)
+                connection.executemany(INSERT, kept.items())
+                connection.commit()
+        except (sqlite3.Error, OSError) as problem:
+            with suppress(OSError):
+                scratch.unlink(missing_ok=True)
+            raise self._explained(problem) from error
         places = (self.path.with_name(f"{self.path.name}.damaged-{number}") for number in count(1))
         aside = next(place for place in places if not place.exists())
         for beside in ("", "-journal", "-wal", "-shm"):
             part = self.path.with_name(self.path.name + beside)
             if part.exists():
                 part.rename(aside.with_name(aside.name + beside))
-        kept = dict(_readable(aside))
-        self._open().executemany(INSERT, kept.items())
-        self._open().commit()
+        os.replace(scratch, self.path)
         said = f"{self.path} is damaged ({error}): it is kept as {aside.name}; {len(kept)} entries of it could be read"
         self.tell(f"{said}, the others are computed anew")
 

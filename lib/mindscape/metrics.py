@@ -75,7 +75,7 @@ def words(text: str, language: Language, unit: Unit = "characters") -> list[str]
     if language == "en":
         return _ENGLISH_WORD.findall(fold(text))
     # jieba reads punctuation as word borders, so it goes first and the punctuation after it
-    units = segment(visible(text)) if unit == "words" else text
+    units = segment(visible(text)) if unit == "words" else unicodedata.normalize("NFC", text)
     return [bare for each in units if (bare := without_punctuation(fold(each)))]
 
 

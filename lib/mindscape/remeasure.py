@@ -60,12 +60,14 @@ def at_the_end(notebook: str, name: str) -> None:
 
 
 def folder_of(told: str | None) -> Path:
-    """Where notebooks leave what they computed anew, for each share, seed and minutes, or for the smallest entries, one folder.
+    """Where notebooks leave what they computed anew, for each share, seed and minutes, or for the smallest entries, and each
+    precision that was asked for one folder.
 
     >>> folder_of("0.02:7").name, folder_of("").name
     ('0.02-7', 'tiny')
     """
-    return paths.build_path("remeasured", told.replace(":", "-") if told else "tiny")
+    name = told.replace(":", "-") if told else "tiny"
+    return paths.build_path("remeasured", "-".join(filter(None, [name, os.environ.get("MINDSCAPE_DTYPE")])))
 
 
 def allowance(minutes: float, folder: Path, notebook: str) -> float:

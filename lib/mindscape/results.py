@@ -31,6 +31,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -336,21 +337,25 @@ def _publish(run: Run, times: bool) -> None:
     """Put the results in the place of those that are published, unless these are the same and whole; with `times` always."""
     old, new = (stored(folder.name, folder.parent) for folder in (run.published, run.folder))
     files = [figure["file"] for figure in new["figures"].values()]
+    files += [*(path.name for path in run.folder.glob("*.html")), *["run.json"] * times, "results.json"]
     whole = old and old["finished"] and all((run.published / of["file"]).is_file() for of in old["figures"].values())
     if whole and not times and not differing(old, new):
         return
     with writing(run.published, "or set MINDSCAPE_FIGURES to another folder"):
         run.published.mkdir(parents=True, exist_ok=True)
-        for stale in (*run.published.glob("*.png"), *run.published.glob("*.html")):
-            stale.unlink()
-        files += ["results.json", *["run.json"] * times, *(path.name for path in run.folder.glob("*.html"))]
-        for name in files:
-            shutil.copyfile(run.folder / name, run.published / name)
+        with TemporaryDirectory(dir=run.published) as scratch:  # what was there stays until all is there
+            for name in files:
+                shutil.copyfile(run.folder / name, Path(scratch) / name)
+            for name in files:
+                os.replace(Path(scratch) / name, run.published / name)
+        for old_file in (*run.published.glob("*.png"), *run.published.glob("*.html")):
+            if old_file.name not in files:
+                old_file.unlink()
 
 
 def differing(old: dict, new: dict) -> list[str]:
-    """In words, where the numbers of two runs are not the same: values, intervals, counts and rows, to one part in a thousand.
-    What was recorded with `varies` in both may differ.
+    """In words, where the numbers of two runs are not the same: values, intervals, counts and rows, to one part in a thousand
+    or to 0.001, whichever is more. What was recorded with `varies` in both may differ.
 
     >>> old, new = ({"metrics": {"recall@3": {"value": value, "n": 9}}} for value in (0.5, 0.7))
     >>> differing(old, old), differing(old, new)

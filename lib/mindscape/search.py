@@ -54,7 +54,8 @@ STOP = frozenset(STOPWORDS_EN_PLUS)
 
 
 def terms(text: str, language: Language = "en") -> list[str]:
-    """The words of a text that BM25 compares.
+    """The words of a text that BM25 compares: of English ones none that are in every text, and none with a 's, which is cut
+    off after that (*it's* leaves *it*).
 
     >>> terms("Which ballad did the wigmaker's niece perform?"), terms("谁买了那盏灯？", "zh")
     (['ballad', 'wigmaker', 'niece', 'perform'], ['谁', '买', '了', '那', '盏灯'])

@@ -2,8 +2,9 @@
 
 The store notes what each cell of a notebook asked for. A number rests on what its own cell asked for, and on what those cells
 did that made a name which it uses, and so on backwards: the cells are read as Python, nothing is declared. That is a little
-more than the truth (two things in one cell are taken for one), never less, for whatever goes through the store or a network of
-the kit. Outside of a notebook a number rests on all that was asked for.
+more than the truth (two things in one cell are taken for one). It is less where a cell changes a thing under another name than
+the one that is used later: the rows of a table one by one, or what it hands to a function. Outside of a notebook a number rests
+on all that was asked for.
 
 The same of a run that takes days: a file of JSON lines that it adds to, of which the first says what run it is, each other one
 is a row of it. A row is in the file whole or not at all, also after a kill: what a kill left of a last line does not count, and

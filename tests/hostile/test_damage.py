@@ -3,11 +3,15 @@ that was paid for is thrown away."""
 
 import json
 import random
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from extras import refused
 
+from mindscape import cache as cache_module
 from mindscape.cache import Cache
 from mindscape.errors import MindscapeError
 from mindscape.store import Maker, Store, each
@@ -124,6 +128,29 @@ def test_what_can_be_read_of_a_damaged_cache_is_kept(tmp_path, capsys):
     assert cache.get(["more"]) == {"more": b"v"}
     said = capsys.readouterr().err
     assert "damaged" in said and "delete" not in said
+
+
+def test_a_rescue_that_fails_leaves_the_damaged_file_for_the_next_try(tmp_path, monkeypatch):
+    path = tmp_path / "c.sqlite"
+    with closing(Cache(path)) as cache:
+        cache.put({f"k{i:04}": json.dumps([i] * 300).encode() for i in range(100)})
+    data = bytearray(path.read_bytes())
+    middle = len(data) // 2 // 4096 * 4096
+    data[middle : middle + 4096] = bytes(4096)
+    path.write_bytes(data)
+    connected = cache_module._connected
+
+    def full(to):
+        if to.name.endswith(".rescued"):
+            raise sqlite3.OperationalError("disk I/O error")
+        return connected(to)
+
+    with monkeypatch.context() as patch, closing(Cache(path)) as cache:
+        patch.setattr(cache_module, "_connected", full)
+        refused(lambda: cache.get(["k0001"]), "cannot use the cache .*disk I/O error", MindscapeError)
+    assert path.read_bytes() == data and [one.name for one in tmp_path.iterdir()] == ["c.sqlite"]
+    with closing(Cache(path)) as cache:
+        assert len(cache.get([f"k{i:04}" for i in range(100)])) > 90
 
 
 def test_nothing_that_was_paid_for_is_advised_to_be_deleted():

@@ -16,6 +16,7 @@ This reads no PDF, no Word file and no book under digital rights management. Tau
 """
 
 import codecs
+import os
 import posixpath
 import re
 import struct
@@ -161,7 +162,7 @@ def read_own(path: str | Path, language: str = "", encoding: str = "") -> Docume
     {'parts': {'moby-dick': 0, 'walden': 1215236}}
     """
     with _reading(Path(path)):
-        path = Path(path).expanduser().resolve()
+        path = Path(os.path.abspath(Path(path).expanduser()))  # a link is what it is called, not what it leads to
         folder = path.is_dir()
     how = language or None, encoding or None
     found = joined(load_folder(path, *how), path.name) if folder else document(path, *how)

@@ -106,5 +106,13 @@ def cause(executed: Path, log: Path, cell_limit: float) -> str:
     return next(errors, said[-1])
 
 
+def interrupted(*_: object) -> None:
+    """What a signal to end does: papermill runs in a session of its own, and has to be ended, too."""
+    raise KeyboardInterrupt
+
+
 if __name__ == "__main__":
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):  # Windows has not both
+            signal.signal(getattr(signal, name), interrupted)
     sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]))

@@ -69,7 +69,9 @@ def times(root: Path) -> str:
     """TIMES.md: seconds and memory of each notebook, and the machine."""
     rows = []
     for name in notebooks(root):
-        stored = json.loads((root / "figures" / name / "run.json").read_text(encoding="utf-8"))
+        if not (run := root / "figures" / name / "run.json").is_file():
+            continue  # times are published by `make stored` alone
+        stored = json.loads(run.read_text(encoding="utf-8"))
         where = stored["environment"]
         threads = f"{where['cpu_threads']} thread{'s' * (where['cpu_threads'] != 1)}"
         machine = f"{where['cpu']}, {where['platform']}, {threads}"

@@ -5,8 +5,9 @@ stderr, no trace of the machine.
 
 `python -m mindscape.workflow.stored --compare FRESH` compares numbers, and holds the store to what was asked for. FRESH is a
 folder as `build` is: `figures/NOTEBOOK/results.json` and `asked/NOTEBOOK.txt`. Values, intervals, counts and the hash of the
-rows must agree, to one part in a thousand; only what was recorded with `varies` (speeds, memory, what a model wrote in bf16)
-may differ. Every entry of data/store must have been asked for. Exit status 1 if anything else is found.
+rows must agree, to one part in a thousand or to 0.001, and so must verdicts; only what was recorded with `varies` (speeds,
+memory, what a model wrote in bf16) may differ. Every entry of data/store must have been asked for. Exit status 1 if anything
+else is found.
 """
 
 import os
@@ -18,6 +19,7 @@ from nbclient import NotebookClient
 
 from mindscape import paths, results
 from mindscape.errors import InputError
+from mindscape.paper import all_claims, weighed
 from mindscape.workflow import plan
 
 
@@ -58,6 +60,10 @@ def compare(fresh: Path, root: Path | None = None) -> int:
         free = sum("varies" in of for of in new["metrics"].values())
         varying += free
         compared += len(new["metrics"]) - free - len(differing)
+    if (file := root / "data" / "claims.yaml").is_file():  # a number may be as stored and lie on the other side of an edge
+        judged = (weighed(all_claims(file), folder / "figures") for folder in (root, fresh))
+        for (claim, was), (_, now) in zip(*judged, strict=True):
+            wrong += [f"{claim.notebook}: the verdict on {claim.id} was {was!r}, is {now!r}"] if was != now else []
     wrong += dead(fresh / "asked", root / "data" / "store")
     print(*wrong, sep="\n", end="\n" * bool(wrong))
     print(f"{compared} numbers as stored, {len(wrong)} findings; {varying} that vary from run to run were not compared")
