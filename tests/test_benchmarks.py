@@ -456,6 +456,26 @@ def test_infinitebench_without_any_task_names_what_is_there(folder):
     refused(lambda: benchmarks.load_dataset("infinitebench", folder), said)
 
 
+def test_a_bad_page_of_the_hub_costs_its_own_row_and_a_blank_answer_nothing(tmp_path):
+    (tmp_path / "narrativeqa-hub").mkdir()
+    text = (HERE / "narrativeqa-hub" / "test.jsonl").read_text(encoding="utf-8").splitlines()[0]
+    rows = [json.loads(text) for _ in range(3)]
+    for i, row in enumerate(rows):
+        row["document"] |= {"id": f"{i}" * 40, "start": "", "end": "", "text": "A song was sung."}
+    rows[1]["document"]["text"] = "<html><body><p><![x y]>Call me Ann…"
+    rows[2]["answers"] = [rows[2]["answers"][0] | {"text": "Ann"}, rows[2]["answers"][0] | {"text": " "}]
+    (tmp_path / "narrativeqa-hub" / "test.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    found = benchmarks.load_dataset("narrativeqa-hub", tmp_path)
+    assert [each.doc_id[0] for each in found.items] == ["0", "2"] and found.items[1].answers == ("Ann",)
+    assert "is not a page of a book" in str(found.report)
+
+
+def test_paragraphs_of_a_context_may_end_as_on_windows(tmp_path):
+    novel = Document("n", "Rain fell on the road.\n\nMuch happened there.\n\nHe ran to the mill.", "en")
+    found, lost = novels._evidence("Rain fell on the road.\r\n\r\nHe ran to the mill.", novel)
+    assert [novel[place] for place in found] == ["Rain fell on the road.", "He ran to the mill."] and lost == ()
+
+
 def test_novelhopqa(loaded):
     first = item(loaded, "novelhopqa", "hop_1/1")  # no id: the line's number; accents and a mark in the title
     assert first.doc_id == "Elise a la mer" and first.raw["book"] == "Élise à la Mer!"

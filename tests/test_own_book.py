@@ -4,6 +4,7 @@ import json
 import re
 import time
 import unicodedata
+from collections import defaultdict
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ from mindscape.mindgraph.graph import Edge, Graph, Node
 from mindscape.own_book import memories, report, run
 from mindscape.own_book.book import FALL, SMALL, OwnAnswer, OwnBook, falls, source
 from mindscape.own_book.memories import WORDS, Finder, FirstLook, borne_out, supported_graph
+from mindscape.roles import ROLES
 from mindscape.search import BM25, terms
 from mindscape.text import Chunk, Document
 from tests.servers import Scripted, completion, says, send, status
@@ -364,6 +366,20 @@ def test_what_a_server_answered_before_it_died_is_kept(novel, tmp_path, monkeypa
         main(["ask", *arguments])
         assert chats(server) == before + 1
     assert "Ann" in capsys.readouterr().out
+
+
+def test_an_excerpt_is_around_a_word_of_the_answer_and_no_part_of_another():
+    text = "That was what the weather did. " * 15 + "Then Ann put on a red hat. " + "It rained on. " * 40
+    of = SimpleNamespace(book=SimpleNamespace(document=Document("note", text), language="en"))
+    assert "a red hat" in report.excerpt(of, Chunk("note", 0, 0, len(text)), "a hat")
+
+
+@pytest.mark.parametrize("form", ["short", "paper"])
+def test_what_is_foretold_is_of_the_form_that_a_model_is_sent(form):
+    counted = SimpleNamespace(form=form, count_tokens=lambda talk: len(talk[0]["content"]))
+    frame = memories.frames(counted, "en")
+    for name in memories.FRAMED:
+        assert frame[name] == len(ROLES[name].words(form)["en"].format_map(defaultdict(str)))
 
 
 def test_a_page_shows_text_as_text(novel, monkeypatch):

@@ -489,3 +489,8 @@ def test_wrong_options_are_true_of_someone_else(language):
             if question.kind in ("pawn", "gift", "quarrel", "hide", "follow", "culprit", "relay", "contest"):
                 named += [option in text for option in question.options if option != question.answer]
     assert len(named) > 200 and sum(named) / len(named) > 0.97
+
+
+def test_a_seed_of_numpy_is_the_same_seed():
+    one, other = storyworld.training_book(7), storyworld.training_book(np.int64(7))
+    assert one.document == other.document

@@ -43,6 +43,14 @@ def test_the_gold_summary_keeps_every_binding_and_states_no_other(seed, language
     assert kept.recall == kept.precision == 1 and len(kept.right) == len(book(seed, language).world.bindings)
 
 
+@pytest.mark.parametrize(("seed", "language"), [(999, "zh"), (1050, "en")])
+def test_a_word_within_a_guise_ends_no_clause_and_is_no_trade(seed, language):
+    """和 stands in 和尚, and a fiddler in the scarecrow fiddler."""
+    one = storyworld.book(seed, 15_000, hiding=0, sharing=0, contradiction=0, language=language)
+    kept = bindings(one, one.summary)
+    assert kept.recall == kept.precision == 1
+
+
 @every_book
 def test_the_gold_summary_invents_nobody(seed, language):
     kept = entities(book(seed, language), book(seed, language).summary)

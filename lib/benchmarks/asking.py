@@ -176,7 +176,7 @@ def template(name: str, folder: str | Path | None = None) -> str:
     path = root(folder) / benchmark.name / prompt.where
     if not prompt.where.endswith(".txt") or not set(prompt.placeholders) <= set(SLOTS) or not path.is_file():
         return ""
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8-sig")
     lacking = [mark for mark in prompt.placeholders if mark not in text]
     require(not lacking, f"{path} has no {', '.join(lacking)}: expected the owners' prompt as published")
     return text

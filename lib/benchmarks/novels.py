@@ -112,13 +112,16 @@ def read_hub(files: Found, report: Report, part: str | None) -> Iterator[Documen
             one = checked(ASKED, row)
             name, kind, about = one.document.id, one.document.kind, one.document.summary
             if name not in seen:
-                text = unmarked(one.document.text, where)
+                try:
+                    text = unmarked(one.document.text, where)
+                except InputError as error:  # of one page, which others need not share
+                    raise Unusable(str(error)) from None
                 text = trimmed(text, one.document.start, one.document.end, report)
                 meta = {"title": about.get("title", ""), "kind": kind, "summary": about.get("text", "")}
                 yield document(text, "en", name=name, **meta)
                 seen.add(name)
             asked[name] += 1
-            answers = tuple(dict.fromkeys(each.text for each in one.answers))
+            answers = tuple(dict.fromkeys(each.text for each in one.answers if each.text.strip()))
             raw = row | {"document": rest(row["document"], "text")}
             yield Item(f"{name}/{asked[name]}", name, one.question.text, answers, part=split, kind=kind, raw=raw)
 
@@ -283,7 +286,7 @@ def _evidence(context: str, novel: Document) -> tuple[tuple[Passage, ...], tuple
     """Where a row's text stands in the novel: all of it at once, or paragraph by paragraph."""
     if whole := locate(context, novel) if context.strip() else None:
         return (Passage(novel.id, whole.start, whole.end),), ()
-    return place(context.split("\n\n"), novel)
+    return place(re.split(r"\r?\n[ \t]*\r?\n", context), novel)
 
 
 def title_key(title: str) -> str:

@@ -208,6 +208,6 @@ def training_book(seed: int, language: str = "en") -> Book:
     mindscape.errors.InputError: seed 2000 is not for training: expected 0 to 999
     """
     require(seed in TRAIN, f"seed {seed} is not for training: expected 0 to {TRAIN[-1]}")
-    chance = Chance("mixture", seed)
+    chance = Chance("mixture", int(seed))  # of numpy's, too
     knobs = {name: chance.below(11) / 10 for name in ("hiding", "sharing", "contradiction")}
     return book(seed, TOKENS, **knobs, language=language)

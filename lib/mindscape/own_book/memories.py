@@ -44,7 +44,7 @@ import pandas as pd
 from mindscape.ask import Meter
 from mindscape.errors import require
 from mindscape.llm import LLM, OURS, LanguageModel, Reply
-from mindscape.llm.base import side_by_side
+from mindscape.llm.base import form_of, side_by_side
 from mindscape.metrics import Language
 from mindscape.mia import summaries
 from mindscape.mia.generation import write
@@ -441,12 +441,12 @@ def chosen_memories(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def frames(llm: LanguageModel, language: str) -> dict[str, int]:
-    """Tokens of a role's instructions alone.
+    """Tokens of a role's instructions alone, in the form that the model is sent.
 
     >>> frames(llm.load("embedded"), "en")["qa"]                                             # doctest: +SKIP
     58
     """
-    bare = {name: ROLES[name].prompts[language].format_map(defaultdict(str)) for name in FRAMED}
+    bare = {name: ROLES[name].words(form_of(llm))[language].format_map(defaultdict(str)) for name in FRAMED}
     return {name: llm.count_tokens([{"role": "user", "content": text}]) for name, text in bare.items()}
 
 

@@ -23,7 +23,7 @@ from mindscape.own_book.book import OwnAnswer, is_silent
 from mindscape.own_book.memories import PLAIN
 from mindscape.own_book.run import OwnRun, duration
 from mindscape.search import terms
-from mindscape.text import Chunk
+from mindscape.text import Chunk, mentions
 
 QUOTED = 2  # passages that are quoted for a question before its answers
 EXCERPT, SHORT = 130, 120  # characters of a source, and of a passage on a terminal
@@ -46,8 +46,8 @@ def excerpt(run: OwnRun, place: Chunk, answer: str) -> str:
     "… Where is Duncan's body? MACDUFF Carried to Colmekill, The sacred storehouse …"
     """
     text = line(run.book.document[place])
-    at = [text.lower().find(word) for word in terms(answer, run.book.language)]
-    start = max(0, min((i for i in at if i >= 0), default=0) - EXCERPT // 2)
+    at = [i for word in terms(answer, run.book.language) for i in mentions(word, text)[:1]]
+    start = max(0, min(at, default=0) - EXCERPT // 2)
     end = start + EXCERPT
     return ("… " if start else "") + text[start:end] + (" …" if end < len(text) else "")
 
@@ -223,7 +223,7 @@ def as_json(run: OwnRun) -> str:
 
 
 def write_report(run: OwnRun, folder: Path) -> list[Path]:
-    """report.html, answers.json and a page for each graph that has notes, in a folder. Raises MindscapeError where it cannot be
+    """report.html, answers.json and a page for each question's graph, in a folder. Raises MindscapeError where it cannot be
     written.
 
     >>> [path.name for path in write_report(run, Path("macbeth.answers"))]                          # doctest: +SKIP
