@@ -122,6 +122,20 @@ def test_each_reason():
 
 
 @pytest.mark.parametrize(
+    "quote, text, language, found",
+    [
+        ("sold the lamp.", "Then Ivo sold the lamp, and left.", "en", "sold the lamp"),
+        ("Ivo, sold the lamp", "Then Ivo sold the lamp and left.", "en", "Ivo sold the lamp"),
+        ("他买了灯。", "昨天他买了灯，走了。", "zh", "他买了灯"), ("an, d", "Stand and unfold", "en", "and"),
+        ("the lamp!", "clothe lampoons", "en", ""), ("sold a lamp.", "Ivo sold the lamp.", "en", ""),
+    ],
+)  # fmt: skip
+def test_a_short_quote_may_differ_in_its_marks(quote, text, language, found):
+    place = concepts.find(quote, Document("note", text, language), Chunk("note", 0, 0, len(text)))
+    assert (text[place.start : place.end] if place else "") == found
+
+
+@pytest.mark.parametrize(
     "quote, found",
     [
         ("Ivo the miller", "Ivo the miller"),

@@ -162,17 +162,31 @@ def apply_all(graph: Graph, operations: Iterable[Any], document: Document, block
 def find(quote: str, document: Document, block: Chunk) -> Span | None:
     """Where a quote stands in a block, as a place in the document, whole words first; None where it does not, or is blank.
 
-    `locate` also finds what is merely similar; a note that rests on another number or name than the text's is none of it.
+    `locate` also finds what is merely similar; a note that rests on another number or name than the text's is none of it. What
+    it does not find, a few words that differ in a mark, is looked for letter by letter.
 
-    >>> find("IVO  sold", Document("note", "Then Ivo sold the lamp."), Chunk("note", 0, 5, 23))
+    >>> find("IVO  sold.", Document("note", "Then Ivo sold the lamp."), Chunk("note", 0, 5, 23))
     Span(start=5, end=13)
     """
     within = Document(document.id, document[block], document.language)
     whole = mentions(quote, within.text)  # where it is no part of a longer word: Ann before Anna
     place = locate(quote, within, near=whole[0] if whole else None) if quote.strip() else None
     if place is None or _letters(within[place]) != _letters(quote):
-        return None
-    return Span(block.start + place.start, block.start + place.end)
+        place = _spelt(_letters(quote), within.text, whole_words=document.language != "zh")
+    return place and Span(block.start + place.start, block.start + place.end)
+
+
+def _spelt(letters: str, text: str, whole_words: bool) -> Span | None:
+    """Where a text has just these letters, for `whole_words` between borders of such."""
+    at = [(i, letter) for i, character in enumerate(text) for letter in _letters(character)]
+    joined = "".join(letter for _, letter in at)
+    first = joined.find(letters) if letters else -1
+    while first >= 0:
+        start, end = at[first][0], at[first + len(letters) - 1][0] + 1
+        if not whole_words or not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum()):
+            return Span(start, end)
+        first = joined.find(letters, first + 1)
+    return None
 
 
 def replay(graph: Graph, edit: Edit) -> Graph:
