@@ -11,7 +11,7 @@ from stubs import Stub
 
 import storyworld
 from benchmarks import Item
-from mindscape import store
+from mindscape import prompts, store
 from mindscape.ask import Budget
 from mindscape.errors import LLMError
 from mindscape.llm import LanguageModel
@@ -190,12 +190,17 @@ def test_questions_come_from_all_quarters_and_are_the_same_each_time():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_answer_is_filed_under_the_words_of_its_prompts(name, monkeypatch):
-    asked = comparison._question(name, TASKS[0], MethodSettings())
-    assert asked == comparison._question(name, TASKS[0], MethodSettings())
-    monkeypatch.setattr(comparison, "languages", lambda room, prompt: {"en": f"Another {prompt}"})
-    changed = comparison._question(name, TASKS[0], MethodSettings())
-    assert {key for key in asked if asked[key] != changed[key]} == {"prompts"}
+def test_an_answer_is_filed_under_the_words_that_its_model_was_sent(name, monkeypatch):
+    filed = {form: comparison._question(name, TASKS[0], MethodSettings(), form) for form in ("short", "paper")}
+    assert filed["short"]["prompts"] != filed["paper"]["prompts"]  # each has the role of the answer, in two forms
+    assert filed["short"] == comparison._question(name, TASKS[0], MethodSettings(), "short")
+    for path in comparison.PROMPTS[name].split():
+        with monkeypatch.context() as patch:
+            other = lambda *of, path=path: ["Another"] if f"{of[0]}/{of[1]}" == path else prompts.sent(*of)  # noqa: E731
+            patch.setattr(comparison, "sent", other)
+            for form, asked in filed.items():
+                changed = comparison._question(name, TASKS[0], MethodSettings(), form)
+                assert {key for key in asked if asked[key] != changed[key]} == {"prompts"}, path
 
 
 def test_benchmarks_items_become_tasks(monkeypatch):

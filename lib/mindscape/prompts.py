@@ -52,6 +52,20 @@ def paper(room: str, name: str) -> dict[str, str]:
     return languages(room, f"paper/{name}")
 
 
+def sent(room: str, name: str, language: str, form: str) -> list[str]:
+    """The texts of a name that a model is sent in a language and a form, and its short ones: what an answer hangs on.
+
+    >>> sent("mindgraph", "again", "zh", "paper") == [text("mindgraph", "again.zh")]  # no paper prints it
+    True
+    >>> [len(sent("roles", "graph_answer", "en", "paper")), sent("roles", "qa", "en", "paper")[0].splitlines()[-1]]
+    [2, 'Answer:']
+    """
+    home = Path(__file__).parent / room / "prompts"
+    names = [f"paper/{name}.{language}"] * (form == "paper") + [f"{name}.{language}"]
+    found = [text(room, one) for one in names if (home / f"{one}.md").is_file()][:1]
+    return [*found, _file(room, f"{name}.toml")] if (home / f"{name}.toml").is_file() else found
+
+
 def demands(name: str) -> list[dict[str, Any]]:
     """What the paper demands in a prompt: of each demand what it `says`, the words that make it in the paper's form (`en`,
     `zh`), and in the `short` form, in both languages, where that makes it. Raises InputError for a prompt that no paper prints.

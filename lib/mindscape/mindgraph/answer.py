@@ -277,6 +277,7 @@ def before_the_cut(text: str, form: type[Any]) -> Any:
     """What a reply in JSON that was cut off in the middle of a list has of it: the items that are whole, and empty lists for
     those that it did not come to. Raises ValueError where no item is whole, or something else is missing.
 
+    >>> from pydantic import BaseModel
     >>> class Names(BaseModel):
     ...     people: list[str]
     ...     places: list[str]

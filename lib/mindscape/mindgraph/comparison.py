@@ -38,7 +38,7 @@ from mindscape.mindgraph.build import read_operations
 from mindscape.mindgraph.communities import COMMUNITY_REPORT, TOKENS
 from mindscape.mindgraph.long_reason import Judged, Label, Labelled, Unlabelled
 from mindscape.mindgraph.scoring import JUDGE_TOKENS, NO_ANSWER, Row, Scored, cascade, chosen
-from mindscape.prompts import languages
+from mindscape.prompts import sent
 from mindscape.question import BUILD, Answer
 from mindscape.roles import BUILDER, EDITS, GRADE, LETTERS, QA
 from mindscape.text import Document
@@ -62,8 +62,8 @@ PROMPTS = {  # the files that a method asks in: another word is another question
     "roles/qa mindgraph/again",
     "CoA": "mindgraph/coa_worker roles/qa mindgraph/again",
     "GAM": "mindgraph/gam_memorise mindgraph/gam_plan mindgraph/gam_integrate mindgraph/gam_reflect roles/qa mindgraph/again",
-    "RLM": "mindgraph/rlm_task roles/qa mindgraph/again",
-    OURS: "roles/edits roles/graph_answer",
+    "RLM": "mindgraph/rlm_task mindgraph/rlm roles/qa mindgraph/again",
+    OURS: "roles/edits roles/graph_answer mindgraph/answer mindgraph/community_report",
 }
 
 
@@ -298,7 +298,7 @@ def answered(
                 for k, (i, answer) in enumerate(zip(batch, side_by_side(_apart(llm), jobs), strict=True)):
                     yield start + k, _row(name, answer, tasks[i].document.language)
 
-        questions = [_question(name, task, settings) for task in tasks]
+        questions = [_question(name, task, settings, form_of(llm)) for task in tasks]
         seconds = 0.0 if getattr(llm.backend, "quick", False) else SECONDS
         rows = store.current().fetch("answer", llm.maker, questions, compute, seconds=seconds)
         known = zip(tasks, rows, strict=True)
@@ -310,11 +310,11 @@ def _documents(tasks: Sequence[Task]) -> dict[str, Document]:
     return {task.document.id: task.document for task in tasks}
 
 
-def _question(name: str, task: Task, settings: MethodSettings) -> dict[str, Any]:
+def _question(name: str, task: Task, settings: MethodSettings, form: str) -> dict[str, Any]:
     """All that decides an answer, but for the model."""
     language, given = task.document.language, asdict(settings)
-    files = [path.replace(f"/{EDITS.name}", f"/{given['role']}").split("/") for path in PROMPTS[name].split()]
-    words = digest([languages(*file)[language] for file in files])
+    files = [path.replace(f"/{EDITS.name}", f"/{given['role']}").partition("/") for path in PROMPTS[name].split()]
+    words = digest([text for room, _, file in files for text in sent(room, file, language, form)])
     question = {"method": name, "question": task.asked, "text": digest(task.document.text, language), "prompts": words}
     if settings.role == EDITS.name:  # as answers were kept before there was a choice
         del given["role"]
