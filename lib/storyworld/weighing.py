@@ -7,7 +7,7 @@ between semicolons. Taught in notebook 10_hierarchical_summaries.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -138,13 +138,16 @@ def _stated(lexicon: _Lexicon, text: str) -> frozenset[tuple[int, object]]:
 
 def _binding(lexicon: _Lexicon, text: str) -> Iterator[tuple[int, object]]:
     found = [(at, person) for name, person in lexicon.names.items() for at in mentions(name, text)]
+    if not found:
+        return
     guised = [(at, at + len(guise)) for guise in lexicon.guises for at in mentions(guise, text)]
+    stops = _stops(lexicon, text)
     for what in (*lexicon.trades, *lexicon.guises):
         for at in mentions(what, text):
             if what in lexicon.trades and any(start <= at < end for start, end in guised):
                 continue  # "the scarecrow fiddler" says of nobody that he is the fiddler
             acts = what in lexicon.guises and any(what in named for event, named in _keeping(lexicon, text))
-            person = None if acts else _nearest(lexicon, found, at, text)
+            person = None if acts else _nearest(found, at, text, stops)
             if person is not None:
                 yield person, what
     for relation in lexicon.relations:
@@ -153,17 +156,20 @@ def _binding(lexicon: _Lexicon, text: str) -> Iterator[tuple[int, object]]:
         for name, other in lexicon.names.items():
             for form in POSSESSIVE[lexicon.language]:
                 for at in mentions(form.format(b=name, relation=relation), text):
-                    person = _nearest(lexicon, [(i, one) for i, one in found if one != other], at, text)
+                    person = _nearest([(i, one) for i, one in found if one != other], at, text, stops)
                     if person is not None:
                         yield person, (relation, other)
 
 
-def _nearest(lexicon: _Lexicon, found: list[tuple[int, int]], at: int, text: str) -> int | None:
-    """The person named nearest to `at` within its clause, or else the last one named before it in the statement. What stands
-    within a name ends no clause (the 和 of 和尚)."""
+def _stops(lexicon: _Lexicon, text: str) -> list[int]:
+    """Where clauses of a statement end; what stands within a name ends none (the 和 of 和尚)."""
     within = [match.span() for match in lexicon.called.finditer(text)]
     stops = [stop.start() for stop in re.finditer(CLAUSE[lexicon.language], text)]
-    stops = [stop for stop in stops if not any(start <= stop < end for start, end in within)]
+    return [stop for stop in stops if not any(start <= stop < end for start, end in within)]
+
+
+def _nearest(found: list[tuple[int, int]], at: int, text: str, stops: Sequence[int]) -> int | None:
+    """The person named nearest to `at` within its clause, or else the last one named before it in the statement."""
     start = max((stop for stop in stops if stop < at), default=-1)
     end = min((stop for stop in stops if stop > at), default=len(text))
     clause = [(abs(i - at), one) for i, one in found if start < i < end]

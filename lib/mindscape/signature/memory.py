@@ -251,10 +251,10 @@ def build(
     cover = windows(len(chunks), width, stride)
     groups = [cover.indices[start:end].tolist() for start, end in pairwise(cover.indptr)]
     sessions = [[chunks[i] for i in group] for group in groups]
-    texts = list(write(document, [session for session in sessions if _raw(document, session)]))
-    for i, session in enumerate(sessions):
-        if not _raw(document, session):
-            texts.insert(i, BLANK)
+    blank = [i for i, session in enumerate(sessions) if not _raw(document, session)]
+    texts = list(write(document, [session for i, session in enumerate(sessions) if i not in blank]))
+    for i in blank:
+        texts.insert(i, BLANK)
     return grouped(document, chunks, groups, texts, kind)
 
 
