@@ -203,6 +203,17 @@ def test_an_answer_is_filed_under_the_words_that_its_model_was_sent(name, monkey
                 assert {key for key in asked if asked[key] != changed[key]} == {"prompts"}, path
 
 
+def test_an_answer_by_the_papers_tools_is_filed_under_their_words(monkeypatch):
+    def filed():
+        forms = ("short", "paper")
+        return [comparison._question("MindGraph", TASKS[0], MethodSettings(), form)["prompts"] for form in forms]
+
+    before = filed()
+    other = lambda *of: ["Another"] if of[:2] == ("roles", "paper/tools") else prompts.sent(*of)  # noqa: E731
+    monkeypatch.setattr(comparison, "sent", other)
+    assert [one == two for one, two in zip(before, filed(), strict=True)] == [True, False]
+
+
 def test_benchmarks_items_become_tasks(monkeypatch):
     free = Item("1", "note", "Who?", ("Ivo", "the miller"))
     choice = Item("2", "note", "Who?", ("Ivo",), ("Ann", "Ivo"), "B")

@@ -530,8 +530,9 @@ def gone(pid, seconds=20.0):
 
 
 @linux
-def test_it_dies_with_the_process_that_started_it():
-    parent = subprocess.Popen([sys.executable, "-c", ORPHAN, sandbox.__file__], stdout=subprocess.PIPE, text=True)
+def test_it_dies_with_the_process_that_started_it(tmp_path):
+    about = {"stdout": subprocess.PIPE, "text": True, "env": {**os.environ, "TMPDIR": str(tmp_path)}}
+    parent = subprocess.Popen([sys.executable, "-c", ORPHAN, sandbox.__file__], **about)
     child = int(parent.stdout.readline())
     parent.kill()
     parent.wait()

@@ -76,7 +76,8 @@ NOTEBOOK = """
 from mindscape import store, trail
 from mindscape.store import Maker, Store
 import tempfile, json
-store.use(Store(tempfile.mkdtemp() + "/s", fresh=True))
+scratch = tempfile.TemporaryDirectory()
+store.use(Store(scratch.name + "/s", fresh=True))
 def ask(name, n):
     maker = Maker(name, {"by": name})
     return store.current().fetch("reply", maker, list(range(n)), lambda places: [(i, i) for i in range(len(places))])

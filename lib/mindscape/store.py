@@ -168,7 +168,8 @@ class Store:
     version, and a file of another maker.
 
     >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
+    >>> scratch = tempfile.TemporaryDirectory()
+    >>> folder = Path(scratch.name)
     >>> store = Store(folder / "cache.sqlite", folder / "store", fill=True)
     >>> double = lambda places: ((i, 2 * [3, 4][place]) for i, place in enumerate(places))
     >>> store.fetch("double", Maker("arithmetic", {}), [{"of": 3}, {"of": 4}], double)

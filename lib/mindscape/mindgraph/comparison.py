@@ -313,7 +313,8 @@ def _documents(tasks: Sequence[Task]) -> dict[str, Document]:
 def _question(name: str, task: Task, settings: MethodSettings, form: str) -> dict[str, Any]:
     """All that decides an answer, but for the model."""
     language, given = task.document.language, asdict(settings)
-    files = [path.replace(f"/{EDITS.name}", f"/{given['role']}").partition("/") for path in PROMPTS[name].split()]
+    paths = PROMPTS[name].split() + ["roles/paper/tools"] * (name == OURS and form == "paper")
+    files = [path.replace(f"/{EDITS.name}", f"/{given['role']}").partition("/") for path in paths]
     words = digest([text for room, _, file in files for text in sent(room, file, language, form)])
     question = {"method": name, "question": task.asked, "text": digest(task.document.text, language), "prompts": words}
     if settings.role == EDITS.name:  # as answers were kept before there was a choice
