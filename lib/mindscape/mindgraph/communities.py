@@ -338,13 +338,11 @@ def step_schema(graph: Graph, parts: int, options: Sequence[str] = ()) -> dict[s
     >>> validate({"answer": "Ivo", "cited_nodes": ["ivo"], "confidence": "high"}, schema)["answer"]
     'Ivo'
     """
-    ways = []
-    if graph.nodes:
-        ways.append(lookup_schema(graph))
+    ways = [lookup_schema(graph)] if graph.nodes else []
     if parts:
-        ways.append(_call("subgraph_summary", {"mode": {"const": "index"}}))
         which = {"type": "integer", "enum": list(range(parts))}
-        ways.append(_call("subgraph_summary", {"mode": {"const": "detail"}, "subgraph_id": which}))
+        modes = {"mode": {"const": "index"}}, {"mode": {"const": "detail"}, "subgraph_id": which}
+        ways += [_call("subgraph_summary", mode) for mode in modes]
     return {"title": "a tool call or the answer", "anyOf": [*ways, answer_schema(graph, options)]}
 
 

@@ -193,25 +193,24 @@ class Printed(io.TextIOBase):
     """What code prints: the first `KEPT` characters are kept; at the limit the process ends."""
 
     def __init__(self, most: int):
-        self.most, self.length, self.parts, self.kept = most, 0, [], 0
+        self.most, self.length, self.parts = most, 0, []
 
     def writable(self) -> bool:
         return True
 
     def write(self, text: str) -> int:
+        if self.length < KEPT:
+            self.parts.append(text[: KEPT - self.length])
         self.length += len(text)
-        if self.kept < KEPT:
-            self.parts.append(text[: KEPT - self.kept])
-            self.kept += len(self.parts[-1])
         if self.length > self.most:
             finish(self, stopped="output")
         return len(text)
 
-    def take(self) -> tuple[str, int]:
+    def take(self) -> dict:
         """What was printed since the last time, and how many characters in all."""
-        text, length = "".join(self.parts), self.length
-        self.parts, self.kept, self.length = [], 0, 0
-        return text, length
+        taken = {"output": "".join(self.parts), "length": self.length}
+        self.parts, self.length = [], 0
+        return taken
 
 
 class Finished(BaseException):
@@ -220,8 +219,7 @@ class Finished(BaseException):
 
 def finish(printed: Printed, stopped: str) -> None:
     """Report that a limit ended this process, and end it."""
-    text, length = printed.take()
-    send(output=text, length=length, stopped=stopped)
+    send(**printed.take(), stopped=stopped)
     os._exit(0)
 
 
@@ -242,8 +240,7 @@ def run(code: str, space: dict, finals: list, printed: Printed) -> None:
     if out_of_memory:
         space.clear()
         finish(printed, stopped="memory")
-    text, length = printed.take()
-    send(output=text, length=length, error=error, final=finals[0] if finals else None)
+    send(**printed.take(), error=error, final=finals[0] if finals else None)
 
 
 def told(raised: BaseException) -> str:
