@@ -11,7 +11,7 @@ import pytest
 from extras import refused
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from stubs import Stub
+from stubs import Stub, cut
 
 from mindscape.llm import LanguageModel
 from mindscape.llm.base import estimated_tokens
@@ -21,14 +21,12 @@ from mindscape.mindgraph.graph import REASONS, TYPES, Edge, Edit, Graph, Node, a
 from mindscape.roles import EMPTY, Edits, quoting
 from mindscape.text import Chunk, Document, Span
 
-TEXT = (
-    "Ivo the miller sold a brass lamp to Ann.\nHe had “no oil” for it — not a drop.\n"
-    "Ann keeps the lamp at number 12. Tom swore that Ivo stole it.\n"
-    "The clerk found the bill; Ivo had paid 300 crowns. Tom had lied.\n"
-)
-DOCUMENT = Document("note", TEXT)
-CUTS = [0, *(found.end() for found in re.finditer("\n", TEXT) if found.end() != 41)]
-BLOCKS = [Chunk("note", i, start, end) for i, (start, end) in enumerate(zip(CUTS, CUTS[1:], strict=False))]
+TOLD = [
+    "Ivo the miller sold a brass lamp to Ann.\nHe had “no oil” for it — not a drop.\n",
+    "Ann keeps the lamp at number 12. Tom swore that Ivo stole it.\n",
+    "The clerk found the bill; Ivo had paid 300 crowns. Tom had lied.\n",
+]
+TEXT, (DOCUMENT, BLOCKS) = "".join(TOLD), cut("note", TOLD)
 
 
 def node(name="ivo", kind="entity", content="Ivo", src="Ivo", **more):
@@ -44,11 +42,8 @@ ANN = node("ann", content="Ann", src="Ann")
 
 def done(operations, block=BLOCKS[0], graph=None):
     """The graph after operations, and the reasons, empty for those applied."""
-    graph, reasons = graph or Graph("note"), []
-    for operation in operations:
-        graph, edit = apply(graph, operation, DOCUMENT, block)
-        reasons.append(edit.reason)
-    return graph, reasons
+    graph, edits = concepts.apply_all(graph or Graph("note"), operations, DOCUMENT, block)
+    return graph, [edit.reason for edit in edits]
 
 
 # ---------------------------------------------------------------- edits
@@ -122,17 +117,20 @@ def test_each_reason():
 
 
 @pytest.mark.parametrize(
-    "quote, text, language, found",
+    "quote, told",
     [
-        ("sold the lamp.", "Then Ivo sold the lamp, and left.", "en", "sold the lamp"),
-        ("Ivo, sold the lamp", "Then Ivo sold the lamp and left.", "en", "Ivo sold the lamp"),
-        ("他买了灯。", "昨天他买了灯，走了。", "zh", "他买了灯"), ("an, d", "Stand and unfold", "en", "and"),
-        ("the lamp!", "clothe lampoons", "en", ""), ("sold a lamp.", "Ivo sold the lamp.", "en", ""),
+        ("sold the lamp.", "Then Ivo [sold the lamp], and left."), ("Ivo, sold the lamp", "Then [Ivo sold the lamp] and left."),
+        ("他买了灯。", "昨天[他买了灯]，走了。"), ("an, d", "Stand [and] unfold"), ("the lamp!", "clothe lampoons"),
+        ("sold a lamp.", "Ivo sold the lamp."), ("Ann", "Anna left. [Ann] came."), ("he", "The end: [he] left."),
+        ("安", "[安]娜来了。安走了。"), ("安娜把灯卖给了伊沃,", "[安娜把灯卖给了伊沃。]伊沃付了三百元。"),
     ],
 )  # fmt: skip
-def test_a_short_quote_may_differ_in_its_marks(quote, text, language, found):
-    place = concepts.find(quote, Document("note", text, language), Chunk("note", 0, 0, len(text)))
-    assert (text[place.start : place.end] if place else "") == found
+def test_a_short_quote_may_differ_in_its_marks_and_stands_in_whole_words_first(quote, told):
+    """Where it stands is in brackets."""
+    text, language = f"Before. {re.sub('[][]', '', told)}", "en" if told.isascii() else "zh"
+    place = concepts.find(quote, Document("note", text, language), Chunk("note", 1, 8, len(text)))
+    found = f"{text[: place.start]}[{text[place.start : place.end]}]{text[place.end :]}" if place else text
+    assert found == f"Before. {told}"
 
 
 @pytest.mark.parametrize(
@@ -170,14 +168,6 @@ def test_an_edit_changes_what_is_said_and_keeps_the_place():
 def test_an_operation_may_be_one_of_the_role_s_forms_and_have_more_than_is_asked_for():
     made = Edits.model_validate({"operations": [node(note="more than asked for")]}).operations[0]
     assert apply(Graph("note"), made, DOCUMENT, BLOCKS[0]) == apply(Graph("note"), node(), DOCUMENT, BLOCKS[0])
-
-
-def test_chinese():
-    document = Document("zh", "安娜把灯卖给了伊沃。伊沃付了三百元。", "zh")
-    seller = node("安娜", content="卖灯的人", src="安娜把灯卖给了伊沃,")
-    graph, edit = apply(Graph("zh"), seller, document, Chunk("zh", 0, 0, 10))
-    assert edit.src.startswith("安娜把灯卖给了伊沃")
-    verify(graph, document)
 
 
 def test_a_window_around_a_place():
@@ -378,14 +368,6 @@ def test_prompts_keep_to_the_budget_and_the_window():
     assert 0 < kept.entries[2].shown < 24
 
 
-@pytest.mark.parametrize(
-    "quote, text, at", [("Ann", "Anna left. Ann came.", 11), ("he", "The end: he left.", 9), ("安", "安娜来了。安走了。", 0)]
-)
-def test_a_quote_stands_in_whole_words_first(quote, text, at):
-    document = Document("note", f"Before. {text}")
-    assert concepts.find(quote, document, Chunk("note", 1, 8, 8 + len(text))) == Span(8 + at, 8 + at + len(quote))
-
-
 def test_a_build_that_is_held_asks_for_quotes_from_each_block():
     model, free = noting(), noting()
     graph = rebuild(built(model, held=True))
@@ -426,15 +408,11 @@ class Page(HTMLParser):
 
 def hostile(words):
     """A document of some texts and a graph of as many nodes and edges, with the texts wherever a text may be."""
-    text = "\n".join(words)
-    document, graph, starts = Document(words[0], text), Graph(words[0]), []
-    for word in words:
-        starts.append(sum(map(len, words[: len(starts)])) + len(starts))
-        place = {"src": word, "start": starts[-1], "end": starts[-1] + len(word), "chunk": 0}
-        nodes = dict(graph.nodes) | {word: Node(word, TYPES[len(starts) % 5], word, **place, touched=0)}
-        edges = dict(graph.edges) | {(words[0], word, word): Edge(words[0], word, word, **place)}
-        graph = Graph(words[0], nodes, edges)
-    return document, graph
+    document, chunks = cut(words[0], words)
+    places = [{"src": document[it], "start": it.start, "end": it.end, "chunk": 0} for it in chunks]
+    nodes = [Node(word, TYPES[i % 5], word, **places[i], touched=0) for i, word in enumerate(words)]
+    edges = [Edge(words[0], word, word, **place) for word, place in zip(words, places, strict=True)]
+    return document, Graph(words[0], {it.id: it for it in nodes}, {(it.source, it.target, it.relation): it for it in edges})
 
 
 PLAIN = Page(as_html(Graph("note"), DOCUMENT)).tags

@@ -36,9 +36,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, partial, reduce
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 from mindscape.ask import read_replies
 from mindscape.errors import require
@@ -101,10 +101,7 @@ def rebuild(journal: Journal, *, blocks: int | None = None, edits: int | None = 
     require(blocks is None or 0 <= blocks <= len(journal.entries), f"blocks={blocks}: expected 0 to {len(journal.entries)}")
     all_edits = [edit for entry in journal.entries[:blocks] for edit in entry.edits]
     require(edits is None or 0 <= edits <= len(all_edits), f"edits={edits}: expected 0 to {len(all_edits)}")
-    graph = Graph(journal.about["document"])
-    for edit in all_edits[:edits]:
-        graph = replay(graph, edit)
-    return graph
+    return reduce(replay, all_edits[:edits], Graph(journal.about["document"]))
 
 
 def counts(journal: Journal) -> dict[str, int]:
@@ -173,12 +170,11 @@ def noted(
     for block in blocks:
         said = f"block {block.index} leaves no room for a graph: {room}: expected shorter blocks or more room"
         require(fits(partial(talk, block), least), said)
-    graph, entries = Graph(document.id), []
+    graph, entries, form = Graph(document.id), [], cast(Any, role.form)
     for block in blocks:
         state, shown = shown_state(graph, partial(fits, partial(talk, block)), document.language)
-        form: Any = role.form
-        form = quoting(document[block], form) if held else form
-        reply = llm.chat(talk(block, state), schema=form, max_new_tokens=tokens)
+        schema = quoting(document[block], form) if held else form
+        reply = llm.chat(talk(block, state), schema=schema, max_new_tokens=tokens)
         operations, invalid = read_operations(reply.text)
         graph, edits = apply_all(graph, operations, document, block)
         entries.append(Entry(block.index, reply.text, edits, invalid, shown, reply.finish))

@@ -257,9 +257,8 @@ def scored(asked: Sequence[GoldRow], answers: Sequence[Answer]) -> dict[str, lis
     """
     found: dict[str, list[float]] = {"valid": [], "valid_free": []}
     for row, answer in zip(asked, answers, strict=True):
-        found["valid"].append(float(answer.value is not None))
-        found["valid_free"].append(float(answer.free_read))
-        for name, number in score(row.role, row.book, row.slots, row.gold, answer.value).items():
+        read = {"valid": float(answer.value is not None), "valid_free": float(answer.free_read)}
+        for name, number in (read | score(row.role, row.book, row.slots, row.gold, answer.value)).items():
             found.setdefault(name, []).append(number)
     if asked and asked[0].role == "claim":
         right = found["accuracy"]
