@@ -47,7 +47,7 @@ from mindscape.llm.base import form_of
 from mindscape.llm.schema import parse
 from mindscape.metrics import words
 from mindscape.mindgraph.graph import REASONS, Edit, Graph, apply_all, replay
-from mindscape.roles import BUILDER, EDITS, EMPTY, AddNode, Noted, Role, graph_state, quoting
+from mindscape.roles import BUILDER, EDITS, EMPTY, AddNode, Noted, Role, block_slots, graph_state, quoting
 from mindscape.search import Retriever, search
 from mindscape.text import Chunk, Document, mentions, sentences
 
@@ -160,8 +160,7 @@ def noted(
     _check_blocks(document, blocks)
 
     def talk(block: Chunk, state: str) -> list[dict[str, str]]:
-        slots = {"question": question, "graph_state": state, "block_text": document[block].strip()}
-        slots |= {"block_idx": str(block.index + 1), "total_blocks": str(len(blocks))}
+        slots = block_slots(question, state, document[block], block.index, len(blocks))
         return [{"role": "user", "content": role.prompt(document.language, form_of(llm), **slots)}]
 
     fits = fitting_graph(llm, budget, tokens)
@@ -297,6 +296,7 @@ def _rendered(graph: Graph, kept: set[str], left_out: int, language: str) -> str
 
 
 BLOCKS = 24  # that are read for the question
+TOLD = 512  # tokens of a reply on one of them, at most
 OATH = re.compile(r"(.+?) says on oath: (.+)")
 TRADE = re.compile(r"(.+?) is (the [a-z].*)")
 GUISE = re.compile(r"(.+?) is ([A-Z]\w*)")
@@ -306,19 +306,12 @@ ASKED = frozenset(LITTLE.split())
 
 
 def noted_gated(
-    document: Document,
-    question: str,
-    llm: LLM,
-    retriever: Retriever,
-    *,
-    blocks: Sequence[Chunk],
-    k: int = BLOCKS,
-    tokens: int = 512,
+    document: Document, question: str, llm: LLM, retriever: Retriever, *, blocks: Sequence[Chunk], k: int = BLOCKS
 ) -> Journal:
     """The graph that answers a question, as the journal of a builder who wrote it block by block.
 
     `blocks` are in the order of the text; `k` of them are read for the question, half as many for each name that it turns out
-    to mean; `tokens` bounds a reply. Raises InputError for a text that is not in English, and for k < 1.
+    to mean. Raises InputError for a text that is not in English, and for k < 1.
 
     >>> rebuild(noted(novel, "Who paid the hatter?", builder, embedder, blocks=blocks)).nodes     # doctest: +SKIP
     """
@@ -333,19 +326,19 @@ def noted_gated(
         asked.add(query)
         [ranking] = search(retriever, texts, [query], k=min(most, len(texts)))
         new = [i for i in sorted(ranking.ids) if i not in read]
-        read |= dict(zip(new, _read(question, texts, new, llm, tokens), strict=True))
+        read |= dict(zip(new, _read(question, texts, new, llm), strict=True))
         people, _ = _meant(question, (fact for of in read.values() for fact in of.told))
         again = [re.sub(re.escape(said), name, question, count=1, flags=re.IGNORECASE) for name, said in people.items()]
         waiting |= {query: max(1, k // 2) for query in again if query not in asked}
     return journal(question, document, blocks, read)
 
 
-def _read(question: str, texts: Sequence[str], some: Sequence[int], llm: LLM, tokens: int) -> list[Noted]:
+def _read(question: str, texts: Sequence[str], some: Sequence[int], llm: LLM) -> list[Noted]:
     """What the model says of some blocks; nothing of one whose reply cannot be read."""
-    slots = {"question": question, "graph_state": EMPTY, "total_blocks": str(len(texts))}
-    prompts = [BUILDER.prompt("en", form_of(llm), block_text=texts[i], block_idx=str(i + 1), **slots) for i in some]
+    slots = (block_slots(question, EMPTY, texts[i], i, len(texts)) for i in some)
+    prompts = [BUILDER.prompt("en", form_of(llm), **filled) for filled in slots]
     talks = [[{"role": "user", "content": prompt}] for prompt in prompts]
-    replies = llm.chat(talks, schema=[quoting(texts[i], Noted) for i in some], max_new_tokens=tokens) if some else []
+    replies = llm.chat(talks, schema=[quoting(texts[i], Noted) for i in some], max_new_tokens=TOLD) if some else []
     assert isinstance(replies, list)  # one a conversation
     nothing = Noted(told=[], bears=[], operations=[])
     return [read_replies(BUILDER, reply.text) or nothing for reply in replies]

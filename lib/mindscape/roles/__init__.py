@@ -472,6 +472,16 @@ class Noted(Form):
     operations: list[Operation]
 
 
+def block_slots(question: str, state: str, text: str, index: int, blocks: int) -> dict[str, str]:
+    """What fills the prompt of EDITS or BUILDER: a question, the graph so far, and the text and index of one of some blocks.
+
+    >>> block_slots("Who sold it?", EMPTY, " Ivo sold it.", 0, 2)["block_text"]
+    'Ivo sold it.'
+    """
+    slots = {"question": question, "graph_state": state, "block_text": text.strip()}
+    return slots | {"block_idx": str(index + 1), "total_blocks": str(blocks)}
+
+
 def quoting(block: str, form: type[Edits] | type[Noted] = Edits) -> dict[str, Any]:
     """The form of a reply each `src` of which stands in the block: whole words and marks in a row, a space for any blank.
 

@@ -31,7 +31,7 @@ from mindscape.question import Question
 from mindscape.roles import BUILDER, GRAPH_ANSWER, UNKNOWN, AddEdge, Counted, DeleteNode, Example, GraphAnswer, Operation
 from mindscape.text import Chunk, Span, Tokenizer
 from storyworld import Book, world
-from storyworld.teaching.graphs import Builder, Reading, block_slots, bound_key, shown_fact, split_blocks, taken_for
+from storyworld.teaching.graphs import Builder, Reading, bound_key, shown_fact, split_blocks, taken_for
 from storyworld.world import Binding, Chance, Event
 
 GRAPH = 400  # tokens of a graph before a block, and of one that is verified, at most
@@ -129,7 +129,8 @@ class Run:
         """A block before which the graph was `state`."""
         facts, chunk, language = self.facts(index), self.chunks[index], self.book.document.language
         bears = [text for text, on in facts.items() if on and operations]
-        slots = block_slots(self.book, self.question.question, state, chunk, len(self.chunks))
+        text, blocks = self.book.document[chunk], len(self.chunks)
+        slots = roles.block_slots(self.question.question, state, text, index, blocks)
         noted = {"told": [*facts], "bears": bears, "operations": [operation.model_dump() for operation in operations]}
         reply = BUILDER.render(roles.Noted.model_validate(noted))
         return Example(f"builder {kind}", BUILDER.prompt(language, **slots), reply, self.book.document.id)

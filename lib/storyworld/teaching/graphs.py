@@ -272,12 +272,6 @@ def edits(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     yield from [*full, *empty, *refuted]
 
 
-def block_slots(book: Book, question: str, state: str, chunk: Chunk, blocks: int) -> dict[str, str]:
-    """What fills the prompt of a builder: one of so many blocks, and the graph before it."""
-    slots = {"question": question, "graph_state": state, "block_text": book.document[chunk].strip()}
-    return slots | {"block_idx": str(chunk.index + 1), "total_blocks": str(blocks)}
-
-
 def _read(builder: Builder, question: Question, blocks: Sequence[_Block]) -> Gold:
     """What each block does to the graph of a question. Blocks are left out where a reader could be in two minds."""
     wanted, bindings = builder.events(question), builder.bindings(question)
@@ -304,7 +298,8 @@ def _read(builder: Builder, question: Question, blocks: Sequence[_Block]) -> Gol
                 doubtful |= not mine and bool({binding.person, binding.other} & people) or mine and not known
         reading.apply(operations)
         if not doubtful and len(operations) <= 6:
-            slots = block_slots(builder.book, question.question, before, block.chunk, len(blocks))
+            text, index = builder.book.document[block.chunk], block.chunk.index
+            slots = roles.block_slots(question.question, before, text, index, len(blocks))
             yield slots, Edits(operations=operations)
 
 
@@ -320,7 +315,8 @@ def _refuted(builder: Builder, lie: Event, blocks: Sequence[_Block]) -> Gold:
     reading.apply(builder.event(lie, sworn[0].chunk, reading))
     before, claim = reading.state, reading.ids[builder.key(lie)]
     operations = [DeleteNode(op="delete_node", id=claim), *builder.event(true, told[0].chunk, reading, slots=1)]
-    yield block_slots(builder.book, question, before, told[0].chunk, len(blocks)), Edits(operations=operations)
+    text, index = builder.book.document[told[0].chunk], told[0].chunk.index
+    yield roles.block_slots(question, before, text, index, len(blocks)), Edits(operations=operations)
 
 
 def graph_answer(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
