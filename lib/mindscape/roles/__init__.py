@@ -270,9 +270,8 @@ def letter(text: str) -> tuple[Letter, list[str]]:
     >>> letter("The answer is (b).")
     ('B', ['text around dropped', 'case of a letter'])
     """
-    plain = unicodedata.normalize("NFKC", text).strip()  # full-width letters
-    repairs = [] if plain == text.strip() else ["full-width letters"]
-    text = plain
+    text, before = unicodedata.normalize("NFKC", text).strip(), text.strip()
+    repairs = ["full-width letters"] if text != before else []
     if len(text) > 1:
         first = re.match(r"[(（]?([A-Da-d])[)）.:：、]", text)
         alone = set(ALONE.findall(text))
