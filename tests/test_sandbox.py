@@ -501,11 +501,8 @@ def test_the_other_doors_of_x86_64_are_shut(box):
 # ---------------------------------------------------------------- nothing is left behind
 
 ORPHAN = """
-import importlib.util, sys
-spec = importlib.util.spec_from_file_location("sandbox", sys.argv[1])
-sandbox = sys.modules["sandbox"] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(sandbox)
-with sandbox.Sandbox("a lamp", sandbox.Limits(seconds=300, cpu_seconds=300)) as box:
+from mindscape.mindgraph.sandbox import Limits, Sandbox
+with Sandbox("a lamp", Limits(seconds=300, cpu_seconds=300)) as box:
     print(box._process.pid, flush=True)
     box.run("while True: pass")
 """
@@ -528,7 +525,7 @@ def gone(pid, seconds=20.0):
 @linux
 def test_it_dies_with_the_process_that_started_it(tmp_path):
     about = {"stdout": subprocess.PIPE, "text": True, "env": {**os.environ, "TMPDIR": str(tmp_path)}}
-    parent = subprocess.Popen([sys.executable, "-c", ORPHAN, sandbox.__file__], **about)
+    parent = subprocess.Popen([sys.executable, "-c", ORPHAN], **about)
     child = int(parent.stdout.readline())
     parent.kill()
     parent.wait()

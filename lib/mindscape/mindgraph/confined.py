@@ -123,8 +123,16 @@ def _seatbelt() -> list[str]:
 
 def still_open(parent: int) -> list[str]:
     """What this process can do that it should not: it tries a thing or two of each sort."""
-    doors = {"network": _reaches, "files": _opens, "processes": _forks, "signals": lambda: _signals(parent)}
-    return [name for name, tried in doors.items() if tried()]
+    signals = _works(os.kill, parent, 0)  # asks whether it could, and sends nothing
+    doors = {"network": _reaches(), "files": _opens(), "processes": _forks(), "signals": signals}
+    return [name for name, is_open in doors.items() if is_open]
+
+
+def _works(tried, *arguments) -> bool:
+    with suppress(OSError):
+        tried(*arguments)  # a file that it opens is closed at once
+        return True
+    return False
 
 
 def _reaches() -> bool:
@@ -146,14 +154,7 @@ def _reaches() -> bool:
 
 
 def _opens() -> bool:
-    for path, mode in ((sys.executable, "rb"), ("written", "wb"), (".", None)):
-        with suppress(OSError):
-            if mode:
-                open(path, mode).close()
-            else:
-                os.listdir(path)
-            return True
-    return False
+    return _works(open, sys.executable, "rb") or _works(open, "written", "wb") or _works(os.listdir, ".")
 
 
 def _forks() -> bool:
@@ -165,13 +166,6 @@ def _forks() -> bool:
         os._exit(0)
     os.waitpid(child, 0)
     return True
-
-
-def _signals(parent: int) -> bool:
-    with suppress(OSError):
-        os.kill(parent, 0)  # asks whether it could, and sends nothing
-        return True
-    return False
 
 
 def bounded(memory: int) -> bool:
