@@ -339,7 +339,7 @@ def step_schema(graph: Graph, parts: int, options: Sequence[str] = ()) -> dict[s
     ways = [lookup_schema(graph)] if graph.nodes else []
     if parts:
         which = {"type": "integer", "enum": list(range(parts))}
-        modes = {"mode": {"const": "index"}}, {"mode": {"const": "detail"}, "subgraph_id": which}
+        modes: list[dict[str, Any]] = [{"mode": {"const": "index"}}, {"mode": {"const": "detail"}, "subgraph_id": which}]
         ways += [_call("subgraph_summary", mode) for mode in modes]
     return {"title": "a tool call or the answer", "anyOf": [*ways, answer_schema(graph, options)]}
 
