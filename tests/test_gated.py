@@ -1,7 +1,6 @@
 """The gated builder: its rules on sentences that are known, its searches, and what it refuses."""
 
 import json
-from dataclasses import dataclass, field
 
 import pytest
 from extras import refused
@@ -69,24 +68,19 @@ def test_what_is_told_again_is_noted_once_whatever_was_read(order):
         assert "Tabitha made a loan of the blue drum to Marmaduke" not in contents
 
 
-@dataclass
-class ByWord:
-    """A retriever that looks for the queries' words."""
+@pytest.fixture
+def asked(monkeypatch) -> list[str]:
+    """The queries that a retriever gets, which looks for their words."""
+    heard = []
 
-    asked: list[str] = field(default_factory=list)
-
-    def __call__(self, retriever, texts, queries, k):
-        self.asked += queries
+    def search(retriever, texts, queries, k):
+        heard.extend(queries)
         wanted = set(queries[0].lower().strip("?").split())
         order = sorted(range(len(texts)), key=lambda i: -len(wanted & set(texts[i].lower().strip(".").split())))
         return [Ranking(tuple(order[:k]), ())]
 
-
-@pytest.fixture
-def by_word(monkeypatch) -> ByWord:
-    retriever = ByWord()
-    monkeypatch.setattr(build, "search", retriever)
-    return retriever
+    monkeypatch.setattr(build, "search", search)
+    return heard
 
 
 def told(messages, *_) -> str:
@@ -94,24 +88,24 @@ def told(messages, *_) -> str:
     return json.dumps({"told": facts, "bears": facts, "operations": []})
 
 
-def test_the_question_is_asked_again_with_each_name_that_it_means(by_word):
+def test_the_question_is_asked_again_with_each_name_that_it_means(asked):
     journal = build.noted_gated(DOCUMENT, QUESTION, LanguageModel(Scripted(told)), None, blocks=BLOCKS, k=2)
-    assert by_word.asked[0] == QUESTION and "Who got a belonging on loan from Tobias?" in by_word.asked
-    assert len(by_word.asked) == len(set(by_word.asked)) <= 3
+    assert asked[0] == QUESTION and "Who got a belonging on loan from Tobias?" in asked
+    assert len(asked) == len(set(asked)) <= 3
     assert journal.about["read"] == sorted(set(journal.about["read"])) and len(journal.entries) == len(BLOCKS)
 
 
-def test_whom_a_question_begins_with_is_named_in_the_next(by_word):
+def test_whom_a_question_begins_with_is_named_in_the_next(asked):
     build.noted_gated(DOCUMENT, "The hatter lent a belonging to whom?", LanguageModel(Scripted(told)), None, blocks=BLOCKS, k=2)
-    assert "Tobias lent a belonging to whom?" in by_word.asked
+    assert "Tobias lent a belonging to whom?" in asked
 
 
-def test_a_reply_that_cannot_be_read_tells_nothing(by_word):
+def test_a_reply_that_cannot_be_read_tells_nothing(asked):
     model = LanguageModel(Scripted(lambda *_: "I cannot say."))
     assert not rebuild(build.noted_gated(DOCUMENT, QUESTION, model, None, blocks=BLOCKS)).nodes
 
 
-def test_what_is_refused(by_word):
+def test_what_is_refused(asked):
     model = LanguageModel(Scripted(told))
     refused(lambda: build.noted_gated(DOCUMENT, QUESTION, model, None, blocks=BLOCKS, k=0), "k=0: expected at least one")
     chinese = Document("note", DOCUMENT.text, "zh")

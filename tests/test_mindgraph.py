@@ -3,15 +3,15 @@
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from bs4 import BeautifulSoup, Comment
 from extras import refused
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from stubs import Stub
+from stubs import Stub, cut
 
 from mindscape.llm import LanguageModel
 from mindscape.llm.base import estimated_tokens
@@ -21,14 +21,12 @@ from mindscape.mindgraph.graph import REASONS, TYPES, Edge, Edit, Graph, Node, a
 from mindscape.roles import EMPTY, Edits, quoting
 from mindscape.text import Chunk, Document, Span
 
-TEXT = (
-    "Ivo the miller sold a brass lamp to Ann.\nHe had “no oil” for it — not a drop.\n"
-    "Ann keeps the lamp at number 12. Tom swore that Ivo stole it.\n"
-    "The clerk found the bill; Ivo had paid 300 crowns. Tom had lied.\n"
-)
-DOCUMENT = Document("note", TEXT)
-CUTS = [0, *(found.end() for found in re.finditer("\n", TEXT) if found.end() != 41)]
-BLOCKS = [Chunk("note", i, start, end) for i, (start, end) in enumerate(zip(CUTS, CUTS[1:], strict=False))]
+TOLD = [
+    "Ivo the miller sold a brass lamp to Ann.\nHe had “no oil” for it — not a drop.\n",
+    "Ann keeps the lamp at number 12. Tom swore that Ivo stole it.\n",
+    "The clerk found the bill; Ivo had paid 300 crowns. Tom had lied.\n",
+]
+TEXT, (DOCUMENT, BLOCKS) = "".join(TOLD), cut("note", TOLD)
 
 
 def node(name="ivo", kind="entity", content="Ivo", src="Ivo", **more):
@@ -44,11 +42,8 @@ ANN = node("ann", content="Ann", src="Ann")
 
 def done(operations, block=BLOCKS[0], graph=None):
     """The graph after operations, and the reasons, empty for those applied."""
-    graph, reasons = graph or Graph("note"), []
-    for operation in operations:
-        graph, edit = apply(graph, operation, DOCUMENT, block)
-        reasons.append(edit.reason)
-    return graph, reasons
+    graph, edits = concepts.apply_all(graph or Graph("note"), operations, DOCUMENT, block)
+    return graph, [edit.reason for edit in edits]
 
 
 # ---------------------------------------------------------------- edits
@@ -122,17 +117,20 @@ def test_each_reason():
 
 
 @pytest.mark.parametrize(
-    "quote, text, language, found",
+    "quote, told",
     [
-        ("sold the lamp.", "Then Ivo sold the lamp, and left.", "en", "sold the lamp"),
-        ("Ivo, sold the lamp", "Then Ivo sold the lamp and left.", "en", "Ivo sold the lamp"),
-        ("他买了灯。", "昨天他买了灯，走了。", "zh", "他买了灯"), ("an, d", "Stand and unfold", "en", "and"),
-        ("the lamp!", "clothe lampoons", "en", ""), ("sold a lamp.", "Ivo sold the lamp.", "en", ""),
+        ("sold the lamp.", "Then Ivo [sold the lamp], and left."), ("Ivo, sold the lamp", "Then [Ivo sold the lamp] and left."),
+        ("他买了灯。", "昨天[他买了灯]，走了。"), ("an, d", "Stand [and] unfold"), ("the lamp!", "clothe lampoons"),
+        ("sold a lamp.", "Ivo sold the lamp."), ("Ann", "Anna left. [Ann] came."), ("he", "The end: [he] left."),
+        ("安", "[安]娜来了。安走了。"), ("安娜把灯卖给了伊沃,", "[安娜把灯卖给了伊沃。]伊沃付了三百元。"),
     ],
 )  # fmt: skip
-def test_a_short_quote_may_differ_in_its_marks(quote, text, language, found):
-    place = concepts.find(quote, Document("note", text, language), Chunk("note", 0, 0, len(text)))
-    assert (text[place.start : place.end] if place else "") == found
+def test_a_short_quote_may_differ_in_its_marks_and_stands_in_whole_words_first(quote, told):
+    """Where it stands is in brackets."""
+    text, language = f"Before. {re.sub('[][]', '', told)}", "en" if told.isascii() else "zh"
+    place = concepts.find(quote, Document("note", text, language), Chunk("note", 1, 8, len(text)))
+    found = f"{text[: place.start]}[{text[place.start : place.end]}]{text[place.end :]}" if place else text
+    assert found == f"Before. {told}"
 
 
 @pytest.mark.parametrize(
@@ -170,14 +168,6 @@ def test_an_edit_changes_what_is_said_and_keeps_the_place():
 def test_an_operation_may_be_one_of_the_role_s_forms_and_have_more_than_is_asked_for():
     made = Edits.model_validate({"operations": [node(note="more than asked for")]}).operations[0]
     assert apply(Graph("note"), made, DOCUMENT, BLOCKS[0]) == apply(Graph("note"), node(), DOCUMENT, BLOCKS[0])
-
-
-def test_chinese():
-    document = Document("zh", "安娜把灯卖给了伊沃。伊沃付了三百元。", "zh")
-    seller = node("安娜", content="卖灯的人", src="安娜把灯卖给了伊沃,")
-    graph, edit = apply(Graph("zh"), seller, document, Chunk("zh", 0, 0, 10))
-    assert edit.src.startswith("安娜把灯卖给了伊沃")
-    verify(graph, document)
 
 
 def test_a_window_around_a_place():
@@ -378,14 +368,6 @@ def test_prompts_keep_to_the_budget_and_the_window():
     assert 0 < kept.entries[2].shown < 24
 
 
-@pytest.mark.parametrize(
-    "quote, text, at", [("Ann", "Anna left. Ann came.", 11), ("he", "The end: he left.", 9), ("安", "安娜来了。安走了。", 0)]
-)
-def test_a_quote_stands_in_whole_words_first(quote, text, at):
-    document = Document("note", f"Before. {text}")
-    assert concepts.find(quote, document, Chunk("note", 1, 8, 8 + len(text))) == Span(8 + at, 8 + at + len(quote))
-
-
 def test_a_build_that_is_held_asks_for_quotes_from_each_block():
     model, free = noting(), noting()
     graph = rebuild(built(model, held=True))
@@ -404,40 +386,23 @@ HOSTILE = [
 texts = st.one_of(st.sampled_from(HOSTILE), st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20))
 
 
-class Page(HTMLParser):
-    """The tags of a page, and what stands between script tags."""
-
-    def __init__(self, text):
-        super().__init__(convert_charrefs=True)
-        self.tags, self.texts = [], {}
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append((tag, dict(attributes)))
-
-    def handle_data(self, data):
-        name = self.tags[-1][1].get("id", self.tags[-1][0]) if self.tags else ""
-        self.texts[name] = self.texts.get(name, "") + data
-
-    def handle_comment(self, data):
-        raise AssertionError(f"a comment: {data}")
+def parsed(page):
+    """A page as it is read, and its tags; it has no comments."""
+    read = BeautifulSoup(page, "html.parser")
+    assert not [text for text in read.find_all(string=True) if isinstance(text, Comment)]
+    return read, read.find_all()
 
 
 def hostile(words):
     """A document of some texts and a graph of as many nodes and edges, with the texts wherever a text may be."""
-    text = "\n".join(words)
-    document, graph, starts = Document(words[0], text), Graph(words[0]), []
-    for word in words:
-        starts.append(sum(map(len, words[: len(starts)])) + len(starts))
-        place = {"src": word, "start": starts[-1], "end": starts[-1] + len(word), "chunk": 0}
-        nodes = dict(graph.nodes) | {word: Node(word, TYPES[len(starts) % 5], word, **place, touched=0)}
-        edges = dict(graph.edges) | {(words[0], word, word): Edge(words[0], word, word, **place)}
-        graph = Graph(words[0], nodes, edges)
-    return document, graph
+    document, chunks = cut(words[0], words)
+    places = [{"src": document[it], "start": it.start, "end": it.end, "chunk": 0} for it in chunks]
+    nodes = [Node(word, TYPES[i % 5], word, **places[i], touched=0) for i, word in enumerate(words)]
+    edges = [Edge(words[0], word, word, **place) for word, place in zip(words, places, strict=True)]
+    return document, Graph(words[0], {it.id: it for it in nodes}, {(it.source, it.target, it.relation): it for it in edges})
 
 
-PLAIN = Page(as_html(Graph("note"), DOCUMENT)).tags
+PLAIN = [tag.name for tag in parsed(as_html(Graph("note"), DOCUMENT))[1]]
 
 
 @settings(max_examples=60)
@@ -446,9 +411,9 @@ PLAIN = Page(as_html(Graph("note"), DOCUMENT)).tags
 def test_a_page_is_the_same_markup_whatever_the_texts(words):
     document, graph = hostile(words)
     page = as_html(graph, document, question=words[-1])
-    found = Page(page)
-    assert [tag for tag, _ in found.tags] == [tag for tag, _ in PLAIN]
-    data = found.texts["graph"].removesuffix("\n")
+    read, tags = parsed(page)
+    assert [tag.name for tag in tags] == PLAIN
+    data = read.find(id="graph").string.removesuffix("\n")
     assert not re.search("[<>&\u2028\u2029\x00-\x1f]", data)
     shown = json.loads(data)
     for row, it in zip(shown["nodes"], graph.nodes.values(), strict=True):
@@ -474,12 +439,12 @@ def test_a_window_on_words_keeps_the_node_and_cuts_no_word(text, draw):
 def test_a_page_needs_nothing_from_outside():
     graph, _ = done([node(), ANN, edge()])
     page = as_html(graph, DOCUMENT, "Who lied?")
-    tags = Page(page).tags
-    assert not {"link", "img", "iframe"} & {tag for tag, _ in tags}
-    assert not {"src", "href", "onclick", "onload"} & {name for _, attributes in tags for name in attributes}
+    read, tags = parsed(page)
+    assert not {"link", "img", "iframe"} & {tag.name for tag in tags}
+    assert not {"src", "href", "onclick", "onload"} & {name for tag in tags for name in tag.attrs}
     calls = r"innerHTML|outerHTML|insertAdjacent|document\.write|eval|fetch|XMLHttp|import|Function\("
-    assert not re.search(calls, Page(page).texts["script"])
-    policy = next(it["content"] for _, it in tags if "http-equiv" in it)
+    assert not re.search(calls, read.find("script", id=None).string)
+    policy = read.find(attrs={"http-equiv": True})["content"]
     assert policy.startswith("default-src 'none'; style-src 'sha256-") and "unsafe" not in policy
     refused(lambda: as_html(graph, replace(DOCUMENT, text=TEXT.upper())), "expected 'Ivo'")
 

@@ -97,18 +97,16 @@ def test_quotes_and_borders():
     assert located(["It rained all day", "Ann went home", "nobody ever said anything like that"], text) == 2 / 3
     assert math.isnan(located([], text)) and math.isnan(verbatim([], text))
     assert verbatim(["It rained  all\nday", "It rained all the day", ""], text) == 1 / 3
-    scenario = [
-        {"chunk": "It rained [MASK] hill.", "core": "Rain."},
-        {"chunk": "Ivo mended [MASK] door.", "core": "Ivo."},
-        {"chunk": "Ann went [MASK] dusk.", "core": "Ann."},
-    ]
-    memory = roles.Extracted(outline=["a", "b", "c"], scenario=scenario)
-    assert borders(memory, text) == [text.index("Ivo"), text.index("Ann")]
-    scenario[0]["chunk"] = "Quite other words stood here [MASK] hill."  # a first chunk that is not found is no border
-    assert borders(roles.Extracted(outline=["a", "b", "c"], scenario=scenario), text) == borders(memory, text)
-    scenario[2]["chunk"] = scenario[1]["chunk"]  # the same words again: the next place where they stand
-    second = text.index("Ivo", text.index("Ivo") + 1)
-    assert borders(roles.Extracted(outline=["a", "b", "c"], scenario=scenario), text) == [text.index("Ivo"), second]
+
+    def found(*heads):
+        scenario = [{"chunk": f"{head} [MASK] hill.", "core": "So."} for head in heads]
+        return borders(roles.Extracted(outline=["So."], scenario=scenario), text)
+
+    first, other = text.index("Ivo"), "Quite other words stood here"
+    assert found("It rained", "Ivo mended", "Ann went") == [first, text.index("Ann")]
+    assert found(other, "Ivo mended", "Ann went") == [first, text.index("Ann")]  # a first chunk that is not found is no border
+    # The same words again: the next place where they stand.
+    assert found(other, "Ivo mended", "Ivo mended") == [first, text.index("Ivo", first + 1)]
 
 
 def test_other_right_answers_count(tokenizer):

@@ -158,10 +158,8 @@ def test_the_tools_are_tools():
 
 def asked(book, slots):
     """The question of the book, and its claims, that a prompt is about."""
-    for question, pair in zip(book.questions, book.claims, strict=True):
-        if slots.get("question") == question.question or slots.get("claim") in (pair.true, pair.false):
-            return question, pair
-    raise AssertionError(slots)
+    both = zip(book.questions, book.claims, strict=True)
+    return next(it for it in both if slots.get("question") == it[0].question or slots.get("claim") in (it[1].true, it[1].false))
 
 
 def test_the_agent_answers_when_all_is_shown_or_it_is_the_last_step(acted):

@@ -34,6 +34,12 @@ def box():
         yield it
 
 
+def run(code, ask=None, **limits):
+    """What becomes of a piece of code in a process of its own."""
+    with Sandbox(TEXT, Limits(**limits)) as box:
+        return box.run(code, ask)
+
+
 # ---------------------------------------------------------------- what it can do
 
 
@@ -87,9 +93,8 @@ def test_queries_go_to_the_caller_in_batches(box):
 
 
 def test_time_does_not_run_while_a_query_is_answered():
-    with Sandbox(TEXT, Limits(seconds=5)) as box:
-        ran = box.run("print([llm_query('a') for _ in range(3)])", lambda prompts: time.sleep(2) or prompts)
-        assert ran.output == "['a', 'a', 'a']\n" and not ran.stopped
+    ran = run("print([llm_query('a') for _ in range(3)])", lambda prompts: time.sleep(2) or prompts, seconds=5)
+    assert ran.output == "['a', 'a', 'a']\n" and not ran.stopped
 
 
 def test_what_answering_raises_ends_process_and_run(box):
@@ -103,11 +108,7 @@ def test_what_answering_raises_ends_process_and_run(box):
 
 def test_the_same_code_prints_the_same():
     code = "import random\nprint(list({'a', 'b', 'c', '灯', 'boat'}), random.random(), hash('a'))"
-    said = []
-    for _ in range(2):
-        with Sandbox(TEXT) as box:
-            said.append(box.run(code).output)
-    assert said[0] == said[1]
+    assert run(code) == run(code)
 
 
 def test_bad_input():
@@ -291,9 +292,8 @@ def test_time_is_up(code):
 
 
 def test_processor_time_is_up_though_each_run_is_short():
-    with Sandbox(TEXT, Limits(seconds=60, cpu_seconds=1)) as box:
-        ran = box.run("while True: pass")
-        assert ran.stopped in ("cpu", "time")  # time, on a machine so busy that a second of work takes a minute
+    ran = run("while True: pass", seconds=60, cpu_seconds=1)
+    assert ran.stopped in ("cpu", "time")  # time, on a machine so busy that a second of work takes a minute
 
 
 @pytest.mark.parametrize(
@@ -321,10 +321,9 @@ def test_memory_is_up(code):
     ],
 )  # fmt: skip
 def test_too_much_output(code):
-    with Sandbox(TEXT, Limits(output=1 << 20)) as box:
-        ran = box.run(code)
-        assert ran.stopped == "output" or (len(ran.error) < 3000 and ran.error)
-        assert len(ran.output) <= confined.KEPT
+    ran = run(code, output=1 << 20)
+    assert ran.stopped == "output" or (len(ran.error) < 3000 and ran.error)
+    assert len(ran.output) <= confined.KEPT
 
 
 def test_the_beginning_of_a_long_output_is_kept(box):
@@ -392,8 +391,7 @@ def test_a_forged_output_is_no_longer_than_a_true_one(box):
 
 def test_whoever_does_not_read_is_not_waited_for():
     code = 'import os\nos.write(1, b\'{"ask": ["a"]}\\n\')\nwhile True: pass'
-    with Sandbox(TEXT, Limits(seconds=1.5)) as box:
-        assert box.run(code, lambda prompts: ["x" * 10_000_000]).stopped == "time"
+    assert run(code, lambda prompts: ["x" * 10_000_000], seconds=1.5).stopped == "time"
 
 
 def test_halves_of_surrogate_pairs_do_not_come_through(box):
@@ -483,10 +481,8 @@ numbers = st.one_of(st.integers(0, 500), st.integers(0, 2**32 - 1), st.integers(
 @given(st.sampled_from(sorted(confined.ALLOWED)), st.sampled_from([0xC000003E, 0xC00000B7, 0x40000003]), numbers)
 def test_the_filter_passes_what_is_listed_and_nothing_else(machine, arch, number):
     ours, allowed = confined.ALLOWED[machine]
-    expected = confined.PASSED if number in allowed else confined.REFUSED
-    if arch != ours:
-        expected = confined.KILLED
-    assert verdict(confined.seccomp_program(machine), arch, number) == expected
+    of_ours = confined.PASSED if number in allowed else confined.REFUSED
+    assert verdict(confined.seccomp_program(machine), arch, number) == (of_ours if arch == ours else confined.KILLED)
 
 
 @linux
@@ -505,11 +501,8 @@ def test_the_other_doors_of_x86_64_are_shut(box):
 # ---------------------------------------------------------------- nothing is left behind
 
 ORPHAN = """
-import importlib.util, sys
-spec = importlib.util.spec_from_file_location("sandbox", sys.argv[1])
-sandbox = sys.modules["sandbox"] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(sandbox)
-with sandbox.Sandbox("a lamp", sandbox.Limits(seconds=300, cpu_seconds=300)) as box:
+from mindscape.mindgraph.sandbox import Limits, Sandbox
+with Sandbox("a lamp", Limits(seconds=300, cpu_seconds=300)) as box:
     print(box._process.pid, flush=True)
     box.run("while True: pass")
 """
@@ -532,7 +525,7 @@ def gone(pid, seconds=20.0):
 @linux
 def test_it_dies_with_the_process_that_started_it(tmp_path):
     about = {"stdout": subprocess.PIPE, "text": True, "env": {**os.environ, "TMPDIR": str(tmp_path)}}
-    parent = subprocess.Popen([sys.executable, "-c", ORPHAN, sandbox.__file__], **about)
+    parent = subprocess.Popen([sys.executable, "-c", ORPHAN], **about)
     child = int(parent.stdout.readline())
     parent.kill()
     parent.wait()

@@ -36,9 +36,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, partial, reduce
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 from mindscape.ask import read_replies
 from mindscape.errors import require
@@ -47,7 +47,7 @@ from mindscape.llm.base import form_of
 from mindscape.llm.schema import parse
 from mindscape.metrics import words
 from mindscape.mindgraph.graph import REASONS, Edit, Graph, apply_all, replay
-from mindscape.roles import BUILDER, EDITS, EMPTY, AddNode, Noted, Role, graph_state, quoting
+from mindscape.roles import BUILDER, EDITS, EMPTY, AddNode, Noted, Role, block_slots, graph_state, quoting
 from mindscape.search import Retriever, search
 from mindscape.text import Chunk, Document, mentions, sentences
 
@@ -101,10 +101,7 @@ def rebuild(journal: Journal, *, blocks: int | None = None, edits: int | None = 
     require(blocks is None or 0 <= blocks <= len(journal.entries), f"blocks={blocks}: expected 0 to {len(journal.entries)}")
     all_edits = [edit for entry in journal.entries[:blocks] for edit in entry.edits]
     require(edits is None or 0 <= edits <= len(all_edits), f"edits={edits}: expected 0 to {len(all_edits)}")
-    graph = Graph(journal.about["document"])
-    for edit in all_edits[:edits]:
-        graph = replay(graph, edit)
-    return graph
+    return reduce(replay, all_edits[:edits], Graph(journal.about["document"]))
 
 
 def counts(journal: Journal) -> dict[str, int]:
@@ -163,8 +160,7 @@ def noted(
     _check_blocks(document, blocks)
 
     def talk(block: Chunk, state: str) -> list[dict[str, str]]:
-        slots = {"question": question, "graph_state": state, "block_text": document[block].strip()}
-        slots |= {"block_idx": str(block.index + 1), "total_blocks": str(len(blocks))}
+        slots = block_slots(question, state, document[block], block.index, len(blocks))
         return [{"role": "user", "content": role.prompt(document.language, form_of(llm), **slots)}]
 
     fits = fitting_graph(llm, budget, tokens)
@@ -173,12 +169,11 @@ def noted(
     for block in blocks:
         said = f"block {block.index} leaves no room for a graph: {room}: expected shorter blocks or more room"
         require(fits(partial(talk, block), least), said)
-    graph, entries = Graph(document.id), []
+    graph, entries, form = Graph(document.id), [], cast(Any, role.form)
     for block in blocks:
         state, shown = shown_state(graph, partial(fits, partial(talk, block)), document.language)
-        form: Any = role.form
-        form = quoting(document[block], form) if held else form
-        reply = llm.chat(talk(block, state), schema=form, max_new_tokens=tokens)
+        schema = quoting(document[block], form) if held else form
+        reply = llm.chat(talk(block, state), schema=schema, max_new_tokens=tokens)
         operations, invalid = read_operations(reply.text)
         graph, edits = apply_all(graph, operations, document, block)
         entries.append(Entry(block.index, reply.text, edits, invalid, shown, reply.finish))
@@ -301,6 +296,7 @@ def _rendered(graph: Graph, kept: set[str], left_out: int, language: str) -> str
 
 
 BLOCKS = 24  # that are read for the question
+TOLD = 512  # tokens of a reply on one of them, at most
 OATH = re.compile(r"(.+?) says on oath: (.+)")
 TRADE = re.compile(r"(.+?) is (the [a-z].*)")
 GUISE = re.compile(r"(.+?) is ([A-Z]\w*)")
@@ -310,19 +306,12 @@ ASKED = frozenset(LITTLE.split())
 
 
 def noted_gated(
-    document: Document,
-    question: str,
-    llm: LLM,
-    retriever: Retriever,
-    *,
-    blocks: Sequence[Chunk],
-    k: int = BLOCKS,
-    tokens: int = 512,
+    document: Document, question: str, llm: LLM, retriever: Retriever, *, blocks: Sequence[Chunk], k: int = BLOCKS
 ) -> Journal:
     """The graph that answers a question, as the journal of a builder who wrote it block by block.
 
     `blocks` are in the order of the text; `k` of them are read for the question, half as many for each name that it turns out
-    to mean; `tokens` bounds a reply. Raises InputError for a text that is not in English, and for k < 1.
+    to mean. Raises InputError for a text that is not in English, and for k < 1.
 
     >>> rebuild(noted(novel, "Who paid the hatter?", builder, embedder, blocks=blocks)).nodes     # doctest: +SKIP
     """
@@ -337,19 +326,19 @@ def noted_gated(
         asked.add(query)
         [ranking] = search(retriever, texts, [query], k=min(most, len(texts)))
         new = [i for i in sorted(ranking.ids) if i not in read]
-        read |= dict(zip(new, _read(question, texts, new, llm, tokens), strict=True))
+        read |= dict(zip(new, _read(question, texts, new, llm), strict=True))
         people, _ = _meant(question, (fact for of in read.values() for fact in of.told))
         again = [re.sub(re.escape(said), name, question, count=1, flags=re.IGNORECASE) for name, said in people.items()]
         waiting |= {query: max(1, k // 2) for query in again if query not in asked}
     return journal(question, document, blocks, read)
 
 
-def _read(question: str, texts: Sequence[str], some: Sequence[int], llm: LLM, tokens: int) -> list[Noted]:
+def _read(question: str, texts: Sequence[str], some: Sequence[int], llm: LLM) -> list[Noted]:
     """What the model says of some blocks; nothing of one whose reply cannot be read."""
-    slots = {"question": question, "graph_state": EMPTY, "total_blocks": str(len(texts))}
-    prompts = [BUILDER.prompt("en", form_of(llm), block_text=texts[i], block_idx=str(i + 1), **slots) for i in some]
+    slots = (block_slots(question, EMPTY, texts[i], i, len(texts)) for i in some)
+    prompts = [BUILDER.prompt("en", form_of(llm), **filled) for filled in slots]
     talks = [[{"role": "user", "content": prompt}] for prompt in prompts]
-    replies = llm.chat(talks, schema=[quoting(texts[i], Noted) for i in some], max_new_tokens=tokens) if some else []
+    replies = llm.chat(talks, schema=[quoting(texts[i], Noted) for i in some], max_new_tokens=TOLD) if some else []
     assert isinstance(replies, list)  # one a conversation
     nothing = Noted(told=[], bears=[], operations=[])
     return [read_replies(BUILDER, reply.text) or nothing for reply in replies]

@@ -157,12 +157,11 @@ class Reports:
         for i in wanted:
             require(0 <= i < len(self.communities), f"there is no part {i}: expected 0 to {len(self.communities) - 1}")
         new = [i for i in dict.fromkeys(wanted) if i not in self._read and i not in self.unreadable]
-        if new:
-            states = [part_state(self.graph, self.communities[i].nodes) for i in new]
-            asked = [COMMUNITY_REPORT.prompt(self.language, graph_state=state) for state in states]
-            answers = ask(self.meter, COMMUNITY_REPORT, asked, tokens=TOKENS)
-            self._read |= {i: answer.value for i, answer in zip(new, answers, strict=True) if answer.value is not None}
-            self.unreadable |= {i: it.unread[0] for i, it in zip(new, answers, strict=True) if it.value is None}
+        states = [part_state(self.graph, self.communities[i].nodes) for i in new]
+        asked = [COMMUNITY_REPORT.prompt(self.language, graph_state=state) for state in states]
+        answers = ask(self.meter, COMMUNITY_REPORT, asked, tokens=TOKENS)
+        self._read |= {i: answer.value for i, answer in zip(new, answers, strict=True) if answer.value is not None}
+        self.unreadable |= {i: it.unread[0] for i, it in zip(new, answers, strict=True) if it.value is None}
         return [self._read.get(i) for i in wanted]
 
 
@@ -283,8 +282,7 @@ class Tools:
             listed = []
             for part, report in zip(parts, self.reports.read(range(len(parts))), strict=True):
                 title, rating = (report.title, report.impact_rating) if report else (self._told(part.nodes), None)
-                about = {"title": title, "impact_rating": rating, "n_nodes": len(part.nodes)}
-                listed.append({"subgraph_id": part.id, **about})
+                listed.append({"subgraph_id": part.id, "title": title, "impact_rating": rating, "n_nodes": len(part.nodes)})
             return {"subgraphs": listed}
         if subgraph_id is None or not 0 <= subgraph_id < len(parts):
             expected = f"a subgraph_id from 0 to {len(parts) - 1}" if parts else "no call: the graph has no parts"
@@ -338,13 +336,11 @@ def step_schema(graph: Graph, parts: int, options: Sequence[str] = ()) -> dict[s
     >>> validate({"answer": "Ivo", "cited_nodes": ["ivo"], "confidence": "high"}, schema)["answer"]
     'Ivo'
     """
-    ways = []
-    if graph.nodes:
-        ways.append(lookup_schema(graph))
+    ways = [lookup_schema(graph)] if graph.nodes else []
     if parts:
-        ways.append(_call("subgraph_summary", {"mode": {"const": "index"}}))
         which = {"type": "integer", "enum": list(range(parts))}
-        ways.append(_call("subgraph_summary", {"mode": {"const": "detail"}, "subgraph_id": which}))
+        modes: list[dict[str, Any]] = [{"mode": {"const": "index"}}, {"mode": {"const": "detail"}, "subgraph_id": which}]
+        ways += [_call("subgraph_summary", mode) for mode in modes]
     return {"title": "a tool call or the answer", "anyOf": [*ways, answer_schema(graph, options)]}
 
 

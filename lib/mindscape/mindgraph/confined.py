@@ -123,8 +123,16 @@ def _seatbelt() -> list[str]:
 
 def still_open(parent: int) -> list[str]:
     """What this process can do that it should not: it tries a thing or two of each sort."""
-    doors = {"network": _reaches, "files": _opens, "processes": _forks, "signals": lambda: _signals(parent)}
-    return [name for name, tried in doors.items() if tried()]
+    signals = _works(os.kill, parent, 0)  # asks whether it could, and sends nothing
+    doors = {"network": _reaches(), "files": _opens(), "processes": _forks(), "signals": signals}
+    return [name for name, is_open in doors.items() if is_open]
+
+
+def _works(tried, *arguments) -> bool:
+    with suppress(OSError):
+        tried(*arguments)  # a file that it opens is closed at once
+        return True
+    return False
 
 
 def _reaches() -> bool:
@@ -146,14 +154,7 @@ def _reaches() -> bool:
 
 
 def _opens() -> bool:
-    for path, mode in ((sys.executable, "rb"), ("written", "wb"), (".", None)):
-        with suppress(OSError):
-            if mode:
-                open(path, mode).close()
-            else:
-                os.listdir(path)
-            return True
-    return False
+    return _works(open, sys.executable, "rb") or _works(open, "written", "wb") or _works(os.listdir, ".")
 
 
 def _forks() -> bool:
@@ -165,13 +166,6 @@ def _forks() -> bool:
         os._exit(0)
     os.waitpid(child, 0)
     return True
-
-
-def _signals(parent: int) -> bool:
-    with suppress(OSError):
-        os.kill(parent, 0)  # asks whether it could, and sends nothing
-        return True
-    return False
 
 
 def bounded(memory: int) -> bool:
@@ -193,25 +187,24 @@ class Printed(io.TextIOBase):
     """What code prints: the first `KEPT` characters are kept; at the limit the process ends."""
 
     def __init__(self, most: int):
-        self.most, self.length, self.parts, self.kept = most, 0, [], 0
+        self.most, self.length, self.parts = most, 0, []
 
     def writable(self) -> bool:
         return True
 
     def write(self, text: str) -> int:
+        if self.length < KEPT:
+            self.parts.append(text[: KEPT - self.length])
         self.length += len(text)
-        if self.kept < KEPT:
-            self.parts.append(text[: KEPT - self.kept])
-            self.kept += len(self.parts[-1])
         if self.length > self.most:
             finish(self, stopped="output")
         return len(text)
 
-    def take(self) -> tuple[str, int]:
+    def take(self) -> dict:
         """What was printed since the last time, and how many characters in all."""
-        text, length = "".join(self.parts), self.length
-        self.parts, self.kept, self.length = [], 0, 0
-        return text, length
+        taken = {"output": "".join(self.parts), "length": self.length}
+        self.parts, self.length = [], 0
+        return taken
 
 
 class Finished(BaseException):
@@ -220,8 +213,7 @@ class Finished(BaseException):
 
 def finish(printed: Printed, stopped: str) -> None:
     """Report that a limit ended this process, and end it."""
-    text, length = printed.take()
-    send(output=text, length=length, stopped=stopped)
+    send(**printed.take(), stopped=stopped)
     os._exit(0)
 
 
@@ -242,8 +234,7 @@ def run(code: str, space: dict, finals: list, printed: Printed) -> None:
     if out_of_memory:
         space.clear()
         finish(printed, stopped="memory")
-    text, length = printed.take()
-    send(output=text, length=length, error=error, final=finals[0] if finals else None)
+    send(**printed.take(), error=error, final=finals[0] if finals else None)
 
 
 def told(raised: BaseException) -> str:

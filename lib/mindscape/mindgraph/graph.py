@@ -180,12 +180,10 @@ def _spelt(letters: str, text: str, whole_words: bool) -> Span | None:
     """Where a text has just these letters, for `whole_words` between borders of such."""
     at = [(i, letter) for i, character in enumerate(text) for letter in _letters(character)]
     joined = "".join(letter for _, letter in at)
-    first = joined.find(letters) if letters else -1
-    while first >= 0:
-        start, end = at[first][0], at[first + len(letters) - 1][0] + 1
+    for found in re.finditer(f"(?={re.escape(letters)})", joined) if letters else ():  # also those that overlap
+        start, end = at[found.start()][0], at[found.start() + len(letters) - 1][0] + 1
         if not whole_words or not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum()):
             return Span(start, end)
-        first = joined.find(letters, first + 1)
     return None
 
 
@@ -299,8 +297,7 @@ def _objection(graph: Graph, fields: Mapping[str, str]) -> tuple[str, str]:
     if op in ("edit_node", "delete_node") and fields["id"] not in graph.nodes:
         return "unknown id", f"there is no node {fields['id']!r:.60}"
     if op == "add_edge":
-        absent = [fields[end] for end in ("source", "target") if fields[end] not in graph.nodes]
-        if absent:
+        if absent := [fields[end] for end in ("source", "target") if fields[end] not in graph.nodes]:
             return "dangling edge", f"there is no node {absent[0]!r:.60}"
         if (fields["source"], fields["target"], fields["relation"]) in graph.edges:
             return "duplicate edge", "there is the same relation between the same nodes"

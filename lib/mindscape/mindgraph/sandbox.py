@@ -124,8 +124,7 @@ class Sandbox:
         self._folder: tempfile.TemporaryDirectory | None = None
 
     def __enter__(self) -> "Sandbox":
-        if self._process is None:
-            self._start()
+        self._start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -141,8 +140,7 @@ class Sandbox:
 
         Without `ask` a query gets an empty reply.
         """
-        if self._process is None:
-            self._start()
+        self._start()
         try:
             return self._run(code, ask)
         except _Stopped as stop:
@@ -185,6 +183,9 @@ class Sandbox:
     # ---------------------------------------------------------------- the process
 
     def _start(self) -> None:
+        """Start the process, if there is none, and give it the text."""
+        if self._process is not None:
+            return
         if sys.platform == "win32":
             raise MindscapeError("code that a model writes is not run on Windows, which cannot shut it in")
         self._folder = tempfile.TemporaryDirectory(prefix="confined-")
@@ -196,14 +197,12 @@ class Sandbox:
         try:
             pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
             place: dict[str, Any] = {"env": environment, "cwd": self._folder.name, "start_new_session": True}
-            self._process = subprocess.Popen(command, bufsize=0, **pipes, **place)
-            self._bounded = True
+            self._process, self._bounded = subprocess.Popen(command, bufsize=0, **pipes, **place), True
             os.set_blocking(self._process.stdin.fileno(), False)
             report, _ = self._exchange(None, STARTING, BLOCK)
             self.layers, self.open = tuple(report["layers"]), tuple(report["open"])
             self._bounded = report["bounded"]
-            refused = [door for door in self.open if door not in self.accept]
-            if refused:
+            if refused := [door for door in self.open if door not in self.accept]:
                 raise MindscapeError(
                     f"code that a model writes is not run: on this machine ({sys.platform}, {os.uname().machine}) its "
                     f"process would be open to {', '.join(refused)}; accept={tuple(refused)} runs it all the same"
@@ -285,20 +284,17 @@ class Sandbox:
         process, self._process = self._process, None
         process.stdin.close()
         process.stdout.close()
-        ends, ours = time.monotonic() + patience, False
-        ended, status, used = os.wait4(process.pid, os.WNOHANG)
+        ends, ours, ended = time.monotonic() + patience, False, 0
         while not ended:
-            if time.monotonic() >= ends:
+            ended, status, used = os.wait4(process.pid, 0 if ours else os.WNOHANG)
+            if not ended and time.monotonic() < ends:
+                time.sleep(0.01)
+            elif not ended:
                 ours = True
                 with suppress(ProcessLookupError, PermissionError):  # a Mac says either of a group that has just ended
                     os.killpg(process.pid, signal.SIGKILL)  # it leads a group of its own
-                ended, status, used = os.wait4(process.pid, 0)
-            else:
-                time.sleep(0.01)
-                ended, status, used = os.wait4(process.pid, os.WNOHANG)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        code = process.returncode = os.waitstatus_to_exitcode(status)
         self._folder.cleanup()
-        code = process.returncode
         if code == -signal.SIGXCPU or used.ru_utime + used.ru_stime >= self.limits.cpu_seconds:
             return "cpu"
         if ours:

@@ -36,12 +36,13 @@ import string
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from mindscape.errors import InputError, one_of, require
+from mindscape.errors import one_of, require
 from mindscape.llm import Needs, Schema, Tags
 from mindscape.llm.base import MARK, PAPER, SHORT, Text, dropped, taken
 from mindscape.llm.schema import parse, read
@@ -84,6 +85,9 @@ class Form(BaseModel):
     model_config = ConfigDict(json_schema_extra={"additionalProperties": False})
 
 
+Plain = Callable[[str], tuple[Any, list[str]]]  # what a text says, and the names of the repairs that it took
+
+
 @dataclass(frozen=True)
 class Example:
     """A prompt and what a perfect reader replies; `book` is the id of the document that it was made from.
@@ -115,7 +119,7 @@ class Role:
     name: str
     prompts: Mapping[str, str]
     form: Schema | None
-    plain: Callable[[str], tuple[Any, list[str]]] | None = None
+    plain: Plain | None = None
     paper: Mapping[str, str] | None = None
     asks: Schema | None = None
 
@@ -134,8 +138,8 @@ class Role:
         Raises InputError for another form, a language without a prompt, a slot too many or one missing.
         """
         prompts = self.words(form)
-        if language not in prompts:
-            raise InputError(f"role {self.name!r} has no prompt in {language!r}: expected one of {', '.join(prompts)}")
+        known = f"expected one of {', '.join(prompts)}"
+        require(language in prompts, f"role {self.name!r} has no prompt in {language!r}: {known}")
         wanted = {name for _, name, _, _ in string.Formatter().parse(prompts[language]) if name}
         require(wanted == set(slots), f"role {self.name!r}: got slots {sorted(slots)}: expected {sorted(wanted)}")
         return prompts[language].format(**slots)
@@ -154,9 +158,7 @@ class Role:
         return json.dumps(value, ensure_ascii=False)
 
 
-def _printed(
-    name: str, form: Schema | None, plain: Callable[[str], tuple[Any, list[str]]] | None = None, asks: Schema | None = None
-) -> Role:
+def _printed(name: str, form: Schema | None, plain: Plain | None = None, asks: Schema | None = None) -> Role:
     """A role that a paper prints: its prompts, in both forms, are in the kit's files under its name."""
     return Role(name, languages("roles", name), form, plain, paper("roles", name), asks)
 
@@ -268,9 +270,8 @@ def letter(text: str) -> tuple[Letter, list[str]]:
     >>> letter("The answer is (b).")
     ('B', ['text around dropped', 'case of a letter'])
     """
-    plain = unicodedata.normalize("NFKC", text).strip()  # full-width letters
-    repairs = [] if plain == text.strip() else ["full-width letters"]
-    text = plain
+    text, before = unicodedata.normalize("NFKC", text).strip(), text.strip()
+    repairs = ["full-width letters"] if text != before else []
     if len(text) > 1:
         first = re.match(r"[(（]?([A-Da-d])[)）.:：、]", text)
         alone = set(ALONE.findall(text))
@@ -299,22 +300,20 @@ def read_choice(text: str) -> tuple[Choice, list[str]]:
     >>> read_choice('{"answer": "B", "reasoning": "Ann walks to the mill."}')
     (Choice(explanation='Ann walks to the mill.', answer='B'), [])
     """
-    try:
+    said: Any = None
+    with suppress(ValueError):
         return read(text, Tags(Choice))
-    except ValueError:
-        try:
-            said, repairs = parse(text)
-        except ValueError:
-            said = None
-        if isinstance(said, dict) and isinstance(said.get("answer"), str):
-            answer, more = letter(said["answer"])
-            return Choice(explanation=str(said.get("reasoning", "")).strip(), answer=answer), [*repairs, *more]
-        rest, repairs = dropped(text)
-        explained, rest = taken("explanation", rest)
-        tagged = re.search(r"<answer>([^<]*)", rest, re.IGNORECASE)
-        answer, more = letter(tagged[1] if tagged else rest)
-        repairs += more if tagged else ["tags missing", *more]
-        return Choice(explanation="".join(explained).strip(), answer=answer), repairs
+    with suppress(ValueError):
+        said, repairs = parse(text)
+    if isinstance(said, dict) and isinstance(said.get("answer"), str):
+        answer, more = letter(said["answer"])
+        return Choice(explanation=str(said.get("reasoning", "")).strip(), answer=answer), [*repairs, *more]
+    rest, repairs = dropped(text)
+    explained, rest = taken("explanation", rest)
+    tagged = re.search(r"<answer>([^<]*)", rest, re.IGNORECASE)
+    answer, more = letter(tagged[1] if tagged else rest)
+    repairs += more if tagged else ["tags missing", *more]
+    return Choice(explanation="".join(explained).strip(), answer=answer), repairs
 
 
 QA, CHOICE = _printed("qa", None, phrase), _printed("choice", Tags(Choice), read_choice, Reasoned)
@@ -472,6 +471,16 @@ class Noted(Form):
     operations: list[Operation]
 
 
+def block_slots(question: str, state: str, text: str, index: int, blocks: int) -> dict[str, str]:
+    """What fills the prompt of EDITS or BUILDER: a question, the graph so far, and the text and index of one of some blocks.
+
+    >>> block_slots("Who sold it?", EMPTY, " Ivo sold it.", 0, 2)["block_text"]
+    'Ivo sold it.'
+    """
+    slots = {"question": question, "graph_state": state, "block_text": text.strip()}
+    return slots | {"block_idx": str(index + 1), "total_blocks": str(blocks)}
+
+
 def quoting(block: str, form: type[Edits] | type[Noted] = Edits) -> dict[str, Any]:
     """The form of a reply each `src` of which stands in the block: whole words and marks in a row, a space for any blank.
 
@@ -482,12 +491,11 @@ def quoting(block: str, form: type[Edits] | type[Noted] = Edits) -> dict[str, An
     """
     pieces = [json.dumps(" " if it.isspace() else it, ensure_ascii=False)[1:-1] for it in PIECE.findall(block.strip())]
     models = [it for it in (AddNode, AddEdge, EditNode, DeleteNode) if pieces or "src" not in it.model_fields]
+    opening, sentences = _said(OPENING), []
     if form is Noted:
-        sentences = 'sentences: "[" (string (", " string)*)? "]"'
+        sentences = ['sentences: "[" (string (", " string)*)? "]"']
         opening = f'"{{" "\\"told\\": " sentences ", \\"bears\\": " sentences {_said(", " + OPENING[1:])}'
-    else:
-        sentences, opening = "", _said(OPENING)
-    lines = [f'start: {opening} (op (", " op)*)? "]}}"', *filter(None, [sentences])]
+    lines = [f'start: {opening} (op (", " op)*)? "]}}"', *sentences]
     lines += ["op: " + " | ".join(_rule(model) for model in models), 'string: %json {"type": "string"}']
     if pieces:
         lines += [r'src: "\"" QUOTE "\""', r"QUOTE: WORDS & /\S|\S(.|\n)*\S/"]

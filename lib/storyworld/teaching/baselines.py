@@ -23,7 +23,7 @@ from mindscape.mindgraph.baselines import Extracted, Named, Note, Plan, Point, P
 from mindscape.mindgraph.communities import COMMUNITY_REPORT, Report
 from mindscape.question import Question
 from mindscape.roles import QA, Example, Form
-from mindscape.text import Chunk, Tokenizer
+from mindscape.text import Chunk, Span, Tokenizer
 from storyworld import Book
 from storyworld.teaching.graphs import Builder
 from storyworld.world import Binding, Chance, Event
@@ -62,7 +62,7 @@ class Telling:
 
     def of_block(self, chunk: Chunk) -> list[str]:
         """What a block tells, each fact once."""
-        return list(dict.fromkeys(text for _, text, _ in self.builder.within(chunk.start, chunk.end)))
+        return list(dict.fromkeys(text for _, text, _ in self.builder.within(chunk)))
 
     def inquiries(self, chance: Chance) -> list["Inquiry"]:
         """The questions whose evidence is some of the log's, in an order of chance."""
@@ -93,12 +93,16 @@ class Inquiry:
 
     def lines(self, start: int, end: int) -> list[str]:
         """What bears on the question between two offsets."""
-        told = self.telling.builder.within(start, end)
+        told = self.telling.builder.within(Span(start, end))
         return list(dict.fromkeys(self.line(text, it) for _, text, it in told if self.bears(it)))
+
+    def of_page(self, i: int) -> list[str]:
+        """What bears on the question in a block."""
+        return self.lines(self.telling.chunks[i].start, self.telling.chunks[i].end)
 
     def pages(self) -> list[int]:
         """The blocks that tell something that bears."""
-        return [i for i, chunk in enumerate(self.telling.chunks) if self.lines(chunk.start, chunk.end)]
+        return [i for i in range(len(self.telling.chunks)) if self.of_page(i)]
 
 
 def baseline_examples(
@@ -119,9 +123,7 @@ def baseline_examples(
     chosen = chance.shuffled(list(dict.fromkeys([*bound[:5], *broad[:5], *questions[:6]])))
     made: list[Example] = []
     for i, asked in enumerate(chosen):
-        made += _worker(asked, chance, 1 + i % 2)
-        made += _answer(asked, chance)
-        made += _reflected(asked, chance)
+        made += [*_worker(asked, chance, 1 + i % 2), *_answer(asked, chance), *_reflected(asked, chance)]
         if i % every == every - 1:
             made += _by_code(asked, chance)
         if i < 4:
@@ -155,13 +157,11 @@ def relevance_examples(book: Book, tokenizer: Tokenizer, seed: int = 0, *, size:
         for i in blocks:
             before = [] if chance.hit(0.5) else asked.lines(0, telling.chunks[i].start)
             made.append(_handed_on(asked, i, before))
-        for i in chance.some(blocks, 2):
-            made.append(_queried(asked, telling.texts[i], _of_page(asked, i)))
+        made += [_queried(asked, telling.texts[i], asked.of_page(i)) for i in chance.some(blocks, 2)]
         if k % 2:
             made += _answer(asked, chance)
         if k % 4 == 0:
-            made += _reflected(asked, chance)
-            made += _by_code(asked, chance)
+            made += [*_reflected(asked, chance), *_by_code(asked, chance)]
         if k == 0:
             made += _integrated(asked, chance)
     return made
@@ -198,7 +198,7 @@ def _worker(asked: Inquiry, chance: Chance, idle: int) -> Iterator[Example]:
 
 def _handed_on(asked: Inquiry, i: int, before: Sequence[str]) -> Example:
     """A worker's summary of a block, from the one before."""
-    telling, new = asked.telling, _of_page(asked, i)
+    telling, new = asked.telling, asked.of_page(i)
     slots = {"question": asked.question.question, "summary": _listed(before), "index": i + 1}
     prompt = baselines.WORKER["en"].format(**slots, total=len(telling.chunks), block=telling.texts[i])
     after = list(dict.fromkeys([*before, *new]))
@@ -232,12 +232,11 @@ def _read_whole(telling: Telling, questions: Sequence[Inquiry]) -> Iterator[Exam
 
 def _note(telling: Telling, i: int) -> Note:
     """Who and what a page is about, and the first four facts of it."""
-    chunk = telling.chunks[i]
-    told = telling.builder.within(chunk.start, chunk.end)
+    told = telling.builder.within(telling.chunks[i])
     said = [name for _, _, it in told if isinstance(it, Event) for name in telling.builder.said(it)]
     said += [telling.book.voice.name(it.person) for _, _, it in told if not isinstance(it, Event)]
     header = ", ".join(list(dict.fromkeys(said))[:5]) or "Talk and weather"
-    return Note(header=header, note="; ".join(telling.of_block(chunk)[:4]))
+    return Note(header=header, note="; ".join(telling.of_block(telling.chunks[i])[:4]))
 
 
 def _noted(notes: Sequence[Note], places: Sequence[int]) -> str:
@@ -257,23 +256,18 @@ def _planned(asked: Inquiry, notes: Sequence[Note], chance: Chance) -> Iterator[
     telling, pages = asked.telling, asked.pages()
     known = chance.some(pages, len(pages) // 2) if chance.hit(0.4) else []
     wanted = [i for i in pages if i not in known]
-    told = [i for i in wanted if any(line.partition(" (")[0] in notes[i].note for line in _of_page(asked, i))]
+    told = [i for i in wanted if any(line.partition(" (")[0] in notes[i].note for line in asked.of_page(i))]
     passages = " ".join(telling.texts[i] for i in wanted)
     every = words_of(asked.question.question)
     words = [word for word in every if word in passages] or every
-    slots = {"question": asked.question.question, "request": asked.question.question}
-    slots |= {"findings": _found(asked, known), "notes": _noted(notes, range(len(notes)))}
+    slots = {"findings": _found(asked, known), "notes": _noted(notes, range(len(notes)))}
+    slots |= dict.fromkeys(("question", "request"), asked.question.question)
     plan = Plan(keywords=words[:4], pages=[i + 1 for i in told[: baselines.PAGES]])
     yield _example(asked, "gam plan", baselines.PLAN["en"].format(**slots), plan)
 
 
-def _of_page(asked: Inquiry, i: int) -> list[str]:
-    chunk = asked.telling.chunks[i]
-    return asked.lines(chunk.start, chunk.end)
-
-
 def _found(asked: Inquiry, pages: Sequence[int]) -> str:
-    return _listed([f"{line} (page {i + 1})" for i in sorted(pages) for line in _of_page(asked, i)])
+    return _listed([f"{line} (page {i + 1})" for i in sorted(pages) for line in asked.of_page(i)])
 
 
 def _integrated(asked: Inquiry, chance: Chance) -> Iterator[Example]:
@@ -307,7 +301,7 @@ def _reflected(asked: Inquiry, chance: Chance) -> Iterator[Example]:
 def extracted(telling: Telling, chunk: Chunk) -> Extracted:
     """Who and what a block names, and what it relates: each event from who does it to whom and what it has to do with."""
     entities, relations = {}, []
-    for _, text, it in telling.builder.within(chunk.start, chunk.end):
+    for _, text, it in telling.builder.within(chunk):
         if isinstance(it, Event):
             names = telling.builder.said(it)[:3] or [text.partition(" ")[0]]
             for name in names:

@@ -18,6 +18,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from mindscape import roles
@@ -39,6 +40,7 @@ LONGEST = 1300  # tokens of a builder's prompt
 # How often a builder notes what does not bear on the question; 0: it makes no fault at all.
 FAULTS = (0, 0.03, 0.06, 0.12)
 Chunks = Sequence[Chunk]
+Sure = Literal["high", "medium"]
 OTHERS = ("liar", "people", "times", "twice", "culprit", "herring", "unvouched", "heirloom")
 
 
@@ -53,13 +55,13 @@ class Run:
 
     def told(self, index: int) -> tuple[list[Event], list[tuple[Binding, Span]]]:
         """Events that a block is the first to tell, and bindings with their places."""
-        told = self.builder.within(self.chunks[index].start, self.chunks[index].end)
+        told = self.builder.within(self.chunks[index])
         events = [it for _, _, it in told if isinstance(it, Event)]
         return events, [(it, span) for span, _, it in told if isinstance(it, Binding)]
 
     def facts(self, index: int) -> dict[str, bool]:
         """What a block tells, in a sentence each, and whether it bears on the question."""
-        told = self.builder.within(self.chunks[index].start, self.chunks[index].end)
+        told = self.builder.within(self.chunks[index])
         bearing = {text for span, text, it in told if self.bears(it, span)}
         return {text: text in bearing for _, text, _ in told}
 
@@ -117,12 +119,18 @@ class Run:
         size = roles.graph_stats(len(self.graph.nodes), len(self.graph.edges), chunks, self.book.document.language)
         return {"graph_state": self.state(most), "graph_stats": size, "question": self.question.question}
 
+    def answered(self, role: str, prompt: str, answer: str, *history: str, cited: list[str], sure: Sure) -> Example:
+        """What is replied in the end: an answer and the nodes that it rests on, or that the answer is not known."""
+        known = answer != UNKNOWN[self.builder.language]
+        value = GraphAnswer(answer=answer, cited_nodes=cited if known else [], confidence=sure if known else "low")
+        return Example(role, prompt, GRAPH_ANSWER.render(value), self.book.document.id, history)
+
     def example(self, kind: str, index: int, state: str, operations: list[Operation]) -> Example:
         """A block before which the graph was `state`."""
         facts, chunk, language = self.facts(index), self.chunks[index], self.book.document.language
         bears = [text for text, on in facts.items() if on and operations]
-        slots = {"question": self.question.question, "graph_state": state, "block_idx": str(index + 1)}
-        slots |= {"block_text": self.book.document[chunk].strip(), "total_blocks": str(len(self.chunks))}
+        text, blocks = self.book.document[chunk], len(self.chunks)
+        slots = roles.block_slots(self.question.question, state, text, index, blocks)
         noted = {"told": [*facts], "bears": bears, "operations": [operation.model_dump() for operation in operations]}
         reply = BUILDER.render(roles.Noted.model_validate(noted))
         return Example(f"builder {kind}", BUILDER.prompt(language, **slots), reply, self.book.document.id)
@@ -241,28 +249,20 @@ def _answers(run: Run, chance: Chance) -> Iterator[Example]:
     plain = GRAPH_ANSWER.prompt(language, **slots)
     tools = f"{plain}\n\n{HOW[language]}"
     cited = list(dict.fromkeys([*shown, *(name for name in bound if f'"id": "{name}"' in state)]))
-    sure: Literal["high", "medium"] = "high" if len(bound) == len(run.bindings) else "medium"
-
-    def example(kind: str, prompt: str, answer: str, *history: str) -> Example:
-        known = answer != UNKNOWN[language]
-        value = GraphAnswer(answer=answer, cited_nodes=cited if known else [], confidence=sure if known else "low")
-        return Example(f"answer {kind}", prompt, GRAPH_ANSWER.render(value), book.document.id, history)
-
-    if says:
-        yield example("says", plain, question.answer)
-        yield example("says, tools", tools, question.answer)
-    elif not noted:
-        yield example("nothing", plain, UNKNOWN[language])
-        yield example("nothing, tools", tools, UNKNOWN[language])
+    example = partial(run.answered, cited=cited, sure="high" if len(bound) == len(run.bindings) else "medium")
+    if says or not noted:
+        kind, answer = ("says", question.answer) if says else ("nothing", UNKNOWN[language])
+        yield example(f"answer {kind}", plain, answer)
+        yield example(f"answer {kind}, tools", tools, answer)
     elif decided == "passage":
         passages = {name: book.document[around(book.document, names[name])].lower() for name in shown}
         looked = next((name for name, passage in passages.items() if question.answer.lower() in passage), None)
         if looked:
             call, result = _looked_up(run, looked)
             yield Example("answer lacks, look-up", tools, call, book.document.id)
-            yield example("looked up", tools, question.answer, call, result)
+            yield example("answer looked up", tools, question.answer, call, result)
             if chance.hit(0.5):
-                yield example("lacks", plain, UNKNOWN[language])
+                yield example("answer lacks", plain, UNKNOWN[language])
 
 
 def verify_examples(book: Book, tokenizer: Tokenizer, seed: int = 0) -> list[Example]:
@@ -334,19 +334,14 @@ def _verified(run: Run, wrong: Mapping[str, str]) -> Iterator[Example]:
         return [ids[key] for key in keys if key in ids and f'"id": "{ids[key]}"' in state]
 
     deeds, who = shown(map(run.builder.key, run.wanted)), shown(map(bound_key, run.bindings))
-
-    def example(kind: str, answer: str, *history: str) -> Example:
-        cited = [] if answer == UNKNOWN[language] else [*dict.fromkeys([*deeds, *who])]
-        value = GraphAnswer(answer=answer, cited_nodes=cited, confidence="high" if cited else "low")
-        return Example(f"verify {kind}", prompt, GRAPH_ANSWER.render(value), book.document.id, history)
-
+    example = partial(run.answered, cited=[*dict.fromkeys([*deeds, *who])], sure="high")
     if not deeds:
         if not wrong:
-            yield example("nothing", UNKNOWN[language])
+            yield example("verify nothing", prompt, UNKNOWN[language])
         return
     if decided != "passage":
         if len(deeds) == len(run.wanted):
-            yield example(decided, question.answer)
+            yield example(f"verify {decided}", prompt, question.answer)
         return
     answer = question.answer.lower()
     passages = {name: book.document[around(book.document, nodes[name])].lower() for name in (*deeds, *who)}
@@ -354,7 +349,7 @@ def _verified(run: Run, wrong: Mapping[str, str]) -> Iterator[Example]:
     if told or known:
         call, result = _looked_up(mistaken, (told or deeds)[0])
         yield Example("verify look", prompt, call, book.document.id)
-        yield example("right" if known else "mended", question.answer, call, result)
+        yield example(f"verify {'right' if known else 'mended'}", prompt, question.answer, call, result)
 
 
 def _looked_up(run: Run, name: str) -> tuple[str, str]:

@@ -101,9 +101,9 @@ class Builder:
             found += [(span, sentence(self.voice.binding(binding)), binding) for span in told.bindings[binding.id]]
         return sorted(found, key=lambda fact: (fact[0], fact[1]))
 
-    def within(self, start: int, end: int) -> list[Fact]:
-        """What is told from an offset on, up to another."""
-        return [fact for fact in self.facts if start <= fact[0].start < end]
+    def within(self, place: Place) -> list[Fact]:
+        """What is told between two offsets."""
+        return [fact for fact in self.facts if place.start <= fact[0].start < place.end]
 
     def who(self, event: Event) -> str | None:
         """The question who did it; None where the telling does not begin with the one who did, or hides who that is."""
@@ -272,16 +272,6 @@ def edits(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     yield from [*full, *empty, *refuted]
 
 
-def _slots(question: str, block: _Block, blocks: Sequence[_Block], builder: Builder, state: str) -> dict[str, str]:
-    return {
-        "question": question,
-        "graph_state": state,
-        "block_text": builder.book.document[block.chunk].strip(),
-        "block_idx": str(block.chunk.index + 1),
-        "total_blocks": str(len(blocks)),
-    }
-
-
 def _read(builder: Builder, question: Question, blocks: Sequence[_Block]) -> Gold:
     """What each block does to the graph of a question. Blocks are left out where a reader could be in two minds."""
     wanted, bindings = builder.events(question), builder.bindings(question)
@@ -308,7 +298,9 @@ def _read(builder: Builder, question: Question, blocks: Sequence[_Block]) -> Gol
                 doubtful |= not mine and bool({binding.person, binding.other} & people) or mine and not known
         reading.apply(operations)
         if not doubtful and len(operations) <= 6:
-            yield _slots(question.question, block, blocks, builder, before), Edits(operations=operations)
+            text, index = builder.book.document[block.chunk], block.chunk.index
+            slots = roles.block_slots(question.question, before, text, index, len(blocks))
+            yield slots, Edits(operations=operations)
 
 
 def _refuted(builder: Builder, lie: Event, blocks: Sequence[_Block]) -> Gold:
@@ -323,7 +315,8 @@ def _refuted(builder: Builder, lie: Event, blocks: Sequence[_Block]) -> Gold:
     reading.apply(builder.event(lie, sworn[0].chunk, reading))
     before, claim = reading.state, reading.ids[builder.key(lie)]
     operations = [DeleteNode(op="delete_node", id=claim), *builder.event(true, told[0].chunk, reading, slots=1)]
-    yield _slots(question, told[0], blocks, builder, before), Edits(operations=operations)
+    text, index = builder.book.document[told[0].chunk], told[0].chunk.index
+    yield roles.block_slots(question, before, text, index, len(blocks)), Edits(operations=operations)
 
 
 def graph_answer(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import cycle, islice
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -140,6 +141,10 @@ def _summary(book: Book, slots: Mapping[str, str], gold: str, found: str) -> dic
     return {name: _kept(of(book.voice, gold), of(book.voice, found)) for name, of in kinds.items()}
 
 
+def _indices(book: Book, slots: Mapping[str, str], gold: list[int], found: list[int]) -> dict[str, float]:
+    return {"f1": indices_f1(gold, found)}
+
+
 def _entities(book: Book, slots: Mapping[str, str], gold: list[dict], found: list[dict]) -> dict[str, float]:
     return {"f1": f1(*({one["name"].lower() for one in some} for some in (gold, found)))}
 
@@ -174,22 +179,18 @@ def _agrees(score: str, get: Callable[[Any], Any]) -> Score:
 
 # By role: a function of the book, what the prompt showed, the gold value and the value of the reply.
 SCORES: dict[str, Score] = {
-    "chunk_summary": _summary,
-    "global_summary": _summary,
-    "session_summary": _summary,
-    "silver_chunks": lambda book, slots, gold, found: {"f1": indices_f1(gold, found)},
-    "silver_nodes": lambda book, slots, gold, found: {"f1": indices_f1(gold, found)},
+    **dict.fromkeys(("chunk_summary", "global_summary", "session_summary"), _summary),
+    **dict.fromkeys(("silver_chunks", "silver_nodes"), _indices),
     "entities": _entities,
     "edits": _edits,
     "graph_answer": _graph_answer,
-    "update": _agrees("action_accuracy", lambda it: it.action),
+    "update": _agrees("action_accuracy", attrgetter("action")),
     "memory": _memory,
     "reverse_reasoning": lambda book, _, gold, found: {"rouge_l": rouge_l(found, gold, book.document.language)},
     "qa": _qa,
-    "choice": _agrees("accuracy", lambda it: it.answer),
-    "claim": _agrees("accuracy", lambda it: it.answer),
-    "grade": _agrees("accuracy", lambda it: it.correct),
-    "pairwise": _agrees("accuracy", lambda it: it.Overall.Winner),
+    **dict.fromkeys(("choice", "claim"), _agrees("accuracy", attrgetter("answer"))),
+    "grade": _agrees("accuracy", attrgetter("correct")),
+    "pairwise": _agrees("accuracy", attrgetter("Overall.Winner")),
 }
 
 
@@ -257,9 +258,8 @@ def scored(asked: Sequence[GoldRow], answers: Sequence[Answer]) -> dict[str, lis
     """
     found: dict[str, list[float]] = {"valid": [], "valid_free": []}
     for row, answer in zip(asked, answers, strict=True):
-        found["valid"].append(float(answer.value is not None))
-        found["valid_free"].append(float(answer.free_read))
-        for name, number in score(row.role, row.book, row.slots, row.gold, answer.value).items():
+        read = {"valid": float(answer.value is not None), "valid_free": float(answer.free_read)}
+        for name, number in (read | score(row.role, row.book, row.slots, row.gold, answer.value)).items():
             found.setdefault(name, []).append(number)
     if asked and asked[0].role == "claim":
         right = found["accuracy"]

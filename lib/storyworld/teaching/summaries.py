@@ -102,9 +102,8 @@ def memory(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     for run, excerpt in _runs(book, chance, tokenizer):
         slots, it = {"document": excerpt}, _extract(book, run)
         value = DocumentMemory(think=_thoughts(book, run), outline=it.outline, scenario=it.scenario)
-        prompt = MEMORY.prompt(language, **slots)
-        fits = _short(MEMORY.render(value), tokenizer, LONGEST_REPLY[language])
-        if fits and _short(prompt, tokenizer, LONGEST_PROMPT[language]):
+        prompt, reply = MEMORY.prompt(language, **slots), MEMORY.render(value)
+        if _short(reply, tokenizer, LONGEST_REPLY[language]) and _short(prompt, tokenizer, LONGEST_PROMPT[language]):
             yield slots, value
 
 
