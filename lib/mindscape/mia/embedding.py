@@ -539,7 +539,8 @@ def annotate(
     for (name, *_), some, candidates, choice in zip(questions, lists, won, choices, strict=True):
         silver = [candidates[i] for i in choice["chosen"]]
         rng = np.random.default_rng([seed, int.from_bytes(name.encode()[-8:], "big")])
-        parts = map(tuple, (candidates, silver, *negatives(candidates, silver, len(units), rng)))
+        hard, simple = negatives(candidates, silver, len(units), rng)
+        parts = tuple(candidates), tuple(silver), tuple(hard), tuple(simple)
         found.append(Silver(name, some, *parts, choice["invalid"]))
     return found
 
