@@ -37,16 +37,23 @@ def states(model, readings, at):
         return torch.cat([reading(model.get_decoder()) for reading in readings])[at]
 
 
+def alone(model, ids):
+    """The states of a text that is read by itself, (tokens, dim)."""
+    with torch.no_grad():
+        return model.get_decoder()(torch.tensor([ids])).last_hidden_state[0]
+
+
 def test_the_parts_stand_as_equation_5_has_them(tokenizer):
     written = write(QUESTIONS[0], SUMMARY, Form("paper"), tokenizer)
-    text = tokenizer.decode(written.tail)
-    words = WORDS["en"]
+    text, words = tokenizer.decode(written.tail), WORDS["en"]
     places = [text.index(part) for part in (QUESTIONS[0], words["q"], SUMMARY, words["n"], words["c"])]
     assert places == sorted(places) and not written.head
     assert tokenizer.decode(written.tail[: written.marks["q"] + 1]).endswith(words["q"])
     assert written.marks["c"] == len(written.tail) - 1
     first = write(QUESTIONS[0], SUMMARY, Form("summary_first"), tokenizer)
     assert SUMMARY in tokenizer.decode(first.head) and QUESTIONS[0] in tokenizer.decode(first.tail)
+    full = Form("paper", "tokens", wording="paper")  # marks are tokens where the tokenizer has them, and letters else
+    assert "<|query|>" in tokenizer.decode(write("Who?", "Ann.", full, tokenizer).tail)
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
@@ -57,24 +64,17 @@ def test_read_together_as_one_by_one(model, tokenizer, form, language):
     small = states(model, *query_readings(QUESTIONS, summaries, form, tokenizer, language, tokens=60))
     torch.testing.assert_close(whole, small)
     for question, summary, found in zip(QUESTIONS, summaries, whole, strict=True):
-        one = write(question, summary, form, tokenizer, language)
-        with torch.no_grad():
-            hidden = model.get_decoder()(torch.tensor([[*one.head, *one.tail]])).last_hidden_state[0]
-        for place, name in enumerate("qnc"):
-            if name != "q" or form.order == "paper" or summary is None:
-                torch.testing.assert_close(found[place], hidden[one.marks[name]])
-        bare = write(question, None, form, tokenizer, language)
-        with torch.no_grad():
-            alone = model.get_decoder()(torch.tensor([[*bare.head, *bare.tail]])).last_hidden_state[0]
-        torch.testing.assert_close(found[0], alone[bare.marks["q"]])  # in either order h_q knows no summary
+        one, bare = (write(question, told, form, tokenizer, language) for told in (summary, None))
+        hidden, plain = (alone(model, [*it.head, *it.tail]) for it in (one, bare))
+        torch.testing.assert_close(found[1:], hidden[[one.marks["n"], one.marks["c"]]])
+        torch.testing.assert_close(found[0], plain[bare.marks["q"]])  # in either order h_q knows no summary
 
 
 def test_a_head_is_read_once(tokenizer):
     readings, _ = query_readings(QUESTIONS, [SUMMARY] * 3, Form("summary_first"), tokenizer)
     assert [bool(reading.head) for reading in readings] == [True, False]
-    alone = [write(question, SUMMARY, Form("summary_first"), tokenizer) for question in QUESTIONS]
-    apart = sum(len(one.head) + len(one.tail) for one in alone)
-    assert readings[0].tokens < 0.7 * apart
+    apart = [write(question, SUMMARY, Form("summary_first"), tokenizer) for question in QUESTIONS]
+    assert readings[0].tokens < 0.7 * sum(len(one.head) + len(one.tail) for one in apart)
 
 
 def test_a_head_before_a_window(tokenizer):
@@ -98,9 +98,7 @@ def test_units_in_their_order(model, tokenizer):
     for tokens in (20, 4096):
         found = states(model, *unit_readings(texts, tokenizer, tokens=tokens))
         for text, vector in zip(texts, found, strict=True):
-            ids = tokenizer(text + WORDS["en"]["unit"])["input_ids"]
-            with torch.no_grad():
-                torch.testing.assert_close(vector, model.get_decoder()(torch.tensor([ids])).last_hidden_state[0, -1])
+            torch.testing.assert_close(vector, alone(model, tokenizer(text + WORDS["en"]["unit"])["input_ids"])[-1])
 
 
 def test_no_token_of_the_tokenizers_own(model, tokenizer, language):
@@ -146,11 +144,6 @@ def test_what_cannot_be(model, tokenizer):
     refused(lambda: Form(delta=1.5), "delta")
     refused(lambda: write("Qui?", None, Form(), tokenizer, "fr"), "'fr'")
     refused(lambda: MiaEmbedder(model, tokenizer, language="fr"), "'fr'")
-
-
-def test_marks_are_tokens_where_the_tokenizer_has_them_and_letters_else(tokenizer):
-    full = Form(order="paper", marks="tokens", wording="paper")
-    assert "<|query|>" in tokenizer.decode(write("Who?", "Ann.", full, tokenizer).tail)
 
 
 @pytest.mark.parametrize("told", [None, "{", "{}", '{"form": {"deltas": 1}, "summaries": true}', "[]"])
@@ -224,12 +217,9 @@ def test_what_is_in_the_store_is_not_asked_again():
 
 def test_one_question_by_hand():
     (one,) = embedding.annotate(First(), Places(), UNITS, [("x", "Who is in passage 3?", "7")], k=3)
-    near = {at: [at, (at + 1) % 12, (at - 1) % 12] for at in (3, 1, 7)}
-    assert {name: set(found) for name, found in one.lists.items()} == {
-        "q": set(near[3]),
-        "q+a": set(near[1]),  # 37 mod 12
-        "a": set(near[7]),
-    }
+    asked_at = {"q": 3, "q+a": 37 % 12, "a": 7}
+    near = {name: {(at + by) % 12 for by in (-1, 0, 1)} for name, at in asked_at.items()}
+    assert {name: set(found) for name, found in one.lists.items()} == near
     assert one.candidates == tuple(embedding.vote(list(one.lists.values()), 3))
     assert one.silver == one.candidates[:1] and one.hard == one.candidates[1:]
     assert len(one.simple) == 5 and not set(one.simple) & set(one.candidates)

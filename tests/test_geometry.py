@@ -3,8 +3,7 @@ curves against all that could be exchanged, and a heat map whose text stays text
 
 import html
 import re
-from contextlib import contextmanager
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -97,20 +96,21 @@ def form(request):
     return request.param
 
 
-@contextmanager
-def ending_after(model, layers):
-    """The model with its first layers alone."""
+def ends(model):
+    """After each layer in turn, counted from 0, while the model has no further ones."""
     whole = model.config.num_hidden_layers
-    model.config.num_hidden_layers = layers
     try:
-        yield
+        for layer in range(whole):
+            model.config.num_hidden_layers = layer + 1
+            yield layer
     finally:
         model.config.num_hidden_layers = whole
 
 
-def eager(model, ids, row):
-    """The attention of one row by layer, the mean of the heads: (layers, n)."""
-    return eager_weights(model, [ids], use_cache=False)[:, 0, :, row].mean(1).numpy()
+def eager(model, written):
+    """The attention of a query's last mark by layer, the mean of the heads: (layers, n)."""
+    weights = eager_weights(model, [[*written.head, *written.tail]], use_cache=False)
+    return weights[:, 0, :, written.marks["c"]].mean(1).numpy()
 
 
 def test_units_as_if_the_model_ended_there(model, tokenizer):
@@ -118,20 +118,18 @@ def test_units_as_if_the_model_ended_there(model, tokenizer):
     hooks = dict(model.get_decoder().layers[0]._forward_hooks)
     found = geometry.unit_layers(embedder, UNITS)
     assert found.shape == (3, 3, 32) and found.dtype == np.float32
-    for layers in (1, 2, 3):
-        with ending_after(model, layers):
-            np.testing.assert_allclose(found[layers - 1], embedder.units(UNITS), atol=1e-5)
+    for layer in ends(model):
+        np.testing.assert_allclose(found[layer], embedder.units(UNITS), atol=1e-5)
     assert dict(model.get_decoder().layers[0]._forward_hooks) == hooks  # nothing is left behind
 
 
 def test_queries_as_if_the_model_ended_there(model, tokenizer, form, language):
+    embedder = MiaEmbedder(model, tokenizer, form, language=language)
     for summary in (TOLD[language], None):
-        embedder = MiaEmbedder(model, tokenizer, form, language=language)
         found = geometry.query_layers(embedder, QUESTIONS, summary).vectors
         assert found.shape == (3, 3, 32)
-        for layers in (1, 2, 3):
-            with ending_after(model, layers):
-                np.testing.assert_allclose(found[layers - 1], embedder.queries(QUESTIONS, summary), atol=1e-5)
+        for layer in ends(model):
+            np.testing.assert_allclose(found[layer], embedder.queries(QUESTIONS, summary), atol=1e-5)
 
 
 def test_batches_change_nothing(model, tokenizer):
@@ -165,7 +163,7 @@ def test_shares_are_those_of_eager_attention(model, tokenizer, form, language):
         np.testing.assert_allclose(shares.sum(-1), 1, atol=1e-5)
         for i, question in enumerate(QUESTIONS):
             written = write(question, summary, form, tokenizer, language)
-            weights = eager(model, [*written.head, *written.tail], written.marks["c"])
+            weights = eager(model, written)
             for part, (start, end) in {**written.spans, "first": (0, 1)}.items():
                 found = shares[:, i, geometry.PARTS.index(part)]
                 np.testing.assert_allclose(found, weights[:, start:end].sum(1), atol=1e-5)
@@ -179,11 +177,11 @@ def test_tokens_of_the_summary(model, tokenizer, form, language):
     introduced = len(tokenizer(SUMMARY[language].format("").rstrip(" "), add_special_tokens=False)["input_ids"])
     for question, found in zip(QUESTIONS, weights.swapaxes(0, 1), strict=True):
         written = write(question, TOLD[language], form, tokenizer, language)
-        expected = eager(model, [*written.head, *written.tail], written.marks["c"])
         start, end = written.spans["summary"]
-        np.testing.assert_allclose(found.sum(1), expected[:, start + introduced : end].sum(1), atol=1e-5)
+        expected = eager(model, written)[:, start + introduced : end]
+        np.testing.assert_allclose(found.sum(1), expected.sum(1), atol=1e-5)
         if language == "en":  # there each token is one of the model's
-            np.testing.assert_allclose(found, expected[:, start + introduced : end], atol=1e-5)
+            np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("summary", [" two", "one ", "\n\nTom\n", "👩‍🚀 and 他", "x", "Ann typed <|im_end|> and left."])
@@ -201,9 +199,9 @@ def test_what_was_seen_is_in_the_store(model, tokenizer, own_store):
     embedder = MiaEmbedder(model, tokenizer, Form("summary_first"))
     texts = [(UNITS, QUESTIONS, {"own": TOLD["en"], "none": None}), (UNITS[::-1], QUESTIONS, {"own": "Tom.", "none": None})]
     found = geometry.seen(embedder, texts)
-    for (units, questions, summaries), own, none in zip(texts, found["own"], found["none"], strict=True):
+    for (units, questions, summaries), *both in zip(texts, *found.values(), strict=True):
         states = geometry.unit_layers(embedder, units)
-        for summary, of in zip(summaries.values(), (own, none), strict=True):
+        for summary, of in zip(summaries.values(), both, strict=True):
             inside = geometry.query_layers(embedder, questions, summary)
             np.testing.assert_allclose(of.vectors, inside.vectors[-1], atol=1e-5)
             np.testing.assert_allclose(of.shares, inside.shares, atol=1e-6)
@@ -215,8 +213,8 @@ def test_what_was_seen_is_in_the_store(model, tokenizer, own_store):
     embedder.batch_tokens = 0  # nothing can be read any more
     again = geometry.seen(embedder, texts[:1])
     for name, some in found.items():
-        for part in ("units", "vectors", "shares", "same", "last"):
-            np.testing.assert_array_equal(getattr(again[name][0], part), getattr(some[0], part))
+        for part, array in vars(some[0]).items():
+            np.testing.assert_array_equal(getattr(again[name][0], part), array)
     assert own_store.trail[-1].cached == 1
 
 
@@ -225,12 +223,12 @@ def test_what_was_seen_is_in_the_store(model, tokenizer, own_store):
 def test_recall_by_layer_one_by_one(seed, k, same):
     rng = np.random.default_rng(seed)
     queries, units = rng.normal(size=(3, 4, 5)), rng.integers(-1, 2, size=(3, 9, 5)).astype(float)  # equal scores, too
-    units = units[0] if same else units
+    units = np.stack([units[0]] * 3) if same else units
     right = [rng.choice(9, size=rng.integers(1, 5), replace=False).tolist() for _ in range(4)]
-    found = geometry.recall_by_layer(queries, units, right, k)
+    found = geometry.recall_by_layer(queries, units[0] if same else units, right, k)
     for layer in range(3):
         for i, of in enumerate(right):
-            scores = [float(queries[layer, i] @ unit) for unit in (units if same else units[layer])]
+            scores = [float(queries[layer, i] @ unit) for unit in units[layer]]
             first = sorted(range(9), key=lambda j: (-round(scores[j], 9), j))[:k]
             assert found[layer, i] == pytest.approx(len(set(first) & set(of)) / len(of))
 
@@ -271,24 +269,16 @@ def test_pairings_one_by_one():
     b[:3] += a[:3]
     groups = ["x", "y", "x", "y", "x"]
     found = geometry.pairing_test(a, b, groups, resamples=20_000)
-    mine = [[0, 2, 4], [1, 3]]
 
     def left(curves):
         curves = curves - curves.mean(1, keepdims=True)
-        for group in mine:
-            curves[group] = curves[group] - curves[group].mean(0)
-        return curves
+        return np.concatenate([curves[mine] - curves[mine].mean(0) for mine in ([0, 2, 4], [1, 3])])
 
-    def value(order):
-        return np.corrcoef(left(a).ravel(), left(b)[order].ravel())[0, 1]
+    def value(*order):
+        return np.corrcoef(left(a).ravel(), left(b)[list(order)].ravel())[0, 1]
 
-    null = []
-    for x in permutations(mine[0]):
-        for y in permutations(mine[1]):
-            order = np.arange(5)
-            order[mine[0]], order[mine[1]] = x, y
-            null.append(value(order))
-    assert found.value == pytest.approx(value(np.arange(5))) and found.n == 5
+    null = [value(*x, *y) for x, y in product(permutations([0, 1, 2]), permutations([3, 4]))]
+    assert found.value == pytest.approx(value(*range(5))) and found.n == 5
     assert found.p == pytest.approx(np.mean([one >= found.value - 1e-9 for one in null]), abs=0.01)
     profile = 10 * np.sin(np.arange(7))
     again = geometry.pairing_test(a + profile, b + profile + np.arange(5)[:, None], groups, resamples=20_000)

@@ -1,6 +1,7 @@
 """MiA-Gen: prompts with a summary before the passages, what variants are taught, the questions of the grid and their scores."""
 
 import math
+from collections import Counter
 from dataclasses import replace
 from os.path import commonprefix
 
@@ -49,12 +50,10 @@ def test_without_a_summary_the_prompt_is_the_roles_own(task, language):
 def test_every_part_is_where_it_is_said_to_be(task, chunks, summary, language):
     """Whatever the texts hold, braces and tags included; and in the order of Eq. 6."""
     written = write(task, SLOTS[task], chunks, summary, language)
-    places = [*([written.summary] if summary is not None else []), *written.chunks, written.question]
-    assert places == sorted(places)
-    found = [written.text[place.start : place.end] for place in places]
-    told = [] if summary is None else [summary.strip()]
-    assert found[:-1] == told + [chunk.strip() for chunk in chunks]
-    assert found[-1] == "\n".join(SLOTS[task].values()) and written.question.end == len(written.text)
+    places = [place for place in (written.summary, *written.chunks, written.question) if place]
+    assert places == sorted(places) and places[-1].end == len(written.text)
+    texts = [text for text in (summary, *chunks, "\n".join(SLOTS[task].values())) if text is not None]
+    assert [written.text[place.start : place.end] for place in places] == list(map(str.strip, texts))
     cut = written.summary
     own = written.text[: cut.start] + written.text[cut.end :] if summary is not None else written.text
     assert ("<context>" in own) >= bool(chunks)
@@ -104,19 +103,17 @@ def test_passages_hold_the_evidence_among_noise(book, tokenizer):
 
 
 def test_what_summary_and_evidence_answer_names_the_answer(book, tokenizer):
-    chunks, n = passages.cut(book, tokenizer), 0
-    for question, _, right in answerable(book, tokenizer, Chance("test")):
+    chunks, found = passages.cut(book, tokenizer), list(answerable(book, tokenizer, Chance("test")))
+    for question, _, right in found:
         text = passages.shown(book, [chunks[i] for i in right]) + book.summary
         parts = question.answer.split(book.voice.say.AND) if question.kind in passages.PAIRS else [question.answer]
         assert question.kind in passages.COUNTED or all(part.lower() in text.lower() for part in parts)
-        n += 1
-    assert n >= 24  # enough for one task alone
+    assert len(found) >= 24  # enough for one task alone
 
 
 def test_silver_takes_the_place_of_gold(book, tokenizer):
     chunks = passages.cut(book, tokenizer)
-    some = book.questions[:30]
-    silver = {question.id: [3, 5] for question in some if question.kind not in passages.WHOLE}  # mostly wrong
+    silver = {question.id: [3, 5] for question in book.questions[:30] if question.kind not in passages.WHOLE}  # mostly wrong
     found = list(mixed(book, tokenizer, Chance("test"), silver=silver))
     assert {question.id for question, *_ in found} == set(silver)
     assert all({chunks[3], chunks[5]} <= set(shown) and len(set(shown)) == len(shown) for _, _, shown in found)
@@ -127,18 +124,15 @@ def test_a_variant_has_its_share_of_each_task(variant, book, tokenizer):
     found = examples(book, tokenizer, variant)
     assert found == examples(book, tokenizer, variant)
     told = VARIANTS[variant]
-    assert {task: sum(one.role == task for one in found) for task in told.shares} == told.shares
+    assert Counter(one.role for one in found) == told.shares
     assert len(found) == sum(VARIANTS["full"].shares.values())
     for one in found:
         assert (f"<summary>\n{book.summary}\n</summary>" in one.prompt) == told.summary
-        assert one.book == book.document.id
-        _, repairs = ROLES[one.role].parse(one.reply)
-        assert not repairs
+        assert one.book == book.document.id and not ROLES[one.role].parse(one.reply)[1]  # no repairs
 
 
 def test_variants_are_asked_the_same(book, tokenizer):
-    full = examples(book, tokenizer)
-    bare = examples(book, tokenizer, "no_summary")
+    full, bare = examples(book, tokenizer), examples(book, tokenizer, "no_summary")
     assert [one.reply for one in full] == [one.reply for one in bare]
     for one, other in zip(full, bare, strict=True):
         assert other.prompt.split("<context>")[1] == one.prompt.split("<context>")[1]
@@ -150,9 +144,8 @@ def test_variants_are_asked_the_same(book, tokenizer):
     refused(lambda: examples(book, tokenizer, "half"), "variant='half': expected one of full, no_summary")
 
 
-def test_claims_are_true_as_often_as_false(tokenizer):
-    book = storyworld.book(1000, tokens=15_000)
-    verdicts = [ROLES["claim"].parse(one.reply)[0].answer for one in examples(book, tokenizer, "no_qa")]
+def test_claims_are_true_as_often_as_false(two_books, tokenizer):
+    verdicts = [ROLES["claim"].parse(one.reply)[0].answer for one in examples(two_books[0], tokenizer, "no_qa")]
     assert 6 <= verdicts.count("TRUE") <= 18
 
 
@@ -175,8 +168,8 @@ def test_the_same_questions_in_each_task(two_books, tokenizer):
 def said(task, texts):
     """Answers as `ask` makes them of replies that needed no second try."""
     values = [read_replies(ROLES[task], text) for text in texts]
-    unread = [() if value is not None else ("why",) for value in values]
-    return [Answer(*of, free=of[0]) for of in zip(texts, values, unread, strict=True)]
+    pairs = zip(texts, values, strict=True)
+    return [Answer(text, value, ("why",) if value is None else (), free=text) for text, value in pairs]
 
 
 def test_scores_and_what_cannot_be_read(two_books, tokenizer):
@@ -187,7 +180,7 @@ def test_scores_and_what_cannot_be_read(two_books, tokenizer):
         assert numbers == [1.0] * 6 and found["valid"] == found["valid_free"] == [1.0] * len(some)
         worse = scores(some, said(task, [right[0], "", *right[2:]]))
         assert sum(worse["valid"]) == sum(worse["valid_free"]) == len(some) - 1
-        assert sum(number for number in worse[MAIN[task]] if not math.isnan(number)) == 5
+        assert np.nansum(worse[MAIN[task]]) == 5
         if task == "qa":
             assert found["em"] == [1.0] * 6
             half = scores(some, said(task, [text + " and nobody else at all" for text in right]))
@@ -206,8 +199,7 @@ def test_tokens_read_once_are_the_distinct_beginnings(rows):
 def test_average_ranks_against_scipy(systems, settings, data):
     table = [[data.draw(st.sampled_from([0.1, 0.2, 0.3])) for _ in range(settings)] for _ in range(systems)]
     found = average_ranks({f"s{i}": dict(enumerate(row)) for i, row in enumerate(table)})
-    expected = rankdata(-np.array(table), axis=0).mean(1)
-    np.testing.assert_allclose(list(found.values()), expected)
+    np.testing.assert_allclose(list(found.values()), rankdata(-np.array(table), axis=0).mean(1))
 
 
 def test_ranks_that_cannot_be():

@@ -23,17 +23,23 @@ from storyworld.teaching.update import bearing, nodes
 
 # -- the graph ---------------------------------------------------------------------------------------------------------
 
-NOVEL, CHUNKS = cut("novel", ["Ann sold Tom a lamp. ", "Eve is Tom's niece. ", "It rained all day."])
+SALE, KIN = "Ann sold Tom a lamp.", "Eve is Tom's niece."
+NOVEL, CHUNKS = cut("novel", [f"{SALE} ", f"{KIN} ", "It rained all day."])
+NOTHING_SHOWN = graphrag.Context("", (), (), (), 0)
+STOP = {"en": ". ", "zh": "。"}  # between sentences
+
+
+def described_as(*pairs):
+    """What a reply says of some entities."""
+    return [{"name": name, "description": says} for name, says in pairs]
 
 
 def novel(prompt):
     """What a perfect reader says of the three passages; of the third it cannot be read."""
     if "sold" in prompt:
-        sale = "Ann sold Tom a lamp."
-        return json.dumps([{"name": name, "description": sale} for name in ("Ann", "Tom")])
+        return json.dumps(described_as(("Ann", SALE), ("Tom", SALE)))
     if "niece" in prompt:
-        kin = "Eve is Tom's niece."
-        return json.dumps([{"name": "Eve", "description": f"{kin} She left."}, {"name": "tom", "description": kin}])
+        return json.dumps(described_as(("Eve", f"{KIN} She left."), ("tom", KIN)))
     return "It rained, that is all."
 
 
@@ -43,20 +49,18 @@ def test_a_graph_of_replies():
     assert graph.unread == {"entities": 1}
     assert [entity.name for entity in graph.entities] == ["Ann", "Tom", "Eve"]
     assert graph.entities[1].chunks == (0, 1)
-    assert graph.texts[1] == "Tom: Ann sold Tom a lamp. Eve is Tom's niece."
-    ties = ((0, 1, "Ann sold Tom a lamp.", (0,)), (2, 1, "Eve is Tom's niece.", (1,)))
-    assert graph.relations == tuple(graphrag.Relation(*of) for of in ties)
+    assert graph.texts[1] == f"Tom: {SALE} {KIN}"
+    assert graph.relations == (graphrag.Relation(0, 1, SALE, (0,)), graphrag.Relation(2, 1, KIN, (1,)))
     assert graph.degrees == [1, 2, 1] and len(model.asked) == 3
 
 
 def test_who_shares_a_statement_is_tied():
     one, two = "The mill burned.", "Ivo put it out."
-    told = [("the mill", one), ("Ivo", f"{two[:-1]}; the mill burned."), ("Ivo", two), (" ", one), ("Ann", "")]
-    told = graphrag.read_off(4, [{"name": name, "description": says} for name, says in told])
+    told = ("the mill", one), ("Ivo", f"{two[:-1]}; the mill burned."), ("Ivo", two), (" ", one), ("Ann", "")
+    told = graphrag.read_off(4, described_as(*told))
     assert told.relations == (("the mill", "Ivo", one),) and told.chunk == 4
     assert [name for name, _ in told.entities] == ["the mill", "Ivo", "Ivo", "Ann"]
-    says = {"剑秋": "剑秋买了若云的灯。", "若云": "若云走了；剑秋买了若云的灯。"}
-    zh = [{"name": name, "description": text} for name, text in says.items()]
+    zh = described_as(("剑秋", "剑秋买了若云的灯。"), ("若云", "若云走了；剑秋买了若云的灯。"))
     assert graphrag.read_off(0, zh, "zh").relations == (("剑秋", "若云", "剑秋买了若云的灯。"),)
 
 
@@ -240,7 +244,7 @@ def test_each_pair_is_shown_in_both_orders(language):
     assert [verdict.outcome("Diversity") for verdict in verdicts] == ["a"] * 9
     of = graphrag.win_rates(PAIRS, verdicts)
     assert set(of) == set(graphrag.CRITERIA) and of["Overall"].a == 1 and of["Overall"].first.value == 0.5
-    other = [graphrag.Comparison(one.question, one.b, one.a, one.group) for one in PAIRS]
+    other = [replace(one, a=one.b, b=one.a) for one in PAIRS]
     assert graphrag.win_rates(other, graphrag.judged(model, other, language))["Overall"].b == 1
     assert set(model.asked[18:]) == set(model.asked[:18])  # the same two orders
 
@@ -261,7 +265,7 @@ sides = st.none() | st.fixed_dictionaries({name: st.sampled_from("ab") for name 
 
 @given(st.lists(st.builds(graphrag.Verdict, sides, sides), min_size=1, max_size=12))
 def test_shares_add_up_and_the_interval_is_the_bootstraps(verdicts):
-    asked = [graphrag.Comparison("Who?", "x", "y", f"book {i % 4}") for i in range(len(verdicts))]
+    asked = [replace(PAIRS[0], group=f"book {i % 4}") for i in range(len(verdicts))]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(metrics, "bootstrap", lambda x, **of: bootstrap(x, **of, resamples=50))
         for criterion, of in graphrag.win_rates(asked, verdicts).items():
@@ -277,9 +281,7 @@ def test_preferences_that_the_log_bears_out(book):
     assert found == graphrag.gold_preferences(book, 6)
     assert [one.kind for one in found] == ["removed", "doubled", "swapped"] * 6
     for one in found:
-        whole, spoilt = one.comparison.a, one.comparison.b
-        stop = "。" if language == "zh" else ". "
-        facts, worse = (text.rstrip(".。").split(stop) for text in (whole, spoilt))
+        facts, worse = (text.rstrip(".。").split(STOP[language]) for text in (one.comparison.a, one.comparison.b))
         n = len(facts)
         assert 3 <= n <= passages.FACTS[language] and len(set(facts)) == n and one.comparison.group == book.document.id
         expected = {"removed": (n - 1, n - 1), "doubled": (n + 1, n), "swapped": (n, n - 1)}[one.kind]
@@ -288,16 +290,15 @@ def test_preferences_that_the_log_bears_out(book):
 
 def test_how_well_a_judge_agrees(book):
     found = graphrag.gold_preferences(book, 6)
-    asked = [one.comparison for one in found]
-    language = book.document.language
-    right = graphrag.agreement(found, graphrag.judged(Model(ideal), asked, language))
-    assert {kind: of.value for kind, of in right.items()} == dict.fromkeys(("removed", "doubled", "swapped", "all"), 1)
-    taken_in = graphrag.agreement(found, graphrag.judged(Model(longer), asked, language))
-    assert (taken_in["removed"].value, taken_in["doubled"].value) == (1, 0)
-    tossed = graphrag.agreement(found, graphrag.judged(Model(lambda p: verdict_of(True)), asked, language))
-    assert tossed["all"].value == 0.5
-    mute = graphrag.agreement(found, graphrag.judged(Model(lambda p: "both"), asked, language))
-    assert mute["all"].value == 0
+
+    def agreed(judge):
+        verdicts = graphrag.judged(Model(judge), [one.comparison for one in found], book.document.language)
+        return {kind: of.value for kind, of in graphrag.agreement(found, verdicts).items()}
+
+    assert agreed(ideal) == dict.fromkeys(("removed", "doubled", "swapped", "all"), 1)
+    assert agreed(longer).items() >= {"removed": 1, "doubled": 0}.items()
+    assert agreed(lambda prompt: verdict_of(True))["all"] == 0.5
+    assert agreed(lambda prompt: "both")["all"] == 0
 
 
 @pytest.fixture(scope="module")
@@ -320,10 +321,9 @@ def graph(log, chunks):
 
 def test_each_fact_is_told_by_its_own_words(log):
     assert len(log.facts) > 60 and all(fact.spans for fact in log.facts.values())
-    stop = {"en": ". ", "zh": "。"}[log.language]
     for name, fact in log.facts.items():
         assert log.told(fact.says) >= {name} and all(log.facts[it].says == fact.says for it in log.told(fact.says))
-    everything = stop.join(fact.says for fact in log.facts.values()) + stop
+    everything = STOP[log.language].join(fact.says for fact in log.facts.values())
     assert log.told(everything) == set(log.facts) and log.told("") == set()
 
 
@@ -354,8 +354,8 @@ def test_what_a_gold_graph_holds(log, graph, chunks):
     for person, facts in log.of.items():
         (at,) = [i for i, it in enumerate(graph.entities) if it.name == log.book.voice.name(person)]
         assert held.entities[at] & set(facts)
-    assert held.of(graphrag.Context("", (), (), (), 0)) == frozenset()
-    some = graphrag.Context("", (0, 1), (2,), (3,), 0)
+    assert held.of(NOTHING_SHOWN) == frozenset()
+    some = replace(NOTHING_SHOWN, entities=(0, 1), relations=(2,), chunks=(3,))
     assert held.of(some) == held.entities[0] | held.entities[1] | held.relations[2] | held.chunks[3]
 
 
@@ -394,15 +394,14 @@ def test_contexts_are_of_the_first_entities(log, graph, chunks, tokenizer):
 
 
 def test_an_extract_says_what_the_graph_says_of_somebody(log, graph):
+    every = [tuple(range(len(some))) for some in (graph.entities, graph.relations)]
     for person in list(log.of)[:5]:
         names = log.names(person)
         at = [entity.name for entity in graph.entities].index(names[0])
-        said = graphrag.extract(graph, graphrag.Context("", (at,), (), (), 0), names, log.language)
-        assert log.told(said) >= log.told(graph.entities[at].description) - log.told("") and said.count(names[0])
-        everything = graphrag.Context("", tuple(range(len(graph.entities))), tuple(range(len(graph.relations))), (), 0)
-        more = graphrag.extract(graph, everything, names, log.language)
-        stop = "。" if log.language == "zh" else ". "
-        parts = more.rstrip(".。").split(stop)
+        said = graphrag.extract(graph, replace(NOTHING_SHOWN, entities=(at,)), names, log.language)
+        assert log.told(said) >= log.told(graph.entities[at].description) and said.count(names[0])
+        more = graphrag.extract(graph, graphrag.Context("", *every, (), 0), names, log.language)
+        parts = more.rstrip(".。").split(STOP[log.language])
         assert len(parts) <= graphrag.EXTRACT and len(set(parts)) == len(parts)
         assert all(any(mentions(name, part) for name in names) for part in parts)
 

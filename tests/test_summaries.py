@@ -3,6 +3,7 @@ verbatim, in order, within their limits. Silver passages against gold ones and h
 
 import random
 import re
+from itertools import pairwise
 
 import pytest
 from extras import refused
@@ -22,6 +23,11 @@ from storyworld import books
 from storyworld.teaching import passages
 
 
+def inside(prompt):
+    """What stands in a prompt between its tags."""
+    return prompt.split(">\n", 1)[1].rsplit("\n<", 1)[0]
+
+
 class Echo:
     """Replies with the last `words` words between the tags, reads `context` words, and dies at the call `dies`."""
 
@@ -39,8 +45,8 @@ class Echo:
             raise KeyboardInterrupt
         self.asked += [conversation[0]["content"] for conversation in conversations]
         assert all(len(c[0]["content"].split()) + max_new_tokens <= (self.context or 10**9) for c in conversations)
-        inside = [prompt.split(">\n", 1)[1].rsplit("\n<", 1)[0] for prompt in self.asked[-len(conversations) :]]
-        return [Reply(" ".join(text.split()[-self.words :]) + "\n") for text in inside]
+        said = [inside(prompt).split()[-self.words :] for prompt in self.asked[-len(conversations) :]]
+        return [Reply(" ".join(words) + "\n") for words in said]
 
 
 def pieces(n, language="en"):
@@ -48,9 +54,8 @@ def pieces(n, language="en"):
 
 
 def test_chunk_summaries_then_one_over_their_concatenation():
-    document, chunks = pieces(4)
     model = Echo()
-    built = summaries.summarise_document(model, document, chunks)
+    built = summaries.summarise_document(model, *pieces(4))
     assert built.levels == (tuple(f"beta{i} gamma{i} delta{i}" for i in range(4)), ("beta3 gamma3 delta3",))
     assert built.text == "beta3 gamma3 delta3" and built.source == "echo"
     assert "\n".join(built.levels[0]) in model.asked[-1]
@@ -60,24 +65,20 @@ def test_chunk_summaries_then_one_over_their_concatenation():
 
 @given(st.integers(1, 60), st.integers(190, 400))
 def test_the_fold_reads_every_summary_once_and_never_too_much(n, context):
-    document, chunks = pieces(n)
     model = Echo(context)
-    built = summaries.summarise_document(model, document, chunks, chunk_tokens=40, tokens=40)
+    built = summaries.summarise_document(model, *pieces(n), chunk_tokens=40, tokens=40)
     assert len(built.levels[0]) == n and len(built.levels[-1]) == 1
     sizes = [len(level) for level in built.levels]
     assert sizes == sorted(sizes, reverse=True)
-    folded = [prompt.split("<text>\n")[1].split("\n</text>")[0] for prompt in model.asked[n : n + sizes[1]]]
-    assert [line for text in folded for line in text.splitlines()] == list(built.levels[0])
+    assert "\n".join(map(inside, model.asked[n : n + sizes[1]])).splitlines() == list(built.levels[0])
 
 
 @given(st.integers(1, 40), st.integers(8, 60), st.sampled_from([None, 300]))
 def test_no_more_than_asked_is_merged_at_once(n, read, context):
-    document, chunks = pieces(n)
     model = Echo(context)
-    built = summaries.summarise_document(model, document, chunks, chunk_tokens=40, tokens=40, read=read)
-    merged = [prompt.split("<text>\n")[1].split("\n</text>")[0] for prompt in model.asked[n:]]
-    assert all(len(text.split()) <= read for text in merged)
-    assert built.text == summaries.summarise_document(Echo(), document, chunks).text
+    built = summaries.summarise_document(model, *pieces(n), chunk_tokens=40, tokens=40, read=read)
+    assert all(len(inside(prompt).split()) <= read for prompt in model.asked[n:])
+    assert built.text == summaries.summarise_document(Echo(), *pieces(n)).text
 
 
 def test_novels_are_summed_up_once(own_store, tokenizer):
@@ -91,24 +92,21 @@ def test_novels_are_summed_up_once(own_store, tokenizer):
 
 
 def test_an_endpoint_that_does_not_say_what_it_reads_is_asked_once():
-    document, chunks = pieces(50)
-    assert len(summaries.summarise_document(Echo(context=None), document, chunks).levels) == 2
+    assert len(summaries.summarise_document(Echo(context=None), *pieces(50)).levels) == 2
 
 
 def test_a_model_that_cannot_read_two_summaries_is_refused():
-    document, chunks = cut("toy", ["word " * 60] * 3)
-    model = Echo(context=200, words=60)
+    model, long = Echo(context=200, words=60), cut("toy", ["word " * 60] * 3)
     said = "cannot read two summaries of toy at once"
-    refused(lambda: summaries.summarise_document(model, document, chunks, chunk_tokens=5, tokens=5), said)
+    refused(lambda: summaries.summarise_document(model, *long, chunk_tokens=5, tokens=5), said)
 
 
 @pytest.mark.parametrize("reply", [Reply(" \n"), Reply("I cannot.", invalid="refused")])
 def test_a_refused_or_empty_summary_is_an_error_not_a_mindscape(reply):
-    document, chunks = pieces(3)
     model = Echo()
     model.chat = lambda conversations, max_new_tokens: [Reply("fine"), reply, Reply("fine")]
-    with pytest.raises(LLMError, match="echo, summary 2 of 3: (the reply has no words|refused)"):
-        summaries.summarise_document(model, document, chunks)
+    said = "echo, summary 2 of 3: (the reply has no words|refused)"
+    refused(lambda: summaries.summarise_document(model, *pieces(3)), said, LLMError)
 
 
 def test_chinese_has_prompts_of_its_own():
@@ -139,27 +137,25 @@ def scene():
     return re.sub(r"[*_#]", "", play[play.index("## SCENE III") :])[:4300]
 
 
-def check(text, language, limit, spans):
+def check(text, language, limit):
     """What holds for every summary."""
-    whole = [(span.start, span.end) for span in sentences(text, language)]
-    assert spans and spans == sorted(spans, key=lambda span: span.start)
-    assert all(a.end <= b.start for a, b in zip(spans, spans[1:], strict=False))
+    spans, whole = summaries.select(text, language, limit), sentences(text, language)
+    assert spans and spans == sorted(spans) == summaries.select(text, language, limit)
+    assert all(a.end <= b.start for a, b in pairwise(spans))
     picked = [text[span.start : span.end] for span in spans]
     assert all(piece and piece == piece.strip() for piece in picked)
     summary = summaries.summarise(text, language, limit)
     assert summary == (" " if language == "en" else "").join(picked) and 0 < len(summary) <= limit
     for span in spans:
-        start, end = next((start, end) for start, end in whole if start <= span.start < end)
-        assert span.end <= end and not text[start : span.start].strip()
-        assert len(spans) == 1 or not text[span.end : end].strip()  # only a lone sentence is ever cut
+        of = next(of for of in whole if of.start <= span.start < of.end)
+        assert span.end <= of.end and not text[of.start : span.start].strip()
+        assert len(spans) == 1 or not text[span.end : of.end].strip()  # only a lone sentence is ever cut
 
 
-def test_a_scene_of_a_play_and_a_story(scene):
-    for text, language, limits in ((scene, "en", (20, 100, 500)), (STORY, "zh", (5, 60, 150))):
-        for limit in limits:
-            spans = summaries.select(text, language, limit)
-            check(text, language, limit, spans)
-            assert spans == summaries.select(text, language, limit)
+@pytest.mark.parametrize("limit", [5, 20, 60, 100, 150, 500])
+def test_a_scene_of_a_play_and_a_story(limit, scene):
+    check(scene, "en", limit)
+    check(STORY, "zh", limit)
 
 
 WORD = st.sampled_from(["king", "ghost", "the", "walks", "Speak", "Mr.", "3", "王子", "鬼魂", "他"])
@@ -171,7 +167,7 @@ ODD = st.text(min_size=1).filter(str.strip)
 @settings(max_examples=150)
 @given(ODD | TEXT.map(lambda pieces: "".join(map("".join, pieces))), st.sampled_from(["en", "zh"]), st.integers(1, 80))
 def test_any_text(text, language, limit):
-    check(text, language, limit, summaries.select(text, language, limit))
+    check(text, language, limit)
 
 
 def test_a_limit_beyond_the_text_takes_all_of_it():

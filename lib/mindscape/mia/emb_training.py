@@ -16,6 +16,7 @@ Memory is that of a piece, time about a third more. Taught in notebook 12_mia_em
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -84,10 +85,9 @@ def cached_backward(encode: Callable[[Any], Tensor], pieces: Sequence[Any], loss
         for piece in pieces:
             states.append((torch.get_rng_state(), torch.cuda.get_rng_state_all()))
             vectors.append(encode(piece))
-    leaves = torch.cat(vectors).detach().requires_grad_()
-    with torch.enable_grad():
-        value = loss(leaves)
-        (gradient,) = torch.autograd.grad(value, leaves)
+    leaves = torch.cat(vectors).requires_grad_()
+    value = loss(leaves)
+    (gradient,) = torch.autograd.grad(value, leaves)
     for piece, state, part in zip(pieces, states, gradient.split([len(some) for some in vectors]), strict=True):
         with torch.random.fork_rng(devices=range(len(state[1]))):  # afterwards they stand where they stand now
             torch.set_rng_state(state[0])
@@ -154,9 +154,9 @@ class Batch:
 def plan(asked: Sequence[Asked], recipe: Recipe, seed: int, epoch: int) -> list[Batch]:
     """The batches of an epoch, each of questions on one document, in an order that only the seed decides."""
     rng = np.random.default_rng([seed, epoch])
-    of_document: dict[str, list[int]] = {}
+    of_document: dict[str, list[int]] = defaultdict(list)
     for i, one in enumerate(asked):
-        of_document.setdefault(one.document, []).append(i)
+        of_document[one.document].append(i)
     groups = []
     for mine in of_document.values():
         order = rng.permutation(mine).tolist()
@@ -201,37 +201,35 @@ def prepare(
     rng = np.random.default_rng(batch.seed)
     whole = [asked[i] for i in batch.questions]
     mine = whole[part]
-    place_of = {row: at for at, row in enumerate(range(len(whole))[part])}
-    place: dict[tuple[Task, str], int] = {}  # a text may be a unit of either task
+    numbers = range(len(whole))[part]  # of mine in the batch
+    place: dict[tuple[Task, str], int] = defaultdict(lambda: len(place))  # a text may be a unit of either task
     weights: dict[Task, float] = {"chunk": recipe.beta, "node": 1 - recipe.beta}
 
     def drawn(task: Task, pool: Sequence[str], most: int) -> list[int]:
-        return [place.setdefault((task, pool[i]), len(place)) for i in rng.permutation(len(pool))[:most]]
+        return [place[task, pool[i]] for i in rng.permutation(len(pool))[:most]]
 
-    own: dict[Task, list[tuple[int, int, list[int]]]] = {}  # question, its positive, its negatives
-    for row, one in enumerate(whole):
-        if not recipe.shared and row not in place_of:
-            continue
-        for task in weights:
-            if (units := one.units.get(task)) is None or not weights[task]:
+    own: dict[Task, list[tuple[int, int, list[int]]]] = defaultdict(list)  # question, its positive, its negatives
+    for number in range(len(whole)) if recipe.shared else numbers:
+        for task, weight in weights.items():
+            units = whole[number].units.get(task)
+            if units is None or not weight:
                 continue
-            right = place.setdefault((task, units.positives[rng.integers(len(units.positives))]), len(place))
+            right = place[task, units.positives[rng.integers(len(units.positives))]]
             wrong = drawn(task, units.hard, recipe.hard) + drawn(task, units.exchanged, recipe.exchanged)
             most = recipe.hard + recipe.exchanged + recipe.simple - len(wrong)  # simple ones for those that are missing
             wrong += drawn(task, units.simple, most)
-            if row in place_of:
-                own.setdefault(task, []).append((place_of[row], right, wrong))
+            if number in numbers:
+                own[task].append((numbers.index(number), right, wrong))
     require(own, f"questions {', '.join(one.id for one in mine)}: no units to find for a task that has a weight")
     positive, compared, rows = {}, {}, {}
     for task, some in own.items():
-        found = torch.zeros(len(some), len(place), dtype=torch.bool)
-        for i, (row, right, wrong) in enumerate(some):
+        places, rights, _ = zip(*some, strict=True)
+        rows[task], positive[task] = torch.tensor(places), torch.tensor(rights)
+        compared[task] = torch.zeros(len(some), len(place), dtype=torch.bool)
+        for found, (row, right, wrong) in zip(compared[task], some, strict=True):
             answers = set(mine[row].units[task].positives)
             others = [at for (of, text), at in place.items() if of == task and text not in answers]
-            found[i, [right, *(others if recipe.shared else wrong)]] = True
-        rows[task] = torch.tensor([row for row, *_ in some])
-        positive[task] = torch.tensor([right for _, right, _ in some])
-        compared[task] = found
+            found[[right, *(others if recipe.shared else wrong)]] = True
     summaries = [one.summary if recipe.summaries else None for one in mine]
     asking, at = query_readings([one.question for one in mine], summaries, recipe.form, tokenizer, language, tokens)
     finding, of_units = unit_readings([text for _, text in place], tokenizer, language, tokens)

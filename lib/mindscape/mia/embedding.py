@@ -55,8 +55,9 @@ from mindscape.text import Tokenizer, token_ids
 from mindscape.weights import Packed
 
 Task = Literal["node", "chunk"]
-INSTRUCTION, QUESTION, SUMMARY, WORDS = prompts.short_texts("mia", "embedding").values()  # each by language
-PAPER_WORDING = prompts.short_texts("mia", "paper/embedding")  # Figure 15, with all that it demands
+WORDINGS = {SHORT: prompts.short_texts("mia", "embedding"), PAPER: prompts.short_texts("mia", "paper/embedding")}
+INSTRUCTION, _, SUMMARY, WORDS = WORDINGS[SHORT].values()  # each by language
+NAME = "mia"  # of an embedder whose base and adapter are not known
 TOKENS = {"q": "<|query|>", "n": "<|nodes|>", "c": "<|chunks|>"}
 
 
@@ -90,9 +91,8 @@ class Form:
     @property
     def texts(self) -> tuple[Mapping[str, str], Mapping[str, str], Mapping[str, str]]:
         """Instruction, question and summary as the wording has them, each by language."""
-        if self.wording == SHORT:
-            return INSTRUCTION, QUESTION, SUMMARY
-        return tuple(PAPER_WORDING[name] for name in ("instruction", "question", "summary"))
+        words = WORDINGS[self.wording]
+        return words["instruction"], words["question"], words["summary"]
 
 
 @dataclass(frozen=True)
@@ -292,29 +292,28 @@ class MiaEmbedder:
         *,
         summaries: bool = True,
         language: str = "en",
-        name: str = "mia",
         batch_tokens: int = 4096,
         store: Cache | None = None,
         maker: Maker | None = None,
     ):
         one_of(INSTRUCTION, language=language)
         self.form, self.summaries, self.language, self.batch_tokens = form or Form(), summaries, language, batch_tokens
-        self.tokenizer, self.name, self._load, self._maker, self._store = tokenizer, name, model, maker, store
+        self.tokenizer, self._load, self._maker, self._store = tokenizer, model, maker, store
         self._loaded = ""  # the fingerprint of a named model's weights as they were loaded
         if isinstance(model, nn.Module):
-            self.model = watch(model.eval(), name)
+            self.model = watch(model.eval(), NAME)
 
     @cached_property
     def model(self) -> PreTrainedModel:
         """The network; a named one is loaded when it is first asked for."""
         model = self._load().eval()
         self._loaded = weights.fingerprint(model, model.config)
-        return watch(model, self.name if self._maker is None else self._maker.label)
+        return watch(model, NAME if self._maker is None else self._maker.label)
 
     @cached_property
     def _units(self) -> LastTokenEncoder:
         options: dict[str, Any] = {"batch_tokens": self.batch_tokens, "store": self._store}
-        return LastTokenEncoder(self.model, self.tokenizer, name=self.name, special_tokens=False, **options)
+        return LastTokenEncoder(self.model, self.tokenizer, name=NAME, special_tokens=False, **options)
 
     @property
     def maker(self) -> Maker:
@@ -323,9 +322,9 @@ class MiaEmbedder:
         model = self.__dict__.get("model")
         same = model is None or (self._loaded and self._loaded == weights.fingerprint(model, model.config))
         if self._maker is not None and same:
-            return Maker(self._maker.name, {**self._maker.about, "embedder": form}, self._maker.dtype)
+            return replace(self._maker, about={**self._maker.about, "embedder": form})
         dtype = str(self.model.dtype).removeprefix("torch.")
-        return Maker(self.name, {"weights": self._units.fingerprint, "embedder": form}, dtype)
+        return Maker(NAME, {"weights": self._units.fingerprint, "embedder": form}, dtype)
 
     def written(self, questions: Sequence[str], summary: str | None) -> list[Written]:
         """Queries on one text as token ids."""
@@ -343,8 +342,12 @@ class MiaEmbedder:
             return np.zeros((0, self._units.dim), dtype=np.float32)
         with torch.no_grad():
             states = torch.cat([reading(self.model.get_decoder()) for reading in readings])[at.to(self.model.device)]
-        vectors = nn.functional.normalize(enriched(states.float(), self.form.delta)[task], dim=-1)
-        return vectors.cpu().numpy()
+        return unit_length(enriched(states.float(), self.form.delta)[task])
+
+
+def unit_length(states: Tensor) -> np.ndarray:
+    """float32, of length 1 along the last dimension."""
+    return nn.functional.normalize(states.float(), dim=-1).cpu().numpy()
 
 
 class PlainEmbedder:
@@ -364,8 +367,7 @@ class PlainEmbedder:
     @property
     def maker(self) -> Maker:
         """The encoder and its delta."""
-        of = self.encoder.maker
-        return Maker(of.name, {**of.about, "delta": self.delta}, of.dtype)
+        return replace(self.encoder.maker, about={**self.encoder.maker.about, "delta": self.delta})
 
     def units(self, texts: Sequence[str]) -> np.ndarray:
         """(texts, dim)."""
@@ -394,9 +396,8 @@ def named(base: str, adapters: str = "") -> tuple[str | Path, Path]:
     known = base == "smollm2" or (base.startswith("hf:") and adapters)
     require(known, f"base={base!r}: expected smollm2, or hf:NAME with adapters of that base")
     home = Path(adapters or paths.data("adapters"))
-    for name in ("sft_emb", "mia_emb"):
-        known = (home / name / "form.json").is_file()
-        require(known, f"adapters={adapters!r}: expected a folder with {name}/form.json")
+    for file in ("sft_emb/form.json", "mia_emb/form.json"):
+        require((home / file).is_file(), f"adapters={adapters!r}: expected a folder with {file}")
     source = assets.language_model() if base == "smollm2" else base.removeprefix("hf:")
     return source, home
 
@@ -424,8 +425,7 @@ def embedder(
             known = {"form": Form(**told["form"]), "summaries": told["summaries"], "language": told.get("language", "en")}
             options = known | options
         except (OSError, ValueError, LookupError, TypeError) as error:
-            expected = f"{file}: expected the form of a trained embedder, as training writes it"
-            raise InputError(f"{expected}: {error}") from error
+            raise InputError(f"{file}: expected the form of a trained embedder, as training writes it: {error}") from error
     if delta is not None:
         options["form"] = replace(options.get("form") or Form(), delta=delta)
     source, form = base or assets.language_model(), options.get("form") or Form()

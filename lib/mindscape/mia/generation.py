@@ -144,8 +144,7 @@ def mixed(
     Half of the noise tells of the same kind of event, of somebody else or of another time; half of the rest names somebody whom
     the question or the answer names; if there are such. Raises InputError for fewer than `MOST` passages.
     """
-    expected = f"expected at least {MOST} passages, which the evidence of a question may take"
-    require(most >= MOST, f"most={most!r}: {expected}")
+    require(most >= MOST, f"most={most!r}: expected at least {MOST} passages, which the evidence of a question may take")
     chunks = passages.cut(book, tokenizer)
     for question, pair, right in answerable(book, tokenizer, chance, silver):
         first, keep = question.evidence[0].start, dict.fromkeys(right)

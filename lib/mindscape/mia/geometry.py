@@ -43,7 +43,7 @@ from mindscape.attention import Segment, segment_mass_batch, segment_mass_behind
 from mindscape.cache import digest
 from mindscape.errors import InputError, require
 from mindscape.metrics import recall_fraction_at_k
-from mindscape.mia.embedding import MiaEmbedder, Reading, Written, enriched, neighbours, unit_readings
+from mindscape.mia.embedding import MiaEmbedder, Reading, Written, enriched, neighbours, unit_length, unit_readings
 from mindscape.text import Tokenizer
 
 PARTS = ("summary", "query", "first", "rest")  # where attention goes; "first" is the first token alone
@@ -141,7 +141,7 @@ def unit_layers(embedder: MiaEmbedder, texts: Sequence[str]) -> np.ndarray:
     (30, 1, 576)
     """
     readings, at = unit_readings(texts, embedder.tokenizer, embedder.language, embedder.batch_tokens)
-    return _unit_length(_layers(embedder, readings)[:, at])
+    return unit_length(_layers(embedder, readings)[:, at])
 
 
 def query_layers(embedder: MiaEmbedder, questions: Sequence[str], summary: str | None = None) -> Inside:
@@ -165,7 +165,7 @@ def query_layers(embedder: MiaEmbedder, questions: Sequence[str], summary: str |
     query, first = mass[..., 0], mass[..., 1]
     of_summary = mass[..., 2] if told is not None else torch.zeros_like(query)
     parts = torch.stack([of_summary, query, first, 1 - of_summary - query - first], -1)
-    return Inside(_unit_length(torch.stack(vectors)), parts.cpu().numpy())
+    return Inside(unit_length(torch.stack(vectors)), parts.cpu().numpy())
 
 
 def recall_by_layer(queries: np.ndarray, units: np.ndarray, right: Sequence[Sequence[int]], k: int = 10) -> np.ndarray:
@@ -275,8 +275,7 @@ def attended_together(embedder: MiaEmbedder, questions: Sequence[str], summary: 
         start = one.spans["summary"][0]
         return [(start + first, start + last) for first, last in segments]
 
-    masses = _read(embedder, embedder.written(questions, summary), places)[1]
-    return tokens, masses.cpu().numpy()
+    return tokens, _read(embedder, embedder.written(questions, summary), places)[1].cpu().numpy()
 
 
 def _tokens(summary: str, tokenizer: Tokenizer, shown: str) -> tuple[list[str], list[Segment]]:
@@ -356,10 +355,6 @@ def _kept(decoder: nn.Module, at: Tensor) -> Iterator[list[Tensor]]:
             hook.remove()
 
 
-def _unit_length(states: Tensor) -> np.ndarray:
-    return nn.functional.normalize(states.float(), dim=-1).cpu().numpy()
-
-
 # Two curves over the layers ---------------------------------------------------------------------------------------
 
 
@@ -409,10 +404,9 @@ def pairing_test(
     both = _curves(a, b)
     groups = [0] * len(both[0]) if groups is None else list(groups)
     members = [np.array([i for i, one in enumerate(groups) if one == group]) for group in dict.fromkeys(groups)]
-    both = [curves - curves.mean(1, keepdims=True) for curves in both]
-    for curves in both:
-        for mine in members:
-            curves[mine] -= curves[mine].mean(0)
+    both = both - both.mean(-1, keepdims=True)
+    for mine in members:
+        both[:, mine] -= both[:, mine].mean(1, keepdims=True)
     a, b = map(_standard, both)
     rng, found = np.random.default_rng(seed), np.zeros(resamples)
     for mine in members:
@@ -423,11 +417,11 @@ def pairing_test(
     return Tested(value, float((1 + (found >= value - 1e-9).sum()) / (resamples + 1)), len(a))
 
 
-def _curves(*curves: ArrayLike) -> list[np.ndarray]:
+def _curves(*curves: ArrayLike) -> np.ndarray:
     both = np.asarray(curves, dtype=float)
     require(both.shape[-1] >= 3, f"curves of {both.shape[-1]} layers: expected at least 3 layers")
     require(np.isfinite(both).all(), "a curve holds something that is not a finite number")
-    return list(both)
+    return both
 
 
 def _standard(curves: np.ndarray) -> np.ndarray:

@@ -31,7 +31,7 @@ from pydantic import BaseModel
 from mindscape import roles
 from mindscape.ask import ask, read_replies
 from mindscape.errors import require
-from mindscape.llm.base import LLM, form_of
+from mindscape.llm.base import LLM, Reply, form_of
 from mindscape.metrics import Interval, grouped
 from mindscape.prompts import languages, paper, short_texts
 from mindscape.roles import ROLES, Role, mended
@@ -194,29 +194,27 @@ def of_story(book: Book, chunks: Sequence[Chunk]) -> Graph:
     Its entities are the book's own, in their order and with their descriptions, so that `update.bearing` speaks of them.
     """
     nodes, edges = book.graph
-    node = {it.id: it for it in nodes}
-    known = {entity.name for entity in book.entities}
+    node, language = {it.id: it for it in nodes}, book.document.language
+    known = {entity.name: entity.description for entity in book.entities}
 
     def at(place: Any) -> int:
         return next((i for i, chunk in enumerate(chunks) if chunk.start <= place.span.start < chunk.end), 0)
 
-    told, of_event = [], defaultdict(list)
+    told, of_event = [Told(-1, tuple(known.items()))], defaultdict(dict)  # all first, so that they stand in their order
     for edge in edges:
         source, target = node[edge.source], node[edge.target]
-        if source.type == target.type == "entity":
-            if {source.content, target.content} <= known:
-                says = _stopped(f"{source.content} – {edge.relation} – {target.content}", book.document.language)
+        if target.type == "entity" and target.content in known:
+            if source.type != "entity":
+                of_event[source.id][target.content] = ""
+            elif source.content in known:
+                says = _stopped(f"{source.content} – {edge.relation} – {target.content}", language)
                 told.append(Told(at(edge), relations=((source.content, target.content, says),)))
-        elif target.type == "entity" and target.content in known:
-            of_event[source.id].append(target.content)
     for event, part in of_event.items():
-        part, says = list(dict.fromkeys(part)), _stopped(node[event].content, book.document.language)
+        says = _stopped(node[event].content, language)
         ties = tuple((a, b, says) for a, b in combinations(part, 2))
-        told.append(Told(at(node[event]), tuple((name, "") for name in part), ties))
-    first = Told(-1, tuple((entity.name, entity.description) for entity in book.entities))  # their order
-    graph = merged(book.document.id, [first, *told], book.document.language)
-    entities = (replace(it, chunks=tuple(i for i in it.chunks if i >= 0)) for it in graph.entities)
-    return replace(graph, entities=tuple(entities))
+        told.append(Told(at(node[event]), tuple(part.items()), ties))
+    graph = merged(book.document.id, told, language)
+    return replace(graph, entities=tuple(replace(it, chunks=it.chunks[1:]) for it in graph.entities))  # -1 is the first of each
 
 
 # -- retrieval and context ---------------------------------------------------------------------------------------------
@@ -320,10 +318,8 @@ def sense_questions(model: LLM, document: Document, segments: Sequence[Chunk], t
     """
     form, language = form_of(model), document.language
     prompts = [SENSE_QUESTIONS.prompt(language, form, paragraph=document[it].strip()) for it in segments]
-    talks = [[{"role": "user", "content": prompt}] for prompt in prompts]
-    given = model.chat(talks, schema=SENSE_QUESTIONS.form, max_new_tokens=tokens) if talks else []
     found = []
-    for i, reply in enumerate(given):
+    for i, reply in enumerate(_replies(model, prompts, tokens, SENSE_QUESTIONS.form)):
         said = [] if reply.invalid else filter(None, map(str.strip, reply.parsed.questions))
         asked = tuple(dict.fromkeys(said))[:MOST]
         found.append(Posed(i, asked if len(asked) >= FEWEST else (), reply.invalid))
@@ -337,9 +333,12 @@ def sense_answers(model: LLM, asked: Sequence[tuple[str, str]], language: str = 
     """
     form = form_of(model)
     prompts = [SENSE_ANSWER.prompt(language, form, question=question, context=context) for question, context in asked]
+    return [read_replies(SENSE_ANSWER, reply.text) or "" for reply in _replies(model, prompts, tokens)]
+
+
+def _replies(model: LLM, prompts: Sequence[str], tokens: int, schema: Any = None) -> list[Reply]:
     talks = [[{"role": "user", "content": prompt}] for prompt in prompts]
-    replies = model.chat(talks, max_new_tokens=tokens) if talks else []
-    return [read_replies(SENSE_ANSWER, reply.text) or "" for reply in replies]
+    return model.chat(talks, schema=schema, max_new_tokens=tokens) if talks else []
 
 
 # -- judging -----------------------------------------------------------------------------------------------------------
@@ -502,7 +501,6 @@ def agreement(
 class Fact:
     """An event or a binding of a book's log: in the words of its gold, and where it is told."""
 
-    id: str
     says: str
     spans: tuple[Span, ...]
 
@@ -515,29 +513,28 @@ class Log:
 
     >>> import storyworld
     >>> log = Log(storyworld.book(1000, tokens=15_000))
-    >>> one, two = list(log.facts.values())[:2]
-    >>> log.told(f"{one.says}. It rained.") == {one.id}, log.told("It rained.")
+    >>> name, fact = next(iter(log.facts.items()))
+    >>> log.told(f"{fact.says}. It rained.") == {name}, log.told("It rained.")
     (True, set())
     """
 
     def __init__(self, book: Book):
         voice, world = book.voice, book.world
         self.book, self.language = book, book.document.language
-        self._events = [event for event in world.events if event.kind in SLOTS]
-        told = [(f"event{it.id}", voice.fact(it), book.told.events[it.id]) for it in self._events]
+        events = [event for event in world.events if event.kind in SLOTS]
+        told = [(f"event{it.id}", voice.fact(it), book.told.events[it.id]) for it in events]
         told += [(f"binding{it.id}", voice.binding(it), book.told.bindings[it.id]) for it in world.bindings]
-        self.facts = {name: Fact(name, says, tuple(spans)) for name, says, spans in told}
+        self.facts = {name: Fact(says, tuple(spans)) for name, says, spans in told}
+        people = [(f"binding{it.id}", (it.person, it.other)) for it in world.bindings]
+        people += [(f"event{it.id}", (it.slots.get("a"), it.slots.get("b"))) for it in events]
         of: dict[int, list[str]] = defaultdict(list)
-        for it in world.bindings:
-            for person in dict.fromkeys(one for one in (it.person, it.other) if one is not None):
-                of[person].append(f"binding{it.id}")
-        for event in self._events:
-            for person in dict.fromkeys(event.slots[slot] for slot in "ab" if slot in event.slots):
-                of[person].append(f"event{event.id}")
+        for name, some in people:
+            for person in dict.fromkeys(one for one in some if one is not None):
+                of[person].append(name)
         self.of = dict(of)
         self._known: dict[str, set[str]] = defaultdict(set)
-        for fact in self.facts.values():
-            self._known[_fold(fact.says)].add(fact.id)
+        for name, fact in self.facts.items():
+            self._known[_fold(fact.says)].add(name)
         kin = [it for it in world.bindings if it.kind == "kin"]
         self._ties = {  # as graphs write a kinship
             f"{voice.name(it.person)} – {voice.relation(it)} – {voice.name(it.other)}": f"binding{it.id}" for it in kin
@@ -553,15 +550,13 @@ class Log:
         found = {name for tie, name in self._ties.items() if tie in text}
         rest = []
         for part in statements(text, self.language, MARKS):
-            known = self._known.get(_fold(part))
-            found |= known or set()
+            known = self._known.get(_fold(part), set())
+            found |= known
             rest += [] if known else [part]
         if rest:
             voice, text = self.book.voice, "; ".join(rest)
-            right = weighing.events(voice, text).right
-            found |= {f"event{event.id}" for event, kept in zip(self._events, right, strict=True) if kept}
-            right = weighing.bindings(voice, text).right
-            found |= {f"binding{it.id}" for it, kept in zip(self.book.world.bindings, right, strict=True) if kept}
+            right = [*weighing.events(voice, text).right, *weighing.bindings(voice, text).right]
+            found |= {name for name, kept in zip(self.facts, right, strict=True) if kept}
         return found
 
 
@@ -586,13 +581,14 @@ class Holdings:
 def holdings(log: Log, graph: Graph, chunks: Sequence[Chunk]) -> Holdings:
     """What a graph's parts tell: its descriptions by their words, its passages by the places where the book tells it."""
     held = (
-        frozenset(fact.id for fact in log.facts.values() if any(passages.holds(log.book, it, at) for at in fact.spans))
+        frozenset(name for name, fact in log.facts.items() if any(passages.holds(log.book, it, at) for at in fact.spans))
         for it in chunks
     )
-    entities, relations = (
-        tuple(frozenset(log.told(it.description)) for it in some) for some in (graph.entities, graph.relations)
-    )
-    return Holdings(entities, relations, tuple(held))
+
+    def told(parts: Iterable[Entity | Relation]) -> tuple[frozenset[str], ...]:
+        return tuple(frozenset(log.told(it.description)) for it in parts)
+
+    return Holdings(told(graph.entities), told(graph.relations), tuple(held))
 
 
 # -- questions, retrieval, answers -------------------------------------------------------------------------------------

@@ -19,10 +19,10 @@ from typing import cast
 
 import pandas as pd
 
-from benchmarks import Item, Loaded, asking
+from benchmarks import Loaded, asking
 from mindscape.ask import ask
 from mindscape.corpora import shakespeare
-from mindscape.errors import InputError, one_of, require
+from mindscape.errors import one_of, require
 from mindscape.llm.base import LLM, PAPER, form_of
 from mindscape.metrics import normalise
 from mindscape.mia.generation import JOIN, TASKS, answerable, summaries, task_prompts, write
@@ -100,8 +100,8 @@ def sought(book: Book | Play, task: str, tokenizer: Tokenizer) -> tuple[list[str
     >>> units, asked = sought(books("test")[0], "chunk", tokenizer)                       # doctest: +SKIP
     """
     one_of(TARGETS, task=task)
-    if task != "chunk" and not isinstance(book, Book):
-        raise InputError(f"{book.document.id}: expected a book of the storyworld, whose entities are known")
+    known = task == "chunk" or isinstance(book, Book)
+    require(known, f"{book.document.id}: expected a book of the storyworld, whose entities are known")
     book, of = cast(Book, book), book.document.id  # or a play, which has all that passages take
     if task == "who":
         names = [book.voice.name(person.id) for person in book.world.people]
@@ -173,21 +173,18 @@ def benchmark_right(loaded: Loaded, chunks: Mapping[str, Sequence[Chunk]]) -> li
     Where it gives none, those in which one of the free answers stands word for word: a weak stand-in for the papers' silver
     evidence. There may be none.
     """
-    texts = {name: [loaded.documents[name][chunk].strip() for chunk in some] for name, some in chunks.items()}
-    return [_holding(item, chunks[item.doc_id], texts[item.doc_id]) for item in loaded.items]
-
-
-def _holding(item: Item, chunks: Sequence[Chunk], texts: Sequence[str]) -> tuple[int, ...]:
-    if item.evidence:
-        held = (any(at.start < it.end and it.start < at.end for at in item.evidence) for it in chunks)
-    elif item.options:
-        return ()
-    else:
-        join = " " if item.language == "en" else ""
-        answers = [f"{join}{said}{join}" for answer in item.answers if (said := normalise(answer, item.language))]
-        said_in = (f"{join}{normalise(text, item.language)}{join}" for text in texts)
-        held = (any(answer in text for answer in answers) for text in said_in)
-    return tuple(i for i, holds in enumerate(held) if holds)
+    found = []
+    for item in loaded.items:
+        document, cut, held = loaded.documents[item.doc_id], chunks[item.doc_id], [False]
+        if item.evidence:
+            held = [any(at.start < it.end and it.start < at.end for at in item.evidence) for it in cut]
+        elif not item.options:
+            join = " " if item.language == "en" else ""
+            answers = [f"{join}{said}{join}" for answer in item.answers if (said := normalise(answer, item.language))]
+            texts = (f"{join}{normalise(document[it], item.language)}{join}" for it in cut)
+            held = [any(answer in text for answer in answers) for text in texts]
+        found.append(tuple(i for i, holds in enumerate(held) if holds))
+    return found
 
 
 MAIN = {"qa": "f1", "choice": "accuracy", "claim": "pair_accuracy"}  # the score of a task in Table 2
@@ -277,10 +274,9 @@ def benchmark_answers(
     >>> said = benchmark_answers(model, asking.few("nocha"), [["Tilde lit the lamp."]] * 4)  # doctest: +SKIP
     """
     found, form = [""] * len(loaded.items), form_of(model)
-    by_kind: dict[str, list[int]] = {}
-    for i, item in enumerate(loaded.items):
-        by_kind.setdefault(asking.kind(item), []).append(i)
-    for kind, places in by_kind.items():
+    kinds = list(map(asking.kind, loaded.items))
+    for kind in dict.fromkeys(kinds):
+        places = [i for i, of in enumerate(kinds) if of == kind]
         alone = kind == "choice" and form == PAPER and loaded.benchmark.name == "infinitebench"  # Figure 16 (3)
         role, prompted = LETTER if alone else ROLES[kind], []
         for i in places:

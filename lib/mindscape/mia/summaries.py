@@ -49,7 +49,7 @@ _BETWEEN = {"en": " ", "zh": ""}  # what joins two picked sentences
 class _Sentence:
     span: Span
     text: str
-    words: list[str]
+    words: tuple[str, ...]
 
 
 def summarise(text: str, language: Language, max_characters: int = 500) -> str:
@@ -84,22 +84,21 @@ def select(text: str, language: Language, max_characters: int = 500) -> list[Spa
     require(text.strip(), "the text to summarise is empty: expected at least one sentence")
     stripped = [_stripped(text, span) for span in sentences(text, language)]
     candidates = [
-        _Sentence(span, text[span.start : span.end], words(text[span.start : span.end], language, unit="words"))
+        _Sentence(span, text[span.start : span.end], tuple(words(text[span.start : span.end], language, unit="words")))
         for span in stripped
         if span.start < span.end
     ]
 
     def fitting(ranked: list) -> list:
         """From sumy's ratings, best first, those that fit."""
-        picked, said, left = [], set(), max_characters
+        between = len(_BETWEEN[language])
+        picked, left = {}, max_characters + between  # by their words
         for rated in ranked:
-            sentence = rated.sentence
-            length = len(sentence.text) + (len(_BETWEEN[language]) if picked else 0)
-            if length <= left and tuple(sentence.words) not in said:
-                picked.append(rated)
-                said.add(tuple(sentence.words))
+            length = len(rated.sentence.text) + between
+            if length <= left and rated.sentence.words not in picked:
+                picked[rated.sentence.words] = rated
                 left -= length
-        return picked or ranked[:1]
+        return list(picked.values()) or ranked[:1]
 
     picked = _textrank(language)(SimpleNamespace(sentences=candidates), fitting)
     if len(picked[0].text) <= max_characters:
@@ -124,7 +123,7 @@ def _stripped(text: str, span: Span) -> Span:
     return Span(start, max(start, span.start + len(inner.rstrip())))
 
 
-CHUNK_PROMPT, GLOBAL_PROMPT = CHUNK_SUMMARY.prompts, GLOBAL_SUMMARY.prompts  # their short forms
+CHUNK_PROMPT = CHUNK_SUMMARY.prompts  # its short form
 CIRCLES, STRANGE = 0.2, 0.1  # shares of repeated runs of four words, and of names that the text does not have
 
 
