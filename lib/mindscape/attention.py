@@ -67,11 +67,8 @@ def segment_mass(
     >>> mass[:, :, 1].sum(-1).allclose(torch.tensor(1.0))
     True
     """
-    ids = torch.as_tensor(input_ids)
-    if ids.ndim == 2 and ids.shape[0] == 1:
-        ids = ids[0]
-    ones = torch.ones_like(ids)[None]
-    return segment_mass_batch(model, ids[None], ones, [rows], [segments], average_heads=average_heads)[0]
+    ids = torch.atleast_2d(torch.as_tensor(input_ids))
+    return segment_mass_batch(model, ids, torch.ones_like(ids), [rows], [segments], average_heads=average_heads)[0]
 
 
 def segment_mass_batch(
@@ -175,12 +172,9 @@ def overhead(model: PreTrainedModel, tokens: int = 2048, segments: int = 10, run
     1.14
     """
     ids, ranges = _measuring_text(model, tokens, segments)
-    decoder = model.get_decoder()
-
-    plain = torch.no_grad()(partial(decoder, ids, use_cache=False))
-    clock = partial(_clock, ids.device)
-    bare, ours = least(plain, lambda: segment_mass(model, ids, range(tokens), ranges), runs=runs, clock=clock)
-    return ours / bare
+    passes = partial(_plain, model, ids), partial(segment_mass, model, ids, range(tokens), ranges)
+    plain, ours = least(*passes, runs=runs, clock=partial(_clock, ids.device))
+    return ours / plain
 
 
 def extra_megabytes(folder: str | Path, tokens: int = 8192, segments: int = 10) -> float:
@@ -208,9 +202,13 @@ def _clock(device: torch.device) -> float:
 
 
 def _measuring_text(model: PreTrainedModel, tokens: int, segments: int) -> tuple[torch.Tensor, list[Segment]]:
-    device = model.get_input_embeddings().get_parameter("weight").device
-    ids = torch.arange(tokens, device=device)[None] * 7919 % model.config.vocab_size  # any do: they all cost the same
+    ids = torch.arange(tokens, device=model.device)[None] * 7919 % model.config.vocab_size  # any do: they all cost the same
     return ids, list(pairwise(tokens * i // segments for i in range(segments + 1)))
+
+
+@torch.no_grad()
+def _plain(model: PreTrainedModel, ids: torch.Tensor) -> None:
+    model.get_decoder()(ids, use_cache=False)
 
 
 def _print_peak(folder: str, tokens: int, segments: int, kind: str) -> None:
@@ -221,8 +219,7 @@ def _print_peak(folder: str, tokens: int, segments: int, kind: str) -> None:
     forget_peak()
     ids, ranges = _measuring_text(model, tokens, segments)
     if kind == "plain":
-        with torch.no_grad():
-            model.get_decoder()(ids, use_cache=False)
+        _plain(model, ids)
     else:
         mean_segment_mass(model, ids, ranges, ranges)
     print(peak_bytes())
@@ -308,9 +305,8 @@ def _recording(model: PreTrainedModel, recording: _Recording) -> Iterator[_Recor
 
 def _recorded(decoder: PreTrainedModel, recording: _Recording, **inputs: torch.Tensor) -> list[list[torch.Tensor]]:
     """What one forward pass records, layer by layer."""
-    device = decoder.get_input_embeddings().get_parameter("weight").device
     with _recording(decoder, recording), torch.no_grad():
-        decoder(**{name: value.to(device) for name, value in inputs.items()}, use_cache=False)
+        decoder(**{name: value.to(decoder.device) for name, value in inputs.items()}, use_cache=False)
     layers = decoder.config.num_hidden_layers
     ran = f"{type(decoder).__name__} ran softmax attention in {len(recording.layers)} of its {layers} layers"
     require(len(recording.layers) == layers, f"{ran}: segment mass is defined for no other")

@@ -32,6 +32,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -287,13 +288,12 @@ class MilvusIndex(Index):
         schema.add_field("id", DataType.INT64, is_primary=True)
         schema.add_field("vector", DataType.FLOAT_VECTOR, dim=self.dim)
         schema.add_field("norm", DataType.DOUBLE)
-        how = {"index_params": self._index_params(), "consistency_level": "Strong"}
-        self._client.create_collection(_COLLECTION, schema=schema, **how)
+        self._client.create_collection(
+            _COLLECTION, schema=schema, index_params=self._index_params(), consistency_level="Strong"
+        )
 
     def _index_params(self):
-        params = self._client.prepare_index_params()
-        params.add_index("vector", index_type="FLAT", metric_type="IP")
-        return params
+        return self._client.prepare_index_params("vector", index_type="FLAT", metric_type="IP")
 
     @property
     def _step(self) -> int:
@@ -338,18 +338,11 @@ class MilvusIndex(Index):
             self._client.drop_index(_COLLECTION, "vector")
             self._client.create_index(_COLLECTION, self._index_params())
             self._client.load_collection(_COLLECTION)
-        for rows in self._pages(["id", "norm"]):
-            self._known.update(row["id"] for row in rows)
-            self._longest = max(self._longest, max(row["norm"] for row in rows))
-
-    def _pages(self, fields: list[str]) -> Iterator[list[dict]]:
-        """All rows, so many at a time as a message holds."""
-        pages = self._client.query_iterator(_COLLECTION, batch_size=min(_PAGE, self._step), output_fields=fields)
-        try:
+        page = {"batch_size": min(_PAGE, self._step), "output_fields": ["id", "norm"]}  # so many as a message holds
+        with closing(self._client.query_iterator(_COLLECTION, **page)) as pages:
             while rows := pages.next():
-                yield rows
-        finally:
-            pages.close()
+                self._known.update(row["id"] for row in rows)
+                self._longest = max(self._longest, *(row["norm"] for row in rows))
 
     def close(self) -> None:
         """Let go of the folder or the server. Milvus Lite serves a folder until its last index here is closed."""
@@ -539,6 +532,4 @@ def by_rule(
     return [Ranking(tuple(row["ids"]), tuple(row.get("scores", ()))) for row in found]
 
 
-@lru_cache(maxsize=64)
-def _of_texts(texts: tuple[str, ...]) -> str:
-    return digest(texts)
+_of_texts = lru_cache(maxsize=64)(digest)  # of a tuple of texts
