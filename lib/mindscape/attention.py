@@ -19,8 +19,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
@@ -91,7 +90,7 @@ def segment_mass_batch(
     # Positions as in the unpadded text, so that a text gets the same rotary angles whatever stands before it.
     positions = (attention_mask.cumsum(-1) - 1).clamp(min=0)
     told = {} if attention_mask.all() else {"attention_mask": attention_mask, "position_ids": positions}
-    layers = _recorded(model.get_decoder(), _Recording(texts, average_heads), input_ids=input_ids, **told)
+    layers = _recorded(model.get_decoder(), texts, average_heads, input_ids=input_ids, **told)
     return [torch.stack(masses) for masses in zip(*layers, strict=True)]
 
 
@@ -130,7 +129,7 @@ def segment_mass_behind(
             parts_of[-1].append(slice(len(pieces), len(pieces) + len(ranges)))
             pieces += ranges
     text = torch.tensor([row for some in asked for row in some]), pieces
-    layers = _recorded(decoder, _Recording([text], average_heads), **together.inputs(decoder))
+    layers = _recorded(decoder, [text], average_heads, **together.inputs(decoder))
     of_text = torch.stack([masses for (masses,) in layers]).split([len(some) for some in asked], -2)
     return [torch.stack([mass[..., part].sum(-1) for part in parts], -1) for mass, parts in zip(of_text, parts_of, strict=True)]
 
@@ -282,34 +281,30 @@ _active: ContextVar[_Recording | None] = ContextVar("active", default=None)
 _switching = threading.Lock()  # the model's setting is shared by all threads
 
 
-@contextmanager
-def _recording(model: PreTrainedModel, recording: _Recording) -> Iterator[_Recording]:
-    """Route the model's attention through `_attention`, and back again whatever happens.
+def _recorded(
+    decoder: PreTrainedModel, texts: list[_Text], average_heads: bool, **inputs: torch.Tensor
+) -> list[list[torch.Tensor]]:
+    """What one forward pass records, layer by layer. Its attention goes through `_attention`, and back again whatever happens.
 
     Another thread that runs the same model meanwhile gets plain SDPA: only this context sees the recording.
     """
+    recording, kind = _Recording(texts, average_heads), type(decoder).__name__
     with _switching:
-        before = model.config._attn_implementation
+        before = decoder.config._attn_implementation
         token = _active.set(recording)
         try:
             try:
-                model.set_attn_implementation(_NAME)
+                decoder.set_attn_implementation(_NAME)
             except ValueError as error:
-                name = type(model).__name__
-                raise InputError(f"{name} cannot run SDPA: its attention is no plain softmax") from error
-            yield recording
+                raise InputError(f"{kind} cannot run SDPA: its attention is no plain softmax") from error
+            with torch.no_grad():
+                decoder(**{name: value.to(decoder.device) for name, value in inputs.items()}, use_cache=False)
         finally:
-            model.set_attn_implementation(before)
+            decoder.set_attn_implementation(before)
             _active.reset(token)
-
-
-def _recorded(decoder: PreTrainedModel, recording: _Recording, **inputs: torch.Tensor) -> list[list[torch.Tensor]]:
-    """What one forward pass records, layer by layer."""
-    with _recording(decoder, recording), torch.no_grad():
-        decoder(**{name: value.to(decoder.device) for name, value in inputs.items()}, use_cache=False)
-    layers = decoder.config.num_hidden_layers
-    ran = f"{type(decoder).__name__} ran softmax attention in {len(recording.layers)} of its {layers} layers"
-    require(len(recording.layers) == layers, f"{ran}: segment mass is defined for no other")
+    layers, ran = decoder.config.num_hidden_layers, len(recording.layers)
+    said = f"{kind} ran softmax attention in {ran} of its {layers} layers: segment mass is defined for no other"
+    require(ran == layers, said)
     return recording.layers
 
 

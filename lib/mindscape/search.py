@@ -62,9 +62,7 @@ def terms(text: str, language: Language = "en") -> list[str]:
     (['ballad', 'wigmaker', 'niece', 'perform'], ['谁', '买', '了', '那', '盏灯'])
     """
     found = words(text, language, unit="words")
-    if language == "en":
-        found = [word.removesuffix("'s") for word in found if word not in STOP]
-    return found
+    return [word.removesuffix("'s") for word in found if word not in STOP] if language == "en" else found
 
 
 class BM25:
@@ -84,9 +82,6 @@ class BM25:
         self._index = bm25s.BM25() if any(bags) else None  # the library cannot index passages without words
         if self._index:
             self._index.index(bags, show_progress=False)
-
-    def __len__(self) -> int:
-        return self._n
 
     def search(self, questions: Sequence[str], k: int) -> tuple[np.ndarray, np.ndarray]:
         """Ids and scores of the `k` best passages for each question, shape (questions, k), best first.
@@ -288,9 +283,8 @@ class MilvusIndex(Index):
         schema.add_field("id", DataType.INT64, is_primary=True)
         schema.add_field("vector", DataType.FLOAT_VECTOR, dim=self.dim)
         schema.add_field("norm", DataType.DOUBLE)
-        self._client.create_collection(
-            _COLLECTION, schema=schema, index_params=self._index_params(), consistency_level="Strong"
-        )
+        index = self._index_params()
+        self._client.create_collection(_COLLECTION, schema=schema, index_params=index, consistency_level="Strong")
 
     def _index_params(self):
         return self._client.prepare_index_params("vector", index_type="FLAT", metric_type="IP")
@@ -435,22 +429,17 @@ def merged_by_name(
     ({'ann': 'Ann', 'tom': 'Tom'}, ['She left.', 'She came back.'], [3])
     """
     graph = EntityGraph()
-
-    def entity(name: str, statement: str, chunk: int) -> None:
-        graph.names.setdefault(key(name), name)
-        graph.add(key(name), statement, chunk, most if statement else 0)
-
     for passage in passages:
-        for name, statement in passage.entities:
-            if key(name):
-                entity(name, statement, passage.chunk)
-        for source, target, statement in passage.relations:
+        alone = [(name, name, statement) for name, statement in passage.entities]  # what is told of it, as of one with itself
+        for source, target, statement in (*alone, *passage.relations):
             ends = key(source), key(target)
             if not all(ends):
                 continue
-            for name in (source, target):
-                entity(name, statement if ends[0] == ends[1] else "", passage.chunk)
-            if ends[0] != ends[1]:
+            itself = ends[0] == ends[1]
+            for end, name in zip(ends, (source, target), strict=True):
+                graph.names.setdefault(end, name)
+                graph.add(end, statement, passage.chunk, most if itself and statement else 0)
+            if not itself:
                 known = not directed and ends not in graph.chunks and ends[::-1] in graph.chunks
                 graph.add(ends[::-1] if known else ends, statement, passage.chunk, most)
     return graph

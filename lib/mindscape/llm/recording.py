@@ -18,7 +18,8 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
+from operator import add
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -242,8 +243,7 @@ class Estimate:
 
     def __add__(self, other: "Estimate") -> "Estimate":
         money = None if self.money is None or other.money is None else self.money + other.money
-        calls, cached, read, written = (getattr(self, name) + getattr(other, name) for name in list(vars(self))[:4])
-        return Estimate(calls, cached, read, written, money)
+        return Estimate(*map(add, astuple(self)[:4], astuple(other)[:4]), money)
 
     def __str__(self) -> str:
         tokens = f"{self.prompt_tokens:,} tokens to read, at most {self.completion_tokens:,} to write"
