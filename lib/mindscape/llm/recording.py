@@ -18,8 +18,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
-from operator import add
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -243,7 +242,8 @@ class Estimate:
 
     def __add__(self, other: "Estimate") -> "Estimate":
         money = None if self.money is None or other.money is None else self.money + other.money
-        return Estimate(*map(add, astuple(self)[:4], astuple(other)[:4]), money)
+        calls, cached, read, written = (getattr(self, name) + getattr(other, name) for name in list(vars(self))[:4])
+        return Estimate(calls, cached, read, written, money)
 
     def __str__(self) -> str:
         tokens = f"{self.prompt_tokens:,} tokens to read, at most {self.completion_tokens:,} to write"
