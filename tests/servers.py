@@ -33,15 +33,13 @@ signal.pause()
 @contextmanager
 def llama_server(gguf: Path) -> Iterator[str]:
     """llama.cpp's server with a model, on a free port, in a process of its own; yields its base URL."""
-    process = subprocess.Popen([sys.executable, "-c", LLAMA, str(gguf)], stdout=subprocess.PIPE, text=True)
-    try:
-        address = process.stdout.readline().strip()
-        assert address.startswith("http://"), f"the server did not start: {address!r}"
-        yield f"{address}/v1"
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
+    with subprocess.Popen([sys.executable, "-c", LLAMA, str(gguf)], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            address = process.stdout.readline().strip()
+            assert address.startswith("http://"), f"the server did not start: {address!r}"
+            yield f"{address}/v1"
+        finally:
+            process.kill()
 
 
 Handler = BaseHTTPRequestHandler
@@ -105,11 +103,9 @@ def drip(seconds: float) -> Behaviour:
 
     def behave(handler: Handler, _: dict) -> None:
         send(handler, b" ", length=10_000)
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        for _ in range(round(20 * seconds)):
             time.sleep(0.05)
             handler.wfile.write(b" ")
-            handler.wfile.flush()
 
     return behave
 

@@ -71,6 +71,7 @@ def test_a_reply_that_was_cut_off_cannot_be_read():
     assert answer.cut and answer.value is None and answer.text == "[1]" and "cut off after" in answer.unread[0]
     (answer,) = asked(Choosy(in_turn("  ")), role=QA)  # nor one that says nothing
     assert answer.value is None and len(answer.unread) == 1
+    assert read_replies(SILVER, "[0]", cut=True) is None
 
 
 def test_free_first_asks_again_only_where_decoding_could_not_have_written_the_same():
@@ -92,14 +93,6 @@ def test_a_model_that_cannot_say_what_it_could_write_is_asked_twice():
     assert asked(stub, free_first=True)[0].value == [2]
 
 
-def test_replies_come_out_of_the_store(tmp_path):
-    first, second = Choosy(in_turn("[1]")), Choosy(in_turn("[1]"))
-    for stub in (first, second):
-        model = llm.LanguageModel(stub, store=Store(tmp_path / "s.sqlite"))
-        assert ask(model, SILVER, ["a"])[0].value == [1]
-    assert len(first.asked) == 1 and second.asked == []
-
-
 def test_a_budget_is_kept():
     meter = Meter(llm.LanguageModel(Choosy(in_turn("[1]", "[2]"))), Budget(calls=2))
     assert [answer.value for answer in ask(meter, SILVER, ["a", "b"])] == [[1], [2]] and meter.calls == 2
@@ -110,11 +103,6 @@ def test_a_budget_is_kept():
 def test_free_first_sees_through_a_meter():
     stub = Choosy(in_turn("[1]"))
     assert ask(Meter(llm.LanguageModel(stub)), SILVER, ["a"], free_first=True)[0].calls == 1 == len(stub.asked)
-
-
-def test_reading():
-    assert read_replies(SILVER, "[0, 2]") == [0, 2]
-    assert read_replies(SILVER, "the first") is None and read_replies(SILVER, "[0]", cut=True) is None
 
 
 def metered(tmp_path=None, say=lambda *_: "a reply", **bounds):

@@ -159,8 +159,6 @@ def test_fingerprint_tells_the_modules_behind_the_transformer(tmp_path):
         vectors[mode] = encoder.encode(TEXTS)
         fingerprints.add(encoder.fingerprint)
         assert encoder.counts.computed == len(TEXTS)
-        encoder.store = None
-        assert np.array_equal(encoder.encode(TEXTS), vectors[mode])
     assert ((vectors["mean"] * vectors["cls"]).sum(1) < 0.99).any()
     model.set_pooling_include_prompt(False)
     fingerprints.add(encoder.fingerprint)

@@ -51,11 +51,13 @@ def test_repairs_by_name(text, value, repairs):
     assert parse(text) == (value, repairs)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "no JSON here", '{"a": 1', '{"a" 1}', '{"a": NaN}', "[" * 100_000, '{"a": "cut off in the midd', "}{"]
-)
-def test_what_cannot_be_mended_is_refused(text):
-    refused(lambda: parse(text), "JSON", ValueError)
+NONE = ["", "no JSON here", '{"a": 1', '{"a" 1}', '{"a": NaN}', "[" * 100_000, '{"a": "cut off in the midd', "}{"]
+NONE += ["[0] and [2]", '[{"name": "Ann"}, {"name": "Ivo"', '{"age": 3, [1]', '{"age" 30} by [2]', "{", "{see above}"]
+
+
+@pytest.mark.parametrize("text", NONE)
+def test_what_cannot_be_mended_is_refused_and_no_part_is_taken_for_it(text):
+    refused(lambda: parse(text), "not JSON", ValueError)
 
 
 @given(st.text())

@@ -188,11 +188,10 @@ def test_a_server_is_sent_the_papers_form_and_its_reply_is_read(name):
 # What the papers' forms ask for is read
 
 
-def test_a_choice_is_read_from_json_tags_or_a_letter():
+def test_a_choice_is_read_from_json_or_a_letter():
     role = ROLES["choice"]
     assert role.parse(REPLY["choice"])[0] == Choice(explanation="Ann walks to the mill.", answer="B")
     assert role.parse('```json\n{"answer": "(b)", "reasoning": "so"}\n```')[0].answer == "B"
-    assert role.parse("<explanation>so</explanation><answer>B</answer>")[0].answer == "B"
     assert LETTER.parse("C")[0].answer == "C" and LETTER.reply("paper") is None
     for bad in ('{"answer": "the mill", "reasoning": "so"}', '{"answer": "A or B"}'):
         refused(partial(role.parse, bad), "no single letter of A to D", ValueError)

@@ -19,8 +19,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
@@ -67,11 +66,8 @@ def segment_mass(
     >>> mass[:, :, 1].sum(-1).allclose(torch.tensor(1.0))
     True
     """
-    ids = torch.as_tensor(input_ids)
-    if ids.ndim == 2 and ids.shape[0] == 1:
-        ids = ids[0]
-    ones = torch.ones_like(ids)[None]
-    return segment_mass_batch(model, ids[None], ones, [rows], [segments], average_heads=average_heads)[0]
+    ids = torch.atleast_2d(torch.as_tensor(input_ids))
+    return segment_mass_batch(model, ids, torch.ones_like(ids), [rows], [segments], average_heads=average_heads)[0]
 
 
 def segment_mass_batch(
@@ -94,7 +90,7 @@ def segment_mass_batch(
     # Positions as in the unpadded text, so that a text gets the same rotary angles whatever stands before it.
     positions = (attention_mask.cumsum(-1) - 1).clamp(min=0)
     told = {} if attention_mask.all() else {"attention_mask": attention_mask, "position_ids": positions}
-    layers = _recorded(model.get_decoder(), _Recording(texts, average_heads), input_ids=input_ids, **told)
+    layers = _recorded(model.get_decoder(), texts, average_heads, input_ids=input_ids, **told)
     return [torch.stack(masses) for masses in zip(*layers, strict=True)]
 
 
@@ -133,7 +129,7 @@ def segment_mass_behind(
             parts_of[-1].append(slice(len(pieces), len(pieces) + len(ranges)))
             pieces += ranges
     text = torch.tensor([row for some in asked for row in some]), pieces
-    layers = _recorded(decoder, _Recording([text], average_heads), **together.inputs(decoder))
+    layers = _recorded(decoder, [text], average_heads, **together.inputs(decoder))
     of_text = torch.stack([masses for (masses,) in layers]).split([len(some) for some in asked], -2)
     return [torch.stack([mass[..., part].sum(-1) for part in parts], -1) for mass, parts in zip(of_text, parts_of, strict=True)]
 
@@ -175,12 +171,9 @@ def overhead(model: PreTrainedModel, tokens: int = 2048, segments: int = 10, run
     1.14
     """
     ids, ranges = _measuring_text(model, tokens, segments)
-    decoder = model.get_decoder()
-
-    plain = torch.no_grad()(partial(decoder, ids, use_cache=False))
-    clock = partial(_clock, ids.device)
-    bare, ours = least(plain, lambda: segment_mass(model, ids, range(tokens), ranges), runs=runs, clock=clock)
-    return ours / bare
+    passes = partial(_plain, model, ids), partial(segment_mass, model, ids, range(tokens), ranges)
+    plain, ours = least(*passes, runs=runs, clock=partial(_clock, ids.device))
+    return ours / plain
 
 
 def extra_megabytes(folder: str | Path, tokens: int = 8192, segments: int = 10) -> float:
@@ -208,9 +201,13 @@ def _clock(device: torch.device) -> float:
 
 
 def _measuring_text(model: PreTrainedModel, tokens: int, segments: int) -> tuple[torch.Tensor, list[Segment]]:
-    device = model.get_input_embeddings().get_parameter("weight").device
-    ids = torch.arange(tokens, device=device)[None] * 7919 % model.config.vocab_size  # any do: they all cost the same
+    ids = torch.arange(tokens, device=model.device)[None] * 7919 % model.config.vocab_size  # any do: they all cost the same
     return ids, list(pairwise(tokens * i // segments for i in range(segments + 1)))
+
+
+@torch.no_grad()
+def _plain(model: PreTrainedModel, ids: torch.Tensor) -> None:
+    model.get_decoder()(ids, use_cache=False)
 
 
 def _print_peak(folder: str, tokens: int, segments: int, kind: str) -> None:
@@ -221,8 +218,7 @@ def _print_peak(folder: str, tokens: int, segments: int, kind: str) -> None:
     forget_peak()
     ids, ranges = _measuring_text(model, tokens, segments)
     if kind == "plain":
-        with torch.no_grad():
-            model.get_decoder()(ids, use_cache=False)
+        _plain(model, ids)
     else:
         mean_segment_mass(model, ids, ranges, ranges)
     print(peak_bytes())
@@ -285,35 +281,30 @@ _active: ContextVar[_Recording | None] = ContextVar("active", default=None)
 _switching = threading.Lock()  # the model's setting is shared by all threads
 
 
-@contextmanager
-def _recording(model: PreTrainedModel, recording: _Recording) -> Iterator[_Recording]:
-    """Route the model's attention through `_attention`, and back again whatever happens.
+def _recorded(
+    decoder: PreTrainedModel, texts: list[_Text], average_heads: bool, **inputs: torch.Tensor
+) -> list[list[torch.Tensor]]:
+    """What one forward pass records, layer by layer. Its attention goes through `_attention`, and back again whatever happens.
 
     Another thread that runs the same model meanwhile gets plain SDPA: only this context sees the recording.
     """
+    recording, kind = _Recording(texts, average_heads), type(decoder).__name__
     with _switching:
-        before = model.config._attn_implementation
+        before = decoder.config._attn_implementation
         token = _active.set(recording)
         try:
             try:
-                model.set_attn_implementation(_NAME)
+                decoder.set_attn_implementation(_NAME)
             except ValueError as error:
-                name = type(model).__name__
-                raise InputError(f"{name} cannot run SDPA: its attention is no plain softmax") from error
-            yield recording
+                raise InputError(f"{kind} cannot run SDPA: its attention is no plain softmax") from error
+            with torch.no_grad():
+                decoder(**{name: value.to(decoder.device) for name, value in inputs.items()}, use_cache=False)
         finally:
-            model.set_attn_implementation(before)
+            decoder.set_attn_implementation(before)
             _active.reset(token)
-
-
-def _recorded(decoder: PreTrainedModel, recording: _Recording, **inputs: torch.Tensor) -> list[list[torch.Tensor]]:
-    """What one forward pass records, layer by layer."""
-    device = decoder.get_input_embeddings().get_parameter("weight").device
-    with _recording(decoder, recording), torch.no_grad():
-        decoder(**{name: value.to(device) for name, value in inputs.items()}, use_cache=False)
-    layers = decoder.config.num_hidden_layers
-    ran = f"{type(decoder).__name__} ran softmax attention in {len(recording.layers)} of its {layers} layers"
-    require(len(recording.layers) == layers, f"{ran}: segment mass is defined for no other")
+    layers, ran = decoder.config.num_hidden_layers, len(recording.layers)
+    said = f"{kind} ran softmax attention in {ran} of its {layers} layers: segment mass is defined for no other"
+    require(ran == layers, said)
     return recording.layers
 
 

@@ -217,16 +217,12 @@ class LocalEncoder(ABC):
             return
         # not verbose: it would warn of every text that is too long, which is counted instead
         ids = self._ids(texts, prompt, verbose=False)
-        batch, lengths, longest = [], [], 0
-        for n, text in sorted(zip(map(len, ids), texts, strict=True), key=lambda pair: -pair[0]):
-            if batch and longest * (len(batch) + 1) > self.batch_tokens:
-                yield batch, lengths
-                batch, lengths = [], []
-            if not batch:
-                longest = min(n, self.max_tokens)
-            batch.append(text)
-            lengths.append(n)
-        yield batch, lengths
+        ranked, start = sorted(zip(map(len, ids), texts, strict=True), key=lambda pair: -pair[0]), 0
+        while start < len(ranked):
+            longest = max(1, min(ranked[start][0], self.max_tokens))
+            some = ranked[start : start + max(1, self.batch_tokens // longest)]
+            yield [text for _, text in some], [n for n, _ in some]
+            start += len(some)
 
     def _ids(self, texts: Sequence[str], prompt: str, **options: Any) -> list[list[int]]:
         """Token ids of each text."""
@@ -258,8 +254,7 @@ class SentenceEncoder(LocalEncoder):
         return [repr(module) for module in self.model]  # the pooling mode, for example: it has no weights
 
     def _vectors(self, texts: list[str], prompt: str) -> torch.Tensor:
-        how: dict[str, Any] = {"show_progress_bar": False, "convert_to_tensor": True}
-        return self.model.encode(texts, prompt=prompt, batch_size=len(texts), **how)
+        return self.model.encode(texts, prompt=prompt, batch_size=len(texts), show_progress_bar=False, convert_to_tensor=True)
 
 
 class LastTokenEncoder(LocalEncoder):

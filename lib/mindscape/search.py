@@ -32,6 +32,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -61,9 +62,7 @@ def terms(text: str, language: Language = "en") -> list[str]:
     (['ballad', 'wigmaker', 'niece', 'perform'], ['谁', '买', '了', '那', '盏灯'])
     """
     found = words(text, language, unit="words")
-    if language == "en":
-        found = [word.removesuffix("'s") for word in found if word not in STOP]
-    return found
+    return [word.removesuffix("'s") for word in found if word not in STOP] if language == "en" else found
 
 
 class BM25:
@@ -83,9 +82,6 @@ class BM25:
         self._index = bm25s.BM25() if any(bags) else None  # the library cannot index passages without words
         if self._index:
             self._index.index(bags, show_progress=False)
-
-    def __len__(self) -> int:
-        return self._n
 
     def search(self, questions: Sequence[str], k: int) -> tuple[np.ndarray, np.ndarray]:
         """Ids and scores of the `k` best passages for each question, shape (questions, k), best first.
@@ -287,13 +283,11 @@ class MilvusIndex(Index):
         schema.add_field("id", DataType.INT64, is_primary=True)
         schema.add_field("vector", DataType.FLOAT_VECTOR, dim=self.dim)
         schema.add_field("norm", DataType.DOUBLE)
-        how = {"index_params": self._index_params(), "consistency_level": "Strong"}
-        self._client.create_collection(_COLLECTION, schema=schema, **how)
+        index = self._index_params()
+        self._client.create_collection(_COLLECTION, schema=schema, index_params=index, consistency_level="Strong")
 
     def _index_params(self):
-        params = self._client.prepare_index_params()
-        params.add_index("vector", index_type="FLAT", metric_type="IP")
-        return params
+        return self._client.prepare_index_params("vector", index_type="FLAT", metric_type="IP")
 
     @property
     def _step(self) -> int:
@@ -338,18 +332,11 @@ class MilvusIndex(Index):
             self._client.drop_index(_COLLECTION, "vector")
             self._client.create_index(_COLLECTION, self._index_params())
             self._client.load_collection(_COLLECTION)
-        for rows in self._pages(["id", "norm"]):
-            self._known.update(row["id"] for row in rows)
-            self._longest = max(self._longest, max(row["norm"] for row in rows))
-
-    def _pages(self, fields: list[str]) -> Iterator[list[dict]]:
-        """All rows, so many at a time as a message holds."""
-        pages = self._client.query_iterator(_COLLECTION, batch_size=min(_PAGE, self._step), output_fields=fields)
-        try:
+        page = {"batch_size": min(_PAGE, self._step), "output_fields": ["id", "norm"]}  # so many as a message holds
+        with closing(self._client.query_iterator(_COLLECTION, **page)) as pages:
             while rows := pages.next():
-                yield rows
-        finally:
-            pages.close()
+                self._known.update(row["id"] for row in rows)
+                self._longest = max(self._longest, *(row["norm"] for row in rows))
 
     def close(self) -> None:
         """Let go of the folder or the server. Milvus Lite serves a folder until its last index here is closed."""
@@ -442,22 +429,17 @@ def merged_by_name(
     ({'ann': 'Ann', 'tom': 'Tom'}, ['She left.', 'She came back.'], [3])
     """
     graph = EntityGraph()
-
-    def entity(name: str, statement: str, chunk: int) -> None:
-        graph.names.setdefault(key(name), name)
-        graph.add(key(name), statement, chunk, most if statement else 0)
-
     for passage in passages:
-        for name, statement in passage.entities:
-            if key(name):
-                entity(name, statement, passage.chunk)
-        for source, target, statement in passage.relations:
+        alone = [(name, name, statement) for name, statement in passage.entities]  # what is told of it, as of one with itself
+        for source, target, statement in (*alone, *passage.relations):
             ends = key(source), key(target)
             if not all(ends):
                 continue
-            for name in (source, target):
-                entity(name, statement if ends[0] == ends[1] else "", passage.chunk)
-            if ends[0] != ends[1]:
+            itself = ends[0] == ends[1]
+            for end, name in zip(ends, (source, target), strict=True):
+                graph.names.setdefault(end, name)
+                graph.add(end, statement, passage.chunk, most if itself and statement else 0)
+            if not itself:
                 known = not directed and ends not in graph.chunks and ends[::-1] in graph.chunks
                 graph.add(ends[::-1] if known else ends, statement, passage.chunk, most)
     return graph
@@ -539,6 +521,4 @@ def by_rule(
     return [Ranking(tuple(row["ids"]), tuple(row.get("scores", ()))) for row in found]
 
 
-@lru_cache(maxsize=64)
-def _of_texts(texts: tuple[str, ...]) -> str:
-    return digest(texts)
+_of_texts = lru_cache(maxsize=64)(digest)  # of a tuple of texts

@@ -118,13 +118,6 @@ def test_the_value_is_told_from_other_brackets(text, value):
     assert parse(text)[0] == value
 
 
-@pytest.mark.parametrize(
-    "text", ["[0] and [2]", '[{"name": "Ann"}, {"name": "Ivo"', '{"age": 3, [1]', '{"age" 30} by [2]', "{", "{see above}"]
-)
-def test_no_part_is_taken_for_the_value(text):
-    refused(lambda: parse(text), "not JSON", ValueError)
-
-
 def test_the_value_that_fits_is_read():
     assert read('{"age": 30}\n{"sure": true}', Age)[0] == Age(age=30)
     assert read('As {"age": 1} has it: [1, 2]', INDICES)[0] == [1, 2]

@@ -76,13 +76,6 @@ def test_an_error_with_status_200_is_tried_again(code):
         refused(lambda: at(server, retries=1).chat(HELLO), said, LLMError)
 
 
-@pytest.mark.parametrize("error", [{"message": "no such model", "code": 404}, {"message": "no"}, "no"])
-def test_an_error_with_status_200_that_lasts_is_not(error):
-    with Scripted(answers(json.dumps({"error": error}).encode())) as server:
-        refused(lambda: at(server).chat(HELLO), "HTTP 200 with an error, .*: no", LLMError)
-        assert len(server.asked) == 1
-
-
 def test_a_call_in_the_text_is_a_call():
     tools = [{"type": "function", "function": {"name": "look", "parameters": {}}}]
     with Scripted(says('<tool_call>\n{"name": "look", "arguments": {"q": 1}}\n</tool_call>')) as server:
@@ -162,12 +155,10 @@ def test_waits_in_their_three_forms_and_those_that_are_none():
         assert at(server).chat(HELLO).text == "Francisco"
 
 
-def test_whose_wait_it_is_is_told():
+def test_a_wait_that_the_server_does_not_ask_for_is_not_told_as_its_own():
     with Scripted(status(500)) as server:
         told = refused(lambda: at(server, total_timeout=0.3).chat(HELLO), "HTTP 500", LLMError)
         assert "asks to wait" not in str(told)
-    with Scripted(status(429, Retry_After="7")) as server:
-        refused(lambda: at(server, total_timeout=2).chat(HELLO), "it asks to wait 7 s", LLMError)
 
 
 def test_bounds_that_are_none():

@@ -333,8 +333,7 @@ def _backend(kind: str, source: str | Path, model: str, options: dict[str, Any])
         from mindscape.llm.recording import Replay as make
     else:
         from mindscape.llm.local import pretrained as make
-    parameters = inspect.signature(make).parameters.values()
-    known = sorted(parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY)
+    known = sorted(inspect.getfullargspec(make).kwonlyargs)
     for option in options:
         require(option in known, f"llm={model!r} has no option {option!r}: expected {', '.join(known) or 'none'}")
     if kind in ("openai", "replay"):

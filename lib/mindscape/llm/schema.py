@@ -66,9 +66,8 @@ def _escape_newlines(text: str) -> str:
 
 
 WORDS = {"True": "true", "False": "false", "None": "null"}
-REPAIRS: dict[
-    str, Callable[[str], str]
-] = {  # of a value, in the order in which they are tried; each works on what the one before left
+# Of a value, in the order in which they are tried; each works on what the one before left.
+REPAIRS: dict[str, Callable[[str], str]] = {
     "trailing comma removed": partial(_outside_strings, r"(,)(?=\s*[}\]])", lambda _: ""),
     "Python constant": partial(_outside_strings, r"\b(True|False|None)\b", WORDS.__getitem__),
     "line break in a string": _escape_newlines,
