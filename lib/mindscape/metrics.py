@@ -178,9 +178,10 @@ def bleu(prediction: str, references: str | Sequence[str], language: Language, u
         prediction, *listed = (" ".join(segment(text)) for text in (prediction, *listed))
     tokenize = "13a" if language == "en" else "zh" if unit == "characters" else "none"
     scores = [scorer.sentence_score(prediction, listed) for scorer in _bleu_scorers(tokenize)]
+    one, two, three, four = (min(score.score / 100, 1.0) for score in scores)  # rounding can leave it a hair above 1
     last = scores[-1]
     precisions = tuple(hits / total if total else 0.0 for hits, total in zip(last.counts, last.totals, strict=True))
-    return Bleu(*(min(score.score / 100, 1.0) for score in scores), precisions, last.bp)  # rounding can leave a hair above 1
+    return Bleu(one, two, three, four, precisions, last.bp)
 
 
 @cache
