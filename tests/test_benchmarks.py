@@ -45,6 +45,12 @@ def seen(loaded, name: str, each: benchmarks.Item) -> list[str]:
     return [loaded[name].documents[passage.doc_id][passage] for passage in each.evidence]
 
 
+def written(path: Path, content: bytes | str) -> Path:
+    """The file, now with this in it."""
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
 def reasons(report: benchmarks.Report) -> dict[str, int]:
     return {reason: each.count for reason, each in report.rejected.items()}
 
@@ -156,8 +162,7 @@ def test_a_wrong_name_or_part_is_named():
 
 def test_another_format_is_an_error_with_the_keys_it_has(folder):
     rows = [{"id": 0, "text": "A tale.", "query": "Who?", "answer": "Nobody"}] * 3
-    path = folder / "novelhopqa" / "hop_1.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    path = written(folder / "novelhopqa" / "hop_1.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     (folder / "novelhopqa" / "hop_2.jsonl").unlink()
     said = f"none of the 3 rows can be used; 3 of them: book: Field required ({path}, line 1, which has the keys id, text, "
     refused(lambda: benchmarks.load_dataset("novelhopqa", folder), re.escape(said))
@@ -223,52 +228,49 @@ def test_a_large_list_is_read_in_little_memory(tmp_path):
     assert rows == 100 and size > 25e6 and peak < 8e6
 
 
+LIST, LINES, CSV = files.json_list, files.json_lines, partial(files.csv_rows, columns=("id", "question"))
+
+
 @pytest.mark.parametrize(
     "read, content, said",
     [
-        ("list", b'[{"a": 1}, {"a": 2', ", row 2 is not JSON: .*Is the download complete"),
-        ("list", b'[{"a": 1}', ", row 1 is not JSON: the file ends after it"),
-        ("list", b'[{"a": 1} ', ", after row 1: expected ',' or ']', found ''"),
-        ("list", b'[{"a": 1} {"a": 2}]', ", after row 1: expected ',' or ']', found '{'"),
-        ("list", b"[1, 2,]", ", row 3 is not JSON"),
-        ("list", b"[1, 2", ", row 2 is not JSON: the file ends after it"),
-        ("list", b"[1] [2]", ": something follows the list's ']'"),
-        ("list", b'{"rows": []}', r" does not begin with '\['"),
-        ("list", b"", r" does not begin with '\['"),
-        ("list", b"[" * 100_000, ", row 1 is not JSON"),
-        ("list", b"[" + b"9" * 5000 + b", 1]", ", row 1 is not JSON"),
-        ("lines", b'{"id": 0}\n{"id": 1', ", line 2 is not JSON: .*Is the download complete"),
-        ("lines", b'{"id": "\xff"}\n', ", line 1 is not UTF-8"),
-        ("lines", b'{"id": 0}\n\n' + b"[" * 100_000, ", line 3 is not JSON"),
-        ("csv", b"id,set\nx,test\n", ", line 1: no column question: expected it in the header, which has id, set"),
-        ("csv", b"", ", line 1: no column id, question: .* which has nothing"),
-        ("csv", b"id,question\na,b,c\n", ", line 2 has more cells than the header: expected 2"),
+        (LIST, b'[{"a": 1}, {"a": 2', ", row 2 is not JSON: .*Is the download complete"),
+        (LIST, b'[{"a": 1}', ", row 1 is not JSON: the file ends after it"),
+        (LIST, b'[{"a": 1} ', ", after row 1: expected ',' or ']', found ''"),
+        (LIST, b'[{"a": 1} {"a": 2}]', ", after row 1: expected ',' or ']', found '{'"),
+        (LIST, b"[1, 2,]", ", row 3 is not JSON"),
+        (LIST, b"[1, 2", ", row 2 is not JSON: the file ends after it"),
+        (LIST, b"[1] [2]", ": something follows the list's ']'"),
+        (LIST, b'{"rows": []}', r" does not begin with '\['"),
+        (LIST, b"", r" does not begin with '\['"),
+        (LIST, b"[" * 100_000, ", row 1 is not JSON"),
+        (LIST, b"[" + b"9" * 5000 + b", 1]", ", row 1 is not JSON"),
+        (LINES, b'{"id": 0}\n{"id": 1', ", line 2 is not JSON: .*Is the download complete"),
+        (LINES, b'{"id": "\xff"}\n', ", line 1 is not UTF-8"),
+        (LINES, b'{"id": 0}\n\n' + b"[" * 100_000, ", line 3 is not JSON"),
+        (CSV, b"id,set\nx,test\n", ", line 1: no column question: expected it in the header, which has id, set"),
+        (CSV, b"", ", line 1: no column id, question: .* which has nothing"),
+        (CSV, b"id,question\na,b,c\n", ", line 2 has more cells than the header: expected 2"),
     ],
 )
 def test_a_broken_file_is_named(tmp_path, read, content, said):
-    path = tmp_path / "data"
-    path.write_bytes(content)
-    readers = {"list": files.json_list, "lines": files.json_lines}
-    rows = partial(files.csv_rows, columns=("id", "question")) if read == "csv" else readers[read]
-    refused(lambda: list(rows(path)), f"{path}{said}")
+    path = written(tmp_path / "data", content)
+    refused(lambda: list(read(path)), f"{path}{said}")
 
 
 def test_an_endless_row_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "LARGEST_ROW", 10_000)
-    path = tmp_path / "data.json"
-    path.write_text('["' + "a" * 1_000_000, encoding="utf-8")
+    path = written(tmp_path / "data.json", '["' + "a" * 1_000_000)
     refused(lambda: list(files.json_list(path, 100)), "row 1 is not JSON: Unterminated string")
 
 
 def test_lines_may_begin_with_a_mark_and_hold_any_break_but_theirs(tmp_path):
-    path = tmp_path / "rows.jsonl"
-    path.write_bytes('\ufeff{"a": "x\u2028y\x85z"}\r\n\r\n[1]'.encode())
+    path = written(tmp_path / "rows.jsonl", '\ufeff{"a": "x\u2028y\x85z"}\r\n\r\n[1]')
     assert [value for _, value in files.json_lines(path)] == [{"a": "x\u2028y\x85z"}, [1]]
 
 
 def test_a_cell_may_hold_a_chapter(tmp_path):
-    path = tmp_path / "hop_1.csv"
-    path.write_text('book,context,question,answer\nA,"' + "long, " * 50_000 + '",Who?,Ann\n', encoding="utf-8")
+    path = written(tmp_path / "hop_1.csv", 'book,context,question,answer\nA,"' + "long, " * 50_000 + '",Who?,Ann\n')
     assert len(next(files.csv_rows(path, ("context",)))[1]["context"]) == 300_000
 
 
@@ -289,8 +291,8 @@ class _Hostile:
 @pytest.mark.parametrize("within", [lambda it: it, lambda it: {"a": it}, lambda it: {it: "a"}, lambda it: {"a": [it]}])
 def test_a_hostile_pickle_is_refused(folder, tmp_path, protocol, within):
     crime = tmp_path / "crime"
-    path = folder / "nocha" / "data_sample" / "classic_books.pkl"
-    path.write_bytes(pickle.dumps(within(_Hostile(crime)), protocol=protocol))
+    hostile = pickle.dumps(within(_Hostile(crime)), protocol=protocol)
+    written(folder / "nocha" / "data_sample" / "classic_books.pkl", hostile)
     said = r"classic_books\.pkl: refused, it asks for \w+\.mkdir: expected a pickled dict"
     refused(lambda: benchmarks.load_dataset("nocha", folder), said)
     assert not crime.exists()
@@ -314,16 +316,14 @@ def test_a_hostile_pickle_is_refused(folder, tmp_path, protocol, within):
     ],
 )
 def test_a_pickle_of_anything_but_texts_is_refused(tmp_path, data, said):
-    path = tmp_path / "books.pkl"
-    path.write_bytes(data)
+    path = written(tmp_path / "books.pkl", data)
     refused(lambda: files.pickled(path), said)
 
 
 @settings(max_examples=300)
 @given(st.binary(max_size=40) | st.binary(max_size=20).map(lambda tail: b"\x80\x04}X\x04\0\0\0lamp" + tail))
 def test_noise_is_refused_or_a_dict_of_texts(tmp_path_factory, data):
-    path = tmp_path_factory.mktemp("noise") / "books.pkl"
-    path.write_bytes(data)
+    path = written(tmp_path_factory.mktemp("noise") / "books.pkl", data)
     try:
         texts = files.pickled(path)
     except InputError:
@@ -333,9 +333,8 @@ def test_noise_is_refused_or_a_dict_of_texts(tmp_path_factory, data):
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_texts_of_every_protocol_are_read(tmp_path, protocol):
-    path, texts = tmp_path / "books.pkl", {"lamp": "A lamp.\n灯", "mill": "A mill."}
-    path.write_bytes(pickle.dumps(texts, protocol=protocol))
-    assert files.pickled(path) == texts
+    texts = {"lamp": "A lamp.\n灯", "mill": "A mill."}
+    assert files.pickled(written(tmp_path / "books.pkl", pickle.dumps(texts, protocol=protocol))) == texts
 
 
 def test_code_in_a_literal_does_not_run(folder, tmp_path, monkeypatch):
@@ -382,16 +381,14 @@ def test_narrativeqa(loaded):
 
 @pytest.mark.parametrize("data", [b"\x1f\x8b broken", gzip.compress(b"x" * 5000, mtime=0)[:-9]])
 def test_narrativeqa_a_broken_story_costs_its_own_questions_alone(folder, data):
-    path = folder / "narrativeqa" / "tmp" / f"{'b' * 40}.content"
-    path.write_bytes(data)
+    path = written(folder / "narrativeqa" / "tmp" / f"{'b' * 40}.content", data)
     report = benchmarks.load_dataset("narrativeqa", folder).report
     assert report.items == 2 and any(f"{path} cannot be unpacked" in reason for reason in report.rejected)
 
 
 def test_narrativeqa_a_page_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "LARGEST", 100_000)
-    path = tmp_path / "story.content"
-    path.write_bytes(gzip.compress(b"x" * 1_000_000, mtime=0))
+    path = written(tmp_path / "story.content", gzip.compress(b"x" * 1_000_000, mtime=0))
     refused(lambda: files.unpacked(path), "unpacks to more than")
 
 
@@ -452,8 +449,7 @@ def test_infinitebench(loaded):
 def test_infinitebench_without_any_task_names_what_is_there(folder):
     for path in (folder / "infinitebench").glob("[lm]*.jsonl"):
         path.unlink()
-    said = r"holds preds_passkey\.jsonl: expected a task's file"
-    refused(lambda: benchmarks.load_dataset("infinitebench", folder), said)
+    refused(lambda: benchmarks.load_dataset("infinitebench", folder), r"holds preds_passkey\.jsonl: expected a task's file")
 
 
 def test_a_bad_page_of_the_hub_costs_its_own_row_and_a_blank_answer_nothing(tmp_path):
@@ -497,7 +493,7 @@ def test_novelhopqa_in_its_other_containers(folder):
     as_list = benchmarks.load_dataset("novelhopqa", folder).items
     (home / "hop_1.json").unlink()
     lines = ["book,context,question,answer", *(",".join(f'"{value}"' for value in row.values()) for row in rows)]
-    (home / "hop_1.csv").write_text("\n".join(lines), encoding="utf-8")
+    written(home / "hop_1.csv", "\n".join(lines))
     assert benchmarks.load_dataset("novelhopqa", folder).items == as_list and len(as_list) == 2
 
 
@@ -577,7 +573,6 @@ def test_crud_rag_finds_its_articles_in_the_collection(loaded, folder):
 
 
 def test_crud_rag_of_another_shape_is_named(folder):
-    path = folder / "crud-rag" / "data" / "crud_split" / "split_merged.json"
     for content, said in [
         ("[]", "holds list: expected an object"),
         ('{"rows": []}', "holds rows: expected"),
@@ -585,7 +580,7 @@ def test_crud_rag_of_another_shape_is_named(folder):
         ('{"event_summary": [', "is not JSON"),
         ('{"event_summary": ["x"]}', "none of the 1 rows can be used; 1 of them: Input should be a valid dictionary"),
     ]:
-        path.write_text(content, encoding="utf-8")
+        written(folder / "crud-rag" / "data" / "crud_split" / "split_merged.json", content)
         refused(lambda: benchmarks.load_dataset("crud-rag", folder), said)
 
 
@@ -602,11 +597,10 @@ def test_omnieval(loaded):
 def test_omnieval_copied_without_passages(folder):
     shutil.rmtree(folder / "omnieval")
     (folder / "omnieval").mkdir()
-    (folder / "omnieval" / "corpus.jsonl").write_text("", encoding="utf-8")
+    written(folder / "omnieval" / "corpus.jsonl", "")
     # the collection is not taken for questions
     refused(lambda: benchmarks.load_dataset("omnieval", folder), "omnieval has no rows")
-    rows = [{"question": "利率是多少？", "answer": "2.1%"}]
-    (folder / "omnieval" / "omnieval.json").write_text(json.dumps(rows), encoding="utf-8")
+    written(folder / "omnieval" / "omnieval.json", '[{"question": "利率是多少？", "answer": "2.1%"}]')
     assert [each.answers for each in benchmarks.load_dataset("omnieval", folder).items] == [("2.1%",)]
 
 
@@ -635,9 +629,10 @@ def test_a_value_of_any_shape_costs_its_row_or_is_named(tmp_path_factory, file, 
         lines = text.splitlines()
         index = data.draw(st.integers(0, len(lines) - 1))
         lines[index] = json.dumps(with_something_odd(json.loads(lines[index]), data.draw))
-        (home / file).write_text("\n".join(lines), encoding="utf-8")
+        text = "\n".join(lines)
     else:
-        (home / file).write_text(json.dumps(with_something_odd(json.loads(text), data.draw)), encoding="utf-8")
+        text = json.dumps(with_something_odd(json.loads(text), data.draw))
+    written(home / file, text)
     try:
         report = benchmarks.load_dataset(file.parts[0], home).report
     except InputError as error:

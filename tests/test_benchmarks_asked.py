@@ -58,10 +58,7 @@ def test_pairs_of_claims_stay_whole(most):
     assert set(right["accuracy"]) == set(right["pair_accuracy"]) == {1.0}
 
 
-def test_an_unknown_corpus_is_named_with_those_there_are():
-    with pytest.raises(InputError, match="corpus='nocah': expected storyworld, nocha, narrativeqa$"):
-        asking.sample("nocah", "storyworld", ("nocha", "narrativeqa"), HERE)
-    assert asking.sample("storyworld", "storyworld", ("nocha",), "/nowhere") is None
+def test_an_unknown_task_is_named_with_those_there_are():
     assert len(asking.sample("nocha", "storyworld", ("nocha",), HERE, 2).items) == 2
     refused(lambda: asking.few("longbench", HERE), "no task 'longbench': expected one of narrativeqa")
     refused(lambda: asking.few("nocha", HERE, 0), "most is 0")

@@ -1,5 +1,6 @@
 """The plays, counted and accounted for line by line, and books of one's own, good and bad."""
 
+import errno
 import re
 import struct
 import sys
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup, Comment, NavigableString
-from extras import refused
+from extras import failing, refused
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -80,7 +81,7 @@ def test_every_line_is_something(name):
     assert not re.search(r"[_*#\\]|&amp;|[ \t]\n|\n\n\n", document.text)
     kinds = [line.kind for line in lines]
     assert kinds[0] == "title" and kinds.count("title") == 1
-    for kind, following in zip(kinds, kinds[1:], strict=False):
+    for kind, following in pairwise(kinds):
         assert following in FOLLOWING.get(kind, kinds)
     for line in lines:
         text = document[line]
@@ -284,12 +285,9 @@ def test_chinese_names_that_the_archive_does_not_say_are_utf8(tmp_path, encoding
 
 
 def test_a_folder_that_may_not_be_read_is_one_line(tmp_path, monkeypatch):
-    def forbidden(*_):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "iterdir", forbidden)
+    monkeypatch.setattr(Path, "iterdir", failing(errno.EACCES))
     refused(lambda: corpora.load_folder(tmp_path), "cannot be read: Permission denied")
-    monkeypatch.setattr(Path, "is_dir", forbidden)
+    monkeypatch.setattr(Path, "is_dir", failing(errno.EACCES))
     refused(lambda: corpora.read_own(tmp_path), "cannot be read: Permission denied")
     monkeypatch.undo()
     refused(lambda: corpora.read_own("x" * 300 + ".txt"), "cannot be read: File name too long")
@@ -314,7 +312,6 @@ BOMB = '<!DOCTYPE b [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>'
         ({"two": "<![foo[ bar ]]>"}, "two.xhtml is not a page of a book: .*unknown status keyword 'foo'"),
         ({"two": f"<p>&#{'9' * 5000};</p>"}, "two.xhtml is not a page of a book: Exceeds the limit"),
         ({"container": '<?xml version="1.0" encoding="foo"?><a/>'}, "container.xml is not the XML .* foo"),
-        ({"package": '<?xml version="1.0" encoding="foo"?><a/>'}, "book.opf is not the XML .* foo"),
         ({"package": '<?xml version="1.0" encoding="hex"?><a/>'}, "book.opf is not the XML .*'hex'"),
         ({"package": PACKAGE.replace("text/two", "text/t%0Awo")}, r"'text/t%0Awo.xhtml' points outside"),
         ({"container": CONTAINER.replace("OEBPS/", "../")}, "'../book.opf' points outside"),

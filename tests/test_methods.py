@@ -45,8 +45,7 @@ def test_a_budget_is_kept_and_the_piece_that_does_not_fit_is_cut(toy):
     assert whole.pieces == tuple(order) and whole.tokens == toy.tokens + 2
     for budget in range(1, whole.tokens + 1):
         assert methods.filled(toy, order, budget).tokens == budget
-    cut = methods.filled(toy, order, 3)
-    assert toy.documents["town"][cut.places[0]].strip() == "Ann keeps the"
+    assert toy.documents["town"][methods.filled(toy, order, 3).places[0]].strip() == "Ann keeps the"
 
 
 def test_places_that_are_shown_already_cost_nothing(toy):

@@ -35,10 +35,6 @@ def one(request):
     return book(request.param)
 
 
-def told(one, span):
-    return one.document.text[span.start : span.end]
-
-
 # Gold
 
 
@@ -97,14 +93,14 @@ def test_the_victim_is_named_only_where_the_text_names_the_victim(one):
     ties = {f"{kinds[event.kind]}{event.id}" for event in one.world.events if event.kind in kinds}
     for edge in one.graph[1]:
         if edge.source in ties and edge.target == f"person{victim}":
-            assert one.voice.name(victim) in told(one, edge.span)
+            assert one.voice.name(victim) in one.document[edge.span]
 
 
 def test_the_graph_knows_the_guests(one):
     for event in one.world.events:
         for guest in event.slots.get("guests", ()):
             (edge,) = [e for e in one.graph[1] if (e.source, e.target) == (f"event{event.id}", f"person{guest}")]
-            assert one.voice.name(guest) in told(one, edge.span)
+            assert one.voice.name(guest) in one.document[edge.span]
 
 
 def test_the_graph_stands_on_the_text(one):
@@ -117,7 +113,7 @@ def test_the_graph_stands_on_the_text(one):
         assert {edge.source, edge.target} <= ids and edge.relation
     for node in nodes:
         if node.type == "entity":
-            assert node.content.lower() in told(one, node.span).lower()
+            assert node.content.lower() in one.document[node.span].lower()
     for event in one.world.events:
         (node,) = [node for node in nodes if re.fullmatch(rf"(event|claim|concept){event.id}", node.id)]
         assert node.span in one.told.events[event.id]
@@ -139,10 +135,10 @@ def test_the_memory_says_who_is_there_and_what_happens(one):
         scene = one.world.scenes[passage.id]
         place = one.voice.place(scene.place).lower()
         assert (place in outline.lower()) == (scene.form not in ("letter", "journal"))
-        assert place not in outline.lower() or place in told(one, chunk).lower()
+        assert place not in outline.lower() or place in one.document[chunk].lower()
         for name in names:
             if re.search(rf"\b{name}\b" if one.document.language == "en" else name, outline, re.IGNORECASE):
-                assert name.lower() in told(one, chunk).lower(), (outline, told(one, chunk))
+                assert name.lower() in one.document[chunk].lower(), (outline, one.document[chunk])
         for i in scene.events:
             assert one.voice.fact(one.world.events[i]).lower() in core.lower()
 
@@ -172,7 +168,7 @@ def test_a_letter_is_not_broken_by_the_narrator(one):
             spans = [span for i in scene.bindings for span in one.told.bindings[i]]
             assert all(span.start > max(ends) for span in spans if passage.start <= span.start <= passage.end)
     for spans in one.told.bindings.values():
-        assert len({told(one, span) for span in spans}) == len(spans)
+        assert len({one.document[span] for span in spans}) == len(spans)
 
 
 def test_english_sentences_begin_with_a_capital(one):

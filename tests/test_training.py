@@ -236,8 +236,7 @@ def test_a_run_begins_with_another_s_adapter(base, tmp_path):
 def test_another_run_in_the_same_folder_is_refused(base, tmp_path):
     train(EXAMPLES[:3], tmp_path, base, SHORT)
     for examples, other in ((EXAMPLES[:4], SHORT), (EXAMPLES[:3], replace(SHORT, seed=1))):
-        run = partial(train, examples, tmp_path, base, other)
-        refused(run, "holds a run with other data, settings, base or start")
+        refused(partial(train, examples, tmp_path, base, other), "holds a run with other data, settings, base or start")
     train(EXAMPLES[:3], tmp_path, base, replace(SHORT, minutes=7))  # how often it is saved is no other run
 
 

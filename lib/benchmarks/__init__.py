@@ -88,8 +88,7 @@ def root(folder: str | Path | None = None) -> Path:
     said = os.environ.get(VARIABLE)
     require(folder or said, f"no folder of benchmarks: set {VARIABLE}, or pass one")
     path = Path(folder).expanduser() if folder else paths.root() / Path(said or "").expanduser()
-    such = path / TABLE[0].name
-    require(path.is_dir(), f"{path}: expected a folder with a folder a benchmark in it, such as {such}")
+    require(path.is_dir(), f"{path}: expected a folder with a folder a benchmark in it, such as {path / TABLE[0].name}")
     return path
 
 

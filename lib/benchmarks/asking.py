@@ -219,6 +219,5 @@ def scores(items: Sequence[Item], said: Sequence[str]) -> Mapping[str, tuple[flo
     if form == "claim":
         verdicts = [VERDICTS.get(it, NoAnswer.UNPARSABLE) for it in said]
         gold = [{"pair": item.group, "answer": VERDICTS[right(item)]} for item in items]
-        rows = (row | {"prediction": it} for row, it in zip(gold, verdicts, strict=True))
-        found["pair_accuracy"] = pair_accuracy(rows).right
+        found["pair_accuracy"] = pair_accuracy(row | {"prediction": it} for row, it in zip(gold, verdicts, strict=True)).right
     return {name: tuple(map(float, values)) for name, values in found.items()}

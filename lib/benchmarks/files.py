@@ -50,10 +50,8 @@ MARKUP = re.compile(r"<(!doctype|html|head|body|pre|p|br|b|title)\b", re.IGNOREC
 @contextmanager
 def _opened(path: Path, mode: str = "rb", **how: Any) -> Iterator[Any]:
     try:
-        with path.open(mode, **how) as file:
+        with corpora.reading(path), path.open(mode, **how) as file:
             yield file
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         found = f"byte 0x{error.object[error.start]:02x}"
         raise InputError(f"{path}: {found} is not UTF-8: expected the file as published") from None
@@ -109,10 +107,8 @@ def json_list(path: Path, step: int = STEP) -> Iterator[tuple[str, Any]]:
             value = window.value(f"{path}, row {number}")
             yield f"{path}, row {number}", value
             mark = window.take()
-        said = f"{path}, after row {number}: expected ',' or ']', found {mark!r}. Is the download complete?"
-        require(mark == "]", said)
-        ended = not window.next_character()
-        require(ended, f"{path}: something follows the list's ']': expected one JSON list of rows")
+        require(mark == "]", f"{path}, after row {number}: expected ',' or ']', found {mark!r}. Is the download complete?")
+        require(not window.next_character(), f"{path}: something follows the list's ']': expected one JSON list of rows")
 
 
 class _Window:
@@ -198,8 +194,7 @@ def csv_rows(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dict[s
             reader = csv.DictReader(file, restval="")
             names = reader.fieldnames or []
             absent, has = [name for name in columns if name not in names], ", ".join(names) or "nothing"
-            said = f"{path}, line 1: no column {', '.join(absent)}: expected it in the header, which has {has}"
-            require(not absent, said)
+            require(not absent, f"{path}, line 1: no column {', '.join(absent)}: expected it in the header, which has {has}")
             for row in reader:
                 where = f"{path}, line {reader.line_num}"
                 require(None not in row, f"{where} has more cells than the header: expected {len(names)}")
@@ -321,6 +316,5 @@ def unmarked(text: str, where: str) -> str:
 def _bytes(path: Path) -> bytes:
     with _opened(path) as file:
         data = file.read(LARGEST + 1)
-    large = f"{path} is larger than {LARGEST / 1e6:.0f} MB: expected the file as published"
-    require(len(data) <= LARGEST, large)
+    require(len(data) <= LARGEST, f"{path} is larger than {LARGEST / 1e6:.0f} MB: expected the file as published")
     return data

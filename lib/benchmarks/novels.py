@@ -222,8 +222,7 @@ def _questions(novel: Any, part: str, path: Path, novels: dict, report: Report) 
             lost = tuple(f"paragraph {clue}" for clue in clues if clue not in found)
             name, options = f"{part}/{number}/{index}", tuple(asked.options[letter] for letter in LETTERS)
             about = (name, text.id, asked.question.strip(), (asked.options[asked.answer],), options, asked.answer)
-            evidence = tuple(sorted(found.values()))
-            yield Item(*about, evidence=evidence, unplaced=lost, language=language, part=part, raw=row)
+            yield Item(*about, evidence=tuple(sorted(found.values())), unplaced=lost, language=language, part=part, raw=row)
 
 
 def numbered(novel: Document, name: str) -> tuple[Document, dict[int, Passage]]:
@@ -371,6 +370,5 @@ def answered(task: str, answer: Any, options: list[str]) -> tuple[str, tuple[str
         right = words
     if len(words) == 2:
         right = [letter for letter in right if letter == words[1]]
-    at_odds = len(words) > 2 or len(right) != 1
-    usable(not at_odds, "the answer is not one of the options, or at odds with its letter")
+    usable(len(words) <= 2 and len(right) == 1, "the answer is not one of the options, or at odds with its letter")
     return right[0], (options[LETTERS.index(right[0])],)

@@ -20,7 +20,7 @@ fused (MoM). Taught in notebook 50_side_by_side; nothing is averaged, tested or 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate, chain, pairwise, zip_longest
 from typing import Any
 
@@ -36,13 +36,14 @@ from mindscape.encoders import Encoder
 from mindscape.errors import one_of, require
 from mindscape.mia import graphrag
 from mindscape.mia.embedding import MiaEmbedder, PlainEmbedder
+from mindscape.mom.chunkers import length
 from mindscape.mom.memory import DocumentMemory
 from mindscape.mom.retrieval import Layers, context, covered
 from mindscape.question import Question, Ranking
 from mindscape.search import BM25, by_rule, search
 from mindscape.signature.memory import Memory, of_series, ranked
 from mindscape.signature.rag import BOOKS, K0, SEEDS, TOKENS, K, Shelf, Woken, plays_memory, series_memory
-from mindscape.text import Chunk, Document, Span, token_ids
+from mindscape.text import Chunk, Document, Span, windows
 from storyworld import Book
 from storyworld.world import Chance
 
@@ -137,8 +138,7 @@ def joined_graph(name: str, books: Sequence[Book], memory: Memory) -> Joined:
         entities += [replace(entity, chunks=tuple(at[i] for i in entity.chunks)) for entity in graph.entities]
         for relation in graph.relations:
             source, target = relation.source + offset, relation.target + offset
-            chunks = tuple(at[i] for i in relation.chunks)
-            relations.append(replace(relation, source=source, target=target, chunks=chunks))
+            relations.append(replace(relation, source=source, target=target, chunks=tuple(at[i] for i in relation.chunks)))
     ends = accumulate((len(text) + 1 for text in memory.texts), initial=0)
     places = tuple(Chunk(name, i, start, end - 1) for i, (start, end) in enumerate(pairwise(ends)))
     document = Document(name, "\n".join(memory.texts), memory.language)
@@ -205,10 +205,10 @@ class Case:
             passages = [self.memory.chunks[i] for i in item.chunks]
             if passages[0].doc_id == document.id:
                 heading = parts[max(0, bisect_right(begin, passages[0].start) - 1)].heading
-                for first in range(0, len(passages), UNIT):
+                for unit in windows(passages, UNIT):
                     outline.append(heading)
                     core.append(item.text)
-                    borders.append(passages[first : first + UNIT][-1].end)
+                    borders.append(unit[-1].end)
         borders[-1] = len(document.text)
         return DocumentMemory(tuple(outline), tuple(core), tuple(Span(*ends) for ends in pairwise(borders)))
 
@@ -547,11 +547,7 @@ def _plain(case: Case, method: str, seed: int) -> list[list[Piece]]:
 
 def _of_graph(case: Case, entities: Sequence[int], budget: int) -> list[Piece]:
     """What GraphRAG's local mode makes of entities: descriptions and ties, a note each, and passages."""
-    joined, graph = case.graph, case.graph.graph
-
-    def count(text: str) -> int:
-        return len(token_ids(text, case.tokenizer))
-
+    joined, graph, count = case.graph, case.graph.graph, partial(length, tokenizer=case.tokenizer)
     context = graphrag.assembled(graph, entities, joined.document, joined.chunks, budget, count)
     notes = [graph.texts[i] for i in context.entities] + [graph.relations[i].description for i in context.relations]
     return [*(f"- {note}" for note in notes), *(case.memory.chunks[i] for i in context.chunks)]

@@ -121,8 +121,7 @@ def check_language(language: str, unit: str = "characters") -> None:
 
 def check_texts(prediction: str, references: str | Sequence[str]) -> list[str]:
     """The references as a list; a single string is one reference. Raises InputError if there is nothing to compare."""
-    said = isinstance(prediction, str)
-    require(said, f"the prediction is {prediction!r}: expected a string, '' where nothing was said")
+    require(isinstance(prediction, str), f"the prediction is {prediction!r}: expected a string, '' where nothing was said")
     listed = [references] if isinstance(references, str) else list(references)
     require(listed, "there is no reference: expected at least one")
     for number, reference in enumerate(listed):
@@ -248,7 +247,6 @@ def meteor(
     from nltk.translate.meteor_score import meteor_score
 
     listed = check_texts(prediction, references)
-    check_language(language, unit)
     wordnet = _wordnet() if language == "en" and synonyms else None
     said, *asked = (words(each, language, unit) for each in (prediction, *listed))
     value = meteor_score(asked, said, wordnet=wordnet or SimpleNamespace(synsets=lambda word: []))
@@ -606,6 +604,5 @@ def _members(groups: Sequence[Hashable], n: int) -> list[np.ndarray]:
     members: dict[Hashable, list[int]] = {}
     for index, group in enumerate(groups):
         members.setdefault(group, []).append(index)
-    one = f"all values belong to one group ({next(iter(members))!r}): expected at least two groups"
-    require(len(members) > 1, one)
+    require(len(members) > 1, f"all values belong to one group ({next(iter(members))!r}): expected at least two groups")
     return [np.array(indices) for indices in members.values()]

@@ -210,8 +210,7 @@ def load_claims(path: str | Path, document: Callable[[str], Document]) -> list[C
     """The claim pairs of a JSONL file: id, play, true, false, evidence. Errors as in `load_questions`."""
     found = []
     for where, row in _rows(path, _ClaimRow):
-        same = f"{where}: {row.id}: both claims are the same: expected two that differ in one fact"
-        require(row.true != row.false, same)
+        require(row.true != row.false, f"{where}: {row.id}: both claims are the same: expected two that differ in one fact")
         found.append(ClaimPair(row.id, row.play, row.true, row.false, _places(row, where, document)))
     return found
 

@@ -58,8 +58,7 @@ def global_summary(voice: Voice) -> str:
     say = voice.say.SUMMARY
     clues = voice.words.events.CLUES
     bindings = {kind: [b for b in voice.world.bindings if b.kind == kind] for kind in ("trade", "kin", "guise")}
-    trades = {voice.name(b.person): voice.bare_trade(b.person) for b in bindings["trade"]}
-    people = [say["person"].format(name=name, trade=trade) for name, trade in trades.items()]
+    people = [say["person"].format(name=voice.name(b.person), trade=voice.bare_trade(b.person)) for b in bindings["trade"]]
     chain = [event for event in voice.world.events if event.slots.get("o") == voice.world.heirloom]
     chain.sort(key=lambda event: event.scene)
     alibis = {event.slots["c"]: event.slots["d"] for event in voice.world.events if event.kind == "alibi"}

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from mindscape.errors import InputError
+from mindscape.errors import require
 from storyworld import world
 from storyworld.telling import wording
 from storyworld.world import FROM_B, HOLDERS, PASSES, SLOTS, Chance, Event, Knobs, Scene, Setting, World
@@ -105,11 +105,8 @@ class _Novelist:
 
     def _cast(self, book: int, books: int) -> tuple[world.Person, ...]:
         n = min(22, 17 + self.knobs.tokens // 10_000)
-        if books * n > len(self.town.trades):
-            raise InputError(
-                f"{books} books of {self.knobs.tokens:,} tokens need {books * n} trades, and there are "
-                f"{len(self.town.trades)}: expected fewer or shorter books"
-            )
+        needed = f"{books} books of {self.knobs.tokens:,} tokens need {books * n} trades, and there are {len(self.town.trades)}"
+        require(books * n <= len(self.town.trades), f"{needed}: expected fewer or shorter books")
         half = (n + 1) // 2
         names = {sex: list(every[book * half : (book + 1) * half]) for sex, every in self.town.given.items()}
         trades = self.town.trades[book * n : (book + 1) * n]
@@ -176,10 +173,7 @@ class _Novelist:
         plans += [self._relay] * 3 + [self._bill] * 3 + [self._double] * 4
         forms = ["gathering"] * 2 + ["contest"] * 2 + ["narrated"] * 14
         for plan, form in zip(plans, forms, strict=True):
-            at = self._put(None, form)
-            self.plans[at] = plan
-            if plan in (self._exchange, self._double):
-                self.undisputed.add(at)
+            self.plans[self._put(None, form)] = plan
         for times in (2, 2, 2, 3, 4):
             self._repeat(times)
         for k in range(falsehoods := 2 + round(0.08 * self.knobs.contradiction * n)):
@@ -247,19 +241,20 @@ class _Novelist:
             taker = self.chance.pick(self._alive(at, giver))
             self._add(at, kind, a=giver, b=taker, o=o, **self._number())
         self._talk(at, giver, taker)
+        self.undisputed.add(at)
 
     def _relay(self, at: int) -> None:
-        a, b = self._two(at, "relay")
-        while not (fit := [o for o in self._things(lambda holder: True) if self._can_give(a, o)]):
+        fit: list[int] = []
+        while not fit:
             a, b = self._two(at, "relay")
+            fit = self._things(partial(self._can_give, a))
         o = self.chance.pick(fit)
         q = self.chance.pick([place.id for place in self.town.places if place.id != self.scenes[at].place])
         self._talk(at, a, b)
         self._add(at, "relay", a=a, b=b, o=o, q=q)
         self.holder[o] = ("at", q)
 
-    def _can_give(self, person: int, o: int) -> bool:
-        holder = self.holder.get(o)
+    def _can_give(self, person: int, holder: Any) -> bool:
         return holder == person or not isinstance(holder, int)  # what lies about is picked up, off the page
 
     def _bill(self, at: int) -> None:
@@ -272,13 +267,13 @@ class _Novelist:
         """One person does two things of different kinds in one scene."""
         a, *others = self.chance.some(self._alive(at), 3)
         self._talk(at, a, others[0])
-        first = ""
+        self.undisputed.add(at)
+        kind = ""
         for b in others:
-            kind, slots = self._everyday([a, b], self.scenes[at].place, actor=a)
-            while kind == first:
+            before = kind
+            while kind == before:
                 kind, slots = self._everyday([a, b], self.scenes[at].place, actor=a)
             self._add(at, kind, slots)
-            first = kind
 
     def _repeat(self, times: int) -> None:
         """One person does the same kind of thing several times, in scenes far apart."""
@@ -367,14 +362,12 @@ class _Novelist:
         if "a" in slots:
             self.used |= _deeds(kind, slots["a"], slots.get("b"))
         if kind in HOLDERS:
-            after = HOLDERS[kind][1]
-            for slot in ("a", "b"):
-                if slot in slots:
-                    self.held[slots["o"]].add(slots[slot])
+            o, after = slots["o"], HOLDERS[kind][1]
+            self.held[o].update(slots[slot] for slot in "ab" if slot in slots)
             if after == "broker":
-                self.holder.pop(slots["o"], None)  # redeemed later, by someone, off the page
+                self.holder.pop(o, None)  # redeemed later, by someone, off the page
             else:
-                self.holder[slots["o"]] = ("at", slots["p"]) if after == "p" else slots[after]
+                self.holder[o] = ("at", slots["p"]) if after == "p" else slots[after]
 
     def _put(
         self, where: float | None, form: str, people: Sequence[int] = (), place: int | None = None, fixed: bool = False

@@ -14,7 +14,7 @@ keys in both. Taught in notebook 00_start_here.
 
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from itertools import accumulate
@@ -379,9 +379,12 @@ class _Narrator:
             wordings = events.CLUES[event.slots["clue"]][event.kind]
         else:
             wordings = events.EVENTS[event.kind]["tell"]
-        wording = self.chance.deal((event.kind, event.slots.get("clue")), wordings)
         fields = self.voice.fields(event.kind, {**event.slots, **other}, event.guised)
-        return sentence(wording.format(**fields)), ("event", event.id)
+        return self._put((event.kind, event.slots.get("clue")), wordings, fields, ("event", event.id))
+
+    def _put(self, deck: Hashable, wordings: Sequence[str], fields: Mapping[str, str], mark: Mark) -> Piece:
+        """The next of several wordings as a sentence, and what it tells."""
+        return sentence(self.chance.deal(deck, wordings).format(**fields)), mark
 
     def _around(self, template: str, inner: Piece, fields: Mapping[str, str], slot: str = "{tell}") -> Paragraph:
         """A paragraph with a marked piece in it."""
@@ -389,11 +392,9 @@ class _Narrator:
         return [(sentence(before.format(**fields)), None), inner, (after.format(**fields), None)]
 
     def _aside(self, binding: int) -> Paragraph:
-        it, bindings = self.world.bindings[binding], self.voice.words.bindings
-        wording = self.chance.deal(("binding", binding), getattr(bindings, it.kind.upper()))
-        text = wording.format(**self.voice.binding_fields(it))
-        template = self.chance.deal("aside", self.voice.say.ASIDES)
-        return self._around(template, (sentence(text), ("binding", binding)), {}, "{binding}")
+        it, mark = self.world.bindings[binding], ("binding", binding)
+        told = self._put(mark, getattr(self.voice.words.bindings, it.kind.upper()), self.voice.binding_fields(it), mark)
+        return self._around(self.chance.deal("aside", self.voice.say.ASIDES), told, {}, "{binding}")
 
     # ---- the forms: each gives what opens the scene, its paragraphs, and what ends it -----------------------------
 
@@ -479,24 +480,20 @@ class _Narrator:
             wordings = self.words.ALONE if event.kind == "alone" else self.words.ALIBI
             c, d = event.slots["c"], event.slots.get("d", scene.d)
             fields = self._people(c, d, scene) | {"p": self.voice.place(event.slots.get("p", scene.place))}
-            text = self.chance.deal(event.kind, wordings).format(**fields)
-            body.append([(sentence(text), ("event", event.id))])
+            body.append([self._put(event.kind, wordings, fields, ("event", event.id))])
         return [self._plain("INQUEST", self._frame(scene))], body, self._closing()
 
     def _gathering(self, scene: Scene):
         (event,) = self.world.events_in(scene)
-        body = [[self._tell(event)]]
+        arrivals, body = self.voice.words.events.EVENTS["gathering"]["arrive"], [[self._tell(event)]]
         for guest in event.slots["guests"]:
             fields = self.voice.fields("gathering", {"b": guest})
-            arrival = self.chance.deal("arrive", self.voice.words.events.EVENTS["gathering"]["arrive"])
-            body.append([(sentence(arrival.format(**fields)), ("event", event.id))])
+            body.append([self._put("arrive", arrivals, fields, ("event", event.id))])
         return self._opening(scene), body, self._closing()
 
     def _contest(self, scene: Scene):
         (event,) = self.world.events_in(scene)
         parts, fields = self.voice.words.events.EVENTS["contest"], self.voice.fields("contest", event.slots)
-        body = [[self._tell(event)]]
-        for part in ("second", "mark"):
-            text = self.chance.deal(part, parts[part]).format(**fields)
-            body.append([(sentence(text), ("event", event.id))])
+        more = (self._put(part, parts[part], fields, ("event", event.id)) for part in ("second", "mark"))
+        body = [[told] for told in (self._tell(event), *more)]
         return self._opening(scene), body, self._closing()

@@ -87,7 +87,7 @@ def document(path: str | Path, language: str | None = None, encoding: str | None
     suffix = path.suffix.lower()
     require(suffix in SUFFIXES, f"{path}: expected a file that ends in {', '.join(SUFFIXES)}")
     meta: dict[str, Any] = {"file": path.name}
-    with _reading(path):
+    with reading(path):
         require(path.is_file() or not path.exists(), f"{path}: expected a file, and no folder, pipe or device")
         if suffix == ".epub":
             text, title, said, left_out = _epub(path)
@@ -100,7 +100,15 @@ def document(path: str | Path, language: str | None = None, encoding: str | None
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[None]:
+def reading(path: Path) -> Iterator[None]:
+    """Raises InputError, which names the path, in place of an OSError. Used in notebook 52_your_own_book.
+
+    >>> with reading(Path("absent.txt")):
+    ...     Path("absent.txt").read_bytes()
+    Traceback (most recent call last):
+    ...
+    mindscape.errors.InputError: absent.txt: cannot be read: No such file or directory
+    """
     try:
         yield
     except OSError as error:
@@ -117,7 +125,7 @@ def load_folder(path: str | Path, language: str | None = None, encoding: str | N
     ['moby-dick', 'walden']
     """
     folder = Path(path)
-    with _reading(folder):
+    with reading(folder):
         require(folder.is_dir(), f"{folder}: expected a folder")
         named = (file for file in folder.iterdir() if not file.name.startswith(NO_BOOK))
         files = sorted((file for file in named if file.suffix.lower() in SUFFIXES and file.is_file()), key=_natural)
@@ -161,7 +169,7 @@ def read_own(path: str | Path, language: str = "", encoding: str = "") -> Docume
     >>> read_own("novels").meta                                                                  # doctest: +SKIP
     {'parts': {'moby-dick': 0, 'walden': 1215236}}
     """
-    with _reading(Path(path)):
+    with reading(Path(path)):
         path = Path(os.path.abspath(Path(path).expanduser()))  # a link is what it is called, not what it leads to
         folder = path.is_dir()
     how = language or None, encoding or None
@@ -224,8 +232,7 @@ def _epub(path: Path) -> tuple[str, str, str, tuple[str, ...]]:
     except BROKEN as error:
         raise InputError(f"{path} is not an EPUB: {error}") from None
     with archive:
-        container = _xml(path, archive, "META-INF/container.xml")
-        rootfile = container.find(".//{*}rootfile")
+        rootfile = _xml(path, archive, "META-INF/container.xml").find(".//{*}rootfile")
         named = "" if rootfile is None else rootfile.get("full-path", "")
         require(named, f"{path}: META-INF/container.xml names no package file: expected a rootfile with full-path")
         package_name = _found(archive, _inside(path, "", named))
@@ -247,8 +254,7 @@ def _epub(path: Path) -> tuple[str, str, str, tuple[str, ...]]:
                 continue
             data = _member(path, archive, name)
             size += len(data)
-            most = f"{LARGEST_BOOK / 1e6:.0f} MB"
-            require(size <= LARGEST_BOOK, f"{path}: its pages have more than {most}: expected a book")
+            require(size <= LARGEST_BOOK, f"{path}: its pages have more than {LARGEST_BOOK / 1e6:.0f} MB: expected a book")
             where = f"{path}: {name}"
             pages.append(page(_decode(data, where, advice=OTHER_ENCODING_IN_EPUB), where))
     if left_out:
@@ -315,10 +321,8 @@ def _member(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
     The size that the archive declares may be a lie. A read of that size and a byte unpacks no further, and ends in a
     wrong check sum where the member is longer; a read without a size would unpack all of it before the cut.
     """
-    try:
-        info = archive.getinfo(name)
-    except KeyError:
-        raise InputError(f"{path}: {name} is missing from the book") from None
+    info = archive.NameToInfo.get(name)
+    require(info, f"{path}: {name} is missing from the book")
     method, most = info.compress_type, f"{LARGEST_MEMBER / 1e6:.0f} MB"
     require(method in METHODS, f"{path}: {name} is packed by method {method}: expected 0 (stored) or 8 (deflated)")
     require(info.file_size <= LARGEST_MEMBER, f"{path}: {name} has more than {most}: expected a part of a book")
@@ -394,15 +398,12 @@ def _is_mark(node: Tag, name: str) -> bool:
 def _few(node: Tag, most: int = 9) -> list[PageElement]:
     """What is within an element, at any depth; nothing where that is more than a mark has."""
     found: list[PageElement] = []
-    waiting: list[PageElement] = [node]
-    while waiting:
-        current = waiting.pop()
-        if current is not node:
-            found.append(current)
-        if isinstance(current, Tag):
-            if len(found) + len(waiting) + len(current.contents) > most:
-                return []
-            waiting.extend(reversed(current.contents))
+    for part in node.next_elements:  # and not its descendants, of which bs4 looks for the last one first, however deep
+        if not any(part.parent is home for home in (node, *found)):
+            break
+        if len(found) == most:
+            return []
+        found.append(part)
     return found
 
 

@@ -434,8 +434,7 @@ def _start(recipe: Recipe, out: Path, file: str | Path) -> Path | None:
 def _there(name: str, file: str | Path) -> Path:
     """The folder of another recipe's adapter."""
     adapter = read_recipe(name, file).adapter
-    there = (adapter / WEIGHTS).is_file()
-    require(there, f"{adapter} is not there: train it first, python -m mindscape.training {name}")
+    require((adapter / WEIGHTS).is_file(), f"{adapter} is not there: train it first, python -m mindscape.training {name}")
     return adapter
 
 
