@@ -191,21 +191,19 @@ def _together(llm: LLM, shelf: Shelf, questions: Sequence[Posed], settings: Sett
             shown.append(kept)
         replies = ask(llm, UPDATE, prompts, tokens=settings.tokens, tries=1 + settings.retries)  # 6
         for state, chunks, kept, reply in zip(going, rankings, shown, replies, strict=True):
-            update: Update | None = reply.value
-            state.evidence = tuple(update.evidence_memory) if update else state.evidence
             searched = state.query, state.signature, chunks, kept, shelf.memory.of(chunks[:kept])  # 5
-            action: Literal["ANSWER", "REFINE", ""] = update.action if update else ""
-            confidence, thought = (update.confidence, update.thought) if update else ("", "")
+            nothing = {"action": "", "confidence": "", "thought": "", "evidence_memory": state.evidence}
+            update: Update = reply.value or Update.model_construct(**nothing)
+            state.evidence = tuple(update.evidence_memory)
+            said = update.action, update.confidence, update.thought, state.evidence
             cost = reply.unread, reply.calls, reply.prompt_tokens, reply.completion_tokens
-            state.steps.append(Step(*searched, action, confidence, thought, state.evidence, *cost))
-            if update is None:
-                state.stopped = "unreadable"
-            elif update.action == "ANSWER":
-                state.stopped = "answer"  # 7
-            else:
+            state.steps.append(Step(*searched, *said, *cost))
+            if update.action == "REFINE":
                 state.query = update.rewritten_query if settings.rewrite else state.query
                 state.signature = (update.refined_signature,) if settings.signature else None
                 state.stopped = "steps" if t + 1 == settings.steps else ""
+            else:
+                state.stopped = "answer" if update.action else "unreadable"  # 7
     said_of: list[list[Answer]] = []
     last = [state.steps[-1].chunks for state in states]
     for name in settings.inputs:  # 8, 11
@@ -215,9 +213,9 @@ def _together(llm: LLM, shelf: Shelf, questions: Sequence[Posed], settings: Sett
         shown_to = shelf.memory, questions, last, signatures, evidence
         said_of.append(answers(llm, *shown_to, tries=1 + settings.retries, template=template))
     traces = []
-    for state, *said in zip(states, *said_of, strict=True):
+    for state, *by_input in zip(states, *said_of, strict=True):
         assert state.stopped  # the last step says "steps", if nothing ended the loop before
-        ended = state.signature, state.evidence, state.stopped, dict(zip(settings.inputs, said, strict=True))
+        ended = state.signature, state.evidence, state.stopped, dict(zip(settings.inputs, by_input, strict=True))
         traces.append(Trace(state.question.id, state.items, tuple(state.steps), *ended))
     return traces
 
@@ -282,28 +280,28 @@ def steps_table(trace: Trace, question: Posed) -> list[dict[str, Any]]:
     [(True, ['Ann left'], [7], '1 of 2'), (True, ['she is Ann'], [9], '2 of 2')]
     """
     rows: list[dict[str, Any]] = []
-    seen = [first_seen(trace, [chunk]) for chunk in question.evidence]
-    bound = [first_seen(trace, group) for group in question.bindings]
+    found = {
+        "evidence": {chunk: first_seen(trace, [chunk]) for chunk in question.evidence},
+        "bindings": {i: first_seen(trace, group) for i, group in enumerate(question.bindings)},
+    }
     for t, (before, step) in enumerate(pairwise([None, *trace.steps]), start=1):
         notes = before.evidence if before else ()
-        rows.append(
-            {
-                "step": t,
-                "query": step.query,
-                "new query": before is None or step.query != before.query,
-                "signature": "\n".join(step.signature or ()),
-                "new signature": step.signature is not None and (before is None or step.signature != before.signature),
-                "action": step.action or "unreadable",
-                "confidence": step.confidence,
-                "thought": step.thought,
-                "notes added": [note for note in step.evidence if note not in notes],
-                "notes dropped": [note for note in notes if note not in step.evidence],
-                "evidence now": [chunk for chunk, when in zip(question.evidence, seen, strict=True) if when == t],
-                "evidence so far": f"{sum(when is not None and when <= t for when in seen)} of {len(seen)}",
-                "bindings now": [i for i, when in enumerate(bound) if when == t],
-                "bindings so far": f"{sum(when is not None and when <= t for when in bound)} of {len(bound)}",
-            }
-        )
+        row = {
+            "step": t,
+            "query": step.query,
+            "new query": before is None or step.query != before.query,
+            "signature": "\n".join(step.signature or ()),
+            "new signature": step.signature is not None and (before is None or step.signature != before.signature),
+            "action": step.action or "unreadable",
+            "confidence": step.confidence,
+            "thought": step.thought,
+            "notes added": [note for note in step.evidence if note not in notes],
+            "notes dropped": [note for note in notes if note not in step.evidence],
+        }
+        for what, first_at in found.items():
+            row[f"{what} now"] = [name for name, when in first_at.items() if when == t]
+            row[f"{what} so far"] = f"{sum(when is not None and when <= t for when in first_at.values())} of {len(first_at)}"
+        rows.append(row)
     return rows
 
 
