@@ -53,10 +53,8 @@ class Path:
 
 @dataclass(frozen=True)
 class Choice:
-    """Scores of the candidates, each of shape (candidates,), and the index of the one with the highest fused score."""
+    """The fused scores of the candidates, (candidates,), and the index of the one with the highest."""
 
-    clarity: np.ndarray
-    completeness: np.ndarray
     fused: np.ndarray
     best: int
 
@@ -314,4 +312,4 @@ def choose(clarity: ArrayLike, completeness: ArrayLike, k: float = K) -> Choice:
     fits = clear.ndim == 1 and clear.shape == complete.shape and len(clear)
     require(fits, f"scores of shapes {clear.shape} and {complete.shape}: expected one number of candidates each")
     fused = rrf([ranks(clear), ranks(complete)], k)
-    return Choice(clear, complete, fused, int(fused.argmax()))
+    return Choice(fused, int(fused.argmax()))
