@@ -180,7 +180,7 @@ def _together(llm: LLM, shelf: Shelf, questions: Sequence[Posed], settings: Sett
         for i, chunks, kept, reply in zip(going, rankings, shown, replies, strict=True):
             trace = traces[i]
             searched = queries[i], trace.signature, chunks, kept, shelf.memory.of(chunks[:kept])  # 5
-            nothing = {"action": "", "confidence": "", "thought": "", "evidence_memory": trace.evidence}
+            nothing: dict[str, Any] = {"action": "", "confidence": "", "thought": "", "evidence_memory": trace.evidence}
             update: Update = reply.value or Update.model_construct(**nothing)
             evidence = tuple(update.evidence_memory)
             said = update.action, update.confidence, update.thought, evidence
