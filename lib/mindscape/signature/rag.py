@@ -366,7 +366,8 @@ class Shelf:
         self.weigher = getattr(self.first, "encoder", None) if weigher is None else weigher
         self._query = cache(lambda question: self._encoder().encode([question], "query")[0])  # e_q, once a question
         self._maker = cache(lambda model: model.maker)  # once: all weights are looked at
-        self._chunks = cache(lambda model: model.chunks(self.memory.texts).astype(np.float64))  # once a retriever
+        self._chunks: Callable[[Any], np.ndarray]  # once a retriever
+        self._chunks = cache(lambda model: model.chunks(self.memory.texts).astype(np.float64))
 
     @cached_property
     def _texts(self) -> str:
