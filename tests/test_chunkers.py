@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections import Counter
 from functools import partial
 from itertools import pairwise
@@ -13,7 +14,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from stubs import Letters, Stub, to_last
 
-import storyworld
 from mindscape import llm, store
 from mindscape.mom import chunkers
 from mindscape.mom.chunkers import Fixed, Listing, Lumber, Semantic, Sentences, mean_length, meta_chunker, paragraphs
@@ -107,8 +107,7 @@ def test_nothing_to_cut(tokenizer):
         refused(partial(chunker.cut, NOTE, 0), "at least one token")
 
 
-def test_on_a_book(tokenizer):
-    book = storyworld.book(1000, tokens=15_000)
+def test_on_a_book(book, tokenizer):
     for chunker in (Fixed(tokenizer), Sentences(tokenizer), Semantic(Letters(), tokenizer)):
         made = chunker.cut(book.document, 200)
         assert mean_length(book.document, made.chunks, tokenizer) == pytest.approx(200, rel=0.02)
@@ -218,10 +217,7 @@ def test_prompts_are_in_both_languages():
 
 
 def test_llama_index_is_missed_clearly(tokenizer, monkeypatch):
-    def absent(name):
-        raise ImportError(name)
-
-    monkeypatch.setattr(chunkers, "import_module", absent)
+    monkeypatch.setitem(sys.modules, "llama_index.core.node_parser", None)
     refused(lambda: chunkers.LlamaIndex(tokenizer).cut(NOTE, 40), "needs llama-index-core: pip install")
 
 
@@ -272,12 +268,10 @@ def test_rivals_by_name_and_cuts_that_are_found_again(tokenizer, own_store, tmp_
 
 
 @pytest.mark.parametrize("installed", [False, True])
-def test_what_a_missing_package_made_is_not_computed_anew(tmp_path, tokenizer, monkeypatch, installed):
+def test_what_a_missing_package_made_is_not_computed_anew(own_store, tokenizer, monkeypatch, installed):
     """`make data TINY=1` and `make remeasure` run where the extras are not installed, too."""
     monkeypatch.setattr(chunkers, "find_spec", lambda name: object() if installed else None)
     monkeypatch.setattr(chunkers.LlamaIndex, "borders", lambda self, document, limit: [len(document.text) // 2])
-    here = Store(tmp_path / "cache.sqlite", tmp_path / "store")
-    monkeypatch.setattr(store, "current", lambda: here)
     first = chunkers.cuts(chunkers.LlamaIndex(tokenizer), [NOTE], 40)
     assert chunkers.cuts(chunkers.LlamaIndex(tokenizer), [NOTE], 40) == first
-    assert len(list(here.remake(share=1.0))) == installed
+    assert len(list(own_store.remake(share=1.0))) == installed

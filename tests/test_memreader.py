@@ -7,7 +7,6 @@ from extras import refused
 from stubs import Stub
 
 from mindscape import llm
-from mindscape.errors import InputError
 from mindscape.llm import Tags
 from mindscape.llm.schema import json_schema
 from mindscape.mom import memreader
@@ -206,5 +205,3 @@ def test_support_of_cores_in_chinese():
 def test_the_form_of_each_role():
     assert "think" in json_schema(memreader.role_of(True).form)["lark"]
     assert "think" not in json_schema(memreader.role_of(False).form)["lark"]
-    with pytest.raises(InputError, match="kind='letter': expected storyworld, play, sample"):
-        memreader.cases_of("letter", "develop", 1, None)

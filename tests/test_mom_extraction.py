@@ -48,21 +48,17 @@ class Backend(Stub):
         return len(prompt.split()) if isinstance(prompt, str) else 1
 
 
-def model_of(backend, **options):
-    return llm.LanguageModel(backend, **options)
-
-
 # Paths ------------------------------------------------------------------------------------------------------------
 
 
 def test_n_paths_are_sampled_as_the_paper_does():
     backend = Backend([GOOD, reply(("It rained", "behind.", "All of it."))])
-    found = paths(model_of(backend), [NOTE, NOTE], n=3)
+    found = paths(llm.LanguageModel(backend), [NOTE, NOTE], n=3)
     assert [[path.seed for path in some] for some in found] == [[0, 1, 2]] * 2
     assert (backend.sampling.temperature, backend.sampling.top_p) == (0.7, 0.8)
     assert [len(path.read.memory) for path in found[0]] == [2, 1, 2]
     assert found[0][0].read.memory == DocumentMemory(["part 0", "part 1"], TWO.core, TWO.chunks)
-    assert [path.reply for path in found[0][:2]] == [path.reply for path in paths(model_of(backend), [NOTE], n=2)[0]]
+    assert [path.reply for path in found[0][:2]] == [path.reply for path in paths(llm.LanguageModel(backend), [NOTE], n=2)[0]]
 
 
 @pytest.mark.parametrize(
@@ -74,16 +70,16 @@ def test_n_paths_are_sampled_as_the_paper_does():
     ],
 )
 def test_a_reply_that_cannot_be_read_says_why(said, why):
-    (some,) = paths(model_of(Backend([said])), [NOTE], n=1)
+    (some,) = paths(llm.LanguageModel(Backend([said])), [NOTE], n=1)
     assert some[0].read is None and why in some[0].invalid
 
 
 def test_languages_are_asked_in_their_own_words():
     backend = Backend()
-    found = paths(model_of(backend), [NOTE, CHINESE, NOTE], n=2)
+    found = paths(llm.LanguageModel(backend), [NOTE, CHINESE, NOTE], n=2)
     assert [len(some) for some in found] == [2, 2, 2]
-    refused(lambda: paths(model_of(backend), [Document("f", "Il pleut.", "fr")], n=1), "no prompt in 'fr'")
-    refused(lambda: paths(model_of(backend), [NOTE], n=0), "at least one path")
+    refused(lambda: paths(llm.LanguageModel(backend), [Document("f", "Il pleut.", "fr")], n=1), "no prompt in 'fr'")
+    refused(lambda: paths(llm.LanguageModel(backend), [NOTE], n=0), "at least one path")
 
 
 # Readings and clarity ---------------------------------------------------------------------------------------------
@@ -96,7 +92,7 @@ def test_the_readings_are_their_formulas():
                 return math.log({"Yes": 0.3, "No": 0.1}[continuation])
             return -6.0 if prompt.strip() else -8.0  # of two words
 
-    got = {name: value.item() for name, value in readings(model_of(Known()), [("It rained.", "Ivo left.")]).items()}
+    got = {name: value.item() for name, value in readings(llm.LanguageModel(Known()), [("It rained.", "Ivo left.")]).items()}
     assert set(got) == set(extraction.READINGS)
     assert got["yes"] == pytest.approx(0.75) and got["log_odds"] == pytest.approx(math.log(3))
     assert got["margin"] == pytest.approx(0.2) and got["nats"] == pytest.approx(3 - 4)
@@ -111,7 +107,7 @@ def test_the_readings_keep_their_ranges(values):
             return values[place][ANSWERS["en"].index(continuation)]
 
     pairs = [(f"It rained number {i} .", "Ivo left.") for i in range(len(values))]
-    got = readings(model_of(Drawn()), pairs, names=["yes", "log_odds", "margin"])
+    got = readings(llm.LanguageModel(Drawn()), pairs, names=["yes", "log_odds", "margin"])
     assert ((got["yes"] >= 0) & (got["yes"] <= 1)).all() and (np.abs(got["margin"]) <= 1).all()
     assert np.allclose(got["yes"], 1 / (1 + np.exp(-got["log_odds"])))
     assert (np.sign(got["margin"]) == np.sign(got["log_odds"])).all()
@@ -123,17 +119,17 @@ def test_clarity_in_one_call_as_one_by_one(document, reading):
     n = len(document.text)
     chunkings = [[Span(0, n)], [Span(0, 7), Span(7, n)], [Span(0, 7), Span(7, 13), Span(13, n)]]
     backend = Backend()
-    got = extraction.clarity(model_of(backend), document, chunkings, reading)
+    got = extraction.clarity(llm.LanguageModel(backend), document, chunkings, reading)
     assert math.isnan(got[0])
     for chunks, value in zip(chunkings[1:], got[1:], strict=True):
         texts = [document[chunk].strip() for chunk in chunks]
-        told = [readings(model_of(Backend()), [pair], document.language, [reading]) for pair in pairwise(texts)]
+        told = [readings(llm.LanguageModel(Backend()), [pair], document.language, [reading]) for pair in pairwise(texts)]
         assert value == pytest.approx(np.mean([one[reading].item() for one in told]))
-    assert extraction.clarity(model_of(backend), document, []).shape == (0,)
+    assert extraction.clarity(llm.LanguageModel(backend), document, []).shape == (0,)
 
 
 def test_bad_readings():
-    model = model_of(Backend())
+    model = llm.LanguageModel(Backend())
     for call, message in [
         (lambda: readings(model, [("a", "b")], names=["odds"]), "reading='odds': expected some of yes"),
         (lambda: readings(model, [("a", "b")], "fr"), "language='fr'"),
@@ -154,16 +150,16 @@ def test_bad_readings():
 
 def test_completeness_is_its_formula():
     """Words that the core has cost 1 nat, others 3."""
-    (terms,) = conditionals(model_of(Backend()), NOTE, [TWO])
+    (terms,) = conditionals(llm.LanguageModel(Backend()), NOTE, [TWO])
     words = [NOTE[chunk].split() for chunk in TWO.chunks]
     told = zip(words, TWO.core, strict=True)
     nats = [sum(1 if word in core else 3 for word in some) / len(some) for some, core in told]
     assert np.allclose(terms[0], np.exp(nats)) and terms[1].tolist() == [1, 2]
     with np.errstate(divide="ignore"):
-        assert completeness(model_of(Backend()), NOTE, [TWO]).tolist() == [math.inf]
+        assert completeness(llm.LanguageModel(Backend()), NOTE, [TWO]).tolist() == [math.inf]
     by_hand = np.mean(1 / (np.exp(nats) * np.log([2, 3])))
-    assert completeness(model_of(Backend()), NOTE, [TWO], short="shifted")[0] == pytest.approx(by_hand)
-    floored = completeness(model_of(Backend()), NOTE, [ONE, TWO], short="floored")
+    assert completeness(llm.LanguageModel(Backend()), NOTE, [TWO], short="shifted")[0] == pytest.approx(by_hand)
+    floored = completeness(llm.LanguageModel(Backend()), NOTE, [ONE, TWO], short="floored")
     assert np.isfinite(floored).all() and floored.shape == (2,)
 
 
@@ -172,7 +168,7 @@ def test_tokens_that_a_tokenizer_puts_before_every_text_do_not_count():
         def count_tokens(self, prompt, tools=()):
             return 1 + len(prompt.split())
 
-    ((_, lengths),) = conditionals(model_of(Marked()), NOTE, [TWO])
+    ((_, lengths),) = conditionals(llm.LanguageModel(Marked()), NOTE, [TWO])
     assert lengths.tolist() == [1, 2]
 
 
@@ -217,12 +213,17 @@ def test_a_long_document_is_read_in_windows(tokenizer):
     assert all(len(tokenizer(text)["input_ids"]) <= 100 for text in texts[:-1])
     two = reply(("It rained", "home", "Rain."), ("Then", "slept.", "Sleep."))
     backend = Backend([reply(("Day", "slept.", "A day.")), "nothing", two])
-    found = extract(model_of(backend), document, tokenizer, n=3, size=100)
-    assert tiles(document, found.memory.chunks) and len(found.paths) == len(parts) == len(found.choices)
-    assert all(len(choice.fused) == 2 for choice in found.choices)
-    one = extract(model_of(Backend(["nothing"])), document, tokenizer, n=2, size=100)
+    found = extract(llm.LanguageModel(backend), document, tokenizer, n=3, size=100)
+    assert tiles(document, found.memory.chunks)
+    texts = [Document("part", text) for text in texts]
+    for part, text, (whole, _, two) in zip(parts, texts, paths(llm.LanguageModel(backend), texts, n=3), strict=True):
+        own = [chunk for chunk in found.memory.chunks if part.start <= chunk.start < part.end]
+        both = [whole.read.memory, two.read.memory]
+        clear = extraction.clarity(llm.LanguageModel(backend), text, [memory.chunks for memory in both])
+        best = both[choose(clear, completeness(llm.LanguageModel(backend), text, both)).best]
+        assert [chunk.start - part.start for chunk in own] == [chunk.start for chunk in best.chunks]
+    one = extract(llm.LanguageModel(Backend(["nothing"])), document, tokenizer, n=2, size=100)
     assert one.memory.chunks == tuple(parts) and one.repairs == Counter({"not read": len(parts)})
-    assert one.choices == (None,) * len(parts)
 
 
 def test_a_window_is_never_blank(tokenizer):
@@ -233,7 +234,7 @@ def test_a_window_is_never_blank(tokenizer):
 
 def test_a_single_reading_is_not_weighed(tokenizer):
     backend = Backend()
-    extract(model_of(backend), NOTE, tokenizer, n=1)
+    extract(llm.LanguageModel(backend), NOTE, tokenizer, n=1)
     assert len(backend.asked) == 1
 
 

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stubs import Letters, Stub, cut, plain
 
-import storyworld
 from mindscape import llm, store
 from mindscape.mom import retrieval
 from mindscape.mom.memory import DocumentMemory
@@ -143,13 +142,13 @@ def test_recall_of_evidence(layers):
 # Support ----------------------------------------------------------------------------------------------------------
 
 
-def model_of(dies=None, **options):
+def model_of():
     """A word costs 1 nat where the prompt has it, and 3 elsewhere."""
 
     def weigh(prompt, continuation):
         return -sum(1.0 if word in prompt else 3.0 for word in continuation.split())
 
-    return llm.LanguageModel(Stub(weigh=weigh, dies=dies), **options)
+    return llm.LanguageModel(Stub(weigh=weigh))
 
 
 def test_support_is_its_formula():
@@ -184,9 +183,8 @@ def test_rankings_are_found_again(own_store, tmp_path):
     refused(lambda: again.ranked(asked, 3, FUSED), "encode", AttributeError)
 
 
-def test_scopes_of_questions():
-    questions = storyworld.book(1000, tokens=15_000).questions
-    assert {one.breadth for one in questions if scope(one) == "global"} == {"partial", "global"}
+def test_scopes_of_questions(book):
+    assert {one.breadth for one in book.questions if scope(one) == "global"} == {"partial", "global"}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import stubs
 from extras import refused
 from hypothesis import given
 from hypothesis import strategies as st
-from stubs import Stub
+from stubs import Stub, to_last
 
 import storyworld
 from mindscape import llm
@@ -34,11 +34,6 @@ def numbered(document, windows):
 
 
 @cache
-def novel(language="en"):
-    return storyworld.book(storyworld.DEVELOP[3], tokens=15_000, language=language)
-
-
-@cache
 def town():
     return storyworld.series(storyworld.DEVELOP[4], n=2, tokens=15_000)
 
@@ -54,8 +49,7 @@ def cut(document, size=300):
 
 @given(st.integers(1, 60), st.integers(1, 25))
 def test_pi_is_the_formula_of_appendix_a1(length, width):
-    document, chunks = toy(length)
-    memory = build(document, chunks, numbered, width)
+    memory = build(*toy(length), numbered, width)
     assert len(memory.items) == math.ceil(length / width)
     assert memory.pi.tolist() == [math.ceil(i / width) - 1 for i in range(1, length + 1)]
     for i, item in enumerate(memory.items):
@@ -65,8 +59,7 @@ def test_pi_is_the_formula_of_appendix_a1(length, width):
 @given(st.integers(1, 40), st.integers(1, 12), st.data())
 def test_overlapping_windows_make_pi_a_relation(length, width, data):
     stride = data.draw(st.integers(1, width))
-    document, chunks = toy(length)
-    memory = build(document, chunks, numbered, width, stride)
+    memory = build(*toy(length), numbered, width, stride)
     dense = memory.cover.toarray()
     assert dense.shape == (len(memory.items), length) and (dense.sum(0) >= 1).all()
     for item, row in zip(memory.items, dense, strict=True):
@@ -81,9 +74,7 @@ def test_overlapping_windows_make_pi_a_relation(length, width, data):
 
 
 def test_chunk_texts_have_no_blanks_around_them():
-    document = Document("note", "Ann left.\n\n   \n\nTom came.")
-    chunks = [Chunk("note", 0, 0, 11), Chunk("note", 1, 11, 16), Chunk("note", 2, 16, 25)]
-    memory = build(document, chunks, told(["All."]), width=3)
+    memory = build(*stubs.cut("note", ["Ann left.\n\n", "   \n\n", "Tom came."]), told(["All."]), width=3)
     assert memory.texts == ["Ann left.", BLANK, "Tom came."] and memory.summaries == ["All."]
 
 
@@ -93,25 +84,21 @@ def test_chunk_texts_have_no_blanks_around_them():
     st.integers(0, 3),
     st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12)), min_size=1, max_size=4),
 )
-def test_chunks_that_hold_a_span_against_looking_at_every_chunk(text, cuts, overlap, places):
+def test_chunks_that_hold_a_span_against_looking_at_every_character(text, cuts, overlap, places):
     cuts = [0, *sorted(cuts), 30]
     document = Document("d", text)
     chunks = [Chunk("d", i, max(0, a - overlap), b) for i, (a, b) in enumerate(zip(cuts, cuts[1:], strict=False))]
     memory = grouped(document, chunks, [list(range(len(chunks)))], ["all"])
     spans = [Span(start, min(30, start + length)) for start, length in places]
-    slowly = [
-        i
-        for i, chunk in enumerate(chunks)
-        if any(text[max(chunk.start, span.start) : min(chunk.end, span.end)].strip() for span in spans)
-    ]
+    marked = {i for span in spans for i in range(span.start, span.end) if not text[i].isspace()}
+    slowly = [i for i, chunk in enumerate(chunks) if not marked.isdisjoint(range(chunk.start, chunk.end))]
     assert list(memory.holding("d", spans)) == slowly
 
 
 # Who writes ---------------------------------------------------------------------------------------------------------
 
 
-def test_gold_summaries_are_the_books_own(language):
-    book = novel(language)
+def test_gold_summaries_are_the_books_own(book, language):
     chunks = cut(book.document, 300 if language == "en" else 120)
     memory = build(book.document, chunks, gold(book), width=20)
     windows = [chunks[i : i + 20] for i in range(0, len(chunks), 20)]
@@ -119,8 +106,7 @@ def test_gold_summaries_are_the_books_own(language):
     assert memory.pi.tolist() == [i // 20 for i in range(len(chunks))] and memory.language == language
 
 
-def test_gold_summaries_of_overlapping_windows_are_those_of_their_layers():
-    book = novel()
+def test_gold_summaries_of_overlapping_windows_are_those_of_their_layers(book):
     chunks = cut(book.document)
     memory = build(book.document, chunks, gold(book), width=20, stride=10)
     even = book.session_summaries([chunks[i : i + 20] for i in range(0, len(chunks), 20)])
@@ -135,31 +121,23 @@ def test_gold_summaries_of_overlapping_windows_are_those_of_their_layers():
                 assert fact in item.text.lower()
 
 
-def test_gold_tells_of_its_own_book_alone():
-    document, chunks = toy(3)
-    refused(lambda: build(document, chunks, gold(novel())), "tells nothing of 'toy'")
+def test_gold_tells_of_its_own_book_alone(book):
+    refused(lambda: build(*toy(3), gold(book)), "tells nothing of 'toy'")
 
 
-def test_textrank_reads_the_window_as_one_text():
-    book = novel()
+def test_textrank_reads_the_window_as_one_text(book, language):
     chunks = cut(book.document)[:40]
     memory = build(book.document, chunks, of.by_textrank(200))
     raw = book.document.text[: chunks[19].end].strip()
-    assert memory.summaries[0] == summarise(raw, "en", 200) and all(len(text) <= 200 for text in memory.summaries)
-    blank = Document("note", "Ann left. \n\n   \nTom came.")  # a window of white space alone is asked of nobody
-    chunks = [Chunk("note", 0, 0, 10), Chunk("note", 1, 10, 16), Chunk("note", 2, 16, 25)]
-    assert build(blank, chunks, of.by_textrank(), width=1).summaries == ["Ann left.", of.BLANK, "Tom came."]
-
-
-def teller(says=lambda prompt: "Summary: Ann left.", dies=None):
-    """A backend that retells in a few words."""
-    return Stub(lambda messages, *_: says(messages[-1]["content"]), name="teller", dies=dies)
+    assert memory.summaries[0] == summarise(raw, language, 200) and all(len(text) <= 200 for text in memory.summaries)
+    blank = stubs.cut("note", ["Ann left. ", "\n\n   \n", "Tom came."])  # a window of white space alone is asked of nobody
+    assert build(*blank, of.by_textrank(), width=1).summaries == ["Ann left.", BLANK, "Tom came."]
 
 
 @pytest.mark.parametrize(("language", "part"), [("en", "part 2 of 3"), ("zh", "第2部分，共3部分")])
 def test_a_model_retells_each_window(language, part):
     document, chunks = toy(45, language=language)
-    backend = teller()
+    backend = Stub(lambda *_: "Summary: Ann left.")
     memory = build(document, chunks, of.by_model(llm.LanguageModel(backend)))
     assert memory.summaries == ["Ann left."] * 3  # its label is dropped
     ((message,), *_) = backend.asked[1]
@@ -168,10 +146,9 @@ def test_a_model_retells_each_window(language, part):
 
 
 def test_a_reply_that_says_nothing_names_its_session():
-    document, chunks = toy(60)
-    silent = teller(lambda prompt: "  " if "part 2" in prompt else "Ann left.")
-    with pytest.raises(LLMError, match="teller, toy, session 2 of 3: the reply is empty"):
-        build(document, chunks, of.by_model(llm.LanguageModel(silent)))
+    silent = llm.LanguageModel(Stub(to_last(lambda prompt: "  " if "part 2" in prompt else "Ann left."), name="teller"))
+    says = "teller, toy, session 2 of 3: the reply is empty"
+    refused(lambda: build(*toy(60), of.by_model(silent)), says, LLMError)
 
 
 # Several books, and too much memory ---------------------------------------------------------------------------------
@@ -179,8 +156,7 @@ def test_a_reply_that_says_nothing_names_its_session():
 
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=4), st.integers(1, 5))
 def test_merged_books_keep_their_items(lengths, width):
-    books = [toy(length, f"book{i}") for i, length in enumerate(lengths)]
-    memories = [build(document, chunks, numbered, width) for document, chunks in books]
+    memories = [build(*toy(length, f"book{i}"), numbered, width) for i, length in enumerate(lengths)]
     whole = merged(memories)
     assert [document.id for document in whole.documents] == [f"book{i}" for i in range(len(lengths))]
     assert whole.texts == [text for memory in memories for text in memory.texts]
@@ -204,15 +180,12 @@ def test_a_stack_holds_windows_of_several_widths_and_entities():
     assert both.of([2]) == (1, 3, 4) and both.items[5] == Item("Tom: A miller.", (1, 4), "entity")
 
 
-def test_entities_of_a_novel_stand_for_the_chunks_that_name_them():
-    for language in ("en", "zh"):
-        book = novel(language)
-        chunks = cut(book.document)
-        memory = entities(book.document, chunks, [(it.name, it.description) for it in book.entities])
-        assert 0.9 * len(book.entities) <= len(memory.items) <= len(book.entities)
-        for item in memory.items:
-            name = item.text.split(": ")[0].lower()
-            assert all(name in memory.texts[i].lower() for i in item.chunks)
+def test_entities_of_a_novel_stand_for_the_chunks_that_name_them(book):
+    memory = entities(book.document, cut(book.document), [(it.name, it.description) for it in book.entities])
+    assert 0.9 * len(book.entities) <= len(memory.items) <= len(book.entities)
+    for item in memory.items:
+        name = item.text.split(": ")[0].lower()
+        assert all(name in memory.texts[i].lower() for i in item.chunks)
 
 
 def test_scenes_of_a_play_are_sessions():
@@ -275,9 +248,8 @@ def test_questions_of_a_series_and_the_chunks_that_hold_their_evidence():
     assert [one.evidence for one in said[::2]] == [one.evidence for one in asked]
 
 
-def test_questions_in_chinese_and_free_ones():
-    book = novel("zh")
-    memory = build(book.document, cut(book.document, 120), gold(book))
+def test_free_questions(book):
+    memory = build(book.document, cut(book.document), numbered)
     for one, question in zip(posed(memory, book.questions, "qa"), book.questions, strict=True):
         assert (one.kind, one.options, one.right, one.accepted) == ("qa", (), question.answer, question.accepted)
 

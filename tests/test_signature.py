@@ -63,17 +63,10 @@ def pools(draw, overlap=False):
     return draw(vectors), summaries, chunks, draw(st.permutations(range(1, m + 1))), members
 
 
-def cover_of(members, m):
-    dense = np.zeros((len(members), m))
-    for s, some in enumerate(members):
-        dense[s, some] = 1
-    return csr_array(dense)
-
-
 def objective_of(pool, marked):
-    query, summaries, chunks, ranks, members = pool
-    arrays = np.array(query), np.array(summaries), np.array(chunks)
-    return signature_objective(*arrays, cover_of(members, len(chunks)), ranks, marked=marked)
+    *vectors, ranks, members = pool
+    cover = csr_array([[float(c in some) for c in range(len(ranks))] for some in members])
+    return signature_objective(*map(np.array, vectors), cover, ranks, marked=marked)
 
 
 def random_pool(rng, n, m, dim=4, each=1):

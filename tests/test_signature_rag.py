@@ -17,7 +17,7 @@ from mindscape import store
 from mindscape.ask import WARMER
 from mindscape.llm import Reply
 from mindscape.metrics import recall_fraction_at_k
-from mindscape.mia.embedding import Form, MiaEmbedder
+from mindscape.mia.embedding import Form, MiaEmbedder, PlainEmbedder
 from mindscape.roles import ROLES, letters
 from mindscape.signature import rag
 from mindscape.signature.memory import Item, Memory, Posed, build, ranked
@@ -44,28 +44,23 @@ class Bag:
         return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 
-class Embedder:
+class Embedder(PlainEmbedder):
     """An embedder that reads a question with a text: the bag of both, by shares; it counts what it reads."""
 
     def __init__(self, delta=0.5, trained="once", dies=10**9):
-        self.delta, self.trained, self.dies, self.read = delta, trained, dies, []
+        super().__init__(Bag(), delta)
+        self.trained, self.dies, self.read = trained, dies, []
 
     @property
     def maker(self):
         return Maker("embedder", {"trained": self.trained, "delta": self.delta})
-
-    def units(self, texts):
-        return Bag().encode(texts)
 
     def queries(self, questions, summary=None, task="chunk"):
         for question in questions:
             if len(self.read) >= self.dies:
                 raise KeyboardInterrupt
             self.read.append((question, summary))
-        alone = Bag().encode(questions)
-        both = Bag().encode([f"{question} {summary or ''}" for question in questions])
-        mixed = self.delta * alone + (1 - self.delta) * both
-        return (mixed / np.linalg.norm(mixed, axis=1, keepdims=True)).astype(np.float32)
+        return super().queries(questions, summary)
 
 
 class Model:
@@ -115,6 +110,11 @@ def question(number, text, *evidence, kind="qa", options=(), right="Ann", **more
     return Posed(f"q{number}", "town", text, kind, options, right, (), evidence or (0,), **more)
 
 
+@pytest.fixture
+def shelf():
+    return Shelf(library(), Bag())
+
+
 ASKED = [
     question(0, "Who sold a lamp on day 2?", 2),
     question(1, "What did Eve do with the goats?", 15),
@@ -126,25 +126,21 @@ ASKED = [
 
 
 @pytest.mark.parametrize("alpha", [0, 0.25, 0.5, 1])
-def test_equation_4_by_hand(alpha):
-    memory, bag = library(), Bag()
-    shelf = Shelf(memory, bag)
+def test_equation_4_by_hand(shelf, alpha):
+    memory, bag = shelf.memory, Bag()
     signature = shelf.signature((0, 3))
     found = shelf.search(["Who sold a lamp?"], [signature], 24, alpha)[0]
     q = bag.encode(["Who sold a lamp?"])[0].astype(float)
     mean = sum(bag.encode([memory.summaries[i]])[0].astype(float) for i in (0, 3)) / 2
     mean = mean / math.sqrt(sum(x * x for x in mean))
-    by_hand = []
-    for text in memory.texts:
-        c = bag.encode([text])[0].astype(float)
-        by_hand.append((1 - alpha) * sum(q * c) + alpha * sum(mean * c))
+    units = bag.encode(memory.texts).astype(float)
+    by_hand = [(1 - alpha) * sum(q * c) + alpha * sum(mean * c) for c in units]
     assert [by_hand[i] for i in found] == pytest.approx(sorted(by_hand, reverse=True))
     alone = shelf.search(["Who sold a lamp?"], None, 24)[0]
     assert (found == alone) == (alpha == 0)
 
 
-def test_no_signature_and_an_empty_one():
-    shelf = Shelf(library(), Bag())
+def test_no_signature_and_an_empty_one(shelf):
     assert shelf.search(["Eve sang"], [()], 5, 0.7) == shelf.search(["Eve sang"], None, 5)
     assert shelf.search([], None) == [] and shelf.wake([]) == [] and rank(shelf, [], ["coverage"]) == []
     refused(lambda: blend(np.zeros(2), np.zeros(2), -0.1), "alpha=")
@@ -165,9 +161,8 @@ def test_what_is_woken_is_ranked_and_its_items_stand_in_first_k_order(seed, k0, 
 
 
 @pytest.mark.parametrize("k", [1, 3, 9])
-def test_choosing_is_selection_on_the_papers_objective(k):
-    memory, bag = library(), Bag()
-    shelf = Shelf(memory, bag)
+def test_choosing_is_selection_on_the_papers_objective(shelf, k):
+    memory, bag = shelf.memory, Bag()
     (woken,) = shelf.wake(["Ann and the goats on day 7"], 10)
     summaries, passages = [memory.summaries[i] for i in woken.items], [memory.texts[i] for i in woken.chunks]
     e_q, e_s, e_c = (bag.encode(some) for some in (["Ann and the goats on day 7"], summaries, passages))
@@ -187,8 +182,7 @@ def test_of_nothing_nothing_is_chosen(way):
     assert woken.items == () and shelf.choose(woken, way, 3) == ()
 
 
-def test_lots_fall_the_same_way_each_time():
-    shelf = Shelf(library(), Bag())
+def test_lots_fall_the_same_way_each_time(shelf):
     first, second = shelf.wake(["Ann sang", "Tom wrote"], 20)
     drawn = {shelf.choose(first, "random", 3, seed=seed) for seed in range(20)}
     assert len(drawn) > 3 and all(set(some) <= set(first.items) and len(set(some)) == 3 for some in drawn)
@@ -196,16 +190,14 @@ def test_lots_fall_the_same_way_each_time():
     assert any(shelf.choose(first, "random", 3, seed=s) != shelf.choose(second, "random", 3, seed=s) for s in range(9))
 
 
-def test_gold_sessions_stand_for_most_of_the_evidence():
-    shelf = Shelf(library(), Bag())
+def test_gold_sessions_stand_for_most_of_the_evidence(shelf):
     (woken,) = shelf.wake(["Who?"], 4)
     assert shelf.choose(woken, "gold", 2, evidence=[23, 1, 2]) == (0, 5)
     assert shelf.choose(woken, "gold", 1, evidence=[23, 1, 2]) == (0,)
     assert shelf.choose(woken, "gold", 5, evidence=[9]) == (2,)  # no more than there are
 
 
-def test_bad_ways():
-    shelf = Shelf(library(), Bag())
+def test_bad_ways(shelf):
     (woken,) = shelf.wake(["Who?"])
     refused(lambda: shelf.choose(woken, "best"), "way='best': expected one of first_k, relevance, coverage, random, gold")
     refused(lambda: shelf.choose(woken, "first_k", 0), "k=0")
@@ -269,7 +261,7 @@ def test_what_was_ranked_is_not_read_again():
     rows = rank(both(), ASKED, WAYS, ALPHAS)
     again = both()
     assert rank(again, ASKED, WAYS, ALPHAS) == rows and again.second.embedder.read == []
-    assert "_first" not in vars(again) and "_weighed" not in vars(again)
+    assert not again._chunks.cache_info().currsize and "_weighed" not in vars(again)
     trained = Shelf(library(), Bag(), Situated(Embedder(trained="again")), weigher=Bag())
     rank(trained, ASKED, WAYS, ALPHAS)
     assert len(trained.second.embedder.read) == len(ASKED) * (1 + 2 * len(WAYS))
@@ -330,12 +322,9 @@ def test_a_real_embedder(tokenizer):
     for form in (Form("paper"), Form("summary_first", delta=0.2)):
         embedder = MiaEmbedder(model, tokenizer, form)
         found = Situated(embedder)
-        apart = {}
-        for delta in (0.0, 1.0):
+        for delta, ours in ((1.0, found.asked(["Who?"])), (0.0, found.steered(["Who?"], [parts]))):
             alone = MiaEmbedder(model, tokenizer, Form(form.order, delta=delta))
-            apart[delta] = alone.queries(["Who?"], "\n".join(parts))
-        np.testing.assert_allclose(found.asked(["Who?"]), apart[1.0], atol=1e-5)
-        np.testing.assert_allclose(found.steered(["Who?"], [parts]), apart[0.0], atol=1e-5)
+            np.testing.assert_allclose(ours, alone.queries(["Who?"], "\n".join(parts)), atol=1e-5)
         assert found.chunks(["Ann left."]).shape == (1, 32)
     assert Situated(MiaEmbedder(model, tokenizer, Form("paper"))).maker != found.maker
 

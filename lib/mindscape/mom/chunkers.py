@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, fields
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -199,9 +199,8 @@ class LlamaIndex(_Rule):
         try:
             splitter = import_module("llama_index.core.node_parser").SentenceSplitter
         except ImportError as error:
-            raise InputError(
-                "LlamaIndex's splitter needs llama-index-core: pip install it, or take Sentences, nearly the same"
-            ) from error
+            missing = "LlamaIndex's splitter needs llama-index-core: pip install it, or take Sentences, nearly the same"
+            raise InputError(missing) from error
         count = partial(token_ids, tokenizer=self.tokenizer)
         pieces = splitter(chunk_size=limit, chunk_overlap=0, tokenizer=count).split_text(document.text)
         return _starts(document.text, pieces)
@@ -293,14 +292,12 @@ class Lumber:
     def cut(self, document: Document, size: int | None = SIZE) -> Cut:
         theta = self.theta or 2 * (size or SIZE)
         units = paragraphs(document)
-        tokens = [length(document[unit], self.tokenizer) for unit in units]
+        ends = [0, *accumulate(length(document[unit], self.tokenizer) for unit in units)]  # in tokens
         starts, counts = [0], Counter()
-        while sum(tokens[starts[-1] :]) > theta:
+        while ends[-1] - ends[starts[-1]] > theta:
             first = starts[-1]
-            last = first + 1  # the first paragraph that is not shown
-            while last < len(units) and (last < first + 2 or sum(tokens[first : last + 1]) <= theta):
-                last += 1
-            if last - first < 2:
+            last = max(first + 2, bisect_right(ends, ends[first] + theta) - 1)  # the first paragraph that is not shown
+            if last > len(units):
                 break
             turn = self._turn(document, units, first, last)
             if turn is None:
@@ -345,8 +342,8 @@ class Listing:
 
     def cut(self, document: Document, size: int | None = SIZE) -> Cut:
         """Raises InputError for a language without a prompt and a document without text."""
-        if document.language not in self.prompts:
-            raise InputError(f"no prompt in {document.language!r}: expected one of {', '.join(self.prompts)}")
+        known = ", ".join(self.prompts)
+        require(document.language in self.prompts, f"no prompt in {document.language!r}: expected one of {known}")
         parts = text_windows(document, self.tokenizer, self.window)
         prompt = self.prompts[document.language]
         talks = [[{"role": "user", "content": prompt.replace("{document}", document[part].strip())}] for part in parts]

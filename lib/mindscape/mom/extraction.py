@@ -15,14 +15,14 @@ goes on where a killed one was. Taught in notebook 40_memory_extraction. This mo
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mindscape import prompts
-from mindscape.errors import InputError, one_of, require
+from mindscape.errors import one_of, require
 from mindscape.llm import LLM, Reply
 from mindscape.llm.base import form_of
 from mindscape.mom.memory import DocumentMemory, Resolved, join, resolve, whole
@@ -53,27 +53,10 @@ class Path:
 
 @dataclass(frozen=True)
 class Choice:
-    """Scores of the candidates, each of shape (candidates,), and the index of the one with the highest fused score."""
+    """The fused scores of the candidates, (candidates,), and the index of the one with the highest."""
 
-    clarity: np.ndarray
-    completeness: np.ndarray
     fused: np.ndarray
     best: int
-
-
-@dataclass(frozen=True)
-class Extraction:
-    """The memory of a document, and how it came about.
-
-    `paths[i]` are the readings of the window `parts[i]`; `choices[i]` weighs those of them that could be read, and is None
-    for fewer than two. `repairs` counts what was mended in the memories that were chosen, and the windows "not read".
-    """
-
-    memory: DocumentMemory
-    parts: tuple[Span, ...]
-    paths: tuple[tuple[Path, ...], ...]
-    choices: tuple[Choice | None, ...]
-    repairs: Counter[str] = field(default_factory=Counter)
 
 
 # Paths -------------------------------------------------------------------------------------------------------------
@@ -128,29 +111,28 @@ def _read(document: Document, reply: Reply, seed: int, role: Role) -> Path:
 
 def extract(
     model: LLM, document: Document, tokenizer: Tokenizer, n: int = 4, *, size: int | None = None, **sampling
-) -> Extraction:
+) -> Resolved:
     """A document's memory: each window read N times, the best reading of each kept, all joined.
 
     The model itself weighs its readings, by `clarity` and `completeness`; `sampling` goes to `paths`. A window of which no
-    reply can be read becomes one chunk. Raises as `text_windows` and `paths` do.
+    reply can be read becomes one chunk. `repairs` counts what was mended in the readings that are kept, and the windows
+    "not read". Raises as `text_windows` and `paths` do.
     """
     parts = text_windows(document, tokenizer, size)
     texts = [Document(f"{document.id}:{part.start}", document[part], document.language) for part in parts]
     sampled = paths(model, texts, n, **sampling)
-    memories, choices, repairs = [], [], Counter()
-    for text, sample in zip(texts, sampled, strict=True):
-        read = [path.read for path in sample if path.read]
-        choice = None
-        if len(read) > 1:
-            candidates = [resolved.memory for resolved in read]
-            clear = clarity(model, text, [resolved.chunks for resolved in candidates])
-            choice = choose(clear, completeness(model, text, candidates))
-        kept = read[choice.best if choice else 0] if read else Resolved(whole(text), Counter(["not read"]))
-        repairs.update(kept.repairs)
-        memories.append(kept.memory)
-        choices.append(choice)
-    how = tuple(parts), tuple(map(tuple, sampled)), tuple(choices)
-    return Extraction(join(document, parts, memories), *how, repairs)
+    kept = [_best(model, text, [path.read for path in some if path.read]) for text, some in zip(texts, sampled, strict=True)]
+    repairs = sum((read.repairs for read in kept), Counter())
+    return Resolved(join(document, parts, [read.memory for read in kept]), repairs)
+
+
+def _best(model: LLM, text: Document, read: Sequence[Resolved]) -> Resolved:
+    """The reading that the model's scores choose; one alone is not weighed, and where there is none the text is one chunk."""
+    if len(read) < 2:
+        return read[0] if read else Resolved(whole(text), Counter(["not read"]))
+    candidates = [one.memory for one in read]
+    clear = clarity(model, text, [memory.chunks for memory in candidates])
+    return read[choose(clear, completeness(model, text, candidates)).best]
 
 
 # Clarity -----------------------------------------------------------------------------------------------------------
@@ -262,8 +244,7 @@ def penalty(tokens: ArrayLike, short: str = "raw") -> np.ndarray:
     """
     one_of(SHORT, short=short)
     tokens = np.asarray(tokens, dtype=float)
-    if (tokens < 1).any():
-        raise InputError(f"tokens={tokens.min():g}: expected at least 1 in a core content")
+    require(not (tokens < 1).any(), f"tokens={tokens.min(initial=1):g}: expected at least 1 in a core content")
     return np.log({"raw": tokens, "shifted": tokens + 1, "floored": np.maximum(tokens, 3)}[short])
 
 
@@ -328,7 +309,7 @@ def choose(clarity: ArrayLike, completeness: ArrayLike, k: float = K) -> Choice:
     1
     """
     clear, complete = np.asarray(clarity, dtype=float), np.asarray(completeness, dtype=float)
-    if clear.ndim != 1 or clear.shape != complete.shape or not len(clear):
-        raise InputError(f"scores of shapes {clear.shape} and {complete.shape}: expected one number of candidates each")
+    fits = clear.ndim == 1 and clear.shape == complete.shape and len(clear)
+    require(fits, f"scores of shapes {clear.shape} and {complete.shape}: expected one number of candidates each")
     fused = rrf([ranks(clear), ranks(complete)], k)
-    return Choice(clear, complete, fused, int(fused.argmax()))
+    return Choice(fused, int(fused.argmax()))

@@ -44,8 +44,8 @@ class DocumentMemory:
         for name in ("outline", "core", "chunks"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         sizes = [len(self.outline), len(self.core), len(self.chunks)]
-        if len(set(sizes)) > 1 or not self.chunks:
-            raise InputError(f"{sizes} topics, core contents and chunks: expected one number of each, at least 1")
+        fits = len(set(sizes)) == 1 and self.chunks
+        require(fits, f"{sizes} topics, core contents and chunks: expected one number of each, at least 1")
         if blank := [name for name in ("outline", "core") if not all(text.strip() for text in getattr(self, name))]:
             raise InputError(f"{blank[0]} holds a blank text: expected one for each chunk")
         if not _follow(self.chunks):
@@ -101,15 +101,15 @@ def tile(document: Document, ends: Sequence[tuple[str, str]]) -> Tiling:
     text, repairs = document.text, Counter()
     require(text.strip(), f"document {document.id!r} has no text: expected some to be cut into chunks")
     ends = [(_known(head), _known(tail)) for head, tail in ends]
-    heads = _heads(text, [head for head, _ in ends])
-    starts, stops = _places(text, ends, heads, repairs)
+    starts, stops = _places(text, ends, repairs)
     groups = _groups(starts, repairs)
-    for (start, members), after in zip(groups, [*groups[1:], None], strict=True):
-        placed = [stops[i] for i in members if stops[i] is not None and starts[i] == start]
-        _compare(text, max(placed, default=None), after and after[0], repairs)
+    borders = [0, *(start for start, _ in groups[1:]), len(text)]
+    for (start, members), end in zip(groups, borders[1:], strict=True):
+        stop = max([stops[i] for i in members if stops[i] is not None and starts[i] == start], default=end)
+        if _words(text[min(stop, end) : max(stop, end)]):  # between where it was said to end and where it does
+            repairs["ends early" if end == len(text) else "gap" if stop < end else "overlap"] += 1
     if ends and _words(text[: groups[0][0]]):
         repairs["begins late"] += 1
-    borders = [0, *(start for start, _ in groups[1:]), len(text)]
     spans = tuple(Span(start, end) for start, end in pairwise(borders))
     return Tiling(spans, tuple(tuple(sorted(members)) for _, members in groups), repairs)
 
@@ -149,9 +149,7 @@ def whole(document: Document) -> DocumentMemory:
     >>> whole(Document("note", "It rained. Ivo went home.")).outline
     ('It rained.',)
     """
-    chunks = tile(document, []).chunks
-    first = _first_sentence(document.text, document.language)
-    return DocumentMemory((first,), (first,), chunks)
+    return resolve(document, role.Extracted.model_construct(outline=[], scenario=[])).memory
 
 
 def said(document: Document, memory: DocumentMemory) -> role.Extracted:
@@ -273,10 +271,9 @@ def _heads(text: str, heads: Sequence[str]) -> list[Span | None]:
     return places
 
 
-def _places(
-    text: str, ends: Sequence[tuple[str, str]], heads: Sequence[Span | None], repairs: Counter[str]
-) -> tuple[list[int | None], list[int | None]]:
+def _places(text: str, ends: Sequence[tuple[str, str]], repairs: Counter[str]) -> tuple[list[int | None], list[int | None]]:
     """Where each chunk begins and ends, as far as that can be told; counts what cannot."""
+    heads = _heads(text, [head for head, _ in ends])
     starts: list[int | None] = []
     stops: list[int | None] = []
     behind = 0
@@ -320,15 +317,6 @@ def _groups(starts: Sequence[int | None], repairs: Counter[str]) -> list[tuple[i
     (_, first), *_ = in_order = sorted(groups.items()) or [(0, [])]
     first += waiting
     return in_order
-
-
-def _compare(text: str, stop: int | None, following: int | None, repairs: Counter[str]) -> None:
-    """Count what lies between where a chunk was said to end and where it does."""
-    if stop is None:
-        return
-    end = len(text) if following is None else following
-    if _words(text[min(stop, end) : max(stop, end)]):
-        repairs["ends early" if following is None else "gap" if stop < end else "overlap"] += 1
 
 
 def _words(text: str) -> bool:

@@ -14,6 +14,7 @@ Taught in notebook 41_memreader. The training itself is `mindscape.training`'s.
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, islice, pairwise, product
@@ -45,23 +46,16 @@ PATH_TOKENS = 200  # of a path of thought
 UNSAID = prompts.short_texts("mom", "unsaid")
 
 
-def _without_thoughts(language: str, form: str = SHORT) -> str:
-    prompt = MEMORY.words(form)[language]
-    for said, instead in (UNSAID[PAPER] if form == PAPER else UNSAID)[language]:
-        prompt = prompt.replace(said, instead)
-    return prompt
+def _without_thoughts(form: str) -> dict[str, str]:
+    """The prompts in a form, by language."""
+    prompts = dict(MEMORY.words(form))
+    for language in prompts:
+        for said, instead in (UNSAID[PAPER] if form == PAPER else UNSAID)[language]:
+            prompts[language] = prompts[language].replace(said, instead)
+    return prompts
 
 
-def _bare(value: role.DocumentMemory) -> Extracted:
-    return Extracted(outline=value.outline, scenario=value.scenario)
-
-
-BARE = Role(
-    "memory_bare",
-    {language: _without_thoughts(language) for language in MEMORY.prompts},
-    Tags(Extracted),
-    paper={language: _without_thoughts(language, PAPER) for language in MEMORY.prompts},
-)
+BARE = Role("memory_bare", _without_thoughts(SHORT), Tags(Extracted), paper=_without_thoughts(PAPER))
 
 
 def role_of(with_path: bool) -> Role:
@@ -84,7 +78,7 @@ class Triple:
 def of_book(book: Book, tokenizer: Tokenizer, share: int | None = None) -> list[Triple]:
     """Triples from runs of scenes of a storyworld book, at most `share`: what the log knows stands for the guiding model."""
     told = _told(book, Chance("memreader", book.document.id), tokenizer, share)
-    return [Triple(document, value.think, _bare(value)) for document, value in told]
+    return [Triple(document, it.think, Extracted(outline=it.outline, scenario=it.scenario)) for document, it in told]
 
 
 def _told(
@@ -192,12 +186,11 @@ def sample_cases(tokenizer: Tokenizer) -> list[Case]:
 def _runs(kind: str, document: Document, memory: DocumentMemory, tokenizer: Tokenizer) -> list[Case]:
     """Neighbouring parts that fit into `LARGEST` tokens, two to `MOST` of them, none in two runs."""
     largest = LARGEST.get(document.language, LARGEST["en"])
-    sizes, first, found = [length(document[chunk], tokenizer) for chunk in memory.chunks], 0, []
-    while first < len(sizes):
-        last = first + 1
-        while last < len(sizes) and last - first < MOST and sum(sizes[first : last + 1]) <= largest:
-            last += 1
-        if last - first >= 2 and sum(sizes[first:last]) <= largest:
+    ends = [0, *accumulate(length(document[chunk], tokenizer) for chunk in memory.chunks)]  # in tokens
+    first, found = 0, []
+    while first < len(memory):
+        last = min(first + MOST, max(first + 1, bisect_right(ends, ends[first] + largest) - 1))
+        if last - first >= 2:
             found.append(Case(kind, document.id, *mom.excerpt(document, memory, first, last)))
         first = last
     return found
@@ -212,10 +205,9 @@ def ask(model: LLM, cases: Sequence[Case], with_path: bool = True) -> list[Answe
     >>> ask(model, cases)[0].free[:7]                                                            # doctest: +SKIP
     '<think>'
     """
-    asked, said = role_of(with_path), {}
+    asked, form, said = role_of(with_path), form_of(model), {}
     for language in dict.fromkeys(case.document.language for case in cases):
         mine = [i for i, case in enumerate(cases) if case.document.language == language]
-        form = form_of(model)
         prompts = {i: asked.prompt(language, form, document=cases[i].document.text.strip()) for i in mine}
         free = asking.ask(model, asked, list(prompts.values()), tokens=LONGEST[language], constrained=False)
         said |= {i: replace(answer, free=answer.text) for i, answer in zip(mine, free, strict=True)}

@@ -70,8 +70,8 @@ def fuse(vectors: Sequence[ArrayLike], weights: ArrayLike | None = None, normali
     weights = np.ones(len(layers)) if weights is None else np.asarray(weights, dtype=float)
     if weights.shape != (len(layers),) or not (weights >= 0).all() or not weights.sum() > 0:
         raise InputError(f"weights={weights.tolist()}: expected {len(layers)} numbers, none below 0, one above")
-    if len({rows.shape for rows in layers}) > 1:
-        raise InputError(f"vectors of shapes {[rows.shape for rows in layers]}: expected one shape")
+    shapes = [rows.shape for rows in layers]
+    require(len(set(shapes)) == 1, f"vectors of shapes {shapes}: expected one shape")
     mixed = sum(weight * rows for weight, rows in zip(weights / weights.sum(), layers, strict=True))
     norms = np.linalg.norm(mixed, axis=1, keepdims=True) if normalised else 1.0
     return (mixed / np.maximum(norms, np.finfo(np.float32).tiny)).astype(np.float32)

@@ -17,7 +17,7 @@ in the prompt without a signature. Taught in notebook 23_signature_agent.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, Literal
@@ -159,90 +159,71 @@ def run(
 # Algorithm 1
 
 
-@dataclass
-class _State:
-    """Where a question stands: q_t, sigma_t, E_t and the steps so far."""
-
-    question: Posed
-    query: str
-    items: tuple[int, ...]
-    signature: Signature | None
-    evidence: tuple[str, ...] = ()
-    steps: list[Step] = field(default_factory=list)
-    stopped: Literal["answer", "steps", "unreadable", ""] = ""
-
-
 def _together(llm: LLM, shelf: Shelf, questions: Sequence[Posed], settings: Settings, template: str) -> list[Trace]:
-    """The loop for several questions at a time, and their answers."""
-    states = []
+    """The loop for several questions at a time, and their answers; sigma_t and E_t are those of the traces so far."""
+    traces = []
     for question, woken in zip(questions, shelf.wake([question.text for question in questions]), strict=True):
         items = shelf.choose(woken, settings.way, settings.k) if settings.signature else ()
         signature = shelf.signature(items) if settings.signature else None
-        states.append(_State(question, question.text, items, signature))  # 1, 2
-    for t in range(settings.steps):  # 3
-        going = [state for state in states if not state.stopped]
-        signatures = [state.signature or () for state in going] if settings.signature else None
-        rankings = shelf.search([state.query for state in going], signatures, settings.top, settings.alpha)  # 4
+        traces.append(Trace(question.id, items, (), signature, (), "steps"))  # 1, 2
+    queries, going = [question.text for question in questions], list(range(len(questions)))  # q_t, and whose loop goes on
+    for _ in range(settings.steps):  # 3
+        signatures = [traces[i].signature or () for i in going] if settings.signature else None
+        rankings = shelf.search([queries[i] for i in going], signatures, settings.top, settings.alpha)  # 4
         prompts, shown = [], []
-        for state, chunks in zip(going, rankings, strict=True):
-            prompt = partial(_update_prompt, shelf, state, chunks, t, settings, form_of(llm))
-            text, kept = fitted(llm, prompt, [shelf.memory.texts[i] for i in chunks], settings.tokens)
+        for i, chunks in zip(going, rankings, strict=True):
+            prompt = partial(_update_prompt, shelf, questions[i], traces[i], queries[i], chunks, settings.steps, form_of(llm))
+            text, kept = fitted(llm, prompt, [shelf.memory.texts[chunk] for chunk in chunks], settings.tokens)
             prompts.append(text)
             shown.append(kept)
         replies = ask(llm, UPDATE, prompts, tokens=settings.tokens, tries=1 + settings.retries)  # 6
-        for state, chunks, kept, reply in zip(going, rankings, shown, replies, strict=True):
-            update: Update | None = reply.value
-            state.evidence = tuple(update.evidence_memory) if update else state.evidence
-            searched = state.query, state.signature, chunks, kept, shelf.memory.of(chunks[:kept])  # 5
-            action: Literal["ANSWER", "REFINE", ""] = update.action if update else ""
-            confidence, thought = (update.confidence, update.thought) if update else ("", "")
+        for i, chunks, kept, reply in zip(going, rankings, shown, replies, strict=True):
+            trace = traces[i]
+            searched = queries[i], trace.signature, chunks, kept, shelf.memory.of(chunks[:kept])  # 5
+            nothing: dict[str, Any] = {"action": "", "confidence": "", "thought": "", "evidence_memory": trace.evidence}
+            update: Update = reply.value or Update.model_construct(**nothing)
+            evidence = tuple(update.evidence_memory)
+            said = update.action, update.confidence, update.thought, evidence
             cost = reply.unread, reply.calls, reply.prompt_tokens, reply.completion_tokens
-            state.steps.append(Step(*searched, action, confidence, thought, state.evidence, *cost))
-            if update is None:
-                state.stopped = "unreadable"
-            elif update.action == "ANSWER":
-                state.stopped = "answer"  # 7
+            trace = replace(trace, steps=(*trace.steps, Step(*searched, *said, *cost)), evidence=evidence)
+            if update.action == "REFINE":
+                queries[i] = update.rewritten_query if settings.rewrite else queries[i]
+                traces[i] = replace(trace, signature=(update.refined_signature,) if settings.signature else None)
             else:
-                state.query = update.rewritten_query if settings.rewrite else state.query
-                state.signature = (update.refined_signature,) if settings.signature else None
-                state.stopped = "steps" if t + 1 == settings.steps else ""
+                traces[i] = replace(trace, stopped="answer" if update.action else "unreadable")  # 7
+        going = [i for i in going if traces[i].stopped == "steps"]
     said_of: list[list[Answer]] = []
-    last = [state.steps[-1].chunks for state in states]
     for name in settings.inputs:  # 8, 11
         with_signature, with_evidence = INPUTS[name]
-        signatures = [state.signature or () for state in states] if with_signature else None
-        evidence = [state.evidence for state in states] if with_evidence else None
-        shown_to = shelf.memory, questions, last, signatures, evidence
+        signatures = [trace.signature or () for trace in traces] if with_signature else None
+        notes = [trace.evidence for trace in traces] if with_evidence else None
+        shown_to = shelf.memory, questions, [trace.chunks for trace in traces], signatures, notes
         said_of.append(answers(llm, *shown_to, tries=1 + settings.retries, template=template))
-    traces = []
-    for state, *said in zip(states, *said_of, strict=True):
-        assert state.stopped  # the last step says "steps", if nothing ended the loop before
-        ended = state.signature, state.evidence, state.stopped, dict(zip(settings.inputs, said, strict=True))
-        traces.append(Trace(state.question.id, state.items, tuple(state.steps), *ended))
-    return traces
+    by_input = (dict(zip(settings.inputs, some, strict=True)) for some in zip(*said_of, strict=True))
+    return [replace(trace, answers=its) for trace, its in zip(traces, by_input, strict=True)]
 
 
 def _update_prompt(
-    shelf: Shelf, state: _State, chunks: Sequence[int], t: int, settings: Settings, form: str, passages: Sequence[str]
+    shelf: Shelf, asked: Posed, trace: Trace, query: str, chunks: Sequence[int], steps: int, form: str, passages: Sequence[str]
 ) -> str:
-    """The role's prompt at step t, counted from 0, with the first of the chunks and the summaries of their sessions."""
-    language, left = shelf.memory.language, settings.steps - t - 1
+    """The role's prompt of the next step, with the first of the chunks and the summaries of their sessions."""
+    t, left, language = len(trace.steps) + 1, steps - len(trace.steps) - 1, shelf.memory.language
     require(language in SAY, f"role {UPDATE.name!r} has no prompt in {language!r}: expected one of {', '.join(SAY)}")
     say, none = SAY[language], NONE[language]
-    earlier = [query for query in dict.fromkeys(step.query for step in state.steps) if query != state.query]
+    earlier = [before for before in dict.fromkeys(step.query for step in trace.steps) if before != query]
     summaries = [shelf.memory.items[item].text for item in shelf.memory.of(chunks[: len(passages)])]
     return UPDATE.prompt(
         language,
         form,
-        question=state.question.text,
-        options_str=letters(list(state.question.options)) or none,
-        step=str(t + 1),
-        max_steps=str(settings.steps),
+        question=asked.text,
+        options_str=letters(list(asked.options)) or none,
+        step=str(t),
+        max_steps=str(steps),
         remaining_steps_hint=say["more"].format(n=left) if left else say["last"],
-        signature="\n".join(state.signature or ()) or none,
-        current_query=state.query,
+        signature="\n".join(trace.signature or ()) or none,
+        current_query=query,
         summaries_text="\n".join(f"- {summary}" for summary in summaries) or none,
-        evidence_memory="\n".join(f"- {note}" for note in state.evidence) or none,
+        evidence_memory="\n".join(f"- {note}" for note in trace.evidence) or none,
         chunks_text="\n\n".join(say["passage"].format(i=i, text=text) for i, text in enumerate(passages, start=1)),
         history_section=say["history"].format(query="\n- ".join(earlier)) if earlier else "",
     )
@@ -282,28 +263,28 @@ def steps_table(trace: Trace, question: Posed) -> list[dict[str, Any]]:
     [(True, ['Ann left'], [7], '1 of 2'), (True, ['she is Ann'], [9], '2 of 2')]
     """
     rows: list[dict[str, Any]] = []
-    seen = [first_seen(trace, [chunk]) for chunk in question.evidence]
-    bound = [first_seen(trace, group) for group in question.bindings]
+    found = {
+        "evidence": {chunk: first_seen(trace, [chunk]) for chunk in question.evidence},
+        "bindings": {i: first_seen(trace, group) for i, group in enumerate(question.bindings)},
+    }
     for t, (before, step) in enumerate(pairwise([None, *trace.steps]), start=1):
         notes = before.evidence if before else ()
-        rows.append(
-            {
-                "step": t,
-                "query": step.query,
-                "new query": before is None or step.query != before.query,
-                "signature": "\n".join(step.signature or ()),
-                "new signature": step.signature is not None and (before is None or step.signature != before.signature),
-                "action": step.action or "unreadable",
-                "confidence": step.confidence,
-                "thought": step.thought,
-                "notes added": [note for note in step.evidence if note not in notes],
-                "notes dropped": [note for note in notes if note not in step.evidence],
-                "evidence now": [chunk for chunk, when in zip(question.evidence, seen, strict=True) if when == t],
-                "evidence so far": f"{sum(when is not None and when <= t for when in seen)} of {len(seen)}",
-                "bindings now": [i for i, when in enumerate(bound) if when == t],
-                "bindings so far": f"{sum(when is not None and when <= t for when in bound)} of {len(bound)}",
-            }
-        )
+        row = {
+            "step": t,
+            "query": step.query,
+            "new query": before is None or step.query != before.query,
+            "signature": "\n".join(step.signature or ()),
+            "new signature": step.signature is not None and (before is None or step.signature != before.signature),
+            "action": step.action or "unreadable",
+            "confidence": step.confidence,
+            "thought": step.thought,
+            "notes added": [note for note in step.evidence if note not in notes],
+            "notes dropped": [note for note in notes if note not in step.evidence],
+        }
+        for what, first_at in found.items():
+            row[f"{what} now"] = [name for name, when in first_at.items() if when == t]
+            row[f"{what} so far"] = f"{sum(when is not None and when <= t for when in first_at.values())} of {len(first_at)}"
+        rows.append(row)
     return rows
 
 

@@ -406,9 +406,9 @@ def posed(memory: Memory, questions: Iterable[Question], kind: Literal["choice",
     for question in questions:
         right, options = question.answer, question.options if kind == "choice" else ()
         if kind == "choice":
-            told = question.answer in options[: len(LETTERS)]
+            told = right in options[: len(LETTERS)]
             require(told, f"question {question.id!r}: the answer is not among options {LETTERS}: expected it")
-            right = LETTERS[options.index(question.answer)]
+            right = LETTERS[options.index(right)]
         evidence = _evidence(memory, question)
         bindings = tuple(memory.holding(question.doc_id, group) for group in question.bindings)
         shown = question.id, question.doc_id, question.question, kind, options

@@ -414,15 +414,7 @@ def greedy(objective: Objective, k: int) -> Selection:
     >>> greedy(FacilityLocation([[1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1]]), 2)  # 3 of 4: all sets are equal at first
     Selection(picks=(0, 1), gains=(2.0, 1.0), evaluations=5)
     """
-    state, picks, gains = objective.start(), [], []
-    for _ in range(min(k, objective.n)):
-        every = objective.gains(state)
-        every[picks] = -np.inf
-        best = int(every.argmax())  # the first of equals
-        picks.append(best)
-        gains.append(float(every[best]))
-        state = objective.add(state, best)
-    return Selection(tuple(picks), tuple(gains), sum(objective.n - i for i in range(len(picks))))
+    return _in_rounds(objective, k, settled=k)
 
 
 def lazy_greedy(objective: Objective, k: int) -> Selection:
@@ -435,12 +427,17 @@ def lazy_greedy(objective: Objective, k: int) -> Selection:
     >>> lazy_greedy(Modular(np.arange(1000.0)), 3).picks
     (999, 998, 997)
     """
+    return _in_rounds(objective, k, objective.settled)
+
+
+def _in_rounds(objective: Objective, k: int, settled: int) -> Selection:
+    """The summary that adds most, k times; all that are left are asked as long as at most `settled` are picked."""
     state, picks, gains, evaluations = objective.start(), [], [], 0
     for _ in range(min(k, objective.n)):
-        if len(picks) <= objective.settled:
+        if len(picks) <= settled:
             bounds, evaluations = objective.gains(state), evaluations + objective.n - len(picks)
             bounds[picks] = -np.inf
-            best = int(bounds.argmax())
+            best = int(bounds.argmax())  # the first of equals
         else:
             best, evaluated = _highest(objective, state, bounds)
             evaluations += evaluated

@@ -22,7 +22,7 @@ evidence is in more than a few passages are left out of novels and plays: a ques
 Taught in notebook 22_signature_rag. The picking itself is in `mindscape.signature.objectives`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
@@ -101,8 +101,7 @@ def series_memory(books: Sequence[Book], tokenizer: PreTrainedTokenizerBase, wid
     >>> len(series_memory(storyworld.series(1000, n=2).books, tokenizer).documents)          # doctest: +SKIP
     2
     """
-    cut = [(book, split_sentences(book.document, tokenizer, size)) for book in books]
-    return merged([build(book.document, passages, gold(book), width) for book, passages in cut])
+    return merged([build(it.document, split_sentences(it.document, tokenizer, size), gold(it), width) for it in books])
 
 
 def plays_memory(names: Sequence[str], tokenizer: PreTrainedTokenizerBase, size: int = SIZE) -> Memory:
@@ -182,9 +181,8 @@ def of_benchmark(
     >>> len(it.claims)                                                                       # doctest: +SKIP
     4
     """
-    texts = loaded.documents.values()
-    cut = [(text, split_sentences(text, tokenizer, size)) for text in texts]
-    memory = merged([build(text, chunks, write or by_textrank(), width) for text, chunks in cut])
+    texts, write = loaded.documents.values(), write or by_textrank()
+    memory = merged([build(text, split_sentences(text, tokenizer, size), write, width) for text in texts])
     items = sessions.posed_items(memory, loaded.items)
     claims = tuple(item for item in items if item.kind == "claim")
     return Collection(memory, tuple(item for item in items if item.kind != "claim"), claims)
@@ -262,12 +260,12 @@ class Geometry:
 
     def steered(self, questions: Sequence[str], signatures: Sequence[Signature]) -> np.ndarray:
         steered = self.asked(questions).copy()
-        parts = list(dict.fromkeys(part for signature in signatures for part in signature))
+        parts = list(dict.fromkeys(chain(*signatures)))
         vectors = dict(zip(parts, self.encoder.encode(parts), strict=True)) if parts else {}
-        for i, (_, signature) in enumerate(zip(questions, signatures, strict=True)):
+        for row, signature in zip(steered, signatures, strict=True):
             if signature:
                 mean = np.mean([vectors[part] for part in signature], axis=0)
-                steered[i] = mean / (np.linalg.norm(mean) or 1.0)
+                row[:] = mean / (np.linalg.norm(mean) or 1.0)
         return steered
 
 
@@ -368,31 +366,23 @@ class Shelf:
         self.weigher = getattr(self.first, "encoder", None) if weigher is None else weigher
         self._query = cache(lambda question: self._encoder().encode([question], "query")[0])  # e_q, once a question
         self._maker = cache(lambda model: model.maker)  # once: all weights are looked at
+        self._chunks: Callable[[Any], np.ndarray]  # once a retriever
+        self._chunks = cache(lambda model: model.chunks(self.memory.texts).astype(np.float64))
 
     @cached_property
     def _texts(self) -> str:
         return digest(self.memory.texts)
 
     @cached_property
-    def _first(self) -> np.ndarray:
-        return self.first.chunks(self.memory.texts).astype(np.float64)
-
-    @cached_property
-    def _second(self) -> np.ndarray:
-        same = self.second is self.first
-        return self._first if same else self.second.chunks(self.memory.texts).astype(np.float64)
-
-    @cached_property
     def _weighed(self) -> tuple[np.ndarray, np.ndarray]:
         """e_s of all items and e_c of all chunks."""
         encoder = self._encoder()
         same = getattr(self.first, "encoder", None) is encoder
-        chunks = self._first if same else encoder.encode(self.memory.texts)
+        chunks = self._chunks(self.first) if same else encoder.encode(self.memory.texts)
         return encoder.encode(self.memory.summaries), chunks
 
     def _encoder(self) -> "Encoder":
-        if self.weigher is None:
-            raise InputError("the shelf has no encoder for Eq. 7 to 9: expected weigher=encoders.load(...)")
+        require(self.weigher is not None, "the shelf has no encoder for Eq. 7 to 9: expected weigher=encoders.load(...)")
         return self.weigher
 
     def _kept(self, kind: str, model: Any, keys: Sequence[dict[str, Any]], compute: Rows) -> list[list[int]]:
@@ -410,7 +400,7 @@ class Shelf:
 
         def compute(places: Sequence[int]) -> Iterator[list[int]]:
             for batch in _some_at_a_time(places):
-                for row in _products(self.first.asked([questions[i] for i in batch]), self._first):
+                for row in _products(self.first.asked([questions[i] for i in batch]), self._chunks(self.first)):
                     yield ranked(row, k0).tolist()
 
         keys = [{"texts": self._texts, "query": question, "k": k0} for question in questions]
@@ -465,7 +455,7 @@ class Shelf:
     def scores(self, questions: Sequence[str], signatures: Sequence[Signature]) -> tuple[np.ndarray, np.ndarray]:
         """s_qry and s_sig of every chunk, each (questions, chunks), by E_2: what an alpha then blends."""
         alone, steered = self.second.asked(questions), self.second.steered(questions, signatures)
-        return _products(alone, self._second), _products(steered, self._second)
+        return _products(alone, self._chunks(self.second)), _products(steered, self._chunks(self.second))
 
     def search(
         self, questions: Sequence[str], signatures: Sequence[Signature] | None = None, k: int = DEPTH, alpha: float = ALPHA
@@ -483,19 +473,18 @@ class Shelf:
             for batch in _some_at_a_time(places):
                 texts = [questions[i] for i in batch]
                 if signatures is None:
-                    of_both = (_products(self.second.asked(texts), self._second),) * 2
+                    of_both = (_products(self.second.asked(texts), self._chunks(self.second)),) * 2
                 else:
                     of_both = self.scores(texts, [signatures[i] for i in batch])
                 for qry, sig in zip(*of_both, strict=True):
                     yield [i for a in alphas for i in ranked(blend(qry, sig, a), k).tolist()]
 
+        keys: list[dict[str, Any]] = [{"texts": self._texts, "query": question, "k": k} for question in questions]
         alphas = [0.0] if signatures is None else [float(alpha) for alpha in alphas]
         for alpha in alphas:
             blend(0.0, 0.0, alpha)  # refuses what is no share, whatever is in the store
-        keys = [{"texts": self._texts, "query": question, "k": k} for question in questions]
-        if signatures is not None:
-            steered = zip(keys, signatures, strict=True)
-            keys = [key | {"alphas": alphas, "signature": list(text)} for key, text in steered]
+        for key, signature in zip(keys, signatures or (), strict=signatures is not None):
+            key |= {"alphas": alphas, "signature": list(signature)}
         rankings = self._kept("ranking", self.second, keys, compute)
         return [[tuple(ids[start : start + k]) for start in range(0, len(ids), k)] for ids in rankings]
 
@@ -528,8 +517,8 @@ class Ranked:
 
     id: str
     woken: tuple[int, ...]
-    items: Mapping[str, tuple[int, ...]]
-    found: Mapping[str, tuple[int, ...]]
+    items: dict[str, tuple[int, ...]]
+    found: dict[str, tuple[int, ...]]
 
     def recall(self, question: Posed, system: str = QUERY, k: int = DEPTH) -> float:
         """The share of a question's evidence among the first k, at most `DEPTH`. Raises InputError for another system."""
@@ -565,20 +554,18 @@ def rank(
     """
     texts = [question.text for question in asked]
     woken = shelf.wake(texts, k0)
-    items: list[dict[str, tuple[int, ...]]] = [{} for _ in asked]
-    found = [{QUERY: chunks} for chunks in shelf.search(texts)]
+    found = zip(asked, woken, shelf.search(texts), strict=True)
+    rows = [Ranked(question.id, wakes.chunks, {}, {QUERY: chunks}) for question, wakes, chunks in found]
     for way in ways:
-        for question, wakes, row in zip(asked, woken, items, strict=True):
+        for question, wakes, row in zip(asked, woken, rows, strict=True):
             evidence = question.evidence if way == "gold" else ()
-            feedback = way == FEEDBACK
-            row[way] = wakes.chunks[:k] if feedback else shelf.choose(wakes, way, k, seed=seed, evidence=evidence)
+            row.items[way] = wakes.chunks[:k] if way == FEEDBACK else shelf.choose(wakes, way, k, seed=seed, evidence=evidence)
         unit_texts = shelf.memory.texts if way == FEEDBACK else shelf.memory.summaries
         swept_alphas = alphas if way == "coverage" else (ALPHA,)
-        swept = shelf.sweep(texts, [tuple(unit_texts[i] for i in row[way]) for row in items], swept_alphas)
-        for row, rankings in zip(found, swept, strict=True):
-            row |= {at(way, alpha): chunks for alpha, chunks in zip(swept_alphas, rankings, strict=True)}
-    rows = zip(asked, woken, items, found, strict=True)
-    return [Ranked(question.id, wakes.chunks, *passes) for question, wakes, *passes in rows]
+        swept = shelf.sweep(texts, [tuple(unit_texts[i] for i in row.items[way]) for row in rows], swept_alphas)
+        for row, rankings in zip(rows, swept, strict=True):
+            row.found.update(zip((at(way, alpha) for alpha in swept_alphas), rankings, strict=True))
+    return rows
 
 
 # Asking a model
