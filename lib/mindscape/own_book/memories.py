@@ -529,8 +529,8 @@ def machine_speed(plain: Finder, llm: LanguageModel) -> Speed:
     book, texts, encode = plain.book, plain.book.texts[:16], plain.look.encoder.encode
     encode(["once before"])  # what is loaded at the first call is no speed
     copies(book, book.texts[0], book.sizes.copied)
-    session, once = book.document[book.units("session")[0]], {"runs": 1, "most": 1, "clock": time.perf_counter}
-    vectors, copy = least(lambda: encode([f"{it} " for it in texts]), lambda: copies(book, session, book.sizes.copied), **once)
+    session, once = book.document[book.units("session")[0]], partial(least, runs=1, most=1, clock=time.perf_counter)
+    vectors, copy = once(lambda: encode([f"{text} " for text in texts]), lambda: copies(book, session, book.sizes.copied))
     read = write = 0.0
     if not llm.name.startswith(("openai:", "replay:")):
         bare = LanguageModel(llm.backend)
