@@ -1,8 +1,5 @@
-"""The cache on disk: whole values, kept after a kill, clear about a bad file or a full disk."""
+"""The cache on disk: whole values, clear about a bad file or a full disk. After a kill: test_store.py."""
 
-import subprocess
-import sys
-import textwrap
 from concurrent.futures import ThreadPoolExecutor
 
 from extras import refused
@@ -27,23 +24,6 @@ def test_threads_share_a_cache(tmp_path):
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda i: cache.put({f"k{i}": b"v"}), range(200)))
     assert len(cache) == 200
-
-
-def test_what_was_written_survives_a_kill(tmp_path):
-    code = f"""
-        import os, signal
-        from mindscape.cache import Cache
-        cache = Cache({str(tmp_path / "s.sqlite")!r})
-        for i in range(100):
-            cache.put({{f"k{{i}}": b"v" * 1000}})
-            if i == 41:
-                os.kill(os.getpid(), signal.SIGKILL)
-    """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(code)])
-    cache = Cache(tmp_path / "s.sqlite")
-    assert len(cache) == 42
-    cache.put({"more": b"v"})
-    assert cache.get(["k41", "more"]) == {"k41": b"v" * 1000, "more": b"v"}
 
 
 def test_a_full_disk_is_one_clear_line_and_loses_nothing(tmp_path):

@@ -6,6 +6,8 @@ import time
 import unicodedata
 from collections import defaultdict
 from contextlib import contextmanager
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -31,18 +33,15 @@ from tests.stubs import Letters, Stub, cut
 PEOPLE = ["Ann the smith", "Tom the baker", "Eve the miller", "Ivo the singer", "Sam the cooper", "Una the weaver"]
 DEEDS = ["sold a copper lamp", "mended the wooden bridge", "buried seven silver spoons", "painted a yellow wagon"]
 PLACES = ["behind the old chapel", "near the frozen river", "under the market arches", "beside the northern gate"]
-LINES = [
-    f"{who} {deed} {where} on day {i}, and nobody saw it happen. "
-    for i, (who, deed, where) in enumerate((w, d, p) for w in PEOPLE for d in DEEDS for p in PLACES)
-]
+TOLD = enumerate(product(PEOPLE, DEEDS, PLACES))
+LINES = [f"{' '.join(deed)} on day {i}, and nobody saw it happen. " for i, deed in TOLD]
 ENCODER = Letters()
 
 
 def small_book(lines=LINES, language="en"):
     document, chunks = cut("note", lines, language)
     book = OwnBook(document, SimpleNamespace(), SMALL)
-    vars(book)["passages"] = chunks
-    vars(book)["tokens"] = max(1, len(document.text) // 4)
+    vars(book).update(passages=chunks, tokens=max(1, len(document.text) // 4))
     return book
 
 
@@ -118,16 +117,11 @@ class Says(Finder):
         return self.look.cosines(questions) + self.noise * noise
 
 
-def memory_with(noise):
+@pytest.mark.parametrize("noise", [0.0, 0.3, 50.0])
+def test_a_memory_is_used_where_it_finds_as_much_and_else_set_aside_with_its_numbers(noise):
     plain = plain_memory(small_book())
     memory = Says("noisy", plain.book, plain.look, plain.units)
     memory.noise = noise
-    return plain, memory
-
-
-@pytest.mark.parametrize("noise", [0.0, 0.3, 50.0])
-def test_a_memory_is_used_where_it_finds_as_much_and_else_set_aside_with_its_numbers(noise):
-    plain, memory = memory_with(noise)
     (checked,) = run.check(plain, [memory])
     assert memory.share == run.SHARE and checked.queries == run.QUERIES
     if noise == 0.3:
@@ -164,11 +158,8 @@ def test_a_note_whose_names_are_not_around_its_quote_is_dropped_with_its_edges()
     document = Document("play", text)
     at = text.index("Out")
     quote = {"src": "Out, damned spot!", "start": at, "end": at + 17, "chunk": 0}
-    nodes = {
-        "sibyl": Node("sibyl", "entity", "Sibyl the surgeon", touched=0, **quote),
-        "doctor": Node("doctor", "entity", "the doctor", touched=0, **quote),
-        "spot": Node("spot", "event", "a spot is seen", touched=0, **quote),
-    }
+    noted = [("sibyl", "entity", "Sibyl the surgeon"), ("doctor", "entity", "the doctor"), ("spot", "event", "a spot is seen")]
+    nodes = {name: Node(name, kind, what, touched=0, **quote) for name, kind, what in noted}
     edges = {(a, b, "saw"): Edge(a, b, "saw", **quote) for a, b in [("sibyl", "spot"), ("doctor", "spot")]}
     graph, dropped = supported_graph(Graph("play", nodes, edges), document)
     assert list(graph.nodes) == ["doctor", "spot"] and list(graph.edges) == [("doctor", "spot", "saw")]
@@ -194,7 +185,7 @@ def test_support_is_what_the_likelihood_loses_without_the_source():
         return -1.0 if "Ann" in continuation and "Ann sold" in prompt else -3.0
 
     answers = [OwnAnswer("plain search", "Who sold it?", text, places) for text in ("Ann", "Tom", "", "nobody there")]
-    answers = [OwnAnswer(**{**vars(a), "source": source(book, a.answer, places)[0]}) for a in answers]
+    answers = [replace(answer, source=source(book, answer.answer, places)[0]) for answer in answers]
     found = falls(book, LanguageModel(Stub(weigh=weigh)), answers)
     assert found == [2.0, 0.0, None, None]
     supported = [OwnAnswer("m", "q", "a", fall=fall).supported for fall in found]
@@ -262,9 +253,7 @@ def test_a_server_without_a_key_is_one_line(novel, monkeypatch):
     assert "OPENAI_API_KEY" in failed(novel, "Who?", "--llm", "openai:gpt-4o", "--memory", "none", "--cap", "1")
 
 
-def answering(handler, asked):
-    """Any question with the copper lamp's smith."""
-    send(handler, completion("Ann the smith"))
+answering = says("Ann the smith")  # who sold the copper lamp, to any question
 
 
 def test_a_priced_server_wants_a_cap_and_keeps_to_it(novel, monkeypatch):

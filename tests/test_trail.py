@@ -65,13 +65,6 @@ def test_outside_of_a_notebook_a_number_rests_on_all():
     assert trail.behind(store) == trail.totals(store) == expected
 
 
-def test_equal_sources_have_one_name():
-    one, two = {"reply a": {"shipped": 2}}, {"reply a": {"shipped": 3}}
-    table = {}
-    assert [trail.source_name(of, table) for of in (one, {}, two, one)] == ["s1", trail.NOTHING, "s2", "s1"]
-    assert table == {"s1": one, "s2": two}
-
-
 NOTEBOOK = """
 from mindscape import store, trail
 from mindscape.store import Maker, Store

@@ -93,24 +93,20 @@ def execute(folder, *sources, **environment):
     return run(sys.executable, "-m", "mindscape.workflow.execute", *paths, "small", **environment), Path(paths[1])
 
 
-def test_a_failing_notebook_says_why_and_where(tmp_path):
-    done, executed = execute(tmp_path, "1 / 0")
-    assert done.returncode != 0
-    assert "some: FAILED" in done.stdout and "ZeroDivisionError: division by zero" in done.stdout
-    assert str(executed) in done.stdout and executed.is_file()  # what ran until then is kept
-
-
 @pytest.mark.parametrize(
-    ("limits", "said"),
+    ("limits", "does", "said"),
     [
-        ({"LIMIT": "0.6"}, "it took more than 0.6 minutes (LIMIT), in code cell 4: # waits"),  # those before it end in time
-        ({"CELL_LIMIT": "0.1"}, "a cell took more than 0.1 minutes (CELL_LIMIT), code cell 4: # waits"),
+        ({}, "1 / 0", "ZeroDivisionError: division by zero"),
+        ({"LIMIT": "0.6"}, "time.sleep(3000)", "it took more than 0.6 minutes (LIMIT), in code cell 4: # waits"),
+        ({"CELL_LIMIT": "0.1"}, "time.sleep(3000)", "a cell took more than 0.1 minutes (CELL_LIMIT), code cell 4: # waits"),
     ],
 )
-def test_a_notebook_that_waits_for_ever_is_ended(tmp_path, limits, said):
+def test_a_notebook_that_fails_or_waits_for_ever_is_ended_and_says_why_and_where(tmp_path, limits, does, said):
+    """The cells before it end in time."""
     begun = time.monotonic()
-    done, _ = execute(tmp_path, "import time", "\n# waits\ntime.sleep(3000)", "1", **limits)
+    done, executed = execute(tmp_path, "import time", f"\n# waits\n{does}", "1", **limits)
     assert done.returncode != 0 and "some: FAILED after" in done.stdout and said in done.stdout, done.stdout
+    assert str(executed) in done.stdout and executed.is_file()  # what ran until then is kept
     assert time.monotonic() - begun < 120
 
 

@@ -224,17 +224,13 @@ def _intact(folder: Path) -> bool:
     """Whether every file is as it was sealed. Its hash is computed again only if size or time has changed."""
     try:
         files = json.loads((folder / SEAL).read_text(encoding="utf-8"))
+        told = {name: (folder / name).stat() for name in files}
     except (OSError, ValueError):
         return False
-    moved = False
-    for name, (sha256, size, modified) in files.items():
-        path = folder / name
-        if not path.is_file() or path.stat().st_size != size:
-            return False
-        if path.stat().st_mtime_ns != modified:
-            moved = True
-            if _sha256(path) != sha256:
-                return False
+    moved = [name for name, (_, _, modified) in files.items() if told[name].st_mtime_ns != modified]
+    of_its_size = all(told[name].st_size == size for name, (_, size, _) in files.items())
+    if not of_its_size or any(_sha256(folder / name) != files[name][0] for name in moved):
+        return False
     if moved:  # a cache that was copied: remember the new times
         with suppress(OSError):
             _seal(folder)

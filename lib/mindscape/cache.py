@@ -88,20 +88,19 @@ class Cache:
                 self._connection.close()
                 self._connection = None
 
-    def _done(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+    def _done(self, statement: str, values: Sequence[Any] = (), again: bool = False) -> list[Any]:
         """The rows that a statement gives, or [] once it has inserted some; when a damaged file was set aside it is tried
-        again."""
+        `again`."""
         with self._lock:
-            for again in (True, False):
-                try:
-                    with self._open() as connection:
-                        act = connection.executemany if statement == INSERT else connection.execute
-                        return act(statement, values).fetchall()
-                except (sqlite3.Error, UnicodeError, OSError) as error:
-                    if not again or not _is_damage(error):
-                        raise self._explained(error) from error
-                    self._set_aside(error)
-        raise AssertionError("unreachable")
+            try:
+                with self._open() as connection:
+                    act = connection.executemany if statement == INSERT else connection.execute
+                    return act(statement, values).fetchall()
+            except (sqlite3.Error, UnicodeError, OSError) as error:
+                if again or not _is_damage(error):
+                    raise self._explained(error) from error
+                self._set_aside(error)
+            return self._done(statement, values, again=True)
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:

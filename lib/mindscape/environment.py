@@ -79,18 +79,16 @@ def peak_bytes() -> int | None:
     >>> peak_bytes() > 1_000_000
     True
     """
-    try:
+    with suppress(OSError, IndexError):
         # Linux hands `ru_maxrss` from a process to the programs it starts, so a small child of a large parent would
         # seem large; VmHWM begins anew with each program.
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
         return int(status.partition("VmHWM:")[2].split()[0]) * 1024
-    except (OSError, IndexError):
-        pass
-    try:
+    with suppress(ImportError):
         import resource
-    except ImportError:
-        return None
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return None
 
 
 def forget_peak() -> None:

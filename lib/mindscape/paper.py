@@ -162,10 +162,18 @@ def ours(claim: Claim, stored: dict | None) -> str:
     return "<br>".join(f"{key}: {_measured(metrics[key]) if key in metrics else '–'}" for key in claim.metrics)
 
 
+def with_interval(metric: Mapping, written: Callable[[Any], str]) -> str:
+    """A metric's value, and its interval if it has one, each number as `written` has it.
+
+    >>> with_interval({"value": 0.25, "ci": [0.125, 0.5], "n": 8}, "{:.2g}".format)
+    '0.25 [0.12, 0.5]'
+    """
+    return written(metric["value"]) + (f" [{', '.join(map(written, metric['ci']))}]" if "ci" in metric else "")
+
+
 def _measured(metric: dict) -> str:
-    value, *ends = (f"{x:.3g}" if isinstance(x, float) else str(x) for x in (metric["value"], *metric.get("ci", ())))
-    interval = f" [{', '.join(ends)}]" if ends else ""
-    return f"{value}{interval}" + (f", n = {metric['n']}" if "n" in metric else "")
+    said = with_interval(metric, lambda number: f"{number:.3g}" if isinstance(number, float) else str(number))
+    return said + (f", n = {metric['n']}" if "n" in metric else "")
 
 
 def weighed(claims: list[Claim], folder: Path | None = None) -> list[tuple[Claim, str]]:
@@ -352,13 +360,12 @@ class Ledger:
     def counts(self, key: str, what: str, printed: int, parts: Sequence[int]) -> None:
         """Enter that a whole number is the sum of others."""
         arithmetic = " + ".join(f"{part:g}" for part in parts)
-        self.add(key, what, arithmetic, follows(printed, 0, np.sum, parts, EXACT))
+        self.follows(key, what, arithmetic, printed, np.sum, parts, decimals=0, given=EXACT)
 
     def same(self, key: str, what: str, where: str, printed: float, source: float, *, given=None) -> None:
         """Enter that a number is the one printed elsewhere, perhaps with more decimals (`given`)."""
         given = self.decimals if given is None else given
-        outcome = follows(printed, self.decimals, np.sum, [source], given)
-        self.add(key, what, f"{source:.{given}f}, {where}", outcome)
+        self.follows(key, what, f"{source:.{given}f}, {where}", printed, np.sum, [source], given=given)
 
     def percent(self, key: str, what: str, printed: float, n: int) -> None:
         """Enter `percent(...)`, with the nearest k of n as its arithmetic."""

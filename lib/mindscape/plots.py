@@ -70,8 +70,8 @@ def heat(ax, values, rows, columns, texts=None, most: float = 1, slant: float = 
     ['first layer', 'last']
     """
     shown = pd.DataFrame(values, index=list(rows), columns=list(columns))
-    written = {"annot": texts, "fmt": ""} if texts is not None else {}
-    seaborn.heatmap(shown, ax=ax, vmin=0, vmax=most, cmap=SEQUENTIAL, **{"cbar": False} | written | options)
+    usual = {"cmap": SEQUENTIAL, "cbar": False, "annot": texts, "fmt": ""}
+    seaborn.heatmap(shown, ax=ax, vmin=0, vmax=most, **usual | options)
     ax.tick_params(axis="y", rotation=0)
     if slant:
         pyplot.setp(ax.get_xticklabels(), rotation=slant, ha="right")

@@ -11,7 +11,6 @@ rest of what was drawn is counted as such, and a faster machine reaches more of 
 import json
 import math
 import os
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -105,16 +104,13 @@ def report(folder: Path) -> str:
     if not found:
         return "\n".join([*lines, "No notebook of this run found any entry, or none was drawn.", ""])
     for title, key in (("kind", "kind"), ("made by", "maker"), ("notebook", "notebook")):
-        rows, groups, meaning = [], defaultdict(list), ["agrees means"] * (key == "kind")
-        for of in found:
-            groups[of[key]].append(of)
-        for name, some in sorted(groups.items()):
-            made = [of for of in some if of["agrees"] is not None]
-            off = [of["off"] for of in made if of["off"] is not None]
-            numbers = [len(some), len(made), sum(of["agrees"] for of in made)]
-            numbers += [f"{max(off):.2g}", f"{sum(off) / len(off):.2g}"] if off else ["–", "–"]
-            took = f"{sum(of['seconds'] for of in made):.0f}"
-            rows.append([name, *numbers, took, *(KINDS.get(name, OTHER) for _ in meaning)])
+        rows, meaning = [], ["agrees means"] * (key == "kind")
+        for name, some in pd.DataFrame(found).groupby(key):
+            made = some[some["agrees"].notna()]
+            off = made["off"].dropna()
+            numbers = [len(some), len(made), sum(made["agrees"])]
+            numbers += ["–", "–"] if off.empty else [f"{off.max():.2g}", f"{off.mean():.2g}"]
+            rows.append([name, *numbers, f"{made['seconds'].sum():.0f}", *(KINDS.get(name, OTHER) for _ in meaning)])
         heads = [title, "drawn:", "computed:", "agree:", "largest difference:", "mean:", "seconds:", *meaning]
         lines.append(plots.markdown_table(heads, rows))
     if differing := [of for of in done if not of["agrees"]]:

@@ -29,6 +29,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -142,12 +143,8 @@ class Run:
         with writing(self.folder, ELSEWHERE):
             self.folder.mkdir(parents=True, exist_ok=True)
             for name, told in (("results.json", content), ("run.json", run)):
-                scratch = self.folder / f".{name}"
-                try:
-                    scratch.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-                    os.replace(scratch, self.folder / name)
-                finally:
-                    scratch.unlink(missing_ok=True)
+                text = json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+                store.write_anew(self.folder / name, text.encode(), seen=False)
 
 
 _run: Run | None = None
@@ -414,10 +411,9 @@ def read(notebook: str, folder: Path | None = None) -> dict:
 
 def stored(notebook: str, folder: Path | None = None) -> dict | None:
     """The same, or None where there are none."""
-    try:
+    with suppress(InputError):
         return read(notebook, folder)
-    except InputError:
-        return None
+    return None
 
 
 # -- parameters --------------------------------------------------------------------------------------------------------
@@ -516,11 +512,9 @@ def _commit() -> str | None:
     """The checkout's commit, with `+changes` where code or data differ from it."""
 
     def git(*words):
-        done = subprocess.run(["git", "-C", paths.root(), *words], capture_output=True, text=True)
-        return done.stdout.strip() if done.returncode == 0 else None
+        return subprocess.run(["git", "-C", paths.root(), *words], capture_output=True, text=True, check=True).stdout.strip()
 
-    try:
-        head = git("rev-parse", "--short=12", "HEAD")
-        return head and head + ("+changes" if git("status", "--porcelain", "--", "lib", "data", "notebooks") else "")
-    except OSError:  # no git here
-        return None
+    with suppress(OSError, subprocess.CalledProcessError):  # no git here, or no checkout
+        changed = git("status", "--porcelain", "--", "lib", "data", "notebooks")
+        return git("rev-parse", "--short=12", "HEAD") + "+changes" * bool(changed)
+    return None

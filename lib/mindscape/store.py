@@ -216,7 +216,7 @@ class Store:
             if isinstance(question, Mapping):  # the hash of the texts that it is about, where it names it
                 texts[i] = str(question.get("texts") or question.get("memory") or texts[i])
         values = self.get(kind, maker, keys, compute, texts, seconds)
-        new = [place for key, place in _first(keys).items() if key not in values]
+        new = sorted(place for key, place in _first(keys).items() if key not in values)
         progress = Progress(f"entries of kind {kind} by {maker.name}", len(new), seconds * len(new))
         for places in self.missing(new, keys, values, kind, maker):
             begun = time.perf_counter()
@@ -354,7 +354,7 @@ class Store:
             with FileLock(self.shipped / ".lock"):
                 entries = self._read(kind, maker) | dict(bodies)
                 lines = [_line(key, entries[key]) for key in sorted(entries)]
-                _replace(path, b"\n".join([json.dumps(head, sort_keys=True).encode(), *lines, b""]))
+                write_anew(path, b"\n".join([json.dumps(head, sort_keys=True).encode(), *lines, b""]))
                 self._files[path] = entries
         except OSError as error:
             raise _explained(self.shipped, error) from error
@@ -519,11 +519,8 @@ def _parts(some: Sequence[tuple[Asking, int]]) -> list[Sequence[tuple[Asking, in
 
 
 def _first(keys: Sequence[str]) -> dict[str, int]:
-    """The first place of each key, in their order."""
-    first: dict[str, int] = {}
-    for place, key in enumerate(keys):
-        first.setdefault(key, place)
-    return first
+    """The first place of each key."""
+    return {key: place for place, key in reversed(list(enumerate(keys)))}
 
 
 def _of_share(names: Sequence[str], share: float, seed: int) -> list[str]:
@@ -600,10 +597,6 @@ def compare_values(old: Any, new: Any) -> tuple[bool, float | None]:
 def _apart(old: Any, new: Any) -> float:
     """The largest difference of two numbers at the same place, in parts of the larger; infinite where the shapes differ. Of
     arrays of whole numbers, the share of places that differ."""
-    if isinstance(old, bool) or isinstance(new, bool) or old is None or isinstance(old, str):
-        return 0.0 if old == new else float("inf")
-    if isinstance(old, int | float) and isinstance(new, int | float):
-        return abs(old - new) / max(1.0, abs(old), abs(new))
     if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
         if "array" in old:
             one, other = unpacked(old), unpacked(new)
@@ -613,7 +606,9 @@ def _apart(old: Any, new: Any) -> float:
         return max((_apart(old[name], new[name]) for name in old if name not in TIMES), default=0.0)
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         return max(map(_apart, old, new), default=0.0)
-    return float("inf")
+    if all(isinstance(of, int | float) and not isinstance(of, bool) for of in (old, new)):
+        return abs(old - new) / max(1.0, abs(old), abs(new))
+    return 0.0 if old == new else float("inf")
 
 
 class Progress:
@@ -682,14 +677,18 @@ def _about(path: Path, line: bytes) -> dict[str, Any] | None:
     return about if {"kind", "name", "maker"} <= about.keys() else None
 
 
-def _replace(path: Path, content: bytes) -> None:
-    """Write a file anew, whole or not at all: it is seen on the disk before it takes the old one's place."""
+def write_anew(path: Path, content: bytes, seen: bool = True) -> None:
+    """Write a file anew, whole or not at all; `seen`: it is on the disk before it takes the old one's place.
+
+    >>> write_anew(Path("results.json"), b"{}")                                              # doctest: +SKIP
+    """
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with scratch.open("wb") as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+            if seen:
+                file.flush()
+                os.fsync(file.fileno())
         os.replace(scratch, path)
     finally:
         scratch.unlink(missing_ok=True)

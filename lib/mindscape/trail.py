@@ -20,7 +20,7 @@ import ast
 import json
 import os
 import symtable
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from pathlib import Path
@@ -143,7 +143,6 @@ def _line(row: Mapping[str, Any]) -> bytes:
 
 # -- the cells behind a number -----------------------------------------------------------------------------------------
 
-NOTHING = "no model"
 READS = """
     chat complete score count_tokens estimate queries units encode prompt parse render first spent record
     items keys values get index count copy join split strip splitlines format lower upper startswith endswith replace
@@ -219,7 +218,7 @@ def _names(source: str) -> _Names:
         elif _is_plain(node) and id(node) not in inner:
             changed.add(node.id)
         elif isinstance(node, ast.Import | ast.ImportFrom):
-            imported |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+            imported |= _made(node)
     return _Names(*map(frozenset, (used, changed, called, made, imported)))
 
 
@@ -246,16 +245,13 @@ def _flow(statements: Sequence[ast.stmt], before: Set[str]) -> tuple[set[str], s
         return after
 
     for node in statements:
-        if isinstance(node, ast.For):
-            used |= _referenced(ast.unparse(node.iter)) - made
-            made |= _targets(node.target)
+        if isinstance(node, ast.For | ast.With):
+            heads = [(node.iter, node.target)] if isinstance(node, ast.For) else [(of.context_expr, of) for of in node.items]
+            for source, target in heads:
+                used |= _referenced(ast.unparse(source)) - made
+                made |= _targets(target)
             made |= through(node.body)
-            through(node.orelse)
-        elif isinstance(node, ast.With):
-            for item in node.items:
-                used |= _referenced(ast.unparse(item.context_expr)) - made
-                made |= _targets(item)
-            made |= through(node.body)
+            through(getattr(node, "orelse", []))
         elif isinstance(node, ast.If):
             used |= _referenced(ast.unparse(node.test)) - made
             through(node.body)
@@ -305,11 +301,10 @@ def _base(node: ast.AST) -> set[str]:
 
 
 def _summed(trail: list[Access]) -> dict[str, dict[str, int]]:
-    sums: dict[str, Counter[str]] = {}
-    for access in trail:
-        counts = sums.setdefault(f"{access.kind} {access.maker}", Counter())
-        counts.update({name: getattr(access, name) for name in ("shipped", "cached", "computed")})
-    return {name: {key: n for key, n in counts.items() if n} for name, counts in sorted(sums.items())}
+    sums: dict[str, Counter[str]] = defaultdict(Counter)
+    for of in trail:
+        sums[f"{of.kind} {of.maker}"].update(shipped=of.shipped, cached=of.cached, computed=of.computed)
+    return {name: dict(+counts) for name, counts in sorted(sums.items())}
 
 
 def totals(store: Store) -> dict[str, dict[str, int]]:
@@ -320,12 +315,12 @@ def totals(store: Store) -> dict[str, dict[str, int]]:
 def source_name(source: dict[str, dict[str, int]], table: dict[str, dict[str, dict[str, int]]]) -> str:
     """The short name that a source has in the table, which it is added to: s1, s2, ...; "no model" for an empty one.
 
-    >>> table = {}
-    >>> source_name({"reply reader-1f": {"shipped": 2}}, table), source_name({}, table), list(table)
-    ('s1', 'no model', ['s1'])
+    >>> one, two, table = {"reply reader-1f": {"shipped": 2}}, {"reply reader-1f": {"shipped": 3}}, {}
+    >>> [source_name(of, table) for of in (one, {}, two, one)], table == {"s1": one, "s2": two}
+    (['s1', 'no model', 's2', 's1'], True)
     """
     if not source:
-        return NOTHING
+        return "no model"
     name = next((name for name, known in table.items() if known == source), f"s{len(table) + 1}")
     table[name] = source
     return name

@@ -4,7 +4,7 @@ that was paid for is thrown away."""
 import json
 import random
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -47,6 +47,17 @@ def shifted(data: bytearray, rng: random.Random) -> None:
 DAMAGES: list[Callable[[bytearray, random.Random], None]] = [flipped, written_over, cut_off, shifted]
 
 
+def copies(path: Path, damage: Callable[[bytearray, random.Random], None]) -> Iterator[tuple[Path, bytearray]]:
+    """Copies of a file, each in a folder of its own and damaged in another way, with what they hold."""
+    for i in range(COPIES // len(DAMAGES)):
+        data = bytearray(path.read_bytes())
+        damage(data, random.Random(i))
+        copy = path.parent / f"{i}" / path.name
+        copy.parent.mkdir()
+        copy.write_bytes(data)
+        yield copy, data
+
+
 def computed(store: Store) -> tuple[list, int]:
     """What the store gives for all questions, and how many of them it computed."""
     made = []
@@ -64,13 +75,8 @@ def test_a_damaged_cache_gives_what_it_gave_or_says_so(tmp_path, damage):
     whole = Store(path, tmp_path / "store")
     computed(whole)
     whole.cache.close()
-    content, anew, silent = path.read_bytes(), 0, 0
-    for i in range(COPIES // len(DAMAGES)):
-        data = bytearray(content)
-        damage(data, random.Random(i))
-        copy = tmp_path / f"{i}" / "copy.sqlite"
-        copy.parent.mkdir()
-        copy.write_bytes(data)
+    anew = silent = 0
+    for copy, data in copies(path, damage):
         store = Store(copy, tmp_path / "store")
         values, made = computed(store)
         assert values == VALUES
@@ -78,7 +84,7 @@ def test_a_damaged_cache_gives_what_it_gave_or_says_so(tmp_path, damage):
         silent += 0 if store.cache.damaged or not data else made
         store.cache.close()
         again = Store(copy, tmp_path / "store")
-        assert computed(again) == (VALUES, 0), f"copy {i}: what was computed anew is not kept"
+        assert computed(again) == (VALUES, 0), f"{copy}: what was computed anew is not kept"
         again.cache.close()
         for aside in copy.parent.glob("*.damaged-*"):
             assert aside.read_bytes() == data, "what is set aside is the damaged file, as it was"
@@ -91,23 +97,18 @@ def test_a_damaged_store_gives_what_it_gave_or_says_so(tmp_path, damage):
     computed(whole)
     [path] = (tmp_path / "store").glob("*.jsonl")
     content, clear = path.read_bytes(), 0
-    for i in range(COPIES // len(DAMAGES)):
-        data = bytearray(content)
-        damage(data, random.Random(i))
-        folder = tmp_path / f"{i}"
-        folder.mkdir()
-        (folder / path.name).write_bytes(data)
-        store = Store(folder / "c.sqlite", folder)
+    for copy, data in copies(path, damage):
+        store = Store(copy.parent / "c.sqlite", copy.parent)
         try:
             values, made = computed(store)
         except MindscapeError as error:  # the first line says another maker or version: then no entry is taken
-            assert str(folder / path.name) in str(error)
+            assert str(copy) in str(error)
             clear += 1
             continue
         finally:
             store.cache.close()
-        assert values == VALUES and (folder / path.name).read_bytes() == data
-        said = f"copy {i}: {made} entries were lost without a word"
+        assert values == VALUES and copy.read_bytes() == data
+        said = f"{copy}: {made} entries were lost without a word"
         assert made <= 1 or store.cache.damaged or len(data) < len(content), said
     assert clear < COPIES // len(DAMAGES) / 5
 

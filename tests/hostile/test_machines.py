@@ -20,7 +20,6 @@ from safetensors.torch import load, save
 from transformers import AutoModel, AutoModelForCausalLM, BertConfig
 
 from mindscape import assets, encoders, llm, paths, results
-from mindscape.cache import Cache
 from mindscape.errors import AssetError, InputError, LLMError, MindscapeError
 from mindscape.llm import LanguageModel
 from mindscape.llm.recording import Ledger, Scripted
@@ -189,6 +188,7 @@ def test_results_that_cannot_be_written(notebook, monkeypatch, tmp_path, number)
     results.record("first", 1)
     kept = (tmp_path / "build" / "figures" / notebook / "results.json").read_bytes()
 
+    monkeypatch.setattr(os, "replace", failing(number))
     monkeypatch.setattr(Path, "write_text", failing(number))
     monkeypatch.setattr(pyplot.Figure, "savefig", failing(number))
     advice = "free some space there" if number == errno.ENOSPC else "see that it can be written"
@@ -213,5 +213,3 @@ def test_a_folder_in_whose_place_is_a_file(notebook, tmp_path, monkeypatch):
     monkeypatch.setenv("MINDSCAPE_BUILD", str(tmp_path / "figures"))
     begin = partial(results.begin, notebook, **defaults(notebook))
     refused(begin, "cannot write to .*; see that it can be written, or set MINDSCAPE_BUILD", MindscapeError)
-    get = partial(Cache(tmp_path / "figures" / "c.sqlite").get, ["k"])
-    refused(get, "see that it can be written, or set MINDSCAPE_CACHE", MindscapeError)

@@ -12,8 +12,10 @@ report. What goes on is said on standard error, so that the answers can be piped
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
 from mindscape import corpora, encoders
 from mindscape import llm as models
@@ -21,8 +23,6 @@ from mindscape.errors import BudgetReached, InputError, LLMError, require
 from mindscape.own_book import memories, report
 from mindscape.own_book.memories import MEMORIES
 from mindscape.own_book.run import OwnRun, begin, carry_out, duration, foretell, known_places, known_recall
-
-Known = dict[str, tuple[str, str]]
 
 
 def arguments(commands: argparse._SubParsersAction) -> None:
@@ -49,9 +49,9 @@ def ask_book(given: argparse.Namespace) -> None:
     models.parts(given.llm)
     require(given.cap is None or given.cap >= 0, f"cap={given.cap}: expected dollars, 0 or more")
     require(given.seed >= 0, f"seed={given.seed}: expected 0 or more")
-    questions = [*given.questions, *_lines(given.file)]
+    questions = given.questions + _read(given.file, "", _lines, "a text file of questions, one a line")
     document = corpora.read_own(given.book, given.language, given.encoding)
-    known = _known(given.known)
+    known = _read(given.known, "{}", _known, "JSON like {question: [answer, words of the book]}")
     known_places(known, document)  # what it lacks is refused before anything is paid for
     questions += [question for question in known if question not in questions]
     names = [name.strip() for name in given.memory.split(",") if name.strip() not in ("", "none")]
@@ -92,17 +92,17 @@ def _estimated(run: OwnRun, cap: float | None) -> None:
         _say(f"about {duration(run.foretold)}, if nothing of it was made before")
 
 
-def _lines(path: str | None) -> list[str]:
-    try:
-        text = "" if path is None else Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {error}; expected a text file of questions, one a line") from None
+def _lines(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.strip()]
 
 
-def _known(path: str | None) -> Known:
+def _known(text: str) -> dict[str, tuple[str, str]]:
+    return {str(question): (str(answer), str(quote)) for question, (answer, quote) in json.loads(text).items()}
+
+
+def _read(path: str | None, otherwise: str, make: Callable[[str], Any], expected: str) -> Any:
+    """What `make` makes of a file's text, of `otherwise` where none is named."""
     try:
-        content = {} if path is None else json.loads(Path(path).read_text(encoding="utf-8-sig"))
-        return {str(question): (str(answer), str(quote)) for question, (answer, quote) in content.items()}
+        return make(otherwise if path is None else Path(path).read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: {error}; expected JSON like {{question: [answer, words of the book]}}") from None
+        raise InputError(f"{path}: {error}; expected {expected}") from None

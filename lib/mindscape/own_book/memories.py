@@ -42,6 +42,7 @@ import numpy as np
 import pandas as pd
 
 from mindscape.ask import Meter
+from mindscape.benchmark import least
 from mindscape.errors import require
 from mindscape.llm import LLM, OURS, LanguageModel, Reply
 from mindscape.llm.base import form_of, side_by_side
@@ -268,11 +269,10 @@ def mindscape(plain: Finder, llm: LLM, copied: Sequence[str]) -> Mindscape:
         bound = {"read": sizes.merged}
     meter = Meter(llm, stage=BUILD)
     lengths = {"chunk_tokens": sizes.replies["piece"], "tokens": sizes.replies["whole"]}
-    written = summaries.summarise_document(meter, document, pieces, **lengths, **bound).text
-    wrong = summaries.unfit(written, book.document)
-    summary = copies(book, together, 300) if wrong else written
-    said = f"the model's summary is not used: {wrong}; copied sentences stand in its place" if wrong else ""
-    held = summary if wrong else ""
+    summary, said, held = summaries.summarise_document(meter, document, pieces, **lengths, **bound).text, "", ""
+    if wrong := summaries.unfit(summary, book.document):
+        summary = held = copies(book, together, 300)
+        said = f"the model's summary is not used: {wrong}; copied sentences stand in its place"
     return Mindscape("mindscape", book, plain.look, book.passages, meter.tokens, said, held, summary=summary)
 
 
@@ -462,52 +462,42 @@ def step_costs(
     {'calls': 15, 'read': 9200, 'written': 2088}
     """
     sizes, reply = book.sizes, book.sizes.replies
-    rows = {}
-
-    def units(kind: str) -> int:
-        every = len(book.units(kind))
-        return min(every, book.reads) if book.reads else every
-
-    def size(kind: str) -> int:
-        return getattr(sizes, kind) * sizes.passage
-
     prompt = frame["qa"] + 30 + sizes.shown * sizes.passage
-    support = [2 * questions, 2 * questions * (prompt + reply["phrase"]), 0]
 
-    def answered(extra: int) -> list[int]:
-        return [tries * questions, tries * questions * (prompt + extra), tries * questions * reply["phrase"]]
+    def calls(n: int, read: int, written: int) -> np.ndarray:
+        return n * np.array([1, read, written])
 
-    def add(name: str, *parts: Sequence[int]) -> None:
-        rows[name] = [sum(column) for column in zip(support, *parts, strict=True)]
+    def read(kind: str, role: str, written: str, beside: int = 0) -> np.ndarray:
+        """The units that a model reads, each with so many tokens beside its text."""
+        units, size = len(book.units(kind)), getattr(sizes, kind) * sizes.passage
+        return calls(min(units, book.reads or units), frame[role] + size + beside, reply[written])
 
-    add(PLAIN, answered(0))
+    def answered(extra: int) -> np.ndarray:
+        return calls(tries * questions, prompt + extra, reply["phrase"])
+
+    rows = {PLAIN: answered(0)}
     if "mindscape" in memories:
-        pieces = units("piece")
-        chunks = [pieces, pieces * (frame["chunk_summary"] + size("piece")), pieces * reply["piece"]]
-        add("mindscape", chunks, _folds(pieces * reply["piece"], book, frame), answered(reply["whole"]))
+        pieces = read("piece", "chunk_summary", "piece")
+        rows["mindscape"] = pieces + _folds(pieces[-1], book, frame) + answered(reply["whole"])
     if "signature" in memories:
-        some = 0 if book.reads else units("session")
-        sessions = [some, some * (frame["session_summary"] + size("session")), some * reply["session"]]
-        add("signature", sessions, answered(sizes.items * max(sizes.copied, reply["session"] * (not book.reads))))
+        sessions = 0 if book.reads else read("session", "session_summary", "session")
+        rows["signature"] = sessions + answered(sizes.items * max(sizes.copied, reply["session"] * (not book.reads)))
     if "document" in memories:
-        some = units("window")
-        add("document", [some, some * (frame["memory"] + size("window")), some * reply["window"]], answered(0))
+        rows["document"] = read("window", "memory", "window") + answered(0)
     if "graph" in memories:
-        some, turns = questions * units("block"), rounds + 1
-        read = frame["edits"] + size("block") + sizes.graph // 2
         last = frame["graph_answer"] + sizes.graph + (LOOKED + reply["answer"]) * rounds
-        asks = [questions * turns, questions * turns * last, questions * turns * reply["answer"]]
-        add("graph", [some, some * read, some * reply["edits"]], asks)
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["calls", "read", "written"])
+        asks = calls(questions * (rounds + 1), last, reply["answer"])
+        rows["graph"] = questions * read("block", "edits", "edits", sizes.graph // 2) + asks
+    support = calls(2 * questions, prompt + reply["phrase"], 0)
+    every = {name: row + support for name, row in rows.items()}
+    return pd.DataFrame.from_dict(every, orient="index", columns=["calls", "read", "written"])
 
 
-def _folds(level: int, book: OwnBook, frame: dict[str, int]) -> list[int]:
+def _folds(level: int, book: OwnBook, frame: dict[str, int]) -> np.ndarray:
     """Summaries of summaries, until one is left."""
     groups, reply = ceil(level / book.sizes.merged), book.sizes.replies["whole"]
-    these = [groups, groups * frame["global_summary"] + level, groups * reply]
-    if groups == 1:
-        return these
-    return [a + b for a, b in zip(these, _folds(groups * reply, book, frame), strict=True)]
+    these = np.array([groups, groups * frame["global_summary"] + level, groups * reply])
+    return these if groups == 1 else these + _folds(groups * reply, book, frame)
 
 
 def dollars(llm: LanguageModel, table: pd.DataFrame) -> float | None:
@@ -536,25 +526,18 @@ def machine_speed(plain: Finder, llm: LanguageModel) -> Speed:
     >>> machine_speed(plain, llm.load("embedded")).write > 0                                      # doctest: +SKIP
     True
     """
-    book, texts = plain.book, plain.book.texts[:16]
-
-    def seconds(step) -> float:
-        begun = time.perf_counter()
-        step()
-        return time.perf_counter() - begun
-
-    encoder = plain.look.encoder
-    encoder.encode(["once before"])  # what is loaded at the first call is no speed
+    book, texts, encode = plain.book, plain.book.texts[:16], plain.look.encoder.encode
+    encode(["once before"])  # what is loaded at the first call is no speed
     copies(book, book.texts[0], book.sizes.copied)
-    vector = seconds(lambda: encoder.encode([f"{text} " for text in texts])) / len(texts)
-    copy = seconds(lambda: copies(book, book.document[book.units("session")[0]], book.sizes.copied))
+    session, once = book.document[book.units("session")[0]], partial(least, runs=1, most=1, clock=time.perf_counter)
+    vectors, copy = once(lambda: encode([f"{text} " for text in texts]), lambda: copies(book, session, book.sizes.copied))
     read = write = 0.0
     if not llm.name.startswith(("openai:", "replay:")):
         bare = LanguageModel(llm.backend)
         first = cast(Reply, bare.complete(book.document.text[:2000], max_new_tokens=1))
         more = cast(Reply, bare.complete("Once upon a time", max_new_tokens=24))
         read, write = first.seconds / first.prompt_tokens, more.seconds / more.completion_tokens
-    return Speed(vector, copy, read, write)
+    return Speed(vectors / len(texts), copy, read, write)
 
 
 def steps_foretold(book: OwnBook, table: pd.DataFrame, speed: Speed) -> float:

@@ -117,9 +117,7 @@ def check(plain: Finder, memories: Sequence[Finder], seed: int = 0, n: int = QUE
     items = known_items(plain.book, [memory.held for memory in memories], seed, n)
     for memory in memories:
         memory.share = SHARE
-        if plain.look.blind:
-            memory.aside = "the encoder does not read the book's language: name another one (encoder hf:NAME)"
-    if len(items) < 10 or plain.look.blind:
+    if len(items) < 10:
         return []
     queries, spans = map(list, zip(*items, strict=True))
 
@@ -381,7 +379,7 @@ def row_of_plays(names: Sequence[str] = PLAYS) -> tuple[Document, list[Question]
         at = whole.meta["parts"][name]
         for question in shakespeare.questions(name):
             spans = tuple(Span(span.start + at, span.end + at) for span in question.evidence)
-            questions.append(Question(**{**vars(question), "evidence": spans}))
+            questions.append(replace(question, evidence=spans))
     return whole, questions
 
 

@@ -11,13 +11,14 @@ import re
 import statistics
 import sys
 import textwrap
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from mindscape import paths, results, trail
-from mindscape.paper import all_claims, claims_table, counts_table, holds, weighed
+from mindscape.paper import all_claims, claims_table, counts_table, holds, weighed, with_interval
 from mindscape.plots import markdown_table
 from mindscape.roles import ROLES
 from mindscape.workflow.plan import names
@@ -135,8 +136,7 @@ def _in_words(metric: dict, sign: str) -> str:
             return f"{value:,d}"
         return f"{value:{sign}.2f}".replace("-", "−") if round(value, 2) else "0"
 
-    ends = f" [{', '.join(written(end) for end in metric['ci'])}]" if "ci" in metric else ""
-    return written(metric["value"]) + ends
+    return with_interval(metric, written)
 
 
 def reader(root: Path) -> str:
@@ -152,8 +152,7 @@ def reader(root: Path) -> str:
     return markdown_table(["role", "score", "untuned", "reader", "rows:", "valid, free:", "valid, held:"], rows)
 
 
-def _interval(of: dict) -> str:
-    return f"{of['value']:.2f} [{of['ci'][0]:.2f}, {of['ci'][1]:.2f}]"
+_interval = partial(with_interval, written="{:.2f}".format)
 
 
 def training(card: Path) -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
 from mindscape import paths, results
-from mindscape.paper import VERDICTS, Claim, all_claims, counts_table, weighed
+from mindscape.paper import VERDICTS, Claim, all_claims, counts_table, weighed, with_interval
 from mindscape.plots import markdown_table
 from mindscape.workflow.plan import names
 from mindscape.workflow.report import cells, first_cell, source
@@ -134,8 +134,7 @@ def claim_rows(some: list[tuple[Claim, str]], metrics: dict[str, dict]) -> str:
         ours = []
         for key in claim.metrics:
             if of := metrics[claim.notebook].get(key):
-                ends = f" [{of['ci'][0]:.3g}, {of['ci'][1]:.3g}]" if "ci" in of else ""
-                ours.append(f"{label(key)}: {of['value']:.3g}{ends}")
+                ours.append(f"{label(key)}: {with_interval(of, '{:.3g}'.format)}")
         rows.append([f"{claim.claim} *{claim.place}*", claim.paper_value, "<br>".join(ours), weighing(claim)])
     return markdown_table(["claim", "the paper", "here", "weighed in"], rows)
 
@@ -211,15 +210,15 @@ def index(root: Path) -> str:
     """The front page, with the table of contents."""
     readme = (root / "README.md").read_text(encoding="utf-8")
     about = readme.partition("\n\n")[2].partition("\n## ")[0]
-    lines = ["# The mindscape kit", "", about.strip(), ""]
+    lines, contents = ["# The mindscape kit", "", about.strip(), ""], {}
     for part, begin in PARTS.items():
         paper = part.partition(": ")[2]
         pages = [f"paper_{paper.lower()}"] if paper else []
-        pages += [f"notebooks/{name}" for name in names(root, begin)]
-        lines += ["```{toctree}", f":caption: {part}", ":maxdepth: 1", *pages, "```", ""]
-    lines += ["```{toctree}", ":caption: To look up", ":maxdepth: 1", "claims", "glossary", "log", "```", ""]
-    lines += ["```{toctree}", ":caption: Cards", ":maxdepth: 1", *(f"cards/{name}" for name, _ in cards(root)), "```"]
-    return "\n".join(lines) + "\n"
+        contents[part] = [*pages, *(f"notebooks/{name}" for name in names(root, begin))]
+    contents |= {"To look up": ["claims", "glossary", "log"], "Cards": [f"cards/{name}" for name, _ in cards(root)]}
+    for caption, pages in contents.items():
+        lines += ["```{toctree}", f":caption: {caption}", ":maxdepth: 1", *pages, "```", ""]
+    return "\n".join(lines)
 
 
 def accessible(html: str) -> str:

@@ -20,6 +20,7 @@ from nbclient import NotebookClient
 from mindscape import paths, results
 from mindscape.errors import InputError
 from mindscape.paper import all_claims, weighed
+from mindscape.store import write_anew
 from mindscape.workflow import plan
 
 
@@ -36,9 +37,7 @@ def store(only: str = "") -> None:
         notebook.metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
         for cell in notebook.cells:
             cell.metadata.pop("execution", None)
-        scratch = path.with_suffix(".scratch")
-        nbformat.write(notebook, scratch)
-        os.replace(scratch, path)
+        write_anew(path, (nbformat.writes(notebook) + "\n").encode())
 
 
 def compare(fresh: Path, root: Path | None = None) -> int:
