@@ -25,10 +25,12 @@ Taught in notebooks 31_mindgraph_answer and 32_long_reason. Nothing here says wh
 
 import json
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import accumulate
 from math import ceil
 from statistics import median
 from typing import Any, Literal, NamedTuple, get_origin
@@ -160,14 +162,11 @@ def cut(document: Document, llm: LLM, size: int) -> list[Chunk]:
     require(size >= 1, f"size={size}: expected at least one token a block")
     text = document.text
     pieces = [piece for span in sentences(text, document.language) for piece in _pieces(text, span, llm, size)]
+    sums = [0, *accumulate(tokens for _, tokens in pieces)]
     chunks: list[Chunk] = []
     i = 0
     while i < len(pieces):
-        j, tokens = i, 0
-        while j < len(pieces) and (j == i or tokens + pieces[j][1] <= size):
-            tokens += pieces[j][1]
-            j += 1
-        start = pieces[i][0].start
+        start, j = pieces[i][0].start, max(i + 1, bisect_right(sums, sums[i] + size) - 1)
         while j > i + 1 and llm.count_tokens(text[start : pieces[j - 1][0].end]) > size:  # joined, they may have more
             j -= 1
         chunks.append(Chunk(document.id, len(chunks), start, pieces[j - 1][0].end))
