@@ -731,38 +731,29 @@ class _Reading:
         return messages
 
 
-def estimate(
-    document: Document,
-    llm: LLM,
-    *,
-    size: int | None = None,
-    rounds: int = LOOKED_UP,
-    graph_tokens: int | None = None,
-    edit_tokens: int = TOKENS,
-    answer_tokens: int = ANSWER_TOKENS,
-) -> Estimate:
+def estimate(document: Document, llm: LLM, *, size: int | None = None, most: Limits | None = None) -> Estimate:
     """About what `answer` takes for one question, before a call: calls, tokens, money where the price is known.
 
-    It supposes a graph of 45 nodes (the paper's median, section 5.3), or as many as `graph_tokens` hold, each with two edges,
-    that grows evenly over the blocks, at most four `rounds` with a passage each (its median where the graph is small, 5.4), no
-    reports, and replies as long as they may be.
+    It supposes a graph of 45 nodes (the paper's median, section 5.3), or as many as `most` has room for, each with two edges,
+    that grows evenly over the blocks, at most four rounds with a passage each (its median where the graph is small, 5.4), no
+    reports, and replies as long as they may be. `most` are by default the paper's limits.
 
     >>> from types import SimpleNamespace
     >>> model = SimpleNamespace(name="embedded", context=8192, count_tokens=lambda text: len(text) // 4)
     >>> print(estimate(Document("note", "Ivo sold the lamp. " * 400), model, size=500))
     9 calls (0 more are cached), 27,745 tokens to read, at most 6,656 to write, at most 0.0000 USD
     """
+    most, text = most or Limits(), llm.count_tokens(document.text)
     blocks = cut(document, llm, block_size(llm) if size is None else size)
-    text = llm.count_tokens(document.text)
     form = form_of(llm)
     frame = llm.count_tokens(EDITS.words(form)[document.language])
-    node, rounds = llm.count_tokens(LINES), min(rounds, LOOKED_UP)
-    graph = node * (NODES if graph_tokens is None else max(1, min(NODES, graph_tokens // max(1, node))))
+    node, rounds = llm.count_tokens(LINES), min(most.rounds, LOOKED_UP)
+    graph = node * (NODES if most.graph is None else max(1, min(NODES, most.graph // max(1, node))))
     passage = ceil(1000 * text / max(1, len(document.text)))
     first = llm.count_tokens(GRAPH_ANSWER.words(form)[document.language]) + graph
     first += llm.count_tokens(json.dumps(tools_of(form)))
     read = sum(first + i * (passage + 60) for i in range(rounds + 1)) + text + len(blocks) * (frame + graph // 2)
-    written = len(blocks) * edit_tokens + (rounds + 1) * answer_tokens
+    written = len(blocks) * most.edits + (rounds + 1) * most.answer
     return Estimate(len(blocks) + rounds + 1, 0, read, written, Ledger().cost(llm.name, read, written))
 
 

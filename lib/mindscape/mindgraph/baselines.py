@@ -94,7 +94,7 @@ class _Asking:
         self.meter = Meter(llm, budget)
         answer.check_question(question, document, self.meter)
 
-    def ask(self, prompts: Mapping[str, str], tokens: int, form: type | None = None, **slots: Any) -> Any:
+    def ask(self, prompts: Mapping[str, str], slots: Mapping[str, Any], tokens: int, form: type | None = None) -> Any:
         """What the reply to a prompt says; None where none can be used."""
         talk = answer.alone(prompts[self.language].format(**slots))
         return answer.ask_and_read(self.meter, [talk], self.language, tokens=tokens, form=form)[0]
@@ -137,7 +137,7 @@ def chain_of_agents(
     for part in parts:
         slots |= {"summary": summary, "index": part.index + 1, "total": len(parts), "block": document[part].strip()}
         try:
-            summary = asking.ask(WORKER, tokens, **slots) or summary
+            summary = asking.ask(WORKER, slots, tokens) or summary
         except BudgetSpent as error:
             meter.note(f"{error}; {part.index} of {len(parts)} blocks were read")
             break
@@ -258,8 +258,8 @@ class _Research(_Asking):
                 return
             opened |= set(opening)
             self.integrate(sorted(opening))
-            tokens = answer.reply_tokens(self.meter, PLANNED)
-            reflection = self.ask(REFLECT, tokens, Reflection, question=self.question, findings=self._found)
+            slots = {"question": self.question, "findings": self._found}
+            reflection = self.ask(REFLECT, slots, answer.reply_tokens(self.meter, PLANNED), Reflection)
             if reflection is None or reflection.enough:
                 return
             request = reflection.request.strip() or self.question
@@ -273,7 +273,7 @@ class _Research(_Asking):
             self.meter.note("the notes do not fit: the researcher sees the headers")
             headers = "\n".join(_headers(self.notes, self.language))
             slots["notes"], _ = answer.clipped(self.meter, headers, left, self.language)
-        return self.ask(PLAN, tokens, Plan, **slots)
+        return self.ask(PLAN, slots, tokens, Plan)
 
     def integrate(self, opened: Sequence[int]) -> None:
         """Add to the findings what some pages tell, as many pages at a time as the window holds."""
@@ -284,7 +284,7 @@ class _Research(_Asking):
         texts = [f"{headers[i]}\n{self.pages[i]}" for i in opened]
         for pages in answer.groups(self.meter, texts, left, self.language):
             slots = {"question": self.question, "findings": self._found, "pages": pages}
-            self.findings = self.ask(INTEGRATE, tokens, **slots) or self.findings
+            self.findings = self.ask(INTEGRATE, slots, tokens) or self.findings
 
     @property
     def _found(self) -> str:
