@@ -500,8 +500,10 @@ def graph_agreement(gold: Graph, found: Graph, language: str = "en") -> dict[str
     counts["node"] = Counts(len(gold.nodes), len(found.nodes), len(pairs))
     # Of a node that is none of gold's the id in a tuple is equal to no id.
     edges = [(pairs.get(source, (source,)), pairs.get(target, (target,)), said) for source, target, said in found.edges]
-    directed = [{(source, target, said.lower()) for source, target, said in some} for some in (gold.edges, edges)]
-    ties = [{frozenset(edge[:2]) for edge in some} for some in directed]
+    directed: list[set[Any]] = [
+        {(source, target, said.lower()) for source, target, said in some} for some in (gold.edges, edges)
+    ]
+    ties: list[set[Any]] = [{frozenset(edge[:2]) for edge in some} for some in directed]
     for name, (mine, its) in {"edge": directed, "tie": ties}.items():
         counts[name] = Counts(len(mine), len(its), len(mine & its))
     return counts
