@@ -55,14 +55,13 @@ PROMPTS = {
 }  # fmt: skip
 
 
+BEGINS = {name: tuple(prompt.split("{")[0] for prompt in prompts.values()) for name, prompts in PROMPTS.items()}
+
+
 def kind(talk):
     """Which prompt a conversation begins with; one that continues an extraction gleans, any other is a query."""
-    content = talk[0]["content"]
-    for name, prompts in PROMPTS.items():
-        for prompt in prompts.values():
-            if content.startswith(prompt.split("{")[0]):
-                return "glean" if name == "extract" and len(talk) > 1 else name
-    return "query"
+    name = next((name for name, begins in BEGINS.items() if talk[0]["content"].startswith(begins)), "query")
+    return "glean" if name == "extract" and len(talk) > 1 else name
 
 
 class Scripted:
@@ -71,7 +70,7 @@ class Scripted:
     name, fingerprint = "scripted", "scripted"
 
     def __init__(self, reply, context=None):
-        self.reply, self.context, self.batches, self.forms = reply, context, [], []
+        self.reply, self.context, self.batches, self.asked, self.forms = reply, context, [], [], []
 
     def count_tokens(self, prompt):
         if isinstance(prompt, str):
@@ -80,6 +79,7 @@ class Scripted:
 
     def chat(self, talks, *, schema=None, max_new_tokens):
         self.batches.append(talks)
+        self.asked += talks
         self.forms += [schema] * len(talks)
         replies = []
         for talk in talks:
@@ -87,13 +87,9 @@ class Scripted:
             if self.context is not None:
                 assert read + max_new_tokens <= self.context, f"{kind(talk)}: {read} and {max_new_tokens} tokens"
             said = self.reply(talk)
-            said = said if isinstance(said, Reply) else Reply(said)
-            replies.append(Reply(said.text, (), read, min(tokens_of(said.text), max_new_tokens), said.finish))
+            text, finish = (said.text, said.finish) if isinstance(said, Reply) else (said, "stop")
+            replies.append(Reply(text, (), read, min(tokens_of(text), max_new_tokens), finish))
         return replies
-
-    @property
-    def asked(self):
-        return [talk for batch in self.batches for talk in batch]
 
     @property
     def kinds(self):
@@ -231,13 +227,12 @@ def test_bad_input_before_a_call(name):
 
 
 @METHOD
-def test_what_the_model_raises_passes_through_and_so_does_the_ledger_s_cap(name):
-    for error in (LLMError("the server is gone"), BudgetReached("the cap of 10 tokens is reached")):
+@pytest.mark.parametrize("error", [LLMError("the server is gone"), BudgetReached("the cap of 10 tokens is reached")])
+def test_what_the_model_raises_passes_through_and_so_does_the_ledger_s_cap(name, error):
+    def fail(talk):
+        raise error
 
-        def fail(talk, error=error):
-            raise error
-
-        refused(partial(METHODS[name], QUESTION["en"], book(), Scripted(fail), Budget()), str(error), type(error))
+    refused(lambda: METHODS[name](QUESTION["en"], book(), Scripted(fail), Budget()), str(error), type(error))
 
 
 @METHOD
@@ -266,12 +261,11 @@ def test_replies_that_cannot_be_read_cost_calls_and_end(name, junk):
 @pytest.mark.parametrize("name", ["GraphRAG", "GAM"])
 def test_a_second_question_has_the_same_build(name):
     """So a model's cache has it."""
-    built = []
-    for question in ("Who sold the brass lamp?", "Where did it rain?"):
-        model = Scripted(good_reader())
-        METHODS[name](question, book(), model, Budget())
-        built.append([talk for talk in model.asked if kind(talk) in ("extract", "glean", "report", "memorise")])
-    assert built[0] == built[1] != []
+    one, two = Scripted(good_reader()), Scripted(good_reader())
+    steps = [step.stage for step in METHODS[name]("Who sold the brass lamp?", book(), one).trace if step.asked]
+    METHODS[name]("Where did it rain?", book(), two)
+    built = steps.count(BUILD)
+    assert one.asked[:built] == two.asked[:built] != []
 
 
 @METHOD

@@ -136,11 +136,10 @@ def test_choices_are_scored_by_letter():
     options = ("at the mill", "at the inn")
     choice = comparison.Task("c", NOTE, "Where?", ("at the inn",), "local", "lookup", options, "B")
     assert "B. at the inn" in choice.asked
-    said = [Answer(text) for text in ("The answer is B.", "A", "")]
-    found = [(one.correct, one.reason) for one in scored([choice] * 3, said, None)]
-    assert found == [(True, "B"), (False, "A"), (False, "no answer")]
-    mixed = scored([choice, TASKS[0]], [Answer("B"), Answer("Ivo")], None)
-    assert [one.stage for one in mixed] == ["choice", "exact"]
+    said = [Answer(text) for text in ("The answer is B.", "A", "", "Ivo")]
+    found = scored([choice, choice, choice, TASKS[0]], said, None)
+    assert [(one.correct, one.reason) for one in found] == [(True, "B"), (False, "A"), (False, "no answer"), (True, "")]
+    assert [one.stage for one in found] == ["choice", "choice", "choice", "exact"]
 
 
 def test_a_choice_that_no_prompt_shows_is_held_scored_and_kept_apart(own_store, tmp_path):
@@ -191,27 +190,20 @@ def test_questions_come_from_all_quarters_and_are_the_same_each_time():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_answer_is_filed_under_the_words_that_its_model_was_sent(name, monkeypatch):
-    filed = {form: comparison._question(name, TASKS[0], MethodSettings(), form) for form in ("short", "paper")}
-    assert filed["short"]["prompts"] != filed["paper"]["prompts"]  # each has the role of the answer, in two forms
-    assert filed["short"] == comparison._question(name, TASKS[0], MethodSettings(), "short")
-    for path in comparison.PROMPTS[name].split():
-        with monkeypatch.context() as patch:
-            other = lambda *of, path=path: ["Another"] if f"{of[0]}/{of[1]}" == path else prompts.sent(*of)  # noqa: E731
-            patch.setattr(comparison, "sent", other)
-            for form, asked in filed.items():
-                changed = comparison._question(name, TASKS[0], MethodSettings(), form)
-                assert {key for key in asked if asked[key] != changed[key]} == {"prompts"}, path
-
-
-def test_an_answer_by_the_papers_tools_is_filed_under_their_words(monkeypatch):
     def filed():
-        forms = ("short", "paper")
-        return [comparison._question("MindGraph", TASKS[0], MethodSettings(), form)["prompts"] for form in forms]
+        return {form: comparison._question(name, TASKS[0], MethodSettings(), form) for form in ("short", "paper")}
 
-    before = filed()
-    other = lambda *of: ["Another"] if of[:2] == ("roles", "paper/tools") else prompts.sent(*of)  # noqa: E731
-    monkeypatch.setattr(comparison, "sent", other)
-    assert [one == two for one, two in zip(before, filed(), strict=True)] == [True, False]
+    before, tools = filed(), "roles/paper/tools"  # which the short form does not send
+    assert before["short"]["prompts"] != before["paper"]["prompts"]  # each has the role of the answer, in two forms
+    assert filed() == before
+    for path in comparison.PROMPTS[name].split() + [tools] * (name == "MindGraph"):
+        other = lambda *of, path=path: ["Another"] if f"{of[0]}/{of[1]}" == path else prompts.sent(*of)  # noqa: E731
+        with monkeypatch.context() as patch:
+            patch.setattr(comparison, "sent", other)
+            after = filed()
+        for form, asked in before.items():
+            changed = {key for key in asked if asked[key] != after[form][key]}
+            assert changed == (set() if (path, form) == (tools, "short") else {"prompts"}), path
 
 
 def test_benchmarks_items_become_tasks(monkeypatch):

@@ -81,6 +81,8 @@ def run(folder, stub, path=None, **options):
 
 def test_the_recipe(folder):
     stub = Stub(annotator)
+    estimate = long_reason.estimate(LanguageModel(stub), folder, sources=SMALL)
+    assert not stub.asked
     told = run(folder, stub)
     longbench, stories, loogle = (told.ends[source.name] for source in SMALL)
     ends = {"kept": 3, "not needed": 1, "not demanding": 2, "unstable": 2, "unreadable": 2}
@@ -90,18 +92,10 @@ def test_the_recipe(folder):
     assert [ends.total() for ends in told.ends.values()] == [13, 6, 3]
     assert Counter(one.source for one in told.kept) == {"longbench-v2": 3, "narrativeqa-hub": 2, "loogle": 1}
     assert all((one.breadth, one.depth) in (SAYS["Who rang"][0], SAYS["How many"][0]) for one in told.kept)
-    assert len(stub.asked) == 2 * (10 + 4 + 1)
+    assert len(stub.asked) == estimate.calls == 2 * (10 + 4 + 1)  # here all that is long enough is judged
     about = long_reason.statistics(told.kept)
     assert (about.items, about.choices, about.free) == (6, 3, 3) and about.least <= about.median <= about.most
     assert "longbench-v2: 3 kept of 13 (code 1, summary 1, too short 1, unreadable 2" in str(told)
-
-
-def test_what_it_takes_is_estimated_before_a_call(folder):
-    stub = Stub(annotator)
-    told = long_reason.estimate(LanguageModel(stub), folder, sources=SMALL)
-    assert not stub.asked and told.calls == 30
-    run(folder, stub)
-    assert len(stub.asked) == told.calls  # here all that is long enough is judged
 
 
 def test_what_was_judged_is_in_the_file_and_nothing_of_the_texts(folder):

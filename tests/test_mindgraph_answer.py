@@ -36,6 +36,7 @@ TEXT = (
 DOCUMENT = Document("note", TEXT)
 ASKED = "Who lied?"
 FINAL = {"answer": "Tom", "cited_nodes": ["oath", "nobody", "oath"], "confidence": "high"}
+ANN = {"answer": "Ann", "cited_nodes": [], "confidence": "low"}
 REPORTED = {"title": "The lamp", "summary": "Who had it.", "impact_rating": 8, "findings": ["Ann has it [ann]."]}
 UNREADABLE = "the reply holds a tool call that cannot be read: not JSON"
 HOSTILE = ["</script>", "a\nb", "灯", '"', "\\", "{x}", "None", "0"]
@@ -262,33 +263,31 @@ def test_a_model_that_is_held_to_a_grammar():
 
 @pytest.mark.parametrize("rounds", [0, 2])
 def test_an_answer_is_held_to_its_options_where_there_are_some(rounds):
-    final = {"answer": "Ann", "cited_nodes": [], "confidence": "low"}
-    told, stub = asked(final, rounds=rounds, calling="grammar", options=("Tom", "Ann"))
+    told, stub = asked(ANN, rounds=rounds, calling="grammar", options=("Tom", "Ann"))
     schema = stub.asked[0][2]
     held = schema["anyOf"][-1] if rounds else schema
     assert told.text == "Ann" and held["properties"]["answer"]["enum"] == ["Tom", "Ann"]
-    assert validate(final, schema) == final and "Tom, Ann" not in stub.asked[0][0][0]["content"]
-    refused(lambda: validate({**final, "answer": "Ivo"}, schema), "Ivo", ValueError)
-    refused(lambda: asked(final, calling="tools", options=("Tom", "Ann")), 'only "grammar" holds a reply')
+    assert validate(ANN, schema) == ANN and "Tom, Ann" not in stub.asked[0][0][0]["content"]
+    refused(lambda: validate({**ANN, "answer": "Ivo"}, schema), "Ivo", ValueError)
+    refused(lambda: asked(ANN, calling="tools", options=("Tom", "Ann")), 'only "grammar" holds a reply')
 
 
 def test_to_a_schema_a_number_of_a_part_may_end_in_nought():
-    told, _ = asked(part("detail", subgraph_id=0.0), {"answer": "Ann", "cited_nodes": [], "confidence": "low"})
+    told, _ = asked(part("detail", subgraph_id=0.0), ANN)
     assert told.text == "Ann" and told.uses["detail"] == 1
 
 
 def test_a_lookup_can_be_made_to_come_first():
-    final = {"answer": "Ann", "cited_nodes": [], "confidence": "low"}
-    told, stub = asked(written(look()), final, rounds=2, calling="grammar", lookups_first=1)
+    told, stub = asked(written(look()), ANN, rounds=2, calling="grammar", lookups_first=1)
     first, then = (schema for _, _, schema in stub.asked)
     assert told.text == "Ann" and told.uses == {"lookup_source": 1}
     assert validate(written(look()), first) and then == step_schema(GRAPH, 1)
-    for reply in (final, written(part())):
+    for reply in (ANN, written(part())):
         refused(partial(validate, reply, first), ".", ValueError)
     empty = Graph(DOCUMENT.id)
-    assert asked(final, graph=empty, rounds=1, calling="grammar", lookups_first=1)[0].text == "Ann"  # nothing to look up
-    refused(lambda: asked(final, calling="tools", lookups_first=1), 'only "grammar" holds a reply')
-    refused(lambda: asked(final, rounds=0, calling="grammar", lookups_first=1), "lookups_first=1: expected 0 to rounds=0")
+    assert asked(ANN, graph=empty, rounds=1, calling="grammar", lookups_first=1)[0].text == "Ann"  # nothing to look up
+    refused(lambda: asked(ANN, calling="tools", lookups_first=1), 'only "grammar" holds a reply')
+    refused(lambda: asked(ANN, rounds=0, calling="grammar", lookups_first=1), "lookups_first=1: expected 0 to rounds=0")
 
 
 @pytest.mark.parametrize("layers", [1, 2])
@@ -397,15 +396,15 @@ def test_a_run_that_was_killed_repeats_no_call_and_counts_them_all(tmp_path, die
 
 
 def test_several_builds_side_by_side_are_those_one_by_one():
-    stub = Stub(builder)
-    model, told = LanguageModel(stub), {"blocks": cut(DOCUMENT, LanguageModel(stub), 100), "budget": 300}
-    jobs = [partial(_noted, question, told) for question in (ASKED, "Who sold the lamp?")]
+    model = LanguageModel(Stub(builder))
+    blocks = cut(DOCUMENT, model, 100)
+
+    def job(question, llm):
+        assert llm.maker == model.maker
+        return noted(DOCUMENT, question, llm, blocks=blocks, budget=300)
+
+    jobs = [partial(job, question) for question in (ASKED, "Who sold the lamp?")]
     assert side_by_side(model, jobs) == [job(model) for job in jobs]
-
-
-def _noted(question, told, llm):
-    assert llm.maker == LanguageModel(Stub(builder)).maker
-    return noted(DOCUMENT, question, llm, **told)
 
 
 def test_the_build_is_the_build_and_its_tokens_are_its_own():

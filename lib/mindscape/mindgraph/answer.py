@@ -24,16 +24,19 @@ Taught in notebooks 31_mindgraph_answer and 32_long_reason. Nothing here says wh
 """
 
 import json
+import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import accumulate
 from math import ceil
 from statistics import median
-from typing import Any, Literal, get_origin
+from typing import Any, Literal, NamedTuple, get_origin
 
 from mindscape.ask import Budget, BudgetSpent, Meter
-from mindscape.errors import InputError, require
+from mindscape.errors import InputError, one_of, require
 from mindscape.llm import Message
 from mindscape.llm.base import LLM, Reply, ToolCall, dropped, form_of
 from mindscape.llm.recording import Estimate, Ledger
@@ -49,6 +52,7 @@ from mindscape.text import Chunk, Document, Span, sentences
 PAPER_BLOCK = 8192  # tokens
 SAMPLE = 8000  # characters of a text by which an endpoint's count of its tokens is scaled
 CHOICES = languages("mindgraph", "choices")
+Options = Sequence[str]  # of a choice: the last reply is held to one of them; none of an open question
 # A way to answer a question about a document: method(question, document, llm, budget). Raises LLMError where the model fails; a
 # budget is no error.
 Method = Callable[..., Answer]
@@ -97,7 +101,7 @@ def amortised(build: int, answers: Sequence[int]) -> float:
     return build / len(answers) + sum(answers) / len(answers)
 
 
-def with_options(question: str, options: Sequence[str] = (), language: str = "en") -> str:
+def with_options(question: str, options: Options = (), language: str = "en") -> str:
     """A question as methods are asked it: with its options by letter where there are some.
 
     Raises InputError for another language than English and Chinese, and for one option or more than four.
@@ -111,14 +115,14 @@ def with_options(question: str, options: Sequence[str] = (), language: str = "en
     <BLANKLINE>
     Answer with the letter of the right option.
     """
-    require(language in CHOICES, f"language={language!r}: expected one of {', '.join(CHOICES)}")
+    one_of(CHOICES, language=language)
     if not options:
         return question
     require(2 <= len(options) <= len(LETTERS), f"{len(options)} options: expected 2 to {len(LETTERS)}, or none")
     return CHOICES[language].format(question=question, options=letters(list(options)))
 
 
-def held_to(options: Sequence[str]) -> dict[str, str] | None:
+def held_to(options: Options) -> dict[str, str] | None:
     """The form of a reply in plain words that is one of the options, for a model whose decoding can be held to a grammar; None
     without options.
 
@@ -158,14 +162,11 @@ def cut(document: Document, llm: LLM, size: int) -> list[Chunk]:
     require(size >= 1, f"size={size}: expected at least one token a block")
     text = document.text
     pieces = [piece for span in sentences(text, document.language) for piece in _pieces(text, span, llm, size)]
+    sums = [0, *accumulate(tokens for _, tokens in pieces)]
     chunks: list[Chunk] = []
     i = 0
     while i < len(pieces):
-        j, tokens = i, 0
-        while j < len(pieces) and (j == i or tokens + pieces[j][1] <= size):
-            tokens += pieces[j][1]
-            j += 1
-        start = pieces[i][0].start
+        start, j = pieces[i][0].start, max(i + 1, bisect_right(sums, sums[i] + size) - 1)
         while j > i + 1 and llm.count_tokens(text[start : pieces[j - 1][0].end]) > size:  # joined, they may have more
             j -= 1
         chunks.append(Chunk(document.id, len(chunks), start, pieces[j - 1][0].end))
@@ -180,8 +181,7 @@ def _pieces(text: str, span: Span, llm: LLM, size: int) -> Iterator[tuple[Span, 
         yield span, tokens
         return
     middle = (span.start + span.end) // 2
-    blank = text.rfind(" ", span.start, middle) + 1
-    at = blank if blank > span.start else max(middle, span.start + 1)
+    at = text.rfind(" ", span.start, middle) + 1 or middle
     yield from _pieces(text, Span(span.start, at), llm, size)
     yield from _pieces(text, Span(at, span.end), llm, size)
 
@@ -194,6 +194,8 @@ TRIES = 2  # calls for one reply, at most
 AGAIN = languages("mindgraph", "again")
 WHY = 60  # characters of what was wrong
 SPARE = 256  # tokens of a window that are kept free: for asking again, and for what texts grow by where they are joined
+OPENS = {"{": "}", "[": "]"}
+TOKEN = re.compile(r'([][{}])|("(?:[^"\\]|\\.)*+")|".*', re.DOTALL)  # of JSON: a bracket, a string, or one that was cut off
 GAP = {"en": "\n[... {n} characters are left out here ...]\n", "zh": "\n[……此处略去{n}个字符……]\n"}
 
 
@@ -288,19 +290,15 @@ def before_the_cut(text: str, form: type[Any]) -> Any:
     text = text[max(0, text.find("{")) :]  # behind a fence
     # pydantic's own parser of partial JSON would keep a number that was cut off, 9 of 90
     open_until: list[str] = []  # the marks that would close what is open
-    whole, quoted, escaped = "", False, False
-    for i, mark in enumerate(text):
-        if quoted:
-            quoted, escaped = escaped or mark != '"', not escaped and mark == "\\"
-        elif mark in "{[":
-            open_until.append("}" if mark == "{" else "]")
-        elif mark in "}]" and open_until:
+    whole = ""
+    for token in TOKEN.finditer(text):
+        mark, string = token.groups()
+        if mark in OPENS:
+            open_until.append(OPENS[mark])
+        elif mark and open_until:
             open_until.pop()
-        else:
-            quoted = mark == '"'
-            continue
-        if not quoted and mark in '"}' and open_until[-1:] == ["]"]:
-            whole = text[: i + 1] + "".join(reversed(open_until))
+        if (string or mark == "}") and open_until[-1:] == ["]"]:
+            whole = text[: token.end()] + "".join(reversed(open_until))
     value = json.loads(whole)
     if not isinstance(value, dict):
         raise ValueError("the reply is no JSON object")
@@ -308,7 +306,7 @@ def before_the_cut(text: str, form: type[Any]) -> Any:
     return form.model_validate(lists | value)
 
 
-def last(meter: Meter, context: str, question: str, language: str, options: Sequence[str] = ()) -> str:
+def last(meter: Meter, context: str, question: str, language: str, options: Options = ()) -> str:
     """The answer to a question from a context: the last call of every baseline but one, in the same words for all. With
     options, which the prompt does not show, the reply is held to one of them.
 
@@ -514,7 +512,7 @@ def answer(
     answer_tokens: int = ANSWER_TOKENS,
     held: bool | None = None,
     role: Role = EDITS,
-    options: Sequence[str] = (),
+    options: Options = (),
 ) -> GraphAnswered:
     """Build the graph of a document for a question, and answer from it; the whole method (a `Method`).
 
@@ -542,8 +540,7 @@ def answer(
         meter.note(str(error))
         return GraphAnswered(**vars(meter.answer("")), ended=str(error))
     how: dict[str, Any] = {"rounds": rounds, "calling": calling, "graph_tokens": graph_tokens, "tokens": answer_tokens}
-    how |= {"options": options}
-    return answer_from(rebuild(journal), document, question, meter, chunks=len(blocks), **how)
+    return answer_from(rebuild(journal), document, question, meter, chunks=len(blocks), options=options, **how)
 
 
 def answer_from(
@@ -557,7 +554,7 @@ def answer_from(
     calling: Calling | None = None,
     graph_tokens: int | None = None,
     tokens: int = ANSWER_TOKENS,
-    options: Sequence[str] = (),
+    options: Options = (),
     lookups_first: int = 0,
 ) -> GraphAnswered:
     """Answer a question from a graph of the document that was built from so many `chunks`.
@@ -627,7 +624,7 @@ def _way(question: str, rounds: int, calling: Calling | None, tokens: int, name:
 class _Reading:
     """The conversation of the answer stage: the prompt, then replies and results in turn."""
 
-    def __init__(self, tools: Tools, meter: Meter, calling: Calling, tokens: int, options: Sequence[str]):
+    def __init__(self, tools: Tools, meter: Meter, calling: Calling, tokens: int, options: Options):
         self.tools, self.meter, self.calling, self.tokens, self.options = tools, meter, calling, tokens, options
         self.language = tools.document.language
         self.messages: list[Message] = []
@@ -727,52 +724,40 @@ class _Reading:
     def _room(self, messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """The messages, the oldest results taken out for good until the rest and a reply fit into the window."""
         messages, window = list(messages), self.meter.context
-        while window is not None and self.results:
-            if self.meter.count_tokens(messages) + self.frame + self.tokens <= window:
-                break
+        while window is not None and self.results and self.meter.count_tokens(messages) + self.frame + self.tokens > window:
             oldest = self.results.pop(0)
             dropped = {**self.messages[oldest], "content": DROPPED[self.language]}
             messages[oldest] = self.messages[oldest] = dropped
         return messages
 
 
-def estimate(
-    document: Document,
-    llm: LLM,
-    *,
-    size: int | None = None,
-    rounds: int = LOOKED_UP,
-    graph_tokens: int | None = None,
-    edit_tokens: int = TOKENS,
-    answer_tokens: int = ANSWER_TOKENS,
-) -> Estimate:
+def estimate(document: Document, llm: LLM, *, size: int | None = None, most: Limits | None = None) -> Estimate:
     """About what `answer` takes for one question, before a call: calls, tokens, money where the price is known.
 
-    It supposes a graph of 45 nodes (the paper's median, section 5.3), or as many as `graph_tokens` hold, each with two edges,
-    that grows evenly over the blocks, at most four `rounds` with a passage each (its median where the graph is small, 5.4), no
-    reports, and replies as long as they may be.
+    It supposes a graph of 45 nodes (the paper's median, section 5.3), or as many as `most` has room for, each with two edges,
+    that grows evenly over the blocks, at most four rounds with a passage each (its median where the graph is small, 5.4), no
+    reports, and replies as long as they may be. `most` are by default the paper's limits.
 
     >>> from types import SimpleNamespace
     >>> model = SimpleNamespace(name="embedded", context=8192, count_tokens=lambda text: len(text) // 4)
     >>> print(estimate(Document("note", "Ivo sold the lamp. " * 400), model, size=500))
     9 calls (0 more are cached), 27,745 tokens to read, at most 6,656 to write, at most 0.0000 USD
     """
+    most, text = most or Limits(), llm.count_tokens(document.text)
     blocks = cut(document, llm, block_size(llm) if size is None else size)
-    text = llm.count_tokens(document.text)
     form = form_of(llm)
     frame = llm.count_tokens(EDITS.words(form)[document.language])
-    node, rounds = llm.count_tokens(LINES), min(rounds, LOOKED_UP)
-    graph = node * (NODES if graph_tokens is None else max(1, min(NODES, graph_tokens // max(1, node))))
+    node, rounds = llm.count_tokens(LINES), min(most.rounds, LOOKED_UP)
+    graph = node * (NODES if most.graph is None else max(1, min(NODES, most.graph // max(1, node))))
     passage = ceil(1000 * text / max(1, len(document.text)))
     first = llm.count_tokens(GRAPH_ANSWER.words(form)[document.language]) + graph
     first += llm.count_tokens(json.dumps(tools_of(form)))
     read = sum(first + i * (passage + 60) for i in range(rounds + 1)) + text + len(blocks) * (frame + graph // 2)
-    written = len(blocks) * edit_tokens + (rounds + 1) * answer_tokens
+    written = len(blocks) * most.edits + (rounds + 1) * most.answer
     return Estimate(len(blocks) + rounds + 1, 0, read, written, Ledger().cost(llm.name, read, written))
 
 
-@dataclass(frozen=True)
-class ToolUse:
+class ToolUse(NamedTuple):
     """How the tools were used on graphs of `least` nodes and more, below the next size: a row of section 5.4.
 
     `items` answers from graphs of so many `nodes` in the median; `summarised` is the share that called subgraph_summary at

@@ -54,8 +54,8 @@ Taught in notebook 32_long_reason.
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -64,6 +64,7 @@ from mindscape.ask import Budget, BudgetSpent, Meter
 from mindscape.llm import LLM, Message
 from mindscape.llm.base import form_of
 from mindscape.mindgraph import answer
+from mindscape.mindgraph.answer import Options
 from mindscape.mindgraph.communities import COMMUNITY_REPORT, TOKENS, Report, partition
 from mindscape.mindgraph.sandbox import Limits, Ran, Sandbox
 from mindscape.prompts import languages, short_texts
@@ -85,7 +86,26 @@ REFLECT = languages("mindgraph", "gam_reflect")
 LABEL = {"en": "Page {i}: {header}", "zh": "第{i}页：{header}"}
 
 
-def direct(question: str, document: Document, llm: LLM, budget: Budget | None = None, *, options: Sequence[str] = ()) -> Answer:
+class _Asking:
+    """A question on a document, and the model that a method asks about it. Errors as in `answer.check_question`."""
+
+    def __init__(self, question: str, document: Document, llm: LLM, budget: Budget | None, options: Options):
+        self.question, self.document, self.language, self.options = question, document, document.language, options
+        self.meter = Meter(llm, budget)
+        answer.check_question(question, document, self.meter)
+
+    def ask(self, prompts: Mapping[str, str], slots: Mapping[str, Any], tokens: int, form: type | None = None) -> Any:
+        """What the reply to a prompt says; None where none can be used."""
+        talk = answer.alone(prompts[self.language].format(**slots))
+        return answer.ask_and_read(self.meter, [talk], self.language, tokens=tokens, form=form)[0]
+
+    def last(self, context: str) -> Answer:
+        """The answer from a context."""
+        self.meter.stage = ANSWER
+        return self.meter.answer(answer.last(self.meter, context, self.question, self.language, self.options))
+
+
+def direct(question: str, document: Document, llm: LLM, budget: Budget | None = None, *, options: Options = ()) -> Answer:
     """Answer a question from the text itself.
 
     Raises InputError for a blank question, a text that is blank or in another language than English and Chinese, and a window
@@ -94,19 +114,11 @@ def direct(question: str, document: Document, llm: LLM, budget: Budget | None = 
     >>> direct("Who sold the lamp?", Document("note", "Ivo sold the lamp."), model).text         # doctest: +SKIP
     'Ivo'
     """
-    meter = Meter(llm, budget, stage=ANSWER)
-    answer.check_question(question, document, meter)
-    return meter.answer(answer.last(meter, document.text, question, document.language, options))
+    return _Asking(question, document, llm, budget, options).last(document.text)
 
 
 def chain_of_agents(
-    question: str,
-    document: Document,
-    llm: LLM,
-    budget: Budget | None = None,
-    *,
-    size: int | None = None,
-    options: Sequence[str] = (),
+    question: str, document: Document, llm: LLM, budget: Budget | None = None, *, size: int | None = None, options: Options = ()
 ) -> Answer:
     """Answer a question from a summary that is handed from block to block, each of at most `size` tokens (`block_size`).
 
@@ -115,8 +127,8 @@ def chain_of_agents(
     >>> chain_of_agents("Who has the lamp?", document, model, Budget(calls=40)).calls                    # doctest: +SKIP
     13
     """
-    meter, language = Meter(llm, budget), document.language
-    answer.check_question(question, document, meter)
+    asking = _Asking(question, document, llm, budget, options)
+    meter, language = asking.meter, asking.language
     size = answer.block_size(meter) if size is None else size
     tokens, summary = answer.reply_tokens(meter, SUMMARY, size), NOTHING[language]
     slots = {"question": question, "summary": "", "index": 9999, "total": 9999, "block": ""}
@@ -125,13 +137,11 @@ def chain_of_agents(
     for part in parts:
         slots |= {"summary": summary, "index": part.index + 1, "total": len(parts), "block": document[part].strip()}
         try:
-            [new] = answer.ask_and_read(meter, [answer.alone(WORKER[language].format(**slots))], language, tokens=tokens)
+            summary = asking.ask(WORKER, slots, tokens) or summary
         except BudgetSpent as error:
             meter.note(f"{error}; {part.index} of {len(parts)} blocks were read")
             break
-        summary = new or summary
-    meter.stage = ANSWER
-    return meter.answer(answer.last(meter, summary, question, language, options))
+    return asking.last(summary)
 
 
 # GAM ------------------------------------------------------------------------------------------------------------------
@@ -159,13 +169,7 @@ class Reflection(Form):
 
 
 def gam(
-    question: str,
-    document: Document,
-    llm: LLM,
-    budget: Budget | None = None,
-    *,
-    size: int | None = None,
-    options: Sequence[str] = (),
+    question: str, document: Document, llm: LLM, budget: Budget | None = None, *, size: int | None = None, options: Options = ()
 ) -> Answer:
     """Answer a question from what a researcher finds in a memory of pages, each of at most `size` tokens (`block_size`).
 
@@ -175,16 +179,14 @@ def gam(
     >>> gam("Who has the lamp?", document, model, Budget(calls=60)).tokens_first_call        # doctest: +SKIP
     1480
     """
-    meter, language = Meter(llm, budget), document.language
-    answer.check_question(question, document, meter)
-    research = _Research(question, language, meter, *memorised(document, meter, size))
-    meter.stage = ANSWER
+    research = _Research(question, document, llm, budget, options)
+    research.pages, research.notes = memorised(document, research.meter, size)
+    research.meter.stage = ANSWER
     try:
         research.run()
     except BudgetSpent as error:
-        meter.note(str(error))
-    context = research.findings or "\n".join(_lines(research.notes, language))
-    return meter.answer(answer.last(meter, context, question, language, options))
+        research.meter.note(str(error))
+    return research.last(research.findings or "\n".join(_lines(research.notes, document.language)))
 
 
 def memorised(document: Document, meter: Meter, size: int | None = None) -> tuple[list[str], list[Note]]:
@@ -237,16 +239,12 @@ def searched(plan: Plan, index: BM25, texts: Sequence[str], opened: set[int]) ->
     return [i for i in dict.fromkeys([*named, *hits, *literal]) if i not in opened][:PAGES]
 
 
-@dataclass
-class _Research:
+class _Research(_Asking):
     """A question, the memory, and what has been found; the findings stay when the budget ends the search."""
 
-    question: str
-    language: str
-    meter: Meter
     pages: Sequence[str]
     notes: Sequence[Note]
-    findings: str = ""
+    findings = ""
 
     def run(self) -> None:
         """Plan, open pages, write down what they tell, and see whether it is enough. Raises BudgetSpent."""
@@ -260,7 +258,8 @@ class _Research:
                 return
             opened |= set(opening)
             self.integrate(sorted(opening))
-            reflection = self.reflect()
+            slots = {"question": self.question, "findings": self._found}
+            reflection = self.ask(REFLECT, slots, answer.reply_tokens(self.meter, PLANNED), Reflection)
             if reflection is None or reflection.enough:
                 return
             request = reflection.request.strip() or self.question
@@ -274,7 +273,7 @@ class _Research:
             self.meter.note("the notes do not fit: the researcher sees the headers")
             headers = "\n".join(_headers(self.notes, self.language))
             slots["notes"], _ = answer.clipped(self.meter, headers, left, self.language)
-        return self._ask(PLAN, tokens, Plan, slots)
+        return self.ask(PLAN, slots, tokens, Plan)
 
     def integrate(self, opened: Sequence[int]) -> None:
         """Add to the findings what some pages tell, as many pages at a time as the window holds."""
@@ -285,19 +284,11 @@ class _Research:
         texts = [f"{headers[i]}\n{self.pages[i]}" for i in opened]
         for pages in answer.groups(self.meter, texts, left, self.language):
             slots = {"question": self.question, "findings": self._found, "pages": pages}
-            self.findings = self._ask(INTEGRATE, tokens, None, slots) or self.findings
-
-    def reflect(self) -> Reflection | None:
-        slots = {"question": self.question, "findings": self._found}
-        return self._ask(REFLECT, answer.reply_tokens(self.meter, PLANNED), Reflection, slots)
+            self.findings = self.ask(INTEGRATE, slots, tokens) or self.findings
 
     @property
     def _found(self) -> str:
         return self.findings or NOTHING[self.language]
-
-    def _ask(self, prompts: Mapping[str, str], tokens: int, form: type | None, slots: Mapping[str, str]) -> Any:
-        talk = answer.alone(prompts[self.language].format(**slots))
-        return answer.ask_and_read(self.meter, [talk], self.language, tokens=tokens, form=form)[0]
 
 
 def _headers(notes: Sequence[Note], language: str) -> list[str]:
@@ -305,8 +296,7 @@ def _headers(notes: Sequence[Note], language: str) -> list[str]:
 
 
 def _lines(notes: Sequence[Note], language: str) -> list[str]:
-    headers = _headers(notes, language)
-    return [f"{header} – {note.note}" for header, note in zip(headers, notes, strict=True)]
+    return [f"{header} – {note.note}" for header, note in zip(_headers(notes, language), notes, strict=True)]
 
 
 # GraphRAG -------------------------------------------------------------------------------------------------------------
@@ -441,13 +431,7 @@ def top(reports: Sequence[Report], sizes: Sequence[int], question: str, language
 
 
 def answer_by_reports(
-    question: str,
-    document: Document,
-    llm: LLM,
-    budget: Budget | None = None,
-    *,
-    size: int | None = None,
-    options: Sequence[str] = (),
+    question: str, document: Document, llm: LLM, budget: Budget | None = None, *, size: int | None = None, options: Options = ()
 ) -> Answer:
     """Answer a question from reports on the parts of a graph of the text, extracted from blocks of at most `size` tokens.
 
@@ -457,16 +441,14 @@ def answer_by_reports(
     >>> answer_by_reports("Who has the lamp?", document, model).spent("build")                             # doctest: +SKIP
     52310
     """
-    meter = Meter(llm, budget)
-    answer.check_question(question, document, meter)
+    asking = _Asking(question, document, llm, budget, options)
     try:
-        reports, sizes = community_reports(document, meter, size)
-        meter.stage = ANSWER
-        best = top(reports, sizes, question, document.language)
-        return meter.answer(_answered(question, document.language, meter, best, options))
+        reports, sizes = community_reports(document, asking.meter, size)
+        asking.meter.stage = ANSWER
+        return _answered(asking, top(reports, sizes, question, document.language))
     except BudgetSpent as error:
-        meter.note(str(error))
-        return meter.answer("")
+        asking.meter.note(str(error))
+        return asking.meter.answer("")
 
 
 def community_reports(document: Document, meter: Meter, size: int | None = None) -> tuple[list[Report], list[int]]:
@@ -505,8 +487,9 @@ def community_reports(document: Document, meter: Meter, size: int | None = None)
     return [report for report, _ in kept], [count for _, count in kept]
 
 
-def _answered(question: str, language: str, meter: Meter, reports: Sequence[Report], options: Sequence[str]) -> str:
+def _answered(asking: _Asking, reports: Sequence[Report]) -> Answer:
     """Map and reduce; among options one is chosen without a point, too."""
+    question, language, meter = asking.question, asking.language, asking.meter
     tokens = answer.reply_tokens(meter, POINTS)
     left = answer.room(meter, MAP[language].format(question=question, reports=""), tokens, answer.PAPER_BLOCK)
     batches = answer.groups(meter, [shown(report) for report in reports], left, language)
@@ -515,11 +498,11 @@ def _answered(question: str, language: str, meter: Meter, reports: Sequence[Repo
     points = [point for reply in replies if reply is not None for point in reply.points if point.score > 0]
     if not points:
         meter.note("no report has a point that helps")
-        return answer.last(meter, NOTHING[language], question, language, options) if options else ""
+        return asking.last(NOTHING[language]) if asking.options else meter.answer("")
     best = [point.description for point in sorted(points, key=lambda point: -point.score)]
     prompt = QA.prompt(language, form_of(meter), context="", question=question)
     left = answer.room(meter, prompt, answer.BRIEF)
-    return answer.last(meter, "\n".join(answer.fitting(meter, best, left)), question, language, options)
+    return asking.last("\n".join(answer.fitting(meter, best, left)))
 
 
 # RLM ------------------------------------------------------------------------------------------------------------------
@@ -529,7 +512,7 @@ ITERATIONS = 30  # section 4.2
 QUERY = "query"  # the stage of the second model's calls
 TURN, QUERIED, SHOWN = 2048, 1024, 2048  # tokens of a turn, of a query's reply, of what is shown of an output
 LONGEST = 65_536  # tokens of a query, where the model's window is not known
-FENCED = re.compile(r"```[ \t]*([\w+.-]*)[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
+FENCED = re.compile(r"```[ \t]*+([\w+.-]*+)[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
 CODE = ("", "python", "python3", "py", "repl")  # what a fence may say that holds code to run
 FINAL, END = re.compile(r"^[ \t]*FINAL\(", re.MULTILINE), re.compile(r"\)[ \t]*$", re.MULTILINE)
 TASK = languages("mindgraph", "rlm_task")
@@ -568,10 +551,9 @@ def said_or_empty(reply: str) -> str:
     >>> said_or_empty("<think>Who has it?</think>Ann."), said_or_empty(" ")
     ('Ann.', '')
     """
-    try:
+    with suppress(ValueError):
         return answer.said(reply)
-    except ValueError:
-        return ""
+    return ""
 
 
 def answer_by_code(
@@ -583,7 +565,7 @@ def answer_by_code(
     iterations: int = ITERATIONS,
     limits: Limits | None = None,
     accept: Collection[str] = (),
-    options: Sequence[str] = (),
+    options: Options = (),
 ) -> Answer:
     """Answer a question with code over the text that the model writes turn by turn.
 
@@ -595,20 +577,19 @@ def answer_by_code(
     >>> answer_by_code("How often is the lamp sold?", document, model).text                             # doctest: +SKIP
     '3'
     """
-    meter = Meter(llm, budget, stage=ANSWER)
-    answer.check_question(question, document, meter)
+    asking = _Asking(question, document, llm, budget, options)
     with Sandbox(document.text, limits, accept) as sandbox:
-        return meter.answer(_Loop(question, document, meter, sandbox, iterations, options).run())
+        return asking.meter.answer(_Loop(asking, sandbox, iterations).run())
 
 
 class _Loop:
     """The conversation between a model and its code."""
 
-    def __init__(
-        self, question: str, document: Document, meter: Meter, sandbox: Sandbox, iterations: int, options: Sequence[str]
-    ):
-        self.language, self.meter, self.sandbox, self.iterations = document.language, meter, sandbox, iterations
-        self.form = answer.held_to(options)
+    def __init__(self, asking: _Asking, sandbox: Sandbox, iterations: int):
+        meter = asking.meter
+        meter.stage = ANSWER
+        self.language, self.meter, self.sandbox, self.iterations = asking.language, meter, sandbox, iterations
+        self.form = answer.held_to(asking.options)
         self.second = copy(meter)  # the second model's, which puts its steps among those of the first
         self.second.stage = QUERY
         self.told = TOLD[self.language]
@@ -616,7 +597,7 @@ class _Loop:
         self.longest = LONGEST if meter.context is None else answer.room(meter, "", self.query_tokens)
         self.shown = SHOWN if meter.context is None else min(SHOWN, meter.context // 5)
         slots = {"turns": iterations, "longest": self.longest, "seconds": sandbox.limits.seconds}
-        task = TASK[self.language].format(question=question, length=len(document.text), **slots)
+        task = TASK[self.language].format(question=asking.question, length=len(asking.document.text), **slots)
         # Raises where a window does not hold one turn and the next.
         answer.room(meter, task, 2 * self.tokens + self.shown)
         self.task = answer.alone(task)

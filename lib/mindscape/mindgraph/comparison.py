@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mindscape import store
 from mindscape.ask import Budget, Meter
@@ -113,7 +113,7 @@ class MethodSettings:
 
     @property
     def ours(self) -> dict[str, Any]:
-        """MindGraph's bounds, as it and its estimate are given them."""
+        """MindGraph's bounds as it is given them, in the order of its `Limits`."""
         return {name: getattr(self, name) for name in ("graph_tokens", "edit_tokens", "answer_tokens", "rounds")}
 
 
@@ -194,19 +194,17 @@ def built(book: Book) -> list[str]:
 
 def of_benchmarks(kept: Sequence[Judged], folder: str | Path | None = None) -> list[Task]:
     """The items that `long_reason.construct` kept, with their texts; free questions, and choices with their options."""
-    labels = {(label.source, label.id): label for label in kept}
     tasks: list[Task] = []
     for source in dict.fromkeys(label.source for label in kept):
+        labels = {label.id: label for label in kept if label.source == source}
         texts: dict[str, Document] = {}
-        for piece in long_reason.items([label for label in kept if label.source == source], folder):
+        for piece in long_reason.items(list(labels.values()), folder):
             if isinstance(piece, Document):
                 texts[piece.id] = piece
                 continue
-            label, choice = labels[source, piece.id], piece.choice
-            choices: dict[str, Any] = {"options": piece.options if choice else (), "letter": choice}
-            document = texts[piece.doc_id]
-            name = f"{source}/{piece.id}"
-            tasks.append(Task(name, document, piece.question, piece.answers, label.breadth, label.depth, **choices))
+            asked = f"{source}/{piece.id}", texts[piece.doc_id], piece.question, piece.answers
+            label, options = labels[piece.id], piece.options if piece.choice else ()
+            tasks.append(Task(*asked, label.breadth, label.depth, options, piece.choice))
     return tasks
 
 
@@ -247,9 +245,10 @@ def estimated(
     4,600 calls (0 more are cached), 42,000,000 tokens to read, at most 4,700,000 to write, at most 152.0000 USD
     """
     settings, estimates = settings or MethodSettings(), {}
+    ours = partial(mindgraph.estimate, most=mindgraph.Limits(*settings.ours.values()))
     theirs = partial(baseline_estimate, size=settings.block, reply=settings.reply)
     for name in names:
-        method = partial(mindgraph.estimate, **settings.ours) if name == OURS else partial(theirs, name)
+        method = ours if name == OURS else partial(theirs, name)
         each = {key: method(document, llm) for key, document in _documents(tasks).items()}
         estimates[name] = sum((each[task.document.id] for task in tasks), NO_COST)
     return estimates
@@ -284,26 +283,26 @@ def answered(
     settings = settings or MethodSettings()
     unknown = sorted(set(names) - set(NAMES))
     require(not unknown, f"no method {''.join(unknown[:1])!r}: expected some of {', '.join(NAMES)}")
-    lengths = {key: length(document, llm) for key, document in _documents(tasks).items()}
-    budgets = [Budget(None, settings.times * lengths[task.document.id], settings.reply) for task in tasks]
-    answers = {}
-    for name in names:
+    of_text = {key: length(document, llm) for key, document in _documents(tasks).items()}
+    lengths = [of_text[task.document.id] for task in tasks]
+    budgets = [Budget(None, settings.times * n, settings.reply) for n in lengths]
+    seconds = 0.0 if getattr(llm.backend, "quick", False) else SECONDS
+
+    def of(name: str) -> list[Answered]:
         method = methods(settings)[name]
 
-        def compute(places: Sequence[int], name: str = name, method: Method = method) -> Iterator[tuple[int, Any]]:
+        def compute(places: Sequence[int]) -> Iterator[tuple[int, Any]]:
             for start in range(0, len(places), WIDTH):
-                batch = places[start : start + WIDTH]
-                some = [(tasks[i], budgets[i]) for i in batch]
-                jobs = [partial(method, task.asked, task.document, budget=most, **task.held) for task, most in some]
-                for k, (i, answer) in enumerate(zip(batch, side_by_side(_apart(llm), jobs), strict=True)):
-                    yield start + k, _row(name, answer, tasks[i].document.language)
+                batch = [(tasks[i], budgets[i]) for i in places[start : start + WIDTH]]
+                jobs = [partial(method, task.asked, task.document, budget=most, **task.held) for task, most in batch]
+                for k, answer in enumerate(side_by_side(_apart(llm), jobs)):
+                    yield start + k, _row(name, answer, batch[k][0].document.language)
 
         questions = [_question(name, task, settings, form_of(llm)) for task in tasks]
-        seconds = 0.0 if getattr(llm.backend, "quick", False) else SECONDS
         rows = store.current().fetch("answer", llm.maker, questions, compute, seconds=seconds)
-        known = zip(tasks, rows, strict=True)
-        answers[name] = [Answered(**row, length=lengths[task.document.id]) for task, row in known]
-    return answers
+        return [Answered(**row, length=n) for row, n in zip(rows, lengths, strict=True)]
+
+    return {name: of(name) for name in names}
 
 
 def _documents(tasks: Sequence[Task]) -> dict[str, Document]:
@@ -356,8 +355,7 @@ def unusable(name: str, answer: Answer, language: str) -> int:
 # -- labels ------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Labels:
+class Labels(NamedTuple):
     """What an annotator says of a question of the storyworld, and whether it saw where the answer stands."""
 
     question: str
@@ -489,10 +487,9 @@ def _gam(run: _Run) -> int:
 def _rlm(run: _Run) -> None:
     for turn in range(TURNS):
         run.ask(baselines.TASK, turn * (WRITTEN + PRINTED), WRITTEN)
-    run.ask(NO_FRAME, run.size, run.reply(baselines.QUERIED), run.blocks)
+    run.ask({run.language: ""}, run.size, run.reply(baselines.QUERIED), run.blocks)  # a query is what the code makes it
 
 
-NO_FRAME = {"en": "", "zh": ""}  # a query is what the code makes it
 RUNS = {"Direct": _direct, "GraphRAG": _graphrag, "CoA": _chain_of_agents, "GAM": _gam, "RLM": _rlm}
 
 

@@ -28,7 +28,7 @@ from dataclasses import asdict, dataclass
 from math import ceil
 from pathlib import Path
 from statistics import mean, median
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -206,20 +206,18 @@ def agreement(gold: Sequence[str], found: Sequence[str | None], levels: Sequence
     ([[2, 0, 0], [1, 1, 0]], 0.75, 0.5)
     """
     require(len(gold) == len(found), f"{len(gold)} gold labels, {len(found)} others: expected one each")
-    place = {level: i for i, level in enumerate(levels)}
+    place = {level: i for i, level in enumerate([*levels, None])}
     table = np.zeros((len(levels), len(levels) + 1), int)
     for i, (a, b) in enumerate(zip(gold, found, strict=True)):
-        known = a in place and (b is None or b in place)
-        require(known, f"label {i}: {a!r} and {b!r}: expected two of {', '.join(levels)}")
-        table[place[a], len(levels) if b is None else place[b]] += 1
+        require(a in levels and b in place, f"label {i}: {a!r} and {b!r}: expected two of {', '.join(levels)}")
+        table[place[a], place[b]] += 1
     distance = np.abs(np.subtract.outer(np.arange(len(levels)), np.arange(len(levels))))
     right = tuple(a == b for a, b in zip(gold, found, strict=True))
     labelled = table[:, :-1]
     return Agreement(tuple(levels), table, right, _kappa(labelled, distance > 0), _kappa(labelled, distance))
 
 
-@dataclass(frozen=True)
-class Measured:
+class Measured(NamedTuple):
     """What an annotator is worth: on each axis over all questions by the first pass, and over those whose label is stable.
 
     `stable` is the share of questions that the filter leaves. `kept` is how well the filter of section 4.1 (`demanding`, on
@@ -334,8 +332,7 @@ SOURCES = (
 )
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """An item without its text, which has so many estimated `tokens` and `words`; `reason` says why it is left out, if so."""
 
     source: str
@@ -379,8 +376,7 @@ class LongReason:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True)
-class Statistics:
+class Statistics(NamedTuple):
     """Formats, and estimated tokens of the texts (section 4.1: 62 choices, 138 free; 179K, 159K, 56K to 469K)."""
 
     items: int
@@ -457,20 +453,18 @@ def construct(
     ends: dict[str, Counter[str]] = {}
     for source in sources:
         read = list(candidates(source, folder))
-        ends[source.name] = Counter(item.reason for item in read if item.reason)
+        count = ends[source.name] = Counter(item.reason for item in read if item.reason)
         left = [item for item in read if not item.reason]
         left.sort(key=lambda candidate: digest(seed, source.name, candidate.item.id))  # in an order of chance
-        chosen: list[Judged] = []
-        for batch in (left[i : i + BATCH] for i in range(0, len(left), BATCH)):
-            if len(chosen) == source.wanted:
-                ends[source.name]["not needed"] += len(batch)
-                continue
-            for item in _judged(batch, known, llm, path):
-                full = not item.reason and len(chosen) == source.wanted
-                ends[source.name]["not needed" if full else item.reason or "kept"] += 1
-                if not item.reason and not full:
-                    chosen.append(item)
-        kept += chosen
+        for i in range(0, len(left), BATCH):
+            if count["kept"] == source.wanted:
+                count["not needed"] += len(left) - i
+                break
+            for item in _judged(left[i : i + BATCH], known, llm, path):
+                end = item.reason or ("kept" if count["kept"] < source.wanted else "not needed")
+                count[end] += 1
+                if end == "kept":
+                    kept.append(item)
     return LongReason(tuple(kept), ends)
 
 
@@ -518,10 +512,10 @@ def statistics(kept: Sequence[Judged]) -> Statistics:
 def _judged(batch: Sequence[Candidate], known: dict[tuple[str, str], Judged], llm: LLM, path: Path) -> list[Judged]:
     """What became of some candidates: as the file has it, or judged now and written to it."""
     new = [candidate for candidate in batch if (candidate.source, candidate.item.id) not in known]
-    for candidate, labelled in zip(new, annotate([_asked(waiting) for waiting in new], llm), strict=True):
-        row = _row(candidate, labelled)
-        trail.append(path, [asdict(row)])
-        known[candidate.source, candidate.item.id] = row
+    if new:
+        rows = list(map(_row, new, annotate([_asked(candidate) for candidate in new], llm)))
+        trail.append(path, map(asdict, rows))
+        known |= {(row.source, row.id): row for row in rows}
     return [known[candidate.source, candidate.item.id] for candidate in batch]
 
 

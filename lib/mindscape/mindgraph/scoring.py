@@ -28,7 +28,7 @@ knows whether a note is true of the text.
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -61,11 +61,21 @@ MEASURES = "个次封人位年月日天岁只张件块名条本样种"  # behind
 _ONES = "zero one two three four five six seven eight nine ten eleven twelve"
 _TEENS = "thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_WORDS = {word: i for i, word in enumerate([*_ONES.split(), *_TEENS.split()])}
+_WORDS = {word: i for i, word in enumerate(f"{_ONES} {_TEENS}".split())}
 _WORDS |= {word: 10 * i for i, word in enumerate(_TENS.split(), 2)}
 _SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9}
 _FIGURES = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
-_WORD = re.compile(rf"{_FIGURES}|[a-z]+")
+
+
+def _any(words: Iterable[str]) -> str:
+    """A pattern of one of some words, as a whole word."""
+    return rf"(?<![a-z])(?:{'|'.join(words)})(?![a-z])"
+
+
+_GAP, _AND, _SCALE = r"[ \t\n-]*", _any(["and"]), _any(_SCALES)  # what may stand within a number
+_PART = rf"(?:{_any(_TENS.split())}{_GAP}{_any(_ONES.split()[1:10])}|{_any(_WORDS)})"  # below a hundred
+_BEGUN = rf"(?:{_FIGURES}|{_PART}|{_any('a')}(?=[^a-z\d]*{_SCALE}))"
+_ENGLISH = re.compile(rf"{_BEGUN}(?:{_GAP}{_SCALE}(?:(?:{_GAP}{_AND})?{_GAP}{_PART})?)*")
 _HAN = {character: i for i, character in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 _HAN_SCALES = {"十": 10, "百": 100, "千": 1000, "万": 10**4, "亿": 10**8}
 _ADVERBS = "一(?=[共起切定直样般些致旦向律带并])"  # all told, together, everything: no number
@@ -133,14 +143,16 @@ def number(gold: str, predicted: str, language: str) -> bool:
 
 
 def containment(gold: str, predicted: str, language: str) -> bool:
-    """The third rule.
+    """The third rule: the gold answer stands in the prediction in whole words, its numbers as numbers.
 
     >>> containment("the miller", "It was the old miller of Fallowby.", "en"), containment("磨坊主", "是那位磨坊主。", "zh")
     (True, True)
     >>> containment("the mill", "It was the miller.", "en"), containment("三封", "一共十三封信。", "zh")
     (False, False)
     """
-    return _stated(gold, predicted, language)
+    bare, whole = normalise(gold, language), normalise(predicted, language)
+    within = bare in whole if language == "zh" else f" {bare} " in f" {whole} "
+    return bool(bare) and within and _same_numbers(gold, predicted, language)
 
 
 def first_sentence(gold: str, predicted: str, language: str) -> bool:
@@ -155,14 +167,7 @@ def first_sentence(gold: str, predicted: str, language: str) -> bool:
     """
     gold = gold.strip()
     spans = sentences(gold, language)
-    return bool(spans) and _stated(gold[: spans[0].end], predicted, language)
-
-
-def _stated(gold: str, predicted: str, language: str) -> bool:
-    """Whether a gold answer stands in a prediction in whole words, its numbers as numbers."""
-    bare, whole = normalise(gold, language), normalise(predicted, language)
-    within = bare in whole if language == "zh" else f" {bare} " in f" {whole} "
-    return bool(bare) and within and _same_numbers(gold, predicted, language)
+    return bool(spans) and containment(gold[: spans[0].end], predicted, language)
 
 
 def _same_numbers(gold: str, predicted: str, language: str) -> bool:
@@ -213,27 +218,23 @@ def cascade(rows: Sequence[Row], judge: LLM | None = None) -> list[Scored]:
     >>> [scored.stage for scored in cascade([Row("Who?", ("Ivo",), said) for said in ("Ivo!", "Tom", "", "Unknown.")])]
     ['exact', 'no judge', 'no answer', 'no answer']
     """
-    scored: list[Scored | None] = []
+    scored = []
     for row in rows:
         stage = by_rules(row)
         silent = normalise(row.predicted, row.language) in ("", normalise(UNKNOWN[row.language], row.language))
-        scored.append(Scored(True, stage) if stage else Scored(False, NO_ANSWER) if silent else None)
-    left = [i for i, score in enumerate(scored) if score is None]
+        scored.append(Scored(bool(stage), stage or (NO_ANSWER if silent else NO_JUDGE)))
     if judge is None:
-        return [score or Scored(False, NO_JUDGE) for score in scored]
-    prompts = []
+        return scored
+    left, prompts = [i for i, it in enumerate(scored) if it.stage == NO_JUDGE], []
     for row in (rows[i] for i in left):
         first, *others = row.gold
         gold = OR[row.language].format(first=first, others="; ".join(others)) if others else first
         slots = {"question": row.question, "gold": gold, "predicted": row.predicted}
         prompts.append(GRADE.prompt(row.language, form_of(judge), **slots))
-    verdicts = ask(judge, GRADE, prompts, tokens=JUDGE_TOKENS)
-    for i, answer in zip(left, verdicts, strict=True):
-        if answer.value is None:
-            scored[i] = Scored(False, UNREADABLE, answer.unread[0])
-        else:
-            scored[i] = Scored(answer.value.correct, "judge", answer.value.reason)
-    return [score for score in scored if score is not None]
+    for i, answer in zip(left, ask(judge, GRADE, prompts, tokens=JUDGE_TOKENS), strict=True):
+        read = answer.value
+        scored[i] = Scored(read.correct, "judge", read.reason) if read else Scored(False, UNREADABLE, answer.unread[0])
+    return scored
 
 
 @dataclass(frozen=True)
@@ -328,48 +329,20 @@ def _key_words(text: str, language: str) -> Counter[str]:
 
 def _numbers(text: str, language: str) -> list[tuple[Fraction, int, int]]:
     """The numbers of a folded text, each with its place."""
-    if language == "zh":
-        numerals = [(_han(match[0]), *match.span()) for match in _HAN_NUMBER.finditer(text)]
-        return [numeral for numeral in numerals if numeral[0] is not None]
-    return _english(text)
+    pattern, value = (_HAN_NUMBER, _han) if language == "zh" else (_ENGLISH, _english)
+    numerals = [(value(match[0]), *match.span()) for match in pattern.finditer(text)]
+    return [numeral for numeral in numerals if numeral[0] is not None]
 
 
-def _english(text: str) -> list[tuple[Fraction, int, int]]:
-    numerals: list[tuple[Fraction, int, int]] = []
-    held: list[str] = []  # the words of the number at hand, which stands from `start` to `end`
-    start = end = 0
-    tokens = list(_WORD.finditer(text))
-    for i, match in enumerate(tokens):
-        word, after = match[0], tokens[i + 1][0] if i + 1 < len(tokens) else ""
-        joined = bool(held) and not text[end : match.start()].strip(" \t\n-")
-        if joined and word == "and" and held[-1] in _SCALES and after in _WORDS:
-            end = match.end()
-            continue
-        if joined and _goes_on(held[-1], word):
-            held.append(word)
-        else:
-            if held:
-                numerals.append((_value(held), start, end))
-            begins = word[0].isdigit() or word in _WORDS or (word == "a" and after in _SCALES)
-            held, start = [word] if begins else [], match.start()
-        end = match.end()
-    return [*numerals, (_value(held), start, end)] if held else numerals
-
-
-def _goes_on(last: str, word: str) -> bool:
-    """Whether a word belongs to the number that ends with `last`: six behind twenty or a hundred, sixty behind a hundred."""
-    below = last in _SCALES or (last in _TENS.split() and 0 < _WORDS.get(word, 0) < 10)
-    return word in _SCALES or (word in _WORDS and below)
-
-
-def _value(held: Sequence[str]) -> Fraction:
+def _english(text: str) -> Fraction:
+    """An English number: twenty-one, 3 million, a hundred and five."""
     total = part = Fraction(0)  # thousands and above, and below
-    for word in held:
+    for word in re.findall(rf"{_FIGURES}|[a-z]+", text):
         if word == "hundred":
             part = (part or Fraction(1)) * 100
         elif word in _SCALES:
             total, part = total + (part or 1) * _SCALES[word], Fraction(0)
-        elif word != "a":
+        elif word not in ("a", "and"):
             part += _WORDS[word] if word in _WORDS else Fraction(word.replace(",", ""))
     return total + part
 
@@ -527,11 +500,11 @@ def graph_agreement(gold: Graph, found: Graph, language: str = "en") -> dict[str
     counts["node"] = Counts(len(gold.nodes), len(found.nodes), len(pairs))
     # Of a node that is none of gold's the id in a tuple is equal to no id.
     edges = [(pairs.get(source, (source,)), pairs.get(target, (target,)), said) for source, target, said in found.edges]
-    directed, ties = (
-        [{(source, target, said.lower()) for source, target, said in some} for some in (gold.edges, edges)],
-        [{frozenset((source, target)) for source, target, _ in some} for some in (gold.edges, edges)],
-    )
-    for name, (mine, its) in (("edge", directed), ("tie", ties)):
+    directed: list[set[Any]] = [
+        {(source, target, said.lower()) for source, target, said in some} for some in (gold.edges, edges)
+    ]
+    ties: list[set[Any]] = [{frozenset(edge[:2]) for edge in some} for some in directed]
+    for name, (mine, its) in {"edge": directed, "tie": ties}.items():
         counts[name] = Counts(len(mine), len(its), len(mine & its))
     return counts
 
