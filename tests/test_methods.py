@@ -79,7 +79,7 @@ def test_questions_are_the_same_and_fewer_are_the_first_of_more(novels):
     asked = storyworld.book(1000, tokens=15_000).questions
     few, more = methods.picked(asked, 4), methods.picked(asked, 9)
     assert few != methods.picked(asked, 4, seed=1)
-    assert methods.pieces(novels, "lot") != methods.pieces(novels, "lot", seed=1)
+    assert methods.pieces(novels, "random") != methods.pieces(novels, "random", seed=1)
     assert few == more[:4] and [one.needs_binding for one in more] == [True, False, False] * 3
     assert sorted(one.id for one in methods.picked(asked, 10_000)) == sorted(one.id for one in asked)
 

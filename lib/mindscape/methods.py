@@ -501,9 +501,9 @@ def _best(scores: np.ndarray, k: int) -> Iterator[Ranking]:
 def pieces(case: Case, method: str, by: Encoders | None = None, budget: int = 1000, seed: int = 0) -> list[list[Piece]]:
     """What a method would show for each question of a case, best first, notes before places; more of it than a budget holds.
 
-    `budget` is what GraphRAG deals out to entities, ties and passages, and nobody else looks at it; `seed` is of passages by
-    lot. Raises InputError for an unknown method, one that has no graph to look at, and encoders that lack. Taught in notebook
-    50_side_by_side.
+    `budget` is what GraphRAG deals out to entities, ties and passages, and nobody else looks at it; `seed` is of random
+    passages. Raises InputError for an unknown method, one that has no graph to look at, and encoders that lack. Taught in
+    notebook 50_side_by_side.
 
     >>> pieces(case, "lead")[0][0].start                                                     # doctest: +SKIP
     0
@@ -535,9 +535,9 @@ def _plain(case: Case, method: str, seed: int) -> list[list[Piece]]:
         return [list(case.summaries) for _ in questions]
     if method == "lead":
         rows: Sequence[Sequence[int]] = [range(min(LEAD, len(memory.chunks)))] * len(questions)
-    elif method == "lot":
-        lots = [Chance("methods", "lot", question.id, *[seed] * bool(seed)) for question in questions]
-        rows = [lot.some(range(len(memory.chunks)), DEPTH) for lot in lots]
+    elif method == "random":  # "lot" is what its draws are seeded with
+        draws = [Chance("methods", "lot", question.id, *[seed] * bool(seed)) for question in questions]
+        rows = [draw.some(range(len(memory.chunks)), DEPTH) for draw in draws]
     elif method == "bm25":
         rows = BM25(memory.texts, memory.language).search(case.asked, DEPTH)[0].tolist()
     else:  # the evidence, and of each binding the place nearest to it, in the order of the text

@@ -18,7 +18,6 @@ exchanged one by one: see `shift_test` and `pairing_test`.
 Taught in notebook 13_mia_emb_geometry. Nothing here trains or ranks for use; that is `mindscape.mia.embedding`.
 """
 
-import html
 import re
 import unicodedata
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -437,31 +436,13 @@ DEEPEST = 0.75  # opacity behind the heaviest token: its letters can still be re
 COLUMNS = 100  # characters in a line of the figure
 
 
-def heat_html(tokens: Sequence[str], weights: ArrayLike) -> str:
-    """A text whose tokens are coloured by weight, the heaviest deepest. The text is data: all of it is escaped.
-
-    A token's weight is shown where the mouse rests on it.
-
-    >>> "<b>" in heat_html(["<b>", " bold"], [0.1, 0.3])
-    False
-    """
-    opacity = _opacities(weights)
-    red, green, blue = (int(COLOUR[i : i + 2], 16) for i in (1, 3, 5))
-    parts = [
-        f'<span style="background-color: rgba({red}, {green}, {blue}, {deep:.2f})" title="{weight:.2%}">'
-        f"{html.escape(token)}</span>"
-        for token, weight, deep in zip(tokens, np.asarray(weights, dtype=float).tolist(), opacity, strict=True)
-    ]
-    style = "white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.6; max-width: 60em"
-    return f'<p dir="auto" style="{style}">{"".join(parts)}</p>'
-
-
 def heat_figure(tokens: Sequence[str], weights: ArrayLike, title: str = "") -> Figure:
-    """The same as a figure with its scale, for `mindscape.results.figure`. Nothing in the text is read as mathematics.
+    """A text whose tokens are coloured by weight, the heaviest deepest, with its scale. Nothing in it is read as mathematics.
 
     Letters are those of matplotlib's monospaced font, which has no Chinese ones: set `font.monospace` to one that has.
     """
-    opacity = _opacities(weights)
+    most = max(np.max(weights), 1e-12)
+    opacity = DEEPEST * np.asarray(weights, dtype=float) / most
     placed, rows = _laid_out(tokens, COLUMNS)
     heading = wrap(title, 76)
     figure, ax = plots.subplots(height=0.19 * rows + 0.9 + 0.25 * len(heading))
@@ -474,14 +455,9 @@ def heat_figure(tokens: Sequence[str], weights: ArrayLike, title: str = "") -> F
         look = {"family": "monospace", "fontsize": 8, "verticalalignment": "center"}
         ax.text(column, row + 0.47, text, parse_math=False, **look)
     shades = LinearSegmentedColormap.from_list("shades", [to_rgba(COLOUR, 0), to_rgba(COLOUR, DEEPEST)])
-    scale = ScalarMappable(Normalize(0, max(np.max(weights), 1e-12)), shades)
+    scale = ScalarMappable(Normalize(0, most), shades)
     figure.colorbar(scale, ax=ax, location="bottom", label="attention", shrink=0.5, aspect=30)
     return figure
-
-
-def _opacities(weights: ArrayLike) -> list[float]:
-    weights = np.asarray(weights, dtype=float)
-    return (DEEPEST * weights / max(weights.max(), 1e-12)).tolist()
 
 
 def _laid_out(tokens: Sequence[str], columns: int) -> tuple[list[tuple[int, int, int, str]], int]:

@@ -36,6 +36,7 @@ project, html_title = "The mindscape kit", "The mindscape kit"
 html_theme, nb_execution_mode, nb_merge_streams = "sphinx_book_theme", "off", True
 html_static_path, html_extra_path, html_css_files = ["_static"], ["extra"], ["kit.css"]
 html_theme_options = {"use_download_button": True, "show_toc_level": 2, "use_fullscreen_button": False}
+html_theme_options["footer_content_items"] = []
 html_sidebars = {"**": ["navbar-logo.html", "search-button-field.html", "sbt-sidebar-nav.html"]}
 myst_enable_extensions, myst_heading_anchors = ["dollarmath", "amsmath"], 3
 html_math_renderer = "mathml"
@@ -96,8 +97,19 @@ def notebook(path: Path, anchors: dict[int, list[str]]) -> dict:
         for output in cell.get("outputs", []):
             if alt := output.get("metadata", {}).get("image/png", {}).get("alt"):
                 cell["metadata"]["mystnb"] = {"image": {"alt": alt, "width": "100%"}}
+        if shown and is_folded(cell) and is_folded(shown[-1]) and not shown[-1]["outputs"]:  # one bar for what stands together
+            cell["source"] = shown.pop()["source"] + "\n\n\n" + cell["source"]
         shown.append(cell)
     return stored | {"cells": shown}
+
+
+def is_folded(cell: dict) -> bool:
+    """Whether a cell's code is shown on demand.
+
+    >>> is_folded({"cell_type": "code", "metadata": {"tags": ["hide-input"]}}), is_folded({"cell_type": "markdown"})
+    (True, False)
+    """
+    return cell["cell_type"] == "code" and "hide-input" in cell["metadata"].get("tags", [])
 
 
 def linked(text: str, folder: str) -> str:
