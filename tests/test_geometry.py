@@ -294,7 +294,6 @@ def test_curves_that_cannot_be_compared():
 # The heat map
 
 
-@settings(max_examples=100)
 def test_the_figure_holds_the_text(tokenizer):
     text = (TOLD["en"] + " $5 & 7% \t") * 6 + "x" * 250
     ids = tokenizer(text, return_offsets_mapping=True)["offset_mapping"]

@@ -43,6 +43,20 @@ def test_an_image_has_its_words_and_a_claim_its_mark(tmp_path):
     assert drawn["metadata"]["mystnb"]["image"]["alt"] == "Two bars."
 
 
+def test_folded_cells_that_stand_together_have_one_bar(tmp_path):
+    folded, shown = {"metadata": {"tags": ["hide-input"]}}, {"metadata": {}}
+    said = [{"output_type": "stream", "name": "stdout", "text": "5"}]
+    cells = [(folded, "a = 2", []), (folded, "b = 3", []), (folded, "print(a + b)", said)]
+    cells += [(folded, "c = 1", []), (shown, "c", [])]
+    cells = [{"cell_type": "code", **look, "source": source, "outputs": outputs} for look, source, outputs in cells]
+    path = tmp_path / "10_x.ipynb"
+    path.write_text(json.dumps({"cells": cells}))
+    found = [(cell["source"], len(cell["outputs"])) for cell in site.notebook(path, {})["cells"]]
+    assert found == [("a = 2\n\n\nb = 3\n\n\nprint(a + b)", 1), ("c = 1", 0), ("c", 0)]
+    marked = [cell["source"] for cell in site.notebook(path, {1: ["mia.claim"]})["cells"]]
+    assert marked[:2] == ["a = 2", '<span id="mia.claim"></span>']  # a claim's mark stays where it leads
+
+
 def test_links_that_lead_nowhere_are_found(tmp_path):
     links = '<a href="#here">x</a> <a href="b.html#there">y</a> <a href="c.html">z</a>'
     (tmp_path / "a.html").write_text(f'<p id="here">{links}')

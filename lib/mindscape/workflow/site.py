@@ -86,7 +86,7 @@ def weighed_in(cells: list[dict], metrics: list[str]) -> int | None:
 def notebook(path: Path, anchors: dict[int, list[str]]) -> dict:
     """A stored notebook as the site shows it: links lead to pages, images have their words, graphs stand in the page."""
     stored = json.loads(path.read_text(encoding="utf-8"))
-    shown = []
+    shown: list[dict] = []
     for i, cell in enumerate(stored["cells"]):
         if ids := anchors.get(i):
             marks = "".join(f'<span id="{name}"></span>' for name in ids)
