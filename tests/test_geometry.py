@@ -310,6 +310,9 @@ def test_the_figure_holds_the_text(tokenizer):
     for one in ax.texts:
         assert one.get_position()[0] + len(one.get_text()) <= geometry.COLUMNS
     figure.canvas.draw()
+    column = ax.get_window_extent().width / geometry.COLUMNS
+    widths = [(one.get_window_extent().width, len(one.get_text()) * column) for one in ax.texts if one.get_text().isalpha()]
+    assert widths and all(abs(width - room) < column / 2 for width, room in widths)  # letters fill their columns
     pyplot.close(figure)
 
 

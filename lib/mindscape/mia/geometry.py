@@ -32,7 +32,9 @@ import torch
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap, Normalize, to_rgba
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
+from matplotlib.textpath import TextPath
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
@@ -452,11 +454,14 @@ def heat_figure(tokens: Sequence[str], weights: ArrayLike, title: str = "") -> F
         ax.set_title("\n".join(heading), fontsize=10, parse_math=False)
     for i, row, column, text in placed:
         ax.add_patch(Rectangle((column, row), _width(text), 0.94, color=COLOUR, alpha=opacity[i], linewidth=0))
-        look = {"family": "monospace", "fontsize": 8, "verticalalignment": "center"}
-        ax.text(column, row + 0.47, text, parse_math=False, **look)
+        ax.text(column, row + 0.47, text, parse_math=False, family="monospace", verticalalignment="center")
     shades = LinearSegmentedColormap.from_list("shades", [to_rgba(COLOUR, 0), to_rgba(COLOUR, DEEPEST)])
     scale = ScalarMappable(Normalize(0, most), shades)
     figure.colorbar(scale, ax=ax, location="bottom", label="attention", shrink=0.5, aspect=30)
+    figure.draw_without_rendering()  # now the width of a column is known, and a letter is to fill it
+    letter = TextPath((0, 0), "m" * COLUMNS, size=1, prop=FontProperties(family="monospace")).get_extents().width
+    for one in ax.texts:
+        one.set_fontsize(72 * ax.get_window_extent().width / figure.dpi / letter)
     return figure
 
 
