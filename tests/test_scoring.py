@@ -77,6 +77,7 @@ def test_chinese_numbers_read_back(n):
         ("seven and eight", "en", [7, 8]), ("two hundred and the five", "en", [200, 5]),
         ("a hundred, a thousand and a half", "en", [100, 1000]), ("3 million of 2.5 thousand", "en", [3_000_000, 2500]),
         ("nineteen ninety", "en", [19, 90]), ("Room 12b, 1990-1995", "en", [12, 1990, 1995]),
+        ("a, thousand; a. Hundreds", "en", []),
         ("one two three", "en", [1, 2, 3]), ("none, anyone, tenant, often", "en", []),
         ("１２ letters, ３.５ crowns", "en", [12, Fraction(7, 2)]),
         ("十二、两百零五、三千万、一九三〇年、12万", "zh", [12, 205, 30_000_000, 1930, 120_000]),

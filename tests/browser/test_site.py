@@ -35,6 +35,18 @@ def test_no_page_scrolls_sideways_on_a_narrow_screen(site, page):
     assert len(width_of) > 40 and not {name: width for name, width in width_of.items() if width > 400}
 
 
+def test_no_line_of_code_is_cut_on_a_laptop(site, page):
+    page.set_viewport_size({"width": 1440, "height": 900})
+    cut = {}
+    for path in paths.build_path("site", "html", "notebooks").glob("*.html"):
+        page.goto(f"{site}/notebooks/{path.name}")
+        cut[path.name] = page.evaluate(CUT)
+    assert len(cut) > 20 and not any(cut.values()), cut
+
+
+CUT = "[...document.querySelectorAll('div.cell pre')].filter(pre => pre.scrollWidth > pre.clientWidth + 1).length"
+
+
 def test_nobody_is_shut_out(site, page, capsys):
     """No serious fault by axe-core on any kind of page."""
     serious = []

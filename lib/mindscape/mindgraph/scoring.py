@@ -74,7 +74,7 @@ def _any(words: Iterable[str]) -> str:
 
 _GAP, _AND, _SCALE = r"[ \t\n-]*", _any(["and"]), _any(_SCALES)  # what may stand within a number
 _PART = rf"(?:{_any(_TENS.split())}{_GAP}{_any(_ONES.split()[1:10])}|{_any(_WORDS)})"  # below a hundred
-_BEGUN = rf"(?:{_FIGURES}|{_PART}|{_any('a')}(?=[^a-z\d]*{_SCALE}))"
+_BEGUN = rf"(?:{_FIGURES}|{_PART}|{_any('a')}(?={_GAP}{_SCALE}))"
 _ENGLISH = re.compile(rf"{_BEGUN}(?:{_GAP}{_SCALE}(?:(?:{_GAP}{_AND})?{_GAP}{_PART})?)*")
 _HAN = {character: i for i, character in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 _HAN_SCALES = {"十": 10, "百": 100, "千": 1000, "万": 10**4, "亿": 10**8}
