@@ -216,7 +216,7 @@ class Store:
             if isinstance(question, Mapping):  # the hash of the texts that it is about, where it names it
                 texts[i] = str(question.get("texts") or question.get("memory") or texts[i])
         values = self.get(kind, maker, keys, compute, texts, seconds)
-        new = sorted(place for key, place in _first(keys).items() if key not in values)
+        new = [place for key, place in _first(keys).items() if key not in values]
         progress = Progress(f"entries of kind {kind} by {maker.name}", len(new), seconds * len(new))
         for places in self.missing(new, keys, values, kind, maker):
             begun = time.perf_counter()
@@ -519,8 +519,11 @@ def _parts(some: Sequence[tuple[Asking, int]]) -> list[Sequence[tuple[Asking, in
 
 
 def _first(keys: Sequence[str]) -> dict[str, int]:
-    """The first place of each key."""
-    return {key: place for place, key in reversed(list(enumerate(keys)))}
+    """The first place of each key, in their order."""
+    first: dict[str, int] = {}
+    for place, key in enumerate(keys):
+        first.setdefault(key, place)
+    return first
 
 
 def _of_share(names: Sequence[str], share: float, seed: int) -> list[str]:

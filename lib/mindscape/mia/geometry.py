@@ -460,8 +460,9 @@ def heat_figure(tokens: Sequence[str], weights: ArrayLike, title: str = "") -> F
     figure.colorbar(scale, ax=ax, location="bottom", label="attention", shrink=0.5, aspect=30)
     figure.draw_without_rendering()  # now the width of a column is known, and a letter is to fill it
     letter = TextPath((0, 0), "m" * COLUMNS, size=1, prop=FontProperties(family="monospace")).get_extents().width
+    points = 72 * ax.get_window_extent().width / figure.dpi / letter
     for one in ax.texts:
-        one.set_fontsize(72 * ax.get_window_extent().width / figure.dpi / letter)
+        one.set_fontsize(points)
     return figure
 
 
