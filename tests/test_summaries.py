@@ -5,11 +5,13 @@ import random
 import re
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from extras import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stubs import cut
+from sumy.summarizers.text_rank import TextRankSummarizer
 
 from mindscape import assets
 from mindscape.errors import LLMError
@@ -186,6 +188,22 @@ def test_the_central_sentence_is_picked():
 def test_what_recurs_is_picked_once():
     text = "The king is dead! " * 5 + "The king was old. The queen is not dead."
     assert summaries.summarise(text, "en").count("The king is dead") == 1
+
+
+def test_the_last_digits_of_a_rating_decide_nothing(monkeypatch):
+    """They come from a matrix product, and differ by processor; in a novel of like sentences many ratings are ties."""
+    text, power_method = books("develop")[0].document.text, TextRankSummarizer.power_method
+    whole = summaries.select(text, "en", 9000)
+    for seed in range(3):
+        noise = 1e-15 * np.random.default_rng(seed).choice([-1, 0, 1], 10_000)
+
+        def noisy(matrix, epsilon, noise=noise):
+            return power_method(matrix, epsilon) * (1 + noise[: len(matrix)])
+
+        monkeypatch.setattr(TextRankSummarizer, "power_method", staticmethod(noisy))
+        summaries._ranked.cache_clear()
+        assert summaries.select(text, "en", 9000) == whole
+    summaries._ranked.cache_clear()
 
 
 def test_one_sentence():

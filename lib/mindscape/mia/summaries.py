@@ -21,7 +21,7 @@ needs: the evidence, and who is meant. Questions for which no half has it are le
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -82,31 +82,34 @@ def select(text: str, language: Language, max_characters: int = 500) -> list[Spa
     check_language(language)
     require(max_characters >= 1, f"max_characters is {max_characters}: expected 1 or more")
     require(text.strip(), "the text to summarise is empty: expected at least one sentence")
+    ranked = _ranked(text, language)
+    between = len(_BETWEEN[language])
+    picked, left = {}, max_characters + between  # by their words
+    for sentence in ranked:
+        length = len(sentence.text) + between
+        if length <= left and sentence.words not in picked:
+            picked[sentence.words] = sentence
+            left -= length
+    if picked:
+        return sorted((sentence.span for sentence in picked.values()), key=lambda span: span.start)
+    only = ranked[0]  # it is cut at the last blank that fits, if there is one
+    inner = only.text[: max_characters + 1]
+    blank = max((i for i, character in enumerate(inner) if character.isspace()), default=max_characters)
+    return [_stripped(text, Span(only.span.start, only.span.start + blank))]
+
+
+@lru_cache(maxsize=16)  # a text is asked for extracts of several lengths
+def _ranked(text: str, language: Language) -> list[_Sentence]:
+    """The sentences of a text, the most central first. Ratings count to twelve digits: many are equal but for the last digit
+    of a matrix product, which differs by processor."""
     stripped = [_stripped(text, span) for span in sentences(text, language)]
     candidates = [
         _Sentence(span, text[span.start : span.end], tuple(words(text[span.start : span.end], language, unit="words")))
         for span in stripped
         if span.start < span.end
     ]
-
-    def fitting(ranked: list) -> list:
-        """From sumy's ratings, best first, those that fit."""
-        between = len(_BETWEEN[language])
-        picked, left = {}, max_characters + between  # by their words
-        for rated in ranked:
-            length = len(rated.sentence.text) + between
-            if length <= left and rated.sentence.words not in picked:
-                picked[rated.sentence.words] = rated
-                left -= length
-        return list(picked.values()) or ranked[:1]
-
-    picked = _textrank(language)(SimpleNamespace(sentences=candidates), fitting)
-    if len(picked[0].text) <= max_characters:
-        return [sentence.span for sentence in picked]
-    (only,) = picked  # it is cut at the last blank that fits, if there is one
-    inner = only.text[: max_characters + 1]
-    blank = max((i for i, character in enumerate(inner) if character.isspace()), default=max_characters)
-    return [_stripped(text, Span(only.span.start, only.span.start + blank))]
+    ratings = _textrank(language).rate_sentences(SimpleNamespace(sentences=candidates))
+    return sorted(candidates, key=lambda sentence: -round(float(ratings[sentence]), 12))
 
 
 @cache
