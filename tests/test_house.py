@@ -17,7 +17,7 @@ import pytest
 import yaml
 from ipywidgets.widgets import widget
 
-from mindscape import results
+from mindscape import paper, results
 from mindscape.workflow import report
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -234,6 +234,13 @@ def test_every_notebook_is_short_and_has_the_parts_of_a_lesson():
 def test_the_readme_is_short():
     lines = (ROOT / "README.md").read_text().splitlines()
     assert len(lines) <= 150 and max(map(len, lines)) < 500
+
+
+def test_what_a_claim_names_was_recorded():
+    for claim in paper.all_claims():
+        rules = [paper.RULE.match(rule).group(1) for rule in claim.reproduced + claim.partly]
+        recorded = results.read(claim.notebook, ROOT / "figures")["metrics"]
+        assert {*claim.metrics, *rules} <= recorded.keys(), claim.id
 
 
 def test_every_finding_is_borne_by_its_numbers():

@@ -56,6 +56,8 @@ def test_a_failed_claim_stays_in_the_table(tmp_path):
 def test_a_rule_that_does_not_fit_is_an_error():
     refused(lambda: paper.holds("other.value > 0", GAIN), "recorded are gain, ratio")
     refused(lambda: paper.holds("ratio.low > 0", GAIN), "recorded without one")
+    weighed = claim(reproduced=["gain.low > 0.3", "other.value > 0"], needs_larger_model="it is small")
+    refused(lambda: paper.verdict(weighed, {"finished": True, "metrics": GAIN}), "recorded are gain, ratio")
 
 
 WHOLE = "- {{id: a, paper: P, place: T, claim: c, paper_value: v, notebook: n, metrics: [], {}}}"

@@ -182,7 +182,7 @@ def test_of_nothing_nothing_is_chosen(way):
     assert woken.items == () and shelf.choose(woken, way, 3) == ()
 
 
-def test_lots_fall_the_same_way_each_time(shelf):
+def test_a_random_signature_is_the_same_each_time(shelf):
     first, second = shelf.wake(["Ann sang", "Tom wrote"], 20)
     drawn = {shelf.choose(first, "random", 3, seed=seed) for seed in range(20)}
     assert len(drawn) > 3 and all(set(some) <= set(first.items) and len(set(some)) == 3 for some in drawn)

@@ -37,7 +37,7 @@ class Item:
     any one of which is right. Of a choice, `options` are in the order of their letters, `choice` is the right letter and
     `answers` the right option's text. `evidence` is what could be placed in a document, `unplaced` what the benchmark
     gives as evidence and could not. `group` joins what is scored or read together: a pair of claims, a conversation.
-    `part` is the benchmark's split or task, `kind` its own sort of question, `raw` the row as published, less its text.
+    `part` is the benchmark's split or task, `kind` its own sort of question, `raw` the row as published, without its text.
     """
 
     id: str

@@ -150,7 +150,7 @@ def look_up(count: int = 5000) -> float:
 
 
 def importing() -> float:
-    """Seconds of `import mindscape` in a Python of its own, less what that takes to start."""
+    """Seconds of `import mindscape` in a Python of its own, above what that takes to start."""
 
     def python(code: str) -> Callable[[], Any]:
         command = [sys.executable, "-c", code]

@@ -229,7 +229,7 @@ class Meteor:
 def meteor(
     prediction: str, references: str | Sequence[str], language: Language, unit: Unit = "characters", synonyms: bool = True
 ) -> Meteor:
-    """METEOR: F-mean of matched words, 9 parts recall, less a penalty for broken order; best over the references.
+    """METEOR: F-mean of matched words, 9 parts recall, minus a penalty for broken order; best over the references.
 
     By nltk, with its parameters (α 0.9, β 3, γ 0.5: Lavie and Agarwal, 2007), on the tokens of `words`. Words match
     exactly, then by Porter stem, then, in English, as synonyms in WordNet (nltk looks up the stems, and so misses that

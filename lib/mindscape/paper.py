@@ -143,8 +143,8 @@ def verdict(claim: Claim, stored: dict | None) -> str:
     if not stored or not stored["finished"]:
         return "not yet weighed"
     for name in ("reproduced", "partly"):
-        rules = getattr(claim, name)
-        if rules and all(holds(rule, stored["metrics"]) for rule in rules):
+        held = [holds(rule, stored["metrics"]) for rule in getattr(claim, name)]  # all of them: one may name nothing recorded
+        if held and all(held):
             return name
     if claim.needs_larger_model:
         return "needs a larger model"

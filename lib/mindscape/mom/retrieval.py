@@ -7,7 +7,7 @@ A *unit* is a chunk with its topic and its core content; whatever layer finds it
     "fused"                     the layers' vectors averaged into one for each unit, then searched (SVF)
 
 `recall` says how much of a question's evidence the chunks hold, `support` how likely they make its answer: S_support of
-section 4.4, the mean negative log-probability of the answer's tokens, less is better.
+section 4.4, the mean negative log-probability of the answer's tokens, lower is better.
 
 Taught in notebook 42_three_layer_retrieval; the argument behind it in 43_hmv_theorem. Nothing is reranked here.
 """
