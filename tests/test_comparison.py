@@ -113,6 +113,8 @@ def test_what_it_takes_is_estimated_for_all_tasks():
     bounds = MethodSettings(graph_tokens=300, rounds=0, answer_tokens=96)
     small = estimated(TASKS, model, ["MindGraph"], bounds)["MindGraph"]
     assert small.prompt_tokens < told["MindGraph"].prompt_tokens and small.calls < told["MindGraph"].calls
+    longer = estimated(TASKS, model, ["MindGraph"], replace(bounds, answer_tokens=100))["MindGraph"]
+    assert longer.completion_tokens - small.completion_tokens == 4 * len(TASKS)
 
 
 def test_labels_and_judging_are_estimated_before_a_call():

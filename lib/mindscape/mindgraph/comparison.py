@@ -113,7 +113,7 @@ class MethodSettings:
 
     @property
     def ours(self) -> dict[str, Any]:
-        """MindGraph's bounds as it is given them, in the order of its `Limits`."""
+        """MindGraph's bounds, as it is given them."""
         return {name: getattr(self, name) for name in ("graph_tokens", "edit_tokens", "answer_tokens", "rounds")}
 
 
@@ -245,7 +245,8 @@ def estimated(
     4,600 calls (0 more are cached), 42,000,000 tokens to read, at most 4,700,000 to write, at most 152.0000 USD
     """
     settings, estimates = settings or MethodSettings(), {}
-    ours = partial(mindgraph.estimate, most=mindgraph.Limits(*settings.ours.values()))
+    most = mindgraph.Limits(settings.graph_tokens, settings.edit_tokens, settings.answer_tokens, settings.rounds)
+    ours = partial(mindgraph.estimate, most=most)
     theirs = partial(baseline_estimate, size=settings.block, reply=settings.reply)
     for name in names:
         method = ours if name == OURS else partial(theirs, name)
