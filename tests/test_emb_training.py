@@ -351,11 +351,11 @@ def test_what_is_sought_on_a_novel(novels, tokenizer):
     units, asked = retrieval.sought(book, "chunk", tokenizer)
     question = next(one for one in book.questions if one.id == asked[0].id)
     assert units == [book.document[chunk].strip() for chunk in chunks]
-    assert asked[0].binding == question.needs_binding
+    assert (asked[0].question, asked[0].binding) == (question.question, question.needs_binding)
     assert list(asked[0].right) == update.evidence(book, question, chunks)
     names, asked = retrieval.sought(book, "who", tokenizer)
-    right = [(one.id, [*one.units["node"].positives], True) for one in update.who_is_who(book)]
-    assert [(one.id, [names[i] for i in one.right], one.binding) for one in asked] == right
+    right = [(one.id, one.question, [*one.units["node"].positives], True) for one in update.who_is_who(book)]
+    assert [(one.id, one.question, [names[i] for i in one.right], one.binding) for one in asked] == right
 
 
 def test_any_encoder_takes_an_embedders_place():

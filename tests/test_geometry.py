@@ -301,8 +301,9 @@ def test_the_figure_holds_the_text(tokenizer):
     figure = geometry.heat_figure(tokens, np.linspace(0, 1, len(tokens)), "Who has $5 and $6?")
     ax, scale = figure.axes
     assert scale.get_xlabel() == "attention" and scale.get_xlim() == (0, 1)
-    shades = [patch.get_alpha() for patch in ax.patches]
-    assert shades == sorted(shades) and (shades[0], shades[-1]) == (0, geometry.DEEPEST)  # the heaviest is deepest
+    places, shades = geometry._laid_out(tokens, geometry.COLUMNS)[0], [patch.get_alpha() for patch in ax.patches]
+    deep = geometry.DEEPEST * np.linspace(0, 1, len(tokens))  # the heaviest is deepest
+    assert shades == pytest.approx([deep[i] for i, *_ in places])
     drawn = "".join(one.get_text() for one in ax.texts)
     assert drawn.replace(" ", "") == "".join("".join(tokens).split())
     assert not len(ax.get_xticks()) and not len(ax.get_yticks())  # no axis to name
@@ -313,6 +314,9 @@ def test_the_figure_holds_the_text(tokenizer):
     column = ax.get_window_extent().width / geometry.COLUMNS
     widths = [(one.get_window_extent().width, len(one.get_text()) * column) for one in ax.texts if one.get_text().isalpha()]
     assert widths and all(abs(width - room) < column / 2 for width, room in widths)  # letters fill their columns
+    pyplot.close(figure)
+    figure = geometry.heat_figure(["a"], [0.0])  # no attention at all
+    assert figure.axes[0].patches[0].get_alpha() == 0
     pyplot.close(figure)
 
 

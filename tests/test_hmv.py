@@ -380,7 +380,7 @@ def test_numbers_give_numbers_and_arrays_broadcast():
         (lambda: hmv.critical_epsilon(0.5, 1.0, 64, 0, 0), "without noise"),
         (lambda: hmv.query_share(64, 0, 0), "no variance"),
         (lambda: hmv.cumulants(8, 1.0, (1.0, 1.0), (0, 0)), "no noise"),
-        (lambda: hmv.product_tail(0.5, 8, 2.0, (1.0, 1.0), (0.1, 0.1)), "dot is 2.0: "),
+        (lambda: hmv.product_tail(0.5, 8, 2.0, (1.0, 1.0), (0.1, 0.1)), "dot is 2.0: .*product of the lengths, 1"),
         (lambda: hmv.product_tail(0.5, 8, 1.0, (np.ones(2), 1.0), (0.1, 0.1)), "dot is 1.0: .*one number each"),
         (lambda: hmv.product_tail(0.5, 8, 1.0, (1.0, 1.0), (0.1, 1e-6)), "noise 1e-06 is too small"),
         (lambda: hmv.expected(0.5, 1.0, lengths=(-1, 1)), "length_abs is -1"),

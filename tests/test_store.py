@@ -509,6 +509,8 @@ def test_the_smallest_of_several_makers_are_about_the_same_texts(tmp_path):
             asked = [{"texts": texts, "of": of} for texts, of in some]
             store.fetch("square", maker, asked, Squares(asked))
         store.flush()
+    for maker in (ANN, bob, ANN, bob):  # in the user's cache alone, though both ask about it, too
+        store.fetch("square", maker, [{"texts": "0", "of": 1}], Squares([{"of": 1}]))
     found = {one.key for one in remade(store, smallest=True)}
     assert found == {Store.key("square", ANN, {"texts": "a", "of": 40}), Store.key("square", bob, {"texts": "a", "of": 300})}
 

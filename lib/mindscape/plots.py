@@ -70,7 +70,7 @@ def heat(ax, values, rows, columns, texts=None, most: float = 1, slant: float = 
     ['first layer', 'last']
     """
     shown = pd.DataFrame(values, index=list(rows), columns=list(columns))
-    usual = {"cmap": SEQUENTIAL, "cbar": False, "annot": texts, "fmt": ""}
+    usual = {"cmap": SEQUENTIAL, "cbar": False} | ({} if texts is None else {"annot": texts, "fmt": ""})
     seaborn.heatmap(shown, ax=ax, vmin=0, vmax=most, **usual | options)
     ax.tick_params(axis="y", rotation=0)
     if slant:

@@ -498,8 +498,9 @@ class Store:
         entries = {name: self._entries(*self._askings[where[some[0][0]][0]][:2]) for name, some in groups.items()}
 
         def least(name: tuple[str, str]) -> str:
-            size = {key: len(entries[name].get(key, b"")) or math.inf for key, _ in groups[name]}  # cached alone: the last
-            return min((-shared[of], of * (shared[of] > 1), size[key], key) for key, of in groups[name])[-1]
+            size = {key: len(entries[name].get(key, b"")) or math.inf for key, _ in groups[name]}
+            told = ((-shared[of], of * (shared[of] > 1), size[key], key) for key, of in groups[name])
+            return min(told, key=lambda one: (one[2] == math.inf, one))[-1]  # what is cached alone comes last
 
         return sorted(map(least, groups))
 

@@ -74,7 +74,7 @@ def page(browser) -> Iterator[Page]:
 def site() -> Iterator[str]:
     """The course's site, built where it is older than the notebooks or than what builds it, and its address."""
     home, builder = paths.build_path("site", "html"), ROOT / "lib" / "mindscape" / "workflow" / "site.py"
-    newest = max(path.stat().st_mtime for path in (builder, *ROOT.glob("notebooks/*.ipynb")))
+    newest = max(path.stat().st_mtime for path in (builder, builder.with_name("page.css"), *ROOT.glob("notebooks/*.ipynb")))
     built = home / "index.html"
     if not built.is_file() or built.stat().st_mtime < newest:
         subprocess.run([sys.executable, "-m", "mindscape.workflow.site"], cwd=ROOT, check=True)

@@ -75,11 +75,15 @@ def least(read, text: str) -> float:
 
 
 def grows(read, text: str) -> str:
-    """How it grows, where that is faster than the text."""
-    half = len(text) // 2
-    long = least(read, text[:half] * 4 + text[half:] * 4)
-    short = least(read, text) if long > FLOOR else long
-    return f"{short:.2f} to {long:.2f} s" if long > 8 * short else ""
+    """How it grows, where that is faster than the text each time that it is measured."""
+    half, said = len(text) // 2, ""
+    for _ in range(3):
+        long = least(read, text[:half] * 4 + text[half:] * 4)
+        short = least(read, text) if long > FLOOR else long
+        if long <= 8 * short:
+            return ""
+        said = f"{short:.2f} to {long:.2f} s"
+    return said
 
 
 @pytest.mark.parametrize("name", PARSERS)

@@ -101,7 +101,7 @@ def document(path: str | Path, language: str | None = None, encoding: str | None
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Raises InputError, which names the path, in place of an OSError. Used in notebook 52_your_own_book.
+    """Raises InputError, which names the path and what the system says, in place of an OSError.
 
     >>> with reading(Path("absent.txt")):
     ...     Path("absent.txt").read_bytes()

@@ -346,7 +346,11 @@ class MiaEmbedder:
 
 
 def unit_length(states: Tensor) -> np.ndarray:
-    """float32, of length 1 along the last dimension."""
+    """States (..., dim) of any type and on any device as float32 of length 1 along the last dimension.
+
+    >>> unit_length(torch.tensor([[3.0, 4.0]])).round(2)
+    array([[0.6, 0.8]], dtype=float32)
+    """
     return nn.functional.normalize(states.float(), dim=-1).cpu().numpy()
 
 

@@ -205,8 +205,8 @@ def product_tail(level: Numbers, dim: int, dot: float, lengths: tuple, noises: t
     _whole("dim", dim, 1)
     a, b, s, t = _checked(length_q=lengths[0], length_v=lengths[1], sigma_q=noises[0], sigma_v=noises[1])
     alone = not any(np.ndim(x) for x in (dot, a, b, s, t))
-    said = f"dot is {dot!r}: expected it, lengths and noises to be one number each, it within the lengths' product"
-    require(alone and abs(dot) <= a * b + 1e-9, said)
+    require(alone, f"dot is {dot!r}: expected it, lengths and noises to be one number each")
+    require(abs(dot) <= a * b + 1e-9, f"dot is {dot!r}: expected a number within the product of the lengths, {a * b:g}")
     level = np.asarray(level, dtype=float)
     if s == 0 or t == 0:
         return ndtr((level - dot) / np.sqrt(cumulants(dim, dot, (a, b), (s, t))[1]))

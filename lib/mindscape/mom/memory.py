@@ -71,7 +71,7 @@ class Tiling:
 
 @dataclass(frozen=True)
 class Resolved:
-    """A memory, and how often each of `RULES` was needed to make it of a reply."""
+    """A memory, and how often what was mended to make it of a reply, or of several: `RULES`, and what their reader adds."""
 
     memory: DocumentMemory
     repairs: Counter[str] = field(default_factory=Counter)

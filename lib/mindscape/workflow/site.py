@@ -84,7 +84,8 @@ def weighed_in(cells: list[dict], metrics: list[str]) -> int | None:
 
 
 def notebook(path: Path, anchors: dict[int, list[str]]) -> dict:
-    """A stored notebook as the site shows it: links lead to pages, images have their words, graphs stand in the page."""
+    """A stored notebook as the site shows it: links lead to pages, images have their words, graphs stand in the page, and
+    folded cells that stand together are one."""
     stored = json.loads(path.read_text(encoding="utf-8"))
     shown: list[dict] = []
     for i, cell in enumerate(stored["cells"]):
