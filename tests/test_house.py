@@ -116,6 +116,18 @@ def test_conda_reads_the_same_versions():
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_figure_is_shown_where_it_is_made(path):
+    shown = "".join(
+        "".join(output.get("data", {}).get("text/markdown", ""))
+        for cell in report.cells(ROOT, path.stem)
+        for output in cell.get("outputs", [])
+    )
+    for name, drawn in results.read(path.stem, ROOT / "figures")["figures"].items():
+        said = results.in_words(drawn["caption"], drawn["alt"])
+        assert said in shown, f"{name} is saved, and the notebook does not show it"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_is_stored_as_a_contract(path):
     """Executed in order, free of errors and of stderr, no trace of a machine or an executor, nothing longer than a page."""
     cells = report.cells(ROOT, path.stem)
