@@ -99,7 +99,7 @@ def select(text: str, language: Language, max_characters: int = 500) -> list[Spa
 
 
 @lru_cache(maxsize=16)  # a text is asked for extracts of several lengths
-def _ranked(text: str, language: Language) -> list[_Sentence]:
+def _ranked(text: str, language: Language) -> tuple[_Sentence, ...]:
     """The sentences of a text, the most central first. Ratings count to twelve digits: many are equal but for the last digit
     of a matrix product, which differs by processor."""
     stripped = [_stripped(text, span) for span in sentences(text, language)]
@@ -109,7 +109,7 @@ def _ranked(text: str, language: Language) -> list[_Sentence]:
         if span.start < span.end
     ]
     ratings = _textrank(language).rate_sentences(SimpleNamespace(sentences=candidates))
-    return sorted(candidates, key=lambda sentence: -round(float(ratings[sentence]), 12))
+    return tuple(sorted(candidates, key=lambda sentence: -round(float(ratings[sentence]), 12)))
 
 
 @cache
