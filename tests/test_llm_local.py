@@ -3,6 +3,7 @@
 import copy
 from functools import wraps
 from typing import Literal
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -265,6 +266,16 @@ def test_stop_and_finish(model):
     assert cut.completion_tokens < 6
     ended = model.chat(user("Say hi."), max_new_tokens=40)
     assert ended.finish == "stop" and ended.completion_tokens < 40 and "<|" not in ended.text
+
+
+def test_the_vocabulary_is_read_once_for_the_same_stop_strings(backend, monkeypatch):
+    """Not for each batch: it takes a second."""
+    backend, sampling = Local(backend.model, backend.tokenizer, "b", batch_size=1), Sampling(2, stop=("six",))
+    monkeypatch.setattr(backend.tokenizer, "get_vocab", Mock(wraps=backend.tokenizer.get_vocab))
+    list(backend.generate(["One, two,"], sampling))
+    once = backend.tokenizer.get_vocab.call_count
+    list(backend.generate(NESTED[:3], sampling))
+    assert backend.tokenizer.get_vocab.call_count == once
 
 
 # ---------------------------------------------------------------- schema

@@ -191,7 +191,10 @@ def ask(
     if free_first:
         free = llm.chat(talks, max_new_tokens=tokens) if talks else []
         found = [replace(_added(Answer("", calls=0), reply, role), free=reply.text) for reply in free]
-        waiting = [] if form is None else [i for i, reply in enumerate(free) if not _could_write(llm, reply, form)]
+        if form is None:
+            return found
+        schema = json_schema(form)
+        waiting = [i for i, reply in enumerate(free) if not _could_write(llm, reply, schema)]
     for trial in range(1 if free_first else tries):
         if not waiting:
             break
@@ -232,7 +235,7 @@ def _added(before: Answer, reply: Reply, role: Role) -> Answer:
     return replace(before, text=reply.text, value=value, unread=unread, cut=cut, repairs=tuple(repairs), **took)
 
 
-def _could_write(llm: LLM, reply: Reply, form: Any) -> bool:
+def _could_write(llm: LLM, reply: Reply, schema: Any) -> bool:
     """Whether constrained decoding would have written this reply: at each of its tokens the likeliest was allowed."""
     could = getattr(getattr(llm, "backend", None), "could_write", None)
-    return reply.finish != "length" and could is not None and could(reply.text, json_schema(form))
+    return reply.finish != "length" and could is not None and could(reply.text, schema)

@@ -13,7 +13,7 @@ import copy
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from os.path import commonprefix
 from pathlib import Path
 from time import perf_counter
@@ -126,6 +126,8 @@ class Local:
         kinds = DynamicCache(config=config)
         self.shares = not any(kinds.is_sliding) and not any(kinds.is_linear) and config.model_type != "mpt"
         self._tokenizer_hashes: dict[str, str] = {}  # by chat template: the vocabulary takes too long for each call
+        self._compiled: tuple[Form, LLMatcher] | None = None  # the last schema: many replies are held against one
+        self._stopping = lru_cache(8)(partial(transformers.StopStringCriteria, tokenizer))  # it reads the vocabulary, too
 
     @property
     def model(self) -> PreTrainedModel:
@@ -236,7 +238,7 @@ class Local:
         going, left = list(range(len(rows))), sampling.max_new_tokens
         how: dict[str, Any] = {"do_sample": False, "logits_processor": processors}
         if sampling.stop:
-            how |= {"stop_strings": list(sampling.stop), "tokenizer": self.tokenizer}
+            how["stopping_criteria"] = transformers.StoppingCriteriaList([self._stopping(sampling.stop)])
         generate: Any = self.model.generate
         while going and left:
             stretch = min(STRETCH, left) if self.shares else left
@@ -399,8 +401,10 @@ class Local:
 
     def could_write(self, text: str, schema: Form) -> bool:
         """Whether decoding held to the schema leaves the way to this text and its end open."""
-        matcher = LLMatcher(self._constraints, self._grammar(schema))
-        tokens = self._encode(text)
+        compiled = self._compiled
+        if compiled is None or compiled[0] != schema:
+            compiled = self._compiled = schema, LLMatcher(self._constraints, self._grammar(schema))
+        matcher, tokens = compiled[1].deep_copy(), self._encode(text)
         return matcher.try_consume_tokens(tokens) == len(tokens) and matcher.is_accepting()
 
     @cached_property

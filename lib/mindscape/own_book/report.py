@@ -105,7 +105,8 @@ def set_aside(run: OwnRun) -> list[str]:
     if run.graphs:
         notes = sum(len(read.graph.nodes) for read in run.graphs)
         dropped = sum(len(read.dropped) for read in run.graphs)
-        lines.append(f"graph: {notes} notes, {dropped} more were dropped: names that are not where their quotes are")
+        more = f", {dropped} more were dropped: names that are not where their quotes are" if dropped else ""
+        lines.append(f"graph: {notes} notes{more}")
     return lines
 
 

@@ -44,6 +44,8 @@ def _cut(name: str, text: str, language: str, tokenizer: Tokenizer, size: int) -
 
 def holds(book: Book, chunk: Place, span: Span) -> bool:
     """Whether some of a span's words stand in a chunk."""
+    if chunk.end <= span.start or span.end <= chunk.start:  # most pairs
+        return False
     return bool(book.document.text[max(chunk.start, span.start) : min(chunk.end, span.end)].strip())
 
 
