@@ -186,7 +186,7 @@ def test_reports_are_what_the_results_say():
 def test_the_committed_reports_are_what_the_committed_results_say(tmp_path):
     """Also where `make figures` has just written both anew."""
     parts = ["README.md", "figures", "data", "notebooks"]
-    archive = subprocess.run(["git", "archive", "--format=zip", "HEAD", *parts], cwd=ROOT, capture_output=True)
+    archive = subprocess.run(["git", "archive", "--format=zip", "-0", "HEAD", *parts], cwd=ROOT, capture_output=True)
     if archive.returncode:
         pytest.skip("not a git checkout")
     with zipfile.ZipFile(BytesIO(archive.stdout)) as packed:

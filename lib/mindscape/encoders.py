@@ -16,11 +16,10 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
-from sentence_transformers import SentenceTransformer
 from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
@@ -30,6 +29,9 @@ from mindscape import assets, paths, store, weights
 from mindscape.cache import Cache, digest
 from mindscape.errors import InputError, require
 from mindscape.store import Maker
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
 
 FORMS = '"embedded", "minilm", "smollm2" or "hf:NAME_OR_FOLDER"'
 
@@ -97,6 +99,8 @@ def load(
     precision, device = weights.placed(dtype, device)
     with weights.loading(f"encoder={encoder!r} cannot be loaded", folder, InputError):
         if cached_file(folder, "modules.json", _raise_exceptions_for_missing_entries=False):
+            from sentence_transformers import SentenceTransformer  # two seconds, which most programs do without
+
             model = SentenceTransformer(folder, device=device, model_kwargs={"dtype": precision})
             made: LocalEncoder = SentenceEncoder(model, name=name, **options)
         else:
@@ -171,7 +175,10 @@ class LocalEncoder(ABC):
     @property
     def maker(self) -> Maker:
         """The asset and the settings of a model that the kit names, as it was loaded; for any other, the fingerprint."""
-        fingerprint, dtype = self.fingerprint, str(next(self.model.parameters()).dtype).removeprefix("torch.")
+        return self._maker(self.fingerprint)
+
+    def _maker(self, fingerprint: str) -> Maker:
+        dtype = str(next(self.model.parameters()).dtype).removeprefix("torch.")
         if fingerprint != self._as_fetched:
             return Maker(self.name, {"weights": fingerprint}, dtype)
         asset = assets.ASSETS[self.name].sha256
@@ -198,7 +205,7 @@ class LocalEncoder(ABC):
             if self.store is not None:
                 self.store.put(done)
             found.update(done)
-        label = self.maker.label if self._as_fetched else f"{self.name}-{fingerprint[:8]}"
+        label = self._maker(fingerprint).label if self._as_fetched else f"{self.name}-{fingerprint[:8]}"
         store.current().note("vector", label, cached=len(keys) - len(missing), computed=len(missing))
         unpacked = {text: _unpack(found[key]) for text, key in keys.items()}
         truncated = sum(unpacked[text][1] > self.max_tokens for text in texts)
@@ -240,9 +247,9 @@ class SentenceEncoder(LocalEncoder):
     >>> encoder = SentenceEncoder(SentenceTransformer("folder"), name="mine")            # doctest: +SKIP
     """
 
-    model: SentenceTransformer
+    model: "SentenceTransformer"
 
-    def __init__(self, model: SentenceTransformer, *, prompts: Mapping[str, str] | None = None, **options: Any):
+    def __init__(self, model: "SentenceTransformer", *, prompts: Mapping[str, str] | None = None, **options: Any):
         own = {"passage" if kind == "document" else kind: prompt for kind, prompt in model.prompts.items()}
         limit = model.max_seq_length or model.tokenizer.model_max_length
         options |= {"dim": model.get_embedding_dimension(), "limit": limit, "prompts": own if prompts is None else prompts}

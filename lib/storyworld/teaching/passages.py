@@ -37,7 +37,7 @@ def cut(book: Book, tokenizer: Tokenizer, size: int = SIZE) -> list[Chunk]:
     return list(_cut(book.document.id, book.document.text, book.document.language, tokenizer, size))
 
 
-@lru_cache(maxsize=64)  # several roles ask for the same chunks of a book, which take a third of a second
+@lru_cache(maxsize=256)  # several roles ask for the same chunks of a book, which take a third of a second
 def _cut(name: str, text: str, language: str, tokenizer: Tokenizer, size: int) -> tuple[Chunk, ...]:
     return tuple(split_sentences(Document(name, text, language), tokenizer, size))
 
