@@ -316,6 +316,13 @@ def test_plain_words_are_held_to_options(random_model):
     assert not random_model.backend.could_write("the Crown", held_to(options)) and held_to([]) is None
 
 
+def test_a_form_that_has_changed_is_another_one(backend):
+    form = {"enum": ["a"]}
+    assert backend.could_write('"a"', form) and not backend.could_write('"b"', form)
+    form["enum"] = ["b"]
+    assert backend.could_write('"b"', form) and not backend.could_write('"a"', form)
+
+
 def test_a_reply_cut_off_is_invalid(model):
     reply = model.chat(user("Elsinore?"), schema=Place, max_new_tokens=3)
     assert "does not fit Place (cut off after 3 tokens)" in reply.invalid

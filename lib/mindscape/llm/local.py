@@ -403,7 +403,7 @@ class Local:
         """Whether decoding held to the schema leaves the way to this text and its end open."""
         compiled = self._compiled
         if compiled is None or compiled[0] != schema:
-            compiled = self._compiled = schema, LLMatcher(self._constraints, self._grammar(schema))
+            compiled = self._compiled = copy.deepcopy(schema), LLMatcher(self._constraints, self._grammar(schema))
         matcher, tokens = compiled[1].deep_copy(), self._encode(text)
         return matcher.try_consume_tokens(tokens) == len(tokens) and matcher.is_accepting()
 
