@@ -126,7 +126,7 @@ class Local:
         kinds = DynamicCache(config=config)
         self.shares = not any(kinds.is_sliding) and not any(kinds.is_linear) and config.model_type != "mpt"
         self._tokenizer_hashes: dict[str, str] = {}  # by chat template: the vocabulary takes too long for each call
-        self._compiled: tuple[Form, LLMatcher] | None = None  # the last schema: many replies are held against one
+        self._compiled: tuple[str, LLMatcher] | None = None  # the last schema: many replies are held against one
         self._stopping = lru_cache(8)(partial(transformers.StopStringCriteria, tokenizer))  # it reads the vocabulary, too
 
     @property
@@ -401,9 +401,9 @@ class Local:
 
     def could_write(self, text: str, schema: Form) -> bool:
         """Whether decoding held to the schema leaves the way to this text and its end open."""
-        compiled = self._compiled
-        if compiled is None or compiled[0] != schema:
-            compiled = self._compiled = copy.deepcopy(schema), LLMatcher(self._constraints, self._grammar(schema))
+        compiled, form = self._compiled, repr(schema)  # equal dicts may differ in their order, which decoding keeps to
+        if compiled is None or compiled[0] != form:
+            compiled = self._compiled = form, LLMatcher(self._constraints, self._grammar(schema))
         matcher, tokens = compiled[1].deep_copy(), self._encode(text)
         return matcher.try_consume_tokens(tokens) == len(tokens) and matcher.is_accepting()
 
