@@ -321,6 +321,10 @@ def test_a_form_that_has_changed_is_another_one(backend):
     assert backend.could_write('"a"', form) and not backend.could_write('"b"', form)
     form["enum"] = ["b"]
     assert backend.could_write('"b"', form) and not backend.could_write('"a"', form)
+    fields = [
+        {"type": "object", "properties": dict.fromkeys(names, {"enum": [1]}), "required": ["a", "b"]} for names in ("ab", "ba")
+    ]
+    assert [backend.could_write('{"a": 1, "b": 1}', of) for of in fields] == [True, False]  # equal as dicts
 
 
 def test_a_reply_cut_off_is_invalid(model):

@@ -225,11 +225,11 @@ def _intact(folder: Path) -> bool:
     try:
         files = json.loads((folder / SEAL).read_text(encoding="utf-8"))
         told = {name: (folder / name).stat() for name in files}
-        moved = [name for name, (_, _, modified) in files.items() if told[name].st_mtime_ns != modified]
-        of_its_size = all(told[name].st_size == size for name, (_, size, _) in files.items())
-        if not of_its_size or any(_sha256(folder / name) != files[name][0] for name in moved):
-            return False
     except (OSError, ValueError):
+        return False
+    moved = [name for name, (_, _, modified) in files.items() if told[name].st_mtime_ns != modified]
+    of_its_size = all(told[name].st_size == size and (folder / name).is_file() for name, (_, size, _) in files.items())
+    if not of_its_size or any(_sha256(folder / name) != files[name][0] for name in moved):
         return False
     if moved:  # a cache that was copied: remember the new times
         with suppress(OSError):

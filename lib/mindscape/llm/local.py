@@ -126,6 +126,8 @@ class Local:
         kinds = DynamicCache(config=config)
         self.shares = not any(kinds.is_sliding) and not any(kinds.is_linear) and config.model_type != "mpt"
         self._tokenizer_hashes: dict[str, str] = {}  # by chat template: the vocabulary takes too long for each call
+        # A novel takes a twentieth of a second, and each method asks for its length.
+        self._count = lru_cache(1024)(lambda text: len(tokenizer(text, verbose=False)["input_ids"]))
         self._compiled: tuple[str, LLMatcher] | None = None  # the last schema: many replies are held against one
         self._stopping = lru_cache(8)(partial(transformers.StopStringCriteria, tokenizer))  # it reads the vocabulary, too
 
@@ -168,7 +170,7 @@ class Local:
 
     def count_tokens(self, prompt: Prompt, tools: Tools = ()) -> int:
         """Exactly what the model would read."""
-        return len(self._tokens(prompt, tools))
+        return self._count(prompt) if isinstance(prompt, str) else len(self._tokens(prompt, tools))
 
     def _tokens(self, prompt: Prompt, tools: Tools = ()) -> list[int]:
         if isinstance(prompt, str):
@@ -418,7 +420,7 @@ class Local:
     def _grammars(self, schemas: Sequence[Form]) -> list[str]:
         made: list[str] = []
         for i, schema in enumerate(schemas):
-            made.append(made[-1] if i and schema == schemas[i - 1] else self._grammar(schema))
+            made.append(made[-1] if i and repr(schema) == repr(schemas[i - 1]) else self._grammar(schema))
         return made
 
     def _grammar(self, schema: Form) -> str:

@@ -18,7 +18,7 @@ Taught in notebook 32_long_reason. Nothing here knows how a method answers.
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -284,7 +284,7 @@ def answered(
     settings = settings or MethodSettings()
     unknown = sorted(set(names) - set(NAMES))
     require(not unknown, f"no method {''.join(unknown[:1])!r}: expected some of {', '.join(NAMES)}")
-    of_text = {key: _length(document, llm) for key, document in _documents(tasks).items()}
+    of_text = {key: length(document, llm) for key, document in _documents(tasks).items()}
     lengths = [of_text[task.document.id] for task in tasks]
     budgets = [Budget(None, settings.times * n, settings.reply) for n in lengths]
     seconds = 0.0 if getattr(llm.backend, "quick", False) else SECONDS
@@ -304,9 +304,6 @@ def answered(
         return [Answered(**row, length=n) for row, n in zip(rows, lengths, strict=True)]
 
     return {name: of(name) for name in names}
-
-
-_length = lru_cache(maxsize=256)(length)  # asked for with each method; a novel takes a twentieth of a second
 
 
 def _documents(tasks: Sequence[Task]) -> dict[str, Document]:
