@@ -2,6 +2,7 @@
 
 And documents of a few sentences."""
 
+from functools import cache
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -78,6 +79,23 @@ def cut(name, texts, language="en"):
     ends = accumulate(map(len, texts), initial=0)
     chunks = [Chunk(name, i, *place) for i, place in enumerate(pairwise(ends))]
     return Document(name, "".join(texts), language), chunks
+
+
+@cache
+def vocabulary(tokenizer):
+    """llguidance's view of it, which takes half a second to make."""
+    from llguidance.hf import from_tokenizer
+
+    return from_tokenizer(tokenizer)
+
+
+def accepts(form, reply, tokenizer):
+    """Whether a model whose decoding is held to a form, a grammar (`lark`), could write the reply and end there."""
+    from llguidance import LLMatcher
+
+    matcher, tokens = LLMatcher(vocabulary(tokenizer), LLMatcher.grammar_from_lark(form["lark"])), tokenizer(reply)["input_ids"]
+    assert not matcher.is_error(), matcher.get_error()
+    return matcher.try_consume_tokens(tokens) == len(tokens) and matcher.is_accepting()
 
 
 def plain(model, prompt, continuation):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindscape import llm
-from mindscape.ask import LONGEST, WARMER, Budget, BudgetSpent, Meter, ask, read_replies
+from mindscape.ask import LONGEST, WARMER, Budget, BudgetSpent, Meter, ask
 from mindscape.errors import BudgetReached
 from mindscape.llm.base import LLM, Reply, estimated_tokens
 from mindscape.question import ANSWER, BUILD
@@ -66,12 +66,10 @@ def test_what_cannot_be_read_is_tried_again_warmer():
 
 
 def test_a_reply_that_was_cut_off_cannot_be_read():
-    stub = Choosy(in_turn(Reply("[1]", finish="length")))
-    (answer,) = asked(stub)
+    (answer,) = asked(Choosy(in_turn(Reply("[1]", finish="length"))))
     assert answer.cut and answer.value is None and answer.text == "[1]" and "cut off after" in answer.unread[0]
     (answer,) = asked(Choosy(in_turn("  ")), role=QA)  # nor one that says nothing
     assert answer.value is None and len(answer.unread) == 1
-    assert read_replies(SILVER, "[0]", cut=True) is None
 
 
 def test_free_first_asks_again_only_where_decoding_could_not_have_written_the_same():
@@ -89,8 +87,7 @@ def test_a_role_without_a_form_is_asked_once():
 
 
 def test_a_model_that_cannot_say_what_it_could_write_is_asked_twice():
-    stub = Stub(in_turn("[1]", "[2]"))
-    assert asked(stub, free_first=True)[0].value == [2]
+    assert asked(Stub(in_turn("[1]", "[2]")), free_first=True)[0].value == [2]
 
 
 def test_a_budget_is_kept():

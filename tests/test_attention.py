@@ -55,8 +55,7 @@ def test_equals_eager_attention(name, rows):
     mass = segment_mass(model, ids, rows, segments)
     assert mass.shape == (3, 4, len(rows), 4)
     assert (mass - eager_mass(model, ids, rows, segments)).abs().max() < 1e-5
-    mean = segment_mass(model, ids, rows, segments, average_heads=True)
-    assert torch.allclose(mean, mass.mean(1), atol=1e-6)
+    assert torch.allclose(segment_mass(model, ids, rows, segments, average_heads=True), mass.mean(1), atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["llama", "qwen2", "qwen3", "sliding window"])
@@ -152,7 +151,6 @@ def test_bad_rows_and_segments(llama):
     refused(measured([0], [(0, 2), (3, 3)]), r"segment 1 \(3, 3\) is out of range")
     refused(measured([0], [(0, 13)]), r"segment 0 \(0, 13\) is out of range: .* 12 tokens")
     refused(measured([0], [(-1, 3)]), r"segment 0 \(-1, 3\) is out of range")
-    refused(measured([0], [(5, 2)]), r"segment 0 \(5, 2\) is out of range")
     refused(measured([0], []), "no segment was given")
     refused(measured([], [(0, 2)]), "at least one token position")
     refused(measured([0.5], [(0, 2)]), "at least one token position")

@@ -111,14 +111,11 @@ def test_trouble_is_tried_again_and_one_line_with_url_and_cause_where_it_lasts(t
         (status(429, "pay first", "insufficient_quota"), "HTTP 429: pay first"),
         (status(429, Retry_After="3600"), "it asks to wait 3600 s"),
         (answers(b'{"error": {"message": "no such model", "code": 404}}'), "HTTP 200 with an error, 404: no such model"),
-        (answers(b'{"error": {"message": "no"}}'), "HTTP 200 with an error, None: no"),
         (answers(b'{"error": "no"}'), "HTTP 200 with an error, None: no"),
         (answers(b'{"choices": []}'), "not a completion, at choices: "),
-        (answers(b'{"choices": 3}'), "not a completion, at choices: "),
         (answers(b"{}"), "not a completion, at choices: "),
         (answers(b"[1, 2]"), "not a completion, at the top: "),
         (answers(b'"hello"'), "not a completion, at the top: .*'hello'"),
-        (answers(b"null"), "not a completion, at the top: .*None"),
         (answers(b'{"choices": [{"index": 0}]}'), r"not a completion, at choices\.0\.message: "),
         (answers(b'{"choices": [{"index": 0, "message": "hi"}]}'), r"not a completion, at choices\.0\.message: .*'hi'"),
         (says(["hi"]), r"not a completion, at choices\.0\.message\.content: "),
@@ -127,13 +124,11 @@ def test_trouble_is_tried_again_and_one_line_with_url_and_cause_where_it_lasts(t
         (says("hi", refusal=["no"]), r"not a completion, at choices\.0\.message\.refusal: "),
         (says("hi", {"prompt_tokens": "ten", "completion_tokens": 5}), r"not a completion, at usage\.prompt_tokens: "),
         (says("hi", {"completion_tokens": -5}), r"not a completion, at usage\.completion_tokens: "),
-        (says("hi", 15), "not a completion, at usage: "),
     ],
 )
 def test_hopeless_trouble_is_not_tried_again(trouble, said):
     with Scripted(trouble) as server:
-        told = refused(lambda: at(server).chat(HELLO), said, LLMError)
-        assert "\n" not in str(told) and len(server.asked) == 1
+        assert "\n" not in str(refused(lambda: at(server).chat(HELLO), said, LLMError)) and len(server.asked) == 1
 
 
 @pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": None}])
@@ -162,8 +157,7 @@ def test_the_total_time_is_bounded_even_if_bytes_keep_coming():
 def test_no_server_at_all():
     with Scripted(page()) as server:
         url = server.url
-    model = llm.LanguageModel(Endpoint("m", base_url=url, retries=0))
-    refused(lambda: model.chat(HELLO), "the connection failed", LLMError)
+    refused(lambda: llm.LanguageModel(Endpoint("m", base_url=url, retries=0)).chat(HELLO), "the connection failed", LLMError)
 
 
 @pytest.mark.parametrize(("sent", "got"), [("好\ud83d", "好\ufffd"), ("\ude00!", "\ufffd!"), ("\ud83d\ude00", "😀")])
@@ -178,8 +172,6 @@ def test_base_url_from_the_environment(monkeypatch):
     with Scripted(says("Francisco")) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         assert llm.load("openai:m", cache=False).chat(HELLO).text == "Francisco"
-    monkeypatch.setenv("OPENAI_BASE_URL", "localhost")
-    refused(lambda: llm.load("openai:m"), "expected something like http")
 
 
 def test_order_is_kept_and_concurrency_bounded():
@@ -248,9 +240,8 @@ def test_a_proxy_that_cannot_be_used_is_one_line(monkeypatch, proxy):
 
 def test_what_is_sent():
     with Scripted(says('{"name": "Bob", "age": 3}')) as server:
-        model = at(server)
         told = {"max_tokens": 7, "temperature": 0.5, "top_p": 0.9, "seed": 4}
-        model.chat(HELLO, schema=Person, max_new_tokens=7, temperature=0.5, top_p=0.9, seed=4, stop="END")
+        at(server).chat(HELLO, schema=Person, max_new_tokens=7, temperature=0.5, top_p=0.9, seed=4, stop="END")
         sent = server.asked[0]
         assert sent | told | {"stop": ["END"]} == sent
         form = sent["response_format"]["json_schema"]

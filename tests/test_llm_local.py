@@ -1,7 +1,7 @@
 """The local backend: batched and shared against plain runs of transformers, constraints, and bad input."""
 
 import copy
-from functools import wraps
+from functools import partial, wraps
 from typing import Literal
 from unittest.mock import Mock
 
@@ -106,16 +106,6 @@ def test_a_long_continuation_is_read_in_pieces(random_model):
     assert score.logprob == pytest.approx(logprob, rel=1e-6)
 
 
-def test_the_size_of_batches_changes_nothing(random_model, tokenizer):
-    texts = []
-    for size, tokens in ((1, 9999), (5, 130), (5, 9999)):
-        backend = Local(random_model.backend.model, tokenizer, "m", batch_size=size, batch_tokens=tokens)
-        model = llm.LanguageModel(backend)
-        replies = model.complete(PROMPTS, max_new_tokens=3, temperature=0.8, top_p=0.9, seed=7)
-        texts.append([reply.text for reply in replies])
-    assert texts[0] == texts[1] == texts[2]
-
-
 @pytest.fixture
 def read(smollm2):
     """How many tokens each forward pass of SmolLM2 has read."""
@@ -173,13 +163,15 @@ def test_nested_heads_are_read_once(smollm2, tokenizer, read):
         assert once <= sum(read) <= once + len(NESTED) < 0.6 * sum(map(len, ids))
 
 
-def test_nested_heads_change_nothing(random_model):
-    loaded = random_model.backend
+def test_neither_nested_heads_nor_the_size_of_batches_change_anything(random_model):
+    loaded, drawn = random_model.backend, []
     expected = [plain_text(loaded, prompt, 4) for prompt in NESTED]
-    for size in (1, 5, 16):
-        backend = Local(loaded.model, loaded.tokenizer, "m", batch_size=size)
-        replies = llm.LanguageModel(backend).complete(NESTED, max_new_tokens=4)
-        assert [reply.text for reply in replies] == expected
+    for size, tokens in ((1, 9999), (5, 130), (5, 9999), (16, 9999)):
+        model = llm.LanguageModel(Local(loaded.model, loaded.tokenizer, "m", batch_size=size, batch_tokens=tokens))
+        assert [reply.text for reply in model.complete(NESTED, max_new_tokens=4)] == expected
+        replies = model.complete(PROMPTS, max_new_tokens=3, temperature=0.8, top_p=0.9, seed=7)
+        drawn.append([reply.text for reply in replies])
+    assert all(texts == drawn[0] for texts in drawn)
 
 
 @pytest.mark.parametrize("stretch", [1, 3])
@@ -318,7 +310,8 @@ def test_plain_words_are_held_to_options(random_model):
 
 def test_a_form_that_has_changed_is_another_one(backend):
     form = {"enum": ["a"]}
-    assert backend.could_write('"a"', form) and not backend.could_write('"b"', form)
+    assert backend.could_write('"a"', form)
+    assert not any(backend.could_write(text, form) for text in ('"b"', '"a', '"a" So there.'))
     form["enum"] = ["b"]
     assert backend.could_write('"b"', form) and not backend.could_write('"a"', form)
     fields = [
@@ -348,10 +341,16 @@ def test_tools_in_words_where_the_template_has_none(backend):
     assert text.endswith("<|im_start|>assistant\n")
 
 
-def test_tools_go_to_a_template_that_has_them(smollm2, tokenizer):
-    native = copy.deepcopy(tokenizer)
-    native.chat_template = "{{ tools | tojson }}{% for m in messages %}{{ m.role }}: {{ m.content }}{% endfor %}"
-    text = native.decode(Local(smollm2, native, "n")._tokens(user("Who?"), [SEARCH]))
+def templated(backend, template):
+    """The same model with another chat template."""
+    tokenizer = copy.deepcopy(backend.tokenizer)
+    tokenizer.chat_template = template
+    return Local(backend.model, tokenizer, "templated")
+
+
+def test_tools_go_to_a_template_that_has_them(backend):
+    native = templated(backend, "{{ tools | tojson }}{% for m in messages %}{{ m.role }}: {{ m.content }}{% endfor %}")
+    text = native.tokenizer.decode(native._tokens(user("Who?"), [SEARCH]))
     assert text.startswith('[{"type": "function"') and text.endswith("user: Who?")
 
 
@@ -389,18 +388,13 @@ def test_nothing_is_cut_off_in_silence(model):
     refused(lambda: model.score(long, [" end"]), rf"prompt 0 with its continuation has 9,00\d tokens: {holds}")
 
 
-def test_bad_input(model, smollm2, tokenizer, tmp_path):
+def test_bad_input(model, backend, tmp_path):
     refused(lambda: model.complete(["fine", ""]), "prompt 1 is empty")
-    untuned = copy.deepcopy(tokenizer)
-    untuned.chat_template = None
-    refused(lambda: llm.LanguageModel(Local(smollm2, untuned, "untuned")).chat(user("?")), "no chat template")
-    fussy = copy.deepcopy(tokenizer)
-    fussy.chat_template = "{{ raise_exception('no system role') }}"
-    asked = llm.LanguageModel(Local(smollm2, fussy, "fussy"))
-    refused(lambda: asked.chat(user("?")), "refuses the conversation: no system role")
+    fussy = "{{ raise_exception('no system role') }}"
+    for template, said in ((None, "no chat template"), (fussy, "refuses the conversation: no system role")):
+        refused(partial(llm.LanguageModel(templated(backend, template)).chat, user("?")), said)
     refused(lambda: llm.load("embedded", dtype="int7"), "dtype='int7': expected auto, float32")
-    said = "cannot load hf:.*: expected a folder or a name on the hub"
-    refused(lambda: llm.load(f"hf:{tmp_path}"), said, LLMError)
+    refused(lambda: llm.load(f"hf:{tmp_path}"), "cannot load hf:.*: expected a folder or a name on the hub", LLMError)
 
 
 def test_loading_and_asking_print_nothing(tmp_path, tokenizer, capfd):

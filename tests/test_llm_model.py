@@ -75,8 +75,7 @@ def test_order_is_kept_and_a_question_asked_once(prompts):
 
 def test_the_cache_answers_the_same_question_and_no_other(store):
     parrot = Parrot()
-    model = llm.LanguageModel(parrot, store=store)
-    first = model.complete(["a", "b"])
+    first = llm.LanguageModel(parrot, store=store).complete(["a", "b"])
     again = llm.LanguageModel(parrot, store=store)
     assert [r.text for r in again.complete(["b", "a"])] == [r.text for r in reversed(first)]
     assert len(parrot.asked) == 2 and again.ledger.cached == 2 and again.ledger.tokens == 0
@@ -214,8 +213,7 @@ def test_a_recording_is_replayed(tmp_path, store):
         parsed = model.chat(user('{"name": "Bob",}'), schema=Person)
         return texts, parsed.text, parsed.parsed, model.chat(user("x"), tools=tools).text, model.score("p", ["abc"])
 
-    recorder = llm.LanguageModel(Parrot(lambda text: text), store=store, record=path)
-    first = run(recorder)
+    first = run(llm.LanguageModel(Parrot(lambda text: text), store=store, record=path))
     replayed = llm.load(f"replay:{path}")
     again = run(replayed)
     assert again[:4] == first[:4] and again[4][0].logprob == first[4][0].logprob
@@ -315,8 +313,7 @@ def test_a_recording_is_of_one_model(tmp_path):
     "name", ["gpt-4o", "", "hf:", "hf: ", "openai:", "replay:", "Embedded", "hf", "llama:x", "embedded:x", "smollm2:x", None]
 )
 def test_unknown_strings_list_the_valid_forms(name):
-    forms = 'expected "embedded", "smollm2", "hf:NAME_OR_FOLDER", "openai:MODEL" or "replay:PATH"'
-    refused(lambda: llm.load(name), forms)
+    refused(lambda: llm.load(name), 'expected "embedded", "smollm2", "hf:NAME_OR_FOLDER", "openai:MODEL" or "replay:PATH"')
 
 
 @pytest.mark.parametrize(("name", "adapter"), [("smollm2", "data/adapters/reader"), ("embedded", None)])

@@ -124,8 +124,7 @@ def test_bad_tools_and_messages():
         refused(partial(conversation, messages), said)
     as_text = {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "f", "arguments": '{"a": 1}'}}]}
     assert conversation([as_text])[0]["tool_calls"][0]["function"]["arguments"] == {"a": 1}
-    as_openai = {**as_text, "content": None}
-    assert conversation([as_openai]) == conversation([as_text])
+    assert conversation([{**as_text, "content": None}]) == conversation([as_text])  # as OpenAI has it
 
 
 CALLS = [[3], "f", 7, [{}], [{"function": "f"}]]

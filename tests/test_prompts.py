@@ -116,8 +116,7 @@ def test_every_role_that_a_paper_prints_has_both_forms():
         assert role.words("short") is role.prompts
         assert role.words("paper") == (prompts.paper("roles", name) if role.paper else role.prompts)
         assert role.paper != role.prompts
-    asked = partial(ROLES["qa"].prompt, "en", "long", context="", question="")
-    refused(asked, "form='long': expected one of short, paper")
+    refused(partial(ROLES["qa"].prompt, "en", "long", context="", question=""), "form='long': expected one of short, paper")
 
 
 def test_what_the_short_forms_leave_out():

@@ -228,14 +228,6 @@ def test_the_first_layers_fit_the_shallow_model(base, adapter, tmp_path):
     assert all(torch.equal(weights, theirs[name]) for name, weights in ours.items())  # and so each layer's states
 
 
-def test_training_begins_with_it(base, adapter, tmp_path):
-    folder = first_layers(adapter, 1, tmp_path / "one")
-    model = AutoModelForCausalLM.from_pretrained(shallow(base, 1, tmp_path / "base"))
-    tuned = with_lora(model, Settings(rank=2, alpha=4, dtype="float32"), folder)
-    learned = [weights for weights in tuned.parameters() if weights.requires_grad]
-    assert len(learned) == len(load_file(folder / WEIGHTS))
-
-
 def test_what_cannot_be_cut(adapter, tmp_path):
     for layers in (0, 4):
         refused(partial(first_layers, adapter, layers, tmp_path / "none"), f"layers={layers}: .* has 3; expected 1 to so many")

@@ -1,15 +1,15 @@
 """Scores of the roles' replies: gold agrees with itself, and small cases worked out by hand. And decoding that is held to
-quotes: what the grammar lets through stands in the block, and nothing that is right is lost."""
+quotes: what the grammar lets through stands in the block, and nothing that is right is lost. And the reader's examples."""
 
 import json
 import math
 from itertools import islice
 
 import pytest
+from extras import refused
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from llguidance import LLMatcher
-from llguidance.hf import from_tokenizer
+from stubs import accepts
 
 import storyworld
 from mindscape import roles
@@ -112,8 +112,7 @@ def test_quotes_and_borders():
 def test_other_right_answers_count(tokenizer):
     book = storyworld.book(1003, tokens=15_000)
     asked = next(question for question in book.questions if question.accepted)
-    slots = {"question": asked.question}
-    assert score("qa", book, slots, asked.answer, asked.accepted[0]) == {"f1": 1.0}
+    assert score("qa", book, {"question": asked.question}, asked.answer, asked.accepted[0]) == {"f1": 1.0}
 
 
 places = st.lists(st.integers(0, 3000), max_size=6, unique=True)
@@ -129,21 +128,7 @@ def test_borders_found_are_counted_once(gold, found):
     if gold:
         assert border_f1(gold, gold) == 1
         assert border_f1(gold, [place + 5 for place in gold] * 2) <= 1
-    far = [place + 10_000 for place in found]
-    assert border_f1(gold, far) == 0
-
-
-@pytest.fixture(scope="module")
-def constraints(tokenizer):
-    return from_tokenizer(tokenizer)
-
-
-def writes(block, reply, tokenizer, constraints):
-    """Whether a model that is held to the block's quotes could write the reply."""
-    grammar = LLMatcher.grammar_from_lark(quoting(block)["lark"])
-    assert not LLMatcher.validate_grammar(grammar, constraints), block
-    matcher, tokens = LLMatcher(constraints, grammar), tokenizer(reply)["input_ids"]
-    return matcher.try_consume_tokens(tokens) == len(tokens) and matcher.is_accepting()
+    assert border_f1(gold, [place + 10_000 for place in found]) == 0
 
 
 def noting(quote):
@@ -152,13 +137,13 @@ def noting(quote):
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_gold_replies_can_be_written(language, tokenizer, constraints):
+def test_gold_replies_can_be_written(language, tokenizer):
     book = storyworld.book(0, tokens=15_000, language=language)
     made = list(teaching.gold("edits", book, Chance("quoting", language), tokenizer))
     assert len(made) > 10
     for slots, value in made:
         reply = roles.EDITS.render(value)
-        assert writes(slots["block_text"], reply, tokenizer, constraints), reply
+        assert accepts(quoting(slots["block_text"]), reply, tokenizer), reply
 
 
 SIGNS = st.sampled_from([*'"\\{}[]<>/|&~^$*%', "“", "é", "\u2028", "\x00", "\t", "\n", "  ", "🂡", "ש", "磨坊", "a_b", "7"])
@@ -168,7 +153,7 @@ TEXTS = st.lists(st.one_of(st.sampled_from(["Ivo", "sold", "it", "I'm", "Ann-Mar
 @settings(max_examples=150)
 @given(parts=TEXTS, data=st.data())
 @example(parts=['"', "\\", '"', "\n", "\\"], data=None)
-def test_what_can_be_quoted_stands_in_the_block(tokenizer, constraints, parts, data):
+def test_what_can_be_quoted_stands_in_the_block(tokenizer, parts, data):
     """Any words in a row, and no others, whatever signs the block has."""
     text = "".join(parts)
     document, block = Document("note", text), Chunk("note", 0, 0, len(text))
@@ -176,33 +161,50 @@ def test_what_can_be_quoted_stands_in_the_block(tokenizer, constraints, parts, d
     if words and data:
         start = data.draw(st.integers(0, len(words) - 1))
         quote = " ".join(words[start : data.draw(st.integers(start + 1, len(words)))])
-        assert writes(text, noting(quote), tokenizer, constraints)
+        assert accepts(quoting(text), noting(quote), tokenizer)
         assert find(quote, document, block) is not None
     for other in ("", " ", "Ivo lied", *(f" {word}" for word in words[:1])):
-        assert not writes(text, noting(other), tokenizer, constraints)
-    assert writes(text, '{"operations": []}', tokenizer, constraints)
+        assert not accepts(quoting(text), noting(other), tokenizer)
+    assert accepts(quoting(text), '{"operations": []}', tokenizer)
 
 
-def test_quotes_begin_and_end_with_words(tokenizer, constraints):
+def test_quotes_begin_and_end_with_words(tokenizer):
     text = 'Ivo said:\n"I am the miller." Ann saw it.'
     for quote in ("Ivo said:", 'said: "I am', "Ann", '."', "miller"):
-        assert writes(text, noting(quote), tokenizer, constraints), quote
+        assert accepts(quoting(text), noting(quote), tokenizer), quote
     for quote in ("mill", "vo said", "Ivo said: ", "said:\n", "Ann sees it"):
-        assert not writes(text, noting(quote), tokenizer, constraints), quote
-    assert writes("伊沃说：“我是磨坊主。”", noting("我是磨坊"), tokenizer, constraints)
-    assert not writes("伊沃说：“我是磨坊主。”", noting("我不是"), tokenizer, constraints)
+        assert not accepts(quoting(text), noting(quote), tokenizer), quote
+    assert accepts(quoting("伊沃说：“我是磨坊主。”"), noting("我是磨坊"), tokenizer)
+    assert not accepts(quoting("伊沃说：“我是磨坊主。”"), noting("我不是"), tokenizer)
 
 
-def test_all_four_operations_and_no_other_form(tokenizer, constraints):
+def test_all_four_operations_and_no_other_form(tokenizer):
     operations = [
         {"op": "add_edge", "source": "a", "target": "b", "relation": 'says "no"', "src": "Ivo"},
         {"op": "edit_node", "id": "a", "content": "a\\b"},
         {"op": "delete_node", "id": "b"},
     ]
     reply = json.dumps({"operations": operations})
-    assert writes("Ivo.", reply, tokenizer, constraints) and len(Edits.model_validate_json(reply).operations) == 3
+    assert accepts(quoting("Ivo."), reply, tokenizer) and len(Edits.model_validate_json(reply).operations) == 3
     renamed = reply.replace("edit_node", "move_node"), reply.replace('"target"', '"to"')
     for bad in (*renamed, reply[:-1], f"{reply} Yes."):
-        assert not writes("Ivo.", bad, tokenizer, constraints)
-    assert not writes("  ", reply, tokenizer, constraints)  # nothing can be quoted of a blank block
-    assert writes("", json.dumps({"operations": operations[1:]}), tokenizer, constraints)
+        assert not accepts(quoting("Ivo."), bad, tokenizer)
+    assert not accepts(quoting("  "), reply, tokenizer)  # nothing can be quoted of a blank block
+    assert accepts(quoting(""), json.dumps({"operations": operations[1:]}), tokenizer)
+
+
+def test_every_role_is_taught_and_the_list_is_always_the_same(tokenizer):
+    found = teaching.mixture([3], tokenizer, dict.fromkeys(roles.ROLES, 2))
+    assert {example.role for example in found} == set(roles.ROLES)
+    assert all(sum(example.role == role for example in found) <= 2 for role in roles.ROLES)
+    assert found == teaching.mixture([3], tokenizer, dict.fromkeys(roles.ROLES, 2))
+    assert all(roles.ROLES[example.role].parse(example.reply)[1] == [] for example in found)
+
+
+@pytest.mark.parametrize("seed", [storyworld.DEVELOP[0], storyworld.TEST[0], -1])
+def test_other_seeds_are_refused(seed, tokenizer):
+    refused(lambda: teaching.mixture([seed], tokenizer, {"qa": 1}), f"seed {seed} is not for training")
+
+
+def test_an_unknown_role_is_refused(tokenizer):
+    refused(lambda: teaching.mixture([0], tokenizer, {"poet": 1}), "role='poet': expected one of chunk_summary")

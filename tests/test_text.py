@@ -189,10 +189,9 @@ def test_megabytes_are_split_at_sentences(macbeth, language, tokenizer, megabyte
     assert all(1000 < length(document[chunk], tokenizer) <= 1200 for chunk in [*chunks[:20], *chunks[-21:-1]])
 
 
-def test_windows_hold_every_chunk_once():
-    chunks = [Chunk("note", i, i, i + 1) for i in range(7)]
-    assert windows(chunks, 3) == [chunks[:3], chunks[3:6], chunks[6:]] and windows([], 3) == []
-    refused(lambda: windows(chunks, 0), "at least one chunk")
+def test_windows_hold_at_least_one_chunk():
+    assert windows([], 3) == []
+    refused(lambda: windows([Chunk("note", 0, 0, 1)], 0), "at least one chunk")
 
 
 @pytest.mark.parametrize("size, overlap", [(0, 0), (-1, 0), (10, 10), (10, 11), (10, -1)])

@@ -21,6 +21,7 @@ Taught in notebooks 01_the_reader, 23_signature_agent and 31_mindgraph_answer.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
@@ -206,17 +207,16 @@ def ask(
     return found
 
 
-def read_replies(role: Role, text: str, cut: bool = False) -> Any | None:
-    """What a reply says, or None where it cannot be read or was cut off.
+def read_replies(role: Role, text: str) -> Any | None:
+    """What a reply says, or None where it cannot be read.
 
     >>> from mindscape.roles import ROLES
     >>> read_replies(ROLES["silver_chunks"], "[0, 2]"), read_replies(ROLES["silver_chunks"], "the first")
     ([0, 2], None)
     """
-    try:
-        return None if cut else role.parse(text)[0]
-    except ValueError:
-        return None
+    with suppress(ValueError):
+        return role.parse(text)[0]
+    return None
 
 
 def _added(before: Answer, reply: Reply, role: Role) -> Answer:

@@ -155,8 +155,7 @@ def mean_segment_mass(
     rows = sorted({row for start, end in row_segments for row in range(start, end)})
     mass = segment_mass(model, input_ids, rows, key_segments, average_heads=True)
     place = {row: i for i, row in enumerate(rows)}  # a segment's tokens are neighbours in `rows`
-    means = [mass[:, place[start] : place[end - 1] + 1].mean(1) for start, end in row_segments]
-    return torch.stack(means, 1)
+    return torch.stack([mass[:, place[start] : place[end - 1] + 1].mean(1) for start, end in row_segments], 1)
 
 
 # -- what it costs -----------------------------------------------------------------------------------------------------
@@ -239,8 +238,7 @@ def _texts(attention_mask: torch.Tensor, rows: Sequence[Tokens], segments: Asked
     texts = []
     for mask, asked, ranges in zip(attention_mask, rows, segments, strict=True):
         start, n = int(mask.argmax()), int(mask.sum())
-        whole = mask[start : start + n].all()
-        require(whole, "attention_mask has a hole: expected padding on the left or the right only")
+        require(mask[start : start + n].all(), "attention_mask has a hole: expected padding on the left or the right only")
         shifted = [(a + start, b + start) for a, b in _checked_segments(ranges, n)]
         texts.append((_checked_rows(asked, n) + start, shifted))
     return texts

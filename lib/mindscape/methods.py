@@ -100,8 +100,8 @@ class Statements:
         return cls(tuple(texts), tuple(places), about)
 
 
-def stepped(scores: np.ndarray, about: np.ndarray, step: float = STEP) -> np.ndarray:
-    """Each statement's score and `step` times the best of another one about the same person; `scores` (questions, statements).
+def stepped(scores: np.ndarray, about: np.ndarray) -> np.ndarray:
+    """Each statement's score and `STEP` times the best of another one about the same person; `scores` (questions, statements).
 
     Taught in notebook 50_side_by_side.
 
@@ -112,7 +112,7 @@ def stepped(scores: np.ndarray, about: np.ndarray, step: float = STEP) -> np.nda
     near = (about.astype(int) @ about.T.astype(int)) > 0
     np.fill_diagonal(near, False)
     best = np.array([np.where(near, row, -np.inf).max(1) for row in scores]).reshape(scores.shape)
-    return scores + step * np.where(np.isfinite(best), best, 0.0)
+    return scores + STEP * np.where(np.isfinite(best), best, 0.0)
 
 
 @dataclass(frozen=True)
@@ -122,27 +122,6 @@ class Joined:
     graph: graphrag.Graph
     document: Document
     chunks: tuple[Chunk, ...]
-
-
-def joined_graph(name: str, books: Sequence[Book], memory: Memory) -> Joined:
-    """The entities and ties that the log has of each book, side by side. Taught in notebook 50_side_by_side.
-
-    >>> joined_graph("series", series.books, memory).graph.texts[0]                                # doctest: +SKIP
-    'Amias Fothergill: is the miller.'
-    """
-    entities: list[graphrag.Entity] = []
-    relations: list[graphrag.Relation] = []
-    for book in books:
-        at = [i for i, chunk in enumerate(memory.chunks) if chunk.doc_id == book.document.id]
-        graph, offset = graphrag.of_story(book, [memory.chunks[i] for i in at]), len(entities)
-        entities += [replace(entity, chunks=tuple(at[i] for i in entity.chunks)) for entity in graph.entities]
-        for relation in graph.relations:
-            source, target = relation.source + offset, relation.target + offset
-            relations.append(replace(relation, source=source, target=target, chunks=tuple(at[i] for i in relation.chunks)))
-    ends = accumulate((len(text) + 1 for text in memory.texts), initial=0)
-    places = tuple(Chunk(name, i, start, end - 1) for i, (start, end) in enumerate(pairwise(ends)))
-    document = Document(name, "\n".join(memory.texts), memory.language)
-    return Joined(graphrag.Graph(name, tuple(entities), tuple(relations)), document, places)
 
 
 # Books and questions
@@ -219,8 +198,21 @@ class Case:
 
     @cached_property
     def graph(self) -> Joined:
-        """The log's entities and ties of all books, which have a log, as one graph."""
-        return joined_graph(self.name, self.books, self.memory)
+        """The log's entities and ties of all books, which have a log, side by side in one graph."""
+        entities: list[graphrag.Entity] = []
+        relations: list[graphrag.Relation] = []
+        for book in self.books:
+            at = [i for i, chunk in enumerate(self.memory.chunks) if chunk.doc_id == book.document.id]
+            graph, offset = graphrag.of_story(book, [self.memory.chunks[i] for i in at]), len(entities)
+            entities += [replace(entity, chunks=tuple(at[i] for i in entity.chunks)) for entity in graph.entities]
+            for relation in graph.relations:
+                source, target = relation.source + offset, relation.target + offset
+                chunks = tuple(at[i] for i in relation.chunks)
+                relations.append(replace(relation, source=source, target=target, chunks=chunks))
+        ends = accumulate((len(text) + 1 for text in self.memory.texts), initial=0)
+        places = tuple(Chunk(self.name, i, start, end - 1) for i, (start, end) in enumerate(pairwise(ends)))
+        document = Document(self.name, "\n".join(self.memory.texts), self.memory.language)
+        return Joined(graphrag.Graph(self.name, tuple(entities), tuple(relations)), document, places)
 
 
 def starts(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
@@ -299,22 +291,21 @@ def plays(name: str, tokenizer: PreTrainedTokenizerBase, share: int = SHARE, see
 
 
 def cases(
-    tokenizer: PreTrainedTokenizerBase, series: int = 5, of_plays: Sequence[str] = ("rome",), share: int = SHARE, seed: int = 0
+    tokenizer: PreTrainedTokenizerBase, series: int = 5, of_plays: Sequence[str] = ("rome",), seed: int = 0
 ) -> list[Case]:
     """The first `series` series of the test novels, and plays; a name that is "" is passed over.
 
-    Raises InputError for more series than there are, no books at all, and a share below 1; and as `plays` does. Taught in
-    notebook 50_side_by_side.
+    Raises InputError for more series than there are and for no books at all, and as `plays` does. Taught in notebook
+    50_side_by_side.
 
     >>> [case.name for case in cases(tokenizer, 1)]                                          # doctest: +SKIP
     ['series-2010-1', 'rome']
     """
     require(0 <= series <= len(SEEDS["test"]), f"series={series}: expected 0 to {len(SEEDS['test'])}")
-    require(share >= 1, f"share={share}: expected at least 1 question of a book")
     names = [name for name in of_plays if name]
     require(series or names, "series=0 and no plays: expected some books to search")
-    on_plays = [plays(name, tokenizer, share, seed) for name in names]  # first: a wrong name is told before any novel is cut
-    return [novels(series_seed, tokenizer, share, seed) for series_seed in SEEDS["test"][:series]] + on_plays
+    on_plays = [plays(name, tokenizer, seed=seed) for name in names]  # first: a wrong name is told before any novel is cut
+    return [novels(series_seed, tokenizer, seed=seed) for series_seed in SEEDS["test"][:series]] + on_plays
 
 
 # What each method finds
@@ -444,8 +435,7 @@ def _by_signature(case: Case, by: Encoders) -> list[Ranking]:
 def _by_statements(case: Case, by: Encoders) -> list[Ranking]:
     """Statements of the graph, nearest first, each with a share of the best one about the same person."""
     statements, depth = case.statements, max(DEPTH, STATEMENTS)
-    rule: dict[str, Any] = {"texts": digest(list(statements.texts)), "about": digest(statements.about.tolist())}
-    rule |= {"step": STEP, "k": depth}
+    rule = {"texts": digest(list(statements.texts)), "about": digest(statements.about.tolist()), "step": STEP, "k": depth}
 
     def rank(questions: Sequence[str]) -> Iterator[Ranking]:
         scores = by.minilm.encode(questions, "query") @ by.minilm.encode(statements.texts).T

@@ -132,9 +132,8 @@ def check_texts(prediction: str, references: str | Sequence[str]) -> list[str]:
 
 def _shown(prediction: str, references: str | Sequence[str], language: Language, unit: Unit) -> list[str]:
     """The prediction and its references without what does not show."""
-    texts = [prediction, *check_texts(prediction, references)]
     check_language(language, unit)
-    return [visible(text) for text in texts]
+    return [visible(text) for text in (prediction, *check_texts(prediction, references))]
 
 
 @dataclass(frozen=True)
@@ -397,8 +396,7 @@ def accuracy(predictions: Sequence[Hashable], answers: Sequence[Hashable]) -> Ac
     require(len(predictions) == asked, f"{len(predictions)} predictions for {asked} answers: expected one each")
     for number, prediction in enumerate(predictions):
         require(prediction is not None, f"predictions[{number}] is None: expected an answer or a NoAnswer")
-    right = tuple(said == answer for said, answer in zip(predictions, answers, strict=True))
-    return _accuracy(right, predictions)
+    return _accuracy(tuple(said == answer for said, answer in zip(predictions, answers, strict=True)), predictions)
 
 
 def pair_accuracy(records: Iterable[Mapping]) -> Accuracy:

@@ -129,11 +129,9 @@ def holds(rule: str, metrics: dict) -> bool:
     True
     """
     key, edge, compare, bound = RULE.match(rule).groups()
-    recorded = ", ".join(metrics)
-    require(key in metrics, f"the rule {rule!r} names a metric that was not recorded; recorded are {recorded}")
+    require(key in metrics, f"the rule {rule!r} names a metric that was not recorded; recorded are {', '.join(metrics)}")
     metric = metrics[key]
-    bounded = edge == "value" or "ci" in metric
-    require(bounded, f"the rule {rule!r} needs an interval, and {key} was recorded without one")
+    require(edge == "value" or "ci" in metric, f"the rule {rule!r} needs an interval, and {key} was recorded without one")
     number = metric["value"] if edge == "value" else metric["ci"][edge == "high"]
     return OPERATORS[compare](number, float(bound))
 
@@ -362,10 +360,9 @@ class Ledger:
         arithmetic = " + ".join(f"{part:g}" for part in parts)
         self.follows(key, what, arithmetic, printed, np.sum, parts, decimals=0, given=EXACT)
 
-    def same(self, key: str, what: str, where: str, printed: float, source: float, *, given=None) -> None:
-        """Enter that a number is the one printed elsewhere, perhaps with more decimals (`given`)."""
-        given = self.decimals if given is None else given
-        self.follows(key, what, f"{source:.{given}f}, {where}", printed, np.sum, [source], given=given)
+    def same(self, key: str, what: str, where: str, printed: float, source: float) -> None:
+        """Enter that a number is the one printed elsewhere."""
+        self.follows(key, what, f"{source:.{self.decimals}f}, {where}", printed, np.sum, [source])
 
     def percent(self, key: str, what: str, printed: float, n: int) -> None:
         """Enter `percent(...)`, with the nearest k of n as its arithmetic."""

@@ -223,10 +223,8 @@ class LanguageModel:
         met: dict[str, Any] = {}  # what another process has answered meanwhile
         for places in self.store.missing(new, keys, met, asked.kind, maker) if self.store is not None else [new]:
             while places:
-                affordable = len(places)
-                if self.ledger.capped:
-                    affordable = self.ledger.affordable(self.name, [asked.need(i) for i in places])
-                some, places = places[:affordable], places[affordable:]
+                most = self.ledger.affordable(self.name, list(map(asked.need, places))) if self.ledger.capped else len(places)
+                some, places = places[:most], places[most:]
                 for position, raw in asked.ask(some):
                     i = some[position]
                     result = asked.check(i, raw)

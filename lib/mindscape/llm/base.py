@@ -348,8 +348,7 @@ class Sampling:
         require(self.max_new_tokens >= 1, f"max_new_tokens={self.max_new_tokens!r}: expected at least 1")
         require(0 <= self.temperature < inf, f"temperature={self.temperature!r}: expected 0 (greedy) or more")
         require(0 < self.top_p <= 1, f"top_p={self.top_p!r}: expected more than 0, at most 1")
-        texts = all(isinstance(one, str) and one for one in stop)
-        require(texts, f"stop={stop!r}: expected texts that are not empty")
+        require(all(isinstance(one, str) and one for one in stop), f"stop={stop!r}: expected texts that are not empty")
 
 
 @dataclass(frozen=True)
@@ -400,13 +399,11 @@ class Reply:
     @property
     def message(self) -> dict[str, Any]:
         """The reply as a message, to be appended to the conversation."""
-        message: dict[str, Any] = {"role": "assistant", "content": self.text}
-        if self.tool_calls:
-            message["tool_calls"] = [
-                {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": dict(call.arguments)}}
-                for call in self.tool_calls
-            ]
-        return message
+        calls = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": dict(call.arguments)}}
+            for call in self.tool_calls
+        ]
+        return {"role": "assistant", "content": self.text} | ({"tool_calls": calls} if calls else {})
 
     def stored(self) -> dict[str, Any]:
         """What the cache and a recording keep: the parsed value is not among it, for it is parsed anew."""
@@ -521,8 +518,7 @@ def form_of(model: Any) -> str:
     >>> form_of(SimpleNamespace(name="openai:gpt-4o")), form_of(SimpleNamespace(name="embedded"))
     ('paper', 'short')
     """
-    own = getattr(model, "form", None)
-    return own or (PAPER if getattr(model, "name", "").startswith(OTHERS) else SHORT)
+    return getattr(model, "form", None) or (PAPER if getattr(model, "name", "").startswith(OTHERS) else SHORT)
 
 
 def is_one(prompts: Prompt | Sequence[Prompt]) -> bool:
@@ -601,8 +597,7 @@ def unicode_text(text: str, which: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        said = f"{which}: character {error.start} is half of a surrogate pair: expected Unicode text"
-        raise InputError(said) from None
+        raise InputError(f"{which}: character {error.start} is half of a surrogate pair: expected Unicode text") from None
     return text
 
 
@@ -654,11 +649,6 @@ class Together:
     def maker(self) -> Any:
         with self._turn:
             return cast(Any, self.llm).maker
-
-    @property
-    def fingerprint(self) -> str:
-        with self._turn:
-            return self.llm.fingerprint
 
     def count_tokens(self, prompt: Prompt) -> int:
         with self._turn:

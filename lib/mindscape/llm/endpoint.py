@@ -275,8 +275,7 @@ class Endpoint:
             offsets, logprobs = given.text_offset, given.token_logprobs
             if not choice.text.startswith(text) or not offsets or not logprobs or len(offsets) != len(logprobs):
                 said = "gives no log-probabilities of a given text (completions with echo and logprobs)"
-                how_else = "score with a local model, or with a server that has them, such as vLLM"
-                raise LLMError(f"{self.url} {said}: {how_else}")
+                raise LLMError(f"{self.url} {said}: score with a local model, or with a server that has them, such as vLLM")
             ends = [*offsets[1:], len(choice.text)]
             places = zip(offsets, ends, logprobs, strict=True)
             ours = [logprob for start, end, logprob in places if end > len(prompt) and start < len(text)]
@@ -290,16 +289,14 @@ class Endpoint:
     # ---------------------------------------------------------------- calls
 
     def _client(self) -> openai.AsyncOpenAI:
-        # A redirect could take the prompt to another host, a small answer could unpack into all memory.
-        safe: dict[str, Any] = {"follow_redirects": False, "event_hooks": {"response": [_read_bounded]}}
         to: dict[str, Any] = {"api_key": self._key, "base_url": self.base_url, "default_query": self._query}
         try:
-            http = openai.DefaultAsyncHttpxClient(**safe)
+            # A redirect could take the prompt to another host, a small answer could unpack into all memory.
+            http = openai.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [_read_bounded]})
             return openai.AsyncOpenAI(**to, timeout=self.timeout, max_retries=0, http_client=http)
         except (ImportError, ValueError) as error:  # what it says may hold the proxy's password
             said = f"the proxy that ALL_PROXY, HTTPS_PROXY or HTTP_PROXY names cannot be used ({type(error).__name__})"
-            expected = "expected http://HOST:PORT; for SOCKS, pip install socksio"
-            raise InputError(f"{self.url}: {said}: {expected}") from None
+            raise InputError(f"{self.url}: {said}: expected http://HOST:PORT; for SOCKS, pip install socksio") from None
 
     def _gather(self, jobs: Sequence[Job[Result]]) -> Iterator[tuple[int, Result]]:
         """Run the jobs side by side and yield (position, result) as they end; after a failure no new one is begun.

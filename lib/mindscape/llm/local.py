@@ -307,8 +307,7 @@ class Local:
         befores, afters, rows = [], [], []
         for i, (prompt, continuation) in enumerate(pairs):
             before = self._tokens(prompt) or [self.tokenizer.bos_token_id]
-            said = f"prompt {i} is empty, and {self.name} has no begin-of-text token: expected some text"
-            require(before != [None], said)
+            require(before != [None], f"prompt {i} is empty, and {self.name} has no begin-of-text token: expected some text")
             after = self._encode(continuation, data=not isinstance(prompt, str))
             self._fits(len(before) + len(after), 0, f"prompt {i} with its continuation")
             befores.append(before)
@@ -418,10 +417,8 @@ class Local:
         return from_tokenizer(fast, n_vocab=vocabulary, eos_token=self.ends or None)
 
     def _grammars(self, schemas: Sequence[Form]) -> list[str]:
-        made: list[str] = []
-        for i, schema in enumerate(schemas):
-            made.append(made[-1] if i and repr(schema) == repr(schemas[i - 1]) else self._grammar(schema))
-        return made
+        made = {form: self._grammar(schema) for form, schema in {repr(schema): schema for schema in schemas}.items()}
+        return [made[repr(schema)] for schema in schemas]
 
     def _grammar(self, schema: Form) -> str:
         if "lark" in schema:

@@ -276,8 +276,7 @@ def letter(text: str) -> tuple[Letter, list[str]]:
         first = re.match(r"[(（]?([A-Da-d])[)）.:：、]", text)
         alone = set(ALONE.findall(text))
         marked = set(re.findall(r"(?<![A-Za-z])([A-Da-d])[)）.:：、]", text))
-        denied = DENIED.search(text)
-        if denied or (len(marked) > 1 if first else len(alone) != 1):
+        if DENIED.search(text) or (len(marked) > 1 if first else len(alone) != 1):
             raise ValueError(f"no single letter of A to D: {text[:40]!r}")
         text = first[1] if first else alone.pop()
         repairs.append("text around dropped")
@@ -706,8 +705,7 @@ def node_and_edge_f1(gold: Edits, found: Edits, language: str = "en") -> tuple[f
     """
     nodes = [[op for op in edits.operations if not isinstance(op, AddEdge)] for edits in (gold, found)]
     edges = [[op for op in edits.operations if isinstance(op, AddEdge)] for edits in (gold, found)]
-    alike = {(i, j): _likeness(a, b, language) for i, a in enumerate(nodes[0]) for j, b in enumerate(nodes[1])}
-    pairs = matched(alike)
+    pairs = matched({(i, j): _likeness(a, b, language) for i, a in enumerate(nodes[0]) for j, b in enumerate(nodes[1])})
     same = {nodes[1][j].id: nodes[0][i].id for i, j in pairs.items() if isinstance(nodes[1][j], AddNode)}
     ends = [
         Counter((names.get(e.source, e.source), names.get(e.target, e.target), e.relation.lower()) for e in some)

@@ -335,8 +335,7 @@ def reply_loss(model: PreTrainedModel | PeftModel, batch: dict[str, torch.Tensor
     scores = base.get_output_embeddings()(hidden[:, :-1][learned]).float()
     losses = functional.cross_entropy(scores, targets[learned], reduction="none")
     rows = learned.nonzero()[:, 0]
-    total = torch.zeros(len(targets), device=losses.device).index_add(0, rows, losses)
-    return total, learned.sum(1)
+    return torch.zeros(len(targets), device=losses.device).index_add(0, rows, losses), learned.sum(1)
 
 
 def train(

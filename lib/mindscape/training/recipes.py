@@ -386,8 +386,7 @@ def train_recipe(recipe: Recipe, out: str | Path = "", dtype: str = "", file: st
     tokenizer = AutoTokenizer.from_pretrained(base)
     for i, stage in enumerate(recipe.stages):
         folder = out if stage is recipe.stages[-1] else out / ORDINALS[i]
-        settings = replace(stage.settings, compile=found is not None)
-        settings = replace(settings, dtype=dtype) if dtype else settings
+        settings = replace(stage.settings, compile=found is not None, dtype=dtype or stage.settings.dtype)
         made: list[Any] = stage.kind.examples(stage.seeds, tokenizer)
         PartialState().print(f"{len(made):,} examples of {len(stage.seeds)} novels; the log is {folder}/log.jsonl")
         if stage.kind.recipe:
@@ -447,7 +446,7 @@ def compiler() -> str | None:
 # Models ----------------------------------------------------------------------------------------------------------------
 
 
-def trained(name: str, dtype: str = "float32", **options: Any) -> LanguageModel:
+def trained(name: str, **options: Any) -> LanguageModel:
     """The language model with a recipe's adapter. What the store holds of it is found without the adapter.
 
     An adapter that does not travel is known by the hash that the store's entries have (`sha256`); a store that is `fresh` takes
@@ -459,9 +458,9 @@ def trained(name: str, dtype: str = "float32", **options: Any) -> LanguageModel:
     ('embedded', 'no_summary')
     """
     recipe = read_recipe(name)
-    if recipe.stages[-1].kind.recipe or recipe.base or recipe.merged:
-        raise InputError(f"recipe {name!r} makes no language model on the embedded base")
-    known, (precision, device) = recipe.sha256, weights.placed(dtype, None)
+    other = recipe.stages[-1].kind.recipe or recipe.base or recipe.merged
+    require(not other, f"recipe {name!r} makes no language model on the embedded base")
+    known = recipe.sha256
     if not known or store.current().fresh:
         known = adapter_hash(_there(name, FILE))
     here = (recipe.adapter / WEIGHTS).is_file() and adapter_hash(recipe.adapter) == known
@@ -474,9 +473,9 @@ def trained(name: str, dtype: str = "float32", **options: Any) -> LanguageModel:
         anew = f"python -m mindscape.training {name} trains one anew, and fresh=True takes that"
         require(here, f"the adapter of {name} that made what the store holds does not travel: {anew}")
         made = _base(recipe, recipe.built.parent, FILE)
-        return local.pretrained(made, name, adapter=recipe.adapter, dtype=dtype, device=device).model
+        return local.pretrained(made, name, adapter=recipe.adapter, dtype="float32").model
 
-    maker = Maker(name, about, str(precision).removeprefix("torch."), here)
+    maker = Maker(name, about, "float32", here)
     tokenizer = AutoTokenizer.from_pretrained(assets.language_model())
     backend = local.Local(local.Weights(network, config), tokenizer, "embedded", maker=maker, **options)
     return LanguageModel(backend, store=store.current())
