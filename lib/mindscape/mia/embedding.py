@@ -224,14 +224,10 @@ def unit_readings(
     units: Sequence[str], tokenizer: Tokenizer, language: str = "en", tokens: int = 4096
 ) -> tuple[list[Reading], Tensor]:
     """How to read units, the longest first, and where each one's state stands in what comes out, (units,)."""
-    rows = [tuple(token_ids(unit + WORDS[language]["unit"], tokenizer)) for unit in units]
-    order = sorted(range(len(rows)), key=lambda i: -len(rows[i]))
-    readings, start = [], 0
-    while start < len(order):
-        longest = len(rows[order[start]])
-        readings.append(Reading.of_ends(rows[i] for i in order[start : start + max(1, tokens // longest)]))
-        start += len(readings[-1].rows)
-    return readings, torch.tensor(order).argsort()
+    written = [Written((), tuple(token_ids(unit + WORDS[language]["unit"], tokenizer)), {}, {}) for unit in units]
+    order = sorted(range(len(written)), key=lambda i: -len(written[i].tail))
+    together = neighbours([written[i] for i in order], tokens)
+    return [Reading.of_ends(one.tail for one in some) for some in together], torch.tensor(order).argsort()
 
 
 def enriched(states: Tensor, delta: float) -> dict[Task, Tensor]:

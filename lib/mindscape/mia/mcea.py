@@ -28,7 +28,7 @@ from transformers import PreTrainedModel
 from mindscape import store
 from mindscape.attention import Segment, mean_segment_mass
 from mindscape.cache import digest
-from mindscape.errors import InputError, require
+from mindscape.errors import require
 from mindscape.llm import LanguageModel
 from mindscape.metrics import bootstrap
 from mindscape.mia.generation import Written
@@ -215,9 +215,8 @@ def mcea(scores: np.ndarray, relevant: Sequence[bool]) -> np.ndarray:
 def _weights(relevant: Sequence[bool]) -> np.ndarray:
     """1 / |R| for the relevant, -1 / |N| for the others: with these the sum of C is Eq. 18."""
     flags = np.asarray(relevant, dtype=bool)
-    if flags.all() or not flags.any():
-        which = "relevant" if flags.all() else "noise"
-        raise InputError(f"all {len(flags)} passages are {which}: expected relevant ones and others")
+    which = "relevant" if flags.all() else "noise"
+    require(flags.any() and not flags.all(), f"all {len(flags)} passages are {which}: expected relevant ones and others")
     return flags / flags.sum() - ~flags / (~flags).sum()
 
 
