@@ -88,8 +88,7 @@ def test_a_head_before_a_window(tokenizer):
 def test_units_in_their_order(model, tokenizer):
     texts = ["Ann left.", "It rained for a long time on that day, and all of them stayed in.", "Tom"]
     for tokens in (20, 4096):
-        found = states(model, *unit_readings(texts, tokenizer, tokens=tokens))
-        for text, vector in zip(texts, found, strict=True):
+        for text, vector in zip(texts, states(model, *unit_readings(texts, tokenizer, tokens=tokens)), strict=True):
             torch.testing.assert_close(vector, alone(model, tokenizer(text + WORDS["en"]["unit"])["input_ids"])[-1])
 
 
@@ -146,8 +145,7 @@ def test_a_folder_that_holds_no_trained_embedder_is_one_line(tmp_path, told):
     refused(lambda: embedding.named("hf:gpt2", str(tmp_path)), "expected a folder with sft_emb/form.json")
 
 
-units = st.integers(0, 20)
-ranked = st.lists(units, unique=True, max_size=8)
+ranked = st.lists(st.integers(0, 20), unique=True, max_size=8)
 
 
 @given(st.lists(ranked, min_size=1, max_size=4), st.integers(1, 10))

@@ -9,7 +9,7 @@ import pytest
 from extras import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stubs import cut
+from stubs import Model, cut
 from sumy.summarizers.text_rank import TextRankSummarizer
 
 from mindscape.corpora import shakespeare
@@ -29,25 +29,21 @@ def inside(prompt):
     return prompt.split(">\n", 1)[1].rsplit("\n<", 1)[0]
 
 
-class Echo:
+class Echo(Model):
     """Replies with the last `words` words between the tags, reads `context` words, and dies at the call `dies`."""
 
     name, fingerprint, maker = "echo", "echo", Maker("echo", {})
 
-    def __init__(self, context=10_000, words=3, dies=0):
-        self.context, self.words, self.dies, self.asked = context, words, dies, []
+    def __init__(self, context=10_000, words=3, dies=None):
+        super().__init__(lambda prompt: " ".join(inside(prompt).split()[-words:]) + "\n", dies=dies)
+        self.context = context
 
     def count_tokens(self, prompt):
         return len(prompt.split())
 
-    def chat(self, conversations, max_new_tokens):
-        self.dies -= 1
-        if not self.dies:
-            raise KeyboardInterrupt
-        self.asked += [conversation[0]["content"] for conversation in conversations]
-        assert all(len(c[0]["content"].split()) + max_new_tokens <= (self.context or 10**9) for c in conversations)
-        said = [inside(prompt).split()[-self.words :] for prompt in self.asked[-len(conversations) :]]
-        return [Reply(" ".join(words) + "\n") for words in said]
+    def chat(self, talks, max_new_tokens):
+        assert all(self.count_tokens(talk[0]["content"]) + max_new_tokens <= (self.context or 10**9) for talk in talks)
+        return super().chat(talks, max_new_tokens)
 
 
 def pieces(n, language="en"):

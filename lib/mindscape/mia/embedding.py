@@ -516,8 +516,7 @@ def annotate(
 
     >>> annotate(llm.load("embedded"), PlainEmbedder(encoder, 1.0), passages, asked)       # doctest: +SKIP
     """
-    once = len({name for name, *_ in questions}) == len(questions)
-    require(once, "two questions have the same id: expected each once")
+    require(len({name for name, *_ in questions}) == len(questions), "two questions have the same id: expected each once")
     queries = [augmented(question, answer) for _, question, answer in questions]
     rows = iter(search(retriever, units, [text for some in queries for text in some.values()], max(k, DEPTH)))
     lists = [{name: next(rows).first(k) for name in some} for some in queries]
@@ -540,8 +539,7 @@ def annotate(
         silver = [candidates[i] for i in choice["chosen"]]
         rng = np.random.default_rng([seed, int.from_bytes(name.encode()[-8:], "big")])
         hard, simple = negatives(candidates, silver, len(units), rng)
-        parts = tuple(candidates), tuple(silver), tuple(hard), tuple(simple)
-        found.append(Silver(name, some, *parts, choice["invalid"]))
+        found.append(Silver(name, some, tuple(candidates), tuple(silver), tuple(hard), tuple(simple), choice["invalid"]))
     return found
 
 

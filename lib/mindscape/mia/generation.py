@@ -33,7 +33,6 @@ TASKS = ("qa", "choice", "claim")
 SHOWN = 10  # passages of an example, at most: the largest k of Table 2
 BOUND = 0.3  # how often a passage that says who is meant is among them
 SUMMARY = prompts.languages("mia", "with_summary")
-PAPER_SUMMARY = prompts.paper("mia", "with_summary")
 CONTEXT = "<context>\n{context}\n</context>\n\n"  # as the roles' prompts have it
 Found = Mapping[str, Sequence[int]]  # by question, the passages that Algorithm 1 found
 JOIN = "\n\n"  # between passages, as `passages.shown` has it
@@ -112,7 +111,7 @@ def summaries(form: str = SHORT) -> Mapping[str, str]:
     >>> summaries()["en"].splitlines()[0], summaries("paper")["en"].splitlines()[0]
     ('The whole story in short:', 'Summary of the book:')
     """
-    return PAPER_SUMMARY if form == PAPER else SUMMARY
+    return prompts.paper("mia", "with_summary") if form == PAPER else SUMMARY
 
 
 def answerable(

@@ -118,9 +118,7 @@ def _begins(text: str, start: int, end: int) -> int:
 def with_summary(layout: Layout, ids: Sequence[int]) -> Layout:
     """The layout with other tokens, at least as many, in place of the summary's, cut to its length: the paper's
     summary-replaced control."""
-    (start, end), *_ = layout.places("summary")
-    other = tuple(int(token) for token in ids[: end - start])
-    return layout.changed("summary", lambda part: replace(part, ids=other))
+    return layout.changed("summary", lambda part: replace(part, ids=tuple(map(int, ids[: len(part.ids)]))))
 
 
 def shuffled(layout: Layout, seed: int = 0) -> Layout:

@@ -148,8 +148,7 @@ def run(
     ('D', 'answer')
     """
     require(batch >= 1, f"batch={batch}: expected at least 1")
-    ids = {question.id for question in asked}
-    require(len(ids) == len(asked), "two questions have the same id: expected each once")
+    require(len({question.id for question in asked}) == len(asked), "two questions have the same id: expected each once")
     meter, settings = Meter(llm, budget), settings or Settings()
     some = (asked[start : start + batch] for start in range(0, len(asked), batch))
     return [trace for questions in some for trace in _together(meter, shelf, questions, settings, template)]

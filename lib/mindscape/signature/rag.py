@@ -533,14 +533,7 @@ def at(way: str, alpha: float = ALPHA) -> str:
 
 
 def rank(
-    shelf: Shelf,
-    asked: Sequence[Posed],
-    ways: Sequence[str],
-    alphas: Sequence[float] = (ALPHA,),
-    *,
-    k: int = K,
-    k0: int = K0,
-    seed: int = 0,
+    shelf: Shelf, asked: Sequence[Posed], ways: Sequence[str], alphas: Sequence[float] = (ALPHA,), *, seed: int = 0
 ) -> list[Ranked]:
     """Both passes with several signatures: each way at alpha 0.5, "coverage" at all `alphas`, and the question alone.
 
@@ -550,13 +543,13 @@ def rank(
     (17, 4, 60, 9, 2, 31, 8, 77, 5, 40)
     """
     texts = [question.text for question in asked]
-    woken = shelf.wake(texts, k0)
+    woken = shelf.wake(texts)
     found = zip(asked, woken, shelf.search(texts), strict=True)
     rows = [Ranked(question.id, wakes.chunks, {}, {QUERY: chunks}) for question, wakes, chunks in found]
     for way in ways:
         for question, wakes, row in zip(asked, woken, rows, strict=True):
             evidence = question.evidence if way == "gold" else ()
-            row.items[way] = wakes.chunks[:k] if way == FEEDBACK else shelf.choose(wakes, way, k, seed=seed, evidence=evidence)
+            row.items[way] = wakes.chunks[:K] if way == FEEDBACK else shelf.choose(wakes, way, seed=seed, evidence=evidence)
         unit_texts = shelf.memory.texts if way == FEEDBACK else shelf.memory.summaries
         swept_alphas = alphas if way == "coverage" else (ALPHA,)
         swept = shelf.sweep(texts, [tuple(unit_texts[i] for i in row.items[way]) for row in rows], swept_alphas)
