@@ -325,7 +325,7 @@ def test_a_name_becomes_a_trade(tokenizer, book):
 def test_what_is_to_be_found(book, tokenizer):
     chunks = passages.cut(book, tokenizer)
     units, asked = update.to_find(book, tokenizer, "chunk")
-    assert len(units) == len(chunks)
+    assert units == [book.document[chunk].strip() for chunk in chunks]
     by_id = {question.id: right for question, right in asked}
     for question in book.questions:
         right = update.evidence(book, question, chunks)
@@ -347,14 +347,12 @@ def test_what_is_found_on_novels(task, vector, novels, base, tokenizer, own_stor
 
 
 def test_what_is_sought_on_a_novel(novels, tokenizer):
-    book, chunks = novels[1], passages.cut(novels[1], tokenizer)
-    units, asked = retrieval.sought(book, "chunk", tokenizer)
-    question = next(one for one in book.questions if one.id == asked[0].id)
-    assert units == [book.document[chunk].strip() for chunk in chunks]
-    assert (asked[0].question, asked[0].binding) == (question.question, question.needs_binding)
-    assert list(asked[0].right) == update.evidence(book, question, chunks)
-    names, asked = retrieval.sought(book, "who", tokenizer)
-    right = [(one.id, one.question, [*one.units["node"].positives], True) for one in update.who_is_who(book)]
+    units, asked = retrieval.sought(novels[1], "chunk", tokenizer)
+    texts, pairs = update.to_find(novels[1], tokenizer, "chunk")
+    told = [(question.question, question.needs_binding, sorted(right)) for question, right in pairs]
+    assert units == texts and [(one.question, one.binding, [*one.right]) for one in asked] == told
+    names, asked = retrieval.sought(novels[1], "who", tokenizer)
+    right = [(one.id, one.question, [*one.units["node"].positives], True) for one in update.who_is_who(novels[1])]
     assert [(one.id, one.question, [names[i] for i in one.right], one.binding) for one in asked] == right
 
 
@@ -377,8 +375,7 @@ def test_what_is_found_on_plays(tokenizer, own_store):
     assert list(found) == [one.id for one in asked] and len(asked) > 20 and not any(one.binding for one in asked)
     one, chunks = asked[0], passages.cut(plays[0], tokenizer)
     question = next(question for question in plays[0].questions if question.id == one.id)
-    text = plays[0].document.text
-    quotes = [text[span.start : span.end] for span in question.evidence]
+    quotes = [plays[0].document[span] for span in question.evidence]
     held = [i for i, chunk in enumerate(chunks) if any(quote in plays[0].document[chunk] for quote in quotes)]
     assert set(held) <= set(one.right)
     refused(lambda: retrieval.sought(plays[0], "node", tokenizer), "expected a book of the storyworld")

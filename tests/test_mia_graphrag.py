@@ -102,8 +102,7 @@ def test_merging_loses_no_place_and_doubles_no_name(told):
 
 
 def test_a_description_has_its_most():
-    told = [graphrag.Told(i, (("Ann", f"Fact {i}."),)) for i in range(20)]
-    (ann,) = graphrag.merged("novel", told).entities
+    (ann,) = graphrag.merged("novel", [graphrag.Told(i, (("Ann", f"Fact {i}."),)) for i in range(20)]).entities
     assert ann.description == " ".join(f"Fact {i}." for i in range(graphrag.SAID)) and ann.chunks == tuple(range(20))
 
 

@@ -147,8 +147,7 @@ def test_a_model_retells_each_window(language, part):
 
 def test_a_reply_that_says_nothing_names_its_session():
     silent = llm.LanguageModel(Stub(to_last(lambda prompt: "  " if "part 2" in prompt else "Ann left."), name="teller"))
-    says = "teller, toy, session 2 of 3: the reply is empty"
-    refused(lambda: build(*toy(60), of.by_model(silent)), says, LLMError)
+    refused(lambda: build(*toy(60), of.by_model(silent)), "teller, toy, session 2 of 3: the reply is empty", LLMError)
 
 
 # Several books, and too much memory ---------------------------------------------------------------------------------
@@ -197,8 +196,7 @@ def test_scenes_of_a_play_are_sessions():
     for i, chunk in enumerate(chunks):
         scene = by_text[memory.summaries[memory.pi[i]]]
         assert scene.start <= chunk.start or memory.pi[i] == 0
-        later = [other for other in every if scene.start < other.start <= chunk.start]
-        assert not later
+        assert not [other for other in every if scene.start < other.start <= chunk.start]
 
 
 def test_a_fingerprint_tells_memories_apart():

@@ -186,8 +186,7 @@ def test_equal_summaries_are_taken_by_index():
 
 
 def test_gains_have_the_same_bits_whichever_rows_are_asked():
-    rng = np.random.default_rng(0)
-    objective = signature_objective(*random_pool(rng, 60, 300, 24, each=4))
+    objective = signature_objective(*random_pool(np.random.default_rng(0), 60, 300, 24, each=4))
     state = objective.add(objective.add(objective.start(), 7), 31)
     every = objective.gains(state)
     for rows in ([3], [59, 0, 17], list(range(0, 60, 7))):
@@ -231,8 +230,7 @@ def test_facility_location_is_eq_8(n, m, data):
     objective = FacilityLocation(matrix)
     for size in range(n + 1):
         for picks in itertools.combinations(range(n), size):
-            found = evaluate(objective, picks).value
-            assert found == set_value(matrix, picks) == evaluate(objective, picks[::-1]).value
+            assert evaluate(objective, picks).value == set_value(matrix, picks) == evaluate(objective, picks[::-1]).value
 
 
 # First-K, and all sets ----------------------------------------------------------------------------------------------

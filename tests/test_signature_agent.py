@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from extras import refused
-from stubs import cut
+from stubs import cut, user
 from test_signature_rag import ASKED, Bag, Model, library, question
 
 from mindscape import llm
@@ -26,8 +26,7 @@ SMALL = Settings(top=4, k=2)
 def said(action="ANSWER", query="", signature="", notes=("a note",), confidence="HIGH"):
     """A reply in the role's form."""
     more = {"refined_signature": signature, "rewritten_query": query} if action == "REFINE" else {}
-    value = Update(evidence_memory=list(notes), confidence=confidence, thought="So.", action=action, **more)
-    return UPDATE.render(value)
+    return UPDATE.render(Update(evidence_memory=list(notes), confidence=confidence, thought="So.", action=action, **more))
 
 
 def step_of(prompt):
@@ -97,7 +96,8 @@ def test_what_the_generator_is_given(shelf):
 
 
 def plainly(model, shelf, one, steps=3, top=4, k=2, alpha=0.5):
-    """Algorithm 1 for one question as it stands; what each step searched with, and what was answered from."""
+    """Algorithm 1 for one question as it stands; what each step searched with, and what was answered from: a signature that
+    comes with the last step is for the generator alone."""
     (woken,) = shelf.wake([one.text])
     q, sigma, evidence, seen = one.text, shelf.signature(shelf.choose(woken, "first_k", k)), [], []  # 1, 2
     for t in range(steps):  # 3
@@ -113,8 +113,7 @@ def plainly(model, shelf, one, steps=3, top=4, k=2, alpha=0.5):
         shown = [f"[{i}] {shelf.memory.texts[c]}" for i, c in enumerate(passages, start=1)]
         slots["chunks_text"] = "\n\n".join(shown)
         slots["history_section"] = SAY["en"]["history"].format(query="\n- ".join(earlier)) if earlier else ""
-        prompt = UPDATE.prompt("en", **slots)
-        (reply,) = model.chat([[{"role": "user", "content": prompt}]])
+        (reply,) = model.chat([user(UPDATE.prompt("en", **slots))])
         update, _ = UPDATE.parse(reply.text)  # 6
         seen.append((q, sigma, passages))
         evidence = update.evidence_memory
@@ -136,14 +135,6 @@ def test_many_questions_against_a_plain_loop(shelf, batch):
     assert {len(trace.steps) for trace in traces} >= {2, 3}
 
 
-def test_a_signature_of_the_last_step_is_for_the_generator_alone(shelf):
-    refine = [said("REFINE", f"query {t}", f"signature {t}") for t in (1, 2)]
-    (trace,) = run(scripted(*refine), shelf, ASKED[:1], replace(SMALL, steps=2))
-    assert [step.query for step in trace.steps] == [ASKED[0].text, "query 1"]
-    assert trace.signature == ("signature 2",) and trace.stopped == "steps"
-    assert trace.chunks == shelf.search(["query 1"], [("signature 1",)], 4, 0.5)[0]
-
-
 def test_without_rewriting_the_signature_still_evolves(shelf):
     model = scripted(said("REFINE", "other", "signature 1"), said("REFINE", "another", "signature 2"), said())
     (trace,) = run(model, shelf, ASKED[:1], replace(SMALL, rewrite=False))
@@ -154,8 +145,7 @@ def test_without_rewriting_the_signature_still_evolves(shelf):
 
 def test_without_a_signature_nobody_sees_one(shelf):
     model = scripted(said("REFINE", "Who fed the goats?", "The storyline of goats."), said("ANSWER", notes=["x"]))
-    bare = replace(SMALL, signature=False, inputs=())
-    (trace,) = run(model, shelf, ASKED[:1], bare)
+    (trace,) = run(model, shelf, ASKED[:1], replace(SMALL, signature=False, inputs=()))
     assert trace.signature is None and trace.items == () and [step.signature for step in trace.steps] == [None, None]
     assert trace.steps[1].chunks == shelf.search(["Who fed the goats?"], None, 4)[0]
     assert list(trace.answers) == ["chunks", "evi"]

@@ -2,7 +2,6 @@
 verbatim, in order, within their limits. Silver passages against gold ones and half a book."""
 
 import random
-import re
 from itertools import pairwise
 
 import numpy as np
@@ -10,10 +9,10 @@ import pytest
 from extras import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stubs import cut
+from stubs import Model, cut
 from sumy.summarizers.text_rank import TextRankSummarizer
 
-from mindscape import assets
+from mindscape.corpora import shakespeare
 from mindscape.errors import LLMError
 from mindscape.llm import Reply
 from mindscape.mia import summaries
@@ -30,25 +29,21 @@ def inside(prompt):
     return prompt.split(">\n", 1)[1].rsplit("\n<", 1)[0]
 
 
-class Echo:
+class Echo(Model):
     """Replies with the last `words` words between the tags, reads `context` words, and dies at the call `dies`."""
 
     name, fingerprint, maker = "echo", "echo", Maker("echo", {})
 
-    def __init__(self, context=10_000, words=3, dies=0):
-        self.context, self.words, self.dies, self.asked = context, words, dies, []
+    def __init__(self, context=10_000, words=3, dies=None):
+        super().__init__(lambda prompt: " ".join(inside(prompt).split()[-words:]) + "\n", dies=dies)
+        self.context = context
 
     def count_tokens(self, prompt):
         return len(prompt.split())
 
-    def chat(self, conversations, max_new_tokens):
-        self.dies -= 1
-        if not self.dies:
-            raise KeyboardInterrupt
-        self.asked += [conversation[0]["content"] for conversation in conversations]
-        assert all(len(c[0]["content"].split()) + max_new_tokens <= (self.context or 10**9) for c in conversations)
-        said = [inside(prompt).split()[-self.words :] for prompt in self.asked[-len(conversations) :]]
-        return [Reply(" ".join(words) + "\n") for words in said]
+    def chat(self, talks, max_new_tokens):
+        assert all(self.count_tokens(talk[0]["content"]) + max_new_tokens <= (self.context or 10**9) for talk in talks)
+        return super().chat(talks, max_new_tokens)
 
 
 def pieces(n, language="en"):
@@ -124,21 +119,6 @@ def test_an_unknown_language_and_no_chunks_are_refused():
     refused(lambda: summaries.summarise_document(Echo(), document, []), "toy has no chunks")
 
 
-STORY = (  # the opening of the Story of the Stone, in the public domain
-    "此开卷第一回也。作者自云：因曾历过一番梦幻之后，故将真事隐去，而借通灵之说，撰此《石头记》一书也。故曰“甄士隐”云云。"
-    "但书中所记何事何人？自又云：今风尘碌碌，一事无成，忽念及当日所有之女子，一一细考较去，觉其行止见识皆出于我之上。"
-    "何我堂堂须眉，诚不若彼裙钗哉？实愧则有余，悔又无益之大无可如何之日也！"
-    "虽我未学，下笔无文，又何妨用假语村言，敷演出一段故事来，亦可使闺阁昭传，复可悦世之目，破人愁闷，不亦宜乎？"
-)
-
-
-@pytest.fixture(scope="module")
-def scene():
-    """About 1,200 tokens of a play: many short verse lines, speakers, stage directions."""
-    play = (assets.fetch("plays") / "tragedies" / "macbeth.md").read_text(encoding="utf-8")
-    return re.sub(r"[*_#]", "", play[play.index("## SCENE III") :])[:4300]
-
-
 def check(text, language, limit):
     """What holds for every summary."""
     spans, whole = summaries.select(text, language, limit), sentences(text, language)
@@ -156,9 +136,9 @@ def check(text, language, limit):
 
 
 @pytest.mark.parametrize("limit", [5, 20, 60, 100, 150, 500])
-def test_a_scene_of_a_play_and_a_story(limit, scene):
-    check(scene, "en", limit)
-    check(STORY, "zh", limit)
+def test_a_scene_of_a_play_and_a_story(limit, book):
+    check(shakespeare.play("macbeth").text[5000:9300], "en", limit)  # many short verse lines, speakers, stage directions
+    check(book.document.text[:1000], book.document.language, limit)
 
 
 WORD = st.sampled_from(["king", "ghost", "the", "walks", "Speak", "Mr.", "3", "王子", "鬼魂", "他"])
@@ -174,7 +154,8 @@ def test_any_text(text, language, limit):
 
 
 def test_a_limit_beyond_the_text_takes_all_of_it():
-    assert summaries.summarise(STORY, "zh", len(STORY)) == STORY
+    text = "贾宝玉来了。林黛玉走了！"
+    assert summaries.summarise(text, "zh", len(text)) == text
 
 
 def test_the_central_sentence_is_picked():

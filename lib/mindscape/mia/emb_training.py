@@ -272,8 +272,7 @@ def train(
     def learn(batch: Batch) -> dict:
         part = slice(accelerator.process_index, None, accelerator.num_processes)
         share = len(batch.questions[part]) / len(batch.questions)
-        part = part if share else slice(1)
-        ready = prepare(asked, batch, recipe, tokenizer, settings.tokens, language, part)
+        ready = prepare(asked, batch, recipe, tokenizer, settings.tokens, language, part if share else slice(1))
         told: dict[str, float] = {}
 
         def encode(reading: Reading) -> Tensor:

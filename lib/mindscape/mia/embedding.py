@@ -224,14 +224,10 @@ def unit_readings(
     units: Sequence[str], tokenizer: Tokenizer, language: str = "en", tokens: int = 4096
 ) -> tuple[list[Reading], Tensor]:
     """How to read units, the longest first, and where each one's state stands in what comes out, (units,)."""
-    rows = [tuple(token_ids(unit + WORDS[language]["unit"], tokenizer)) for unit in units]
-    order = sorted(range(len(rows)), key=lambda i: -len(rows[i]))
-    readings, start = [], 0
-    while start < len(order):
-        longest = len(rows[order[start]])
-        readings.append(Reading.of_ends(rows[i] for i in order[start : start + max(1, tokens // longest)]))
-        start += len(readings[-1].rows)
-    return readings, torch.tensor(order).argsort()
+    written = [Written((), tuple(token_ids(unit + WORDS[language]["unit"], tokenizer)), {}, {}) for unit in units]
+    order = sorted(range(len(written)), key=lambda i: -len(written[i].tail))
+    together = neighbours([written[i] for i in order], tokens)
+    return [Reading.of_ends(one.tail for one in some) for some in together], torch.tensor(order).argsort()
 
 
 def enriched(states: Tensor, delta: float) -> dict[Task, Tensor]:
@@ -520,8 +516,7 @@ def annotate(
 
     >>> annotate(llm.load("embedded"), PlainEmbedder(encoder, 1.0), passages, asked)       # doctest: +SKIP
     """
-    once = len({name for name, *_ in questions}) == len(questions)
-    require(once, "two questions have the same id: expected each once")
+    require(len({name for name, *_ in questions}) == len(questions), "two questions have the same id: expected each once")
     queries = [augmented(question, answer) for _, question, answer in questions]
     rows = iter(search(retriever, units, [text for some in queries for text in some.values()], max(k, DEPTH)))
     lists = [{name: next(rows).first(k) for name in some} for some in queries]
@@ -544,8 +539,7 @@ def annotate(
         silver = [candidates[i] for i in choice["chosen"]]
         rng = np.random.default_rng([seed, int.from_bytes(name.encode()[-8:], "big")])
         hard, simple = negatives(candidates, silver, len(units), rng)
-        parts = tuple(candidates), tuple(silver), tuple(hard), tuple(simple)
-        found.append(Silver(name, some, *parts, choice["invalid"]))
+        found.append(Silver(name, some, tuple(candidates), tuple(silver), tuple(hard), tuple(simple), choice["invalid"]))
     return found
 
 

@@ -13,7 +13,7 @@ many examples, and those without summary are asked the same questions on the sam
 answering. Taught in notebook 14_mia_gen; its training is a recipe (`mindscape.training.recipes`).
 """
 
-import string
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -33,7 +33,6 @@ TASKS = ("qa", "choice", "claim")
 SHOWN = 10  # passages of an example, at most: the largest k of Table 2
 BOUND = 0.3  # how often a passage that says who is meant is among them
 SUMMARY = prompts.languages("mia", "with_summary")
-PAPER_SUMMARY = prompts.paper("mia", "with_summary")
 CONTEXT = "<context>\n{context}\n</context>\n\n"  # as the roles' prompts have it
 Found = Mapping[str, Sequence[int]]  # by question, the passages that Algorithm 1 found
 JOIN = "\n\n"  # between passages, as `passages.shown` has it
@@ -101,12 +100,9 @@ def write(
     opened, closed = CONTEXT.split("{context}")
     places = [put(JOIN if i else opened, chunk.strip()) for i, chunk in enumerate(chunks)]
     text += closed if chunks else ""
-    said = list(string.Formatter().parse(after))
-    last = max(i for i, (_, name, _, _) in enumerate(said) if name)
-    demands = "".join(words for words, *_ in said[last + 1 :])  # the paper's form has some behind the question
-    start = len(text) + len(said[0][0])
-    text += after.format(**slots)
-    return Written(text, place, tuple(places), Span(start, len(text) - len(demands)))
+    opened, asked, demands = re.fullmatch(r"([^{]*)({.*})([^}]*)", after, re.DOTALL).groups()  # the paper's form has demands
+    question = put(opened, asked.format(**slots), demands)
+    return Written(text, place, tuple(places), question)
 
 
 def summaries(form: str = SHORT) -> Mapping[str, str]:
@@ -115,7 +111,7 @@ def summaries(form: str = SHORT) -> Mapping[str, str]:
     >>> summaries()["en"].splitlines()[0], summaries("paper")["en"].splitlines()[0]
     ('The whole story in short:', 'Summary of the book:')
     """
-    return PAPER_SUMMARY if form == PAPER else SUMMARY
+    return prompts.paper("mia", "with_summary") if form == PAPER else SUMMARY
 
 
 def answerable(

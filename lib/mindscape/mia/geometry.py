@@ -160,8 +160,7 @@ def query_layers(embedder: MiaEmbedder, questions: Sequence[str], summary: str |
     h, mass = _read(embedder, embedder.written(questions, told), _asked)
     h = h.float()
     if form.order == "summary_first" and told is not None:  # then h_q comes from a reading without summary
-        bare = Reading.of_ends(one.to_q for one in embedder.written(questions, None))
-        h[:, :, 0] = _layers(embedder, [bare])
+        h[:, :, 0] = _layers(embedder, [Reading.of_ends(one.to_q for one in embedder.written(questions, None))])
     vectors = [enriched(layer, form.delta)["chunk"] for layer in h]
     query, first = mass[..., 0], mass[..., 1]
     of_summary = mass[..., 2] if told is not None else torch.zeros_like(query)
@@ -188,8 +187,7 @@ def recall_in(order: np.ndarray, right: Sequence[Sequence[int]], k: int = 10) ->
     >>> recall_in(np.array([[[1, 0]], [[0, 1]]]), [[1]], k=1).tolist()
     [[1.0], [0.0]]
     """
-    ranked = np.asarray(order)[..., :k].tolist()
-    rows = (zip(layer, right, strict=True) for layer in ranked)
+    rows = (zip(layer, right, strict=True) for layer in np.asarray(order)[..., :k].tolist())
     return np.array([[recall_fraction_at_k(row, of, k) for row, of in pairs] for pairs in rows])
 
 

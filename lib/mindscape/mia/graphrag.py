@@ -522,9 +522,8 @@ class Log:
         voice, world = book.voice, book.world
         self.book, self.language = book, book.document.language
         events = [event for event in world.events if event.kind in SLOTS]
-        told = [(f"event{it.id}", voice.fact(it), book.told.events[it.id]) for it in events]
-        told += [(f"binding{it.id}", voice.binding(it), book.told.bindings[it.id]) for it in world.bindings]
-        self.facts = {name: Fact(says, tuple(spans)) for name, says, spans in told}
+        self.facts = {f"event{it.id}": Fact(voice.fact(it), tuple(book.told.events[it.id])) for it in events}
+        self.facts |= {f"binding{it.id}": Fact(voice.binding(it), tuple(book.told.bindings[it.id])) for it in world.bindings}
         people = [(f"binding{it.id}", (it.person, it.other)) for it in world.bindings]
         people += [(f"event{it.id}", (it.slots.get("a"), it.slots.get("b"))) for it in events]
         of: dict[int, list[str]] = defaultdict(list)

@@ -28,7 +28,7 @@ from transformers import PreTrainedModel
 from mindscape import store
 from mindscape.attention import Segment, mean_segment_mass
 from mindscape.cache import digest
-from mindscape.errors import InputError, require
+from mindscape.errors import require
 from mindscape.llm import LanguageModel
 from mindscape.metrics import bootstrap
 from mindscape.mia.generation import Written
@@ -118,9 +118,7 @@ def _begins(text: str, start: int, end: int) -> int:
 def with_summary(layout: Layout, ids: Sequence[int]) -> Layout:
     """The layout with other tokens, at least as many, in place of the summary's, cut to its length: the paper's
     summary-replaced control."""
-    (start, end), *_ = layout.places("summary")
-    other = tuple(int(token) for token in ids[: end - start])
-    return layout.changed("summary", lambda part: replace(part, ids=other))
+    return layout.changed("summary", lambda part: replace(part, ids=tuple(map(int, ids[: len(part.ids)]))))
 
 
 def shuffled(layout: Layout, seed: int = 0) -> Layout:
@@ -215,9 +213,8 @@ def mcea(scores: np.ndarray, relevant: Sequence[bool]) -> np.ndarray:
 def _weights(relevant: Sequence[bool]) -> np.ndarray:
     """1 / |R| for the relevant, -1 / |N| for the others: with these the sum of C is Eq. 18."""
     flags = np.asarray(relevant, dtype=bool)
-    if flags.all() or not flags.any():
-        which = "relevant" if flags.all() else "noise"
-        raise InputError(f"all {len(flags)} passages are {which}: expected relevant ones and others")
+    which = "relevant" if flags.all() else "noise"
+    require(flags.any() and not flags.all(), f"all {len(flags)} passages are {which}: expected relevant ones and others")
     return flags / flags.sum() - ~flags / (~flags).sum()
 
 

@@ -61,8 +61,8 @@ def summary(books: Books, i: int, kind: str, by_reader: Mapping[str, str] | None
     """A summary of the i-th book: its gold one, none, the gold one with its sentences shuffled, that of the next book, an
     extract of the same length (TextRank), or, by document in `by_reader`, one that a model wrote. Raises InputError for
     another kind, and where there is no next book."""
-    book = books[i]
-    language = book.document.language
+    one_of(KINDS, summary=kind)
+    book, document = books[i], books[i].document
     if kind == "none":
         return None
     if kind == "gold":
@@ -71,13 +71,12 @@ def summary(books: Books, i: int, kind: str, by_reader: Mapping[str, str] | None
         require(len(books) > 1, "summary='other' of the only book: expected at least two books")
         return books[(i + 1) % len(books)].summary
     if kind == "textrank":
-        return summarise(book.document.text, language, len(book.summary))
-    if kind == "reader" and by_reader and book.document.id in by_reader:
-        return by_reader[book.document.id]
-    require(kind != "reader", f"{book.document.id}: no summary by a reader: expected one for each book")
-    require(kind == "shuffled", f"summary={kind!r}: expected one of {', '.join(KINDS)}")
-    parts = [book.summary[span.start : span.end].strip() for span in sentences(book.summary, language)]
-    return ("" if language == "zh" else " ").join(Chance("shuffled", book.document.id).shuffled(parts))
+        return summarise(document.text, document.language, len(book.summary))
+    if kind == "reader":
+        require(document.id in (by_reader or {}), f"{document.id}: no summary by a reader: expected one for each book")
+        return by_reader[document.id]
+    parts = [book.summary[span.start : span.end].strip() for span in sentences(book.summary, document.language)]
+    return ("" if document.language == "zh" else " ").join(Chance("shuffled", document.id).shuffled(parts))
 
 
 @dataclass(frozen=True)
@@ -243,8 +242,7 @@ def tokens_once(rows: Iterable[Sequence[int]]) -> int:
     >>> tokens_once([[1, 2, 3], [1, 2, 4, 5], [9]])
     6
     """
-    both = pairwise([[], *sorted(map(list, rows))])
-    return sum(len(row) - len(commonprefix([before, row])) for before, row in both)
+    return sum(len(row) - len(commonprefix([before, row])) for before, row in pairwise([[], *sorted(map(list, rows))]))
 
 
 def average_ranks(scores: Mapping[str, Mapping[Hashable, float]]) -> dict[str, float]:
@@ -257,8 +255,7 @@ def average_ranks(scores: Mapping[str, Mapping[Hashable, float]]) -> dict[str, f
     """
     table = pd.DataFrame(scores)
     for system, of in table.items():
-        lacking = of.isna().idxmax()
-        require(of.notna().all(), f"{system!r} has no score for {lacking!r}: expected one for every setting")
+        require(of.notna().all(), f"{system!r} has no score for {of.isna().idxmax()!r}: expected one for every setting")
     return table.rank(axis=1, ascending=False).mean().to_dict()
 
 

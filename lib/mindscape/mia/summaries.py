@@ -61,8 +61,7 @@ def summarise(text: str, language: Language, max_characters: int = 500) -> str:
     >>> summarise(text, "en", 60)
     'The dead king walks again. The prince meets the dead king.'
     """
-    picked = select(text, language, max_characters)
-    return _BETWEEN[language].join(text[span.start : span.end] for span in picked)
+    return _BETWEEN[language].join(text[span.start : span.end] for span in select(text, language, max_characters))
 
 
 def select(text: str, language: Language, max_characters: int = 500) -> list[Span]:

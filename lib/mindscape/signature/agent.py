@@ -23,9 +23,8 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from mindscape.ask import Budget, Meter, ask
-from mindscape.errors import InputError, one_of, require
-from mindscape.llm import LLM
-from mindscape.llm.base import form_of
+from mindscape.errors import one_of, require
+from mindscape.llm.base import LLM, form_of
 from mindscape.question import Answer
 from mindscape.roles import NONE, SAY, UPDATE, Update, letters
 from mindscape.signature.memory import Posed
@@ -58,9 +57,9 @@ class Settings:
     def __post_init__(self):
         possible = [name for name, (signature, _) in INPUTS.items() if self.signature or not signature]
         object.__setattr__(self, "inputs", tuple(self.inputs) or tuple(possible))
-        if unknown := [name for name in self.inputs if name not in possible]:
-            without = "" if self.signature else " without a signature"
-            raise InputError(f"inputs={unknown[0]!r}{without}: expected some of {', '.join(possible)}")
+        without = "" if self.signature else " without a signature"
+        for name in self.inputs:
+            require(name in possible, f"inputs={name!r}{without}: expected some of {', '.join(possible)}")
         for name in ("steps", "top", "k", "tokens", "retries"):
             least = int(name != "retries")
             require(getattr(self, name) >= least, f"{name}={getattr(self, name)}: expected at least {least}")
@@ -149,8 +148,7 @@ def run(
     ('D', 'answer')
     """
     require(batch >= 1, f"batch={batch}: expected at least 1")
-    ids = {question.id for question in asked}
-    require(len(ids) == len(asked), "two questions have the same id: expected each once")
+    require(len({question.id for question in asked}) == len(asked), "two questions have the same id: expected each once")
     meter, settings = Meter(llm, budget), settings or Settings()
     some = (asked[start : start + batch] for start in range(0, len(asked), batch))
     return [trace for questions in some for trace in _together(meter, shelf, questions, settings, template)]

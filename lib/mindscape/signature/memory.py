@@ -32,8 +32,7 @@ from benchmarks import asking
 from mindscape.cache import digest
 from mindscape.corpora import shakespeare
 from mindscape.errors import require
-from mindscape.llm import LLM
-from mindscape.llm.base import form_of
+from mindscape.llm.base import LLM, form_of
 from mindscape.metrics import recall_fraction_at_k
 from mindscape.mia.summaries import retold, summarise
 from mindscape.question import ClaimPair, Question

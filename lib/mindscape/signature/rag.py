@@ -27,7 +27,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from transformers import PreTrainedTokenizerBase
@@ -39,9 +39,9 @@ from mindscape import store
 from mindscape.ask import PAPER_LONGEST, ask
 from mindscape.cache import digest
 from mindscape.corpora import shakespeare
+from mindscape.encoders import Encoder
 from mindscape.errors import InputError, require
-from mindscape.llm import LLM
-from mindscape.llm.base import PAPER, form_of
+from mindscape.llm.base import LLM, PAPER, form_of
 from mindscape.metrics import Language, recall_fraction_at_k, token_f1
 from mindscape.prompts import short_texts
 from mindscape.question import Answer, ClaimPair, Question
@@ -54,9 +54,6 @@ from mindscape.store import Maker
 from mindscape.text import split_sentences
 from storyworld import SPLITS, TOKENS, Book
 from storyworld.world import Chance
-
-if TYPE_CHECKING:  # whoever has an encoder has torch already; nobody else needs it here
-    from mindscape.encoders import Encoder
 
 SIZE, MOST = 60, 4  # tokens of a passage; passages of evidence at most
 BOOKS = 2  # of a series
@@ -244,7 +241,7 @@ class Geometry:
     (1, 384)
     """
 
-    def __init__(self, encoder: "Encoder"):
+    def __init__(self, encoder: Encoder):
         self.encoder = encoder
 
     @property
@@ -359,7 +356,7 @@ class Shelf:
     [(17, 4, 60)]
     """
 
-    def __init__(self, memory: Memory, first: Any, second: Any = None, weigher: "Encoder | None" = None, live: bool = False):
+    def __init__(self, memory: Memory, first: Any, second: Any = None, weigher: Encoder | None = None, live: bool = False):
         self.memory, self.live = memory, live
         self.first = retriever(first)
         self.second = self.first if second is None else retriever(second)
@@ -381,7 +378,7 @@ class Shelf:
         chunks = self._chunks(self.first) if same else encoder.encode(self.memory.texts)
         return encoder.encode(self.memory.summaries), chunks
 
-    def _encoder(self) -> "Encoder":
+    def _encoder(self) -> Encoder:
         require(self.weigher is not None, "the shelf has no encoder for Eq. 7 to 9: expected weigher=encoders.load(...)")
         return self.weigher
 
@@ -536,14 +533,7 @@ def at(way: str, alpha: float = ALPHA) -> str:
 
 
 def rank(
-    shelf: Shelf,
-    asked: Sequence[Posed],
-    ways: Sequence[str],
-    alphas: Sequence[float] = (ALPHA,),
-    *,
-    k: int = K,
-    k0: int = K0,
-    seed: int = 0,
+    shelf: Shelf, asked: Sequence[Posed], ways: Sequence[str], alphas: Sequence[float] = (ALPHA,), *, seed: int = 0
 ) -> list[Ranked]:
     """Both passes with several signatures: each way at alpha 0.5, "coverage" at all `alphas`, and the question alone.
 
@@ -553,13 +543,13 @@ def rank(
     (17, 4, 60, 9, 2, 31, 8, 77, 5, 40)
     """
     texts = [question.text for question in asked]
-    woken = shelf.wake(texts, k0)
+    woken = shelf.wake(texts)
     found = zip(asked, woken, shelf.search(texts), strict=True)
     rows = [Ranked(question.id, wakes.chunks, {}, {QUERY: chunks}) for question, wakes, chunks in found]
     for way in ways:
         for question, wakes, row in zip(asked, woken, rows, strict=True):
             evidence = question.evidence if way == "gold" else ()
-            row.items[way] = wakes.chunks[:k] if way == FEEDBACK else shelf.choose(wakes, way, k, seed=seed, evidence=evidence)
+            row.items[way] = wakes.chunks[:K] if way == FEEDBACK else shelf.choose(wakes, way, seed=seed, evidence=evidence)
         unit_texts = shelf.memory.texts if way == FEEDBACK else shelf.memory.summaries
         swept_alphas = alphas if way == "coverage" else (ALPHA,)
         swept = shelf.sweep(texts, [tuple(unit_texts[i] for i in row.items[way]) for row in rows], swept_alphas)
