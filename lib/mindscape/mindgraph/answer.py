@@ -589,9 +589,9 @@ def answer_from(
     named = dict.fromkeys(said.cited_nodes)
     cited, unknown = (tuple(name for name in named if (name in graph.nodes) == known) for known in (True, False))
     found: dict[str, Any] = {"cited": cited, "unknown": unknown, "confidence": said.confidence, "shown": shown, "ended": ended}
-    calls = {"uses": reading.tools.uses, "malformed": reading.tools.malformed}
-    sizes = {"nodes": len(graph.nodes), "edges": len(graph.edges)}
-    return GraphAnswered(**vars(meter.answer(said.answer.strip())), **found, **calls, **sizes)
+    found |= {"uses": reading.tools.uses, "malformed": reading.tools.malformed}
+    found |= {"nodes": len(graph.nodes), "edges": len(graph.edges)}
+    return GraphAnswered(**vars(meter.answer(said.answer.strip())), **found)
 
 
 def _way(question: str, rounds: int, calling: Calling | None, tokens: int, name: str, held: bool) -> Calling:
