@@ -36,7 +36,7 @@ from statistics import median
 from typing import Any, Literal, NamedTuple, get_origin
 
 from mindscape.ask import Budget, BudgetSpent, Meter
-from mindscape.errors import one_of, require
+from mindscape.errors import InputError, one_of, require
 from mindscape.llm import Message
 from mindscape.llm.base import LLM, Reply, ToolCall, dropped, form_of
 from mindscape.llm.recording import Estimate, Ledger
@@ -364,8 +364,9 @@ def room(meter: Meter, prompt: str, tokens: int, most: int | None = None) -> int
         return most
     taken = meter.count_tokens(alone(prompt)) + tokens + SPARE
     left = meter.context - taken
-    need = f"without any text a prompt and its reply need {taken}: expected a larger window or a shorter question"
-    require(left >= 1, f"{meter.name} holds {meter.context} tokens, and {need}")
+    if left < 1:
+        need = f"without any text a prompt and its reply need {taken}: expected a larger window or a shorter question"
+        raise InputError(f"{meter.name} holds {meter.context} tokens, and {need}")
     return left if most is None else min(left, most)
 
 
