@@ -173,8 +173,7 @@ def test_each_answers_and_counts_what_it_asks(name, language, context):
     assert answer.calls == len(model.asked) == len(steps)
     assert answer.tokens_total == sum(step.read + step.written for step in steps)
     assert [step.read for step in steps] == [model.count_tokens(talk) for talk in model.asked]
-    first = next(talk for talk in model.asked if kind(talk) == FIRST[name])
-    assert answer.tokens_first_call == model.count_tokens(first)
+    assert answer.tokens_first_call == model.count_tokens(next(talk for talk in model.asked if kind(talk) == FIRST[name]))
     assert {step.stage for step in steps} <= {BUILD, ANSWER, baselines.QUERY}
     assert bool(answer.spent(BUILD)) == (name in ("GraphRAG", "CoA", "GAM"))
     han = [bool(re.search("[\u4e00-\u9fff]", talk[0]["content"])) for talk in model.asked if kind(talk) != "query"]
@@ -192,12 +191,8 @@ def test_options_hold_the_last_reply_alone_and_no_prompt_shows_them(name, langua
     assert model.asked[: len(before.asked) - (name != "RLM")] == before.asked[: None if name == "RLM" else -1]
     assert model.forms[:-1] == before.forms[: len(model.forms) - 1]
     assert model.forms[-1] == interface.held_to(options) and "x'quay" not in str(model.asked)
-    if name == "RLM":
-        assert model.asked[-1][-2:] == [
-            {"role": "assistant", "content": free.text}, {"role": "user", "content": baselines.TOLD[language]["end"]}
-        ]  # fmt: skip
-    else:
-        assert model.asked[-1] == before.asked[-1]
+    asked_to_end = [{"role": "assistant", "content": free.text}, *alone(baselines.TOLD[language]["end"])]
+    assert model.asked[-1][-2:] == asked_to_end if name == "RLM" else model.asked[-1] == before.asked[-1]
 
 
 def test_where_no_report_helps_an_option_is_chosen_all_the_same():
@@ -681,8 +676,7 @@ def test_an_output_is_shown_with_its_middle_left_out():
 
 @shut_in
 def test_a_budget_that_ends_within_the_code():
-    task = fenced("while True: llm_query('a')")
-    answer, model = played(baselines.answer_by_code, task=task, budget=Budget(calls=6))
+    answer, model = played(baselines.answer_by_code, task=fenced("while True: llm_query('a')"), budget=Budget(calls=6))
     assert answer.calls == 6 and answer.text == "" and model.kinds == ["task", *["query"] * 5]
     assert any("budget of 6 calls" in note for note in notes(answer))
 

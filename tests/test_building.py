@@ -88,8 +88,7 @@ def test_replies_can_be_written(made, tokenizer):
     constraints = from_tokenizer(tokenizer)
     full = [example for example in made if example.role == "builder full"][:20]
     for example in [*full, *[example for example in made if example.role == "builder empty"][:5]]:
-        block = example.prompt.rpartition(":\n")[2]
-        grammar = LLMatcher.grammar_from_lark(quoting(block, Noted)["lark"])
+        grammar = LLMatcher.grammar_from_lark(quoting(example.prompt.rpartition(":\n")[2], Noted)["lark"])
         matcher, tokens = LLMatcher(constraints, grammar), tokenizer(example.reply)["input_ids"]
         assert matcher.try_consume_tokens(tokens) == len(tokens) and matcher.is_accepting(), example.reply
 
@@ -202,8 +201,7 @@ def test_shares_of_numbers(counts):
 
 
 def test_the_paper_s_order_has_the_same_counts_from_the_same_graphs(counts, tokenizer):
-    first = count_examples(training_book(920), tokenizer, number_first=True)
-    for lines, number in zip(counts[:18], first, strict=True):
+    for lines, number in zip(counts[:18], count_examples(training_book(920), tokenizer, number_first=True), strict=True):
         value, other = json.loads(number.reply), reply(lines)
         same = {"answer": other.answer, "cited_nodes": other.cited_nodes, "confidence": other.confidence}
         assert value == same and list(value) == list(same)  # the lines stand before the number, the nodes after it

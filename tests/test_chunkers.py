@@ -76,8 +76,7 @@ def test_all_tile_at_one_mean_length(tokenizer, document, size):
         assert tiles(document, made.chunks), chunker.name
         assert [chunk.index for chunk in made.chunks] == list(range(len(made.chunks)))
         assert all(chunk.doc_id == document.id and document[chunk].strip() for chunk in made.chunks)
-        mean = mean_length(document, made.chunks, tokenizer)
-        assert mean == pytest.approx(size, rel=0.35), chunker.name
+        assert mean_length(document, made.chunks, tokenizer) == pytest.approx(size, rel=0.35), chunker.name
         assert abs(len(made.chunks) - chunkers.wanted(document, size, tokenizer)) <= 2
 
 
@@ -144,14 +143,12 @@ def test_paragraphs_of_each_kind():
 def test_semantic_borders_are_the_furthest_neighbours(tokenizer):
     chunker = Semantic(Letters(), tokenizer, buffer=1)
     texts = ["It rained. ", "The mill stood. ", "In the evening. ", "Rain again."]
-    windows = ["".join(texts[max(0, i - 1) : i + 2]).strip() for i in range(4)]
-    vectors = Letters().encode(windows)
+    vectors = Letters().encode(["".join(texts[max(0, i - 1) : i + 2]).strip() for i in range(4)])
     slow = [1 - sum(float(x) * float(y) for x, y in zip(a, b, strict=True)) for a, b in pairwise(vectors)]
     assert np.allclose(chunker.distances(texts), slow, atol=1e-6)
     document = Document("short", "".join(texts))
     size = len(tokenizer(document.text)["input_ids"]) // 2
-    made = chunker.cut(document, size)
-    assert made.chunks[1].start == len("".join(texts[: 1 + int(np.argmax(slow))]))
+    assert chunker.cut(document, size).chunks[1].start == len("".join(texts[: 1 + int(np.argmax(slow))]))
 
 
 def test_lumber_asks_group_by_group(tokenizer):
@@ -252,8 +249,7 @@ def test_rivals_by_name_and_cuts_that_are_found_again(tokenizer, own_store, tmp_
     backend = Stub(weigh=lambda prompt, text: -float(int(text[-1]) % 3))
     kept = Store(tmp_path / "cache.sqlite", tmp_path / "store", fill=True)
     store.use(kept)
-    judge = llm.LanguageModel(backend, store=kept)
-    found = chunkers.rivals(tokenizer, Letters(), judge, whole, whole)
+    found = chunkers.rivals(tokenizer, Letters(), llm.LanguageModel(backend, store=kept), whole, whole)
     assert list(found) == ["fixed", "llama_index", "semantic", "lumber", "llm", "mom", "scenes"]
     assert all(chunker.name == name for name, chunker in found.items())
     (first,) = chunkers.cuts(found["lumber"], [NOTE], 40)

@@ -213,8 +213,7 @@ def test_benchmarks_items_become_tasks(monkeypatch):
     choice = Item("2", "note", "Who?", ("Ivo",), ("Ann", "Ivo"), "B")
     monkeypatch.setattr(long_reason, "stream", lambda name, folder: iter([NOTE, free, choice]))
     told = ("note", 56_000, 40_000, False, "global", "set-aggregation", "")
-    kept_items = [Judged("loogle", "1", *told), Judged("loogle", "2", *told)]
-    one, two = comparison.of_benchmarks(kept_items)
+    one, two = comparison.of_benchmarks([Judged("loogle", "1", *told), Judged("loogle", "2", *told)])
     assert (one.id, one.gold, one.options, one.breadth) == ("loogle/1", ("Ivo", "the miller"), (), "global")
     assert (two.letter, two.options, two.document.id) == ("B", ("Ann", "Ivo"), "note")
 

@@ -424,10 +424,7 @@ def slow_page(html):
     soup = BeautifulSoup("<html>" + html, "html.parser")
     pieces, block = [], None
     for node in soup.descendants:
-        enclosing = [parent.name for parent in node.parents]
-        if node.name in corpora.DROPPED or set(enclosing) & set(corpora.DROPPED):
-            continue
-        if isinstance(node, Comment):
+        if isinstance(node, Comment) or {node.name, *(parent.name for parent in node.parents)} & set(corpora.DROPPED):
             continue
         if not isinstance(node, NavigableString):
             pieces.append("\n\n" if node.name in corpora.BLOCKS else "\n" if node.name == "br" else "")

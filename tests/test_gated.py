@@ -59,8 +59,7 @@ def test_an_oath_is_a_claim_and_the_truth_stands_beside_it():
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=12))
 def test_what_is_told_again_is_noted_once_whatever_was_read(order):
     lines, facts = [LINES[i] for i in order], [FACTS[i] for i in order]
-    graph = made(QUESTION, facts, lines)
-    contents = [node.content for node in graph.nodes.values()]
+    contents = [node.content for node in made(QUESTION, facts, lines).nodes.values()]
     assert len(contents) == len(set(contents))
     linked = 0 in order
     assert ("Tobias is the hatter" in contents) == linked

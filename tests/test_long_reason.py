@@ -155,9 +155,6 @@ def test_kept_items_are_read_again_with_their_texts(folder):
 
 
 def test_the_paper_s_numbers():
-    assert [(source.name, source.wanted, source.floor, source.unit) for source in SOURCES] == [
-        ("longbench-v2", 62, 80_000, "tokens"), ("narrativeqa", 118, 120_000, "words"), ("loogle", 20, 50_000, "tokens"),
-    ]  # fmt: skip
     assert sum(source.wanted for source in SOURCES) == 200
     figure = long_reason.FIGURE_2
     assert sum(map(len, figure.values())) == len(set().union(*figure.values()))

@@ -97,8 +97,7 @@ def test_paths_in_reverse():
 def assert_cases(cases, tokenizer):
     for case in cases:
         assert tiles(case.document, case.memory.chunks) and len(case.memory) >= 2
-        again = resolve(case.document, said(case.document, case.memory))
-        assert len(again.memory) == len(case.memory)
+        assert len(resolve(case.document, said(case.document, case.memory)).memory) == len(case.memory)
         tokens = len(tokenizer(case.document.text)["input_ids"])
         assert case.kind == "storyworld" or tokens <= memreader.LARGEST[case.document.language] * 1.02
 
@@ -182,8 +181,7 @@ def test_a_reply_that_cannot_be_read_has_none():
 
 def test_borders_topics_and_cores_by_hand():
     other = DocumentMemory(["the mill", "Ivo at home"], ["A wedding.", "Ivo went away."], [Span(0, 31), Span(31, 86)])
-    reply = example(Triple(NOTE, PATH, said(NOTE, other))).reply
-    found = memreader.memory_scores([CASE], answer_of(reply))
+    found = memreader.memory_scores([CASE], answer_of(example(Triple(NOTE, PATH, said(NOTE, other))).reply))
     assert found["boundary_f1"] == [0.0]  # 31 is 22 characters from 53
     assert found["outline_recall"] == [0.5]
     assert found["core_support"] == [pytest.approx((0 + 1 / 2) / 2)]  # of wedding none; of went and away the first

@@ -98,13 +98,12 @@ def test_each_reason():
     graph, reasons = done([node(), ANN, edge()])
     assert reasons == ["", "", ""]
     short = [{"op": "merge", "id": "ivo"}, {"op": "add_node", "id": "tom"}, {"op": "delete_node", "id": 3}]
-    unknown = [{"op": "edit_node", "id": "tom", "content": "x"}, {"op": "delete_node", "id": "tom"}]
     for reason, wrong in {
         "malformed": [7, *short, node("\ud800")],
         "empty field": [node(" "), node("tom", src=" "), edge(relation="")],
         "bad type": [node("tom", "person")],
         "duplicate id": [node("ivo")],
-        "unknown id": unknown,
+        "unknown id": [{"op": "edit_node", "id": "tom", "content": "x"}, {"op": "delete_node", "id": "tom"}],
         "dangling edge": [edge(target="tom"), edge(source="tom")],
         "duplicate edge": [edge()],
         "quote not in the block": [node("tom", src="Tom swore")],  # it stands in the next one
@@ -123,31 +122,19 @@ def test_each_reason():
         ("他买了灯。", "昨天[他买了灯]，走了。"), ("an, d", "Stand [and] unfold"), ("the lamp!", "clothe lampoons"),
         ("sold a lamp.", "Ivo sold the lamp."), ("Ann", "Anna left. [Ann] came."), ("he", "The end: [he] left."),
         ("安", "[安]娜来了。安走了。"), ("安娜把灯卖给了伊沃,", "[安娜把灯卖给了伊沃。]伊沃付了三百元。"),
+        ("Ivo the miller", "[Ivo the miller] sold a lamp."), ("ivo  THE\nmiller", "[Ivo the miller] sold a lamp."),
+        ('He had "no oil" for it -- not a drop', "[He had “no oil” for it — not a drop]."),
+        ("ann. he HAD", "A lamp to [Ann.\nHe had] no oil."), ("\u200b", "Ivo sold it."),
+        ("Ivo the miller sold a brass lamb to Ann", "Ivo the miller sold a brass lamp to Ann."),  # similar, and another thing
+        ("Ivo the miller sold 2 brass lamps to Ann", "Ivo the miller sold a brass lamp to Ann."),
     ],
 )  # fmt: skip
-def test_a_short_quote_may_differ_in_its_marks_and_stands_in_whole_words_first(quote, told):
+def test_a_quote_may_differ_in_its_marks_and_not_in_letters_and_stands_in_whole_words_first(quote, told):
     """Where it stands is in brackets."""
-    text, language = f"Before. {re.sub('[][]', '', told)}", "en" if told.isascii() else "zh"
+    text, language = f"Before. {re.sub('[][]', '', told)}", "zh" if re.search("[\u4e00-\u9fff]", told) else "en"
     place = concepts.find(quote, Document("note", text, language), Chunk("note", 1, 8, len(text)))
     found = f"{text[: place.start]}[{text[place.start : place.end]}]{text[place.end :]}" if place else text
     assert found == f"Before. {told}"
-
-
-@pytest.mark.parametrize(
-    "quote, found",
-    [
-        ("Ivo the miller", "Ivo the miller"),
-        ("ivo  THE\nmiller", "Ivo the miller"),
-        ('He had "no oil" for it -- not a drop', "He had “no oil” for it — not a drop"),
-        ("ann. he HAD", "Ann.\nHe had"),
-        ("Ivo the miller sold a brass lamb to Ann", None),  # similar, and another thing
-        ("Ivo the miller sold 2 brass lamps to Ann", None),
-        ("\u200b", None),
-    ],
-)
-def test_a_quote_may_differ_in_signs_and_not_in_letters(quote, found):
-    _, edit = apply(Graph("note"), node(src=quote), DOCUMENT, BLOCKS[0])
-    assert (edit.src or None) == found == (DOCUMENT[edit.span] if edit.span else None)
 
 
 def test_deleting_a_node_takes_its_edges_and_frees_its_id():
@@ -240,8 +227,7 @@ def test_a_build_by_hand():
     kept = built(model)
     graph = rebuild(kept)
     assert list(graph.nodes) == ["ivo", "ann", "lamp", "sum"] and list(graph.edges) == [("ivo", "ann", "sold_to")]
-    places = [(it.src, it.chunk) for it in graph.nodes.values()]
-    assert places == [("Ivo", 0), ("Ann", 0), ("brass lamp", 0), ("300", 2)]
+    assert [(it.src, it.chunk) for it in graph.nodes.values()] == [("Ivo", 0), ("Ann", 0), ("brass lamp", 0), ("300", 2)]
     assert len(model.asked) == len(BLOCKS)
     prompts = prompts_of(model)
     assert f"Graph so far:\n{EMPTY}\n" in prompts[0] and "Question: Who lied?" in prompts[0]
@@ -359,8 +345,7 @@ def test_prompts_keep_to_the_budget_and_the_window():
     kept = built(model, budget=150)
     assert len(rebuild(kept).nodes) == 36
     for prompt in prompts_of(model):
-        state = re.search(r"Graph so far:\n(.*)\n\nBlock", prompt, re.DOTALL)[1]
-        assert estimated_tokens(state) <= 150
+        assert estimated_tokens(re.search(r"Graph so far:\n(.*)\n\nBlock", prompt, re.DOTALL)[1]) <= 150
     assert 0 < kept.entries[2].shown < 24
     model = noting(many, context=1000)
     kept = built(model, tokens=300)
@@ -410,8 +395,7 @@ PLAIN = [tag.name for tag in parsed(as_html(Graph("note"), DOCUMENT))[1]]
 @example(HOSTILE)
 def test_a_page_is_the_same_markup_whatever_the_texts(words):
     document, graph = hostile(words)
-    page = as_html(graph, document, question=words[-1])
-    read, tags = parsed(page)
+    read, tags = parsed(as_html(graph, document, question=words[-1]))
     assert [tag.name for tag in tags] == PLAIN
     data = read.find(id="graph").string.removesuffix("\n")
     assert not re.search("[<>&\u2028\u2029\x00-\x1f]", data)
@@ -438,8 +422,7 @@ def test_a_window_on_words_keeps_the_node_and_cuts_no_word(text, draw):
 
 def test_a_page_needs_nothing_from_outside():
     graph, _ = done([node(), ANN, edge()])
-    page = as_html(graph, DOCUMENT, "Who lied?")
-    read, tags = parsed(page)
+    read, tags = parsed(as_html(graph, DOCUMENT, "Who lied?"))
     assert not {"link", "img", "iframe"} & {tag.name for tag in tags}
     assert not {"src", "href", "onclick", "onload"} & {name for tag in tags for name in tag.attrs}
     calls = r"innerHTML|outerHTML|insertAdjacent|document\.write|eval|fetch|XMLHttp|import|Function\("
@@ -491,5 +474,4 @@ def test_graphml_reads_back(words):
         assert names[element.get("source")]["name"] == xml(it.source)
         assert names[element.get("target")]["name"] == xml(it.target)
         assert data(element)["relation"] == xml(it.relation)
-    declared = {it.get("id") for it in root.iter(f"{space}key")}
-    assert {it.get("key") for it in root.iter(f"{space}data")} <= declared
+    assert {it.get("key") for it in root.iter(f"{space}data")} <= {it.get("id") for it in root.iter(f"{space}key")}

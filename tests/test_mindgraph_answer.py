@@ -20,7 +20,7 @@ from mindscape.llm.base import side_by_side
 from mindscape.llm.local import Local
 from mindscape.llm.schema import validate
 from mindscape.mindgraph import answer as mindgraph
-from mindscape.mindgraph.answer import GraphAnswered, answer, answer_from, compaction, cut, estimate
+from mindscape.mindgraph.answer import GraphAnswered, Limits, answer, answer_from, compaction, cut, estimate
 from mindscape.mindgraph.build import noted, rebuild
 from mindscape.mindgraph.communities import AROUND, REPORT, Reports, Tools, answer_schema, checked_arguments, step_schema
 from mindscape.mindgraph.graph import Edge, Graph, Node, apply_all
@@ -80,8 +80,7 @@ def report_or(*said):
 def asked(*said, graph=GRAPH, document=DOCUMENT, stub=None, budget=None, **options):
     """The answer of a model that says what it is told to, and the model."""
     stub = stub or Stub(report_or(*said))
-    meter = Meter(LanguageModel(stub), budget)
-    return answer_from(graph, document, ASKED, meter, chunks=1, **options), stub
+    return answer_from(graph, document, ASKED, Meter(LanguageModel(stub), budget), chunks=1, **options), stub
 
 
 # ---------------------------------------------------------------- blocks
@@ -352,8 +351,7 @@ def test_the_last_call_that_the_budget_allows_is_for_the_answer():
 
 
 def test_a_report_that_the_budget_does_not_allow_is_an_error_to_the_model():
-    graph = graph_on(DOCUMENT, [f"e{i}" for i in range(12)])
-    told, stub = asked(part(), FINAL, graph=graph, budget=Budget(calls=2))
+    told, stub = asked(part(), FINAL, graph=graph_on(DOCUMENT, [f"e{i}" for i in range(12)]), budget=Budget(calls=2))
     assert told.text == "Tom" and not told.uses and not told.malformed
     assert "the budget of 2 calls" in [m for m in stub.asked[-1][0] if m["role"] == "tool"][0]["content"]
 
@@ -429,8 +427,7 @@ def test_chinese():
 
     def say(prompt, tools, schema):
         if (schema or {}).get("title") == Edits.__name__:
-            seller = {"op": "add_node", "id": "安娜", "type": "entity", "content": "卖灯的人", "src": "安娜"}
-            return {"operations": [seller]}
+            return {"operations": [{"op": "add_node", "id": "安娜", "type": "entity", "content": "卖灯的人", "src": "安娜"}]}
         if len(prompt) < 3:
             return look("安娜")
         return {"answer": "安娜", "cited_nodes": ["安娜"], "confidence": "medium"}
@@ -444,12 +441,12 @@ def test_chinese():
 def test_bad_input():
     """Refused before anything is asked, and before a build is paid for."""
     model = LanguageModel(Stub(builder))
-    on_graph = partial(answer_from, GRAPH, DOCUMENT, ASKED, model, chunks=1)
-    for options, told in [({"rounds": -1}, "rounds=-1"), ({"calling": "json"}, "calling='json': expected \"tools\"")]:
-        refused(partial(on_graph, **options), told)
-        refused(partial(answer, ASKED, DOCUMENT, model, **options), told)
-    refused(lambda: answer(ASKED, DOCUMENT, model, answer_tokens=0), "0 tokens")
-    refused(lambda: answer(ASKED, DOCUMENT, model, options=("Tom", "Ann")), 'only "grammar" holds a reply')
+    on_graph, method = partial(answer_from, GRAPH, DOCUMENT, ASKED, model, chunks=1), partial(answer, ASKED, DOCUMENT, model)
+    refused(partial(on_graph, rounds=-1), "rounds=-1")
+    refused(partial(on_graph, calling="json"), "calling='json': expected \"tools\"")
+    refused(partial(method, most=Limits(rounds=-1)), "rounds=-1")
+    refused(partial(method, most=Limits(answer=0)), "0 tokens")
+    refused(partial(method, options=("Tom", "Ann")), 'only "grammar" holds a reply')
     refused(lambda: answer(ASKED, Document("e", " \n "), model), "e has no text")
     refused(lambda: answer_from(GRAPH, DOCUMENT, " ", model, chunks=1), "and a question")
     refused(lambda: answer_from(GRAPH, replace(DOCUMENT, text=TEXT.upper()), ASKED, model, chunks=1), "expected 'Ivo'")

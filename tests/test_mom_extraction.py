@@ -76,8 +76,7 @@ def test_a_reply_that_cannot_be_read_says_why(said, why):
 
 def test_languages_are_asked_in_their_own_words():
     backend = Backend()
-    found = paths(llm.LanguageModel(backend), [NOTE, CHINESE, NOTE], n=2)
-    assert [len(some) for some in found] == [2, 2, 2]
+    assert [len(some) for some in paths(llm.LanguageModel(backend), [NOTE, CHINESE, NOTE], n=2)] == [2, 2, 2]
     refused(lambda: paths(llm.LanguageModel(backend), [Document("f", "Il pleut.", "fr")], n=1), "no prompt in 'fr'")
     refused(lambda: paths(llm.LanguageModel(backend), [NOTE], n=0), "at least one path")
 

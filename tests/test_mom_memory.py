@@ -108,16 +108,14 @@ def test_a_rule_of_repair(ends, expected, rules):
 
 
 def test_what_cannot_be_placed_joins_a_neighbour():
-    ends = [("It rained", ""), ("Nobody", "came"), WHOLE[2]]
-    assert tile(NOTE, ends).groups == ((0, 1), (2,))
+    assert tile(NOTE, [("It rained", ""), ("Nobody", "came"), WHOLE[2]]).groups == ((0, 1), (2,))
     nowhere = tile(NOTE, [("Nobody", "came"), ("No one", "left")])
     assert nowhere.groups == ((0,), (1,)) or nowhere.groups == ((0, 1),)
     assert tile(NOTE, []).groups == ((),) and cut(tile(NOTE, [])) == [NOTE.text]
 
 
 def test_words_that_stand_twice_are_taken_in_the_order_said():
-    text = "Ann came. Ann left. Ann came. Ann slept."
-    document = Document("twice", text)
+    document = Document("twice", "Ann came. Ann left. Ann came. Ann slept.")
     found = tile(document, [("Ann came.", "Ann left."), ("Ann came.", "slept.")])
     assert cut(found, document) == ["Ann came. Ann left. ", "Ann came. Ann slept."] and not found.repairs
     # a tail stands as near as can be to the next head: "Ann" closes the first chunk, not its second word
@@ -209,8 +207,7 @@ def test_the_samples_of_the_kit():
     assert {one.document.language for one in found} == {"en", "zh"}
     for one in found:
         assert tiles(one.document, one.memory.chunks)
-        again = resolve(one.document, said(one.document, one.memory))
-        assert again.memory.borders == one.memory.borders
+        assert resolve(one.document, said(one.document, one.memory)).memory.borders == one.memory.borders
         for question in one.questions:
             assert question.breadth in ("local", "global")
             assert all(one.document[span].strip() for span in question.evidence)

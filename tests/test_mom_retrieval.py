@@ -211,7 +211,6 @@ def test_bad_input(layers, call, message):
 
 def test_support_of_a_real_architecture(tiny):
     """As a plain forward pass over one row has it."""
-    prompt = "Ivo lit the lamp.\n\nQuestion: Who lit it?\nAnswer:"
-    logprob, n = plain(tiny, prompt, " Ivo, they say")
+    logprob, n = plain(tiny, "Ivo lit the lamp.\n\nQuestion: Who lit it?\nAnswer:", " Ivo, they say")
     (got,) = support(tiny, ["Ivo lit the lamp."], ["Ivo, they say"], ["Who lit it?"])
     assert got == pytest.approx(-logprob / n, abs=1e-4)

@@ -112,8 +112,7 @@ class Says(Finder):
     noise = 0.0
 
     def cosines(self, questions):
-        rng = np.random.default_rng(0)
-        noise = rng.normal(size=(len(questions), len(self.look.texts)))
+        noise = np.random.default_rng(0).normal(size=(len(questions), len(self.look.texts)))
         return self.look.cosines(questions) + self.noise * noise
 
 
@@ -313,8 +312,7 @@ def test_no_more_is_asked_than_was_foretold(novel, tmp_path, monkeypatch, capsys
     """Of a server whose first reply to each question cannot be read, and whose graph has nothing to note."""
 
     def silent_first(handler, asked):
-        again = asked.get("temperature", 0) > 0
-        send(handler, completion("Ann the smith" if again else " "))
+        send(handler, completion("Ann the smith" if asked.get("temperature", 0) > 0 else " "))
 
     with serving(monkeypatch, silent_first) as server:
         main(["ask", novel, "Who sold a copper lamp?", *LOCAL])
@@ -340,8 +338,7 @@ def test_what_a_server_answered_before_it_died_is_kept(novel, tmp_path, monkeypa
     questions = ["Who sold a copper lamp?", "Who painted a yellow wagon?"]
 
     def dying(handler, asked):
-        prompt = asked["messages"][-1]["content"]
-        if "yellow wagon?" in prompt:
+        if "yellow wagon?" in asked["messages"][-1]["content"]:
             time.sleep(0.5)  # the other answer is there before
             status(400)(handler, asked)
         else:
@@ -365,15 +362,13 @@ def test_an_excerpt_is_around_a_word_of_the_answer_and_no_part_of_another():
 
 @pytest.mark.parametrize("form", ["short", "paper"])
 def test_what_is_foretold_is_of_the_form_that_a_model_is_sent(form):
-    counted = SimpleNamespace(form=form, count_tokens=lambda talk: len(talk[0]["content"]))
-    frame = memories.frames(counted, "en")
+    frame = memories.frames(SimpleNamespace(form=form, count_tokens=lambda talk: len(talk[0]["content"])), "en")
     for name in memories.FRAMED:
         assert frame[name] == len(ROLES[name].words(form)["en"].format_map(defaultdict(str)))
 
 
 def test_a_page_shows_text_as_text(novel, monkeypatch):
-    nasty = '<script>alert(1)</script> & "Ann"'
-    with serving(monkeypatch, says(nasty)):
+    with serving(monkeypatch, says('<script>alert(1)</script> & "Ann"')):
         main(["ask", novel, "Who is <b>?", *LOCAL, "--out", "there"])
     page = (Path("there") / "report.html").read_text()
     assert "<script" not in page and "<b>" not in page and "&lt;script&gt;" in page
@@ -388,5 +383,4 @@ def test_a_folder_that_cannot_be_written_is_one_line(novel, tmp_path, monkeypatc
 
 def test_a_place_of_a_folder_names_its_file():
     document = Document("both", "One. Two.", "en", {"parts": {"a": 0, "b": 5}})
-    book = OwnBook(document, SimpleNamespace(), SMALL)
-    assert book.where(Chunk("both", 0, 5, 9)) == "b, 56 %"
+    assert OwnBook(document, SimpleNamespace(), SMALL).where(Chunk("both", 0, 5, 9)) == "b, 56 %"

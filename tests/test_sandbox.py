@@ -349,8 +349,7 @@ def test_too_many_queries():
     ],
 )
 def test_ends_of_its_own_are_told(box, code, why):
-    ran = box.run(code)
-    assert ran.stopped.startswith(why)
+    assert box.run(code).stopped.startswith(why)
     assert box.run("print('again')").output == "again\n"
 
 

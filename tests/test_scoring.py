@@ -241,11 +241,7 @@ def test_the_front_holds_whom_nobody_beats(points):
     assert [points[name][0] for name in front] == sorted(points[name][0] for name in front)
 
 
-def test_the_paper_s_table():
-    """Table 2: the front is as section 5.2 has it; GraphRAG, at the same 1 % as CoA, is below."""
-    table = {"Direct": (100, 64), "GraphRAG": (1, 37), "CoA": (1, 55)}
-    table |= {"GAM": (8, 62), "RLM": (3, 20), "MindGraph": (7, 77)}
-    assert scoring.pareto(table) == ["CoA", "MindGraph"]
+def test_bad_input():
     refused(lambda: scoring.stages([scoring.Scored(True, "exact")], []), "expected one each")
     refused(lambda: by_rules(Row("?", ("x",), "x", "fr")), "unknown language")
 

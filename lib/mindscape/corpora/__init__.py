@@ -139,8 +139,7 @@ def load_folder(path: str | Path, language: str | None = None, encoding: str | N
 
 def _natural(file: Path) -> list[tuple[int, str]]:
     """A key that sorts names by their text, and the numbers in them by value."""
-    pieces = re.split("([0-9]+)", file.name)
-    return [(int(piece), "") if index % 2 else (0, piece) for index, piece in enumerate(pieces)]
+    return [(int(piece), "") if index % 2 else (0, piece) for index, piece in enumerate(re.split("([0-9]+)", file.name))]
 
 
 def joined(documents: Sequence[Document], name: str) -> Document:
@@ -181,8 +180,7 @@ def read_own(path: str | Path, language: str = "", encoding: str = "") -> Docume
 def _decode(data: bytes, where: str, encoding: str | None = None, advice: str = OTHER_ENCODING) -> str:
     """Bytes as text. `where` names them in an error, and `advice` ends it."""
     if encoding is None:
-        marks = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-        encoding = "utf-16" if data.startswith(marks) else "utf-8-sig"
+        encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
     try:
         encoding = codecs.lookup(encoding).name
         if encoding in NO_TEXTS:
@@ -218,8 +216,7 @@ def _advised(advice: str, data: bytes) -> str:
 
 
 def _language(text: str) -> str:
-    letters = sum(map(str.isalpha, text))
-    return "zh" if 10 * len(CHINESE.findall(text)) >= 3 * max(1, letters) else "en"
+    return "zh" if 10 * len(CHINESE.findall(text)) >= 3 * max(1, sum(map(str.isalpha, text))) else "en"
 
 
 def _epub(path: Path) -> tuple[str, str, str, tuple[str, ...]]:
@@ -280,8 +277,7 @@ def _tag(said: str) -> str:
 def _inside(path: Path, folder: str, href: str) -> str:
     """The name of the member that `href` in `folder` points to, as it stands there, if it stays within the book, and on one
     line."""
-    bare = href.partition("#")[0].replace("\\", "/")
-    name = posixpath.normpath(posixpath.join(folder, bare))
+    name = posixpath.normpath(posixpath.join(folder, href.partition("#")[0].replace("\\", "/")))
     for form in (name, posixpath.normpath(unquote(name).replace("\\", "/"))):
         outside = form.startswith(("/", "..")) or ":" in form or form.splitlines() != [form]
         require(not outside, f"{path}: {href!r} points outside the book")
@@ -380,8 +376,7 @@ def page(html: str, where: str) -> str:
 
 def _is_mark(node: Tag, name: str) -> bool:
     """Whether an element is the mark of a note or the number of a page, which would be glued to the word before it."""
-    told = f"{node.get('epub:type') or ''} {node.get('role') or ''}".split()
-    if not NOT_TEXT.isdisjoint(told):
+    if not NOT_TEXT.isdisjoint(f"{node.get('epub:type') or ''} {node.get('role') or ''}".split()):
         return True
     parts = _few(node) if name in ("a", "sup") else []
     text = "".join(part for part in parts if isinstance(part, str))

@@ -38,23 +38,11 @@ from mindscape.errors import InputError, require
 from mindscape.question import ClaimPair, Question, load_claims, load_questions
 from mindscape.text import Document
 
-_FOLDERS = ("comedies", "histories", "problems", "roman", "romances", "tragedies")
-_GENRES = ("comedy", "history", "problem play", "Roman play", "romance", "tragedy")
-GENRES = dict(zip(_FOLDERS, _GENRES, strict=True))
-
-SERIES = {  # plays that share characters, in the order of what happens
-    "histories": (
-        *("richard-ii", "henry-iv-part-1", "henry-iv-part-2", "henry-v"),
-        *("henry-vi-part-1", "henry-vi-part-2", "henry-vi-part-3", "richard-iii"),
-    ),
-    "falstaff": ("henry-iv-part-1", "henry-iv-part-2", "the-merry-wives-of-windsor"),
-    "rome": ("julius-caesar", "antony-and-cleopatra"),
-}
-
 Kind = Literal["title", "act", "scene", "direction", "speaker", "speech"]
 
-_MENDED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-REPAIRS, SPEAKERS = _MENDED["repairs"], _MENDED["speakers"]
+_LISTED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+REPAIRS, SPEAKERS, GENRES = (_LISTED[name] for name in ("repairs", "speakers", "genres"))
+SERIES = {name: tuple(titles) for name, titles in _LISTED["series"].items()}  # plays that share characters
 
 
 @dataclass(frozen=True)
@@ -184,8 +172,7 @@ def scene_summaries(name: str) -> list[str]:
 @cache
 def _summaries(name: str) -> dict[tuple[int | None, int | None], str]:
     play(name)
-    written = map(json.loads, trail.lines(paths.data("shakespeare", "summaries.jsonl")))
-    rows = [row for row in written if row["play"] == name]
+    rows = [row for row in map(json.loads, trail.lines(paths.data("shakespeare", "summaries.jsonl"))) if row["play"] == name]
     require(rows, f"the kit has no summary of {name!r}: expected one of the plays that `questions` ask about")
     return {(row["act"], row["scene"]): row["summary"] for row in rows}
 

@@ -211,8 +211,7 @@ def check_question(question: str, document: Document, meter: Meter) -> None:
     """
     require(question.strip(), "the question is blank: expected what is to be answered")
     require(document.text.strip(), f"{document.id} has no text: expected some to answer from")
-    known = f"expected one of {', '.join(AGAIN)}"
-    require(document.language in AGAIN, f"{document.id} is in {document.language!r}: {known}")
+    require(document.language in AGAIN, f"{document.id} is in {document.language!r}: expected one of {', '.join(AGAIN)}")
     room(meter, QA.prompt(document.language, form_of(meter), context="", question=question), BRIEF)
 
 
@@ -418,12 +417,10 @@ def fitting(meter: Meter, texts: Sequence[str], room: int | None, joint: str = "
     >>> fitting(words, ["one two", "three", "four five"], 4)
     ['one two', 'three']
     """
-    kept: list[str] = []
-    for text in texts:
-        if room is not None and meter.count_tokens(joint.join([*kept, text])) > room:
-            break
-        kept.append(text)
-    return kept
+    n = 0
+    while n < len(texts) and (room is None or meter.count_tokens(joint.join(texts[: n + 1])) <= room):
+        n += 1
+    return list(texts[:n])
 
 
 def groups(meter: Meter, texts: Sequence[str], room: int | None, language: str, joint: str = "\n\n") -> list[str]:
@@ -505,21 +502,15 @@ def answer(
     budget: Budget | None = None,
     *,
     size: int | None = None,
-    rounds: int = ROUNDS,
-    calling: Calling | None = None,
-    graph_tokens: int | None = None,
-    edit_tokens: int = TOKENS,
-    answer_tokens: int = ANSWER_TOKENS,
-    held: bool | None = None,
+    most: Limits | None = None,
     role: Role = EDITS,
     options: Options = (),
 ) -> GraphAnswered:
     """Build the graph of a document for a question, and answer from it; the whole method (a `Method`).
 
-    `size`: tokens of a block, by default `block_size(llm)`. `graph_tokens` bounds the graph in a prompt, `edit_tokens` and
-    `answer_tokens` a reply, with what a reasoning model thinks: such a model needs some thousand. What is
-    `held`, and `role`: see `noted`; by default "embedded" and "smollm2" are held. `rounds`, `calling`, `options`: see
-    `answer_from`.
+    `size`: tokens of a block, by default `block_size(llm)`. `most` bounds what is read and written, by default as the paper
+    does; a reply's tokens have what a reasoning model thinks in them: such a model needs some thousand. `role`: see `noted`;
+    the edits of "embedded" and "smollm2" are held to quotes. `options`: see `answer_from`.
 
     A budget that is spent ends the method without an answer. Raises InputError for a blank question or text and for blocks
     that leave no room for a graph, LLMError if the model fails; what was asked until then is in its store, where the same
@@ -529,18 +520,19 @@ def answer(
     >>> told.text, told.cited, told.spent(BUILD)                                            # doctest: +SKIP
     ('Horatio', ('letter', 'horatio'), 141800)
     """
-    _way(question, rounds, calling, answer_tokens, llm.name, bool(options))  # before a build is paid for
+    most = most or Limits()
+    _way(question, most.rounds, None, most.answer, llm.name, bool(options))  # before a build is paid for
     require(document.text.strip(), f"{document.id} has no text: expected some to answer from")
     meter = Meter(llm, budget)
     blocks = cut(document, llm, block_size(llm) if size is None else size)
-    held = llm.name in SMALL if held is None else held
+    about: dict[str, Any] = {"budget": most.graph, "tokens": most.edits, "held": llm.name in SMALL, "role": role}
     try:
-        journal = noted(document, question, meter, blocks=blocks, budget=graph_tokens, tokens=edit_tokens, held=held, role=role)
+        journal = noted(document, question, meter, blocks=blocks, **about)
     except BudgetSpent as error:
         meter.note(str(error))
         return GraphAnswered(**vars(meter.answer("")), ended=str(error))
-    how: dict[str, Any] = {"rounds": rounds, "calling": calling, "graph_tokens": graph_tokens, "tokens": answer_tokens}
-    return answer_from(rebuild(journal), document, question, meter, chunks=len(blocks), options=options, **how)
+    how: dict[str, Any] = {"rounds": most.rounds, "graph_tokens": most.graph, "tokens": most.answer, "options": options}
+    return answer_from(rebuild(journal), document, question, meter, chunks=len(blocks), **how)
 
 
 def answer_from(
@@ -594,19 +586,13 @@ def answer_from(
         ended = str(error)
     if ended:
         meter.note(ended)
-    cited = list(dict.fromkeys(final.cited_nodes)) if final else []
-    return GraphAnswered(
-        **vars(meter.answer(final.answer.strip() if final else "")),
-        nodes=len(graph.nodes),
-        edges=len(graph.edges),
-        shown=shown,
-        cited=tuple(name for name in cited if name in graph.nodes),
-        unknown=tuple(name for name in cited if name not in graph.nodes),
-        confidence=final.confidence if final else "",
-        uses=reading.tools.uses,
-        malformed=reading.tools.malformed,
-        ended=ended,
-    )
+    said = final or GraphAnswer.model_construct(answer="", cited_nodes=[], confidence="")
+    named = dict.fromkeys(said.cited_nodes)
+    cited, unknown = (tuple(name for name in named if (name in graph.nodes) == known) for known in (True, False))
+    found: dict[str, Any] = {"cited": cited, "unknown": unknown, "confidence": said.confidence, "shown": shown, "ended": ended}
+    found |= {"uses": reading.tools.uses, "malformed": reading.tools.malformed}
+    found |= {"nodes": len(graph.nodes), "edges": len(graph.edges)}
+    return GraphAnswered(**vars(meter.answer(said.answer.strip())), **found)
 
 
 def _way(question: str, rounds: int, calling: Calling | None, tokens: int, name: str, held: bool) -> Calling:
@@ -750,8 +736,7 @@ def estimate(document: Document, llm: LLM, *, size: int | None = None, most: Lim
     node, rounds = llm.count_tokens(LINES), min(most.rounds, LOOKED_UP)
     graph = node * (NODES if most.graph is None else max(1, min(NODES, most.graph // max(1, node))))
     passage = ceil(1000 * text / max(1, len(document.text)))
-    first = llm.count_tokens(GRAPH_ANSWER.words(form)[document.language]) + graph
-    first += llm.count_tokens(json.dumps(tools_of(form)))
+    first = graph + llm.count_tokens(GRAPH_ANSWER.words(form)[document.language]) + llm.count_tokens(json.dumps(tools_of(form)))
     read = sum(first + i * (passage + 60) for i in range(rounds + 1)) + text + len(blocks) * (frame + graph // 2)
     written = len(blocks) * most.edits + (rounds + 1) * most.answer
     return Estimate(len(blocks) + rounds + 1, 0, read, written, Ledger().cost(llm.name, read, written))

@@ -500,8 +500,7 @@ def _answered(asking: _Asking, reports: Sequence[Report]) -> Answer:
         meter.note("no report has a point that helps")
         return asking.last(NOTHING[language]) if asking.options else meter.answer("")
     best = [point.description for point in sorted(points, key=lambda point: -point.score)]
-    prompt = QA.prompt(language, form_of(meter), context="", question=question)
-    left = answer.room(meter, prompt, answer.BRIEF)
+    left = answer.room(meter, QA.prompt(language, form_of(meter), context="", question=question), answer.BRIEF)
     return asking.last("\n".join(answer.fitting(meter, best, left)))
 
 

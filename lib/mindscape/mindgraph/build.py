@@ -315,8 +315,7 @@ def noted_gated(
 
     >>> rebuild(noted(novel, "Who paid the hatter?", builder, embedder, blocks=blocks)).nodes     # doctest: +SKIP
     """
-    alone = "the rules know English sentences alone"
-    require(document.language == "en", f"{document.id} is in {document.language!r}: {alone}")
+    require(document.language == "en", f"{document.id} is in {document.language!r}: the rules know English sentences alone")
     require(k >= 1, f"k={k}: expected at least one block")
     texts = [document[block].strip() for block in blocks]
     read: dict[int, Noted] = {}
@@ -340,8 +339,7 @@ def _read(question: str, texts: Sequence[str], some: Sequence[int], llm: LLM) ->
     talks = [[{"role": "user", "content": prompt}] for prompt in prompts]
     replies = llm.chat(talks, schema=[quoting(texts[i], Noted) for i in some], max_new_tokens=TOLD) if some else []
     assert isinstance(replies, list)  # one a conversation
-    nothing = Noted(told=[], bears=[], operations=[])
-    return [read_replies(BUILDER, reply.text) or nothing for reply in replies]
+    return [read_replies(BUILDER, reply.text) or Noted(told=[], bears=[], operations=[]) for reply in replies]
 
 
 def journal(question: str, document: Document, blocks: Sequence[Chunk], read: Mapping[int, Noted]) -> Journal:
@@ -368,8 +366,7 @@ def journal(question: str, document: Document, blocks: Sequence[Chunk], read: Ma
         known = [it for it in operations if it.get("id") not in graph.nodes]
         graph, edits = apply_all(graph, list({str(it | {"src": ""}): it for it in known}.values()), document, block)
         entries.append(Entry(block.index, "", edits))
-    about = {"document": document.id, "question": question, "read": sorted(read)}
-    return Journal(about, tuple(entries))
+    return Journal({"document": document.id, "question": question, "read": sorted(read)}, tuple(entries))
 
 
 def _meant(question: str, told: Iterable[str]) -> tuple[dict[str, str], list[str]]:
@@ -448,6 +445,5 @@ def _quote(fact: str, of: Noted, block: str) -> str:
         if isinstance(it, AddNode) and it.content == fact and it.src.strip() and it.src in block:
             return it.src
     wanted = set(words(fact, "en"))
-    spans = sentences(block)
-    best = max(spans, key=lambda span: len(wanted & set(words(block[span.start : span.end], "en"))))
+    best = max(sentences(block), key=lambda span: len(wanted & set(words(block[span.start : span.end], "en"))))
     return block[best.start : best.end].strip()

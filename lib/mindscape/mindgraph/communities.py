@@ -110,8 +110,7 @@ def communities(graph: Graph, size: int = SIZE, seed: int = SEED) -> list[Commun
     """
     order = sorted(graph.nodes.values(), key=lambda node: (node.start, node.end, node.id))
     edges = ((source, target, 1.0) for source, target, _ in graph.edges)
-    parts = partition([node.id for node in order], edges, size, seed)
-    return [Community(i, part) for i, part in enumerate(parts)]
+    return [Community(i, part) for i, part in enumerate(partition([node.id for node in order], edges, size, seed))]
 
 
 def part_state(graph: Graph, part: Collection[str]) -> str:
@@ -374,5 +373,4 @@ def _call(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    schema = {"type": "object", "properties": dict(properties), "required": list(properties)}
-    return schema | {"additionalProperties": False}
+    return {"type": "object", "properties": dict(properties), "required": list(properties), "additionalProperties": False}

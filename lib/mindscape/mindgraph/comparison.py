@@ -112,9 +112,9 @@ class MethodSettings:
     role: str = EDITS.name
 
     @property
-    def ours(self) -> dict[str, Any]:
+    def ours(self) -> mindgraph.Limits:
         """MindGraph's bounds, as it is given them."""
-        return {name: getattr(self, name) for name in ("graph_tokens", "edit_tokens", "answer_tokens", "rounds")}
+        return mindgraph.Limits(self.graph_tokens, self.edit_tokens, self.answer_tokens, self.rounds)
 
 
 @dataclass(frozen=True)
@@ -172,8 +172,7 @@ def of_book(book: Book, share: int = 4, first: Sequence[str] = (), seed: int = 0
         right = (question.answer, *question.accepted)
         task = Task(question.id, book.document, question.question, right, question.breadth, question.depth)
         corners[quarter(question.breadth, question.depth)].append(task)
-    in_turn = [task for column in zip_longest(*corners.values()) for task in column if task is not None]
-    return in_turn[:share]
+    return [task for column in zip_longest(*corners.values()) for task in column if task is not None][:share]
 
 
 def as_choice(task: Task, book: Book) -> Task:
@@ -183,8 +182,7 @@ def as_choice(task: Task, book: Book) -> Task:
     'C'
     """
     [question] = [question for question in book.questions if question.id == task.id]
-    letter = LETTERS[question.options.index(question.answer)]
-    return replace(task, options=question.options, letter=letter, shown=False)
+    return replace(task, options=question.options, letter=LETTERS[question.options.index(question.answer)], shown=False)
 
 
 def built(book: Book) -> list[str]:
@@ -230,7 +228,7 @@ def methods(settings: MethodSettings) -> dict[str, Method]:
     """The six methods by the paper's names, as the settings have them."""
     in_blocks = {name: partial(METHODS[name], size=settings.block) for name in ("GraphRAG", "CoA", "GAM")}
     in_turns = partial(baselines.answer_by_code, iterations=settings.turns)
-    ours = partial(mindgraph.answer, **settings.ours, role=ROLES[settings.role])
+    ours = partial(mindgraph.answer, most=settings.ours, role=ROLES[settings.role])
     return {**METHODS, **in_blocks, "RLM": in_turns, OURS: ours}
 
 
@@ -245,8 +243,7 @@ def estimated(
     4,600 calls (0 more are cached), 42,000,000 tokens to read, at most 4,700,000 to write, at most 152.0000 USD
     """
     settings, estimates = settings or MethodSettings(), {}
-    most = mindgraph.Limits(settings.graph_tokens, settings.edit_tokens, settings.answer_tokens, settings.rounds)
-    ours = partial(mindgraph.estimate, most=most)
+    ours = partial(mindgraph.estimate, most=settings.ours)
     theirs = partial(baseline_estimate, size=settings.block, reply=settings.reply)
     for name in names:
         method = ours if name == OURS else partial(theirs, name)

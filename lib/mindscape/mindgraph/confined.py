@@ -78,8 +78,7 @@ def confine(limits: dict) -> list[str]:
         if os.getppid() != limits["parent"]:  # it ended before it could take us with it
             os._exit(0)
     # The memory that the interpreter has now comes on top, so that a limit means the same everywhere.
-    bounds = {"CORE": 0, "FSIZE": 0, "NPROC": 0, "AS": limits["memory"] + _mapped()}
-    for name, value in bounds.items():
+    for name, value in {"CORE": 0, "FSIZE": 0, "NPROC": 0, "AS": limits["memory"] + _mapped()}.items():
         with suppress(ValueError, OSError, AttributeError):  # macOS has not all; what that leaves open, the tries tell
             resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value))
     seconds = limits["cpu_seconds"]
@@ -106,9 +105,8 @@ def _seccomp(libc: ctypes.CDLL, machine: str) -> list[str]:
         _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
 
     program = Program(len(code) // 8, ctypes.addressof(held))
-    if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
-        return []
-    refused = libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(program), 0, 0)
+    refused = libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    refused = refused or libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(program), 0, 0)
     return [] if refused else ["seccomp"]
 
 
@@ -269,15 +267,12 @@ def main() -> None:
             os._exit(0)  # the other side is gone
         return json.loads(line)
 
-    def ask(prompts: list[str]) -> list[str]:
-        send(ask=prompts)
+    def llm_query_batched(prompts):
+        send(ask=[str(prompt) for prompt in prompts])
         return receive()["replies"]
 
     def llm_query(prompt):
-        return ask([str(prompt)])[0]
-
-    def llm_query_batched(prompts):
-        return ask([str(prompt) for prompt in prompts])
+        return llm_query_batched([prompt])[0]
 
     def FINAL(answer):
         finals.append(str(answer))  # kept here: a bare `except` around the call may catch what follows

@@ -237,8 +237,7 @@ def verify(graph: Graph, document: Document) -> None:
     for tie, edge in graph.edges.items():
         for end in tie[:2]:
             require(end in graph.nodes, f"edge {tie}: there is no node {end!r}")
-        own = (edge.source, edge.target, edge.relation)
-        require(tie == own, f"edge {tie}: is filed under another name than its own")
+        require(tie == (edge.source, edge.target, edge.relation), f"edge {tie}: is filed under another name than its own")
     named: list[tuple[str, Node | Edge]] = [(f"node {key!r}", node) for key, node in graph.nodes.items()]
     for name, noted in [*named, *((f"edge {tie}", edge) for tie, edge in graph.edges.items())]:
         at, text = f"{noted.start}:{noted.end}", document[noted]
@@ -405,15 +404,11 @@ def as_html(graph: Graph, document: Document, question: str = "") -> str:
     page, style, script = (PAGE.joinpath(f"page.{end}").read_text(encoding="utf-8") for end in ("html", "css", "js"))
     for kind, (_, colour) in MARKS.items():
         style += f".{kind} {{ fill: {PALETTE[colour]}; color: {PALETTE[colour]} }}\n"
-    return Template(page).substitute(
-        language=html.escape(document.language),
-        title=html.escape(question or document.id),
-        name=html.escape(document.id),
-        policy=f"default-src 'none'; style-src '{_policy(style)}'; script-src '{_policy(script)}'",
-        style=style,
-        data=_embedded({"nodes": nodes, "edges": edges, "marks": marks}),
-        script=script,
-    )
+    data = _embedded({"nodes": nodes, "edges": edges, "marks": marks})
+    policy = f"default-src 'none'; style-src '{_policy(style)}'; script-src '{_policy(script)}'"
+    told = {"language": document.language, "title": question or document.id, "name": document.id}
+    escaped = {name: html.escape(text) for name, text in told.items()}
+    return Template(page).substitute(escaped, policy=policy, style=style, data=data, script=script)
 
 
 def on_words(document: Document, seen: Span, node: Place) -> Span:

@@ -240,8 +240,7 @@ def measured(gold: Sequence[tuple[str, str]], labelled: Sequence[Labelled]) -> M
     >>> of.breadth.accuracy, of.stable_breadth.accuracy, of.stable
     (0.5, 1.0, 0.5)
     """
-    told = f"{len(gold)} gold labels, {len(labelled)} labelled questions: expected one each"
-    require(len(gold) == len(labelled), told)
+    require(len(gold) == len(labelled), f"{len(gold)} gold labels, {len(labelled)} labelled questions: expected one each")
 
     def axis(i: int, rows: Sequence[int]) -> Agreement:
         answers = [(label.breadth, label.depth)[i] if (label := labelled[k].label) else None for k in rows]
@@ -493,8 +492,7 @@ def items(kept: Sequence[Judged], folder: str | Path | None = None) -> Iterator[
                 if isinstance(piece, Item):
                     wanted.remove(piece.id)
                 yield piece
-        gone = ", ".join(sorted(wanted)[:3])
-        require(not wanted, f"{name}: the files hold no item {gone}: expected those judged before")
+        require(not wanted, f"{name}: the files hold no item {', '.join(sorted(wanted)[:3])}: expected those judged before")
 
 
 def statistics(kept: Sequence[Judged]) -> Statistics:

@@ -515,7 +515,6 @@ def _narrow(book: Book) -> list[Question]:
     for question in book.questions:
         events = builder.events(question)
         said = [text for event in events for text in (builder.nodes[builder.key(event)].content, *builder.said(event))]
-        named = question.answer.lower() in " ".join(said).lower()
-        if named and len(events) <= 2 and question.depth != "set-aggregation":
+        if question.answer.lower() in " ".join(said).lower() and len(events) <= 2 and question.depth != "set-aggregation":
             found.append(question)
     return found

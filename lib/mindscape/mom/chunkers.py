@@ -386,8 +386,7 @@ class Remembered:
     name: str = "mom"
 
     def cut(self, document: Document, size: int | None = SIZE) -> Cut:
-        chunks = at_borders(document, self.read(document).borders)
-        return _finished(document, Cut(chunks), size, self.tokenizer)
+        return _finished(document, Cut(at_borders(document, self.read(document).borders)), size, self.tokenizer)
 
 
 # All of them ------------------------------------------------------------------------------------------------------

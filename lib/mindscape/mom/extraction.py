@@ -163,8 +163,7 @@ def readings(
     for name in names:
         require(name in READINGS, f"reading={name!r}: expected some of {', '.join(READINGS)}")
     one_of(ASKED, language=language)
-    said = all(text.strip() for pair in pairs for text in pair)
-    require(said, "a passage beside a border is blank: expected some text")
+    require(all(text.strip() for pair in pairs for text in pair), "a passage beside a border is blank: expected some text")
     values = {}
     if {"yes", "log_odds", "margin"} & set(names) and pairs:
         talks = [[{"role": "user", "content": ASKED[language].format(a=a, b=b)}] for a, b in pairs]
@@ -173,8 +172,7 @@ def readings(
         values |= {"yes": 1 / (1 + np.exp(np.clip(no - yes, -700, 700))), "log_odds": yes - no}
         values["margin"] = np.exp(yes) - np.exp(no)
     if {"nats", "perplexity"} & set(names) and pairs:
-        prompts = [f"{a}\n\n" for a, _ in pairs] + ["\n\n"] * len(pairs)
-        scores = model.score(prompts, [[b] for _, b in pairs] * 2)
+        scores = model.score([f"{a}\n\n" for a, _ in pairs] + ["\n\n"] * len(pairs), [[b] for _, b in pairs] * 2)
         given, alone = np.array([score.perplexity for (score,) in scores]).reshape(2, -1)
         values |= {"nats": np.log(given) - np.log(alone), "perplexity": given - alone}
     return {name: values.get(name, np.zeros(0)) for name in names}
@@ -209,11 +207,9 @@ def places(book: Book, share: int = 8, seed: int = 0) -> list[tuple[int, str]]:
             positions["scene"].append(after.start)
     for scene in scenes:
         inside = text[scene.start : scene.end]
-        breaks = [match.end() for match in re.finditer(r"\n\s*\n", inside)]
-        positions["paragraph"] += [scene.start + at for at in breaks]
+        positions["paragraph"] += [scene.start + match.end() for match in re.finditer(r"\n\s*\n", inside)]
         ends = [span.end for span in sentences(inside, language)[:-1]]
-        ends = [at for at in ends if "\n" not in inside[max(0, at - 2) : at + 1]]
-        positions["sentence"] += [scene.start + at for at in ends]
+        positions["sentence"] += [scene.start + at for at in ends if "\n" not in inside[max(0, at - 2) : at + 1]]
         positions["middle"] += [scene.start + match.start() for match in re.finditer(WORDS[language], inside)]
     drawn = []
     for kind, own in positions.items():

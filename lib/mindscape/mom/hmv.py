@@ -318,8 +318,7 @@ def simulate(
     first, second = centres(dim, theta)
     drawn, most = [], max(1, _BLOCK // dim)
     for start in range(0, n, most):
-        size = (min(most, n - start), dim)
-        q, v_abs, v_query = (rng.standard_normal(size) for _ in range(3))
+        q, v_abs, v_query = (rng.standard_normal((min(most, n - start), dim)) for _ in range(3))
         v_query = second + sigma_v * (shared * v_abs + np.sqrt(1 - shared**2) * v_query)
         q, v_abs = first + sigma_q * q, first + sigma_v * v_abs
         if unit != "means":

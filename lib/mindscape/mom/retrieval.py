@@ -223,17 +223,12 @@ def context(documents: Mapping[str, Document], chunks: Sequence[Chunk]) -> str:
     'Ivo left.\\n\\nIt rained.'
     """
     for chunk in chunks:
-        known = chunk.doc_id in documents
-        require(known, f"a chunk is of document {chunk.doc_id!r}: expected one of {', '.join(documents)}")
+        require(chunk.doc_id in documents, f"a chunk is of document {chunk.doc_id!r}: expected one of {', '.join(documents)}")
     return "\n\n".join(documents[chunk.doc_id][chunk].strip() for chunk in chunks)
 
 
 def support(
-    model: LLM,
-    contexts: Sequence[str],
-    answers: Sequence[str],
-    questions: Sequence[str | None] | None = None,
-    language: str = "en",
+    model: LLM, contexts: Sequence[str], answers: Sequence[str], questions: Sequence[str | None] = (), language: str = "en"
 ) -> np.ndarray:
     """S_support(A | C) of each answer: -1/m Σ log P(a_i | a_<i, C), in nats a token; shape (answers,).
 
@@ -245,7 +240,7 @@ def support(
     array([0.9])
     """
     one_of(FRAMES, language=language)
-    conditions = [None] * len(answers) if questions is None else list(questions)
+    conditions = list(questions or [None] * len(answers))
     sizes = len(contexts), len(answers), len(conditions)
     require(len(set(sizes)) == 1, f"{sizes} contexts, answers, questions: expected one each")
     for i, answer in enumerate(answers):
@@ -268,5 +263,4 @@ def answers(model: LLM, contexts: Sequence[str], questions: Sequence[str], langu
     'Ivo'
     """
     pairs = zip(contexts, questions, strict=True)
-    form = form_of(model)
-    return ask(model, QA, [QA.prompt(language, form, context=shown, question=question) for shown, question in pairs])
+    return ask(model, QA, [QA.prompt(language, form_of(model), context=shown, question=question) for shown, question in pairs])

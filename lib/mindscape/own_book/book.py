@@ -13,7 +13,6 @@ It tells where an answer was read, not that it is right. Taught in notebook 52_y
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import cast
 
 import numpy as np
@@ -22,10 +21,11 @@ from mindscape.errors import LLMError, require
 from mindscape.llm import LLM, OURS, LanguageModel
 from mindscape.metrics import Language
 from mindscape.mindgraph.answer import block_size
+from mindscape.mom.extraction import text_windows
 from mindscape.mom.retrieval import support
 from mindscape.roles import UNKNOWN
 from mindscape.search import terms
-from mindscape.text import Chunk, Document, Tokenizer, split_sentences, windows
+from mindscape.text import Chunk, Document, Tokenizer, windows
 
 READS = 2  # pieces, blocks or windows that the embedded reader reads for a memory
 FALL = 0.1  # nats a token; less is the processor's rounding and chance
@@ -79,10 +79,8 @@ class OwnBook:
     @cached_property
     def passages(self) -> list[Chunk]:
         """They tile the text, blanks and all."""
-        spans = split_sentences(self.document, self.tokenizer, self.sizes.passage)
-        filled = [span for span in spans if self.document[span].strip()]
-        edges = [0, *(span.start for span in filled[1:]), len(self.document.text)]
-        return [Chunk(self.document.id, i, *ends) for i, ends in enumerate(pairwise(edges))]
+        spans = text_windows(self.document, self.tokenizer, self.sizes.passage)
+        return [Chunk(self.document.id, i, span.start, span.end) for i, span in enumerate(spans)]
 
     @cached_property
     def texts(self) -> list[str]:
@@ -123,8 +121,7 @@ class OwnBook:
         '100 %'
         """
         share = f"{100 * place.start / len(self.document.text):.0f} %"
-        parts = self.document.meta.get("parts", {})
-        names = [name for name, start in parts.items() if start <= place.start]
+        names = [name for name, start in self.document.meta.get("parts", {}).items() if start <= place.start]
         return f"{names[-1]}, {share}" if names else share
 
 

@@ -312,8 +312,7 @@ def document_memory(plain: Finder, llm: LLM, questions: Sequence[str]) -> Outlin
     chosen = sorted(list(wanted)[: book.reads or None])
     meter = Meter(llm, stage=BUILD)
     texts = [Document(f"{book.document.id}:{i}", book.document[parts[i]], book.document.language) for i in chosen]
-    longest = book.sizes.replies["window"]
-    sampled = extraction.paths(meter, texts, 1, temperature=0.0, top_p=1.0, max_new_tokens=longest)
+    sampled = extraction.paths(meter, texts, 1, temperature=0.0, top_p=1.0, max_new_tokens=book.sizes.replies["window"])
     read = [paths[0].read for paths in sampled]
     memories = [_copied_memory(book, group, part) for group, part in zip(book.groups("window"), parts, strict=True)]
     for i, resolved in zip(chosen, read, strict=True):
@@ -321,8 +320,7 @@ def document_memory(plain: Finder, llm: LLM, questions: Sequence[str]) -> Outlin
     whole = memory.join(book.document, [Span(part.start, part.end) for part in parts], memories)
     units = [Chunk(book.document.id, i, chunk.start, chunk.end) for i, chunk in enumerate(whole.chunks)]
     look = FirstLook([book.document[unit].strip() for unit in units], book.language, plain.look.encoder)
-    good = sum(map(bool, read))
-    said = f"{good} of {len(read)} windows could be read by the model; of {len(parts)}, the rest is copied"
+    said = f"{sum(map(bool, read))} of {len(read)} windows could be read by the model; of {len(parts)}, the rest is copied"
     held = "\n".join((*whole.outline, *whole.core))
     return Outlined("document", book, look, units, meter.tokens, said, held, memory=whole)
 

@@ -8,10 +8,10 @@ escaped, and nothing in it is run or loaded. Taught in notebook 52_your_own_book
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from html import escape
 from pathlib import Path
-from string import Template
 from typing import Any
+
+from jinja2 import Template
 
 from mindscape import errors, results
 from mindscape.errors import MindscapeError
@@ -27,7 +27,6 @@ from mindscape.text import Chunk, mentions
 
 QUOTED = 2  # passages that are quoted for a question before its answers
 EXCERPT, SHORT = 130, 120  # characters of a source, and of a passage on a terminal
-COSTS = ("memory", "calls at most", "tokens at most", "tokens taken")
 
 
 def line(text: str) -> str:
@@ -153,48 +152,17 @@ def answer_lines(run: OwnRun) -> Iterable[str]:
         yield said
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Cells are HTML already."""
-    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr>{body}</table>"
-
-
 def report_page(run: OwnRun, links: Sequence[str] = ()) -> str:
     """One HTML file, to be opened in any browser, without a network. `links`: for each question its graph's file.
 
     >>> "<script" in report_page(run)                                                               # doctest: +SKIP
     False
     """
-    book, parts = run.book, []
-    for i, question in enumerate(run.questions):
-        quotes = "".join(
-            f'<blockquote>{escape(book.document[place].strip())}<br><span class="place">{escape(book.where(place))}</span>'
-            "</blockquote>"
-            for place in run.answers[PLAIN][i].places[:QUOTED]
-        )
-        rows = []
-        for name, answers in run.answers.items():
-            answer, where = answers[i], "–"
-            if answer.source is not None:
-                quote = escape(excerpt(run, answer.source, answer.answer))
-                where = f'{quote}<br><span class="place">{escape(book.where(answer.source))}</span>'
-            label = f'<a href="{links[i]}">graph</a>' if name == "graph" and links else escape(name)
-            said = f"<mark>{escape(answer.answer) or '–'}</mark>"
-            rows.append([label, said, escape(rests(answer, book.language)), where])
-        table = _table(("from", "answer", "rests on its source?", "source"), rows)
-        parts.append(f'<h2>{escape(question)}</h2>{quotes}<div class="scroll">{table}</div>')
-    warning = f'<p class="warning">{escape(said)}</p>' if (said := trust(run)) else ""
-    aside = [[escape(part) for part in said.split(": ", 1)] for said in set_aside(run)]
-    filled = {
-        "language": book.language,
-        "title": f"{escape(book.document.id)}: {len(run.questions)} questions",
-        "facts": f"{book.measured}; answers by {escape(run.llm)}.",
-        "warning": warning,
-        "questions": "".join(parts),
-        "memories": _table(("memory", "what there is to say of it"), aside),
-        "costs": _table(COSTS, [[escape(cell) for cell in row] for row in cost_rows(run)]),
-    }
-    return Template((Path(__file__).parent / "report.html").read_text(encoding="utf-8")).substitute(filled)
+    source = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
+    page = Template(source, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    aside = [said.split(": ", 1) for said in set_aside(run)]
+    used = {"plain": PLAIN, "quoted": QUOTED, "excerpt": excerpt, "rests": rests}
+    return page.render(run=run, links=links, warning=trust(run), aside=aside, costs=cost_rows(run), **used)
 
 
 def as_json(run: OwnRun) -> str:

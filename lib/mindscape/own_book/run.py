@@ -176,8 +176,7 @@ class OwnRun:
     def costs(self, tries: int = TRIES) -> pd.DataFrame:
         """The estimate: calls and tokens at most, a row a memory, with so many tries for an answer."""
         frame = memory_of.frames(self.model(), self.book.language)
-        rounds = memory_of.rounds_of(self.llm)
-        return memory_of.step_costs(self.book, frame, len(self.questions), self.names, rounds, tries)
+        return memory_of.step_costs(self.book, frame, len(self.questions), self.names, memory_of.rounds_of(self.llm), tries)
 
 
 def checked_questions(questions: Sequence[str]) -> list[str]:
@@ -236,8 +235,7 @@ def carry_out(run: OwnRun, seed: int = 0) -> OwnRun:
     if "graph" not in run.names:
         del stages["a graph for each question"]
     for i, (name, stage) in enumerate(stages.items(), 1):
-        done = sum(run.seconds.values())
-        left = f", about {duration(max(run.foretold - done, 1))} left" if run.foretold else ""
+        left = f", about {duration(max(run.foretold - sum(run.seconds.values()), 1))} left" if run.foretold else ""
         run.say(f"[{i}/{len(stages)}] {name}{left}")
         begun = time.perf_counter()
         stage(run)
@@ -291,8 +289,8 @@ def answers_from(run: OwnRun, memory: Finder, places: Sequence[Sequence[Chunk]])
     >>> answers_from(run, run.plain, run.plain.find(run.questions))[0].answer                # doctest: +SKIP
     'Colmekill'
     """
-    adapted = "mindscape" if memory.name == "mindscape" else ""  # a document memory's adapter reads windows alone
-    model = run.model(adapted)
+    # A document memory's adapter reads windows alone.
+    model = run.model("mindscape" if memory.name == "mindscape" else "")
     rows = list(zip(run.questions, places, strict=True))
     prompts = [memory.prompt(question, found, form_of(model)) for question, found in rows]
     replies = ask(model, QA, prompts, tokens=run.book.sizes.replies["phrase"], tries=TRIES)
@@ -312,8 +310,7 @@ def with_sources(run: OwnRun, answers: Sequence[OwnAnswer]) -> list[OwnAnswer]:
     for answer in answers:
         place, words = source(run.book, answer.answer, answer.places)
         placed.append(replace(answer, source=place, words=words))
-    found = zip(placed, falls(run.book, run.model(), placed), strict=True)
-    return [replace(answer, fall=fall) for answer, fall in found]
+    return [replace(answer, fall=fall) for answer, fall in zip(placed, falls(run.book, run.model(), placed), strict=True)]
 
 
 def _answers(run: OwnRun) -> None:
@@ -325,8 +322,7 @@ def _answers(run: OwnRun) -> None:
         names = read.reply.cited or tuple(read.graph.nodes)
         around_notes = (around(run.book.document, read.graph.nodes[name], NEAR) for name in names)
         spans = [Chunk(run.book.document.id, i, span.start, span.end) for i, span in enumerate(around_notes)]
-        answer = OwnAnswer("graph", question, read.reply.text, tuple(spans), read.reply.tokens_total)
-        run.answers["graph"].append(answer)
+        run.answers["graph"].append(OwnAnswer("graph", question, read.reply.text, tuple(spans), read.reply.tokens_total))
 
 
 def _sources(run: OwnRun) -> None:
@@ -342,8 +338,7 @@ def known_places(known: dict[str, tuple[str, str]], document: Document) -> dict[
     """
     places = {question: locate(quote, document) for question, (_, quote) in known.items()}
     for question, (_, quote) in known.items():
-        lacks = f"the book does not have the words {quote[:60]!r}, known for {question[:60]!r}"
-        require(places[question] is not None, lacks)
+        require(places[question] is not None, f"the book does not have the words {quote[:60]!r}, known for {question[:60]!r}")
     return places
 
 
@@ -411,8 +406,7 @@ def searched(plain: Finder, questions: Sequence[Question]) -> dict[str, list[flo
 
 
 def _recalls(plain: Finder, questions: Sequence[Question], rows: Sequence[Sequence[Chunk]]) -> list[float]:
-    pairs = zip(questions, rows, strict=True)
-    return [recall(plain.book.document, question.evidence, row) for question, row in pairs]
+    return [recall(plain.book.document, question.evidence, row) for question, row in zip(questions, rows, strict=True)]
 
 
 def trial_answers(run: OwnRun) -> list[OwnAnswer]:
