@@ -97,7 +97,7 @@ def find(benchmark: Benchmark, folder: str | Path | None = None) -> tuple[Found,
     home = root(folder) / benchmark.name
     found: dict[str, list[Path]] = {}
     for files in benchmark.files:
-        matches = ([it for it in sorted(home.glob(name)) if it.is_file() and it.name != files.but] for name in files.names)
+        matches = ([p for p in sorted(home.glob(name)) if p.is_file() and p.name != files.but] for name in files.names)
         found[files.key] = next(filter(None, matches), [])
     lacking = [files for files in benchmark.files if files.needed and not found[files.key]]
     return found, [_missing(benchmark, files, home) for files in lacking]

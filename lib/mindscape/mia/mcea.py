@@ -91,8 +91,8 @@ def lay_out(written: Written, relevant: Sequence[bool], tokenizer: Tokenizer) ->
     require(written.summary is not None, "the prompt has no summary: expected one")
     for token in tokenizer.all_special_tokens:
         require(token not in written.text, f"the prompt holds the control token {token!r}: expected text alone")
-    asked = [{"role": "user", "content": written.text}]
-    text = cast(str, tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=True))
+    messages = [{"role": "user", "content": written.text}]
+    text = cast(str, tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
     before = text.index(written.text)
     read = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
     ids, starts = read["input_ids"], [_begins(text, start, end) for start, end in read["offset_mapping"]]
@@ -300,7 +300,7 @@ def bands(curves: np.ndarray, groups: Sequence[Hashable] | None = None, resample
     [2.0, 1.0, 3.0]
     """
     found = [bootstrap(column, groups=groups, resamples=resamples, seed=seed) for column in curves.T]
-    return np.array([[it.value for it in found], [it.low for it in found], [it.high for it in found]])
+    return np.array([[band.value for band in found], [band.low for band in found], [band.high for band in found]])
 
 
 def measured(model: LanguageModel, layouts: Sequence[Layout]) -> list[Factors]:
@@ -316,6 +316,6 @@ def measured(model: LanguageModel, layouts: Sequence[Layout]) -> list[Factors]:
         of = factors(cast(Any, model.backend).model, layouts[place])
         return {name: np.rint(values / UNIT).astype(int).tolist() for name, values in vars(of).items()}
 
-    asked = [{"layout": digest([[part.kind, part.ids] for part in layout.parts])} for layout in layouts]
-    found = store.current().fetch("mcea", model.maker, asked, store.each(compute))
+    keys = [{"layout": digest([[part.kind, part.ids] for part in layout.parts])} for layout in layouts]
+    found = store.current().fetch("mcea", model.maker, keys, store.each(compute))
     return [Factors(**{name: UNIT * np.array(values, dtype=float) for name, values in of.items()}) for of in found]

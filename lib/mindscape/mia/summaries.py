@@ -194,14 +194,14 @@ def of_books(llm: LanguageModel, books: Sequence[Book], tokenizer: Tokenizer) ->
     """
     size, tokens, read = 400, 268, 550
     how = {"size": size, "tokens": tokens, "read": read} | ({"form": PAPER} if form_of(llm) == PAPER else {})
-    asked = [{"document": digest(book.document.text), "language": book.document.language, **how} for book in books]
+    keys = [{"document": digest(book.document.text), "language": book.document.language, **how} for book in books]
 
     def compute(place: int) -> dict[str, Any]:
         book = books[place]
         of = summarise_document(llm, book.document, passages.cut(book, tokenizer, size), tokens=tokens, read=read)
         return {"text": of.text, "levels": [len(level) for level in of.levels]}
 
-    found = store.current().fetch("mindscape", llm.maker, asked, store.each(compute), how, seconds=120)
+    found = store.current().fetch("mindscape", llm.maker, keys, store.each(compute), how, seconds=120)
     return {book.document.id: of["text"] for book, of in zip(books, found, strict=True)}
 
 
@@ -332,14 +332,14 @@ def cases(book: Book, tokenizer: Tokenizer, annotated: Sequence[Silver]) -> list
     chunks = passages.cut(book, tokenizer)
     gap = len(tokenizer.encode("\n\n"))
     both = halves([len(tokenizer.encode(book.document[chunk].strip())) + gap for chunk in chunks])
-    asked = {question.id: question for question in book.questions}
+    questions = {question.id: question for question in book.questions}
     found: list[list[OracleCase]] = [[], []]
-    for one in annotated:
-        question = asked[one.question]
+    for annotation in annotated:
+        question = questions[annotation.question]
         needed = {chunks.index(chunk) for chunk in passages.needed(book, question, chunks) or []}
         fitting = [i for i, half in enumerate(both) if needed and needed <= set(half)]
         if fitting:
-            shown = {"silver": sorted(one.silver), "gold": sorted(needed), "half": both[fitting[0]]}
+            shown = {"silver": sorted(annotation.silver), "gold": sorted(needed), "half": both[fitting[0]]}
             found[fitting[0]].append(OracleCase(book, question, {name: tuple(some) for name, some in shown.items()}))
     return found[0] + found[1]
 

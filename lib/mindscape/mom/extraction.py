@@ -130,7 +130,7 @@ def _best(model: LLM, text: Document, read: Sequence[Resolved]) -> Resolved:
     """The reading that the model's scores choose; one alone is not weighed, and where there is none the text is one chunk."""
     if len(read) < 2:
         return read[0] if read else Resolved(whole(text), Counter(["not read"]))
-    candidates = [one.memory for one in read]
+    candidates = [reading.memory for reading in read]
     clear = clarity(model, text, [memory.chunks for memory in candidates])
     return read[choose(clear, completeness(model, text, candidates)).best]
 

@@ -205,7 +205,7 @@ def as_json(run: OwnRun) -> str:
     """
     book = run.book
 
-    def told(answer: OwnAnswer) -> dict[str, Any]:
+    def row(answer: OwnAnswer) -> dict[str, Any]:
         texts = [{"start": p.start, "end": p.end, "text": book.document[p].strip()} for p in answer.places]
         return asdict(answer) | {"places": texts, "supported": answer.supported}
 
@@ -214,7 +214,7 @@ def as_json(run: OwnRun) -> str:
         "characters": len(book.document.text),
         "llm": run.llm,
         "questions": run.questions,
-        "answers": {name: [told(answer) for answer in answers] for name, answers in run.answers.items()},
+        "answers": {name: [row(answer) for answer in answers] for name, answers in run.answers.items()},
         "check": [asdict(of) for of in run.checked],
         "set_aside": {memory.name: memory.aside for memory in run.built if memory.aside},
         "foretold_seconds": round(run.foretold),

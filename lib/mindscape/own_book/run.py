@@ -390,13 +390,13 @@ def first_ten(plain: Finder, texts: Sequence[str]) -> dict[str, list[list[int]]]
     [112, 87]
     """
     look = plain.look
-    asked = {"texts": digest(look.texts), "questions": digest(list(texts)), "words": WORDS, "depth": DEPTH}
+    key = {"texts": digest(look.texts), "questions": digest(list(texts)), "words": WORDS, "depth": DEPTH}
 
     def compute(place: int) -> dict[str, list[list[int]]]:
         scores = {"vectors": look.cosines(texts), "words": look.shared(texts), PLAIN: look.scores(texts)}
         return {way: look.best(scores[way], DEPTH) for way in WAYS}
 
-    (rows,) = store.current().fetch("first_look", look.encoder.maker, [asked], store.each(compute), seconds=60)
+    (rows,) = store.current().fetch("first_look", look.encoder.maker, [key], store.each(compute), seconds=60)
     return rows
 
 
@@ -444,9 +444,9 @@ def whole_run(run: OwnRun, questions: Sequence[Question], seed: int = 0) -> dict
     >>> whole_run(run, questions)["seconds"]                                                 # doctest: +SKIP
     171.3
     """
-    asked: dict[str, Any] = {"text": digest(run.book.document.text), "run": digest(run.questions)}
-    asked |= {"questions": digest([question.question for question in questions]), "seed": seed}
-    asked |= {"words": WORDS, "share": SHARE, "queries": QUERIES}
+    key: dict[str, Any] = {"text": digest(run.book.document.text), "run": digest(run.questions)}
+    key |= {"questions": digest([question.question for question in questions]), "seed": seed}
+    key |= {"words": WORDS, "share": SHARE, "queries": QUERIES}
 
     def compute(place: int) -> dict[str, Any]:
         foretell(run)
@@ -458,5 +458,5 @@ def whole_run(run: OwnRun, questions: Sequence[Question], seed: int = 0) -> dict
         return {"recall": found, "seconds": round(seconds, 1), "foretold": round(run.foretold, 1)}
 
     maker = run.model().maker & run.plain.look.encoder.maker
-    (kept,) = store.current().fetch("own_book", maker, [asked], store.each(compute), seconds=240)
+    (kept,) = store.current().fetch("own_book", maker, [key], store.each(compute), seconds=240)
     return kept
