@@ -154,12 +154,12 @@ def stream(
 
 def _nothing(report: Report, part: str | None) -> str:
     """What to say where not one row could be used."""
-    of = f" of the part {part!r}" if part else ""
+    where = f" of the part {part!r}" if part else ""
     if not report.rejected:
-        return f"{report.folder}: there is no row{of} in its files: expected at least one"
+        return f"{report.folder}: there is no row{where} in its files: expected at least one"
     reason, most = max(report.rejected.items(), key=lambda pair: pair[1].count)
     keys = f", which has the keys {', '.join(most.keys)}" if most.keys else ""
-    lost = f"none of the {report.rows} rows{of} can be used; {most.count} of them: {reason}"
+    lost = f"none of the {report.rows} rows{where} can be used; {most.count} of them: {reason}"
     return f"{report.folder}: {lost} ({most.where}{keys})"
 
 

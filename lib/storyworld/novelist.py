@@ -33,7 +33,7 @@ def setting(seed: int, knobs: Knobs) -> Setting:
         families=tuple(chance.some(range(len(names.FAMILIES)), 9)),
         places=tuple(world.Thing(i, key, chance.deal("q", qualifiers)) for i, key in enumerate(places)),
         things=tuple(world.Thing(i, key, chance.deal("a", adjectives)) for i, key in enumerate(things)),
-        given={sex: tuple(chance.shuffled(range(len(some)))) for sex, some in (("f", names.WOMEN), ("m", names.MEN))},
+        given={sex: tuple(chance.shuffled(range(len(given)))) for sex, given in (("f", names.WOMEN), ("m", names.MEN))},
         trades=tuple(chance.shuffled(list(names.TRADES))),
         guises={sex: tuple(chance.shuffled(range(len(names.GUISES[sex])))) for sex in "fm"},
     )
@@ -118,7 +118,7 @@ class _Novelist:
         for i, sex in enumerate(sexes):
             guise = guises[sex].pop() if i in disguised and guises[sex] else None
             family = self.town.families[i // 3 % len(self.town.families)]
-            habit, look = (self.chance.below(len(some)) for some in (self.names.HABITS, self.names.LOOKS))
+            habit, look = (self.chance.below(len(words)) for words in (self.names.HABITS, self.names.LOOKS))
             people.append(world.Person(i, sex, names[sex].pop(), family, trades[i], habit, look, guise))
         return tuple(people)
 

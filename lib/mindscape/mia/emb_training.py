@@ -41,11 +41,11 @@ from storyworld.teaching.update import Asked
 ALL = slice(None)  # questions of a batch
 
 
-def info_nce(queries: Tensor, candidates: Tensor, positive: Tensor, mine: Tensor, temperature: float) -> Tensor:
+def info_nce(queries: Tensor, candidates: Tensor, positive: Tensor, own: Tensor, temperature: float) -> Tensor:
     """The loss of Eq. 13, a scalar.
 
     `queries`: (B, dim); `candidates`: (C, dim), of all queries together; `positive`: (B,), the place of each query's
-    positive among them; `mine`: (B, C), true where a query is compared with a candidate, its positive included. Vectors need
+    positive among them; `own`: (B, C), true where a query is compared with a candidate, its positive included. Vectors need
     not have length 1. Raises InputError for a positive that is not among its query's candidates, and a temperature that is
     not above 0: both would give a number.
 
@@ -59,10 +59,10 @@ def info_nce(queries: Tensor, candidates: Tensor, positive: Tensor, mine: Tensor
     >>> round(info_nce(q, c, torch.tensor([0, 2]), own, 1.0).item(), 4)    # and log(1 + 1/e), their mean
     0.5032
     """
-    require(mine.gather(1, positive[:, None]).all(), "positive: expected each query's to be among its own candidates")
+    require(own.gather(1, positive[:, None]).all(), "positive: expected each query's to be among its own candidates")
     require(temperature > 0, f"temperature={temperature!r}: expected more than 0")
     similar = functional.normalize(queries, dim=-1) @ functional.normalize(candidates, dim=-1).T / temperature
-    return functional.cross_entropy(similar.masked_fill(~mine, float("-inf")), positive)
+    return functional.cross_entropy(similar.masked_fill(~own, float("-inf")), positive)
 
 
 def cached_backward(encode: Callable[[Any], Tensor], pieces: Sequence[Any], loss: Callable[[Tensor], Tensor]) -> float:
@@ -88,7 +88,7 @@ def cached_backward(encode: Callable[[Any], Tensor], pieces: Sequence[Any], loss
     leaves = torch.cat(vectors).requires_grad_()
     value = loss(leaves)
     (gradient,) = torch.autograd.grad(value, leaves)
-    for piece, state, part in zip(pieces, states, gradient.split([len(some) for some in vectors]), strict=True):
+    for piece, state, part in zip(pieces, states, gradient.split([len(rows) for rows in vectors]), strict=True):
         with torch.random.fork_rng(devices=range(len(state[1]))):  # afterwards they stand where they stand now
             torch.set_rng_state(state[0])
             torch.cuda.set_rng_state_all(state[1])
@@ -222,13 +222,13 @@ def prepare(
                 own[task].append((numbers.index(number), right, wrong))
     require(own, f"questions {', '.join(question.id for question in chosen)}: no units to find for a task that has a weight")
     positive, compared, rows = {}, {}, {}
-    for task, some in own.items():
-        places, rights, _ = zip(*some, strict=True)
+    for task, triples in own.items():
+        places, rights, _ = zip(*triples, strict=True)
         rows[task], positive[task] = torch.tensor(places), torch.tensor(rights)
-        compared[task] = torch.zeros(len(some), len(place), dtype=torch.bool)
-        for found, (row, right, wrong) in zip(compared[task], some, strict=True):
+        compared[task] = torch.zeros(len(triples), len(place), dtype=torch.bool)
+        for found, (row, right, wrong) in zip(compared[task], triples, strict=True):
             answers = set(chosen[row].units[task].positives)
-            others = [at for (of, text), at in place.items() if of == task and text not in answers]
+            others = [at for (kind, text), at in place.items() if kind == task and text not in answers]
             found[[right, *(others if recipe.shared else wrong)]] = True
     summaries = [question.summary if recipe.summaries else None for question in chosen]
     asking, at = query_readings([question.question for question in chosen], summaries, recipe.form, tokenizer, language, tokens)

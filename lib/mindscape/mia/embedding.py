@@ -189,7 +189,7 @@ class Reading:
         else:
             ids = pad_sequence([torch.tensor(row) for row in self.rows], batch_first=True)
             inputs, place = {"input_ids": ids.to(decoder.device)}, lambda text, position: text * ids.shape[1] + position
-        places = [place(row, at) for row, some in enumerate(self.places) for at in some]
+        places = [place(row, at) for row, marks in enumerate(self.places) for at in marks]
         return inputs, torch.tensor(places, device=decoder.device)
 
     def __call__(self, decoder: PreTrainedModel) -> Tensor:
@@ -523,9 +523,9 @@ def annotate(
     once = len({name for name, *_ in questions}) == len(questions)
     require(once, "two questions have the same id: expected each once")
     queries = [augmented(question, answer) for _, question, answer in questions]
-    rows = iter(search(retriever, units, [text for some in queries for text in some.values()], max(k, DEPTH)))
-    lists = [{name: next(rows).first(k) for name in some} for some in queries]
-    won = [vote(list(some.values()), k) for some in lists]
+    rows = iter(search(retriever, units, [text for forms in queries for text in forms.values()], max(k, DEPTH)))
+    lists = [{name: next(rows).first(k) for name in forms} for forms in queries]
+    won = [vote(list(rankings.values()), k) for rankings in lists]
     role, prompts = ROLES[f"silver_{task}s"], []
     for (_, question, answer), candidates in zip(questions, won, strict=True):
         shown = numbered([" ".join(units[i].split()) for i in candidates])
@@ -537,15 +537,15 @@ def annotate(
             numbers, invalid = chosen(answer.text, len(won[place]))
             yield position, {"chosen": numbers, "invalid": invalid}
 
-    keys = [{"role": role.name, "prompt": of, "shown": len(some)} for of, some in zip(prompts, won, strict=True)]
+    keys = [{"role": role.name, "prompt": prompt, "shown": len(seen)} for prompt, seen in zip(prompts, won, strict=True)]
     choices = store.current().fetch("choice", llm.maker, keys, compute, {"role": role.name}, seconds=2)
     found = []
-    for (name, *_), some, candidates, choice in zip(questions, lists, won, choices, strict=True):
+    for (name, *_), rankings, candidates, choice in zip(questions, lists, won, choices, strict=True):
         silver = [candidates[i] for i in choice["chosen"]]
         rng = np.random.default_rng([seed, int.from_bytes(name.encode()[-8:], "big")])
         hard, simple = negatives(candidates, silver, len(units), rng)
         parts = tuple(candidates), tuple(silver), tuple(hard), tuple(simple)
-        found.append(Silver(name, some, *parts, choice["invalid"]))
+        found.append(Silver(name, rankings, *parts, choice["invalid"]))
     return found
 
 

@@ -202,7 +202,7 @@ def examples(
             (task_prompts(book, question, pair, task, chance, tokenizer), chunks)
             for question, pair, chunks in mixed(book, tokenizer, chance, most, silver)
         )
-        cases = ((*chance.pick(some), chunks) for some, chunks in ways if some)  # of two claims one by chance
+        cases = ((*chance.pick(choices), chunks) for choices, chunks in ways if choices)  # of two claims one by chance
         for slots, value, chunks in islice(cases, share):
             prompt = write(task, slots, [book.document[chunk] for chunk in chunks], summary, language).text
             found.append(Example(task, prompt, ROLES[task].render(value), book.document.id))

@@ -190,7 +190,7 @@ def recall_in(order: np.ndarray, right: Sequence[Sequence[int]], k: int = 10) ->
     """
     ranked = np.asarray(order)[..., :k].tolist()
     rows = (zip(layer, right, strict=True) for layer in ranked)
-    return np.array([[recall_fraction_at_k(row, of, k) for row, of in pairs] for pairs in rows])
+    return np.array([[recall_fraction_at_k(row, evidence, k) for row, evidence in pairs] for pairs in rows])
 
 
 def _nearest(queries: np.ndarray, units: np.ndarray) -> np.ndarray:
@@ -224,14 +224,14 @@ def seen(embedder: MiaEmbedder, texts: Sequence[Told]) -> dict[str, list[Seen]]:
     In the store, a text each (kind "layers"): the states of all layers take minutes, and what is asked of them is small.
     Vectors and shares are in millionths.
     """
-    keys = [{"units": digest(list(of)), "questions": list(some), "summaries": dict(summed)} for of, some, summed in texts]
+    keys = [{"units": digest(list(part)), "questions": list(posed), "summaries": dict(summed)} for part, posed, summed in texts]
     look = store.each(lambda place: _look(embedder, *texts[place]))
     found: dict[str, list[Seen]] = {name: [] for name in texts[0][2]}
     for value in store.current().fetch("layers", embedder.maker, keys, look, seconds=40):
         units = store.unpacked(value["units"]).astype(np.float32)
-        for name, of in found.items():
+        for name, rows in found.items():
             parts = {part: store.unpacked(array) for part, array in value[name].items()}
-            of.append(Seen(units, parts["vectors"].astype(np.float32), parts["shares"], parts["same"], parts["last"]))
+            rows.append(Seen(units, parts["vectors"].astype(np.float32), parts["shares"], parts["same"], parts["last"]))
     return found
 
 
@@ -243,7 +243,7 @@ def _look(
     value: dict[str, Any] = {"units": store.packed(states[-1], 1e-6)}
     for name, summary in summaries.items():
         inside = query_layers(embedder, questions, summary)
-        same, last = (_nearest(inside.vectors, of)[..., :FIRST] for of in (states, states[-1]))
+        same, last = (_nearest(inside.vectors, vectors)[..., :FIRST] for vectors in (states, states[-1]))
         value[name] = {"vectors": store.packed(inside.vectors[-1], 1e-6), "shares": store.packed(inside.shares, 1e-6)}
         value[name] |= {"same": store.packed(same), "last": store.packed(last)}
     return value
@@ -318,7 +318,7 @@ def _read(
                 masses = segment_mass_behind(model, reading.head, reading.rows, *where, average_heads=True)
             else:
                 rows = [torch.tensor(row) for row in reading.rows]
-                ids, mask = (pad_sequence(of, batch_first=True) for of in (rows, list(map(torch.ones_like, rows))))
+                ids, mask = (pad_sequence(tensors, batch_first=True) for tensors in (rows, list(map(torch.ones_like, rows))))
                 masses = segment_mass_batch(model, ids, mask, *where, average_heads=True)
         states.append(torch.stack(kept).unflatten(1, (-1, 3)))
         shares.append(torch.stack(masses, 1)[:, :, 0])

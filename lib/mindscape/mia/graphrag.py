@@ -148,7 +148,7 @@ def read_off(chunk: int, names: Sequence[Mapping[str, str]], language: str = "en
         for says in statements(description, language):
             says = sentence(_stopped(says, language))
             sharing.setdefault(says.lower(), (says, []))[1].append(name)
-    relations = [(a, b, says) for says, some in sharing.values() for a, b in combinations(dict.fromkeys(some), 2)]
+    relations = [(a, b, says) for says, sharers in sharing.values() for a, b in combinations(dict.fromkeys(sharers), 2)]
     return Told(chunk, tuple(entities), tuple(relations))
 
 
@@ -245,14 +245,14 @@ def assembled(
         [(i, document[chunks[i]].strip()) for i in sources(graph, picked)],
     ]
     text, room, taken = "", 0.0, ([], [], [])
-    for heading, share, some, mine in zip(HEADINGS[document.language], SHARES, lines, taken, strict=True):
+    for heading, share, entries, held in zip(HEADINGS[document.language], SHARES, lines, taken, strict=True):
         room += share * budget
-        for i, line in some:
-            longer = f"{text}\n{line}" if mine else "\n\n".join([*([text] if text else []), f"{heading}\n{line}"])
+        for i, line in entries:
+            longer = f"{text}\n{line}" if held else "\n\n".join([*([text] if text else []), f"{heading}\n{line}"])
             if count(longer) > room:
                 break
             text = longer
-            mine.append(i)
+            held.append(i)
     entities, relations, passages = map(tuple, taken)
     return Context(text, entities, relations, passages, count(text) if text else 0)
 
@@ -466,7 +466,7 @@ def gold_preferences(book: Book, most: int = 8, seed: int = 0) -> list[Preferenc
         dropped, said_twice = chance.some(range(len(facts)), 2)
         less, twice = [fact for i, fact in enumerate(facts) if i != dropped], facts[said_twice]
         spoilt: dict[Spoilt, list[str]] = {"removed": less, "doubled": [*facts, twice], "swapped": [*less, twice]}
-        whole, *worse = (join.join(sentence(fact) + say.STOP for fact in some) for some in (facts, *spoilt.values()))
+        whole, *worse = (join.join(sentence(fact) + say.STOP for fact in kept) for kept in (facts, *spoilt.values()))
         for kind, text in zip(spoilt, worse, strict=True):
             found.append(Preference(kind, Comparison(question, whole, text, book.document.id)))
     return found
@@ -527,11 +527,11 @@ class Log:
         self.facts = {name: Fact(says, tuple(spans)) for name, says, spans in rows}
         people = [(f"binding{b.id}", (b.person, b.other)) for b in world.bindings]
         people += [(f"event{event.id}", (event.slots.get("a"), event.slots.get("b"))) for event in events]
-        of: dict[int, list[str]] = defaultdict(list)
+        facts_of: dict[int, list[str]] = defaultdict(list)
         for name, pair in people:
             for person in dict.fromkeys(who for who in pair if who is not None):
-                of[person].append(name)
-        self.of = dict(of)
+                facts_of[person].append(name)
+        self.of = dict(facts_of)
         self._known: dict[str, set[str]] = defaultdict(set)
         for name, fact in self.facts.items():
             self._known[_fold(fact.says)].add(name)

@@ -102,13 +102,13 @@ def sought(book: Book | Play, task: str, tokenizer: Tokenizer) -> tuple[list[str
     one_of(TARGETS, task=task)
     known = task == "chunk" or isinstance(book, Book)
     require(known, f"{book.document.id}: expected a book of the storyworld, whose entities are known")
-    book, of = cast(Book, book), book.document.id  # or a play, which has all that passages take
+    book, name = cast(Book, book), book.document.id  # or a play, which has all that passages take
     if task == "who":
         names = [book.voice.name(person.id) for person in book.world.people]
         meant = ((q, names.index(q.units["node"].positives[0])) for q in who_is_who(book))
-        return names, [Sought(q.id, of, q.question, (right,), True) for q, right in meant]
+        return names, [Sought(q.id, name, q.question, (right,), True) for q, right in meant]
     units, pairs = to_find(book, tokenizer, "node" if task == "node" else "chunk")
-    return units, [Sought(q.id, of, q.question, tuple(sorted(right)), q.needs_binding) for q, right in pairs]
+    return units, [Sought(q.id, name, q.question, tuple(sorted(right)), q.needs_binding) for q, right in pairs]
 
 
 def found(
@@ -146,8 +146,8 @@ def benchmark_summaries(loaded: Loaded, tokenizer: Tokenizer, llm: LLM | None = 
     for name, text in loaded.documents.items():
         chunks = [chunk for chunk in split_tokens(text, tokenizer, overlap=0) if text[chunk].strip()]
         extract = partial(summarise, language=text.language)
-        of = summarise_document(llm, text, chunks) if llm else build_with(extract, "textrank", text, chunks)
-        found[name] = of.text
+        mindscape = summarise_document(llm, text, chunks) if llm else build_with(extract, "textrank", text, chunks)
+        found[name] = mindscape.text
     return found
 
 
@@ -217,7 +217,7 @@ def asked(books: Iterable[Book], tokenizer: Tokenizer, share: int = 10, seed: in
             [(task, task_prompts(book, question, pair, task, chance, tokenizer), question, right) for task in TASKS]
             for question, pair, right in answerable(book, tokenizer, chance)
         )
-        for tasks in islice((some for some in ways if all(made for _, made, *_ in some)), share):
+        for tasks in islice((drawn for drawn in ways if all(made for _, made, *_ in drawn)), share):
             for task, made, question, right in tasks:
                 for slots, gold in made:
                     query = slots.get("claim", question.question)
@@ -256,9 +256,9 @@ def average_ranks(scores: Mapping[str, Mapping[Hashable, float]]) -> dict[str, f
     {'mia': 1.25, 'vanilla': 1.75}
     """
     table = pd.DataFrame(scores)
-    for system, of in table.items():
-        lacking = of.isna().idxmax()
-        require(of.notna().all(), f"{system!r} has no score for {lacking!r}: expected one for every setting")
+    for system, values in table.items():
+        lacking = values.isna().idxmax()
+        require(values.notna().all(), f"{system!r} has no score for {lacking!r}: expected one for every setting")
     return table.rank(axis=1, ascending=False).mean().to_dict()
 
 
@@ -276,7 +276,7 @@ def benchmark_answers(
     found, form = [""] * len(loaded.items), form_of(model)
     kinds = list(map(asking.kind, loaded.items))
     for kind in dict.fromkeys(kinds):
-        places = [i for i, of in enumerate(kinds) if of == kind]
+        places = [i for i, k in enumerate(kinds) if k == kind]
         alone = kind == "choice" and form == PAPER and loaded.benchmark.name == "infinitebench"  # Figure 16 (3)
         role, prompted = LETTER if alone else ROLES[kind], []
         for i in places:

@@ -198,11 +198,11 @@ def of_books(llm: LanguageModel, books: Sequence[Book], tokenizer: Tokenizer) ->
 
     def compute(place: int) -> dict[str, Any]:
         book = books[place]
-        of = summarise_document(llm, book.document, passages.cut(book, tokenizer, size), tokens=tokens, read=read)
-        return {"text": of.text, "levels": [len(level) for level in of.levels]}
+        summary = summarise_document(llm, book.document, passages.cut(book, tokenizer, size), tokens=tokens, read=read)
+        return {"text": summary.text, "levels": [len(level) for level in summary.levels]}
 
     found = store.current().fetch("mindscape", llm.maker, keys, store.each(compute), how, seconds=120)
-    return {book.document.id: of["text"] for book, of in zip(books, found, strict=True)}
+    return {book.document.id: summary["text"] for book, summary in zip(books, found, strict=True)}
 
 
 def kept(summary: str, facts: Mapping[str, Iterable[str]]) -> dict[str, bool]:
@@ -323,7 +323,7 @@ def halves(lengths: Sequence[int], most: int = HALF) -> tuple[range, range]:
     >>> halves([3, 4, 5, 2], most=8)
     (range(0, 2), range(2, 4))
     """
-    first, last = (int(np.searchsorted(np.cumsum(of), most, side="right")) for of in (lengths, lengths[::-1]))
+    first, last = (int(np.searchsorted(np.cumsum(sizes), most, side="right")) for sizes in (lengths, lengths[::-1]))
     return range(first), range(len(lengths) - last, len(lengths))
 
 
@@ -340,7 +340,7 @@ def cases(book: Book, tokenizer: Tokenizer, annotated: Sequence[Silver]) -> list
         fitting = [i for i, half in enumerate(both) if needed and needed <= set(half)]
         if fitting:
             shown = {"silver": sorted(annotation.silver), "gold": sorted(needed), "half": both[fitting[0]]}
-            found[fitting[0]].append(OracleCase(book, question, {name: tuple(some) for name, some in shown.items()}))
+            found[fitting[0]].append(OracleCase(book, question, {name: tuple(places) for name, places in shown.items()}))
     return found[0] + found[1]
 
 

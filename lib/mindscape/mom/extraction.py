@@ -121,7 +121,7 @@ def extract(
     parts = text_windows(document, tokenizer, size)
     texts = [Document(f"{document.id}:{part.start}", document[part], document.language) for part in parts]
     sampled = paths(model, texts, n, **sampling)
-    kept = [_best(model, text, [path.read for path in some if path.read]) for text, some in zip(texts, sampled, strict=True)]
+    kept = [_best(model, text, [path.read for path in drawn if path.read]) for text, drawn in zip(texts, sampled, strict=True)]
     repairs = sum((read.repairs for read in kept), Counter())
     return Resolved(join(document, parts, [read.memory for read in kept]), repairs)
 

@@ -101,8 +101,8 @@ def known_items(book: OwnBook, held: Sequence[str] = (), seed: int = 0, n: int =
         words = list(dict.fromkeys(terms(text, book.language)))
         if len(words) not in LENGTHS or text in together:
             continue
-        some = sorted(rng.choice(len(words), max(3, len(words) // 2), replace=False).tolist())
-        found.append((FRAMES[book.language].format(", ".join(words[j] for j in some)), lines[i]))
+        places = sorted(rng.choice(len(words), max(3, len(words) // 2), replace=False).tolist())
+        found.append((FRAMES[book.language].format(", ".join(words[j] for j in places)), lines[i]))
     return found
 
 

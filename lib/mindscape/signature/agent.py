@@ -199,7 +199,7 @@ def _together(llm: LLM, shelf: Shelf, questions: Sequence[Posed], settings: Sett
         notes = [trace.evidence for trace in traces] if with_evidence else None
         shown_to = shelf.memory, questions, [trace.chunks for trace in traces], signatures, notes
         said_of.append(answers(llm, *shown_to, tries=1 + settings.retries, template=template))
-    by_input = (dict(zip(settings.inputs, some, strict=True)) for some in zip(*said_of, strict=True))
+    by_input = (dict(zip(settings.inputs, values, strict=True)) for values in zip(*said_of, strict=True))
     return [replace(trace, answers=its) for trace, its in zip(traces, by_input, strict=True)]
 
 

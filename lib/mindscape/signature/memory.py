@@ -113,7 +113,7 @@ class Memory:
     def _items_of(self) -> list[list[int]]:
         """The items of each chunk, by position."""
         columns = self.cover.tocsc()
-        return [sorted(some.tolist()) for some in np.split(columns.indices, columns.indptr[1:-1])]
+        return [sorted(ids.tolist()) for ids in np.split(columns.indices, columns.indptr[1:-1])]
 
     @property
     def pi(self) -> np.ndarray:

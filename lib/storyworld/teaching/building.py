@@ -309,8 +309,8 @@ def _taken_for_others(run: Run, chance: Chance) -> dict[str, str]:
     names, said = _names(run.book), " ".join(node.content for node in run.graph.nodes.values())
     here = [name for name in names if name in said]
     others = chance.shuffled([name for name in names if name not in here])
-    some = [name for name in here if name == run.question.answer or chance.hit(0.5)]
-    return dict(zip(some, others, strict=False))
+    chosen = [name for name in here if name == run.question.answer or chance.hit(0.5)]
+    return dict(zip(chosen, others, strict=False))
 
 
 def _verified(run: Run, wrong: Mapping[str, str]) -> Iterator[Example]:

@@ -174,8 +174,8 @@ class Builder:
             content = sentence(self.voice.binding(binding))
             if person in reading.ids:
                 return [EditNode(op="edit_node", id=reading.ids[person], content=content)]
-            mine = self._id(person, _slug(self.nodes[person].content), reading)
-            return [AddNode(op="add_node", id=mine, type="entity", content=content, src=src)]
+            node_id = self._id(person, _slug(self.nodes[person].content), reading)
+            return [AddNode(op="add_node", id=node_id, type="entity", content=content, src=src)]
         first, second = person, f"person{binding.other}"
         relation = self.voice.relation(binding) if binding.kind == "kin" else self.voice.say.RELATIONS["guise"]
         if binding.kind == "guise":
@@ -195,16 +195,16 @@ class Builder:
         if key in reading.ids:
             return []
         name = self.nodes[key].content
-        mine, src = self._id(key, _slug(name), reading), self._mention(key, within) or name
-        return [AddNode(op="add_node", id=mine, type="entity", content=name, src=src)]
+        node_id, src = self._id(key, _slug(name), reading), self._mention(key, within) or name
+        return [AddNode(op="add_node", id=node_id, type="entity", content=name, src=src)]
 
     def _id(self, key: str, wanted: str, reading: Reading) -> str:
         """A new id; the second of a name gets a number."""
-        taken, mine, n = set(reading.ids.values()), wanted, 2
-        while mine in taken:
-            mine, n = f"{wanted}_{n}", n + 1
-        reading.ids[key] = mine
-        return mine
+        taken, node_id, n = set(reading.ids.values()), wanted, 2
+        while node_id in taken:
+            node_id, n = f"{wanted}_{n}", n + 1
+        reading.ids[key] = node_id
+        return node_id
 
 
 def _edge(source: str, target: str, relation: str, src: str) -> AddEdge:
@@ -287,15 +287,15 @@ def _read(builder: Builder, question: Question, blocks: Sequence[_Block]) -> Gol
             else:
                 doubtful |= event.kind in kinds
         for binding, span in block.bindings:
-            mine = binding in bindings
+            bears = binding in bindings
             # A trade is named in the question; kin and guises mean something once one of the two is known.
             of_it = {f"person{binding.person}", f"guise{binding.person}", f"person{binding.other}"}
             known = binding.kind == "trade" or bool(of_it & reading.ids.keys())
-            if mine and known and binding not in noted:
+            if bears and known and binding not in noted:
                 noted.add(binding)
                 operations += builder.binding(binding, span, block.chunk, reading)
             else:
-                doubtful |= not mine and bool({binding.person, binding.other} & people) or mine and not known
+                doubtful |= not bears and bool({binding.person, binding.other} & people) or bears and not known
         reading.apply(operations)
         if not doubtful and len(operations) <= 6:
             text, index = builder.book.document[block.chunk], block.chunk.index

@@ -235,9 +235,9 @@ def silver_chunks(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     chunks = cut(book, tokenizer)
     for question, _, keep in islice(answerable(book, chance, chunks), SHARE):
         keep = [] if chance.hit(NONE_SHOWN) else chance.some(keep, chance.between(1, len(keep)))
-        some = mixed(book, question, keep, chunks, chance.between(max(3, len(keep)), MOST), chance)
-        texts = [" ".join(book.document[chunk].split()) for chunk in some]
-        value = _picked(relevant(book, question, chunk) for chunk in some)
+        listed = mixed(book, question, keep, chunks, chance.between(max(3, len(keep)), MOST), chance)
+        texts = [" ".join(book.document[chunk].split()) for chunk in listed]
+        value = _picked(relevant(book, question, chunk) for chunk in listed)
         yield {"question": question.question, "answer": question.answer, "chunks": numbered(texts)}, value
 
 
@@ -297,7 +297,7 @@ def pairwise(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
         facts = known[name][: FACTS[language]]
         dropped = chance.some(range(len(facts)), chance.between(1, len(facts) - 1))
         kept = [fact for i, fact in enumerate(facts) if i not in dropped]
-        full, less = (join.join(sentence(fact) + stop for fact in some) for some in (facts, kept))
+        full, less = (join.join(sentence(fact) + stop for fact in listed) for listed in (facts, kept))
         if chance.hit(PADDED):
             less = join.join([less, *chance.some(EMPTY[language], len(EMPTY[language]))])
         first = chance.hit(0.5)

@@ -96,15 +96,15 @@ def controlled_prompts(
         for question, _, right in islice(answerable(book, tokenizer, chance), share):
             wrong = [j for j in taken.get(question.id, ()) if j not in right][: shown - NOISE - len(right)]
             rest = [chunk for chunk in chunks if number[chunk] not in wrong]  # none is shown twice
-            some = passages.mixed(book, question, [chunks[j] for j in (*right, *wrong)], rest, shown, chance)
-            texts = [book.document[chunk] for chunk in some]
-            relevant = [passages.relevant(book, question, chunk) for chunk in some]
+            mixed = passages.mixed(book, question, [chunks[j] for j in (*right, *wrong)], rest, shown, chance)
+            texts = [book.document[chunk] for chunk in mixed]
+            relevant = [passages.relevant(book, question, chunk) for chunk in mixed]
             written = write("qa", {"question": question.question}, texts, book.summary, language)
             layout = lay_out(written, relevant, reader)
             layouts = {"true": layout} | {name: with_summary(layout, _repeated(ids, layout)) for name, ids in instead.items()}
             layouts |= {"shuffled": shuffled(layout, int(digest(question.id)[:8], 16)), "equal": equal_lengths(layout)}
-            held = tuple(any(passages.holds(book, chunk, span) for span in question.evidence) for chunk in some)
-            flags = tuple(number[chunk] in taken[question.id] for chunk in some) if question.id in taken else ()
+            held = tuple(any(passages.holds(book, chunk, span) for span in question.evidence) for chunk in mixed)
+            flags = tuple(number[chunk] in taken[question.id] for chunk in mixed) if question.id in taken else ()
             found.append(ControlledPrompt(question.id, book.document.id, question.needs_binding, layouts, held, flags))
     return found
 
@@ -138,7 +138,7 @@ def _kept(gold: weighing.Kept, found: weighing.Kept) -> float:
 
 def _summary(book: Book, slots: Mapping[str, str], gold: str, found: str) -> dict[str, float]:
     kinds = {"binding_recall": weighing.bindings, "event_recall": weighing.events}
-    return {name: _kept(of(book.voice, gold), of(book.voice, found)) for name, of in kinds.items()}
+    return {name: _kept(read(book.voice, gold), read(book.voice, found)) for name, read in kinds.items()}
 
 
 def _indices(book: Book, slots: Mapping[str, str], gold: list[int], found: list[int]) -> dict[str, float]:

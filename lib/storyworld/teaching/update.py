@@ -86,7 +86,7 @@ def to_find(book: Book, tokenizer: Tokenizer, task: Task) -> tuple[list[str], li
         chunks = cut(book, tokenizer)
         units, most = [book.document[chunk].strip() for chunk in chunks], MOST
         right = [(question, set(evidence(book, question, chunks))) for question in book.questions]
-    return units, [(question, some) for question, some in right if 0 < len(some) <= most]
+    return units, [(question, places) for question, places in right if 0 < len(places) <= most]
 
 
 def exchanged(book: Book, question: Question, text: str, chance: Chance) -> list[str]:
@@ -144,7 +144,7 @@ def who_is_who(book: Book) -> list[Asked]:
     To be found are the tellings that name the one who is meant, among chunks, and the bare names, among nodes: neither says
     who is the baker, which stands in the summary alone.
     """
-    voice, of = book.voice, book.document.id
+    voice, book_id = book.voice, book.document.id
     names = [voice.name(person.id) for person in book.world.people]
     texts = [book.document[span].strip() for span in tellings(book)]
     found = []
@@ -159,7 +159,7 @@ def who_is_who(book: Book) -> list[Asked]:
         if right := tuple(text for text in texts if mentions(name, text)):
             units["chunk"] = Units(right, simple=tuple(text for text in texts if text not in right))
         questions = [TOLD_OF[book.document.language].format(who) for who in called]
-        found += [Asked(f"{of}-who{binding.id}-{i}", of, question, book.summary, units) for i, question in enumerate(questions)]
+        found += [Asked(f"{book_id}-who{binding.id}-{i}", book_id, q, book.summary, units) for i, q in enumerate(questions)]
     return found
 
 
@@ -224,7 +224,7 @@ def same_kind(book: Book, question: Question, chunks: Sequence[Place]) -> set[in
 
 
 def _units(texts: Sequence[str], positives: Places, hard: Places, simple: Places, exchanged: Iterable[str] = ()) -> Units:
-    right, near, far = (tuple(texts[i] for i in some) for some in (positives, hard, simple))
+    right, near, far = (tuple(texts[i] for i in places) for places in (positives, hard, simple))
     return Units(right, near, far, tuple(exchanged))
 
 
