@@ -97,7 +97,7 @@ def find(benchmark: Benchmark, folder: str | Path | None = None) -> tuple[Found,
     home = root(folder) / benchmark.name
     found: dict[str, list[Path]] = {}
     for files in benchmark.files:
-        matches = ([it for it in sorted(home.glob(name)) if it.is_file() and it.name != files.but] for name in files.names)
+        matches = ([p for p in sorted(home.glob(name)) if p.is_file() and p.name != files.but] for name in files.names)
         found[files.key] = next(filter(None, matches), [])
     lacking = [files for files in benchmark.files if files.needed and not found[files.key]]
     return found, [_missing(benchmark, files, home) for files in lacking]
@@ -154,12 +154,12 @@ def stream(
 
 def _nothing(report: Report, part: str | None) -> str:
     """What to say where not one row could be used."""
-    of = f" of the part {part!r}" if part else ""
+    where = f" of the part {part!r}" if part else ""
     if not report.rejected:
-        return f"{report.folder}: there is no row{of} in its files: expected at least one"
+        return f"{report.folder}: there is no row{where} in its files: expected at least one"
     reason, most = max(report.rejected.items(), key=lambda pair: pair[1].count)
     keys = f", which has the keys {', '.join(most.keys)}" if most.keys else ""
-    lost = f"none of the {report.rows} rows{of} can be used; {most.count} of them: {reason}"
+    lost = f"none of the {report.rows} rows{where} can be used; {most.count} of them: {reason}"
     return f"{report.folder}: {lost} ({most.where}{keys})"
 
 

@@ -45,13 +45,13 @@ def read_v2(files: Found, report: Report, part: str | None) -> Iterator[Document
         if part is not None and isinstance(row, dict) and row.get("length") != part:
             continue
         with report.row(where, row):
-            one = checked(CHOICE, row)
-            options = (one.choice_A, one.choice_B, one.choice_C, one.choice_D)
-            text, name = document(one.context, "en"), str(row.get("_id") or where.rpartition(" ")[2])
-            answers, kind = (options[LETTERS.index(one.answer)],), f"{one.domain}/{one.difficulty}"
+            case = checked(CHOICE, row)
+            options = (case.choice_A, case.choice_B, case.choice_C, case.choice_D)
+            text, name = document(case.context, "en"), str(row.get("_id") or where.rpartition(" ")[2])
+            answers, kind = (options[LETTERS.index(case.answer)],), f"{case.domain}/{case.difficulty}"
             raw = rest(row, "context")
             yield text
-            yield Item(name, text.id, one.question, answers, options, one.answer, part=one.length, kind=kind, raw=raw)
+            yield Item(name, text.id, case.question, answers, options, case.answer, part=case.length, kind=kind, raw=raw)
 
 
 def read_multifieldqa(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
@@ -64,10 +64,10 @@ def read_multifieldqa(files: Found, report: Report, part: str | None) -> Iterato
                 report.notes["MoM's copy: the question's text is not in it"] += 1
                 yield Item(str(number), "", copied.question, (copied.answer,), language="zh", raw=row)
             else:
-                one = checked(FIELD, row)
-                text, name = document(one.context, "zh"), str(row.get("_id") or number)
+                example = checked(FIELD, row)
+                text, name = document(example.context, "zh"), str(row.get("_id") or number)
                 yield text
-                yield Item(name, text.id, one.input, tuple(one.answers), language="zh", raw=rest(row, "context"))
+                yield Item(name, text.id, example.input, tuple(example.answers), language="zh", raw=rest(row, "context"))
 
 
 LOOGLE_PARTS = ("shortdep_qa", "shortdep_cloze", "longdep_qa", "longdep_summarization")
@@ -88,15 +88,15 @@ def read_loogle(files: Found, report: Report, part: str | None) -> Iterator[Docu
     """
     for task, line, where, row in parted(files["rows"], part, NAMES.get):
         with report.holder(where, row):
-            one, name = checked(LOOGLE, row), f"{task}/{line}"
-            text = document(one.input, "en", title=one.title.strip())
-            asked = _pairs(one.qa_pairs) if task != "longdep_summarization" else []
+            article, name = checked(LOOGLE, row), f"{task}/{line}"
+            text = document(article.input, "en", title=article.title.strip())
+            pairs = _pairs(article.qa_pairs) if task != "longdep_summarization" else []
             yield text
             if task == "longdep_summarization":
                 with report.row(where, row):
-                    usable(one.output.strip().lower() not in NONE, "there is no summary")
-                    yield Item(name, text.id, SUMMARISE, (one.output,), part=task, raw={"title": one.title})
-            for number, pair in enumerate(asked, start=1):
+                    usable(article.output.strip().lower() not in NONE, "there is no summary")
+                    yield Item(name, text.id, SUMMARISE, (article.output,), part=task, raw={"title": article.title})
+            for number, pair in enumerate(pairs, start=1):
                 with report.row(f"{where}, question {number}", pair):
                     yield _item(f"{name}/{number}", text, task, pair)
 
@@ -184,7 +184,7 @@ FORMS = {  # task: the keys of what asks, of what answers, of the articles that 
     "hallu_modified": (["newsBeginning", "hallucinatedContinuation"], "hallucinatedMod", []),
 }
 ROWS = {  # task: its rows
-    task: row_of(" ".join([*asked, answer, *news]), ID=(int | str, ...)) for task, (asked, answer, news) in FORMS.items()
+    task: row_of(" ".join([*query, answer, *news]), ID=(int | str, ...)) for task, (query, answer, news) in FORMS.items()
 }
 CRUD_RAG_PARTS = tuple(FORMS)
 DATE = re.compile(r"^\s*(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*[，,]\s*正文[：:]\s*")
@@ -218,9 +218,9 @@ def read_crud_rag(files: Found, report: Report, part: str | None) -> Iterator[Do
 def _of(task: str, row: dict) -> list[Document | Item]:
     """A row's item, after its articles, which are its evidence."""
     checked(ROWS[task], row)
-    asked, answer, news = FORMS[task]
+    query, answer, news = FORMS[task]
     usable(row[answer].strip() != FAILED, "the owners' request for its correction failed")
-    texts, question = [_article(row[name]) for name in news], "\n".join(row[key] for key in asked)
+    texts, question = [_article(row[name]) for name in news], "\n".join(row[key] for key in query)
     about = (f"{task}/{row['ID']}", "", question, (row[answer],))
     return [*texts, Item(*about, evidence=whole(texts), language="zh", part=task, raw=rest(row, *news))]
 
@@ -294,12 +294,12 @@ def read_omnieval(files: Found, report: Report, part: str | None) -> Iterator[Do
 
 
 def _answered(row: Any, task: str, name: str, turn: int) -> list[Document | Item]:
-    one, raw = checked(ASKED, row), rest(row, "relevant_passage")
-    texts = [document(passage, "zh", "passage") for passage in dict.fromkeys(one.relevant_passage) if passage.strip()]
-    answers = (one.answer,) if isinstance(one.answer, str) else tuple(one.answer)
-    about = (f"{name}/{turn}" if turn else name, "", one.question, answers)
-    of = {"language": "zh", "part": task, "kind": one.topic_name, "group": name if turn else ""}
-    return [*texts, Item(*about, evidence=whole(texts), **of, raw=raw)]
+    example, raw = checked(ASKED, row), rest(row, "relevant_passage")
+    texts = [document(passage, "zh", "passage") for passage in dict.fromkeys(example.relevant_passage) if passage.strip()]
+    answers = (example.answer,) if isinstance(example.answer, str) else tuple(example.answer)
+    about = (f"{name}/{turn}" if turn else name, "", example.question, answers)
+    labels = {"language": "zh", "part": task, "kind": example.topic_name, "group": name if turn else ""}
+    return [*texts, Item(*about, evidence=whole(texts), **labels, raw=raw)]
 
 
 def omnieval_passages(files: Found, report: Report | None = None) -> Iterator[Document]:
@@ -311,7 +311,7 @@ def omnieval_passages(files: Found, report: Report | None = None) -> Iterator[Do
     for path in files[COLLECTION]:
         for _, row in rows_of(path):
             try:
-                one = checked(ENTRY, row)
-                yield document(one.contents, "zh", "passage", own_id=str(one.id), title=one.title)
+                entry = checked(ENTRY, row)
+                yield document(entry.contents, "zh", "passage", own_id=str(entry.id), title=entry.title)
             except Unusable as error:
                 report.notes[f"an entry of the collection is passed over: {error}"] += 1

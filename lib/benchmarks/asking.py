@@ -64,17 +64,17 @@ def task(name: str) -> Task:
 
 def tell(name: str, folder: str | Path | None = None) -> str:
     """A line on a task: what is read, where its owners publish it, what is missing here, how they score and ask."""
-    one = task(name)
-    benchmark, part = named(one.benchmark), (one.parts or ("",))[0]
-    of = f" ({', '.join(one.parts)})" if one.parts else ""
+    chosen = task(name)
+    benchmark, part = named(chosen.benchmark), (chosen.parts or ("",))[0]
+    parts = f" ({', '.join(chosen.parts)})" if chosen.parts else ""
     try:
         found, missing = find(benchmark, folder)
         there = "; ".join(missing) or f"{sum(map(len, found.values())):,} of its files are there"
     except InputError as error:
         there = f"{error}, with {benchmark.name}/ in it; {_published(benchmark)}"
     prompt = benchmark.prompt(part)
-    asked = " ".join([prompt.where, *prompt.placeholders])
-    return f"{name}{of}: {there}. Score: {benchmark.metric(part).name}. Prompt: {asked}; reply: {prompt.reply}."
+    wording = " ".join([prompt.where, *prompt.placeholders])
+    return f"{name}{parts}: {there}. Score: {benchmark.metric(part).name}. Prompt: {wording}; reply: {prompt.reply}."
 
 
 def overview(loaded: Loaded | None, corpus: str, known: Sequence[str], folder: str | Path | None = None) -> str:
@@ -120,17 +120,17 @@ def few(name: str, folder: str | Path | None = None, most: int = 4) -> Loaded:
     'Sherlock/1'
     """
     require(most >= 1, f"most is {most}: expected 1 or more")
-    one = task(name)
-    benchmark = named(one.benchmark)
+    chosen = task(name)
+    benchmark = named(chosen.benchmark)
     try:
         root(folder)
     except InputError as error:
         raise InputError(f"{name}: {error}; {_published(benchmark)}") from None
-    report, texts, items, half = Report(one.benchmark), {}, [], set()
-    for piece in stream(one.benchmark, folder, one.parts[0] if len(one.parts) == 1 else None, report):
+    report, texts, items, half = Report(chosen.benchmark), {}, [], set()
+    for piece in stream(chosen.benchmark, folder, chosen.parts[0] if len(chosen.parts) == 1 else None, report):
         if isinstance(piece, Document):
             texts[piece.id] = piece
-        elif one.parts and piece.part not in one.parts:
+        elif chosen.parts and piece.part not in chosen.parts:
             report.notes["another part"] += 1
         elif len(items) + len(half) < most or piece.group in half:
             items.append(piece)
@@ -139,10 +139,10 @@ def few(name: str, folder: str | Path | None = None, most: int = 4) -> Loaded:
             if len(items) >= most and not half:
                 report.notes[f"stopped after {len(items)} items"] += 1
                 break
-    expected = ", ".join(one.parts)
+    expected = ", ".join(chosen.parts)
     require(items, f"{report.folder}: no row of {name} among {report.rows:,}: expected one of {expected}")
-    asked = {item.doc_id for item in items}
-    return Loaded(benchmark, {name: text for name, text in texts.items() if name in asked}, tuple(items), report)
+    wanted = {item.doc_id for item in items}
+    return Loaded(benchmark, {name: text for name, text in texts.items() if name in wanted}, tuple(items), report)
 
 
 def kind(item: Item) -> Kind:
@@ -170,9 +170,9 @@ def template(name: str, folder: str | Path | None = None) -> str:
 
     Raises InputError for a file without one of the placeholders that are known of it.
     """
-    one = task(name)
-    benchmark = named(one.benchmark)
-    prompt = benchmark.prompt((one.parts or ("",))[0])
+    chosen = task(name)
+    benchmark = named(chosen.benchmark)
+    prompt = benchmark.prompt((chosen.parts or ("",))[0])
     path = root(folder) / benchmark.name / prompt.where
     if not prompt.where.endswith(".txt") or not set(prompt.placeholders) <= set(SLOTS) or not path.is_file():
         return ""
@@ -210,14 +210,14 @@ def scores(items: Sequence[Item], said: Sequence[str]) -> Mapping[str, tuple[flo
     if form == "qa":
         pairs = list(zip(items, said, strict=True))
         return {
-            name: tuple(score(it, list(item.answers), item.language) if it else 0.0 for item, it in pairs)
+            name: tuple(score(reply, list(item.answers), item.language) if reply else 0.0 for item, reply in pairs)
             for name, score in FREE.items()
             if items[0].language == "en" or name not in ("bleu", "meteor")
         }
-    read = [it or NoAnswer.UNPARSABLE for it in said]
+    read = [reply or NoAnswer.UNPARSABLE for reply in said]
     found = {"accuracy": accuracy(read, [right(item) for item in items]).right}
     if form == "claim":
-        verdicts = [VERDICTS.get(it, NoAnswer.UNPARSABLE) for it in said]
+        verdicts = [VERDICTS.get(reply, NoAnswer.UNPARSABLE) for reply in said]
         gold = [{"pair": item.group, "answer": VERDICTS[right(item)]} for item in items]
-        found["pair_accuracy"] = pair_accuracy(row | {"prediction": it} for row, it in zip(gold, verdicts, strict=True)).right
+        found["pair_accuracy"] = pair_accuracy(row | {"prediction": v} for row, v in zip(gold, verdicts, strict=True)).right
     return {name: tuple(map(float, values)) for name, values in found.items()}

@@ -44,10 +44,10 @@ def read_narrativeqa(files: Found, report: Report, part: str | None) -> Iterator
     likely). What precedes the story's first words and follows its last is cut off.
     """
     about = {row["document_id"]: row for _, row in csv_rows(files["documents"][0], DOCUMENTS)}
-    told = (row for path in files["summaries"] for _, row in csv_rows(path, ("document_id", "summary")))
-    summaries = {row["document_id"]: row["summary"] for row in told}
+    rows = (row for path in files["summaries"] for _, row in csv_rows(path, ("document_id", "summary")))
+    summaries = {row["document_id"]: row["summary"] for row in rows}
     stories = {path.stem: path for path in files["stories"]}  # found by name: no id becomes a path
-    faults, asked = {}, Counter()
+    faults, counts = {}, Counter()
     for where, row in csv_rows(files["questions"][0], QUESTIONS):
         name, split = row["document_id"], SETS.get(row["set"], row["set"])
         if part not in (None, split):
@@ -61,10 +61,10 @@ def read_narrativeqa(files: Found, report: Report, part: str | None) -> Iterator
                 except Unusable as error:
                     faults[name] = str(error)
             usable(not faults[name], faults[name])
-            asked[name] += 1
+            counts[name] += 1
             answers = tuple(dict.fromkeys(filter(str.strip, (row["answer1"], row["answer2"]))))
             kind = about[name]["kind"]
-            yield Item(f"{name}/{asked[name]}", name, row["question"], answers, part=split, kind=kind, raw=row)
+            yield Item(f"{name}/{counts[name]}", name, row["question"], answers, part=split, kind=kind, raw=row)
 
 
 def _story(about: Mapping[str, str] | None, path: Path | None, summary: str, report: Report) -> Document:
@@ -106,24 +106,24 @@ ASKED = row_of("", document=(DOCUMENT, ...), question=(TEXT, ...), answers=(list
 
 def read_hub(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
     """Hugging Face's rows, saved as JSON lines, one file a split. A story is kept once, however often it comes."""
-    seen, asked = set(), Counter()
+    seen, counts = set(), Counter()
     for split, _, where, row in parted(files["rows"], part, lambda stem: SETS.get(stem.split("-")[0], stem.split("-")[0])):
         with report.row(where, row):
-            one = checked(ASKED, row)
-            name, kind, about = one.document.id, one.document.kind, one.document.summary
+            example = checked(ASKED, row)
+            name, kind, about = example.document.id, example.document.kind, example.document.summary
             if name not in seen:
                 try:
-                    text = unmarked(one.document.text, where)
+                    text = unmarked(example.document.text, where)
                 except InputError as error:  # of one page, which others need not share
                     raise Unusable(str(error)) from None
-                text = trimmed(text, one.document.start, one.document.end, report)
+                text = trimmed(text, example.document.start, example.document.end, report)
                 meta = {"title": about.get("title", ""), "kind": kind, "summary": about.get("text", "")}
                 yield document(text, "en", name=name, **meta)
                 seen.add(name)
-            asked[name] += 1
-            answers = tuple(dict.fromkeys(each.text for each in one.answers if each.text.strip()))
+            counts[name] += 1
+            answers = tuple(dict.fromkeys(each.text for each in example.answers if each.text.strip()))
             raw = row | {"document": rest(row["document"], "text")}
-            yield Item(f"{name}/{asked[name]}", name, one.question.text, answers, part=split, kind=kind, raw=raw)
+            yield Item(f"{name}/{counts[name]}", name, example.question.text, answers, part=split, kind=kind, raw=raw)
 
 
 VERDICTS = {True: "TRUE", False: "FALSE", "True": "TRUE", "False": "FALSE", "TRUE": "TRUE", "FALSE": "FALSE"}
@@ -162,11 +162,11 @@ def read_nocha(files: Found, report: Report, part: str | None) -> Iterator[Docum
 def _claim(row: Any, books: Mapping[str, Document]) -> Item | Unusable:
     """The claim, or why it cannot be asked; pairs are looked at when all claims are known."""
     try:
-        one = checked(CLAIM, row)
-        book, verdict = one.book_title, VERDICTS[one.type]
+        example = checked(CLAIM, row)
+        book, verdict = example.book_title, VERDICTS[example.type]
         usable(book in books, f"no text of {book!r}: expected one of the pickle's {sorted(books)}")
-        group, kind = f"{book}/{one.index}", one.length_group or one.length_bucket
-        about = (f"{group}/{verdict.lower()}", book, one.claim, (verdict,), ("TRUE", "FALSE"))
+        group, kind = f"{book}/{example.index}", example.length_group or example.length_bucket
+        about = (f"{group}/{verdict.lower()}", book, example.claim, (verdict,), ("TRUE", "FALSE"))
         item = Item(*about, kind=kind, group=group, raw=row)
         usable(not fault(item), fault(item))
         return item
@@ -213,15 +213,15 @@ def _questions(novel: Any, part: str, path: Path, novels: dict, report: Report) 
         yield text
     for index, row in enumerate(novel.questions):
         with report.row(f"{path}, question {index + 1}", row):
-            asked = checked(QUESTION, row)
+            example = checked(QUESTION, row)
             usable(text is not None, missing)
-            fits = sorted(asked.options) == list(LETTERS) and asked.answer in asked.options
+            fits = sorted(example.options) == list(LETTERS) and example.answer in example.options
             usable(fits, "the options are not A to D, or the answer is none of them")
-            clues = [clue for clue in dict.fromkeys(asked.clue_position) if clue != NO_CLUE]
+            clues = [clue for clue in dict.fromkeys(example.clue_position) if clue != NO_CLUE]
             found = {clue: paragraphs[clue] for clue in clues if clue in paragraphs and text[paragraphs[clue]]}
             lost = tuple(f"paragraph {clue}" for clue in clues if clue not in found)
-            name, options = f"{part}/{number}/{index}", tuple(asked.options[letter] for letter in LETTERS)
-            about = (name, text.id, asked.question.strip(), (asked.options[asked.answer],), options, asked.answer)
+            name, options = f"{part}/{number}/{index}", tuple(example.options[letter] for letter in LETTERS)
+            about = (name, text.id, example.question.strip(), (example.options[example.answer],), options, example.answer)
             yield Item(*about, evidence=tuple(sorted(found.values())), unplaced=lost, language=language, part=part, raw=row)
 
 
@@ -264,20 +264,20 @@ def read_novelhopqa(files: Found, report: Report, part: str | None) -> Iterator[
     hops = {name: name for name in NOVELHOPQA_PARTS}
     for hop, number, where, row in parted(files["rows"], part, hops.get, COLUMNS):
         with report.row(where, row):
-            one = checked(HOP, row)
-            title = title_key(one.book)
+            example = checked(HOP, row)
+            title = title_key(example.book)
             if title in novels:
                 if title not in texts:  # one at a time: mostly they come in a row
                     texts = {title: corpora.document(novels[title], "en")}
                 text = texts[title]
-                found, lost = _evidence(one.context, text)
+                found, lost = _evidence(example.context, text)
             else:
                 report.notes["no novel of this title: the question is on its own paragraphs"] += 1
-                text = document(one.context, "en", "context", title=one.book)
+                text = document(example.context, "en", "context", title=example.book)
                 found, lost = (), ()
             yield text
-            name = next((each for each in (one.id, one.qid) if each not in (None, "")), number)
-            about, raw = (f"{hop}/{name}", text.id, one.question, (one.answer,)), rest(row, "context")
+            name = next((each for each in (example.id, example.qid) if each not in (None, "")), number)
+            about, raw = (f"{hop}/{name}", text.id, example.question, (example.answer,)), rest(row, "context")
             yield Item(*about, evidence=found, unplaced=lost, part=hop, kind=hop, raw=raw)
 
 
@@ -333,13 +333,13 @@ def read_infinitebench(files: Found, report: Report, part: str | None) -> Iterat
     require(known, f"{held}: expected a task's file, such as {INFINITEBENCH_PARTS[0]}.jsonl")
     for task, number, where, row in parted(known, part):
         with report.row(where, row):
-            one, language = checked(BENCH, row), "zh" if task.endswith("_chn") else "en"
-            text = one.context if one.context is not None else one.content
+            example, language = checked(BENCH, row), "zh" if task.endswith("_chn") else "en"
+            text = example.context if example.context is not None else example.content
             usable(text is not None, "context: Field required")
             book = document(text, language, "book")
-            choice, answers = answered(task, one.answer, one.options or [])
-            name, question = number if one.id is None else one.id, one.input.strip() or ASKS.get(task, "")
-            options, raw = tuple(one.options) if choice else (), rest(row, "context", "content")
+            choice, answers = answered(task, example.answer, example.options or [])
+            name, question = number if example.id is None else example.id, example.input.strip() or ASKS.get(task, "")
+            options, raw = tuple(example.options) if choice else (), rest(row, "context", "content")
             about = (f"{task}/{name}", book.id, question, answers, options, choice)
             yield book
             yield Item(*about, language=language, part=task, raw=raw)

@@ -276,7 +276,7 @@ def fault(item: Item) -> str:
     faults = {
         "the question is blank": not item.question.strip(),
         "there is no answer": not item.answers or not all(map(str.strip, item.answers)),
-        "half of a surrogate pair: it is not Unicode": any("\ud800" <= it <= "\udfff" for text in texts for it in text),
+        "half of a surrogate pair: it is not Unicode": any("\ud800" <= letter <= "\udfff" for text in texts for letter in text),
         "NUL within: it is damaged, or no text": any("\0" in text for text in texts),
         "it has no id of its own": item.id.rpartition("/")[2].strip().lower() in NO_ID,
     }

@@ -141,20 +141,20 @@ def series(
     town, name, say = setting(seed, knobs), _id(seed, language, "series"), wording(language).questions
     books = tuple(_book(imagine(seed, knobs, town, i, n), language, f"{name}-{i + 1}") for i in range(n))
     text, starts, questions, claims = "", [], [], []
-    for i, one in enumerate(books):
+    for i, novel in enumerate(books):
         text += say.SERIES_HEADING.format(n=i + 1) + "\n\n"
         starts.append(len(text))
-        text += one.document.text + "\n\n" * (i + 1 < n)
-        for question, pair in zip(one.questions, one.claims, strict=True):
+        text += novel.document.text + "\n\n" * (i + 1 < n)
+        for question, pair in zip(novel.questions, novel.claims, strict=True):
             said = [question.question, question.resolved, pair.true, pair.false]
             if question.kind in OF_ONE_BOOK:
                 said = [say.SERIES_QUESTION.format(n=i + 1, question=x) for x in said]
-            asked, resolved, true, false = said
+            query, resolved, true, false = said
             evidence, *bindings = (_shift(spans, starts[i]) for spans in (question.evidence, *question.bindings))
-            told = replace(question, doc_id=name, question=asked, resolved=resolved)
-            questions.append(replace(told, evidence=evidence, bindings=tuple(bindings)))
+            adapted = replace(question, doc_id=name, question=query, resolved=resolved)
+            questions.append(replace(adapted, evidence=evidence, bindings=tuple(bindings)))
             claims.append(ClaimPair(pair.id, name, true, false, evidence, pair.wrong))
-    document = Document(name, text, language, {"title": name, "books": [one.document.id for one in books]})
+    document = Document(name, text, language, {"title": name, "books": [novel.document.id for novel in books]})
     return Series(document, books, tuple(starts), tuple(questions), tuple(claims))
 
 
@@ -171,10 +171,10 @@ def _id(seed: int, language: str, sort: str = "storyworld") -> str:
 
 def _book(world: World, language: str, name: str) -> Book:
     voice = Voice(world, language)
-    told = tell(voice)
-    questions, claims = questions_and_claims(voice, told, name)
-    document = Document(name, told.text, language, {"title": voice.title, "seed": world.seed})
-    return Book(document, world, told, tuple(questions), tuple(claims))
+    telling = tell(voice)
+    questions, claims = questions_and_claims(voice, telling, name)
+    document = Document(name, telling.text, language, {"title": voice.title, "seed": world.seed})
+    return Book(document, world, telling, tuple(questions), tuple(claims))
 
 
 def _shift(spans: Sequence[Span], by: int) -> tuple[Span, ...]:

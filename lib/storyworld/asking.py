@@ -27,20 +27,20 @@ Words = Sequence[str]
 Spans = Iterable[Span]
 
 
-def questions_and_claims(voice: Voice, told: Telling, doc_id: str) -> tuple[list[Question], list[ClaimPair]]:
+def questions_and_claims(voice: Voice, telling: Telling, doc_id: str) -> tuple[list[Question], list[ClaimPair]]:
     """The questions on a book, and one pair of claims for each, in the same order."""
-    return _Asker(voice, told, doc_id).all()
+    return _Asker(voice, telling, doc_id).all()
 
 
 class _Asker:
-    def __init__(self, voice: Voice, told: Telling, doc_id: str):
+    def __init__(self, voice: Voice, telling: Telling, doc_id: str):
         world = voice.world
-        self.world, self.voice, self.told, self.doc_id = world, voice, told, doc_id
+        self.world, self.voice, self.telling, self.doc_id = world, voice, telling, doc_id
         self.say, self.kinds = voice.say, voice.words.events.EVENTS
         self.chance = Chance("asking", world.seed, world.knobs, doc_id)
         self.questions: list[Question] = []
         self.claims: list[ClaimPair] = []
-        self.starts = [passage.start for passage in told.scenes]
+        self.starts = [passage.start for passage in telling.scenes]
         self.by_kind: dict[str, list[Event]] = defaultdict(list)
         for event in world.events:
             self.by_kind[event.kind].append(event)
@@ -90,9 +90,9 @@ class _Asker:
 
     def _events(self) -> None:
         """On single events: by name, by trade, by kinship, and on a person in disguise."""
-        one = [event for event in self.clean if len(self.done[event.kind, event.slots["a"]]) == 1]
-        bare = self.chance.shuffled([event for event in one if event.slots["a"] not in event.guised])
-        guised = self.chance.shuffled([event for event in one if event.slots["a"] in event.guised])
+        single = [event for event in self.clean if len(self.done[event.kind, event.slots["a"]]) == 1]
+        bare = self.chance.shuffled([event for event in single if event.slots["a"] not in event.guised])
+        guised = self.chance.shuffled([event for event in single if event.slots["a"] in event.guised])
         related = [event for event in bare if event.slots["a"] in self.kin]
         for event in guised[:GUISES]:
             a = event.slots["a"]
@@ -121,16 +121,16 @@ class _Asker:
         fields = bare | ({"a": who} if who else {})
         depth = {"relay": "multi-hop", "bill": "set-aggregation", "gathering": "set-aggregation"}.get(event.kind)
         depth = "global-synthesis" if slot == "w" else depth or ("multi-hop" if bindings or after else "lookup")
-        located, asked = self._located(event, slot), asks[slot].format(**fields)
+        located, question = self._located(event, slot), asks[slot].format(**fields)
         if f"{{{slot}}}" in fact and event.kind != "count":
             claim = fact.format(**fields | {slot: OPEN})
         else:
-            claim = self.say.REPLY.format(ask=asked, answer=OPEN)
-        kind, told = ("same_occasion", [event, after]) if after else (event.kind, [event])
+            claim = self.say.REPLY.format(ask=question, answer=OPEN)
+        kind, events = ("same_occasion", [event, after]) if after else (event.kind, [event])
         wrong, accepted = self._options(event, slot), self._accepted(slot, event.slots[slot])
         resolved = located.format(question=asks[slot].format(**bare)) if bindings else ""
         more = {"bindings": bindings, "accepted": accepted, "resolved": resolved}
-        self._put(kind, located.format(question=asked), answer, wrong, self._spans(told), depth, claim, **more)
+        self._put(kind, located.format(question=question), answer, wrong, self._spans(events), depth, claim, **more)
 
     def _asked(self, event: Event) -> list[str]:
         """The slots of an event that can be asked for; who is in disguise is not said."""
@@ -140,11 +140,11 @@ class _Asker:
     def _located(self, event: Event, slot: str) -> str:
         """A frame with the place of the event, where the book says it and the question does not ask for it."""
         place = event.slots.get("p", self.world.scenes[event.scene].place)
-        span = self.told.events[event.id][0]
-        told = self.world.scenes[event.scene].form == "narrated"
-        told |= self.voice.place(place).lower() in self.told.text[span.start : span.end].lower()
+        span = self.telling.events[event.id][0]
+        placed = self.world.scenes[event.scene].form == "narrated"
+        placed |= self.voice.place(place).lower() in self.telling.text[span.start : span.end].lower()
         anywhere = event.kind not in SLOTS or event.kind in ELSEWHERE or slot == "p"
-        if anywhere or not told or not self.chance.hit(LOCATED):
+        if anywhere or not placed or not self.chance.hit(LOCATED):
             return "{question}"
         name = self.voice.place_hint if self.chance.hit(HINTED) else self.voice.place
         return self.say.LOCATED.replace("{p}", name(place))
@@ -184,7 +184,7 @@ class _Asker:
             "x": range(len(self.voice.words.names.WORDS.get(event.kind, ()))),
         }[sort]
         named = {event.slots.get("a"), event.slots.get("b")} - {event.slots[slot]} if slot == "b" else set()
-        rivals = [event.slots[one] for one in "ab"] if slot == "w" else []
+        rivals = [event.slots[key] for key in "ab"] if slot == "w" else []
         first = [*rivals, *same] if rivals else self.chance.shuffled(list(dict.fromkeys(same)))
         values = [*first, *self.chance.shuffled(list(dict.fromkeys(every)))]
         return [self._value(event.kind, slot, value) for value in values if value not in named]
@@ -216,7 +216,7 @@ class _Asker:
 
     def _spans(self, events: Iterable[Event]) -> list[Span]:
         """Where events are told."""
-        return [span for event in events for span in self.told.events[event.id]]
+        return [span for event in events for span in self.telling.events[event.id]]
 
     def _all_clean(self, events: Iterable[Event]) -> bool:
         return all(event in self.clean for event in events)
@@ -272,7 +272,7 @@ class _Asker:
 
     def _times(self) -> None:
         often = sorted(self._repeated(), key=lambda item: -len(item[1]))
-        often = [it for it in often if len({e.scene for e in it[1]}) > 1 and not any(it[0][1] in e.guised for e in it[1])]
+        often = [row for row in often if len({e.scene for e in row[1]}) > 1 and not any(row[0][1] in e.guised for e in row[1])]
         for i, ((kind, a), events) in enumerate(often[:5]):
             bindings = [self.trades[a]] if i % 2 else []
             who = self.voice.trade(a) if bindings else self.voice.name(a)
@@ -298,9 +298,9 @@ class _Asker:
 
     def _liars(self) -> None:
         lies = [(lie, self.false[lie.id]) for lie in self.chance.shuffled(self.by_kind["false"])]
-        asked = [(lie, true, predicate) for lie, true in lies if (predicate := self._predicate(true))]
+        cases = [(lie, true, predicate) for lie, true in lies if (predicate := self._predicate(true))]
         others = [lie.slots["c"] for lie in self.by_kind["false"]] + [person.id for person in self.world.people]
-        for lie, true, predicate in asked[:4]:
+        for lie, true, predicate in cases[:4]:
             wrong = [c for c in others if c not in true.slots.values()]
             self._who("liar", {"predicate": predicate}, lie.slots["c"], wrong, [lie, true], "global-synthesis")
 
@@ -325,13 +325,13 @@ class _Asker:
         (liar,) = [c for c, event in says.items() if says[event.slots["d"]].slots["d"] != c]
         named = says[liar].slots["d"]
         third = says[named].slots["d"]
-        told, wrong = [says[c] for c in (liar, named, third)], [named, third, *self.chance.shuffled(list(says))]
-        self._who("false_alibi", {}, liar, wrong, told, "global-synthesis", breadth="partial")
+        events, wrong = [says[c] for c in (liar, named, third)], [named, third, *self.chance.shuffled(list(says))]
+        self._who("false_alibi", {}, liar, wrong, events, "global-synthesis", breadth="partial")
 
     def _refrain(self) -> None:
         answers = [answer for _, answer in self.voice.words.names.REFRAINS]
         right, wrong = answers.pop(self.world.refrain), self.chance.shuffled(answers)
-        self._form("refrain", {}, right, wrong, self.told.refrains, "lookup", breadth="global")
+        self._form("refrain", {}, right, wrong, self.telling.refrains, "lookup", breadth="global")
 
     def _heirloom(self) -> None:
         o = self.world.heirloom
@@ -352,25 +352,25 @@ class _Asker:
         suspects = [crime.culprit, *crime.herrings]
         for i, person in enumerate(suspects):
             ties = [event for event in self.by_kind["tie"] if event.slots["a"] == person]
-            told, wrong = [*self.by_kind["trace"], *ties], self.chance.shuffled(suspects)
+            events, wrong = [*self.by_kind["trace"], *ties], self.chance.shuffled(suspects)
             kind, fields = "culprit", {"crime": self.voice.crime}
             if i:
                 kind, fields = "herring", fields | {"about": clues[crime.clues[i - 1]]["about"]}
-            self._who(kind, fields, person, wrong, told, "global-synthesis", breadth="global")
+            self._who(kind, fields, person, wrong, events, "global-synthesis", breadth="global")
 
     # ---- putting it down ----------------------------------------------------------------------------------------
 
-    def _count(self, kind: str, fields: Fields, n: int, told: Iterable[Event], **more: Any) -> None:
+    def _count(self, kind: str, fields: Fields, n: int, events: Iterable[Event], **more: Any) -> None:
         """A question whose answer is a number."""
-        number, spans = self.voice.number(n), self._spans(told)
+        number, spans = self.voice.number(n), self._spans(events)
         self._form(kind, fields, number, self._near(n), spans, "set-aggregation", accepted=(str(n),), **more)
 
     def _who(
-        self, kind: str, fields: Fields, who: int, others: Iterable[int], told: Iterable[Event], depth: str, **more: Any
+        self, kind: str, fields: Fields, who: int, others: Iterable[int], events: Iterable[Event], depth: str, **more: Any
     ) -> None:
         """A question whose answer is a person."""
         wrong, accepted = [self.voice.name(other) for other in others], self._accepted("b", who)
-        self._form(kind, fields, self.voice.name(who), wrong, self._spans(told), depth, accepted=accepted, **more)
+        self._form(kind, fields, self.voice.name(who), wrong, self._spans(events), depth, accepted=accepted, **more)
 
     def _form(self, kind: str, fields: Fields, answer: str, wrong: Words, spans: Spans, depth: str, **more: Any) -> None:
         """A question of a kind that is no single event's; `more` as in `_put`."""
@@ -392,7 +392,7 @@ class _Asker:
         if len(wrong) < 3:
             raise AssertionError(f"{self.doc_id}: {question!r} has only {len(wrong)} wrong options")
         name, stop = f"{self.doc_id}-q{len(self.questions) + 1:03d}", self.say.STOP
-        asked = Question(
+        posed = Question(
             id=name,
             doc_id=self.doc_id,
             question=sentence(question),
@@ -402,14 +402,14 @@ class _Asker:
             evidence=tuple(sorted(spans)),
             breadth=breadth,
             depth=depth,
-            bindings=tuple(tuple(self.told.bindings[binding.id]) for binding in bindings),
+            bindings=tuple(tuple(self.telling.bindings[binding.id]) for binding in bindings),
             gloss=self.say.GLOSS_JOIN.join(self.voice.binding(binding) for binding in bindings),
             resolved=sentence(more.get("resolved") or question),
             kind=kind,
         )
-        self.questions.append(asked if breadth else replace(asked, breadth=self._breadth(asked)))
-        true, false = (sentence(claim.format(answer=one)).rstrip(stop) + stop for one in (answer, wrong[0]))
-        self.claims.append(ClaimPair(name, self.doc_id, true, false, asked.evidence, wrong[0]))
+        self.questions.append(posed if breadth else replace(posed, breadth=self._breadth(posed)))
+        true, false = (sentence(claim.format(answer=reply)).rstrip(stop) + stop for reply in (answer, wrong[0]))
+        self.claims.append(ClaimPair(name, self.doc_id, true, false, posed.evidence, wrong[0]))
 
     def _breadth(self, question: Question) -> str:
         """Local, sparse-local (one scene) or multi-sparse, by where the support of a question stands."""

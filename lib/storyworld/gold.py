@@ -79,40 +79,40 @@ def global_summary(voice: Voice) -> str:
     return voice.words.scenes.JOIN.join(sentence(part) for part in parts)
 
 
-def session_summaries(voice: Voice, told: Telling, windows: Sequence[Sequence[Chunk]]) -> list[str]:
+def session_summaries(voice: Voice, telling: Telling, windows: Sequence[Sequence[Chunk]]) -> list[str]:
     """What is told in each window of chunks: its events and the bindings that it states, in the order of the text.
 
     An event that begins in one window and ends in the next is told in the first.
     """
     starts = [window[0].start for window in windows]
     facts: list[list[tuple[int, str]]] = [[] for _ in windows]
-    said = [(told.events[event.id][0].start, voice.fact(event)) for event in voice.world.events]
-    said += [(span.start, voice.binding(it)) for it in voice.world.bindings for span in told.bindings[it.id]]
+    said = [(telling.events[event.id][0].start, voice.fact(event)) for event in voice.world.events]
+    said += [(span.start, voice.binding(binding)) for binding in voice.world.bindings for span in telling.bindings[binding.id]]
     for at, fact in said:
         facts[max(0, bisect_right(starts, at) - 1)].append((at, fact))
     summary, join = voice.say.SUMMARY["session"], voice.say.FACT_JOIN
     found = []
     for window, told_here in zip(windows, facts, strict=True):
         if not told_here:  # a window of talk and weather
-            at = bisect_right([scene.start for scene in told.scenes], window[0].start) - 1
-            told_here = [(0, _headline(voice, told, told.scenes[max(0, at)]))]
+            at = bisect_right([scene.start for scene in telling.scenes], window[0].start) - 1
+            told_here = [(0, _headline(voice, telling, telling.scenes[max(0, at)]))]
         found.append(sentence(summary.format(list=join.join(dict.fromkeys(fact for _, fact in sorted(told_here))))))
     return found
 
 
-def _headline(voice: Voice, told: Telling, passage: Passage) -> str:
+def _headline(voice: Voice, telling: Telling, passage: Passage) -> str:
     """When a scene was and who is in it, and where, if the text says so: letters and journals do not."""
     scene = voice.world.scenes[passage.id]
     template = voice.say.SUMMARY["outline_placeless" if scene.form in ("letter", "journal") else "outline"]
-    people = _present(voice, told, passage)
+    people = _present(voice, telling, passage)
     return template.format(p=voice.place(scene.place), when=voice.when(scene), people=people).rstrip(":： ")
 
 
-def gold_entities(voice: Voice, told: Telling) -> list[Entity]:
+def gold_entities(voice: Voice, telling: Telling) -> list[Entity]:
     """People, guises, places and things that the text names, with what it says of them."""
     facts: dict[tuple[str, int], list[str]] = {}
-    for event in sorted(voice.world.events, key=lambda event: told.events[event.id][0].start):
-        named = ((_kind_of(slot, value, event), value) for slot, value in _said(voice, told, event).items())
+    for event in sorted(voice.world.events, key=lambda event: telling.events[event.id][0].start):
+        named = ((_kind_of(slot, value, event), value) for slot, value in _said(voice, telling, event).items())
         for key in dict.fromkeys(key for key in named if key[0]):
             facts.setdefault(key, []).append(voice.fact(event))
     found = []
@@ -126,10 +126,10 @@ def gold_entities(voice: Voice, told: Telling) -> list[Entity]:
         put("person", person.id, *(voice.binding(b) for b in bound if b.kind != "guise"))
         if person.guise is not None:
             put("guise", person.id, *(voice.binding(b) for b in bound if b.kind == "guise"))
-    for kind, some in (("place", voice.world.places), ("thing", voice.world.things)):
-        for it in some:
-            if (kind, it.id) in facts:
-                put(kind, it.id)
+    for kind, items in (("place", voice.world.places), ("thing", voice.world.things)):
+        for item in items:
+            if (kind, item.id) in facts:
+                put(kind, item.id)
     return found
 
 
@@ -144,15 +144,15 @@ def _kind_of(slot: str, value: int, event: Event) -> str:
     return {"p": "place", "q": "place", "o": "thing"}.get(slot, "")
 
 
-def _said(voice: Voice, told: Telling, event: Event) -> dict[str, Any]:
+def _said(voice: Voice, telling: Telling, event: Event) -> dict[str, Any]:
     """The slots of an event that the book gives: not every letter says where it was, nor every trace whose it is."""
-    span = told.events[event.id][0]
+    span = telling.events[event.id][0]
     doubtful: dict[str, Callable[[int], str]] = {"v": voice.name}
     if voice.world.scenes[event.scene].form in ("gossip", "letter", "testimony", "journal"):
         doubtful["p"] = voice.place
 
     def said(slot: str, value: Any) -> bool:
-        return slot not in doubtful or _find(told.text, doubtful[slot](value), span.start, span.end) >= 0
+        return slot not in doubtful or _find(telling.text, doubtful[slot](value), span.start, span.end) >= 0
 
     return {slot: value for slot, value in event.slots.items() if said(slot, value)}
 
@@ -163,17 +163,17 @@ def _find(text: str, name: str, start: int = 0, end: int | None = None) -> int:
     return min((at for at in places if at >= 0), default=-1)
 
 
-def _present(voice: Voice, told: Telling, passage: Passage) -> str:
+def _present(voice: Voice, telling: Telling, passage: Passage) -> str:
     """The people who are named in a scene."""
     scene = voice.world.scenes[passage.id]
     slots = [event.slots for event in voice.world.events_in(scene)]
-    people = [scene.c, scene.d, *(it[slot] for it in slots for slot in "abcd" if slot in it)]
-    people += [guest for it in slots for guest in it.get("guests", ())]
-    names = dict.fromkeys(voice.name(one, scene.guised) for one in people)
-    return voice.list([name for name in names if _find(told.text, name, passage.start, passage.end) >= 0])
+    people = [scene.c, scene.d, *(values[slot] for values in slots for slot in "abcd" if slot in values)]
+    people += [guest for values in slots for guest in values.get("guests", ())]
+    names = dict.fromkeys(voice.name(person, scene.guised) for person in people)
+    return voice.list([name for name in names if _find(telling.text, name, passage.start, passage.end) >= 0])
 
 
-def graph(voice: Voice, told: Telling) -> tuple[list[Node], list[Edge]]:
+def graph(voice: Voice, telling: Telling) -> tuple[list[Node], list[Edge]]:
     """The concept graph of the whole book, every node and edge with its place in the text."""
     nodes, edges, clues = {}, [], voice.words.events.CLUES
     relations = voice.say.RELATIONS
@@ -182,22 +182,22 @@ def graph(voice: Voice, told: Telling) -> tuple[list[Node], list[Edge]]:
     def entity(kind: str, i: int, span: Span) -> str:
         name, key = _named(voice, kind, i), f"{kind}{i}"
         if key not in nodes:
-            start = _find(told.text, name, span.start, span.end)
-            start = _find(told.text, name) if start < 0 else start
+            start = _find(telling.text, name, span.start, span.end)
+            start = _find(telling.text, name) if start < 0 else start
             nodes[key] = Node(key, "entity", name, Span(start, start + len(name)))
         return key
 
-    for event in sorted(voice.world.events, key=lambda event: told.events[event.id][0].start):
-        first, last = told.events[event.id][0], told.events[event.id][-1]
+    for event in sorted(voice.world.events, key=lambda event: telling.events[event.id][0].start):
+        first, last = telling.events[event.id][0], telling.events[event.id][-1]
         span = Span(first.start, last.end)
         kind = types.get(event.kind, "event")
         content = clues[event.slots["clue"]]["about"] if kind == "concept" else voice.fact(event)
         key = f"{kind}{event.id}"
         nodes[key] = Node(key, kind, sentence(content), first)
-        for slot, value in _said(voice, told, event).items():
+        for slot, value in _said(voice, telling, event).items():
             if slot in relations:
                 edges.append(Edge(key, entity(_kind_of(slot, value, event), value, span), relations[slot], first))
-        for guest, arrival in zip(event.slots.get("guests", ()), told.events[event.id][1:], strict=False):
+        for guest, arrival in zip(event.slots.get("guests", ()), telling.events[event.id][1:], strict=False):
             edges.append(Edge(key, entity("person", guest, arrival), relations["b"], arrival))
         if "n" in event.slots:
             number = f"stat{event.id}"
@@ -205,14 +205,14 @@ def graph(voice: Voice, told: Telling) -> tuple[list[Node], list[Edge]]:
             edges.append(Edge(number, key, relations["counts"], last))
     traces = {event.slots["clue"]: event for event in voice.world.events if event.kind == "trace"}
     for event in voice.world.events:
-        span = told.events[event.id][0]
+        span = telling.events[event.id][0]
         if event.kind == "false":
             edges.append(Edge(f"claim{event.id}", f"event{event.slots['of']}", relations["contradicts"], span))
         if event.kind == "tie":
             trace = traces[event.slots["clue"]]
             edges.append(Edge(f"concept{trace.id}", f"event{event.id}", relations["fits"], span))
     for binding in voice.world.bindings:
-        span = told.bindings[binding.id][0]
+        span = telling.bindings[binding.id][0]
         person = entity("person", binding.person, span)
         if binding.kind == "kin":
             edges.append(Edge(person, entity("person", binding.other, span), voice.relation(binding), span))
@@ -225,14 +225,14 @@ def graph(voice: Voice, told: Telling) -> tuple[list[Node], list[Edge]]:
     return list(nodes.values()), edges
 
 
-def memory(voice: Voice, told: Telling) -> Memory:
+def memory(voice: Voice, telling: Telling) -> Memory:
     """The book as a document memory, a topic for each scene."""
-    starts = [0, *(passage.start for passage in told.scenes[1:])]
-    ends = [*starts[1:], len(told.text)]
+    starts = [0, *(passage.start for passage in telling.scenes[1:])]
+    ends = [*starts[1:], len(telling.text)]
     outline, core = [], []
-    for passage in told.scenes:
+    for passage in telling.scenes:
         scene = voice.world.scenes[passage.id]
-        outline.append(_headline(voice, told, passage))
+        outline.append(_headline(voice, telling, passage))
         facts = [voice.fact(event) for event in voice.world.events_in(scene)]
         facts += [voice.binding(voice.world.bindings[i]) for i in scene.bindings]
         core.append(voice.stated(facts))

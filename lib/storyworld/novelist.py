@@ -33,7 +33,7 @@ def setting(seed: int, knobs: Knobs) -> Setting:
         families=tuple(chance.some(range(len(names.FAMILIES)), 9)),
         places=tuple(world.Thing(i, key, chance.deal("q", qualifiers)) for i, key in enumerate(places)),
         things=tuple(world.Thing(i, key, chance.deal("a", adjectives)) for i, key in enumerate(things)),
-        given={sex: tuple(chance.shuffled(range(len(some)))) for sex, some in (("f", names.WOMEN), ("m", names.MEN))},
+        given={sex: tuple(chance.shuffled(range(len(given)))) for sex, given in (("f", names.WOMEN), ("m", names.MEN))},
         trades=tuple(chance.shuffled(list(names.TRADES))),
         guises={sex: tuple(chance.shuffled(range(len(names.GUISES[sex])))) for sex in "fm"},
     )
@@ -118,7 +118,7 @@ class _Novelist:
         for i, sex in enumerate(sexes):
             guise = guises[sex].pop() if i in disguised and guises[sex] else None
             family = self.town.families[i // 3 % len(self.town.families)]
-            habit, look = (self.chance.below(len(some)) for some in (self.names.HABITS, self.names.LOOKS))
+            habit, look = (self.chance.below(len(words)) for words in (self.names.HABITS, self.names.LOOKS))
             people.append(world.Person(i, sex, names[sex].pop(), family, trades[i], habit, look, guise))
         return tuple(people)
 
@@ -186,7 +186,7 @@ class _Novelist:
         spots = self.chance.some(range(len(self.town.places)), 4)
         (a, b, c, d, m, k), at = others[:6], self._put(0.8, "inquest", people=(), fixed=True)
         said = [(a, b, spots[0]), (b, a, spots[0]), (c, d, spots[1]), (d, c, spots[1])]
-        said += [(m, k, spots[2]), (k, m, spots[2]), (liar, m, spots[3])] + [(one, None, None) for one in alone]
+        said += [(m, k, spots[2]), (k, m, spots[2]), (liar, m, spots[3])] + [(person, None, None) for person in alone]
         for c, d, p in self.chance.shuffled(said):
             self._add(at, "alone", c=c) if d is None else self._add(at, "alibi", c=c, d=d, p=p)
 
@@ -279,7 +279,7 @@ class _Novelist:
         """One person does the same kind of thing several times, in scenes far apart."""
         kind = self.chance.deal("repeat", [kind for kind in self.kinds if kind not in HOLDERS])
         free = self._alive(len(self.scenes), self.victim)
-        a = self.chance.pick([one for one in free if (kind, one) not in self.used])
+        a = self.chance.pick([person for person in free if (kind, person) not in self.used])
         self.used.add((kind, a))
 
         def plan(at: int) -> None:
@@ -300,7 +300,7 @@ class _Novelist:
         if form == "narrated":
             people = self.chance.some(self._alive(i), self.chance.between(2, 3))
             scene.c, scene.d = people[0], people[1]
-            hidden = [one for one in people if self.people[one].guise is not None and self.chance.hit(0.5)]
+            hidden = [person for person in people if self.people[person].guise is not None and self.chance.hit(0.5)]
             scene.guised = frozenset(hidden[:1])
         else:
             people = self._alive(i, scene.c, scene.d)
@@ -318,7 +318,7 @@ class _Novelist:
         for attempt in range(200):
             kind = self.chance.deal("kind", self.kinds)
             a = self.chance.pick(people) if actor is None else actor
-            b = self.chance.pick([one for one in people if one != a])
+            b = self.chance.pick([person for person in people if person != a])
             barred = kind in HOLDERS and not things or kind in DEBTS and self.victim in (a, b)
             if barred or attempt < 120 and self.used & _deeds(kind, a, b):
                 continue
@@ -393,18 +393,18 @@ class _Novelist:
         for missing, person in zip(crime.clues, crime.herrings, strict=True):
             ties += [(person, clue) for clue in crime.clues if clue != missing]
         for person, clue in self.chance.shuffled(ties):
-            fit = [it for it in open_scenes if not any(self.events[e].kind == "tie" for e in it.events)]
-            fit = [it for it in fit if person not in (it.c, it.d) or it.form == "narrated"]
-            fit = [it for it in fit if person not in it.guised and not it.fixed]
-            fit = [it for it in fit if it.id > self.crime_at or clue not in world.THAT_NIGHT]
+            fit = [scene for scene in open_scenes if not any(self.events[e].kind == "tie" for e in scene.events)]
+            fit = [scene for scene in fit if person not in (scene.c, scene.d) or scene.form == "narrated"]
+            fit = [scene for scene in fit if person not in scene.guised and not scene.fixed]
+            fit = [scene for scene in fit if scene.id > self.crime_at or clue not in world.THAT_NIGHT]
             self._add(self.chance.pick(fit).id, "tie", a=person, v=crime.victim, clue=clue)
 
     def _false_testimony(self) -> None:
         """Events that a witness swears were another's doing. The narrator's telling is the true one."""
         done = Counter((event.kind, event.slots.get("a")) for event in self.events)
-        told = {it.id for it in self.scenes if it.form == "narrated" and not it.fixed} - self.undisputed
-        plain = [it for it in self.events if it.kind in SLOTS and it.kind not in FROM_B]
-        plain = [it for it in plain if it.scene in told and not it.guised]
+        narrated = {scene.id for scene in self.scenes if scene.form == "narrated" and not scene.fixed} - self.undisputed
+        plain = [event for event in self.events if event.kind in SLOTS and event.kind not in FROM_B]
+        plain = [event for event in plain if event.scene in narrated and not event.guised]
 
         def fitness(event: Event) -> tuple[bool, bool, bool]:
             """Best is what happened once and can be told from all of its kind, since that can be asked about."""
@@ -418,7 +418,7 @@ class _Novelist:
             about = (event.slots["a"], event.slots.get("b"))
             # Those can be said to have done it who were not in it, and have done nothing of the kind if possible.
             absent = self._alive(event.scene, *about)
-            accused = self.chance.pick([one for one in absent if not done[event.kind, one]] or absent)
+            accused = self.chance.pick([person for person in absent if not done[event.kind, person]] or absent)
             witness, other = self.chance.some(self._alive(at, *about, accused), 2)
             self._talk(at, witness, other)
             self._add(at, "false", c=witness, of=event.id, a=accused)

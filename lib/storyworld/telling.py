@@ -86,17 +86,17 @@ class Voice:
     # ---- places, things, words, numbers -------------------------------------------------------------------------
 
     def place(self, place: int) -> str:
-        it, names = self.world.places[place], self.words.names
-        return self.say.PLACE.format(qualifier=names.QUALIFIERS[it.adjective], noun=names.PLACES[it.key][0])
+        spot, names = self.world.places[place], self.words.names
+        return self.say.PLACE.format(qualifier=names.QUALIFIERS[spot.adjective], noun=names.PLACES[spot.key][0])
 
     def place_hint(self, place: int) -> str:
         return self.say.PLACE_HINT.format(hint=self.words.names.PLACES[self.world.places[place].key][1])
 
     def thing(self, thing: int) -> str:
-        it, names = self.world.things[thing], self.words.names
+        item, names = self.world.things[thing], self.words.names
         if thing == self.world.treasure:
-            return names.TREASURES[it.adjective % len(names.TREASURES)]
-        return self.say.THING.format(adjective=names.ADJECTIVES[it.adjective], noun=names.OBJECTS[it.key][0])
+            return names.TREASURES[item.adjective % len(names.TREASURES)]
+        return self.say.THING.format(adjective=names.ADJECTIVES[item.adjective], noun=names.OBJECTS[item.key][0])
 
     def thing_hint(self, thing: int) -> str:
         if thing == self.world.treasure:
@@ -151,8 +151,8 @@ class Voice:
             return summary["trace"].format(about=events.CLUES[event.slots["clue"]]["about"])
         if event.kind == "false":
             true = self.world.events[event.slots["of"]]
-            told = self.fact(replace(true, slots={**true.slots, "a": event.slots["a"]}))
-            return summary["false"].format(c=fields["c"], fact=told)
+            sworn = self.fact(replace(true, slots={**true.slots, "a": event.slots["a"]}))
+            return summary["false"].format(c=fields["c"], fact=sworn)
         if event.kind in ("alibi", "alone", "meal"):
             return summary[event.kind].format(**fields)
         return events.EVENTS[event.kind]["fact"].format(**fields)
@@ -277,8 +277,8 @@ class _Narrator:
     def _write(self, text: str, mark: Mark = None) -> None:
         span = Span(self.length, self.length + len(text))
         if mark:
-            told = self.found.events if mark[0] == "event" else self.found.bindings
-            told.setdefault(mark[1], []).append(span)
+            spans = self.found.events if mark[0] == "event" else self.found.bindings
+            spans.setdefault(mark[1], []).append(span)
         self.pieces.append(text)
         self.length = span.end
 
@@ -392,9 +392,9 @@ class _Narrator:
         return [(sentence(before.format(**fields)), None), inner, (after.format(**fields), None)]
 
     def _aside(self, binding: int) -> Paragraph:
-        it, mark = self.world.bindings[binding], ("binding", binding)
-        told = self._put(mark, getattr(self.voice.words.bindings, it.kind.upper()), self.voice.binding_fields(it), mark)
-        return self._around(self.chance.deal("aside", self.voice.say.ASIDES), told, {}, "{binding}")
+        entry, mark = self.world.bindings[binding], ("binding", binding)
+        piece = self._put(mark, getattr(self.voice.words.bindings, entry.kind.upper()), self.voice.binding_fields(entry), mark)
+        return self._around(self.chance.deal("aside", self.voice.say.ASIDES), piece, {}, "{binding}")
 
     # ---- the forms: each gives what opens the scene, its paragraphs, and what ends it -----------------------------
 
@@ -419,8 +419,8 @@ class _Narrator:
         body = []
         for event in self.world.events_in(scene):
             fields = self._frame(scene) | {"link": self.chance.deal("link", self.words.LINKS)}
-            told = self._tell(event)
-            body.append(self._around(self.words.LINK, told, fields) if body else [told])
+            piece = self._tell(event)
+            body.append(self._around(self.words.LINK, piece, fields) if body else [piece])
             if event.kind in SLOTS and self.chance.hit(0.7):
                 afterwards = self._fill("AFTERWARDS", {"c": self.voice.name(event.slots["a"], scene.guised)})
                 body[-1].append((self.words.JOIN + afterwards, None))
@@ -434,26 +434,26 @@ class _Narrator:
 
     def _search(self, scene: Scene):
         head, traces = self._opening(scene), self._plain("TRACE", {})
-        return head, [traces, *([told] for told in self._all_told(scene))], self._closing()
+        return head, [traces, *([piece] for piece in self._all_told(scene))], self._closing()
 
     def _gossip(self, scene: Scene):
         first, *rest = self._all_told(scene)
         head = [self._around(self.chance.deal("gossip", self.words.GOSSIP), first, self._frame(scene))]
         fields = self._people(scene.c, scene.d, scene)
-        body = [self._around(self.chance.deal("more", self.words.GOSSIP_MORE), told, fields) for told in rest]
+        body = [self._around(self.chance.deal("more", self.words.GOSSIP_MORE), piece, fields) for piece in rest]
         return head, body, self._closing()
 
     def _letter(self, scene: Scene):
         (first, *rest), fields = self._all_told(scene), self._frame(scene)
         head = [self._plain("LETTER", fields), self._plain("LETTER_OPEN", fields)]
         body = [self._around(self.chance.deal("letter", self.words.LETTER_BODY), first, fields)]
-        body += [self._around(self.chance.deal("letter more", self.words.LETTER_MORE), told, fields) for told in rest]
+        body += [self._around(self.chance.deal("letter more", self.words.LETTER_MORE), piece, fields) for piece in rest]
         return head, body, [self._plain("LETTER_CLOSE", fields)]
 
     def _testimony(self, scene: Scene):
         (first, *rest), fields = self._all_told(scene), self._frame(scene)
         head = [self._around(self.chance.deal("testimony", self.words.TESTIMONY), first, fields)]
-        body = [self._around(self.chance.deal("further", self.words.TESTIMONY_MORE), told, fields) for told in rest]
+        body = [self._around(self.chance.deal("further", self.words.TESTIMONY_MORE), piece, fields) for piece in rest]
         return head, body, self._closing()
 
     def _false(self, scene: Scene):
@@ -495,5 +495,5 @@ class _Narrator:
         (event,) = self.world.events_in(scene)
         parts, fields = self.voice.words.events.EVENTS["contest"], self.voice.fields("contest", event.slots)
         more = (self._put(part, parts[part], fields, ("event", event.id)) for part in ("second", "mark"))
-        body = [[told] for told in (self._tell(event), *more)]
+        body = [[piece] for piece in (self._tell(event), *more)]
         return self._opening(scene), body, self._closing()

@@ -102,7 +102,7 @@ class _Lexicon:
         self.things = [voice.thing(thing.id) for thing in world.things]
         self.relations = {word for pair in voice.words.names.KIN.values() for word in pair}
         said = {kind: voice.words.events.EVENTS[kind] for kind in SLOTS}
-        words = {kind: _words([*it["tell"], it["fact"], it["inf"]], voice.language) for kind, it in said.items()}
+        words = {kind: _words([*forms["tell"], forms["fact"], forms["inf"]], voice.language) for kind, forms in said.items()}
         shared = Counter(word for of_kind in words.values() for word in of_kind)
         self.words = {kind: {word for word in words[kind] if shared[word] <= COMMON} for kind in words}
         named = [(event, frozenset(_named(voice, event))) for event in world.events]
@@ -126,8 +126,8 @@ def _statements(summary: str, language: str) -> Iterator[str]:
 def _gold(voice: Voice) -> list[tuple[int, object]]:
     """Each binding as (person, trade), (person, guise) or (person, (relation, other))."""
     called = {"trade": voice.bare_trade, "guise": voice.guise}
-    kin = {it.id: (voice.relation(it), it.other) for it in voice.world.bindings if it.kind == "kin"}
-    return [(it.person, kin.get(it.id) or called[it.kind](it.person)) for it in voice.world.bindings]
+    kin = {binding.id: (voice.relation(binding), binding.other) for binding in voice.world.bindings if binding.kind == "kin"}
+    return [(binding.person, kin.get(binding.id) or called[binding.kind](binding.person)) for binding in voice.world.bindings]
 
 
 @lru_cache(maxsize=STATEMENTS)
@@ -156,7 +156,7 @@ def _binding(lexicon: _Lexicon, text: str) -> Iterator[tuple[int, object]]:
         for name, other in lexicon.names.items():
             for form in POSSESSIVE[lexicon.language]:
                 for at in mentions(form.format(b=name, relation=relation), text):
-                    person = _nearest([(i, one) for i, one in found if one != other], at, text, stops)
+                    person = _nearest([(i, who) for i, who in found if who != other], at, text, stops)
                     if person is not None:
                         yield person, (relation, other)
 
@@ -172,8 +172,8 @@ def _nearest(found: list[tuple[int, int]], at: int, text: str, stops: Sequence[i
     """The person named nearest to `at` within its clause, or else the last one named before it in the statement."""
     start = max((stop for stop in stops if stop < at), default=-1)
     end = min((stop for stop in stops if stop > at), default=len(text))
-    clause = [(abs(i - at), one) for i, one in found if start < i < end]
-    before = [(at - i, one) for i, one in found if i < at]
+    clause = [(abs(i - at), person) for i, person in found if start < i < end]
+    before = [(at - i, person) for i, person in found if i < at]
     return min(clause or before, default=(0, None))[1]
 
 

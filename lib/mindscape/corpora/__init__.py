@@ -150,12 +150,12 @@ def joined(documents: Sequence[Document], name: str) -> Document:
     >>> joined([Document("a", "One."), Document("b", "Two.")], "both").meta
     {'parts': {'a': 0, 'b': 6}}
     """
-    languages = sorted({one.language for one in documents})
+    languages = sorted({part.language for part in documents})
     require(len(languages) == 1, f"{name} holds {' and '.join(languages)}: expected one language")
     text, parts = "", {}
-    for one in documents:
-        parts[one.id] = len(text)
-        text += one.text.rstrip() + "\n\n"
+    for part in documents:
+        parts[part.id] = len(text)
+        text += part.text.rstrip() + "\n\n"
     return Document(name, text, languages[0], {"parts": parts})
 
 
@@ -198,8 +198,8 @@ def _decode(data: bytes, where: str, encoding: str | None = None, advice: str = 
     if "\0" in text:
         raise InputError(f"{where}: character {text.index(chr(0))} is NUL, which no text has: {_advised(advice, data)}")
     if not encoding.startswith("utf") and (control := re.search("[\x80-\x9f]", text)):
-        told = f"character {control.start()} is the control character U+{ord(control[0]):04X} in {encoding}"
-        raise InputError(f"{where}: {told}, which no text has: {_advised(advice, data)}")
+        fault = f"character {control.start()} is the control character U+{ord(control[0]):04X} in {encoding}"
+        raise InputError(f"{where}: {fault}, which no text has: {_advised(advice, data)}")
     return text
 
 

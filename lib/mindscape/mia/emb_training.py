@@ -41,11 +41,11 @@ from storyworld.teaching.update import Asked
 ALL = slice(None)  # questions of a batch
 
 
-def info_nce(queries: Tensor, candidates: Tensor, positive: Tensor, mine: Tensor, temperature: float) -> Tensor:
+def info_nce(queries: Tensor, candidates: Tensor, positive: Tensor, own: Tensor, temperature: float) -> Tensor:
     """The loss of Eq. 13, a scalar.
 
     `queries`: (B, dim); `candidates`: (C, dim), of all queries together; `positive`: (B,), the place of each query's
-    positive among them; `mine`: (B, C), true where a query is compared with a candidate, its positive included. Vectors need
+    positive among them; `own`: (B, C), true where a query is compared with a candidate, its positive included. Vectors need
     not have length 1. Raises InputError for a positive that is not among its query's candidates, and a temperature that is
     not above 0: both would give a number.
 
@@ -59,10 +59,10 @@ def info_nce(queries: Tensor, candidates: Tensor, positive: Tensor, mine: Tensor
     >>> round(info_nce(q, c, torch.tensor([0, 2]), own, 1.0).item(), 4)    # and log(1 + 1/e), their mean
     0.5032
     """
-    require(mine.gather(1, positive[:, None]).all(), "positive: expected each query's to be among its own candidates")
+    require(own.gather(1, positive[:, None]).all(), "positive: expected each query's to be among its own candidates")
     require(temperature > 0, f"temperature={temperature!r}: expected more than 0")
     similar = functional.normalize(queries, dim=-1) @ functional.normalize(candidates, dim=-1).T / temperature
-    return functional.cross_entropy(similar.masked_fill(~mine, float("-inf")), positive)
+    return functional.cross_entropy(similar.masked_fill(~own, float("-inf")), positive)
 
 
 def cached_backward(encode: Callable[[Any], Tensor], pieces: Sequence[Any], loss: Callable[[Tensor], Tensor]) -> float:
@@ -88,7 +88,7 @@ def cached_backward(encode: Callable[[Any], Tensor], pieces: Sequence[Any], loss
     leaves = torch.cat(vectors).requires_grad_()
     value = loss(leaves)
     (gradient,) = torch.autograd.grad(value, leaves)
-    for piece, state, part in zip(pieces, states, gradient.split([len(some) for some in vectors]), strict=True):
+    for piece, state, part in zip(pieces, states, gradient.split([len(rows) for rows in vectors]), strict=True):
         with torch.random.fork_rng(devices=range(len(state[1]))):  # afterwards they stand where they stand now
             torch.set_rng_state(state[0])
             torch.cuda.set_rng_state_all(state[1])
@@ -151,15 +151,15 @@ class Batch:
     seed: tuple[int, ...]
 
 
-def plan(asked: Sequence[Asked], recipe: Recipe, seed: int, epoch: int) -> list[Batch]:
+def plan(questions: Sequence[Asked], recipe: Recipe, seed: int, epoch: int) -> list[Batch]:
     """The batches of an epoch, each of questions on one document, in an order that only the seed decides."""
     rng = np.random.default_rng([seed, epoch])
     of_document: dict[str, list[int]] = defaultdict(list)
-    for i, one in enumerate(asked):
-        of_document[one.document].append(i)
+    for i, question in enumerate(questions):
+        of_document[question.document].append(i)
     groups = []
-    for mine in of_document.values():
-        order = rng.permutation(mine).tolist()
+    for places in of_document.values():
+        order = rng.permutation(places).tolist()
         groups += [tuple(order[i : i + recipe.questions]) for i in range(0, len(order), recipe.questions)]
     order = rng.permutation(len(groups)).tolist()
     return [Batch(groups[j], (seed, epoch, i)) for i, j in enumerate(order)]
@@ -194,14 +194,14 @@ class Prepared:
 
 
 def prepare(
-    asked: Sequence[Asked], batch: Batch, recipe: Recipe, tokenizer: Tokenizer, tokens: int, language: str, part: slice = ALL
+    posed: Sequence[Asked], batch: Batch, recipe: Recipe, tokenizer: Tokenizer, tokens: int, language: str, part: slice = ALL
 ) -> Prepared:
     """A `part` of a batch with its positives and negatives drawn, at most about `tokens` tokens read at once. Where units are
     shared its questions are compared with those of the whole batch."""
     rng = np.random.default_rng(batch.seed)
-    whole = [asked[i] for i in batch.questions]
-    mine = whole[part]
-    numbers = range(len(whole))[part]  # of mine in the batch
+    whole = [posed[i] for i in batch.questions]
+    chosen = whole[part]
+    numbers = range(len(whole))[part]  # of the chosen in the batch
     place: dict[tuple[Task, str], int] = defaultdict(lambda: len(place))  # a text may be a unit of either task
     weights: dict[Task, float] = {"chunk": recipe.beta, "node": 1 - recipe.beta}
 
@@ -220,25 +220,25 @@ def prepare(
             wrong += drawn(task, units.simple, most)
             if number in numbers:
                 own[task].append((numbers.index(number), right, wrong))
-    require(own, f"questions {', '.join(one.id for one in mine)}: no units to find for a task that has a weight")
+    require(own, f"questions {', '.join(question.id for question in chosen)}: no units to find for a task that has a weight")
     positive, compared, rows = {}, {}, {}
-    for task, some in own.items():
-        places, rights, _ = zip(*some, strict=True)
+    for task, triples in own.items():
+        places, rights, _ = zip(*triples, strict=True)
         rows[task], positive[task] = torch.tensor(places), torch.tensor(rights)
-        compared[task] = torch.zeros(len(some), len(place), dtype=torch.bool)
-        for found, (row, right, wrong) in zip(compared[task], some, strict=True):
-            answers = set(mine[row].units[task].positives)
-            others = [at for (of, text), at in place.items() if of == task and text not in answers]
+        compared[task] = torch.zeros(len(triples), len(place), dtype=torch.bool)
+        for found, (row, right, wrong) in zip(compared[task], triples, strict=True):
+            answers = set(chosen[row].units[task].positives)
+            others = [at for (kind, text), at in place.items() if kind == task and text not in answers]
             found[[right, *(others if recipe.shared else wrong)]] = True
-    summaries = [one.summary if recipe.summaries else None for one in mine]
-    asking, at = query_readings([one.question for one in mine], summaries, recipe.form, tokenizer, language, tokens)
+    summaries = [question.summary if recipe.summaries else None for question in chosen]
+    asking, at = query_readings([question.question for question in chosen], summaries, recipe.form, tokenizer, language, tokens)
     finding, of_units = unit_readings([text for _, text in place], tokenizer, language, tokens)
     before = sum(len(reading.rows) * len(reading.places[0]) for reading in asking)
     return Prepared([*asking, *finding], at, before + of_units, positive, compared, rows)
 
 
 def train(
-    asked: Sequence[Asked],
+    questions: Sequence[Asked],
     out: str | Path,
     base: str | Path,
     recipe: Recipe | None = None,
@@ -259,12 +259,12 @@ def train(
     PosixPath('build/mia/adapter')
     """
     recipe, settings, accelerator = recipe or Recipe(), settings or Settings(), Accelerator()
-    require(asked, "no questions: expected at least one")
+    require(questions, "no questions: expected at least one")
     bare, tokenizer = loaded(base, recipe.form, settings.precision)
     added = list(TOKENS.values()) if recipe.form.marks == "tokens" else []
     marks = cast(list[int], tokenizer.convert_tokens_to_ids(added))
-    told = asdict(recipe) | {"form": recipe.form.told}
-    data = [asdict(one) for one in asked], told, language, adapter_hash(start) if start else ""
+    options = asdict(recipe) | {"form": recipe.form.told}
+    data = [asdict(question) for question in questions], options, language, adapter_hash(start) if start else ""
     run = identity(bare, settings, data)
     model = with_lora(bare, settings, start, marks)
     decoder = cast(PreTrainedModel, model.get_base_model()).get_decoder()
@@ -281,20 +281,20 @@ def train(
                 return reading(decoder)
 
         def loss(vectors: Tensor) -> Tensor:
-            of = ready.losses(vectors, recipe)
-            told.update(loss=recipe.weighed(of).item(), **{task: one.item() for task, one in of.items()})
+            losses = ready.losses(vectors, recipe)
+            measured.update(loss=recipe.weighed(losses).item(), **{task: value.item() for task, value in losses.items()})
             if "chunk" in ready.rows:
-                told["accuracy"] = ready.accuracy(vectors.detach(), recipe)
-            return recipe.weighed(of) * share
+                measured["accuracy"] = ready.accuracy(vectors.detach(), recipe)
+            return recipe.weighed(losses) * share
 
         if recipe.cached:
             cached_backward(encode, ready.readings, loss)
         else:
             loss(torch.cat([encode(reading) for reading in ready.readings])).backward()
-        told["tokens"] = sum(reading.tokens for reading in ready.readings)
-        return together(gather_object([(share, told)]))
+        measured["tokens"] = sum(reading.tokens for reading in ready.readings)
+        return together(gather_object([(share, measured)]))
 
-    adapter = fit(model, learn, partial(plan, asked, recipe, settings.seed), out, run, settings, accelerator)
+    adapter = fit(model, learn, partial(plan, questions, recipe, settings.seed), out, run, settings, accelerator)
     form = {"form": recipe.form.told, "summaries": recipe.summaries, "language": language}
     (adapter / "form.json").write_text(json.dumps(form, indent=2) + "\n", encoding="utf-8")
     return adapter
@@ -306,11 +306,11 @@ def together(parts: Sequence[tuple[float, Mapping[str, float]]]) -> dict[str, fl
     >>> together([(0.75, {"loss": 1.0, "tokens": 30}), (0.25, {"loss": 2.0, "tokens": 10})])
     {'loss': 1.25, 'tokens': 40}
     """
-    told = {}
+    logged = {}
     for key in dict.fromkeys(key for _, measured in parts for key in measured):
-        some = [(share, measured[key]) for share, measured in parts if key in measured and share]
+        shared = [(share, measured[key]) for share, measured in parts if key in measured and share]
         if key == "tokens":
-            told[key] = sum(measured[key] for _, measured in parts)
-        elif some:
-            told[key] = round(sum(share * value for share, value in some) / sum(share for share, _ in some), 4)
-    return told
+            logged[key] = sum(measured[key] for _, measured in parts)
+        elif shared:
+            logged[key] = round(sum(share * value for share, value in shared) / sum(share for share, _ in shared), 4)
+    return logged

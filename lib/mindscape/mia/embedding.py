@@ -123,12 +123,12 @@ def write(question: str, summary: str | None, form: Form, tokenizer: Tokenizer, 
     """
     one_of(INSTRUCTION, language=language)
     mark = WORDS[language] if form.marks == "words" else TOKENS
-    instruction, query, told = form.texts
+    instruction, query, preface = form.texts
     begun = ("", instruction[language])
-    short = ("summary", "" if summary is None else told[language].format(summary))
-    asked = ("query", query[language].format(question)), ("q", mark["q"])
+    short = ("summary", "" if summary is None else preface[language].format(summary))
+    request = ("query", query[language].format(question)), ("q", mark["q"])
     ends = ("n", mark["n"]), ("c", mark["c"])
-    head, tail = ([], [begun, *asked, short, *ends]) if form.order == "paper" else ([begun, short], [*asked, *ends])
+    head, tail = ([], [begun, *request, short, *ends]) if form.order == "paper" else ([begun, short], [*request, *ends])
     ids: list[int] = []
     spans = {}
     for name, text in (*head, *tail):
@@ -165,8 +165,8 @@ class Reading:
     @classmethod
     def of_queries(cls, written: Sequence[Written]) -> "Reading":
         """Of each query the states at its marks; a head is that of all."""
-        marks = (tuple(one.marks[name] for name in "qnc") for one in written)
-        return cls(tuple(one.tail for one in written), tuple(marks), written[0].head)
+        marks = (tuple(query.marks[name] for name in "qnc") for query in written)
+        return cls(tuple(query.tail for query in written), tuple(marks), written[0].head)
 
     @property
     def longest(self) -> int:
@@ -185,16 +185,16 @@ class Reading:
         """
         if self.head:
             together = Packed(self.head, self.rows)
-            told, place = together.inputs(decoder), together.place
+            inputs, place = together.inputs(decoder), together.place
         else:
             ids = pad_sequence([torch.tensor(row) for row in self.rows], batch_first=True)
-            told, place = {"input_ids": ids.to(decoder.device)}, lambda text, position: text * ids.shape[1] + position
-        places = [place(row, at) for row, some in enumerate(self.places) for at in some]
-        return told, torch.tensor(places, device=decoder.device)
+            inputs, place = {"input_ids": ids.to(decoder.device)}, lambda text, position: text * ids.shape[1] + position
+        places = [place(row, at) for row, marks in enumerate(self.places) for at in marks]
+        return inputs, torch.tensor(places, device=decoder.device)
 
     def __call__(self, decoder: PreTrainedModel) -> Tensor:
-        told, places = self.inputs(decoder)
-        return decoder(**told, use_cache=False).last_hidden_state.flatten(0, 1)[places]
+        inputs, places = self.inputs(decoder)
+        return decoder(**inputs, use_cache=False).last_hidden_state.flatten(0, 1)[places]
 
 
 def query_readings(
@@ -210,13 +210,13 @@ def query_readings(
     A head that neighbours share is read once for them. Where h_q would have seen the summary, the question is read again
     without.
     """
-    written = [write(*one, form, tokenizer, language) for one in zip(questions, summaries, strict=True)]
-    readings = [Reading.of_queries(some) for some in neighbours(written, tokens)]
+    written = [write(*pair, form, tokenizer, language) for pair in zip(questions, summaries, strict=True)]
+    readings = [Reading.of_queries(group) for group in neighbours(written, tokens)]
     at = torch.arange(3 * len(written)).view(-1, 3)
-    told = [i for i, one in enumerate(summaries) if form.order == "summary_first" and one is not None]
-    bare = [write(questions[i], None, form, tokenizer, language) for i in told]
-    readings += [Reading.of_ends(one.to_q for one in some) for some in neighbours(bare, tokens)]
-    at[told, 0] = 3 * len(written) + torch.arange(len(told))
+    summed = [i for i, summary in enumerate(summaries) if form.order == "summary_first" and summary is not None]
+    bare = [write(questions[i], None, form, tokenizer, language) for i in summed]
+    readings += [Reading.of_ends(query.to_q for query in group) for group in neighbours(bare, tokens)]
+    at[summed, 0] = 3 * len(written) + torch.arange(len(summed))
     return readings, at
 
 
@@ -239,16 +239,16 @@ def enriched(states: Tensor, delta: float) -> dict[Task, Tensor]:
 
 def neighbours(written: Sequence[Written], tokens: int) -> Iterator[list[Written]]:
     """Neighbours that share their head, as many as may be read at once: with a head in one row, else side by side."""
-    some: list[Written] = []
-    for one in written:
-        both = [*some, one]
-        long = sum(len(it.tail) for it in both) if one.head else len(both) * max(len(it.tail) for it in both)
-        if some and (one.head != some[0].head or len(one.head) + long > tokens):
-            yield some
-            both = [one]
-        some = both
-    if some:
-        yield some
+    group: list[Written] = []
+    for query in written:
+        both = [*group, query]
+        long = sum(len(member.tail) for member in both) if query.head else len(both) * max(len(member.tail) for member in both)
+        if group and (query.head != group[0].head or len(query.head) + long > tokens):
+            yield group
+            both = [query]
+        group = both
+    if group:
+        yield group
 
 
 def loaded(base: str | Path, form: Form, dtype: torch.dtype) -> tuple[PreTrainedModel, Tokenizer]:
@@ -332,8 +332,8 @@ class MiaEmbedder:
 
     def queries(self, questions: Sequence[str], summary: str | None = None, task: Task = "chunk") -> np.ndarray:
         """(questions, dim), all on the text that `summary` sums up."""
-        told = [summary if self.summaries else None] * len(questions)
-        readings, at = query_readings(questions, told, self.form, self.tokenizer, self.language, self.batch_tokens)
+        summaries = [summary if self.summaries else None] * len(questions)
+        readings, at = query_readings(questions, summaries, self.form, self.tokenizer, self.language, self.batch_tokens)
         if not readings:
             return np.zeros((0, self._units.dim), dtype=np.float32)
         with torch.no_grad():
@@ -378,8 +378,8 @@ class PlainEmbedder:
         alone = self.encoder.encode(questions, "query")
         if summary is None or not len(questions):
             return alone
-        told = self.encoder.encode([f"{question}\n{summary}" for question in questions], "query")
-        mixed = self.delta * alone + (1 - self.delta) * told
+        situated = self.encoder.encode([f"{question}\n{summary}" for question in questions], "query")
+        mixed = self.delta * alone + (1 - self.delta) * situated
         return mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
 
 
@@ -421,8 +421,8 @@ def embedder(
     if adapter is not None:
         file = Path(adapter) / "form.json"
         try:
-            told = json.loads(file.read_text(encoding="utf-8"))
-            known = {"form": Form(**told["form"]), "summaries": told["summaries"], "language": told.get("language", "en")}
+            saved = json.loads(file.read_text(encoding="utf-8"))
+            known = {"form": Form(**saved["form"]), "summaries": saved["summaries"], "language": saved.get("language", "en")}
             options = known | options
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise InputError(f"{file}: expected the form of a trained embedder, as training writes it: {error}") from error
@@ -518,9 +518,9 @@ def annotate(
     """
     require(len({name for name, *_ in questions}) == len(questions), "two questions have the same id: expected each once")
     queries = [augmented(question, answer) for _, question, answer in questions]
-    rows = iter(search(retriever, units, [text for some in queries for text in some.values()], max(k, DEPTH)))
-    lists = [{name: next(rows).first(k) for name in some} for some in queries]
-    won = [vote(list(some.values()), k) for some in lists]
+    rows = iter(search(retriever, units, [text for forms in queries for text in forms.values()], max(k, DEPTH)))
+    lists = [{name: next(rows).first(k) for name in forms} for forms in queries]
+    won = [vote(list(rankings.values()), k) for rankings in lists]
     role, prompts = ROLES[f"silver_{task}s"], []
     for (_, question, answer), candidates in zip(questions, won, strict=True):
         shown = numbered([" ".join(units[i].split()) for i in candidates])
@@ -532,10 +532,10 @@ def annotate(
             numbers, invalid = chosen(answer.text, len(won[place]))
             yield position, {"chosen": numbers, "invalid": invalid}
 
-    asked = [{"role": role.name, "prompt": of, "shown": len(some)} for of, some in zip(prompts, won, strict=True)]
-    choices = store.current().fetch("choice", llm.maker, asked, compute, {"role": role.name}, seconds=2)
+    keys = [{"role": role.name, "prompt": prompt, "shown": len(seen)} for prompt, seen in zip(prompts, won, strict=True)]
+    choices = store.current().fetch("choice", llm.maker, keys, compute, {"role": role.name}, seconds=2)
     found = []
-    for (name, *_), some, candidates, choice in zip(questions, lists, won, choices, strict=True):
+    for (name, *_), rankings, candidates, choice in zip(questions, lists, won, choices, strict=True):
         silver = [candidates[i] for i in choice["chosen"]]
         rng = np.random.default_rng([seed, int.from_bytes(name.encode()[-8:], "big")])
         hard, simple = negatives(candidates, silver, len(units), rng)

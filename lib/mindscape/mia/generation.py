@@ -190,16 +190,16 @@ def examples(
     24
     """
     one_of(VARIANTS, variant=variant)
-    told, found = VARIANTS[variant], []
-    summary, language = book.summary if told.summary else None, book.document.language
-    for task, share in told.shares.items():
+    setup, found = VARIANTS[variant], []
+    summary, language = book.summary if setup.summary else None, book.document.language
+    for task, share in setup.shares.items():
         chance = Chance("mia_gen", task, book.document.id, seed)
         ways = (
             (task_prompts(book, question, pair, task, chance, tokenizer), chunks)
             for question, pair, chunks in mixed(book, tokenizer, chance, most, silver)
         )
-        asked = ((*chance.pick(some), chunks) for some, chunks in ways if some)  # of two claims one by chance
-        for slots, value, chunks in islice(asked, share):
+        cases = ((*chance.pick(choices), chunks) for choices, chunks in ways if choices)  # of two claims one by chance
+        for slots, value, chunks in islice(cases, share):
             prompt = write(task, slots, [book.document[chunk] for chunk in chunks], summary, language).text
             found.append(Example(task, prompt, ROLES[task].render(value), book.document.id))
     return found

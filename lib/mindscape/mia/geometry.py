@@ -156,14 +156,14 @@ def query_layers(embedder: MiaEmbedder, questions: Sequence[str], summary: str |
     ((30, 1, 576), (30, 1, 4))
     """
     require(questions, "no question was given: expected at least one")
-    form, told = embedder.form, summary if embedder.summaries else None
-    h, mass = _read(embedder, embedder.written(questions, told), _asked)
+    form, given = embedder.form, summary if embedder.summaries else None
+    h, mass = _read(embedder, embedder.written(questions, given), _asked)
     h = h.float()
     if form.order == "summary_first" and told is not None:  # then h_q comes from a reading without summary
         h[:, :, 0] = _layers(embedder, [Reading.of_ends(one.to_q for one in embedder.written(questions, None))])
     vectors = [enriched(layer, form.delta)["chunk"] for layer in h]
     query, first = mass[..., 0], mass[..., 1]
-    of_summary = mass[..., 2] if told is not None else torch.zeros_like(query)
+    of_summary = mass[..., 2] if given is not None else torch.zeros_like(query)
     parts = torch.stack([of_summary, query, first, 1 - of_summary - query - first], -1)
     return Inside(unit_length(torch.stack(vectors)), parts.cpu().numpy())
 
@@ -222,14 +222,14 @@ def seen(embedder: MiaEmbedder, texts: Sequence[Told]) -> dict[str, list[Seen]]:
     In the store, a text each (kind "layers"): the states of all layers take minutes, and what is asked of them is small.
     Vectors and shares are in millionths.
     """
-    asked = [{"units": digest(list(of)), "questions": list(some), "summaries": dict(told)} for of, some, told in texts]
+    keys = [{"units": digest(list(part)), "questions": list(posed), "summaries": dict(summed)} for part, posed, summed in texts]
     look = store.each(lambda place: _look(embedder, *texts[place]))
     found: dict[str, list[Seen]] = {name: [] for name in texts[0][2]}
-    for value in store.current().fetch("layers", embedder.maker, asked, look, seconds=40):
+    for value in store.current().fetch("layers", embedder.maker, keys, look, seconds=40):
         units = store.unpacked(value["units"]).astype(np.float32)
-        for name, of in found.items():
+        for name, rows in found.items():
             parts = {part: store.unpacked(array) for part, array in value[name].items()}
-            of.append(Seen(units, parts["vectors"].astype(np.float32), parts["shares"], parts["same"], parts["last"]))
+            rows.append(Seen(units, parts["vectors"].astype(np.float32), parts["shares"], parts["same"], parts["last"]))
     return found
 
 
@@ -241,7 +241,7 @@ def _look(
     value: dict[str, Any] = {"units": store.packed(states[-1], 1e-6)}
     for name, summary in summaries.items():
         inside = query_layers(embedder, questions, summary)
-        same, last = (_nearest(inside.vectors, of)[..., :FIRST] for of in (states, states[-1]))
+        same, last = (_nearest(inside.vectors, vectors)[..., :FIRST] for vectors in (states, states[-1]))
         value[name] = {"vectors": store.packed(inside.vectors[-1], 1e-6), "shares": store.packed(inside.shares, 1e-6)}
         value[name] |= {"same": store.packed(same), "last": store.packed(last)}
     return value
@@ -270,8 +270,8 @@ def attended_together(embedder: MiaEmbedder, questions: Sequence[str], summary: 
     require(questions, "no question was given: expected at least one")
     tokens, segments = _tokens(summary, embedder.tokenizer, embedder.form.texts[2][embedder.language])
 
-    def places(one: Written) -> list[Segment]:
-        start = one.spans["summary"][0]
+    def places(query: Written) -> list[Segment]:
+        start = query.spans["summary"][0]
         return [(start + first, start + last) for first, last in segments]
 
     return tokens, _read(embedder, embedder.written(questions, summary), places)[1].cpu().numpy()
@@ -308,16 +308,16 @@ def _read(
     """Queries' states at their marks (layers, queries, 3, dim), and the mass of each one's segments for the last mark
     (layers, queries, segments)."""
     model, decoder, states, shares = embedder.model, embedder.model.get_decoder(), [], []
-    for some in neighbours(written, embedder.batch_tokens):
-        reading = Reading.of_queries(some)
-        asked = [[one.marks["c"]] for one in some], [segments(one) for one in some]
+    for group in neighbours(written, embedder.batch_tokens):
+        reading = Reading.of_queries(group)
+        where = [[query.marks["c"]] for query in group], [segments(query) for query in group]
         with _kept(decoder, reading.inputs(decoder)[1]) as kept:
             if reading.head:
-                masses = segment_mass_behind(model, reading.head, reading.rows, *asked, average_heads=True)
+                masses = segment_mass_behind(model, reading.head, reading.rows, *where, average_heads=True)
             else:
                 rows = [torch.tensor(row) for row in reading.rows]
-                ids, mask = (pad_sequence(of, batch_first=True) for of in (rows, list(map(torch.ones_like, rows))))
-                masses = segment_mass_batch(model, ids, mask, *asked, average_heads=True)
+                ids, mask = (pad_sequence(tensors, batch_first=True) for tensors in (rows, list(map(torch.ones_like, rows))))
+                masses = segment_mass_batch(model, ids, mask, *where, average_heads=True)
         states.append(torch.stack(kept).unflatten(1, (-1, 3)))
         shares.append(torch.stack(masses, 1)[:, :, 0])
     return torch.cat(states, 1), torch.cat(shares, 1)
@@ -327,9 +327,9 @@ def _layers(embedder: MiaEmbedder, readings: Sequence[Reading]) -> Tensor:
     """Each layer's states at the places of readings, (layers, places, dim)."""
     decoder, found = embedder.model.get_decoder(), []
     for reading in readings:
-        told, places = reading.inputs(decoder)
+        inputs, places = reading.inputs(decoder)
         with torch.no_grad(), _kept(decoder, places) as kept:
-            decoder(**told, use_cache=False)
+            decoder(**inputs, use_cache=False)
         found.append(torch.stack(kept))
     return torch.cat(found, 1)
 
@@ -402,16 +402,16 @@ def pairing_test(
     """
     both = _curves(a, b)
     groups = [0] * len(both[0]) if groups is None else list(groups)
-    members = [np.array([i for i, one in enumerate(groups) if one == group]) for group in dict.fromkeys(groups)]
+    members = [np.array([i for i, label in enumerate(groups) if label == group]) for group in dict.fromkeys(groups)]
     both = both - both.mean(-1, keepdims=True)
-    for mine in members:
-        both[:, mine] -= both[:, mine].mean(1, keepdims=True)
+    for rows in members:
+        both[:, rows] -= both[:, rows].mean(1, keepdims=True)
     a, b = map(_standard, both)
     rng, found = np.random.default_rng(seed), np.zeros(resamples)
-    for mine in members:
-        products = a[mine] @ b[mine].T
-        order = rng.permuted(np.tile(np.arange(len(mine)), (resamples, 1)), axis=1)
-        found += products[np.arange(len(mine)), order].sum(1)
+    for rows in members:
+        products = a[rows] @ b[rows].T
+        order = rng.permuted(np.tile(np.arange(len(rows)), (resamples, 1)), axis=1)
+        found += products[np.arange(len(rows)), order].sum(1)
     value = float((a * b).sum())
     return Tested(value, float((1 + (found >= value - 1e-9).sum()) / (resamples + 1)), len(a))
 
@@ -459,8 +459,8 @@ def heat_figure(tokens: Sequence[str], weights: ArrayLike, title: str = "") -> F
     figure.draw_without_rendering()  # now the width of a column is known, and a letter is to fill it
     letter = TextPath((0, 0), "m" * COLUMNS, size=1, prop=FontProperties(family="monospace")).get_extents().width
     points = 72 * ax.get_window_extent().width / figure.dpi / letter
-    for one in ax.texts:
-        one.set_fontsize(points)
+    for label in ax.texts:
+        label.set_fontsize(points)
     return figure
 
 

@@ -129,8 +129,8 @@ def build_graph(model: LLM, document: Document, chunks: Sequence[Chunk]) -> Grap
     role, language = ROLES["entities"], document.language
     prompts = [role.prompt(language, form_of(model), text=document[chunk].strip()) for chunk in chunks]
     named = [answer.value for answer in ask(model, role, prompts, free_first=True)]
-    told = [read_off(i, names or [], language) for i, names in enumerate(named)]
-    return merged(document.id, told, language, {"entities": sum(names is None for names in named)})
+    findings = [read_off(i, names or [], language) for i, names in enumerate(named)]
+    return merged(document.id, findings, language, {"entities": sum(names is None for names in named)})
 
 
 def read_off(chunk: int, names: Sequence[Mapping[str, str]], language: str = "en") -> Told:
@@ -142,13 +142,13 @@ def read_off(chunk: int, names: Sequence[Mapping[str, str]], language: str = "en
     >>> read_off(0, [*both, {"name": "Tom", "description": "Ann sold Tom a lamp."}]).relations
     (('Ann', 'Tom', 'Ann sold Tom a lamp.'),)
     """
-    entities = [(it["name"].strip(), it["description"].strip()) for it in names if it["name"].strip()]
+    entities = [(entity["name"].strip(), entity["description"].strip()) for entity in names if entity["name"].strip()]
     sharing: dict[str, tuple[str, list[str]]] = {}  # without case: a statement may begin a sentence or not
     for name, description in entities:
         for says in statements(description, language):
             says = sentence(_stopped(says, language))
             sharing.setdefault(says.lower(), (says, []))[1].append(name)
-    relations = [(a, b, says) for says, some in sharing.values() for a, b in combinations(dict.fromkeys(some), 2)]
+    relations = [(a, b, says) for says, sharers in sharing.values() for a, b in combinations(dict.fromkeys(sharers), 2)]
     return Told(chunk, tuple(entities), tuple(relations))
 
 
@@ -168,7 +168,7 @@ def _key(name: str) -> str:
     return re.sub(r"^(the|an?) ", "", " ".join(name.lower().split())).strip(" .。")
 
 
-def merged(document: str, told: Iterable[Told], language: str = "en", unread: Mapping[str, int] | None = None) -> Graph:
+def merged(document: str, findings: Iterable[Told], language: str = "en", unread: Mapping[str, int] | None = None) -> Graph:
     """One graph of what the passages tell: entities of one name are one, ties between the same two are one, too.
 
     Names are compared without case and article; the first spelling stays. A tie of an entity to itself describes it.
@@ -180,7 +180,7 @@ def merged(document: str, told: Iterable[Told], language: str = "en", unread: Ma
     >>> graph.relations
     (Relation(source=0, target=1, description='Ann met Tom.', chunks=(3,)),)
     """
-    found, join = merged_by_name(told, _key, most=SAID), JOIN[language]
+    found, join = merged_by_name(findings, _key, most=SAID), JOIN[language]
     place = {key: i for i, key in enumerate(found.names)}
     described = {key: (join.join(found.statements[key]), tuple(sorted(chunks))) for key, chunks in found.chunks.items()}
     entities = tuple(Entity(name, *described[key]) for key, name in found.names.items())
@@ -194,13 +194,13 @@ def of_story(book: Book, chunks: Sequence[Chunk]) -> Graph:
     Its entities are the book's own, in their order and with their descriptions, so that `update.bearing` speaks of them.
     """
     nodes, edges = book.graph
-    node, language = {it.id: it for it in nodes}, book.document.language
+    node, language = {each.id: each for each in nodes}, book.document.language
     known = {entity.name: entity.description for entity in book.entities}
 
     def at(place: Any) -> int:
         return next((i for i, chunk in enumerate(chunks) if chunk.start <= place.span.start < chunk.end), 0)
 
-    told, of_event = [Told(-1, tuple(known.items()))], defaultdict(dict)  # all first, so that they stand in their order
+    findings, of_event = [Told(-1, tuple(known.items()))], defaultdict(dict)  # all first, so that they stand in their order
     for edge in edges:
         source, target = node[edge.source], node[edge.target]
         if target.type == "entity" and target.content in known:
@@ -208,13 +208,13 @@ def of_story(book: Book, chunks: Sequence[Chunk]) -> Graph:
                 of_event[source.id][target.content] = ""
             elif source.content in known:
                 says = _stopped(f"{source.content} – {edge.relation} – {target.content}", language)
-                told.append(Told(at(edge), relations=((source.content, target.content, says),)))
+                findings.append(Told(at(edge), relations=((source.content, target.content, says),)))
     for event, part in of_event.items():
         says = _stopped(node[event].content, language)
         ties = tuple((a, b, says) for a, b in combinations(part, 2))
-        told.append(Told(at(node[event]), tuple(part.items()), ties))
-    graph = merged(book.document.id, told, language)
-    return replace(graph, entities=tuple(replace(it, chunks=it.chunks[1:]) for it in graph.entities))  # -1 is the first of each
+        findings.append(Told(at(node[event]), tuple(part.items()), ties))
+    graph = merged(book.document.id, findings, language)
+    return replace(graph, entities=tuple(replace(e, chunks=e.chunks[1:]) for e in graph.entities))  # -1 is the first of each
 
 
 # -- retrieval and context ---------------------------------------------------------------------------------------------
@@ -245,14 +245,14 @@ def assembled(
         [(i, document[chunks[i]].strip()) for i in sources(graph, picked)],
     ]
     text, room, taken = "", 0.0, ([], [], [])
-    for heading, share, some, mine in zip(HEADINGS[document.language], SHARES, lines, taken, strict=True):
+    for heading, share, entries, held in zip(HEADINGS[document.language], SHARES, lines, taken, strict=True):
         room += share * budget
-        for i, line in some:
-            longer = f"{text}\n{line}" if mine else "\n\n".join([*([text] if text else []), f"{heading}\n{line}"])
+        for i, line in entries:
+            longer = f"{text}\n{line}" if held else "\n\n".join([*([text] if text else []), f"{heading}\n{line}"])
             if count(longer) > room:
                 break
             text = longer
-            mine.append(i)
+            held.append(i)
     entities, relations, passages = map(tuple, taken)
     return Context(text, entities, relations, passages, count(text) if text else 0)
 
@@ -266,13 +266,13 @@ def ties(graph: Graph, picked: Sequence[int]) -> list[int]:
     >>> ties(Graph("book", (Entity("", "", ()),) * 4, tuple(relations)), [0, 1])
     [1, 3, 2, 0]
     """
-    mine, degrees = set(picked), graph.degrees
+    entities, degrees = set(picked), graph.degrees
     inside, outside, linked = [], [], defaultdict(set)
-    for i, it in enumerate(graph.relations):
-        if {it.source, it.target} <= mine:
+    for i, tie in enumerate(graph.relations):
+        if {tie.source, tie.target} <= entities:
             inside.append(i)
-        elif mine & {it.source, it.target}:
-            near, far = (it.source, it.target) if it.source in mine else (it.target, it.source)
+        elif entities & {tie.source, tie.target}:
+            near, far = (tie.source, tie.target) if tie.source in entities else (tie.target, tie.source)
             outside.append((i, far))
             linked[far].add(near)
 
@@ -280,8 +280,8 @@ def ties(graph: Graph, picked: Sequence[int]) -> list[int]:
         return degrees[graph.relations[i].source] + degrees[graph.relations[i].target]
 
     inside.sort(key=lambda i: -rank(i))
-    outside.sort(key=lambda it: (-len(linked[it[1]]), -rank(it[0])))
-    return inside + [i for i, _ in outside[: TIES * len(mine)]]
+    outside.sort(key=lambda pair: (-len(linked[pair[1]]), -rank(pair[0])))
+    return inside + [i for i, _ in outside[: TIES * len(entities)]]
 
 
 def sources(graph: Graph, picked: Sequence[int]) -> list[int]:
@@ -293,9 +293,9 @@ def sources(graph: Graph, picked: Sequence[int]) -> list[int]:
     """
     found: dict[int, None] = {}
     for entity in picked:
-        of = [set(it.chunks) for it in graph.relations if entity in (it.source, it.target)]
+        tied = [set(relation.chunks) for relation in graph.relations if entity in (relation.source, relation.target)]
         chunks = graph.entities[entity].chunks
-        found |= dict.fromkeys(sorted(chunks, key=lambda chunk: -sum(chunk in told for told in of)))
+        found |= dict.fromkeys(sorted(chunks, key=lambda chunk: -sum(chunk in tie for tie in tied)))
     return list(found)
 
 
@@ -317,22 +317,22 @@ def sense_questions(model: LLM, document: Document, segments: Sequence[Chunk], t
     Raises InputError for a language without a prompt, LLMError if the model fails.
     """
     form, language = form_of(model), document.language
-    prompts = [SENSE_QUESTIONS.prompt(language, form, paragraph=document[it].strip()) for it in segments]
+    prompts = [SENSE_QUESTIONS.prompt(language, form, paragraph=document[segment].strip()) for segment in segments]
     found = []
     for i, reply in enumerate(_replies(model, prompts, tokens, SENSE_QUESTIONS.form)):
         said = [] if reply.invalid else filter(None, map(str.strip, reply.parsed.questions))
-        asked = tuple(dict.fromkeys(said))[:MOST]
-        found.append(Posed(i, asked if len(asked) >= FEWEST else (), reply.invalid))
+        questions = tuple(dict.fromkeys(said))[:MOST]
+        found.append(Posed(i, questions if len(questions) >= FEWEST else (), reply.invalid))
     return found
 
 
-def sense_answers(model: LLM, asked: Sequence[tuple[str, str]], language: str = "en", tokens: int = 240) -> list[str]:
+def sense_answers(model: LLM, pairs: Sequence[tuple[str, str]], language: str = "en", tokens: int = 240) -> list[str]:
     """Answers to (question, context) pairs (Figure 17); an empty text where the model said nothing.
 
     Raises InputError for a language without a prompt, LLMError if the model fails.
     """
     form = form_of(model)
-    prompts = [SENSE_ANSWER.prompt(language, form, question=question, context=context) for question, context in asked]
+    prompts = [SENSE_ANSWER.prompt(language, form, question=question, context=context) for question, context in pairs]
     return [read_replies(SENSE_ANSWER, reply.text) or "" for reply in _replies(model, prompts, tokens)]
 
 
@@ -400,9 +400,9 @@ def judged(model: LLM, comparisons: Sequence[Comparison], language: str = "en") 
     Raises LLMError if the model fails, after which the same call goes on where it was.
     """
     prompts, form = [], form_of(model)
-    for one in comparisons:
-        for x, y in ((one.a, one.b), (one.b, one.a)):
-            prompts.append(ROLES["pairwise"].prompt(language, form, question=one.question, answer1=x, answer2=y))
+    for comparison in comparisons:
+        for x, y in ((comparison.a, comparison.b), (comparison.b, comparison.a)):
+            prompts.append(ROLES["pairwise"].prompt(language, form, question=comparison.question, answer1=x, answer2=y))
     found = [answer.value for answer in ask(model, ROLES["pairwise"], prompts, free_first=True)]
     return [Verdict(_won(x, ("a", "b")), _won(y, ("b", "a"))) for x, y in zip(found[::2], found[1::2], strict=True)]
 
@@ -424,7 +424,7 @@ def win_rates(comparisons: Sequence[Comparison], verdicts: Sequence[Verdict], se
     (0.0, 1.0, 0.5, 1.0)
     """
     require(comparisons, "there are no comparisons: expected at least one")
-    groups = [one.group for one in comparisons]
+    groups = [comparison.group for comparison in comparisons]
     found = {}
     for criterion in CRITERIA:
         outcomes = [verdict.outcome(criterion) for verdict in verdicts]
@@ -457,8 +457,8 @@ def gold_preferences(book: Book, most: int = 8, seed: int = 0) -> list[Preferenc
     """
     chance, language = Chance("preference", book.document.id, seed), book.document.language
     join, say = book.voice.words.scenes.JOIN, book.voice.say
-    told = {entity.name: entity.description.removesuffix(say.STOP).split(say.FACT_JOIN) for entity in book.entities}
-    rich = {name: facts[: FACTS[language]] for name, facts in told.items() if len(facts) > 2}
+    known = {entity.name: entity.description.removesuffix(say.STOP).split(say.FACT_JOIN) for entity in book.entities}
+    rich = {name: facts[: FACTS[language]] for name, facts in known.items() if len(facts) > 2}
     found = []
     for name in chance.some(list(rich), most):
         facts = rich[name]
@@ -466,7 +466,7 @@ def gold_preferences(book: Book, most: int = 8, seed: int = 0) -> list[Preferenc
         dropped, said_twice = chance.some(range(len(facts)), 2)
         less, twice = [fact for i, fact in enumerate(facts) if i != dropped], facts[said_twice]
         spoilt: dict[Spoilt, list[str]] = {"removed": less, "doubled": [*facts, twice], "swapped": [*less, twice]}
-        whole, *worse = (join.join(sentence(fact) + say.STOP for fact in some) for some in (facts, *spoilt.values()))
+        whole, *worse = (join.join(sentence(fact) + say.STOP for fact in kept) for kept in (facts, *spoilt.values()))
         for kind, text in zip(spoilt, worse, strict=True):
             found.append(Preference(kind, Comparison(question, whole, text, book.document.id)))
     return found
@@ -487,11 +487,11 @@ def agreement(
     """
     worth = {"a": 1.0, "tie": 0.5}
     pairs = [
-        (one.kind, (worth.get(verdict.outcome(criterion), 0.0), one.comparison.group))
-        for one, verdict in zip(preferences, verdicts, strict=True)
+        (preference.kind, (worth.get(verdict.outcome(criterion), 0.0), preference.comparison.group))
+        for preference, verdict in zip(preferences, verdicts, strict=True)
     ]
-    found = {kind: grouped((it for of, it in pairs if of == kind), seed) for kind, _ in pairs}
-    return found | {"all": grouped((it for _, it in pairs), seed)}
+    found = {kind: grouped((score for other, score in pairs if other == kind), seed) for kind, _ in pairs}
+    return found | {"all": grouped((score for _, score in pairs), seed)}
 
 
 # -- what a book tells -------------------------------------------------------------------------------------------------
@@ -534,9 +534,9 @@ class Log:
         self._known: dict[str, set[str]] = defaultdict(set)
         for name, fact in self.facts.items():
             self._known[_fold(fact.says)].add(name)
-        kin = [it for it in world.bindings if it.kind == "kin"]
+        kin = [b for b in world.bindings if b.kind == "kin"]
         self._ties = {  # as graphs write a kinship
-            f"{voice.name(it.person)} – {voice.relation(it)} – {voice.name(it.other)}": f"binding{it.id}" for it in kin
+            f"{voice.name(b.person)} – {voice.relation(b)} – {voice.name(b.other)}": f"binding{b.id}" for b in kin
         }
 
     def names(self, person: int) -> list[str]:
@@ -580,14 +580,14 @@ class Holdings:
 def holdings(log: Log, graph: Graph, chunks: Sequence[Chunk]) -> Holdings:
     """What a graph's parts tell: its descriptions by their words, its passages by the places where the book tells it."""
     held = (
-        frozenset(name for name, fact in log.facts.items() if any(passages.holds(log.book, it, at) for at in fact.spans))
-        for it in chunks
+        frozenset(name for name, fact in log.facts.items() if any(passages.holds(log.book, chunk, at) for at in fact.spans))
+        for chunk in chunks
     )
 
-    def told(parts: Iterable[Entity | Relation]) -> tuple[frozenset[str], ...]:
-        return tuple(frozenset(log.told(it.description)) for it in parts)
+    def facts_of(parts: Iterable[Entity | Relation]) -> tuple[frozenset[str], ...]:
+        return tuple(frozenset(log.told(part.description)) for part in parts)
 
-    return Holdings(told(graph.entities), told(graph.relations), tuple(held))
+    return Holdings(facts_of(graph.entities), facts_of(graph.relations), tuple(held))
 
 
 # -- questions, retrieval, answers -------------------------------------------------------------------------------------
@@ -624,8 +624,8 @@ def posed(log: Log, share: int = SHARE, seed: int = 0) -> list[Sense]:
     for person in chance.some(rich, share):
         form = chance.pick(passages.ASKED[log.language])
         by = {"name": voice.name(person), "trade": voice.trade(person)}
-        asked = {way: sentence(form.format(name=name)) for way, name in by.items()}
-        found += [Sense(book, person, way, asked[way], asked["name"], tuple(log.of[person])) for way in WAYS]
+        wordings = {way: sentence(form.format(name=name)) for way, name in by.items()}
+        found += [Sense(book, person, way, wordings[way], wordings["name"], tuple(log.of[person])) for way in WAYS]
     return found
 
 
@@ -644,7 +644,7 @@ def counter(tokenizer: Tokenizer) -> Count:
 
 
 def contexts(
-    asked: Sequence[Sense],
+    questions: Sequence[Sense],
     rankings: Mapping[tuple[str, str], Sequence[int]],
     graphs: Mapping[str, Graph],
     chunks: Mapping[str, Sequence[Chunk]],
@@ -658,7 +658,7 @@ def contexts(
         picked = rankings[document.id, question][:k]
         return assembled(graphs[document.id], picked, document, chunks[document.id], budget, count)
 
-    return [context(one.book.document, one.question) for one in asked]
+    return [context(sense.book.document, sense.question) for sense in questions]
 
 
 def extract(graph: Graph, context: Context, names: Sequence[str], language: str = "en", most: int = EXTRACT) -> str:
@@ -676,15 +676,15 @@ def extract(graph: Graph, context: Context, names: Sequence[str], language: str 
     return JOIN[language].join(part + STOP[language] for part in list(dict.fromkeys(kept))[:most])
 
 
-def compared(asked: Sequence[Sense], a: Sequence[str], b: Sequence[str]) -> list[Comparison]:
+def compared(questions: Sequence[Sense], a: Sequence[str], b: Sequence[str]) -> list[Comparison]:
     """Two systems' answers side by side. A judge, who has not read the book, is asked by name."""
     found = []
-    for one, x, y in zip(asked, a, b, strict=True):
-        nothing = NOTHING[one.book.document.language]
-        found.append(Comparison(one.resolved, x or nothing, y or nothing, one.book.document.id))
+    for question, x, y in zip(questions, a, b, strict=True):
+        nothing = NOTHING[question.book.document.language]
+        found.append(Comparison(question.resolved, x or nothing, y or nothing, question.book.document.id))
     return found
 
 
-def alike(asked: Sequence[Sense], given: Sequence[str]) -> list[Comparison]:
+def alike(questions: Sequence[Sense], given: Sequence[str]) -> list[Comparison]:
     """Each answer beside itself: whatever a judge prefers here, it prefers for its place."""
-    return compared(asked, given, given)
+    return compared(questions, given, given)

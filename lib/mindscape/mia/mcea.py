@@ -91,8 +91,8 @@ def lay_out(written: Written, relevant: Sequence[bool], tokenizer: Tokenizer) ->
     require(written.summary is not None, "the prompt has no summary: expected one")
     for token in tokenizer.all_special_tokens:
         require(token not in written.text, f"the prompt holds the control token {token!r}: expected text alone")
-    asked = [{"role": "user", "content": written.text}]
-    text = cast(str, tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=True))
+    messages = [{"role": "user", "content": written.text}]
+    text = cast(str, tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
     before = text.index(written.text)
     read = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
     ids, starts = read["input_ids"], [_begins(text, start, end) for start, end in read["offset_mapping"]]
@@ -188,7 +188,7 @@ def zscores(values: np.ndarray) -> np.ndarray:
     return np.where(equal, 0.0, (values - mean) / np.where(equal, 1.0, spread))
 
 
-def alignment(of: Factors) -> np.ndarray:
+def alignment(pair: Factors) -> np.ndarray:
     """C of Eq. 17, shape (layers, passages).
 
     A passage low on both factors, the first, scores as high as one high on both, the last:
@@ -196,7 +196,7 @@ def alignment(of: Factors) -> np.ndarray:
     >>> alignment(Factors(np.array([[1.0, 2.0, 3.0]]), np.array([[10.0, 20.0, 30.0]]))).round(3).tolist()
     [[1.5, 0.0, 1.5]]
     """
-    return zscores(of.to_summary) * zscores(of.from_question)
+    return zscores(pair.to_summary) * zscores(pair.from_question)
 
 
 def mcea(scores: np.ndarray, relevant: Sequence[bool]) -> np.ndarray:
@@ -218,7 +218,7 @@ def _weights(relevant: Sequence[bool]) -> np.ndarray:
     return flags / flags.sum() - ~flags / (~flags).sum()
 
 
-def correlation(of: Factors) -> np.ndarray:
+def correlation(pair: Factors) -> np.ndarray:
     """Pearson's correlation of both factors over the passages, shape (layers,): the mean of C over all of them.
 
     It says whether the question looks at what has taken up the summary, and does not ask which passages are relevant. 0 where
@@ -227,10 +227,10 @@ def correlation(of: Factors) -> np.ndarray:
     >>> correlation(Factors(np.array([[1.0, 2.0, 3.0]]), np.array([[30.0, 20.0, 10.0]]))).round(3).tolist()
     [-1.0]
     """
-    return alignment(of).mean(-1)
+    return alignment(pair).mean(-1)
 
 
-def gaps(of: Factors, relevant: Sequence[bool]) -> tuple[np.ndarray, np.ndarray]:
+def gaps(pair: Factors, relevant: Sequence[bool]) -> tuple[np.ndarray, np.ndarray]:
     """How far each factor's z is higher for relevant passages than for others: two arrays of shape (layers,).
 
     With MCEA they tell whether relevant passages are high on both factors or low on both. Raises InputError as `mcea`.
@@ -239,7 +239,7 @@ def gaps(of: Factors, relevant: Sequence[bool]) -> tuple[np.ndarray, np.ndarray]
     >>> [gap.round(3).tolist() for gap in gaps(low, [True, False, False])]
     [[-1.837], [-1.837]]
     """
-    return mcea(zscores(of.to_summary), relevant), mcea(zscores(of.from_question), relevant)
+    return mcea(zscores(pair.to_summary), relevant), mcea(zscores(pair.from_question), relevant)
 
 
 # -- over questions ----------------------------------------------------------------------------------------------------
@@ -274,15 +274,15 @@ def permuted(scores: Sequence[np.ndarray], relevant: Sequence[Sequence[bool]], d
     """
     rng = np.random.default_rng(seed)
     observed = chance = np.zeros(())  # becomes (layers,) and (draws, layers)
-    for of, flags in zip(scores, relevant, strict=True):
+    for values, flags in zip(scores, relevant, strict=True):
         weights = _weights(flags)
-        observed = observed + of @ weights / len(scores)
+        observed = observed + values @ weights / len(scores)
         dealt = rng.permuted(np.tile(weights, (draws, 1)), axis=1)
-        chance = chance + dealt @ of.T / len(scores)  # (draws, layers)
+        chance = chance + dealt @ values.T / len(scores)  # (draws, layers)
     low, high = np.quantile(chance, [0.025, 0.975], axis=0)
     spread = chance.std(0)
     spread = np.where(spread > 1e-12, spread, np.inf)  # a layer where every deal gives the same stands out by nothing
-    dealt, apart = (np.abs(of - chance.mean(0)) / spread for of in (chance, observed))
+    dealt, apart = (np.abs(values - chance.mean(0)) / spread for values in (chance, observed))
     p = (1 + (dealt >= apart - 1e-9).sum(0)) / (draws + 1)
     p_any = (1 + (dealt.max(1)[:, None] >= apart - 1e-9).sum(0)) / (draws + 1)
     return Null(observed, low, high, p, p_any)
@@ -297,7 +297,7 @@ def bands(curves: np.ndarray, groups: Sequence[Hashable] | None = None, resample
     [2.0, 1.0, 3.0]
     """
     found = [bootstrap(column, groups=groups, resamples=resamples, seed=seed) for column in curves.T]
-    return np.array([[it.value for it in found], [it.low for it in found], [it.high for it in found]])
+    return np.array([[band.value for band in found], [band.low for band in found], [band.high for band in found]])
 
 
 def measured(model: LanguageModel, layouts: Sequence[Layout]) -> list[Factors]:
@@ -310,9 +310,9 @@ def measured(model: LanguageModel, layouts: Sequence[Layout]) -> list[Factors]:
     """
 
     def compute(place: int) -> dict[str, list[list[int]]]:
-        of = factors(cast(Any, model.backend).model, layouts[place])
-        return {name: np.rint(values / UNIT).astype(int).tolist() for name, values in vars(of).items()}
+        result = factors(cast(Any, model.backend).model, layouts[place])
+        return {name: np.rint(values / UNIT).astype(int).tolist() for name, values in vars(result).items()}
 
-    asked = [{"layout": digest([[part.kind, part.ids] for part in layout.parts])} for layout in layouts]
-    found = store.current().fetch("mcea", model.maker, asked, store.each(compute))
-    return [Factors(**{name: UNIT * np.array(values, dtype=float) for name, values in of.items()}) for of in found]
+    keys = [{"layout": digest([[part.kind, part.ids] for part in layout.parts])} for layout in layouts]
+    found = store.current().fetch("mcea", model.maker, keys, store.each(compute))
+    return [Factors(**{name: UNIT * np.array(values, dtype=float) for name, values in row.items()}) for row in found]

@@ -101,29 +101,29 @@ def sought(book: Book | Play, task: str, tokenizer: Tokenizer) -> tuple[list[str
     one_of(TARGETS, task=task)
     known = task == "chunk" or isinstance(book, Book)
     require(known, f"{book.document.id}: expected a book of the storyworld, whose entities are known")
-    book, of = cast(Book, book), book.document.id  # or a play, which has all that passages take
+    book, name = cast(Book, book), book.document.id  # or a play, which has all that passages take
     if task == "who":
         names = [book.voice.name(person.id) for person in book.world.people]
-        meant = ((one, names.index(one.units["node"].positives[0])) for one in who_is_who(book))
-        return names, [Sought(one.id, of, one.question, (right,), True) for one, right in meant]
+        meant = ((q, names.index(q.units["node"].positives[0])) for q in who_is_who(book))
+        return names, [Sought(q.id, name, q.question, (right,), True) for q, right in meant]
     units, pairs = to_find(book, tokenizer, "node" if task == "node" else "chunk")
-    return units, [Sought(one.id, of, one.question, tuple(sorted(right)), one.needs_binding) for one, right in pairs]
+    return units, [Sought(q.id, name, q.question, tuple(sorted(right)), q.needs_binding) for q, right in pairs]
 
 
 def found(
-    retriever: Retriever, books: Books, tokenizer: Tokenizer, told: Sequence[str | None] = (), task: str = "chunk"
+    retriever: Retriever, books: Books, tokenizer: Tokenizer, mindscapes: Sequence[str | None] = (), task: str = "chunk"
 ) -> dict[str, Ranking]:
-    """The first units for each question on the books, by its id, read with a summary of each book in `told`, or without.
+    """The first units for each question on the books, by its id, read with each book's summary in `mindscapes`, or without.
     Raises as `sought`.
 
     >>> rankings = found(embedder, books("test"), tokenizer, [book.summary for book in books("test")])   # doctest: +SKIP
     """
     rankings = {}
-    for book, of in zip(books, told or [None] * len(books), strict=True):
-        units, asked = sought(book, task, tokenizer)
+    for book, mindscape in zip(books, mindscapes or [None] * len(books), strict=True):
+        units, questions = sought(book, task, tokenizer)
         vector = "chunk" if task == "chunk" else "node"
-        rows = search(retriever, units, [one.question for one in asked], summary=of, task=vector)
-        rankings |= {one.id: row for one, row in zip(asked, rows, strict=True)}
+        rows = search(retriever, units, [question.question for question in questions], summary=mindscape, task=vector)
+        rankings |= {question.id: row for question, row in zip(questions, rows, strict=True)}
     return rankings
 
 
@@ -145,15 +145,15 @@ def benchmark_summaries(loaded: Loaded, tokenizer: Tokenizer, llm: LLM | None = 
     for name, text in loaded.documents.items():
         chunks = [chunk for chunk in split_tokens(text, tokenizer, overlap=0) if text[chunk].strip()]
         extract = partial(summarise, language=text.language)
-        of = summarise_document(llm, text, chunks) if llm else build_with(extract, "textrank", text, chunks)
-        found[name] = of.text
+        mindscape = summarise_document(llm, text, chunks) if llm else build_with(extract, "textrank", text, chunks)
+        found[name] = mindscape.text
     return found
 
 
 def benchmark_found(
-    retriever: Retriever, loaded: Loaded, chunks: Mapping[str, Sequence[Chunk]], told: Mapping[str, str] | None = None
+    retriever: Retriever, loaded: Loaded, chunks: Mapping[str, Sequence[Chunk]], mindscapes: Mapping[str, str] | None = None
 ) -> list[Ranking]:
-    """The first passages of its own text for each item, in the items' order; `told` are summaries by text.
+    """The first passages of its own text for each item, in the items' order; `mindscapes` are summaries by text.
 
     >>> rows = benchmark_found(embedder, asking.few("detectiveqa-en"), cut_benchmark(...))   # doctest: +SKIP
     """
@@ -161,7 +161,7 @@ def benchmark_found(
     for name, text in loaded.documents.items():
         items = [item for item in loaded.items if item.doc_id == name]
         texts = [text[chunk].strip() for chunk in chunks[name]]
-        rows = search(retriever, texts, [item.question for item in items], summary=(told or {}).get(name))
+        rows = search(retriever, texts, [item.question for item in items], summary=(mindscapes or {}).get(name))
         rankings |= {item.id: row for item, row in zip(items, rows, strict=True)}
     return [rankings[item.id] for item in loaded.items]
 
@@ -176,11 +176,11 @@ def benchmark_right(loaded: Loaded, chunks: Mapping[str, Sequence[Chunk]]) -> li
     for item in loaded.items:
         document, cut, held = loaded.documents[item.doc_id], chunks[item.doc_id], [False]
         if item.evidence:
-            held = [any(at.start < it.end and it.start < at.end for at in item.evidence) for it in cut]
+            held = [any(at.start < chunk.end and chunk.start < at.end for at in item.evidence) for chunk in cut]
         elif not item.options:
             join = " " if item.language == "en" else ""
             answers = [f"{join}{said}{join}" for answer in item.answers if (said := normalise(answer, item.language))]
-            texts = (f"{join}{normalise(document[it], item.language)}{join}" for it in cut)
+            texts = (f"{join}{normalise(document[chunk], item.language)}{join}" for chunk in cut)
             held = [any(answer in text for answer in answers) for text in texts]
         found.append(tuple(i for i, holds in enumerate(held) if holds))
     return found
@@ -216,7 +216,7 @@ def asked(books: Iterable[Book], tokenizer: Tokenizer, share: int = 10, seed: in
             [(task, task_prompts(book, question, pair, task, chance, tokenizer), question, right) for task in TASKS]
             for question, pair, right in answerable(book, tokenizer, chance)
         )
-        for tasks in islice((some for some in ways if all(made for _, made, *_ in some)), share):
+        for tasks in islice((drawn for drawn in ways if all(made for _, made, *_ in drawn)), share):
             for task, made, question, right in tasks:
                 for slots, gold in made:
                     query = slots.get("claim", question.question)
@@ -224,15 +224,15 @@ def asked(books: Iterable[Book], tokenizer: Tokenizer, share: int = 10, seed: in
     return found
 
 
-def scores(asked: Sequence[Asked], given: Sequence[Answer]) -> dict[str, list[float]]:
+def scores(questions: Sequence[Asked], given: Sequence[Answer]) -> dict[str, list[float]]:
     """By name of a score, its value for each question of one task; a reply that cannot be read scores 0.
 
     `valid` and `valid_free` tell what could be read, `valid_free` before decoding was constrained. Open answers have `f1` and
     `em`, choices and claims `accuracy`; `pair_accuracy` of two claims stands at the second, and is NaN at the first.
     """
-    found = scored(asked, given)
-    if asked and asked[0].task == "qa":
-        found["em"] = [f1_and_exact(*pair)[1] for pair in zip(asked, given, strict=True)]
+    found = scored(questions, given)
+    if questions and questions[0].task == "qa":
+        found["em"] = [f1_and_exact(*pair)[1] for pair in zip(questions, given, strict=True)]
     return found
 
 
@@ -260,9 +260,9 @@ def average_ranks(scores: Mapping[str, Mapping[Hashable, float]]) -> dict[str, f
 
 
 def benchmark_answers(
-    model: LLM, loaded: Loaded, shown: Sequence[Sequence[str]], told: Mapping[str, str] | None = None, template: str = ""
+    model: LLM, loaded: Loaded, shown: Sequence[Sequence[str]], mindscapes: Mapping[str, str] | None = None, template: str = ""
 ) -> list[str]:
-    """What a generator says to a benchmark's items from passages, best first, and from the text's summary, if `told` has it.
+    """What a generator says to a benchmark's items from passages, best first, and the text's summary, if `mindscapes` has it.
 
     A letter, a verdict or a phrase; empty where the reply cannot be read, as `benchmarks.asking.scores` takes it. `template` is
     the owners' prompt, if it is there; the summary then stands before the passages in what it shows. Raises LLMError if the
@@ -273,11 +273,11 @@ def benchmark_answers(
     found, form = [""] * len(loaded.items), form_of(model)
     kinds = list(map(asking.kind, loaded.items))
     for kind in dict.fromkeys(kinds):
-        places = [i for i, of in enumerate(kinds) if of == kind]
+        places = [i for i, k in enumerate(kinds) if k == kind]
         alone = kind == "choice" and form == PAPER and loaded.benchmark.name == "infinitebench"  # Figure 16 (3)
         role, prompted = LETTER if alone else ROLES[kind], []
         for i in places:
-            item, summary_of = loaded.items[i], (told or {}).get(loaded.items[i].doc_id)
+            item, summary_of = loaded.items[i], (mindscapes or {}).get(loaded.items[i].doc_id)
             if template:
                 head = summaries(form)[item.language].format(summary=summary_of) if summary_of else ""
                 prompted.append(asking.fill(template, head + JOIN.join(shown[i]), item.question))

@@ -193,15 +193,15 @@ def of_books(llm: LanguageModel, books: Sequence[Book], tokenizer: Tokenizer) ->
     """
     size, tokens, read = 400, 268, 550
     how = {"size": size, "tokens": tokens, "read": read} | ({"form": PAPER} if form_of(llm) == PAPER else {})
-    asked = [{"document": digest(book.document.text), "language": book.document.language, **how} for book in books]
+    keys = [{"document": digest(book.document.text), "language": book.document.language, **how} for book in books]
 
     def compute(place: int) -> dict[str, Any]:
         book = books[place]
-        of = summarise_document(llm, book.document, passages.cut(book, tokenizer, size), tokens=tokens, read=read)
-        return {"text": of.text, "levels": [len(level) for level in of.levels]}
+        summary = summarise_document(llm, book.document, passages.cut(book, tokenizer, size), tokens=tokens, read=read)
+        return {"text": summary.text, "levels": [len(level) for level in summary.levels]}
 
-    found = store.current().fetch("mindscape", llm.maker, asked, store.each(compute), how, seconds=120)
-    return {book.document.id: of["text"] for book, of in zip(books, found, strict=True)}
+    found = store.current().fetch("mindscape", llm.maker, keys, store.each(compute), how, seconds=120)
+    return {book.document.id: summary["text"] for book, summary in zip(books, found, strict=True)}
 
 
 def kept(summary: str, facts: Mapping[str, Iterable[str]]) -> dict[str, bool]:
@@ -322,7 +322,7 @@ def halves(lengths: Sequence[int], most: int = HALF) -> tuple[range, range]:
     >>> halves([3, 4, 5, 2], most=8)
     (range(0, 2), range(2, 4))
     """
-    first, last = (int(np.searchsorted(np.cumsum(of), most, side="right")) for of in (lengths, lengths[::-1]))
+    first, last = (int(np.searchsorted(np.cumsum(sizes), most, side="right")) for sizes in (lengths, lengths[::-1]))
     return range(first), range(len(lengths) - last, len(lengths))
 
 
@@ -331,15 +331,15 @@ def cases(book: Book, tokenizer: Tokenizer, annotated: Sequence[Silver]) -> list
     chunks = passages.cut(book, tokenizer)
     gap = len(tokenizer.encode("\n\n"))
     both = halves([len(tokenizer.encode(book.document[chunk].strip())) + gap for chunk in chunks])
-    asked = {question.id: question for question in book.questions}
+    questions = {question.id: question for question in book.questions}
     found: list[list[OracleCase]] = [[], []]
-    for one in annotated:
-        question = asked[one.question]
+    for annotation in annotated:
+        question = questions[annotation.question]
         needed = {chunks.index(chunk) for chunk in passages.needed(book, question, chunks) or []}
         fitting = [i for i, half in enumerate(both) if needed and needed <= set(half)]
         if fitting:
-            shown = {"silver": sorted(one.silver), "gold": sorted(needed), "half": both[fitting[0]]}
-            found[fitting[0]].append(OracleCase(book, question, {name: tuple(some) for name, some in shown.items()}))
+            shown = {"silver": sorted(annotation.silver), "gold": sorted(needed), "half": both[fitting[0]]}
+            found[fitting[0]].append(OracleCase(book, question, {name: tuple(places) for name, places in shown.items()}))
     return found[0] + found[1]
 
 

@@ -435,5 +435,5 @@ def _settings(chunker: Any) -> dict[str, Any]:
     given = {knob.name: getattr(chunker, knob.name) for knob in fields(chunker)}
     rules = json.loads(chunker.tokenizer.backend_tokenizer.to_str()) | {"padding": None, "truncation": None}
     plain = {name: value for name, value in given.items() if isinstance(value, str | int | Mapping | None)}
-    asked = {"prompts": digest(SHIFT)} if isinstance(chunker, Lumber) else {}
-    return plain | {"chunker": chunker.name, "tokenizer": digest(rules)} | asked
+    wording = {"prompts": digest(SHIFT)} if isinstance(chunker, Lumber) else {}
+    return plain | {"chunker": chunker.name, "tokenizer": digest(rules)} | wording

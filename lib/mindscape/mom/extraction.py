@@ -121,7 +121,7 @@ def extract(
     parts = text_windows(document, tokenizer, size)
     texts = [Document(f"{document.id}:{part.start}", document[part], document.language) for part in parts]
     sampled = paths(model, texts, n, **sampling)
-    kept = [_best(model, text, [path.read for path in some if path.read]) for text, some in zip(texts, sampled, strict=True)]
+    kept = [_best(model, text, [path.read for path in drawn if path.read]) for text, drawn in zip(texts, sampled, strict=True)]
     repairs = sum((read.repairs for read in kept), Counter())
     return Resolved(join(document, parts, [read.memory for read in kept]), repairs)
 
@@ -130,7 +130,7 @@ def _best(model: LLM, text: Document, read: Sequence[Resolved]) -> Resolved:
     """The reading that the model's scores choose; one alone is not weighed, and where there is none the text is one chunk."""
     if len(read) < 2:
         return read[0] if read else Resolved(whole(text), Counter(["not read"]))
-    candidates = [one.memory for one in read]
+    candidates = [reading.memory for reading in read]
     clear = clarity(model, text, [memory.chunks for memory in candidates])
     return read[choose(clear, completeness(model, text, candidates)).best]
 

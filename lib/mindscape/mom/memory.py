@@ -185,9 +185,9 @@ def join(document: Document, parts: Sequence[Place], memories: Sequence[Document
     (Span(start=0, end=11), Span(start=11, end=25))
     """
     pairs = list(zip(parts, memories, strict=True))
-    spans = tuple(Span(part.start + it.start, part.start + it.end) for part, memory in pairs for it in memory.chunks)
+    spans = tuple(Span(part.start + span.start, part.start + span.end) for part, memory in pairs for span in memory.chunks)
     require(tiles(document, spans), f"{len(memories)} memories of parts do not tile document {document.id!r} together")
-    outline, core = (tuple(chain(*some)) for some in zip(*((one.outline, one.core) for one in memories), strict=True))
+    outline, core = (tuple(chain(*lists)) for lists in zip(*((m.outline, m.core) for m in memories), strict=True))
     return DocumentMemory(outline, core, spans)
 
 

@@ -77,8 +77,8 @@ class Triple:
 
 def of_book(book: Book, tokenizer: Tokenizer, share: int | None = None) -> list[Triple]:
     """Triples from runs of scenes of a storyworld book, at most `share`: what the log knows stands for the guiding model."""
-    told = _told(book, Chance("memreader", book.document.id), tokenizer, share)
-    return [Triple(document, it.think, Extracted(outline=it.outline, scenario=it.scenario)) for document, it in told]
+    runs = _told(book, Chance("memreader", book.document.id), tokenizer, share)
+    return [Triple(document, m.think, Extracted(outline=m.outline, scenario=m.scenario)) for document, m in runs]
 
 
 def _told(
@@ -112,11 +112,11 @@ def reverse(model: LLM, items: Sequence[tuple[Document, DocumentMemory]], **samp
 
 def example(triple: Triple, with_path: bool = True) -> Example:
     """What is trained: the document and its instructions, and P‖M or M alone."""
-    it = triple.memory
-    value = role.DocumentMemory(think=triple.path, outline=it.outline, scenario=it.scenario) if with_path else it
-    asked = role_of(with_path)
-    prompt = asked.prompt(triple.document.language, document=triple.document.text.strip())
-    return Example(asked.name, prompt, asked.render(value), triple.document.id)
+    memory = triple.memory
+    value = role.DocumentMemory(think=triple.path, outline=memory.outline, scenario=memory.scenario) if with_path else memory
+    task = role_of(with_path)
+    prompt = task.prompt(triple.document.language, document=triple.document.text.strip())
+    return Example(task.name, prompt, task.render(value), triple.document.id)
 
 
 def memory_examples(
@@ -129,8 +129,8 @@ def memory_examples(
     """
     require(0 <= chinese <= len(seeds), f"chinese={chinese}: expected 0 to {len(seeds)}, as many as there are books")
     languages = ["en"] * (len(seeds) - chinese) + ["zh"] * chinese
-    told = (training_book(seed, language) for seed, language in zip(seeds, languages, strict=True))
-    return [example(triple, with_path) for book in told for triple in of_book(book, tokenizer, share)]
+    novels = (training_book(seed, language) for seed, language in zip(seeds, languages, strict=True))
+    return [example(triple, with_path) for book in novels for triple in of_book(book, tokenizer, share)]
 
 
 # What is read ------------------------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ def _put_together(play: Document, bodies: Sequence[tuple[str, str]]) -> tuple[Do
 
 def sample_cases(tokenizer: Tokenizer) -> list[Case]:
     """Runs of parts of the kit's manuals and news pieces, en and zh."""
-    return [case for one in mom.samples() for case in _runs("sample", one.document, one.memory, tokenizer)]
+    return [case for sample in mom.samples() for case in _runs("sample", sample.document, sample.memory, tokenizer)]
 
 
 def _runs(kind: str, document: Document, memory: DocumentMemory, tokenizer: Tokenizer) -> list[Case]:
@@ -205,14 +205,14 @@ def ask(model: LLM, cases: Sequence[Case], with_path: bool = True) -> list[Answe
     >>> ask(model, cases)[0].free[:7]                                                            # doctest: +SKIP
     '<think>'
     """
-    asked, form, said = role_of(with_path), form_of(model), {}
+    task, form, said = role_of(with_path), form_of(model), {}
     for language in dict.fromkeys(case.document.language for case in cases):
-        mine = [i for i, case in enumerate(cases) if case.document.language == language]
-        prompts = {i: asked.prompt(language, form, document=cases[i].document.text.strip()) for i in mine}
-        free = asking.ask(model, asked, list(prompts.values()), tokens=LONGEST[language], constrained=False)
-        said |= {i: replace(answer, free=answer.text) for i, answer in zip(mine, free, strict=True)}
-        again = [i for i in mine if said[i].value is None]
-        held = asking.ask(model, asked, [prompts[i] for i in again], tokens=LONGEST[language])
+        places = [i for i, case in enumerate(cases) if case.document.language == language]
+        prompts = {i: task.prompt(language, form, document=cases[i].document.text.strip()) for i in places}
+        free = asking.ask(model, task, list(prompts.values()), tokens=LONGEST[language], constrained=False)
+        said |= {i: replace(answer, free=answer.text) for i, answer in zip(places, free, strict=True)}
+        again = [i for i in places if said[i].value is None]
+        held = asking.ask(model, task, [prompts[i] for i in again], tokens=LONGEST[language])
         for i, answer in zip(again, held, strict=True):
             said[i] = replace(answer, free=said[i].free, unread=(*said[i].unread, *answer.unread), calls=2)
     return [said[i] for i in range(len(cases))]
@@ -272,12 +272,12 @@ def memory_scores(cases: Sequence[Case], answers: Sequence[Answer]) -> dict[str,
     names = ("valid", "valid_free", "boundary_f1", "outline_recall", "core_support", "unrepaired")
     found: dict[str, list[float]] = {name: [] for name in names}
     for case, answer in zip(cases, answers, strict=True):
-        it = resolved_memory(case, answer)
+        resolved = resolved_memory(case, answer)
         row = (0.0, 0.0, 0.0, 0.0, math.nan, 0.0)
-        if it:
-            borders = border_f1(case.memory.borders, it.memory.borders)
-            topics = outline_recall(case.memory.outline, it.memory.outline, case.document.language)
-            row = (1.0, answer.calls == 1, borders, topics, core_support(case.document, it.memory), not it.repairs)
+        if resolved:
+            borders = border_f1(case.memory.borders, resolved.memory.borders)
+            topics = outline_recall(case.memory.outline, resolved.memory.outline, case.document.language)
+            row = (1.0, answer.calls == 1, borders, topics, core_support(case.document, resolved.memory), not resolved.repairs)
         for name, number in zip(names, row, strict=True):
             found[name].append(float(number))
     return found

@@ -27,20 +27,20 @@ from mindscape.own_book.run import OwnRun, begin, carry_out, duration, foretell,
 
 def arguments(commands: argparse._SubParsersAction) -> None:
     """Declares the command."""
-    of = commands.add_parser("ask", help="ask a book of your own: plain search and four memories beside each other")
-    of.add_argument("book", metavar="BOOK", help="a .txt, .md or .epub file, or a folder of them")
-    of.add_argument("questions", nargs="*", metavar="QUESTION", help="in the book's language")
-    of.add_argument("--questions", dest="file", metavar="FILE", help="more questions, one a line")
-    of.add_argument("--known", metavar="FILE", help="JSON: {question: [answer, words of the book that tell it]}")
-    of.add_argument("--llm", default="embedded", help="embedded, hf:NAME, openai:NAME (any compatible server)")
-    of.add_argument("--encoder", default="minilm", help="of passages and questions: minilm, hf:NAME")
-    of.add_argument("--memory", default=",".join(MEMORIES), help=f"some of {','.join(MEMORIES)}; none for plain search")
-    of.add_argument("--cap", type=float, metavar="DOLLARS", help="no call is begun that could cross it")
-    of.add_argument("--reads", type=int, help="units that a model reads for a memory; 0 for all of the book")
-    of.add_argument("--language", default="", help="en or zh; by default what the file says or looks like")
-    of.add_argument("--encoding", default="", help="of a text file that is not UTF-8: gb18030, latin-1")
-    of.add_argument("--out", help="folder of the report; by default BOOK.answers here")
-    of.add_argument("--seed", type=int, default=0, help="of the check on the book itself")
+    ask = commands.add_parser("ask", help="ask a book of your own: plain search and four memories beside each other")
+    ask.add_argument("book", metavar="BOOK", help="a .txt, .md or .epub file, or a folder of them")
+    ask.add_argument("questions", nargs="*", metavar="QUESTION", help="in the book's language")
+    ask.add_argument("--questions", dest="file", metavar="FILE", help="more questions, one a line")
+    ask.add_argument("--known", metavar="FILE", help="JSON: {question: [answer, words of the book that tell it]}")
+    ask.add_argument("--llm", default="embedded", help="embedded, hf:NAME, openai:NAME (any compatible server)")
+    ask.add_argument("--encoder", default="minilm", help="of passages and questions: minilm, hf:NAME")
+    ask.add_argument("--memory", default=",".join(MEMORIES), help=f"some of {','.join(MEMORIES)}; none for plain search")
+    ask.add_argument("--cap", type=float, metavar="DOLLARS", help="no call is begun that could cross it")
+    ask.add_argument("--reads", type=int, help="units that a model reads for a memory; 0 for all of the book")
+    ask.add_argument("--language", default="", help="en or zh; by default what the file says or looks like")
+    ask.add_argument("--encoding", default="", help="of a text file that is not UTF-8: gb18030, latin-1")
+    ask.add_argument("--out", help="folder of the report; by default BOOK.answers here")
+    ask.add_argument("--seed", type=int, default=0, help="of the check on the book itself")
 
 
 def ask_book(given: argparse.Namespace) -> None:

@@ -208,18 +208,18 @@ def falls(book: OwnBook, llm: LLM, answers: Sequence[OwnAnswer]) -> list[float |
     [1.31, None, 0.02]
     """
     nothing: list[float | None] = [None] * len(answers)
-    some = [answer for answer in answers if answer.source is not None]
-    if not some:
+    answered = [answer for answer in answers if answer.source is not None]
+    if not answered:
         return nothing
     shown, without = [], []
-    for answer in some:
+    for answer in answered:
         texts = {place: book.document[place].strip() for place in answer.places}
         shown.append("\n\n".join(texts.values()))
         without.append("\n\n".join(text for place, text in texts.items() if place != answer.source))
-    said, questions = [answer.answer for answer in some], [answer.question for answer in some]
+    said, questions = [answer.answer for answer in answered], [answer.question for answer in answered]
     try:
         both = support(llm, shown + without, said * 2, questions * 2, book.language)
     except LLMError:
         return nothing
-    losses = iter((both[len(some) :] - both[: len(some)]).tolist())
+    losses = iter((both[len(answered) :] - both[: len(answered)]).tolist())
     return [None if answer.source is None else next(losses) for answer in answers]

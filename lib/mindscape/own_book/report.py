@@ -61,7 +61,7 @@ def trust(run: OwnRun) -> str:
         return ""
     try:
         metrics = results.read("52_your_own_book")["metrics"]
-        right, supported, other = (metrics[f"plays.right{of}"] for of in ("", ".supported", ".unsupported"))
+        right, supported, other = (metrics[f"plays.right{kind}"] for kind in ("", ".supported", ".unsupported"))
         measured = (
             f"on plays it was right {right['value']:.0%} of the time (n = {right['n']}), {supported['value']:.0%} where its "
             f"answer is supported and {other['value']:.0%} where it is not"
@@ -96,7 +96,7 @@ def set_aside(run: OwnRun) -> list[str]:
     ['mindscape: set aside: finds 31 of 60 sentences where plain search finds 43']
     """
     lines = []
-    checked = {of.memory: of for of in run.checked}
+    checked = {check.memory: check for check in run.checked}
     for memory in run.built:
         unchecked = checked.get(memory.name, "not checked, the book has too few sentences")
         said = f"set aside: {memory.aside}" if memory.aside else unchecked
@@ -173,7 +173,7 @@ def as_json(run: OwnRun) -> str:
     """
     book = run.book
 
-    def told(answer: OwnAnswer) -> dict[str, Any]:
+    def row(answer: OwnAnswer) -> dict[str, Any]:
         texts = [{"start": p.start, "end": p.end, "text": book.document[p].strip()} for p in answer.places]
         return asdict(answer) | {"places": texts, "supported": answer.supported}
 
@@ -182,8 +182,8 @@ def as_json(run: OwnRun) -> str:
         "characters": len(book.document.text),
         "llm": run.llm,
         "questions": run.questions,
-        "answers": {name: [told(answer) for answer in answers] for name, answers in run.answers.items()},
-        "check": [asdict(of) for of in run.checked],
+        "answers": {name: [row(answer) for answer in answers] for name, answers in run.answers.items()},
+        "check": [asdict(check) for check in run.checked],
         "set_aside": {memory.name: memory.aside for memory in run.built if memory.aside},
         "foretold_seconds": round(run.foretold),
         "seconds": {name: round(seconds, 1) for name, seconds in run.seconds.items()},

@@ -101,8 +101,8 @@ def known_items(book: OwnBook, held: Sequence[str] = (), seed: int = 0, n: int =
         words = list(dict.fromkeys(terms(text, book.language)))
         if len(words) not in LENGTHS or text in together:
             continue
-        some = sorted(rng.choice(len(words), max(3, len(words) // 2), replace=False).tolist())
-        found.append((FRAMES[book.language].format(", ".join(words[j] for j in some)), lines[i]))
+        places = sorted(rng.choice(len(words), max(3, len(words) // 2), replace=False).tolist())
+        found.append((FRAMES[book.language].format(", ".join(words[j] for j in places)), lines[i]))
     return found
 
 
@@ -385,13 +385,13 @@ def first_ten(plain: Finder, texts: Sequence[str]) -> dict[str, list[list[int]]]
     [112, 87]
     """
     look = plain.look
-    asked = {"texts": digest(look.texts), "questions": digest(list(texts)), "words": WORDS, "depth": DEPTH}
+    key = {"texts": digest(look.texts), "questions": digest(list(texts)), "words": WORDS, "depth": DEPTH}
 
     def compute(place: int) -> dict[str, list[list[int]]]:
         scores = {"vectors": look.cosines(texts), "words": look.shared(texts), PLAIN: look.scores(texts)}
         return {way: look.best(scores[way], DEPTH) for way in WAYS}
 
-    (rows,) = store.current().fetch("first_look", look.encoder.maker, [asked], store.each(compute), seconds=60)
+    (rows,) = store.current().fetch("first_look", look.encoder.maker, [key], store.each(compute), seconds=60)
     return rows
 
 
@@ -438,9 +438,9 @@ def whole_run(run: OwnRun, questions: Sequence[Question], seed: int = 0) -> dict
     >>> whole_run(run, questions)["seconds"]                                                 # doctest: +SKIP
     171.3
     """
-    asked: dict[str, Any] = {"text": digest(run.book.document.text), "run": digest(run.questions)}
-    asked |= {"questions": digest([question.question for question in questions]), "seed": seed}
-    asked |= {"words": WORDS, "share": SHARE, "queries": QUERIES}
+    key: dict[str, Any] = {"text": digest(run.book.document.text), "run": digest(run.questions)}
+    key |= {"questions": digest([question.question for question in questions]), "seed": seed}
+    key |= {"words": WORDS, "share": SHARE, "queries": QUERIES}
 
     def compute(place: int) -> dict[str, Any]:
         foretell(run)
@@ -452,5 +452,5 @@ def whole_run(run: OwnRun, questions: Sequence[Question], seed: int = 0) -> dict
         return {"recall": found, "seconds": round(seconds, 1), "foretold": round(run.foretold, 1)}
 
     maker = run.model().maker & run.plain.look.encoder.maker
-    (kept,) = store.current().fetch("own_book", maker, [asked], store.each(compute), seconds=240)
+    (kept,) = store.current().fetch("own_book", maker, [key], store.each(compute), seconds=240)
     return kept

@@ -127,7 +127,7 @@ class Trace:
 def run(
     llm: LLM,
     shelf: Shelf,
-    asked: Sequence[Posed],
+    questions: Sequence[Posed],
     settings: Settings | None = None,
     *,
     batch: int = 8,
@@ -150,8 +150,8 @@ def run(
     require(batch >= 1, f"batch={batch}: expected at least 1")
     require(len({question.id for question in asked}) == len(asked), "two questions have the same id: expected each once")
     meter, settings = Meter(llm, budget), settings or Settings()
-    some = (asked[start : start + batch] for start in range(0, len(asked), batch))
-    return [trace for questions in some for trace in _together(meter, shelf, questions, settings, template)]
+    groups = (questions[start : start + batch] for start in range(0, len(questions), batch))
+    return [trace for group in groups for trace in _together(meter, shelf, group, settings, template)]
 
 
 # Algorithm 1
@@ -197,12 +197,12 @@ def _together(llm: LLM, shelf: Shelf, questions: Sequence[Posed], settings: Sett
         notes = [trace.evidence for trace in traces] if with_evidence else None
         shown_to = shelf.memory, questions, [trace.chunks for trace in traces], signatures, notes
         said_of.append(answers(llm, *shown_to, tries=1 + settings.retries, template=template))
-    by_input = (dict(zip(settings.inputs, some, strict=True)) for some in zip(*said_of, strict=True))
+    by_input = (dict(zip(settings.inputs, values, strict=True)) for values in zip(*said_of, strict=True))
     return [replace(trace, answers=its) for trace, its in zip(traces, by_input, strict=True)]
 
 
 def _update_prompt(
-    shelf: Shelf, asked: Posed, trace: Trace, query: str, chunks: Sequence[int], steps: int, form: str, passages: Sequence[str]
+    shelf: Shelf, posed: Posed, trace: Trace, query: str, chunks: Sequence[int], steps: int, form: str, passages: Sequence[str]
 ) -> str:
     """The role's prompt of the next step, with the first of the chunks and the summaries of their sessions."""
     t, left, language = len(trace.steps) + 1, steps - len(trace.steps) - 1, shelf.memory.language
@@ -213,8 +213,8 @@ def _update_prompt(
     return UPDATE.prompt(
         language,
         form,
-        question=asked.text,
-        options_str=letters(list(asked.options)) or none,
+        question=posed.text,
+        options_str=letters(list(posed.options)) or none,
         step=str(t),
         max_steps=str(steps),
         remaining_steps_hint=say["more"].format(n=left) if left else say["last"],

@@ -112,7 +112,7 @@ class Memory:
     def _items_of(self) -> list[list[int]]:
         """The items of each chunk, by position."""
         columns = self.cover.tocsc()
-        return [sorted(some.tolist()) for some in np.split(columns.indices, columns.indptr[1:-1])]
+        return [sorted(ids.tolist()) for ids in np.split(columns.indices, columns.indptr[1:-1])]
 
     @property
     def pi(self) -> np.ndarray:
@@ -405,8 +405,8 @@ def posed(memory: Memory, questions: Iterable[Question], kind: Literal["choice",
     for question in questions:
         right, options = question.answer, question.options if kind == "choice" else ()
         if kind == "choice":
-            told = right in options[: len(LETTERS)]
-            require(told, f"question {question.id!r}: the answer is not among options {LETTERS}: expected it")
+            answerable = right in options[: len(LETTERS)]
+            require(answerable, f"question {question.id!r}: the answer is not among options {LETTERS}: expected it")
             right = LETTERS[options.index(right)]
         evidence = _evidence(memory, question)
         bindings = tuple(memory.holding(question.doc_id, group) for group in question.bindings)
@@ -476,7 +476,7 @@ def ranked(scores: np.ndarray, k: int, among: np.ndarray | None = None) -> np.nd
     return places[np.argsort(-scores[places], kind="stable")[:k]]
 
 
-def recalls(memory: Memory, asked: Sequence[Posed], scores: np.ndarray, k: int, *, own_book: bool = False) -> list[float]:
+def recalls(memory: Memory, questions: Sequence[Posed], scores: np.ndarray, k: int, *, own_book: bool = False) -> list[float]:
     """Recall@k of each question's evidence, in the whole memory or, `own_book`, in the question's book alone (Table 5).
 
     `scores`: (questions, chunks), the higher the better. Since the same scores are ranked both ways, the difference is what the
@@ -486,7 +486,7 @@ def recalls(memory: Memory, asked: Sequence[Posed], scores: np.ndarray, k: int, 
     >>> hurt = np.subtract(recalls(memory, asked, s, 10, own_book=True), recalls(memory, asked, s, 10))  # doctest: +SKIP
     """
     ids, values = [document.id for document in memory.documents], []
-    for question, row in zip(asked, scores, strict=True):
+    for question, row in zip(questions, scores, strict=True):
         among = memory.books == ids.index(question.doc_id) if own_book else None
         values.append(recall_fraction_at_k(ranked(row, k, among).tolist(), question.evidence, k))
     return values

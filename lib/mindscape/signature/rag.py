@@ -98,7 +98,7 @@ def series_memory(books: Sequence[Book], tokenizer: PreTrainedTokenizerBase, wid
     >>> len(series_memory(storyworld.series(1000, n=2).books, tokenizer).documents)          # doctest: +SKIP
     2
     """
-    return merged([build(it.document, split_sentences(it.document, tokenizer, size), gold(it), width) for it in books])
+    return merged([build(book.document, split_sentences(book.document, tokenizer, size), gold(book), width) for book in books])
 
 
 def plays_memory(names: Sequence[str], tokenizer: PreTrainedTokenizerBase, size: int = SIZE) -> Memory:
@@ -185,7 +185,7 @@ def of_benchmark(
     return Collection(memory, tuple(item for item in items if item.kind != "claim"), claims)
 
 
-def share(asked: Sequence[Posed], count: int, seed: int = 0) -> list[Posed]:
+def share(questions: Sequence[Posed], count: int, seed: int = 0) -> list[Posed]:
     """At most `count` questions on each book, in their order, the same for a seed; of claims so many pairs, whole.
 
     A smaller share is part of a larger one. Taught in notebook 22_signature_rag.
@@ -195,11 +195,11 @@ def share(asked: Sequence[Posed], count: int, seed: int = 0) -> list[Posed]:
     (['q1', 'q3', 'q7'], True)
     """
     units: dict[str, dict[str, None]] = {}
-    for question in asked:
+    for question in questions:
         units.setdefault(question.doc_id, {})[question.pair or question.id] = None
     more = [seed] if seed else []
     chosen = {unit for book, keys in units.items() for unit in Chance("signature", book, *more).some([*keys], count)}
-    return [question for question in asked if (question.pair or question.id) in chosen]
+    return [question for question in questions if (question.pair or question.id) in chosen]
 
 
 def freely(question: Posed) -> Posed:
@@ -547,7 +547,7 @@ def rank(
     found = zip(asked, woken, shelf.search(texts), strict=True)
     rows = [Ranked(question.id, wakes.chunks, {}, {QUERY: chunks}) for question, wakes, chunks in found]
     for way in ways:
-        for question, wakes, row in zip(asked, woken, rows, strict=True):
+        for question, wakes, row in zip(questions, woken, rows, strict=True):
             evidence = question.evidence if way == "gold" else ()
             row.items[way] = wakes.chunks[:K] if way == FEEDBACK else shelf.choose(wakes, way, seed=seed, evidence=evidence)
         unit_texts = shelf.memory.texts if way == FEEDBACK else shelf.memory.summaries
@@ -610,7 +610,7 @@ def context(passages: Sequence[str], signature: Signature = (), evidence: Sequen
 def answers(
     llm: LLM,
     memory: Memory,
-    asked: Sequence[Posed],
+    questions: Sequence[Posed],
     chunks: Sequence[Sequence[int]],
     signatures: Sequence[Signature] | None = None,
     evidence: Sequence[Sequence[str]] | None = None,
@@ -627,13 +627,13 @@ def answers(
 
     >>> said = answers(model, shelf.memory, asked, [it.chunks for it in found])              # doctest: +SKIP
     """
-    nothing: list[Any] = [()] * len(asked)
+    nothing: list[Any] = [()] * len(questions)
     form = form_of(llm)
     longest = dict.fromkeys(KINDS, PAPER_LONGEST) if form == PAPER else LONGEST
     signatures, evidence = signatures or nothing, evidence or nothing
 
     def prompt(i: int, passages: Sequence[str]) -> str:
-        question, shown = asked[i], context(passages, signatures[i], evidence[i], memory.language)
+        question, shown = questions[i], context(passages, signatures[i], evidence[i], memory.language)
         if template:
             return fill(template, shown, question.text)
         words = {"claim": question.text} if question.kind == "claim" else {"question": question.text}
@@ -642,16 +642,16 @@ def answers(
         return KINDS[question.kind].prompt(memory.language, form, context=shown, **words)
 
     prompts = []
-    for i, (question, row) in enumerate(zip(asked, chunks, strict=True)):
+    for i, (question, row) in enumerate(zip(questions, chunks, strict=True)):
         passages = [memory.texts[chunk] for chunk in row]
         prompts.append(fitted(llm, partial(prompt, i), passages, longest[question.kind])[0])
     answer_of: dict[int, Answer] = {}
     for kind, role in KINDS.items():
-        places = [i for i, question in enumerate(asked) if question.kind == kind]
+        places = [i for i, question in enumerate(questions) if question.kind == kind]
         replies = ask(llm, role, [prompts[i] for i in places], tokens=longest[kind], tries=tries)
         for i, reply in zip(places, replies, strict=True):
             answer_of[i] = replace(reply, value=getattr(reply.value, "answer", reply.value))
-    return [answer_of[i] for i in range(len(asked))]
+    return [answer_of[i] for i in range(len(questions))]
 
 
 def score(question: Posed, answer: Answer, language: Language = "en") -> float:

@@ -66,8 +66,8 @@ class Telling:
 
     def inquiries(self, chance: Chance) -> list["Inquiry"]:
         """The questions whose evidence is some of the log's, in an order of chance."""
-        asked = [Inquiry(self, question) for question in chance.shuffled(self.book.questions)]
-        return [it for it in asked if it.events]
+        inquiries = [Inquiry(self, question) for question in chance.shuffled(self.book.questions)]
+        return [inquiry for inquiry in inquiries if inquiry.events]
 
     def others(self, pages: Sequence[int]) -> list[int]:
         """The blocks but for these."""
@@ -80,21 +80,21 @@ class Inquiry:
     def __init__(self, telling: Telling, question: Question):
         self.telling, self.question = telling, question
         self.events, self.bindings = telling.builder.events(question), telling.builder.bindings(question)
-        self.needed = {self.line(text, it) for _, text, it in telling.builder.facts if self.bears(it)}
+        self.needed = {self.line(text, entry) for _, text, entry in telling.builder.facts if self.bears(entry)}
 
-    def bears(self, it: Event | Binding) -> bool:
-        return it in self.events if isinstance(it, Event) else it in self.bindings
+    def bears(self, entry: Event | Binding) -> bool:
+        return entry in self.events if isinstance(entry, Event) else entry in self.bindings
 
-    def line(self, text: str, it: Event | Binding) -> str:
+    def line(self, text: str, entry: Event | Binding) -> str:
         """A fact in a line, with the answer where the question asks for what the fact does not say: where it was, say."""
         answer, sparse = self.question.answer, self.question.depth != "set-aggregation" and len(self.events) == 1
-        says = not isinstance(it, Event) or not sparse or answer.lower() in text.lower()
+        says = not isinstance(entry, Event) or not sparse or answer.lower() in text.lower()
         return text if says else f"{text} ({answer})"
 
     def lines(self, start: int, end: int) -> list[str]:
         """What bears on the question between two offsets."""
-        told = self.telling.builder.within(Span(start, end))
-        return list(dict.fromkeys(self.line(text, it) for _, text, it in told if self.bears(it)))
+        facts = self.telling.builder.within(Span(start, end))
+        return list(dict.fromkeys(self.line(text, entry) for _, text, entry in facts if self.bears(entry)))
 
     def of_page(self, i: int) -> list[str]:
         """What bears on the question in a block."""
@@ -118,20 +118,20 @@ def baseline_examples(
     """
     chance, telling = Chance("baselines", book.document.id, seed), Telling(book, tokenizer)
     questions = telling.inquiries(chance)
-    bound = [asked for asked in questions if asked.bindings]
-    broad = [asked for asked in questions if len(asked.needed) > 2]
+    bound = [inquiry for inquiry in questions if inquiry.bindings]
+    broad = [inquiry for inquiry in questions if len(inquiry.needed) > 2]
     chosen = chance.shuffled(list(dict.fromkeys([*bound[:5], *broad[:5], *questions[:6]])))
     made: list[Example] = []
-    for i, asked in enumerate(chosen):
-        made += [*_worker(asked, chance, 1 + i % 2), *_answer(asked, chance), *_reflected(asked, chance)]
+    for i, inquiry in enumerate(chosen):
+        made += [*_worker(inquiry, chance, 1 + i % 2), *_answer(inquiry, chance), *_reflected(inquiry, chance)]
         if i % every == every - 1:
-            made += _by_code(asked, chance)
+            made += _by_code(inquiry, chance)
         if i < 4:
-            made += _integrated(asked, chance)
+            made += _integrated(inquiry, chance)
     notes = [_note(telling, i) for i in range(len(telling.chunks))]
     made += _memorised(telling, notes, chance)
-    for asked in chosen[:3]:
-        made += _planned(asked, notes, chance)
+    for inquiry in chosen[:3]:
+        made += _planned(inquiry, notes, chance)
     made += _indexed(telling, chosen, chance)
     return [*made, *_read_whole(telling, questions)] if direct else made
 
@@ -149,21 +149,21 @@ def relevance_examples(book: Book, tokenizer: Tokenizer, seed: int = 0, *, size:
     """
     chance, telling = Chance("relevance", book.document.id, seed), Telling(book, tokenizer, size)
     made: list[Example] = []
-    for k, asked in enumerate(telling.inquiries(chance)[:12]):
-        pages, words = asked.pages(), words_of(asked.question.question)
+    for k, inquiry in enumerate(telling.inquiries(chance)[:12]):
+        pages, words = inquiry.pages(), words_of(inquiry.question.question)
         others = telling.others(pages)
         likely = sorted(others, key=lambda i: -sum(word in telling.texts[i] for word in words))[:6]
         blocks = [*chance.some(pages, 3), *chance.some(others, idle - idle // 2), *chance.some(likely, idle // 2)]
         for i in blocks:
-            before = [] if chance.hit(0.5) else asked.lines(0, telling.chunks[i].start)
-            made.append(_handed_on(asked, i, before))
-        made += [_queried(asked, telling.texts[i], asked.of_page(i)) for i in chance.some(blocks, 2)]
+            before = [] if chance.hit(0.5) else inquiry.lines(0, telling.chunks[i].start)
+            made.append(_handed_on(inquiry, i, before))
+        made += [_queried(inquiry, telling.texts[i], inquiry.of_page(i)) for i in chance.some(blocks, 2)]
         if k % 2:
-            made += _answer(asked, chance)
+            made += _answer(inquiry, chance)
         if k % 4 == 0:
-            made += [*_reflected(asked, chance), *_by_code(asked, chance)]
+            made += [*_reflected(inquiry, chance), *_by_code(inquiry, chance)]
         if k == 0:
-            made += _integrated(asked, chance)
+            made += _integrated(inquiry, chance)
     return made
 
 
@@ -172,8 +172,8 @@ def _tokens(tokenizer: Tokenizer, talk: str | Sequence[dict[str, str]]) -> int:
     return sum(len(tokenizer(text)["input_ids"]) for text in texts)
 
 
-def _example(asked: Inquiry | Telling, role: str, prompt: str, reply: str | Form, *history: str) -> Example:
-    book = (asked.telling if isinstance(asked, Inquiry) else asked).book
+def _example(source: Inquiry | Telling, role: str, prompt: str, reply: str | Form, *history: str) -> Example:
+    book = (source.telling if isinstance(source, Inquiry) else source).book
     text = reply if isinstance(reply, str) else json.dumps(reply.model_dump(), ensure_ascii=False)
     return Example(role, prompt, text, book.document.id, history)
 
@@ -185,34 +185,34 @@ def _listed(lines: Sequence[str]) -> str:
 # Chain-of-Agents, and the answer from a few sentences ------------------------------------------------------------------
 
 
-def _worker(asked: Inquiry, chance: Chance, idle: int) -> Iterator[Example]:
+def _worker(inquiry: Inquiry, chance: Chance, idle: int) -> Iterator[Example]:
     """Blocks that bear on the question, and others, each with a summary that may lack something or have too much."""
-    telling, pages = asked.telling, asked.pages()
+    telling, pages = inquiry.telling, inquiry.pages()
     for i in [*chance.some(pages, 2), *chance.some(telling.others(pages), idle)]:
         chunk = telling.chunks[i]
-        before = [line for line in asked.lines(0, chunk.start) if not chance.hit(0.1)]
+        before = [line for line in inquiry.lines(0, chunk.start) if not chance.hit(0.1)]
         if chance.hit(0.3) and i:
             before = chance.shuffled([*before, *chance.some(telling.of_block(telling.chunks[chance.below(i)]), 1)])
-        yield _handed_on(asked, i, before)
+        yield _handed_on(inquiry, i, before)
 
 
-def _handed_on(asked: Inquiry, i: int, before: Sequence[str]) -> Example:
+def _handed_on(inquiry: Inquiry, i: int, before: Sequence[str]) -> Example:
     """A worker's summary of a block, from the one before."""
-    telling, new = asked.telling, asked.of_page(i)
-    slots = {"question": asked.question.question, "summary": _listed(before), "index": i + 1}
+    telling, new = inquiry.telling, inquiry.of_page(i)
+    slots = {"question": inquiry.question.question, "summary": _listed(before), "index": i + 1}
     prompt = baselines.WORKER["en"].format(**slots, total=len(telling.chunks), block=telling.texts[i])
     after = list(dict.fromkeys([*before, *new]))
-    return _example(asked, "coa worker" if new else "coa worker, idle", prompt, _listed(after))
+    return _example(inquiry, "coa worker" if new else "coa worker, idle", prompt, _listed(after))
 
 
-def _answer(asked: Inquiry, chance: Chance) -> Iterator[Example]:
+def _answer(inquiry: Inquiry, chance: Chance) -> Iterator[Example]:
     """The answer from all that bears on it, among other facts, as a list or a line."""
-    question = asked.question
-    others = chance.some([text for _, text, it in asked.telling.builder.facts if not asked.bears(it)], chance.below(4))
-    told = asked.lines(0, len(asked.telling.book.document.text))
-    facts = chance.shuffled([*told, *others]) if chance.hit(0.5) else [*told, *others]
+    question = inquiry.question
+    others = chance.some([text for _, text, e in inquiry.telling.builder.facts if not inquiry.bears(e)], chance.below(4))
+    bearing = inquiry.lines(0, len(inquiry.telling.book.document.text))
+    facts = chance.shuffled([*bearing, *others]) if chance.hit(0.5) else [*bearing, *others]
     context = _listed(facts) if chance.hit(0.6) else "\n".join(facts)
-    yield _example(asked, "answer", QA.prompt("en", context=context, question=question.question), question.answer)
+    yield _example(inquiry, "answer", QA.prompt("en", context=context, question=question.question), question.answer)
 
 
 def _read_whole(telling: Telling, questions: Sequence[Inquiry]) -> Iterator[Example]:
@@ -220,10 +220,10 @@ def _read_whole(telling: Telling, questions: Sequence[Inquiry]) -> Iterator[Exam
     text = telling.book.document.text
     context, left_out = clipped(telling.meter, text, VIEW, "en")
     head = context.index(GAP["en"].format(n=left_out)) if left_out else len(text)
-    for asked in questions:
-        if not any(head - PART < span.start < head + left_out for span in asked.question.support):
-            prompt = QA.prompt("en", context=context, question=asked.question.question)
-            yield _example(asked, "direct", prompt, asked.question.answer)
+    for inquiry in questions:
+        if not any(head - PART < span.start < head + left_out for span in inquiry.question.support):
+            prompt = QA.prompt("en", context=context, question=inquiry.question.question)
+            yield _example(inquiry, "direct", prompt, inquiry.question.answer)
             return
 
 
@@ -232,9 +232,9 @@ def _read_whole(telling: Telling, questions: Sequence[Inquiry]) -> Iterator[Exam
 
 def _note(telling: Telling, i: int) -> Note:
     """Who and what a page is about, and the first four facts of it."""
-    told = telling.builder.within(telling.chunks[i])
-    said = [name for _, _, it in told if isinstance(it, Event) for name in telling.builder.said(it)]
-    said += [telling.book.voice.name(it.person) for _, _, it in told if not isinstance(it, Event)]
+    facts = telling.builder.within(telling.chunks[i])
+    said = [name for _, _, entry in facts if isinstance(entry, Event) for name in telling.builder.said(entry)]
+    said += [telling.book.voice.name(entry.person) for _, _, entry in facts if not isinstance(entry, Event)]
     header = ", ".join(list(dict.fromkeys(said))[:5]) or "Talk and weather"
     return Note(header=header, note="; ".join(telling.of_block(telling.chunks[i])[:4]))
 
@@ -251,48 +251,48 @@ def _memorised(telling: Telling, notes: Sequence[Note], chance: Chance) -> Itera
         yield _example(telling, "gam memorise", prompt, notes[i])
 
 
-def _planned(asked: Inquiry, notes: Sequence[Note], chance: Chance) -> Iterator[Example]:
+def _planned(inquiry: Inquiry, notes: Sequence[Note], chance: Chance) -> Iterator[Example]:
     """Pages whose notes bear on what is still needed, and words of the question that stand in the passages."""
-    telling, pages = asked.telling, asked.pages()
+    telling, pages = inquiry.telling, inquiry.pages()
     known = chance.some(pages, len(pages) // 2) if chance.hit(0.4) else []
     wanted = [i for i in pages if i not in known]
-    told = [i for i in wanted if any(line.partition(" (")[0] in notes[i].note for line in asked.of_page(i))]
+    noted = [i for i in wanted if any(line.partition(" (")[0] in notes[i].note for line in inquiry.of_page(i))]
     passages = " ".join(telling.texts[i] for i in wanted)
-    every = words_of(asked.question.question)
+    every = words_of(inquiry.question.question)
     words = [word for word in every if word in passages] or every
-    slots = {"findings": _found(asked, known), "notes": _noted(notes, range(len(notes)))}
-    slots |= dict.fromkeys(("question", "request"), asked.question.question)
-    plan = Plan(keywords=words[:4], pages=[i + 1 for i in told[: baselines.PAGES]])
-    yield _example(asked, "gam plan", baselines.PLAN["en"].format(**slots), plan)
+    slots = {"findings": _found(inquiry, known), "notes": _noted(notes, range(len(notes)))}
+    slots |= dict.fromkeys(("question", "request"), inquiry.question.question)
+    plan = Plan(keywords=words[:4], pages=[i + 1 for i in noted[: baselines.PAGES]])
+    yield _example(inquiry, "gam plan", baselines.PLAN["en"].format(**slots), plan)
 
 
-def _found(asked: Inquiry, pages: Sequence[int]) -> str:
-    return _listed([f"{line} (page {i + 1})" for i in sorted(pages) for line in asked.of_page(i)])
+def _found(inquiry: Inquiry, pages: Sequence[int]) -> str:
+    return _listed([f"{line} (page {i + 1})" for i in sorted(pages) for line in inquiry.of_page(i)])
 
 
-def _integrated(asked: Inquiry, chance: Chance) -> Iterator[Example]:
+def _integrated(inquiry: Inquiry, chance: Chance) -> Iterator[Example]:
     """Findings before and after up to five pages, of which some bear on the question, or none."""
-    telling, pages = asked.telling, asked.pages()
+    telling, pages = inquiry.telling, inquiry.pages()
     known = chance.some(pages, len(pages) // 2) if chance.hit(0.4) else []
     rest = [i for i in pages if i not in known]
     opened = [] if chance.hit(0.2) else rest[:3]
     opened = sorted([*opened, *chance.some(telling.others(pages), chance.between(1, 4 - len(opened)))])
     label = baselines.LABEL["en"]
     pages_of = [f"{label.format(i=i + 1, header=_note(telling, i).header)}\n{telling.texts[i]}" for i in opened]
-    slots = {"question": asked.question.question, "findings": _found(asked, known), "pages": "\n\n".join(pages_of)}
-    reply = _found(asked, [*known, *(i for i in opened if i in pages)])
-    yield _example(asked, "gam integrate", baselines.INTEGRATE["en"].format(**slots), reply)
+    slots = {"question": inquiry.question.question, "findings": _found(inquiry, known), "pages": "\n\n".join(pages_of)}
+    reply = _found(inquiry, [*known, *(i for i in opened if i in pages)])
+    yield _example(inquiry, "gam integrate", baselines.INTEGRATE["en"].format(**slots), reply)
 
 
-def _reflected(asked: Inquiry, chance: Chance) -> Iterator[Example]:
+def _reflected(inquiry: Inquiry, chance: Chance) -> Iterator[Example]:
     """Whether findings suffice: all that bears, or some of it."""
-    pages = asked.pages()
+    pages = inquiry.pages()
     missing = chance.some(pages, chance.between((len(pages) + 1) // 2, len(pages))) if chance.hit(0.6) else []
-    found = _found(asked, [i for i in pages if i not in missing])
-    enough = all(line in found for line in asked.needed)
-    reply = Reflection(enough=enough, request="" if enough else asked.question.question)
-    slots = {"question": asked.question.question, "findings": found}
-    yield _example(asked, "gam reflect", baselines.REFLECT["en"].format(**slots), reply)
+    found = _found(inquiry, [i for i in pages if i not in missing])
+    enough = all(line in found for line in inquiry.needed)
+    reply = Reflection(enough=enough, request="" if enough else inquiry.question.question)
+    slots = {"question": inquiry.question.question, "findings": found}
+    yield _example(inquiry, "gam reflect", baselines.REFLECT["en"].format(**slots), reply)
 
 
 # GraphRAG --------------------------------------------------------------------------------------------------------------
@@ -301,15 +301,15 @@ def _reflected(asked: Inquiry, chance: Chance) -> Iterator[Example]:
 def extracted(telling: Telling, chunk: Chunk) -> Extracted:
     """Who and what a block names, and what it relates: each event from who does it to whom and what it has to do with."""
     entities, relations = {}, []
-    for _, text, it in telling.builder.within(chunk):
-        if isinstance(it, Event):
-            names = telling.builder.said(it)[:3] or [text.partition(" ")[0]]
+    for _, text, entry in telling.builder.within(chunk):
+        if isinstance(entry, Event):
+            names = telling.builder.said(entry)[:3] or [text.partition(" ")[0]]
             for name in names:
                 entities.setdefault(name, "" if len(names) > 1 else text)
             others = [name for name in names[1:] if name != names[0]]
             relations += [Related(source=names[0], target=name, description=text) for name in others]
         else:
-            entities[telling.book.voice.name(it.person)] = text
+            entities[telling.book.voice.name(entry.person)] = text
     named = [Named(name=name, description=description) for name, description in entities.items()]
     return Extracted(entities=named, relations=relations)
 
@@ -334,14 +334,14 @@ def _indexed(telling: Telling, chosen: Sequence[Inquiry], chance: Chance) -> Ite
     short = [i for i, state in enumerate(states) if telling.meter.count_tokens(state) <= STATE]
     for i in chance.some(short, 3):
         yield _example(telling, "graphrag report", COMMUNITY_REPORT.prompt("en", graph_state=states[i]), reports[i])
-    for asked in chosen[:5]:
-        best = baselines.top(reports, sizes, asked.question.question, "en", k=chance.between(2, 6))
+    for inquiry in chosen[:5]:
+        best = baselines.top(reports, sizes, inquiry.question.question, "en", k=chance.between(2, 6))
         text = "\n\n".join(map(baselines.shown, best))
-        facts = [(fact, it) for _, fact, it in telling.builder.facts if asked.bears(it) and fact in text]
-        lines = dict.fromkeys((fact, asked.line(fact, it)) for fact, it in facts)
+        facts = [(fact, entry) for _, fact, entry in telling.builder.facts if inquiry.bears(entry) and fact in text]
+        lines = dict.fromkeys((fact, inquiry.line(fact, entry)) for fact, entry in facts)
         points = [Point(description=line, score=90) for _, line in lines]
-        prompt = baselines.MAP["en"].format(question=asked.question.question, reports=text)
-        yield _example(asked, "graphrag map" if points else "graphrag map, idle", prompt, Points(points=points))
+        prompt = baselines.MAP["en"].format(question=inquiry.question.question, reports=text)
+        yield _example(inquiry, "graphrag map" if points else "graphrag map, idle", prompt, Points(points=points))
 
 
 def _report(graph: baselines.EntityGraph, part: Sequence[str]) -> Report:
@@ -349,12 +349,12 @@ def _report(graph: baselines.EntityGraph, part: Sequence[str]) -> Report:
     inside = [pair for pair in graph.relations if set(part) & set(pair)]
     ties = {name: sum(name in pair for pair in inside) for name in part}
     first = sorted(part, key=lambda name: -ties[name])
-    told = {text: graph.names[name] for name in first for text in graph.statements[name] if text}
-    told |= {text: graph.names[pair[0]] for pair in inside for text in graph.statements[pair]}
-    findings = [f"{text} [{name}]" for text, name in told.items()][:10]
+    facts = {text: graph.names[name] for name in first for text in graph.statements[name] if text}
+    facts |= {text: graph.names[pair[0]] for pair in inside for text in graph.statements[pair]}
+    findings = [f"{text} [{name}]" for text, name in facts.items()][:10]
     title = " and ".join(graph.names[name] for name in first[:2])
-    summary = ". ".join(list(told)[:2]) or title
-    return Report(title=title, summary=summary, impact_rating=min(10, len(told)), findings=findings)
+    summary = ". ".join(list(facts)[:2]) or title
+    return Report(title=title, summary=summary, impact_rating=min(10, len(facts)), findings=findings)
 
 
 # RLM -------------------------------------------------------------------------------------------------------------------
@@ -377,9 +377,9 @@ def program(words: Sequence[str], question: str) -> str:
     return PROGRAM.format(words=json.dumps(list(words)), question=json.dumps(question), **slots)
 
 
-def _by_code(asked: Inquiry, chance: Chance) -> Iterator[Example]:
+def _by_code(inquiry: Inquiry, chance: Chance) -> Iterator[Example]:
     """Program after program until all is found that bears, then the answer; and queries as the programs make them."""
-    book, question, words = asked.telling.book, asked.question, words_of(asked.question.question)
+    book, question, words = inquiry.telling.book, inquiry.question, words_of(inquiry.question.question)
     text = book.document.text
     slots = {"turns": TURNS, "longest": LONGEST, "seconds": SECONDS, "length": len(text)}
     task = baselines.TASK["en"].format(question=question.question, **slots)
@@ -389,27 +389,27 @@ def _by_code(asked: Inquiry, chance: Chance) -> Iterator[Example]:
         # The parts that the program asks about, in its order.
         parts = sorted(range(0, len(text), STEP), key=lambda i: -sum(word in text[i : i + PART] for word in words))[:PARTS]
         code = program(words, question.question)
-        yield _example(asked, "rlm program", task, code, *history)
-        notes = {start: asked.lines(start, start + PART) for start in parts}
+        yield _example(inquiry, "rlm program", task, code, *history)
+        notes = {start: inquiry.lines(start, start + PART) for start in parts}
         found = [line for lines in notes.values() for line in lines]
         known += found
         bearing, idle = ([start for start in parts if bool(notes[start]) == bears] for bears in (True, False))
         for start in [*chance.some(bearing, 1), *chance.some(idle, 1)]:
-            yield _queried(asked, text[start : start + PART], notes[start])
+            yield _queried(inquiry, text[start : start + PART], notes[start])
         printed, said = "".join(f"{line}\n" for line in found), baselines.TOLD["en"]
         output = said["output"].format(n=len(printed), output=printed) if printed else said["nothing"]
         history += [code, output]
-        if asked.needed <= set(known):
-            yield _example(asked, "rlm answer", task, f"FINAL({question.answer})", *history)
+        if inquiry.needed <= set(known):
+            yield _example(inquiry, "rlm answer", task, f"FINAL({question.answer})", *history)
             return
-        people = [*(it.person for it in asked.bindings), *(it.other for it in asked.bindings if it.other is not None)]
+        people = [*(b.person for b in inquiry.bindings), *(b.other for b in inquiry.bindings if b.other is not None)]
         names = map(book.voice.name, people)
         words = [name for name in dict.fromkeys(names) if any(name in line for line in known)]
         if not words:
             return
 
 
-def _queried(asked: Inquiry, passage: str, lines: Sequence[str]) -> Example:
+def _queried(inquiry: Inquiry, passage: str, lines: Sequence[str]) -> Example:
     """What a query of the program's is to be told of a passage."""
-    prompt = f"{ASKED}{asked.question.question}\nPassage: {passage}"
-    return _example(asked, "rlm query" if lines else "rlm query, idle", prompt, "\n".join(lines) or NOTHING)
+    prompt = f"{ASKED}{inquiry.question.question}\nPassage: {passage}"
+    return _example(inquiry, "rlm query" if lines else "rlm query, idle", prompt, "\n".join(lines) or NOTHING)

@@ -53,30 +53,30 @@ class Run:
         self.reading, self.graph = Reading(), Graph(book.document.id)
         self.wanted, self.bindings = self.builder.events(question), self.builder.bindings(question)
 
-    def told(self, index: int) -> tuple[list[Event], list[tuple[Binding, Span]]]:
+    def first_told(self, index: int) -> tuple[list[Event], list[tuple[Binding, Span]]]:
         """Events that a block is the first to tell, and bindings with their places."""
-        told = self.builder.within(self.chunks[index])
-        events = [it for _, _, it in told if isinstance(it, Event)]
-        return events, [(it, span) for span, _, it in told if isinstance(it, Binding)]
+        facts = self.builder.within(self.chunks[index])
+        events = [entry for _, _, entry in facts if isinstance(entry, Event)]
+        return events, [(entry, span) for span, _, entry in facts if isinstance(entry, Binding)]
 
     def facts(self, index: int) -> dict[str, bool]:
         """What a block tells, in a sentence each, and whether it bears on the question."""
-        told = self.builder.within(self.chunks[index])
-        bearing = {text for span, text, it in told if self.bears(it, span)}
-        return {text: text in bearing for _, text, _ in told}
+        facts = self.builder.within(self.chunks[index])
+        bearing = {text for span, text, entry in facts if self.bears(entry, span)}
+        return {text: text in bearing for _, text, _ in facts}
 
-    def bears(self, it: Event | Binding, span: Span) -> bool:
+    def bears(self, entry: Event | Binding, span: Span) -> bool:
         """Whether something bears on the question; a binding does where it is told first."""
-        if isinstance(it, Event):
-            return it in self.wanted
-        return it in self.bindings and span == self.book.told.bindings[it.id][0]
+        if isinstance(entry, Event):
+            return entry in self.wanted
+        return entry in self.bindings and span == self.book.told.bindings[entry.id][0]
 
     def gold(self, index: int, thin: bool = False) -> tuple[list[Operation], Graph]:
         """The operations on a block that apply to the graph as it is, and the graph after them.
 
         `thin`: an event's note has one edge, and the answer only where the event's own words name it.
         """
-        chunk, (events, bindings) = self.chunks[index], self.told(index)
+        chunk, (events, bindings) = self.chunks[index], self.first_told(index)
         operations: list[Operation] = []
         for event in events:
             if event in self.wanted:
@@ -101,7 +101,7 @@ class Run:
         elif operations and self.faults and chance.hit(0.2):
             nodes = [operation for operation in operations if not isinstance(operation, AddEdge)]
             after, _ = apply_all(self.graph, nodes, self.book.document, chunk)
-        elif not operations and self.faults and chance.hit(self.faults) and (events := self.told(index)[0]):
+        elif not operations and self.faults and chance.hit(self.faults) and (events := self.first_told(index)[0]):
             _, after = self.applied(self.builder.event(chance.pick(events), chunk, self.reading), chunk)
         self.graph = after
         self._known(after)
@@ -186,7 +186,7 @@ def _read(run: Run, thin: bool) -> list[Example]:
     for index in range(len(run.chunks)):
         state = run.state()
         operations, after = run.gold(index, thin)
-        events, bindings = run.told(index)
+        events, bindings = run.first_told(index)
         if operations and not thin:
             full.append(run.example("full", index, state, operations))
         if not operations and not any(run.facts(index).values()):  # else it was noted before, or its quote is cut
@@ -213,24 +213,24 @@ def _lacking(book: Book, builder: Builder, question: Question) -> bool:
 def _refuted(book: Book, chunks: Sequence[Chunk], lie: Event, tokenizer: Tokenizer, chance: Chance) -> list[Example]:
     """Somebody has sworn that another did it, and the block tells who did: the oath goes, the deed comes."""
     builder, true = Builder(book), book.world.events[lie.slots["of"]]
-    asked = builder.who(true)
-    if asked is None:
+    text = builder.who(true)
+    if text is None:
         return []
-    question = replace(book.questions[0], question=asked, answer="", evidence=(), bindings=())
+    question = replace(book.questions[0], question=text, answer="", evidence=(), bindings=())
     run = Run(book, chunks, question, tokenizer, chance, 0)
     starts = [chunk.start for chunk in chunks]
-    sworn, told = (bisect_right(starts, book.told.events[event.id][0].start) - 1 for event in (lie, true))
-    if sworn == told:
+    sworn, telling = (bisect_right(starts, book.told.events[event.id][0].start) - 1 for event in (lie, true))
+    if sworn == telling:
         return []
     run.wanted = [lie]
     _, run.graph = run.gold(sworn)
     if builder.key(lie) not in run.reading.ids:
         return []
-    state, run.wanted, chunk = run.state(), [true], chunks[told]
+    state, run.wanted, chunk = run.state(), [true], chunks[telling]
     operations: list[Operation] = [DeleteNode(op="delete_node", id=run.reading.ids[builder.key(lie)])]
     operations += builder.event(true, chunk, run.reading, slots=1)
     operations, _ = run.applied(operations, chunk)
-    return [run.example("refuted", told, state, operations)] if len(operations) > 1 else []
+    return [run.example("refuted", telling, state, operations)] if len(operations) > 1 else []
 
 
 def _answers(run: Run, chance: Chance) -> Iterator[Example]:
@@ -279,14 +279,14 @@ def verify_examples(book: Book, tokenizer: Tokenizer, seed: int = 0) -> list[Exa
     """
     require(book.document.language == "en", f"{book.document.id} is in {book.document.language!r}: expected English")
     chance, chunks, builder = Chance("verifying", book.document.id, seed), split_blocks(book, tokenizer), Builder(book)
-    asked = chance.shuffled([question for question in book.questions if builder.events(question)])
+    questions = chance.shuffled([question for question in book.questions if builder.events(question)])
     names = _names(book)
-    narrow = [question for question in asked if _decided_by(question) == "passage"]
+    narrow = [question for question in questions if _decided_by(question) == "passage"]
     chosen = [question for question in narrow if question.answer in names and question.needs_binding][:2]
     chosen += [question for question in narrow if question.answer in names and not question.needs_binding][:1]
     chosen += [question for question in narrow if question.answer not in names][:1]
     for kind in ("liar", "people"):
-        chosen += [question for question in asked if question.kind == kind][:3]
+        chosen += [question for question in questions if question.kind == kind][:3]
     made = []
     for question in chosen:
         decided = _decided_by(question)
@@ -309,8 +309,8 @@ def _taken_for_others(run: Run, chance: Chance) -> dict[str, str]:
     names, said = _names(run.book), " ".join(node.content for node in run.graph.nodes.values())
     here = [name for name in names if name in said]
     others = chance.shuffled([name for name in names if name not in here])
-    some = [name for name in here if name == run.question.answer or chance.hit(0.5)]
-    return dict(zip(some, others, strict=False))
+    chosen = [name for name in here if name == run.question.answer or chance.hit(0.5)]
+    return dict(zip(chosen, others, strict=False))
 
 
 def _verified(run: Run, wrong: Mapping[str, str]) -> Iterator[Example]:
@@ -345,9 +345,9 @@ def _verified(run: Run, wrong: Mapping[str, str]) -> Iterator[Example]:
         return
     answer = question.answer.lower()
     passages = {name: book.document[around(book.document, nodes[name])].lower() for name in (*deeds, *who)}
-    told, known = [name for name, passage in passages.items() if answer in passage], answer in state.lower()
-    if told or known:
-        call, result = _looked_up(mistaken, (told or deeds)[0])
+    holding, known = [name for name, passage in passages.items() if answer in passage], answer in state.lower()
+    if holding or known:
+        call, result = _looked_up(mistaken, (holding or deeds)[0])
         yield Example("verify look", prompt, call, book.document.id)
         yield example(f"verify {'right' if known else 'mended'}", prompt, question.answer, call, result)
 

@@ -62,20 +62,20 @@ class Reading:
 
     def apply(self, operations: Iterable[Operation]) -> None:
         """Do what the operations say."""
-        for it in operations:
-            if isinstance(it, AddNode):
-                self.nodes[it.id] = it
-            elif isinstance(it, AddEdge):
-                self.edges.append(it)
-            elif isinstance(it, EditNode):
-                self.nodes[it.id] = self.nodes[it.id].model_copy(update={"content": it.content})
+        for operation in operations:
+            if isinstance(operation, AddNode):
+                self.nodes[operation.id] = operation
+            elif isinstance(operation, AddEdge):
+                self.edges.append(operation)
+            elif isinstance(operation, EditNode):
+                self.nodes[operation.id] = self.nodes[operation.id].model_copy(update={"content": operation.content})
             else:
-                del self.nodes[it.id]
-                self.edges = [edge for edge in self.edges if it.id not in (edge.source, edge.target)]
+                del self.nodes[operation.id]
+                self.edges = [edge for edge in self.edges if operation.id not in (edge.source, edge.target)]
 
     @property
     def state(self) -> str:
-        return roles.graph_state(*([it.model_dump() for it in some] for some in (self.nodes.values(), self.edges)))
+        return roles.graph_state(*([part.model_dump() for part in parts] for parts in (self.nodes.values(), self.edges)))
 
 
 class Builder:
@@ -95,10 +95,10 @@ class Builder:
     @cached_property
     def facts(self) -> list[Fact]:
         """All that is told, in the order of the text: an event where it is told first, a binding at each of its places."""
-        told, world = self.book.told, self.book.world
-        found: list[Fact] = [(told.events[it.id][0], sentence(shown_fact(self.book, it)), it) for it in world.events]
+        telling, world = self.book.told, self.book.world
+        found: list[Fact] = [(telling.events[e.id][0], sentence(shown_fact(self.book, e)), e) for e in world.events]
         for binding in world.bindings:
-            found += [(span, sentence(self.voice.binding(binding)), binding) for span in told.bindings[binding.id]]
+            found += [(span, sentence(self.voice.binding(binding)), binding) for span in telling.bindings[binding.id]]
         return sorted(found, key=lambda fact: (fact[0], fact[1]))
 
     def within(self, place: Place) -> list[Fact]:
@@ -124,7 +124,7 @@ class Builder:
         """The people, places, things and the number that the book gives an event."""
         key, number = self.key(event), f"stat{event.id}"
         keys = [edge.target for edge in self.edges[key]] + [number] * (number in self.nodes)
-        return [self.nodes[it].content for it in keys if it in self.nodes and self.nodes[it].type in ("entity", "stat")]
+        return [self.nodes[end].content for end in keys if end in self.nodes and self.nodes[end].type in ("entity", "stat")]
 
     def bindings(self, question: Question) -> list[Binding]:
         return [self.bound[group[0]] for group in question.bindings]
@@ -149,22 +149,22 @@ class Builder:
         number = f"stat{event.id}" if answer and self._content(f"stat{event.id}") == answer else None
         part = [edge for edge in self.edges[key] if edge.target in self.nodes and self._mention(edge.target, within)]
         people = [edge for edge in part if re.match("person|guise", edge.target)]
-        asked = [edge for edge in part if edge not in people and self._content(edge.target) == answer]
-        asked = [edge for edge in asked if answer not in node.content]
-        chosen = [*people[:1], *asked, *people[1:]][: 1 if number else slots]
+        answering = [edge for edge in part if edge not in people and self._content(edge.target) == answer]
+        answering = [edge for edge in answering if answer not in node.content]
+        chosen = [*people[:1], *answering, *people[1:]][: 1 if number else slots]
         name = self._content(people[0].target) if people else event.slots.get("clue", "")
         content = node.content if node.type == "concept" else sentence(shown_fact(self.book, event))
         sort = "oath" if event.kind == "false" else event.kind
-        mine = self._id(key, f"{sort}_{_slug(name)}", reading)
-        found: list[Operation] = [AddNode(op="add_node", id=mine, type=node.type, content=content, src=src)]
+        note_id = self._id(key, f"{sort}_{_slug(name)}", reading)
+        found: list[Operation] = [AddNode(op="add_node", id=note_id, type=node.type, content=content, src=src)]
         for edge in chosen:
             found += self._entity(edge.target, within, reading)
-            found.append(_edge(mine, reading.ids[edge.target], edge.relation, src))
+            found.append(_edge(note_id, reading.ids[edge.target], edge.relation, src))
         if number:
             src = self.quote(self.nodes[number].span, within)
-            own = self._id(number, f"number_of_{mine}", reading)
+            own = self._id(number, f"number_of_{note_id}", reading)
             found.append(AddNode(op="add_node", id=own, type="stat", content=answer, src=src))
-            found.append(_edge(own, mine, self.edges[number][0].relation, src))
+            found.append(_edge(own, note_id, self.edges[number][0].relation, src))
         return found
 
     def binding(self, binding: Binding, span: Span, within: Place, reading: Reading) -> list[Operation]:
@@ -174,8 +174,8 @@ class Builder:
             content = sentence(self.voice.binding(binding))
             if person in reading.ids:
                 return [EditNode(op="edit_node", id=reading.ids[person], content=content)]
-            mine = self._id(person, _slug(self.nodes[person].content), reading)
-            return [AddNode(op="add_node", id=mine, type="entity", content=content, src=src)]
+            node_id = self._id(person, _slug(self.nodes[person].content), reading)
+            return [AddNode(op="add_node", id=node_id, type="entity", content=content, src=src)]
         first, second = person, f"person{binding.other}"
         relation = self.voice.relation(binding) if binding.kind == "kin" else self.voice.say.RELATIONS["guise"]
         if binding.kind == "guise":
@@ -195,16 +195,16 @@ class Builder:
         if key in reading.ids:
             return []
         name = self.nodes[key].content
-        mine, src = self._id(key, _slug(name), reading), self._mention(key, within) or name
-        return [AddNode(op="add_node", id=mine, type="entity", content=name, src=src)]
+        node_id, src = self._id(key, _slug(name), reading), self._mention(key, within) or name
+        return [AddNode(op="add_node", id=node_id, type="entity", content=name, src=src)]
 
     def _id(self, key: str, wanted: str, reading: Reading) -> str:
         """A new id; the second of a name gets a number."""
-        taken, mine, n = set(reading.ids.values()), wanted, 2
-        while mine in taken:
-            mine, n = f"{wanted}_{n}", n + 1
-        reading.ids[key] = mine
-        return mine
+        taken, node_id, n = set(reading.ids.values()), wanted, 2
+        while node_id in taken:
+            node_id, n = f"{wanted}_{n}", n + 1
+        reading.ids[key] = node_id
+        return node_id
 
 
 def _edge(source: str, target: str, relation: str, src: str) -> AddEdge:
@@ -235,10 +235,10 @@ def _blocks(builder: Builder, chunks: Sequence[Chunk]) -> list[_Block]:
     for chunk in chunks:
         near = [span for span in (*builder.at, *builder.bound) if span.start < chunk.end and span.end > chunk.start]
         whole = [span for span in near if chunk.start <= span.start and span.end <= chunk.end]
-        told = {event.id: event for span in sorted(near) if (event := builder.at.get(span))}
-        events = [it for it in told.values() if set(builder.book.told.events[it.id]) <= set(whole)]
+        touched = {event.id: event for span in sorted(near) if (event := builder.at.get(span))}
+        events = [e for e in touched.values() if set(builder.book.told.events[e.id]) <= set(whole)]
         bindings = [(builder.bound[span], span) for span in sorted(whole) if span in builder.bound]
-        cut_off = len(whole) < len(near) or len(events) < len(told)
+        cut_off = len(whole) < len(near) or len(events) < len(touched)
         found.append(_Block(chunk, events, bindings, cut_off))
     return found
 
@@ -248,9 +248,9 @@ def edits(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     builder, language = Builder(book), book.document.language
     blocks = _blocks(builder, split_blocks(book, tokenizer))
 
-    def one(examples: list[tuple[dict[str, str], Edits]]) -> list[tuple[dict[str, str], Edits]]:
+    def fitting(examples: list[tuple[dict[str, str], Edits]]) -> list[tuple[dict[str, str], Edits]]:
         """One of those that fit, if there is one."""
-        fit = (it for it in chance.shuffled(examples) if len(tokenizer.encode(EDITS.prompt(language, **it[0]))) <= LONGEST)
+        fit = (e for e in chance.shuffled(examples) if len(tokenizer.encode(EDITS.prompt(language, **e[0]))) <= LONGEST)
         return list(islice(fit, 1))
 
     full, empty = [], []
@@ -259,16 +259,16 @@ def edits(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
         if len(full) >= MOST:
             break
         read = list(_read(builder, question, blocks))
-        telling = [it for it in read if it[1].operations]
-        editing = [it for it in telling if any(operation.op == "edit_node" for operation in it[1].operations)]
-        later = [it for it in telling if it[0]["graph_state"] != EMPTY]
+        telling = [example for example in read if example[1].operations]
+        editing = [example for example in telling if any(operation.op == "edit_node" for operation in example[1].operations)]
+        later = [example for example in telling if example[0]["graph_state"] != EMPTY]
         if question.needs_binding and not editing and chance.hit(0.6):
             continue
-        full += one(editing) or (one(later) if chance.hit(0.5) else []) or one(telling)
+        full += fitting(editing) or (fitting(later) if chance.hit(0.5) else []) or fitting(telling)
         if len(empty) < len(full) / 4:
-            empty += one([it for it in read if not it[1].operations])
+            empty += fitting([example for example in read if not example[1].operations])
     lies = chance.some([event for event in book.world.events if event.kind == "false"], 3)
-    refuted = [it for lie in lies for it in one(list(_refuted(builder, lie, blocks)))]
+    refuted = [example for lie in lies for example in fitting(list(_refuted(builder, lie, blocks)))]
     yield from [*full, *empty, *refuted]
 
 
@@ -287,15 +287,15 @@ def _read(builder: Builder, question: Question, blocks: Sequence[_Block]) -> Gol
             else:
                 doubtful |= event.kind in kinds
         for binding, span in block.bindings:
-            mine = binding in bindings
+            bears = binding in bindings
             # A trade is named in the question; kin and guises mean something once one of the two is known.
             of_it = {f"person{binding.person}", f"guise{binding.person}", f"person{binding.other}"}
             known = binding.kind == "trade" or bool(of_it & reading.ids.keys())
-            if mine and known and binding not in noted:
+            if bears and known and binding not in noted:
                 noted.add(binding)
                 operations += builder.binding(binding, span, block.chunk, reading)
             else:
-                doubtful |= not mine and bool({binding.person, binding.other} & people) or mine and not known
+                doubtful |= not bears and bool({binding.person, binding.other} & people) or bears and not known
         reading.apply(operations)
         if not doubtful and len(operations) <= 6:
             text, index = builder.book.document[block.chunk], block.chunk.index
@@ -307,15 +307,15 @@ def _refuted(builder: Builder, lie: Event, blocks: Sequence[_Block]) -> Gold:
     """Somebody has sworn that another did it, and the block tells who did: the oath goes, the deed comes."""
     true = builder.book.world.events[lie.slots["of"]]
     question = builder.who(true)
-    told = [block for block in blocks if true in block.events and lie not in block.events and not block.cut]
+    telling = [block for block in blocks if true in block.events and lie not in block.events and not block.cut]
     sworn = [block for block in blocks if lie in block.events]
-    if not told or not sworn or question is None:
+    if not telling or not sworn or question is None:
         return
     reading = Reading()
     reading.apply(builder.event(lie, sworn[0].chunk, reading))
     before, claim = reading.state, reading.ids[builder.key(lie)]
-    operations = [DeleteNode(op="delete_node", id=claim), *builder.event(true, told[0].chunk, reading, slots=1)]
-    text, index = builder.book.document[told[0].chunk], told[0].chunk.index
+    operations = [DeleteNode(op="delete_node", id=claim), *builder.event(true, telling[0].chunk, reading, slots=1)]
+    text, index = builder.book.document[telling[0].chunk], telling[0].chunk.index
     yield roles.block_slots(question, before, text, index, len(blocks)), Edits(operations=operations)
 
 

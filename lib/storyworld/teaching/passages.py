@@ -60,15 +60,15 @@ def statements(book: Book, start: int, end: int) -> list[str] | None:
     None where the passage does not bear it out by itself: something is cut off at the border, somebody goes unnamed, an
     oath is told that the rest of the book gives the lie, or a debt to one who is called the victim only later.
     """
-    voice, told, found = book.voice, book.told, []
-    tellings: list[tuple[list[Span], Event | Binding]] = [(told.events[it.id], it) for it in book.world.events]
-    tellings += [([span], it) for it in book.world.bindings for span in told.bindings[it.id]]  # told anew in each
-    for spans, it in tellings:
+    voice, telling, found = book.voice, book.told, []
+    tellings: list[tuple[list[Span], Event | Binding]] = [(telling.events[entry.id], entry) for entry in book.world.events]
+    tellings += [([span], entry) for entry in book.world.bindings for span in telling.bindings[entry.id]]  # told anew in each
+    for spans, entry in tellings:
         if any(span.start < end and start < span.end for span in spans):
             cut_off = any(span.start < start or end < span.end for span in spans)
-            if cut_off or isinstance(it, Event) and (it.kind == "false" or it.slots.get("clue") == "debt"):
+            if cut_off or isinstance(entry, Event) and (entry.kind == "false" or entry.slots.get("clue") == "debt"):
                 return None
-            found.append((spans[0].start, voice.fact(it) if isinstance(it, Event) else voice.binding(it)))
+            found.append((spans[0].start, voice.fact(entry) if isinstance(entry, Event) else voice.binding(entry)))
     facts = list(dict.fromkeys(says for _, says in sorted(found)))
     return facts if all(_names_known(book, says, book.document.text[start:end]) for says in facts) else None
 
@@ -76,8 +76,8 @@ def statements(book: Book, start: int, end: int) -> list[str] | None:
 def supporting(book: Book, question: Question) -> list[str]:
     """What a question's evidence and bindings say, in the words of the book's gold."""
     glosses = question.gloss.split(book.voice.say.GLOSS_JOIN) if question.gloss else []
-    told, evidence = book.told.events, set(question.evidence)
-    facts = [book.voice.fact(event) for event in book.world.events if evidence & set(told[event.id])]
+    spans, evidence = book.told.events, set(question.evidence)
+    facts = [book.voice.fact(event) for event in book.world.events if evidence & set(spans[event.id])]
     return list(dict.fromkeys([*glosses, *facts]))
 
 
@@ -114,7 +114,7 @@ def mixed(
     """
     strangers = chance.shuffled([chunk for chunk in chunks if not relevant(book, question, chunk)])
     about = f"{question.resolved} {question.answer}"
-    people = [it.name for it in book.entities if it.kind in ("person", "guise") and mentions(it.name, about)]
+    people = [entity.name for entity in book.entities if entity.kind in ("person", "guise") and mentions(entity.name, about)]
     near = [chunk for chunk in strangers if any(mentions(name, book.document[chunk]) for name in people)]
     missing = max(0, count - len(keep))
     picked = list(dict.fromkeys([*near[: (missing + 1) // 2], *strangers]))[:missing]
@@ -222,8 +222,8 @@ def gold_verdicts(book: Book, question: Question, pair: ClaimPair) -> tuple[Verd
 def bears_on(question: Question, entity: Entity, supporting: Sequence[str]) -> bool:
     """Whether the question or its answer names an entity, or its description says what the evidence or a binding says."""
     described = entity.description.lower()
-    asked = f"{question.question}\n{question.answer}"
-    return bool(mentions(entity.name, asked)) or any(says.lower() in described for says in supporting)
+    text = f"{question.question}\n{question.answer}"
+    return bool(mentions(entity.name, text)) or any(says.lower() in described for says in supporting)
 
 
 def _picked(flags: Iterable[bool]) -> list[int]:
@@ -235,25 +235,25 @@ def silver_chunks(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     chunks = cut(book, tokenizer)
     for question, _, keep in islice(answerable(book, chance, chunks), SHARE):
         keep = [] if chance.hit(NONE_SHOWN) else chance.some(keep, chance.between(1, len(keep)))
-        some = mixed(book, question, keep, chunks, chance.between(max(3, len(keep)), MOST), chance)
-        texts = [" ".join(book.document[chunk].split()) for chunk in some]
-        value = _picked(relevant(book, question, chunk) for chunk in some)
+        listed = mixed(book, question, keep, chunks, chance.between(max(3, len(keep)), MOST), chance)
+        texts = [" ".join(book.document[chunk].split()) for chunk in listed]
+        value = _picked(relevant(book, question, chunk) for chunk in listed)
         yield {"question": question.question, "answer": question.answer, "chunks": numbered(texts)}, value
 
 
 def silver_nodes(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     """Questions with numbered entities, and which of these are relevant (MiA-RAG, Figure 12)."""
-    narrow = (one for one, _ in questions_with_claims(book, chance) if one.kind not in WHOLE)
+    narrow = (q for q, _ in questions_with_claims(book, chance) if q.kind not in WHOLE)
     for question in islice(narrow, SHARE):
         facts = supporting(book, question)
-        entities = [(f"{it.name}: {it.description}", bears_on(question, it, facts)) for it in book.entities]
-        keep = [] if chance.hit(NONE_SHOWN) else [it for it in entities if it[1]]
+        entities = [(f"{entity.name}: {entity.description}", bears_on(question, entity, facts)) for entity in book.entities]
+        keep = [] if chance.hit(NONE_SHOWN) else [entity for entity in entities if entity[1]]
         keep = chance.some(keep, MOST_ENTITIES // 2)
-        others = chance.some([it for it in entities if not it[1]], chance.between(3, MOST_ENTITIES - len(keep)))
-        some = [*keep, *others]
-        used = accumulate(len(tokenizer.encode(text)) for text, _ in some)
-        some = chance.shuffled(some[: sum(tokens <= ENTITY_ROOM for tokens in used)])
-        listed, value = numbered([text for text, _ in some]), _picked(bears for _, bears in some)
+        others = chance.some([entity for entity in entities if not entity[1]], chance.between(3, MOST_ENTITIES - len(keep)))
+        picked = [*keep, *others]
+        used = accumulate(len(tokenizer.encode(text)) for text, _ in picked)
+        picked = chance.shuffled(picked[: sum(tokens <= ENTITY_ROOM for tokens in used)])
+        listed, value = numbered([text for text, _ in picked]), _picked(bears for _, bears in picked)
         yield {"question": question.question, "answer": question.answer, "entities": listed}, value
 
 
@@ -261,8 +261,8 @@ def grade(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     """Right and wrong answers to questions, and the judge's verdict on each (MindGraph, appendix D.4)."""
     language = book.document.language
     said = SAID[language]
-    asked = [it for it in questions_with_claims(book, chance) if it[0].kind != "meals"]  # whose answer is a sequence
-    for question, pair in asked[:GRADES]:
+    rows = [row for row in questions_with_claims(book, chance) if row[0].kind != "meals"]  # whose answer is a sequence
+    for question, pair in rows[:GRADES]:
         right, form = question.answer, chance.pick(ANSWERED[language])
         parts = right.split(book.voice.say.AND)
         case = chance.pick(["same", "same", "missing", "wrong"] if question.kind in PAIRS else ["same", "wrong"])
@@ -291,13 +291,13 @@ def pairwise(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     """Two answers to a question, one of them poorer, and which wins (MiA-RAG, Figure 14)."""
     language, voice = book.document.language, book.voice
     said, join, stop = SAID[language], voice.words.scenes.JOIN, voice.say.STOP
-    known = {it.name: it.description.removesuffix(stop).split(voice.say.FACT_JOIN) for it in book.entities}
+    known = {entity.name: entity.description.removesuffix(stop).split(voice.say.FACT_JOIN) for entity in book.entities}
     rich = [name for name, facts in known.items() if len(facts) > 2]
     for name in chance.some(rich, COMPARED):
         facts = known[name][: FACTS[language]]
         dropped = chance.some(range(len(facts)), chance.between(1, len(facts) - 1))
         kept = [fact for i, fact in enumerate(facts) if i not in dropped]
-        full, less = (join.join(sentence(fact) + stop for fact in some) for some in (facts, kept))
+        full, less = (join.join(sentence(fact) + stop for fact in listed) for listed in (facts, kept))
         if chance.hit(PADDED):
             less = join.join([less, *chance.some(EMPTY[language], len(EMPTY[language]))])
         first = chance.hit(0.5)

@@ -96,15 +96,15 @@ def controlled_prompts(
         for question, _, right in islice(answerable(book, tokenizer, chance), share):
             wrong = [j for j in taken.get(question.id, ()) if j not in right][: shown - NOISE - len(right)]
             rest = [chunk for chunk in chunks if number[chunk] not in wrong]  # none is shown twice
-            some = passages.mixed(book, question, [chunks[j] for j in (*right, *wrong)], rest, shown, chance)
-            texts = [book.document[chunk] for chunk in some]
-            relevant = [passages.relevant(book, question, chunk) for chunk in some]
+            mixed = passages.mixed(book, question, [chunks[j] for j in (*right, *wrong)], rest, shown, chance)
+            texts = [book.document[chunk] for chunk in mixed]
+            relevant = [passages.relevant(book, question, chunk) for chunk in mixed]
             written = write("qa", {"question": question.question}, texts, book.summary, language)
             layout = lay_out(written, relevant, reader)
             layouts = {"true": layout} | {name: with_summary(layout, _repeated(ids, layout)) for name, ids in instead.items()}
             layouts |= {"shuffled": shuffled(layout, int(digest(question.id)[:8], 16)), "equal": equal_lengths(layout)}
-            held = tuple(any(passages.holds(book, chunk, span) for span in question.evidence) for chunk in some)
-            flags = tuple(number[chunk] in taken[question.id] for chunk in some) if question.id in taken else ()
+            held = tuple(any(passages.holds(book, chunk, span) for span in question.evidence) for chunk in mixed)
+            flags = tuple(number[chunk] in taken[question.id] for chunk in mixed) if question.id in taken else ()
             found.append(ControlledPrompt(question.id, book.document.id, question.needs_binding, layouts, held, flags))
     return found
 
@@ -127,8 +127,8 @@ Score = Callable[[Book, Mapping[str, str], Any, Any], dict[str, float]]
 
 def _accepted(book: Book, slots: Mapping[str, str], gold: str) -> list[str]:
     """The gold answer, and what else the book takes for one to the question, where the gold is the book's."""
-    asked = next(question for question in book.questions if question.question == slots["question"])
-    return [gold, *asked.accepted] if gold == asked.answer else [gold]
+    posed = next(question for question in book.questions if question.question == slots["question"])
+    return [gold, *posed.accepted] if gold == posed.answer else [gold]
 
 
 def _kept(gold: weighing.Kept, found: weighing.Kept) -> float:
@@ -138,7 +138,7 @@ def _kept(gold: weighing.Kept, found: weighing.Kept) -> float:
 
 def _summary(book: Book, slots: Mapping[str, str], gold: str, found: str) -> dict[str, float]:
     kinds = {"binding_recall": weighing.bindings, "event_recall": weighing.events}
-    return {name: _kept(of(book.voice, gold), of(book.voice, found)) for name, of in kinds.items()}
+    return {name: _kept(read(book.voice, gold), read(book.voice, found)) for name, read in kinds.items()}
 
 
 def _indices(book: Book, slots: Mapping[str, str], gold: list[int], found: list[int]) -> dict[str, float]:
@@ -146,7 +146,7 @@ def _indices(book: Book, slots: Mapping[str, str], gold: list[int], found: list[
 
 
 def _entities(book: Book, slots: Mapping[str, str], gold: list[dict], found: list[dict]) -> dict[str, float]:
-    return {"f1": f1(*({one["name"].lower() for one in some} for some in (gold, found)))}
+    return {"f1": f1(*({entity["name"].lower() for entity in entities} for entities in (gold, found)))}
 
 
 def _edits(book: Book, slots: Mapping[str, str], gold: Edits, found: Edits) -> dict[str, float]:
@@ -163,7 +163,7 @@ def _graph_answer(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -
 
 
 def _memory(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -> dict[str, float]:
-    text, ends = slots["document"], [end for one in found.scenario for end in one.ends if end]
+    text, ends = slots["document"], [end for scenario in found.scenario for end in scenario.ends if end]
     boundary = roles.border_f1(roles.borders(gold, text), roles.borders(found, text))
     return {"boundary_f1": boundary, "ends_located": located(ends, text)}
 
@@ -251,29 +251,29 @@ def rows(
     return found
 
 
-def scored(asked: Sequence[GoldRow], answers: Sequence[Answer]) -> dict[str, list[float]]:
+def scored(cases: Sequence[GoldRow], answers: Sequence[Answer]) -> dict[str, list[float]]:
     """By name of a score, its value for each row; `valid` and `valid_free` tell whether the reply could be read.
 
     `pair_accuracy` stands at the second of two claims, and is NaN at the first.
     """
     found: dict[str, list[float]] = {"valid": [], "valid_free": []}
-    for row, answer in zip(asked, answers, strict=True):
+    for row, answer in zip(cases, answers, strict=True):
         read = {"valid": float(answer.value is not None), "valid_free": float(answer.free_read)}
         for name, number in (read | score(row.role, row.book, row.slots, row.gold, answer.value)).items():
             found.setdefault(name, []).append(number)
-    if asked and asked[0].role == "claim":
+    if cases and cases[0].role == "claim":
         right = found["accuracy"]
         twins = zip(right[::2], right[1::2], strict=True)
         found["pair_accuracy"] = [number for a, b in twins for number in (math.nan, min(a, b))]
     return found
 
 
-def interval(asked: Sequence[GoldRow], numbers: Sequence[float], seed: int = 0) -> Interval | None:
+def interval(cases: Sequence[GoldRow], numbers: Sequence[float], seed: int = 0) -> Interval | None:
     """The mean of a score over the rows that have one, with a 95 % interval; None for fewer than two such rows.
 
     Books are drawn whole where there are more than one, since questions on one book stand or fall together.
     """
-    return grouped(zip(numbers, (row.book.document.id for row in asked), strict=True), seed)
+    return grouped(zip(numbers, (row.book.document.id for row in cases), strict=True), seed)
 
 
 def play_prompts(role: str, play: Document, tokenizer: Tokenizer) -> list[tuple[str, str]]:

@@ -86,7 +86,7 @@ def _thoughts(book: Book, run: range) -> str:
     if bindings:
         parts.append(say["aside"].format(list=voice.say.FACT_JOIN.join(bindings)))
     outline = [book.memory.outline[i] for i in run]
-    shared = [name for name in map(voice.name, range(len(world.people))) if sum(name in it for it in outline) > 1]
+    shared = [name for name in map(voice.name, range(len(world.people))) if sum(name in topic for topic in outline) > 1]
     form = say["shared_many" if len(shared) > 1 else "shared" if shared else "same"]
     parts.append(form.format(list=voice.list(shared)))
     return voice.words.scenes.JOIN.join([*parts, say["kept"]])
@@ -100,8 +100,8 @@ def memory(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     """Runs of scenes and their memories: outline, chunks, scenario (MoM, Table 4)."""
     language = book.document.language
     for run, excerpt in _runs(book, chance, tokenizer):
-        slots, it = {"document": excerpt}, _extract(book, run)
-        value = DocumentMemory(think=_thoughts(book, run), outline=it.outline, scenario=it.scenario)
+        slots, extracted = {"document": excerpt}, _extract(book, run)
+        value = DocumentMemory(think=_thoughts(book, run), outline=extracted.outline, scenario=extracted.scenario)
         prompt, reply = MEMORY.prompt(language, **slots), MEMORY.render(value)
         if _short(reply, tokenizer, LONGEST_REPLY[language]) and _short(prompt, tokenizer, LONGEST_PROMPT[language]):
             yield slots, value
@@ -116,7 +116,7 @@ def reverse_reasoning(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
             yield slots, _thoughts(book, run)
 
 
-def told(book: Book, statements: list[str]) -> str:
+def as_sentences(book: Book, statements: list[str]) -> str:
     """The statements as sentences, or that there is nothing to tell."""
     if not statements:
         return QUIET[book.document.language]
@@ -130,7 +130,7 @@ def as_summary(book: Book, statements: list[str], tokenizer: Tokenizer) -> str:
     who = {voice.binding(binding): binding for binding in book.world.bindings}
     bound = {says: who[says] for says in statements if says in who}  # as they come: to be read off from left to right
     trades = [binding.person for binding in bound.values() if binding.kind == "trade"]
-    people = [summary["person"].format(name=voice.name(one), trade=voice.bare_trade(one)) for one in trades]
+    people = [summary["person"].format(name=voice.name(person), trade=voice.bare_trade(person)) for person in trades]
     parts = [sentence(voice.list(people)) + voice.say.STOP] if people else []
     for kind in ("kin", "guise"):
         if listed := [says for says, binding in bound.items() if binding.kind == kind]:
@@ -139,11 +139,11 @@ def as_summary(book: Book, statements: list[str], tokenizer: Tokenizer) -> str:
     plot = {voice.fact(event) for event in book.world.events if event.kind in PLOT}
     kept: list[str] = []
     for says in sorted(rest, key=lambda says: says not in plot):
-        longer = [one for one in rest if one in kept or one == says]
-        if not _short(join.join([*parts, told(book, longer)]), tokenizer):
+        longer = [fact for fact in rest if fact in kept or fact == says]
+        if not _short(join.join([*parts, as_sentences(book, longer)]), tokenizer):
             break
         kept = longer
-    return join.join([*parts, told(book, kept)] if kept else parts)
+    return join.join([*parts, as_sentences(book, kept)] if kept else parts)
 
 
 def _texts(book: Book, chunks: list[Chunk]) -> list[tuple[Chunk, list[str]]]:
@@ -156,7 +156,7 @@ def chunk_summary(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     """Chunks that can be summarised by themselves, and their summaries (MiA-RAG, Eq. 3)."""
     quiet, chunks = 0, passages.cut(book, tokenizer, chance.pick(SIZES))
     for chunk, statements in chance.shuffled(_texts(book, chunks)):
-        value = told(book, statements)
+        value = as_sentences(book, statements)
         quiet += not statements
         if (statements or quiet == 1) and _short(value, tokenizer) and len(value) < CHARACTERS:
             yield {"chunk_content": book.document[chunk].strip()}, value
@@ -166,7 +166,7 @@ def session_summary(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     """Sessions of a book and their summaries (MiA-Signature, appendix F)."""
     chunks = passages.cut(book, tokenizer, SESSION[book.document.language])
     for chunk, statements in chance.shuffled(_texts(book, chunks)):
-        value = told(book, statements)
+        value = as_sentences(book, statements)
         if _short(value, tokenizer):
             part = {"idx": str(chunk.index + 1), "total": str(len(chunks))}
             yield {**part, "raw_text": book.document[chunk].strip()}, value
@@ -177,12 +177,12 @@ def global_summary(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     texts = [text for text in _texts(book, passages.cut(book, tokenizer, SIZES[-1])) if text[1]]
     for i, start in enumerate(chance.shuffled(range(max(1, len(texts) - 5)))):
         order = range(start, len(texts)) if i % 2 else chance.shuffled(range(len(texts)))
-        used = accumulate(len(tokenizer.encode(told(book, texts[at][1]))) + 1 for at in order)
+        used = accumulate(len(tokenizer.encode(as_sentences(book, texts[at][1]))) + 1 for at in order)
         fit = len(list(takewhile(lambda tokens: tokens <= ROOM, used)))
         picked = [texts[at][1] for at in sorted(order[:fit])]
         value = as_summary(book, [says for statements in picked for says in statements], tokenizer)
         if _short(value, tokenizer):
-            yield {"concatenated_summaries": "\n".join(told(book, statements) for statements in picked)}, value
+            yield {"concatenated_summaries": "\n".join(as_sentences(book, statements) for statements in picked)}, value
 
 
 def described(book: Book, statements: list[str], places: Mapping[str, str]) -> list[dict[str, str]]:
@@ -200,12 +200,12 @@ def named_entities(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     places, full, empty = passages.settings(book), [], []
     for size in sorted({ENTITY_SIZES[0], chance.pick(ENTITY_SIZES)}):
         for chunk in passages.cut(book, tokenizer, size):
-            told = passages.statements(book, chunk.start, chunk.end)
-            if told is not None:
-                value = described(book, told, places)
+            statements = passages.statements(book, chunk.start, chunk.end)
+            if statements is not None:
+                value = described(book, statements, places)
                 tokens = len(tokenizer.encode(json.dumps(value, ensure_ascii=False)))
                 (full if value else empty).append((tokens, chunk, value))
     nobody = chance.some(empty, round(NOBODY * ENTITY_PASSAGES))
-    somebody = chance.some([one for one in full if one[0] <= LONGEST], ENTITY_PASSAGES - len(nobody))
+    somebody = chance.some([passage for passage in full if passage[0] <= LONGEST], ENTITY_PASSAGES - len(nobody))
     for _, chunk, value in chance.shuffled([*nobody, *somebody]):
         yield {"text": book.document[chunk].strip()}, value

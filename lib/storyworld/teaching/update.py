@@ -86,7 +86,7 @@ def to_find(book: Book, tokenizer: Tokenizer, task: Task) -> tuple[list[str], li
         chunks = cut(book, tokenizer)
         units, most = [book.document[chunk].strip() for chunk in chunks], MOST
         right = [(question, set(evidence(book, question, chunks))) for question in book.questions]
-    return units, [(question, some) for question, some in right if 0 < len(some) <= most]
+    return units, [(question, places) for question, places in right if 0 < len(places) <= most]
 
 
 def exchanged(book: Book, question: Question, text: str, chance: Chance) -> list[str]:
@@ -101,13 +101,13 @@ def exchanged(book: Book, question: Question, text: str, chance: Chance) -> list
         called.setdefault((person.sex, False), []).append(book.voice.name(person.id))
         if person.guise is not None:
             called.setdefault((person.sex, True), []).append(book.voice.guise(person.id))
-    told = f"{question.resolved}\n{text}"
+    context = f"{question.resolved}\n{text}"
     copies = []
     for names in called.values():
         meant = [name for name in names if mentions(name, question.resolved) and mentions(name, text)]
         if question.needs_binding:
             meant = [name for name in meant if not mentions(name, question.question)]
-        others = [name for name in names if not mentions(name, told)]
+        others = [name for name in names if not mentions(name, context)]
         pairs = ((name, other) for name in meant for other in chance.some(others, EXCHANGED))
         copies += [_renamed(text, name, other, book.document.language) for name, other in pairs]
     return chance.some(copies, EXCHANGED)
@@ -116,14 +116,14 @@ def exchanged(book: Book, question: Question, text: str, chance: Chance) -> list
 def by_trade(book: Book, question: Question) -> Question | None:
     """The question with one of those whom it names called by trade, so that it needs a binding; None where it needs one as it
     is, or names nobody whose trade is told."""
-    asked, voice = question.question, book.voice
+    text, voice = question.question, book.voice
     trades = [binding for binding in book.world.bindings if binding.kind == "trade"]
-    named = (binding for binding in trades if mentions(voice.name(binding.person), asked))
+    named = (binding for binding in trades if mentions(voice.name(binding.person), text))
     if question.needs_binding or (binding := next(named, None)) is None:
         return None
-    called = _renamed(asked, voice.name(binding.person), voice.trade(binding.person), book.document.language)
-    told, gloss = (tuple(book.told.bindings[binding.id]),), voice.binding(binding)
-    by: dict[str, Any] = {"question": sentence(called), "resolved": asked, "gloss": gloss, "bindings": told}
+    called = _renamed(text, voice.name(binding.person), voice.trade(binding.person), book.document.language)
+    bindings, gloss = (tuple(book.told.bindings[binding.id]),), voice.binding(binding)
+    by: dict[str, Any] = {"question": sentence(called), "resolved": text, "gloss": gloss, "bindings": bindings}
     return replace(question, id=f"{question.id}-trade", **by)
 
 
@@ -144,9 +144,9 @@ def who_is_who(book: Book) -> list[Asked]:
     To be found are the tellings that name the one who is meant, among chunks, and the bare names, among nodes: neither says
     who is the baker, which stands in the summary alone.
     """
-    voice, of = book.voice, book.document.id
+    voice, book_id = book.voice, book.document.id
     names = [voice.name(person.id) for person in book.world.people]
-    told = [book.document[span].strip() for span in tellings(book)]
+    texts = [book.document[span].strip() for span in tellings(book)]
     found = []
     for binding in book.world.bindings:
         if binding.kind == "kin":
@@ -156,10 +156,10 @@ def who_is_who(book: Book) -> list[Asked]:
             called = [voice.trade(binding.person) if binding.kind == "trade" else voice.guise(binding.person)]
         name = voice.name(binding.person)
         units: dict[Task, Units] = {"node": Units((name,), simple=tuple(other for other in names if other != name))}
-        if right := tuple(text for text in told if mentions(name, text)):
-            units["chunk"] = Units(right, simple=tuple(text for text in told if text not in right))
-        asked = [TOLD_OF[book.document.language].format(who) for who in called]
-        found += [Asked(f"{of}-who{binding.id}-{i}", of, it, book.summary, units) for i, it in enumerate(asked)]
+        if right := tuple(text for text in texts if mentions(name, text)):
+            units["chunk"] = Units(right, simple=tuple(text for text in texts if text not in right))
+        questions = [TOLD_OF[book.document.language].format(who) for who in called]
+        found += [Asked(f"{book_id}-who{binding.id}-{i}", book_id, q, book.summary, units) for i, q in enumerate(questions)]
     return found
 
 
@@ -203,9 +203,9 @@ def of_story(
     if not even:
         return found
     bound = {question.id for question in questions if question.needs_binding}
-    plain = [one for one in found if one.id not in bound]
-    kept = {one.id for one in chance.some(plain, len(found) - len(plain))}
-    return [one for one in found if one.id in bound or one.id in kept]
+    plain = [row for row in found if row.id not in bound]
+    kept = {row.id for row in chance.some(plain, len(found) - len(plain))}
+    return [row for row in found if row.id in bound or row.id in kept]
 
 
 def same_kind(book: Book, question: Question, chunks: Sequence[Place]) -> set[int]:
@@ -218,13 +218,13 @@ def same_kind(book: Book, question: Question, chunks: Sequence[Place]) -> set[in
     [1, 2, 5]
     """
     evidence = set(question.evidence)
-    told = {event.kind for event in book.world.events if not evidence.isdisjoint(book.told.events[event.id])}
-    spans = [span for event in book.world.events if event.kind in told for span in book.told.events[event.id]]
+    kinds = {event.kind for event in book.world.events if not evidence.isdisjoint(book.told.events[event.id])}
+    spans = [span for event in book.world.events if event.kind in kinds for span in book.told.events[event.id]]
     return {i for i, chunk in enumerate(chunks) if any(passages.holds(book, chunk, span) for span in spans)}
 
 
 def _units(texts: Sequence[str], positives: Places, hard: Places, simple: Places, exchanged: Iterable[str] = ()) -> Units:
-    right, near, far = (tuple(texts[i] for i in some) for some in (positives, hard, simple))
+    right, near, far = (tuple(texts[i] for i in places) for places in (positives, hard, simple))
     return Units(right, near, far, tuple(exchanged))
 
 
@@ -263,35 +263,35 @@ class _Shelf:
                 self.kinds[passage.index] |= alike(event)
 
     def touching(self, places: Sequence[Span]) -> list[Chunk]:
-        return [it for it in self.passages if any(p.start < it.end and it.start < p.end for p in places)]
+        return [passage for passage in self.passages if any(p.start < passage.end and passage.start < p.end for p in places)]
 
     def need(self, what: Event | Binding, fact: str, places: Sequence[Span]) -> _Need:
         wholly = places if isinstance(what, Binding) else places[:1]
         touching = self.touching(places)
-        holding = [it for it in touching if any(it.start <= p.start and p.end <= it.end for p in wholly)]
-        return _Need(what, sentence(fact), tuple(holding), frozenset(it.index for it in touching))
+        holding = [passage for passage in touching if any(passage.start <= p.start and p.end <= passage.end for p in wholly)]
+        return _Need(what, sentence(fact), tuple(holding), frozenset(passage.index for passage in touching))
 
     def needs(self, question: Question) -> list[_Need]:
         """Who is meant, then the events; empty where the question takes more than a few passages."""
-        events, told = self.builder.events(question), self.book.told
+        events, telling = self.builder.events(question), self.book.told
         if not events or len(question.evidence) > 2 or len(question.evidence) != len(events):
             return []
         meant = self.builder.bindings(question)
-        found = [self.need(binding, self.book.voice.binding(binding), told.bindings[binding.id]) for binding in meant]
+        found = [self.need(binding, self.book.voice.binding(binding), telling.bindings[binding.id]) for binding in meant]
         for event in events:
             fact = shown_fact(self.book, event)
             answers = [name for name in self.builder.said(event) if name in question.answer and name not in fact]
             if answers:
                 fact = self.say["where"].format(fact=fact, answers=self.book.voice.list(answers))
-            found.append(self.need(event, fact, told.events[event.id]))
+            found.append(self.need(event, fact, telling.events[event.id]))
         return found if all(need.holding for need in found) else []
 
 
 def update(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     """Steps of the search for a question's evidence, and what the agent does next (MiA-Signature, appendix F)."""
     shelf = _Shelf(book, tokenizer)
-    asked = [(question, needs) for question in book.questions if (needs := shelf.needs(question))]
-    for question, needs in chance.shuffled(asked):
+    pairs = [(question, needs) for question in book.questions if (needs := shelf.needs(question))]
+    for question, needs in chance.shuffled(pairs):
         for _ in range(1 + (len(question.bindings) > 0)):
             slots, value = _example(shelf, question, needs, chance)
             if len(tokenizer.encode(UPDATE.prompt(shelf.language, **slots))) <= LONGEST[shelf.language]:
@@ -309,7 +309,7 @@ def _example(shelf: _Shelf, question: Question, needs: Needs, chance: Chance) ->
     shown = [need for need in there if need not in noted][:2]
     missing = [need for need in needs if need not in noted and need not in shown]
     retrieved = _passages(shelf, needs, shown, missing, chance)
-    seen = [need for need in needs if need in noted or any(it in retrieved for it in need.holding)]
+    seen = [need for need in needs if need in noted or any(passage in retrieved for passage in need.holding)]
     # A kinship or a guise means something only beside something else that was found.
     alone = len(seen) == 1 and isinstance(seen[0].what, Binding) and seen[0].what.kind != "trade"
     found = [need for need in seen if need in noted or not alone]
@@ -321,7 +321,7 @@ def _example(shelf: _Shelf, question: Question, needs: Needs, chance: Chance) ->
     sessions = sorted(chance.some(free, 2))
     query = question.question if step == 1 else _query(shelf, question, needs, noted, question.question)[0]
     last = step == max_steps
-    texts = [book.document[it].strip() for it in retrieved]
+    texts = [book.document[passage].strip() for passage in retrieved]
     slots = {
         "question": question.question,
         "options_str": letters(question.options) if chance.hit(0.5) else NONE[language],
@@ -332,7 +332,7 @@ def _example(shelf: _Shelf, question: Question, needs: Needs, chance: Chance) ->
         "current_query": query,
         "summaries_text": "\n".join(f"- {shelf.summaries[i]}" for i in sessions),
         "evidence_memory": "\n".join(f"- {note}" for note in notes) or NONE[language],
-        "chunks_text": "\n\n".join(say["passage"].format(i=i, text=it) for i, it in enumerate(texts, start=1)),
+        "chunks_text": "\n\n".join(say["passage"].format(i=i, text=passage) for i, passage in enumerate(texts, start=1)),
         "history_section": say["history"].format(query=question.question) if step > 1 else "",
     }
     facts = voice.say.FACT_JOIN.join(memory)
@@ -351,7 +351,7 @@ def _example(shelf: _Shelf, question: Question, needs: Needs, chance: Chance) ->
 
 
 def _tells(chunks: Sequence[Chunk], needs: Needs) -> bool:
-    return any(it.index in need.touched for it in chunks for need in needs)
+    return any(chunk.index in need.touched for chunk in chunks for need in needs)
 
 
 def _passages(shelf: _Shelf, needs: Needs, shown: Needs, missing: Needs, chance: Chance) -> list[Chunk]:
@@ -361,13 +361,13 @@ def _passages(shelf: _Shelf, needs: Needs, shown: Needs, missing: Needs, chance:
     """
     chosen: list[Chunk] = []
     for need in shown:
-        holding = [it for it in need.holding if not _tells([it], missing)]
+        holding = [passage for passage in need.holding if not _tells([passage], missing)]
         if holding and not set(holding) & set(chosen):
             chosen.append(chance.pick(holding))
     deeds = [need.what for need in needs if isinstance(need.what, Event)]
     kinds = set().union(*map(alike, deeds)) if len(deeds) < len(needs) else set()
-    others = [it for it in shelf.passages if it not in chosen and not _tells([it], needs)]
-    others = [it for it in others if not kinds & shelf.kinds[it.index]]
+    others = [passage for passage in shelf.passages if passage not in chosen and not _tells([passage], needs)]
+    others = [passage for passage in others if not kinds & shelf.kinds[passage.index]]
     return chance.shuffled([*chosen, *chance.some(others, 3 - len(chosen))])
 
 
@@ -379,20 +379,20 @@ def _query(shelf: _Shelf, question: Question, needs: Needs, found: Needs, curren
 
 def _missing(shelf: _Shelf, question: Question, needs: Needs, found: Needs) -> str:
     """What is missing, as a question: who is meant first, then the deed, by the names known by now."""
-    voice, say, asked = shelf.book.voice, shelf.say, question.question
+    voice, say, text = shelf.book.voice, shelf.say, question.question
     lacking = [need.what for need in needs if isinstance(need.what, Binding) and need not in found]
-    told = any(isinstance(need.what, Event) for need in found)
-    for it in lacking:
-        if it.kind == "trade":
-            return say["trade"].format(trade=voice.trade(it.person))
-        if it.kind == "kin":
-            return say["kin"].format(b=voice.name(it.other), relation=voice.relation(it))
-        if told:  # the deed was found, and with it the name that its doer goes by
-            return sentence(say["guise"].format(guise=voice.guise(it.person)))
+    deed_found = any(isinstance(need.what, Event) for need in found)
+    for binding in lacking:
+        if binding.kind == "trade":
+            return say["trade"].format(trade=voice.trade(binding.person))
+        if binding.kind == "kin":
+            return say["kin"].format(b=voice.name(binding.other), relation=voice.relation(binding))
+        if deed_found:  # the deed was found, and with it the name that its doer goes by
+            return sentence(say["guise"].format(guise=voice.guise(binding.person)))
     if not lacking:
         return question.resolved
     for need in needs:
         if isinstance(need.what, Binding) and need.what.kind == "trade":
             trade, name = voice.trade(need.what.person), voice.name(need.what.person)
-            asked = asked.replace(trade, name).replace(sentence(trade), name)
-    return asked
+            text = text.replace(trade, name).replace(sentence(trade), name)
+    return text
