@@ -231,8 +231,8 @@ def starts(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
     >>> starts("Ann left.", tokenizer)                                                       # doctest: +SKIP
     [0, 4, 8]
     """
-    told = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
-    return [end - len(text[start:end].lstrip()) for start, end in told["offset_mapping"]]
+    encoding = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+    return [end - len(text[start:end].lstrip()) for start, end in encoding["offset_mapping"]]
 
 
 def picked(questions: Sequence[Question], share: int = SHARE, seed: int = 0) -> list[Question]:
@@ -436,7 +436,7 @@ def _by_signature(case: Case, by: Encoders) -> list[Ranking]:
 
     def rank(questions: Sequence[str]) -> Iterator[Ranking]:
         shelf = Shelf(memory, by.mia, live=True)
-        return map(Ranking, shelf.search(questions, [shelf.signature(signatures[it]) for it in questions], DEPTH))
+        return map(Ranking, shelf.search(questions, [shelf.signature(signatures[question]) for question in questions], DEPTH))
 
     return by_rule(by.mia.maker & by.sft.maker & by.minilm.maker, rule, case.asked, rank)
 
@@ -461,9 +461,9 @@ def _by_layers(case: Case, by: Encoders) -> list[Ranking]:
     return _fused(case, by, layers, lambda: Layers.of_memories(memories, by.minilm))
 
 
-def _fused(case: Case, by: Encoders, told: Sequence[Sequence[object]], layers: Callable[[], Layers]) -> list[Ranking]:
-    """By several `layers`, which are made where they are needed, of which `told` tells the store."""
-    rule = {"texts": digest(case.memory.texts), "layers": digest(told), "way": "rrf", "k": DEPTH}
+def _fused(case: Case, by: Encoders, units: Sequence[Sequence[object]], layers: Callable[[], Layers]) -> list[Ranking]:
+    """By several `layers`, which are made where they are needed; the store knows them by their `units`."""
+    rule = {"texts": digest(case.memory.texts), "layers": digest(units), "way": "rrf", "k": DEPTH}
 
     def rank(questions: Sequence[str]) -> Iterator[Ranking]:
         return (Ranking(tuple(ids)) for ids in layers().search(questions, DEPTH, "rrf")[0].tolist())

@@ -114,7 +114,7 @@ def dots(ax, labels, values, lows, highs, colors=None, zero: bool = False):
 
 def intervals(ax, labels, found, colors=None, zero: bool = False):
     """`dots` for intervals as `mindscape.results.interval` gives them, one a label."""
-    value, low, high = ([getattr(it, end) for it in found] for end in ("value", "low", "high"))
+    value, low, high = ([getattr(interval, end) for interval in found] for end in ("value", "low", "high"))
     return dots(ax, labels, value, low, high, colors, zero)
 
 

@@ -41,31 +41,31 @@ def at_the_end(notebook: str, name: str) -> None:
     keys = paths.build_path("asked")
     keys.mkdir(parents=True, exist_ok=True)
     (keys / f"{name}.txt").write_text("\n".join(sorted(store.current().keys)) + "\n", encoding="ascii")
-    if told := os.environ.get("MINDSCAPE_REMEASURE"):
+    if setting := os.environ.get("MINDSCAPE_REMEASURE"):
         try:
-            share, seed, minutes = plan.share_seed_minutes(told)
+            share, seed, minutes = plan.share_seed_minutes(setting)
         except ValueError as error:
             raise InputError(str(error)) from error
-        remade = store.current().remake(share=share, seed=seed, seconds=allowance(minutes, folder_of(told), notebook))
+        remade = store.current().remake(share=share, seed=seed, seconds=allowance(minutes, folder_of(setting), notebook))
     elif os.environ.get("MINDSCAPE_TINY"):
         remade = store.current().remake(smallest=True)
     else:
         return
-    folder = folder_of(told)
+    folder = folder_of(setting)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / f"{name}.jsonl").open("w", encoding="utf-8", buffering=1) as lines:
-        for one in remade:  # line by line: a kill leaves what was computed
-            lines.write(json.dumps({"notebook": notebook, **asdict(one)}) + "\n")
+        for entry in remade:  # line by line: a kill leaves what was computed
+            lines.write(json.dumps({"notebook": notebook, **asdict(entry)}) + "\n")
 
 
-def folder_of(told: str | None) -> Path:
+def folder_of(setting: str | None) -> Path:
     """Where notebooks leave what they computed anew, for each share, seed and minutes, or for the smallest entries, and each
     precision that was asked for one folder.
 
     >>> folder_of("0.02:7").name, folder_of("").name
     ('0.02-7', 'tiny')
     """
-    name = told.replace(":", "-") if told else "tiny"
+    name = setting.replace(":", "-") if setting else "tiny"
     return paths.build_path("remeasured", "-".join(filter(None, [name, os.environ.get("MINDSCAPE_DTYPE")])))
 
 
@@ -115,8 +115,8 @@ def report(folder: Path) -> str:
         lines.append(plots.markdown_table(heads, rows))
     if differing := [of for of in done if not of["agrees"]]:
         lines += ["What does not agree:", ""]
-        told = "- {notebook}: {kind} by {maker}, {key:.12}, {precision}"
-        lines += [told.format(**of) for of in differing]
+        template = "- {notebook}: {kind} by {maker}, {key:.12}, {precision}"
+        lines += [template.format(**of) for of in differing]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -516,8 +516,8 @@ def by_rule(
         for position, of in enumerate(rank([queries[i] for i in places])):
             yield position, {"ids": list(of.ids)} | ({"scores": [round(x, 5) for x in of.scores]} if of.scores else {})
 
-    asked = [{**rule, "query": query} for query in queries]
-    found = store.current().fetch("ranking", maker, asked, compute, how)
+    questions = [{**rule, "query": query} for query in queries]
+    found = store.current().fetch("ranking", maker, questions, compute, how)
     return [Ranking(tuple(row["ids"]), tuple(row.get("scores", ()))) for row in found]
 
 

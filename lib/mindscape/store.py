@@ -459,8 +459,8 @@ class Store:
             took, key = time.perf_counter() - begun, keys[position]
             agrees, off = compare_values(old[key]["value"], json.loads(json.dumps(value)))
             then = old[key].get("dtype", "")  # the precision in which it was made
-            told = then if then == maker.dtype else f"{then}, now {maker.dtype}"
-            yield Remade(key, kind, maker.label, agrees, off, round(took, 3), told, blocks[key])
+            precision = then if then == maker.dtype else f"{then}, now {maker.dtype}"
+            yield Remade(key, kind, maker.label, agrees, off, round(took, 3), precision, blocks[key])
             begun = time.perf_counter()
 
     def _blocks(self, where: Mapping[str, tuple[int, int]]) -> dict[str, dict[str, list[str]]]:
@@ -499,8 +499,8 @@ class Store:
 
         def least(name: tuple[str, str]) -> str:
             size = {key: len(entries[name].get(key, b"")) or math.inf for key, _ in groups[name]}
-            told = ((-shared[of], of * (shared[of] > 1), size[key], key) for key, of in groups[name])
-            return min(told, key=lambda one: (one[2] == math.inf, one))[-1]  # what is cached alone comes last
+            ranks = ((-shared[of], of * (shared[of] > 1), size[key], key) for key, of in groups[name])
+            return min(ranks, key=lambda rank: (rank[2] == math.inf, rank))[-1]  # what is cached alone comes last
 
         return sorted(map(least, groups))
 
@@ -603,10 +603,10 @@ def _apart(old: Any, new: Any) -> float:
     arrays of whole numbers, the share of places that differ."""
     if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
         if "array" in old:
-            one, other = unpacked(old), unpacked(new)
-            if one.shape != other.shape:
+            first, second = unpacked(old), unpacked(new)
+            if first.shape != second.shape:
                 return float("inf")
-            return float((one != other).mean() if old["step"] == 1 else abs(one - other).max(initial=0))
+            return float((first != second).mean() if old["step"] == 1 else abs(first - second).max(initial=0))
         return max((_apart(old[name], new[name]) for name in old if name not in TIMES), default=0.0)
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         return max(map(_apart, old, new), default=0.0)
@@ -626,7 +626,7 @@ class Progress:
 
     def __init__(self, what: str, count: int, seconds: float):
         self.what, self.count, self.made = what, count, 0
-        self.begun = self.told = time.monotonic()
+        self.begun = self.printed = time.monotonic()
         self.long = seconds > LONG
         if self.long:
             print(f"{count:,} {what} are not in the store: they are made now, in about {words(seconds)}", flush=True)
@@ -635,8 +635,8 @@ class Progress:
         """One more is made."""
         self.made += 1
         now = time.monotonic()
-        if self.long and now - self.told > LONG and self.made < self.count:
-            self.told = now
+        if self.long and now - self.printed > LONG and self.made < self.count:
+            self.printed = now
             left = (now - self.begun) / self.made * (self.count - self.made)
             print(f"  {self.made:,} of {self.count:,} {self.what}, about {words(left)} left", flush=True)
 
@@ -646,9 +646,9 @@ class Progress:
 
 def _body(kind: str, maker: Maker, value: Any, seconds: float, how: Mapping[str, Any] | None) -> bytes:
     try:
-        told = {"value": value} | ({"dtype": maker.dtype} if maker.dtype else {}) | ({"how": dict(how)} if how else {})
-        told |= {"seconds": round(seconds, 2)} if seconds >= 0.01 else {}
-        text = json.dumps(told, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        entry = {"value": value} | ({"dtype": maker.dtype} if maker.dtype else {}) | ({"how": dict(how)} if how else {})
+        entry |= {"seconds": round(seconds, 2)} if seconds >= 0.01 else {}
+        text = json.dumps(entry, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return text.encode("utf-8", "backslashreplace")  # half of a surrogate pair goes back into its escape
     except (TypeError, ValueError) as error:
         raise InputError(f"an entry of kind {kind!r} is not what JSON holds: {error}") from error

@@ -83,9 +83,9 @@ def opened(path: str | Path, about: Mapping, make: Callable[[dict], T], *, of: s
             return []
         first, rows = read_rows(path, make, of=of, form=form)
         for key in {**about, **first}:
-            told = f"{key} is {first.get(key)!r:.80}, expected {about.get(key)!r:.80}"
+            difference = f"{key} is {first.get(key)!r:.80}, expected {about.get(key)!r:.80}"
             same = first.get(key) == about.get(key)
-            require(same, f"{path} holds another run: {told}; name another file, or remove it")
+            require(same, f"{path} holds another run: {difference}; name another file, or remove it")
         whole_lines(path)  # cuts off what follows the last one, now that the file is known to be ours
     except OSError as error:
         raise InputError(f"cannot use {path}: {error.strerror}: expected a file of this kit, or none") from error

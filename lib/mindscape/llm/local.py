@@ -244,8 +244,8 @@ class Local:
         generate: Any = self.model.generate
         while going and left:
             stretch = min(STRETCH, left) if self.shares else left
-            told = {"input_ids": ids, "attention_mask": mask, "past_key_values": cache}
-            out = generate(**told, max_new_tokens=stretch, **how)
+            inputs = {"input_ids": ids, "attention_mask": mask, "past_key_values": cache}
+            out = generate(**inputs, max_new_tokens=stretch, **how)
             for i, new in zip(going, out[:, ids.shape[1] :].tolist(), strict=True):
                 written[i] += new
             left -= stretch
@@ -253,9 +253,9 @@ class Local:
             kept = [k for k, stops in enumerate(ended) if left and not stops]
             mask = torch.cat([mask, mask.new_ones(len(going), out.shape[1] - ids.shape[1])], 1)[kept]
             ids, going = out[kept], [going[k] for k in kept]
-            for one in processors:
-                if isinstance(one, _ByRow):
-                    one.keep(kept)
+            for processor in processors:
+                if isinstance(processor, _ByRow):
+                    processor.keep(kept)
             if kept:
                 cache.batch_select_indices(torch.tensor(kept, device=ids.device))
         return written
@@ -344,9 +344,9 @@ class Local:
         for start in range(shared, ids.shape[1], piece):
             part = slice(start, start + piece)
             wanted = targets[:, max(start, first) : start + piece]
-            told = {"input_ids": ids[:, part], "attention_mask": mask[:, : start + piece], "past_key_values": cache}
-            told |= {"position_ids": positions[:, part], "logits_to_keep": max(1, wanted.shape[1])}
-            logits = self.model(**told).logits
+            inputs = {"input_ids": ids[:, part], "attention_mask": mask[:, : start + piece], "past_key_values": cache}
+            inputs |= {"position_ids": positions[:, part], "logits_to_keep": max(1, wanted.shape[1])}
+            logits = self.model(**inputs).logits
             if wanted.shape[1]:
                 of_all = logits.float().flatten(0, 1), wanted.flatten()
                 loss = functional.cross_entropy(*of_all, ignore_index=-100, reduction="none")

@@ -611,13 +611,13 @@ def answer_from(
 
 def _way(question: str, rounds: int, calling: Calling | None, tokens: int, name: str, held: bool) -> Calling:
     """How tools are called; refused is what no answer can be asked with. `held`: whether replies are, to options or a call."""
-    told = f"rounds={rounds}, question={question!r:.60}: expected 0 rounds or more, and a question"
-    require(rounds >= 0 and question.strip(), told)
+    message = f"rounds={rounds}, question={question!r:.60}: expected 0 rounds or more, and a question"
+    require(rounds >= 0 and question.strip(), message)
     require(tokens >= 1, f"{tokens} tokens for an answer: expected at least 1")
     calling = calling or ("grammar" if name in SMALL else "tools")
     require(calling in ("tools", "grammar"), f'calling={calling!r}: expected "tools" or "grammar"')
-    told = 'options, or lookups_first, and calling="tools": only "grammar" holds a reply to a form'
-    require(calling == "grammar" or not held, told)
+    message = 'options, or lookups_first, and calling="tools": only "grammar" holds a reply to a form'
+    require(calling == "grammar" or not held, message)
     return calling
 
 
@@ -641,7 +641,7 @@ class _Reading:
         if rounds and self.calling == "tools":
             self.frame = meter.count_tokens(in_words(alone(""), self.described))
 
-        def asked(state: str) -> list[Message]:
+        def messages(state: str) -> list[Message]:
             slots = {"graph_state": state, "graph_stats": stats, "question": question}
             prompt = GRAPH_ANSWER.prompt(self.language, form_of(meter), **slots)
             how = f"\n\n{HOW[self.language]}" if rounds and self.calling == "grammar" else ""
@@ -651,8 +651,8 @@ class _Reading:
         if rounds and context is not None:  # room for results, and for the end of the conversation
             taken += max(context // 4, meter.count_tokens(self.closing) + self.tokens)
         fits = fitting_graph(meter, graph_tokens, taken)
-        state, shown = shown_state(graph, partial(fits, asked), self.language)
-        self.messages = asked(state)
+        state, shown = shown_state(graph, partial(fits, messages), self.language)
+        self.messages = messages(state)
         return shown
 
     def holds_two(self) -> bool:

@@ -202,9 +202,9 @@ def of_benchmarks(kept: Sequence[Judged], folder: str | Path | None = None) -> l
             if isinstance(piece, Document):
                 texts[piece.id] = piece
                 continue
-            asked = f"{source}/{piece.id}", texts[piece.doc_id], piece.question, piece.answers
+            fields = f"{source}/{piece.id}", texts[piece.doc_id], piece.question, piece.answers
             label, options = labels[piece.id], piece.options if piece.choice else ()
-            tasks.append(Task(*asked, label.breadth, label.depth, options, piece.choice))
+            tasks.append(Task(*fields, label.breadth, label.depth, options, piece.choice))
     return tasks
 
 
@@ -378,7 +378,7 @@ def labels(of: Iterable[Book], llm: LanguageModel, *, share: int = 12, seed: int
         for k, labelled in enumerate(long_reason.annotate([wanted[i][2] for i in places], _apart(llm))):
             yield k, [label and [label.breadth, label.depth] for label in labelled.passes]
 
-    asking = [{"prompts": long_reason.prompts(asked), "tokens": long_reason.TOKENS} for *_, asked in wanted]
+    asking = [{"prompts": long_reason.prompts(question), "tokens": long_reason.TOKENS} for *_, question in wanted]
     rows, answers = store.current().fetch("label", llm.maker, asking, compute), []
     for (name, evidence, _), passes in zip(wanted, rows, strict=True):
         of_one = tuple(levels and Label(reason="", breadth=levels[0], depth=levels[1]) for levels in passes)
@@ -392,13 +392,13 @@ def estimated_labels(of: Iterable[Book], llm: LLM, share: int = 12) -> Estimate:
     >>> print(estimated_labels(books("test"), llm.load("openai:gpt-4o")))                   # doctest: +SKIP
     480 calls (0 more are cached), 250,000 tokens to read, at most 96,000 to write, at most 1.6000 USD
     """
-    return long_reason.labelling_estimate([asked for *_, asked in _to_label(of, share)], llm)
+    return long_reason.labelling_estimate([question for *_, question in _to_label(of, share)], llm)
 
 
 def _to_label(of: Iterable[Book], share: int, seed: int = 0) -> Iterator[tuple[str, bool, Unlabelled]]:
     """Questions by their id, whether they are shown with their evidence, and as the annotator sees them."""
     for book in of:
-        by_id = {one.id: one for one in book.questions}
+        by_id = {question.id: question for question in book.questions}
         for evidence in (True, False):
             for task in of_book(book, share, seed=seed):
                 yield task.id, evidence, long_reason.of_question(book.document, by_id[task.id], evidence)
@@ -412,7 +412,7 @@ def _row(name: str, answer: Answer, language: str) -> dict[str, Any]:
             calls, read, written = spent.get(step.stage, (0, 0, 0))
             spent[step.stage] = [calls + 1, read + step.read, written + step.written]
     n, notes = len(answer.trace), [step.what[:NOTED] for step in answer.trace if not step.asked]
-    steps = [[i, n, it.stage, it.what[:SHOWN], it.read, it.written] for i, it in enumerate(answer.trace, start=1)]
+    steps = [[i, n, step.stage, step.what[:SHOWN], step.read, step.written] for i, step in enumerate(answer.trace, start=1)]
     row = {key: getattr(answer, key) for key in ("text", "calls", "tokens_first_call", "tokens_total")}
     row |= {"spent": spent, "unusable": unusable(name, answer, language), "notes": notes[-NOTES:]}
     return row | {"nodes": getattr(answer, "nodes", 0), "trace": steps[:2] + steps[2:][-2:]}

@@ -240,8 +240,8 @@ def measured(gold: Sequence[tuple[str, str]], labelled: Sequence[Labelled]) -> M
     >>> of.breadth.accuracy, of.stable_breadth.accuracy, of.stable
     (0.5, 1.0, 0.5)
     """
-    told = f"{len(gold)} gold labels, {len(labelled)} labelled questions: expected one each"
-    require(len(gold) == len(labelled), told)
+    message = f"{len(gold)} gold labels, {len(labelled)} labelled questions: expected one each"
+    require(len(gold) == len(labelled), message)
 
     def axis(i: int, rows: Sequence[int]) -> Agreement:
         answers = [(label.breadth, label.depth)[i] if (label := labelled[k].label) else None for k in rows]

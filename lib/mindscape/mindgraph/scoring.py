@@ -225,7 +225,7 @@ def cascade(rows: Sequence[Row], judge: LLM | None = None) -> list[Scored]:
         scored.append(Scored(bool(stage), stage or (NO_ANSWER if silent else NO_JUDGE)))
     if judge is None:
         return scored
-    left, prompts = [i for i, it in enumerate(scored) if it.stage == NO_JUDGE], []
+    left, prompts = [i for i, verdict in enumerate(scored) if verdict.stage == NO_JUDGE], []
     for row in (rows[i] for i in left):
         first, *others = row.gold
         gold = OR[row.language].format(first=first, others="; ".join(others)) if others else first
@@ -438,11 +438,11 @@ def perfect(book: Book, question: Question, blocks: Sequence[Chunk]) -> Journal:
     True
     """
     builder, reading, graph, entries = Builder(book), Reading(), Graph(book.document.id), []
-    told = sorted((book.told.events[event.id][0], event.id) for event in builder.events(question))
+    events = sorted((book.told.events[event.id][0], event.id) for event in builder.events(question))
     for block in blocks:
         within = Span(block.start, block.end)
         operations: list[Operation] = []
-        for span, event in told:
+        for span, event in events:
             if block.start <= span.start < block.end:
                 operations += builder.event(book.world.events[event], within, reading, answer=question.answer)
         for binding in builder.bindings(question):

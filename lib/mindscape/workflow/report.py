@@ -200,9 +200,9 @@ def _data(made: dict) -> str:
 
 def _losses(lines: list[dict]) -> str:
     """The means of what the last lines of a log tell, of an embedder or of a reader's roles."""
-    told = [line.get("roles", line) for line in lines]
-    names = ("chunk", "node", "accuracy") if "roles" not in lines[0] else sorted({role for of in told for role in of})
-    means = {name: statistics.fmean(some) for name in names if (some := [of[name] for of in told if name in of])}
+    losses = [line.get("roles", line) for line in lines]
+    names = ("chunk", "node", "accuracy") if "roles" not in lines[0] else sorted({role for of in losses for role in of})
+    means = {name: statistics.fmean(some) for name in names if (some := [of[name] for of in losses if name in of])}
     ends = ", ".join(f"{name} {mean:.2f}" for name, mean in means.items())
     when = "in the last hundred steps" if len(lines) == 100 else "in all steps"
     if "roles" in lines[0]:
@@ -284,8 +284,8 @@ def _output(cell: dict) -> str:
 def course_page(root: Path) -> str:
     """figures/course.json: a line a notebook, and the words of all together."""
     found = {name: counted(cells(root, name)) for name in names(root)}
-    lines = [f"  {json.dumps(name)}: {json.dumps(told)}" for name, told in found.items()]
-    total = sum(told["all_words"] for told in found.values())
+    lines = [f"  {json.dumps(name)}: {json.dumps(counts)}" for name, counts in found.items()]
+    total = sum(counts["all_words"] for counts in found.values())
     return "{\n" + ",\n".join([*lines, f'  "all_words": {total}']) + "\n}\n"
 
 

@@ -296,11 +296,11 @@ def main() -> int:
     for path in (home / "html").rglob("*.map"):  # for those who mend the theme
         path.unlink()
     size = sum(path.stat().st_size for path in (home / "html").rglob("*") if path.is_file()) / 1e6
-    told = {"seconds": round(time.perf_counter() - begun, 1), "mb": round(size, 1)}
-    told |= {"warnings": len(warnings), "broken": len(wrong)}
-    (home / "site.json").write_text(json.dumps({f"site.{key}": value for key, value in told.items()}) + "\n", "utf-8")
+    numbers = {"seconds": round(time.perf_counter() - begun, 1), "mb": round(size, 1)}
+    numbers |= {"warnings": len(warnings), "broken": len(wrong)}
+    (home / "site.json").write_text(json.dumps({f"site.{key}": value for key, value in numbers.items()}) + "\n", "utf-8")
     print(*warnings, *wrong, sep="\n", end="\n" * bool(warnings or wrong))
-    print(f"{home / 'html' / 'index.html'}:", ", ".join(f"{name} {value}" for name, value in told.items()))
+    print(f"{home / 'html' / 'index.html'}:", ", ".join(f"{name} {value}" for name, value in numbers.items()))
     return bool(warnings or wrong)
 
 

@@ -69,9 +69,9 @@ def compare(fresh: Path, root: Path | None = None) -> int:
     return bool(wrong) or not compared
 
 
-def dead(asked: Path, store: Path) -> list[str]:
+def dead(folder: Path, store: Path) -> list[str]:
     """A line for each file of the store that holds entries which no notebook asked for."""
-    keys = {key for path in asked.glob("*.txt") for key in path.read_text(encoding="ascii").split()}
+    keys = {key for path in folder.glob("*.txt") for key in path.read_text(encoding="ascii").split()}
     found = []
     for path in sorted(store.glob("*.jsonl")):
         lines = path.read_bytes().split(b"\n")[1:]
