@@ -76,7 +76,7 @@ class Meter:
         self.steps: list[Step] = []
 
     name, fingerprint, maker, backend, context, form = (  # as its model says them
-        property(attrgetter(f"llm.{of}")) for of in ("name", "fingerprint", "maker", "backend", "context", "form")
+        property(attrgetter(f"llm.{field}")) for field in ("name", "fingerprint", "maker", "backend", "context", "form")
     )
 
     def count_tokens(self, prompt: Prompt) -> int:

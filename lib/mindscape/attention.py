@@ -128,9 +128,9 @@ def segment_mass_behind(
             ranges = [(together.place(i, a), together.place(i, b - 1) + 1) for a, b in halves if a < b]
             parts_of[-1].append(slice(len(pieces), len(pieces) + len(ranges)))
             pieces += ranges
-    text = torch.tensor([row for some in placed for row in some]), pieces
+    text = torch.tensor([row for text_rows in placed for row in text_rows]), pieces
     layers = _recorded(decoder, [text], average_heads, **together.inputs(decoder))
-    of_text = torch.stack([masses for (masses,) in layers]).split([len(some) for some in placed], -2)
+    of_text = torch.stack([masses for (masses,) in layers]).split([len(text_rows) for text_rows in placed], -2)
     return [torch.stack([mass[..., part].sum(-1) for part in parts], -1) for mass, parts in zip(of_text, parts_of, strict=True)]
 
 

@@ -338,7 +338,7 @@ class Method:
 
 
 _LISTED = yaml.safe_load(paths.data("methods.yaml").read_text(encoding="utf-8"))
-METHODS = {name: Method(**of) for name, of in _LISTED.items()}
+METHODS = {name: Method(**entry) for name, entry in _LISTED.items()}
 
 
 def methods_of(case: Case, methods: Iterable[str] = METHODS) -> list[str]:

@@ -579,7 +579,7 @@ def _drawn(
         members = _members(groups, len(values))
         drawn = np.arange(len(members))
         if statistic is np.mean:  # the same from each group's sum and size, for many samples at a time
-            sums, sizes = np.array([(values[some].sum(), len(some)) for some in members]).T
+            sums, sizes = np.array([(values[group].sum(), len(group)) for group in members]).T
 
             def of_drawn(chosen, axis):
                 return sums[chosen].sum(axis) / sizes[chosen].sum(axis)

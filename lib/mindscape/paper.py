@@ -395,6 +395,6 @@ class Ledger:
         return frame[frame["verdict"].isin(only)].reset_index(drop=True)
 
     def _some(self, starts: tuple[str, ...]) -> dict[str, Line]:
-        some = {key: line for key, line in self.lines.items() if not starts or key.startswith(starts)}
-        require(some or not starts, f"the ledger of {self.paper} has no key that begins with {' or '.join(starts)}")
-        return some
+        chosen = {key: line for key, line in self.lines.items() if not starts or key.startswith(starts)}
+        require(chosen or not starts, f"the ledger of {self.paper} has no key that begins with {' or '.join(starts)}")
+        return chosen

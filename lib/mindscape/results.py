@@ -240,9 +240,9 @@ def interval(key: str, values, other=None, some=None, *, groups=None, varies: st
     seed = 0 if _run is None else _run.parameters.get("seed", 0)
     sides = [side[some] for side in sides]
     estimate: Callable[..., Interval] = bootstrap if other is None else paired_bootstrap
-    of = estimate(*sides, groups=drawn, seed=seed)
-    record(key, of, varies=varies)
-    return of
+    outcome = estimate(*sides, groups=drawn, seed=seed)
+    record(key, outcome, varies=varies)
+    return outcome
 
 
 def mean(key: str, values) -> str:
@@ -335,7 +335,7 @@ def _publish(run: Run, times: bool) -> None:
     old, new = (stored(folder.name, folder.parent) for folder in (run.published, run.folder))
     files = [figure["file"] for figure in new["figures"].values()]
     files += [*(path.name for path in run.folder.glob("*.html")), *["run.json"] * times, "results.json"]
-    whole = old and old["finished"] and all((run.published / of["file"]).is_file() for of in old["figures"].values())
+    whole = old and old["finished"] and all((run.published / drawn["file"]).is_file() for drawn in old["figures"].values())
     if whole and not times and not differing(old, new):
         return
     with writing(run.published, "or set MINDSCAPE_FIGURES to another folder"):
@@ -363,8 +363,8 @@ def differing(old: dict, new: dict) -> list[str]:
         pair = [run["metrics"].get(key) for run in (old, new)]
         if None in pair:
             found.append(f"{key} is only in the {'new' if pair[0] is None else 'old'} run")
-        elif not all("varies" in of for of in pair):
-            was, now = ({name: of[name] for name in of if name != "from"} for of in pair)
+        elif not all("varies" in metric for metric in pair):
+            was, now = ({name: metric[name] for name in metric if name != "from"} for metric in pair)
             found += [] if _same(was, now) else [f"{key} was {was}, is {now}"]
     return found
 

@@ -182,12 +182,12 @@ class LanguageModel:
         self, prompts: base.Prompts, sampling: Sampling, tools: Tools = (), schema: Any = None, repairs: Counter | None = None
     ) -> "_Asked":
         schemas = base.for_each(schema, len(prompts))
-        forms = [None if of is None else json_by_schema.json_schema(of) for of in schemas]
+        forms = [None if wanted is None else json_by_schema.json_schema(wanted) for wanted in schemas]
         repairs = self.ledger.repairs if repairs is None else repairs
         how = {name: value for name, value in asdict(sampling).items() if value != getattr(Sampling, name)}
 
-        def generate(some: Sequence[tuple[Prompt, Any]]) -> Iterable[tuple[int, Reply]]:
-            return self.backend.generate([p for p, _ in some], sampling, tools, base.shared([form for _, form in some]))
+        def generate(pairs: Sequence[tuple[Prompt, Any]]) -> Iterable[tuple[int, Reply]]:
+            return self.backend.generate([p for p, _ in pairs], sampling, tools, base.shared([form for _, form in pairs]))
 
         alike = digest(asdict(sampling), list(tools), schema is None)  # a schema of its own each may have
         return _Asked(

@@ -689,7 +689,7 @@ class Together:
             options = dict(alike[0][1])
             try:
                 if options.get("schema") is not None:
-                    forms = [form for talks, of, _ in alike for form in for_each(of["schema"], len(talks))]
+                    forms = [form for talks, given, _ in alike for form in for_each(given["schema"], len(talks))]
                     options["schema"] = shared(forms)
                 said = iter(self.llm.chat([talk for talks, *_ in alike for talk in talks], **options))
                 for (*_, future), replies in [(request, [next(said) for _ in request[0]]) for request in alike]:
@@ -722,7 +722,7 @@ def side_by_side(llm: LLM, jobs: Sequence[Callable[[LLM], Any]]) -> list[Any]:
         finally:
             together.leave()
 
-    threads = [threading.Thread(target=work, args=of, daemon=True) for of in zip(jobs, results, strict=True)]
+    threads = [threading.Thread(target=work, args=pair, daemon=True) for pair in zip(jobs, results, strict=True)]
     for thread in threads:
         thread.start()
     for thread in threads:

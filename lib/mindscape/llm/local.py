@@ -277,11 +277,11 @@ class Local:
                 about = {"attention_mask": here, "position_ids": positions, "past_key_values": part}
                 self.model.get_decoder()(input_ids=ids[:, shared:], **about)
             if not cache.is_initialized:
-                cache.layers = [_Roomy(of, len(rows), mask.shape[1] - 1, new + 1) for of in _layers(part)]
+                cache.layers = [_Roomy(layer, len(rows), mask.shape[1] - 1, new + 1) for layer in _layers(part)]
             for k, i in enumerate(batch):
-                place, mine = mask[i, :-1].bool(), here[k].bool()
-                for of, to in zip(_layers(part), _layers(cache), strict=True):
-                    to.keys[i][:, place], to.values[i][:, place] = of.keys[k][:, mine], of.values[k][:, mine]
+                place, own = mask[i, :-1].bool(), here[k].bool()
+                for layer, to in zip(_layers(part), _layers(cache), strict=True):
+                    to.keys[i][:, place], to.values[i][:, place] = layer.keys[k][:, own], layer.values[k][:, own]
         return cache
 
     def _empty(self) -> DynamicCache:

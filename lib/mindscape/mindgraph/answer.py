@@ -393,21 +393,21 @@ def clipped(meter: Meter, text: str, room: int | None, language: str) -> tuple[s
     if room is None or tokens <= room:
         return text, 0
 
-    def some(kept: int) -> str:
+    def shortened(kept: int) -> str:
         tail = kept // 2
         return text[: kept - tail] + GAP[language].format(n=len(text) - kept) + text[len(text) - tail :]
 
     fits, over = 0, len(text)
     guess = 2 * len(text) * room // tokens + 1  # most texts have as many tokens a character everywhere
-    if guess < over and meter.count_tokens(some(guess)) > room:
+    if guess < over and meter.count_tokens(shortened(guess)) > room:
         over = guess
     while over - fits > max(1, fits // 200):
         kept = (fits + over) // 2
-        if meter.count_tokens(some(kept)) <= room:
+        if meter.count_tokens(shortened(kept)) <= room:
             fits = kept
         else:
             over = kept
-    return (some(fits) if fits else ""), len(text) - fits
+    return (shortened(fits) if fits else ""), len(text) - fits
 
 
 def fitting(meter: Meter, texts: Sequence[str], room: int | None, joint: str = "\n") -> list[str]:

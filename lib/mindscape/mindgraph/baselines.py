@@ -541,7 +541,7 @@ def final_in(reply: str) -> str | None:
     found = [text[begun.end() : end.start()] for end in END.finditer(text, begun.end())] if begun else []
     if not found:
         return None
-    whole = next((some for some in found if some.count("(") == some.count(")")), found[-1])
+    whole = next((candidate for candidate in found if candidate.count("(") == candidate.count(")")), found[-1])
     return re.sub(r"""^(["'“‘「])(.*)["'”’」]$""", r"\2", whole.strip(), flags=re.DOTALL)
 
 

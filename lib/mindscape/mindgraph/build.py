@@ -327,18 +327,18 @@ def noted_gated(
         [ranking] = search(retriever, texts, [query], k=min(most, len(texts)))
         new = [i for i in sorted(ranking.ids) if i not in read]
         read |= dict(zip(new, _read(question, texts, new, llm), strict=True))
-        people, _ = _meant(question, (fact for of in read.values() for fact in of.told))
+        people, _ = _meant(question, (fact for notes in read.values() for fact in notes.told))
         again = [re.sub(re.escape(said), name, question, count=1, flags=re.IGNORECASE) for name, said in people.items()]
         waiting |= {query: max(1, k // 2) for query in again if query not in tried}
     return journal(question, document, blocks, read)
 
 
-def _read(question: str, texts: Sequence[str], some: Sequence[int], llm: LLM) -> list[Noted]:
+def _read(question: str, texts: Sequence[str], places: Sequence[int], llm: LLM) -> list[Noted]:
     """What the model says of some blocks; nothing of one whose reply cannot be read."""
-    slots = (block_slots(question, EMPTY, texts[i], i, len(texts)) for i in some)
+    slots = (block_slots(question, EMPTY, texts[i], i, len(texts)) for i in places)
     prompts = [BUILDER.prompt("en", form_of(llm), **filled) for filled in slots]
     talks = [[{"role": "user", "content": prompt}] for prompt in prompts]
-    replies = llm.chat(talks, schema=[quoting(texts[i], Noted) for i in some], max_new_tokens=TOLD) if some else []
+    replies = llm.chat(talks, schema=[quoting(texts[i], Noted) for i in places], max_new_tokens=TOLD) if places else []
     assert isinstance(replies, list)  # one a conversation
     nothing = Noted(told=[], bears=[], operations=[])
     return [read_replies(BUILDER, reply.text) or nothing for reply in replies]
@@ -355,7 +355,7 @@ def journal(question: str, document: Document, blocks: Sequence[Chunk], read: Ma
     >>> [edit.operation.get("relation", edit.operation.get("content")) for edit in written.entries[1].edits]
     ['Ivo sold the lamp to Ann', 'Ivo', 'is done by', 'Ann', 'involves']
     """
-    facts = list(dict.fromkeys(fact for of in read.values() for fact in of.told))
+    facts = list(dict.fromkeys(fact for notes in read.values() for fact in notes.told))
     kept = _kept(question, facts, read)
     guises = [match[1] for fact in facts if (match := GUISE.fullmatch(fact))]
     trades = {match[1]: fact for fact in kept if (match := TRADE.fullmatch(fact))}
@@ -386,20 +386,20 @@ def _kept(question: str, facts: Sequence[str], read: Mapping[int, Noted]) -> dic
     people, links = _meant(question, facts)
     links_at: dict[str, int] = {}
     bearing: dict[str, int] = {}
-    for at, of in sorted(read.items()):
-        for fact in of.told:
+    for at, notes in sorted(read.items()):
+        for fact in notes.told:
             if fact in links:
                 links_at.setdefault(fact, at)
-        for fact in of.bears:
+        for fact in notes.bears:
             named = not people or any(mentions(name, fact) for name in people)
             if named and not TRADE.fullmatch(fact) and not GUISE.fullmatch(fact):
                 bearing.setdefault(fact, at)
     shared = {fact: _shared(question, fact) for fact in bearing}
     oaths = {fact for fact in bearing if OATH.fullmatch(fact)}
     enough: set[str] = set()
-    for some, share in ((oaths, 1.0), (bearing.keys() - oaths, 0.5)):
-        best = max((shared[fact] for fact in some), default=0)
-        enough |= {fact for fact in some if shared[fact] >= share * best}
+    for group, share in ((oaths, 1.0), (bearing.keys() - oaths, 0.5)):
+        best = max((shared[fact] for fact in group), default=0)
+        enough |= {fact for fact in group if shared[fact] >= share * best}
     return links_at | {fact: at for fact, at in bearing.items() if fact in enough}
 
 
@@ -442,9 +442,9 @@ def _id(text: str) -> str:
     return "_".join(words(text.removeprefix("The ").removeprefix("the "), "en"))
 
 
-def _quote(fact: str, of: Noted, block: str) -> str:
+def _quote(fact: str, notes: Noted, block: str) -> str:
     """The words that the model quoted for a fact, or the sentence of the block that shares most words with it."""
-    for operation in of.operations:
+    for operation in notes.operations:
         if isinstance(operation, AddNode) and operation.content == fact and operation.src.strip() and operation.src in block:
             return operation.src
     wanted = set(words(fact, "en"))

@@ -289,7 +289,7 @@ def answered(
     budgets = [Budget(None, settings.times * n, settings.reply) for n in lengths]
     seconds = 0.0 if getattr(llm.backend, "quick", False) else SECONDS
 
-    def of(name: str) -> list[Answered]:
+    def answers_by(name: str) -> list[Answered]:
         method = methods(settings)[name]
 
         def compute(places: Sequence[int]) -> Iterator[tuple[int, Any]]:
@@ -303,7 +303,7 @@ def answered(
         rows = store.current().fetch("answer", llm.maker, questions, compute, seconds=seconds)
         return [Answered(**row, length=n) for row, n in zip(rows, lengths, strict=True)]
 
-    return {name: of(name) for name in names}
+    return {name: answers_by(name) for name in names}
 
 
 def _documents(tasks: Sequence[Task]) -> dict[str, Document]:
@@ -364,7 +364,7 @@ class Labels(NamedTuple):
     labelled: Labelled
 
 
-def labels(of: Iterable[Book], llm: LanguageModel, *, share: int = 12, seed: int = 0) -> list[Labels]:
+def labels(novels: Iterable[Book], llm: LanguageModel, *, share: int = 12, seed: int = 0) -> list[Labels]:
     """`share` questions of each book labelled twice, with their evidence and without it: out of the store, or asked for now.
 
     The questions are `of_book`'s first ones for the seed. Raises LLMError if the model fails.
@@ -372,7 +372,7 @@ def labels(of: Iterable[Book], llm: LanguageModel, *, share: int = 12, seed: int
     >>> labels(books("test"), llm.load("openai:gpt-4o"))[0].labelled.stable                 # doctest: +SKIP
     True
     """
-    wanted = list(_to_label(of, share, seed))
+    wanted = list(_to_label(novels, share, seed))
 
     def compute(places: Sequence[int]) -> Iterator[tuple[int, Any]]:
         for k, labelled in enumerate(long_reason.annotate([wanted[i][2] for i in places], _apart(llm))):
@@ -386,18 +386,18 @@ def labels(of: Iterable[Book], llm: LanguageModel, *, share: int = 12, seed: int
     return answers
 
 
-def estimated_labels(of: Iterable[Book], llm: LLM, share: int = 12) -> Estimate:
+def estimated_labels(novels: Iterable[Book], llm: LLM, share: int = 12) -> Estimate:
     """What `labels` takes at most, before the first call.
 
     >>> print(estimated_labels(books("test"), llm.load("openai:gpt-4o")))                   # doctest: +SKIP
     480 calls (0 more are cached), 250,000 tokens to read, at most 96,000 to write, at most 1.6000 USD
     """
-    return long_reason.labelling_estimate([question for *_, question in _to_label(of, share)], llm)
+    return long_reason.labelling_estimate([question for *_, question in _to_label(novels, share)], llm)
 
 
-def _to_label(of: Iterable[Book], share: int, seed: int = 0) -> Iterator[tuple[str, bool, Unlabelled]]:
+def _to_label(novels: Iterable[Book], share: int, seed: int = 0) -> Iterator[tuple[str, bool, Unlabelled]]:
     """Questions by their id, whether they are shown with their evidence, and as the annotator sees them."""
-    for book in of:
+    for book in novels:
         by_id = {question.id: question for question in book.questions}
         for evidence in (True, False):
             for task in of_book(book, share, seed=seed):

@@ -506,8 +506,8 @@ def quoting(block: str, form: type[Edits] | type[Noted] = Edits) -> dict[str, An
 def _rule(model: type[BaseModel]) -> str:
     """An operation as the grammar has it, its keys in the model's order."""
     parts, before = [], "{"
-    for name, of in model.model_fields.items():
-        choices = " | ".join(_said(json.dumps(choice)) for choice in get_args(of.annotation))
+    for name, info in model.model_fields.items():
+        choices = " | ".join(_said(json.dumps(choice)) for choice in get_args(info.annotation))
         value = f"({choices})" if choices else "src" if name == "src" else "string"
         parts += [_said(f'{before}"{name}": '), value]
         before = ", "
@@ -710,8 +710,8 @@ def node_and_edge_f1(gold: Edits, found: Edits, language: str = "en") -> tuple[f
     pairs = matched(alike)
     same = {nodes[1][j].id: nodes[0][i].id for i, j in pairs.items() if isinstance(nodes[1][j], AddNode)}
     ends = [
-        Counter((names.get(e.source, e.source), names.get(e.target, e.target), e.relation.lower()) for e in some)
-        for names, some in zip(({}, same), edges, strict=True)
+        Counter((names.get(e.source, e.source), names.get(e.target, e.target), e.relation.lower()) for e in added)
+        for names, added in zip(({}, same), edges, strict=True)
     ]
     both = (ends[0] & ends[1]).total()
     sizes = len(nodes[0]) + len(nodes[1])

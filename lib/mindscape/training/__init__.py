@@ -373,17 +373,17 @@ def train(
     usual = sum(example.reply**0.5 for example in encoded) / len(batches(0))
 
     def learn(batch: list[int]) -> dict:
-        mine = [encoded[i] for i in batch[accelerator.process_index :: accelerator.num_processes]]
+        own = [encoded[i] for i in batch[accelerator.process_index :: accelerator.num_processes]]
         # A process without rows of its own reads one all the same, and counts nothing.
-        rows = collate(mine or [encoded[batch[0]]], tokenizer.eos_token_id)
+        rows = collate(own or [encoded[batch[0]]], tokenizer.eos_token_id)
         rows = {name: tensor.to(accelerator.device) for name, tensor in rows.items()}
         attend(bare, rows["input_ids"].shape[1])
         with torch.autocast(accelerator.device.type, torch.bfloat16, enabled=settings.precision == torch.bfloat16):
             total, counts = reply_loss(model, rows)
         # Over a usual batch's weight, so that a reply counts the same in whatever batch it is.
-        loss = (total / counts**0.5).sum() / usual * bool(mine)
+        loss = (total / counts**0.5).sum() / usual * bool(own)
         loss.backward()
-        here = zip(mine, total.tolist(), counts.tolist(), strict=False)
+        here = zip(own, total.tolist(), counts.tolist(), strict=False)
         return _line(gather_object([(example.role, len(example.ids), loss, n) for example, loss, n in here]))
 
     return fit(model, learn, batches, out, run, settings, accelerator)

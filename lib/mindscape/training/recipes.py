@@ -355,10 +355,10 @@ def _made(kind: type, given: Mapping[str, Any]) -> Any:
     return kind(**given)
 
 
-def _check(of: str, given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+def _check(owner: str, given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
     """Raises InputError for a name that is not known, or a value of another type."""
     for name, value in given.items():
-        require(name in known, f"{of} has no {name!r}: expected some of {', '.join(known)}")
+        require(name in known, f"{owner} has no {name!r}: expected some of {', '.join(known)}")
         kind = known[name]
         fits = kind not in (int, float, str, bool) or type(value) is kind or (kind is float and type(value) is int)
         require(fits, f"{name}={value!r}: expected {getattr(kind, '__name__', kind)}")

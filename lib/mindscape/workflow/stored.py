@@ -56,7 +56,7 @@ def compare(fresh: Path, root: Path | None = None) -> int:
             wrong.append(f"{name}: the fresh run did not finish")
         differing = results.differing(old, new)
         wrong += [f"{name}: {said}" for said in differing]
-        free = sum("varies" in of for of in new["metrics"].values())
+        free = sum("varies" in metric for metric in new["metrics"].values())
         varying += free
         compared += len(new["metrics"]) - free - len(differing)
     if (file := root / "data" / "claims.yaml").is_file():  # a number may be as stored and lie on the other side of an edge
