@@ -69,13 +69,13 @@ def _read(name: str, folder: str, part: str | None) -> None:
         pass
     print(report)
     line = benchmarks.named(name)
-    for of, metric in line.metrics.items():
+    for what, metric in line.metrics.items():
         kit = f"; in the kit: {', '.join(metric.kit)}" if metric.kit else ""
         kit += f" ({metric.differs})" if metric.differs else ""
-        print(f"  metric{f' of {of}' if of else ''}: {metric.name}{kit}")
-    for of, prompt in line.prompts.items():
+        print(f"  metric{f' of {what}' if what else ''}: {metric.name}{kit}")
+    for what, prompt in line.prompts.items():
         asks = f" with {' '.join(prompt.placeholders)}" if prompt.placeholders else ""
-        print(f"  prompt{f' of {of}' if of else ''}: {prompt.where}{asks}; reply: {prompt.reply}")
+        print(f"  prompt{f' of {what}' if what else ''}: {prompt.where}{asks}; reply: {prompt.reply}")
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ class Meter:
         self.steps: list[Step] = []
 
     name, fingerprint, maker, backend, context, form = (  # as its model says them
-        property(attrgetter(f"llm.{of}")) for of in ("name", "fingerprint", "maker", "backend", "context", "form")
+        property(attrgetter(f"llm.{field}")) for field in ("name", "fingerprint", "maker", "backend", "context", "form")
     )
 
     def count_tokens(self, prompt: Prompt) -> int:
@@ -103,11 +103,11 @@ class Meter:
         return self._asked(self.llm.complete, prompts, sampling)
 
     def _asked(self, ask: Callable[..., Any], prompts: Any, options: Mapping[str, Any]) -> Any:
-        one = is_one(prompts)
-        if short := self._short([prompts] if one else prompts, options.get("max_new_tokens", Sampling.max_new_tokens)):
+        single = is_one(prompts)
+        if short := self._short([prompts] if single else prompts, options.get("max_new_tokens", Sampling.max_new_tokens)):
             raise BudgetSpent(short)
         replies = ask(prompts, **options)
-        for reply in [replies] if one else replies:
+        for reply in [replies] if single else replies:
             called = "".join(f"\n{call.name}({call.arguments})" for call in reply.tool_calls)
             self.add((reply.text + called).strip(), reply.prompt_tokens, reply.completion_tokens)
         return replies

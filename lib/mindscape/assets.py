@@ -207,8 +207,8 @@ SEAL = "sealed.json"  # sha256, size and time of every file, written last
 
 def _seal(folder: Path) -> None:
     found = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != SEAL]
-    told = {path: path.stat() for path in found}
-    files = {p.relative_to(folder).as_posix(): [_sha256(p), of.st_size, of.st_mtime_ns] for p, of in told.items()}
+    stats = {path: path.stat() for path in found}
+    files = {p.relative_to(folder).as_posix(): [_sha256(p), stat.st_size, stat.st_mtime_ns] for p, stat in stats.items()}
     (folder / SEAL).write_text(json.dumps(files, indent=1), encoding="utf-8")
 
 
@@ -224,11 +224,11 @@ def _intact(folder: Path) -> bool:
     """Whether every file is as it was sealed. Its hash is computed again only if size or time has changed."""
     try:
         files = json.loads((folder / SEAL).read_text(encoding="utf-8"))
-        told = {name: (folder / name).stat() for name in files}
+        stats = {name: (folder / name).stat() for name in files}
     except (OSError, ValueError):
         return False
-    moved = [name for name, (_, _, modified) in files.items() if told[name].st_mtime_ns != modified]
-    of_its_size = all(told[name].st_size == size and (folder / name).is_file() for name, (_, size, _) in files.items())
+    moved = [name for name, (_, _, modified) in files.items() if stats[name].st_mtime_ns != modified]
+    of_its_size = all(stats[name].st_size == size and (folder / name).is_file() for name, (_, size, _) in files.items())
     if not of_its_size or any(_sha256(folder / name) != files[name][0] for name in moved):
         return False
     if moved:  # a cache that was copied: remember the new times

@@ -89,8 +89,8 @@ def segment_mass_batch(
     texts = _texts(attention_mask, rows, segments)
     # Positions as in the unpadded text, so that a text gets the same rotary angles whatever stands before it.
     positions = (attention_mask.cumsum(-1) - 1).clamp(min=0)
-    told = {} if attention_mask.all() else {"attention_mask": attention_mask, "position_ids": positions}
-    layers = _recorded(model.get_decoder(), texts, average_heads, input_ids=input_ids, **told)
+    padding = {} if attention_mask.all() else {"attention_mask": attention_mask, "position_ids": positions}
+    layers = _recorded(model.get_decoder(), texts, average_heads, input_ids=input_ids, **padding)
     return [torch.stack(masses) for masses in zip(*layers, strict=True)]
 
 
@@ -112,15 +112,15 @@ def segment_mass_behind(
     >>> toy = LlamaForCausalLM(LlamaConfig(vocab_size=50, hidden_size=16, intermediate_size=32, num_hidden_layers=2,
     ...                                    num_attention_heads=4, num_key_value_heads=2)).eval()
     >>> mass = segment_mass_behind(toy, [1, 2, 3], [[4, 5], [6, 7, 8]], [[-1], [-1]], [[(0, 5)], [(0, 3), (3, 6)]])
-    >>> [tuple(one.shape) for one in mass]
+    >>> [tuple(of_text.shape) for of_text in mass]
     [(2, 4, 1, 1), (2, 4, 1, 2)]
     """
     _check_model(model)
     decoder, together = model.get_decoder(), Packed(tuple(head), tuple(map(tuple, tails)))
-    asked, pieces, parts_of = [], [], []
+    placed, pieces, parts_of = [], [], []
     for i, tail in enumerate(tails):
         n = len(head) + len(tail)
-        asked.append([together.place(i, row) for row in _checked_rows(rows[i], n).tolist()])
+        placed.append([together.place(i, row) for row in _checked_rows(rows[i], n).tolist()])
         parts_of.append([])
         for start, end in _checked_segments(segments[i], n):
             # the part in the head and the part behind it: either may be empty
@@ -128,9 +128,9 @@ def segment_mass_behind(
             ranges = [(together.place(i, a), together.place(i, b - 1) + 1) for a, b in halves if a < b]
             parts_of[-1].append(slice(len(pieces), len(pieces) + len(ranges)))
             pieces += ranges
-    text = torch.tensor([row for some in asked for row in some]), pieces
+    text = torch.tensor([row for text_rows in placed for row in text_rows]), pieces
     layers = _recorded(decoder, [text], average_heads, **together.inputs(decoder))
-    of_text = torch.stack([masses for (masses,) in layers]).split([len(some) for some in asked], -2)
+    of_text = torch.stack([masses for (masses,) in layers]).split([len(text_rows) for text_rows in placed], -2)
     return [torch.stack([mass[..., part].sum(-1) for part in parts], -1) for mass, parts in zip(of_text, parts_of, strict=True)]
 
 
@@ -236,11 +236,11 @@ def _check_model(model: PreTrainedModel) -> None:
 
 def _texts(attention_mask: torch.Tensor, rows: Sequence[Tokens], segments: Asked) -> list[_Text]:
     texts = []
-    for mask, asked, ranges in zip(attention_mask, rows, segments, strict=True):
+    for mask, text_rows, ranges in zip(attention_mask, rows, segments, strict=True):
         start, n = int(mask.argmax()), int(mask.sum())
         require(mask[start : start + n].all(), "attention_mask has a hole: expected padding on the left or the right only")
         shifted = [(a + start, b + start) for a, b in _checked_segments(ranges, n)]
-        texts.append((_checked_rows(asked, n) + start, shifted))
+        texts.append((_checked_rows(text_rows, n) + start, shifted))
     return texts
 
 
@@ -327,16 +327,16 @@ def _attention(module, query, key, value, attention_mask, scaling=None, is_causa
     masses, outputs = [], []
     for i, (rows, segments) in enumerate(recording.texts):
         mask = None if attention_mask is None else attention_mask[min(i, len(attention_mask) - 1), 0]
-        asked = rows.to(query.device)
+        indices = rows.to(query.device)
         columns = _indicators(segments, value[i])
         if whole:
             columns = torch.cat([columns, value[i].float()], -1)
             everything = _attend(query[i], key[i], columns, mask, causal, scale, torch.arange(n, device=query.device))
             mass, output = everything.split([len(segments), value.shape[-1]], -1)
-            mass = mass[:, asked]
+            mass = mass[:, indices]
             outputs.append(output)
         else:
-            mass = _attend(query[i], key[i], columns, mask, causal, scale, asked)
+            mass = _attend(query[i], key[i], columns, mask, causal, scale, indices)
         masses.append(mass.mean(0) if recording.average_heads else mass)
     recording.layers.append(masses)
     if whole:

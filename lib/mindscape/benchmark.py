@@ -44,13 +44,13 @@ def least(
     """
     seconds: list[list[float]] = [[] for _ in calls]
     for run in range(most):
-        if run >= max(runs, 2) and all(sorted(of)[1] <= AGREE * min(of) for of in seconds):
+        if run >= max(runs, 2) and all(sorted(times)[1] <= AGREE * min(times) for times in seconds):
             break
-        for call, of in zip(calls, seconds, strict=True):
+        for call, times in zip(calls, seconds, strict=True):
             begun = clock()
             call()
-            of.append(clock() - begun)
-    return [min(of) for of in seconds]
+            times.append(clock() - begun)
+    return [min(times) for times in seconds]
 
 
 GOALS = {"reading": 0.8, "writing": 5.0, "look_up_us": 50.0, "import_s": 1.0}
@@ -103,12 +103,12 @@ def reading(backend: local.Local, count: int = 8, bare: bool = True) -> dict[str
     prompts = [role.prompt("en", form_of(backend), context=part, question="Who speaks?") for part in parts]
     rows = [backend._tokens([{"role": "user", "content": prompt}]) for prompt in prompts]
     order = sorted(range(count), key=rows.__getitem__)
-    batches = [[rows[i] for i in some] for some, _ in backend._batches(rows, [0] * count, order, 1, call=float("inf"))]
+    batches = [[rows[i] for i in batch] for batch, _ in backend._batches(rows, [0] * count, order, 1, call=float("inf"))]
 
     @torch.inference_mode()
     def alone() -> None:
-        for some in batches:
-            ids, mask = backend._padded(some, 0)
+        for batch in batches:
+            ids, mask = backend._padded(batch, 0)
             backend.model.get_decoder()(input_ids=ids, attention_mask=mask)
 
     ways = {"ask": lambda: ask(LanguageModel(backend), role, prompts, tokens=1)} | ({"bare": alone} if bare else {})
@@ -126,8 +126,8 @@ def writing(backend: local.Local, count: int = 32, tokens: int = 48, alone: bool
         written["batch"] = sum(reply.completion_tokens for reply in model.complete(prompts, max_new_tokens=tokens))
 
     def one_by_one() -> None:
-        some = [model.complete(prompt, max_new_tokens=tokens) for prompt in prompts[:: count // 4]]
-        written["alone"] = sum(reply.completion_tokens for reply in some)
+        replies = [model.complete(prompt, max_new_tokens=tokens) for prompt in prompts[:: count // 4]]
+        written["alone"] = sum(reply.completion_tokens for reply in replies)
 
     found = quickest({"batch": batch} | ({"alone": one_by_one} if alone else {}))
     return {f"{name}_tokens_s": written[name] / seconds for name, seconds in found.items()}
@@ -138,7 +138,7 @@ def look_up(count: int = 5000) -> float:
     with tempfile.TemporaryDirectory() as folder:
         maker, questions = Maker("benchmark", {}), [{"prompt": f"{n} {'Who is there? ' * 100}"} for n in range(count)]
         filled = Store(Path(folder) / "a", Path(folder) / "store", fill=True)
-        filled.put("reply", maker, {filled.key("reply", maker, of): {"text": "Nay, answer me. " * 9} for of in questions})
+        filled.put("reply", maker, {filled.key("reply", maker, query): {"text": "Nay, answer me. " * 9} for query in questions})
         filled.flush()
         store = Store(Path(folder) / "b", filled.shipped)
 

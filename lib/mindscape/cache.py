@@ -64,10 +64,10 @@ class Cache:
         """Those of the keys that are there, with their values."""
         listed, found = list(dict.fromkeys(keys)), {}
         for i in range(0, len(listed), 500):  # SQLite limits the number of variables in a statement
-            some = listed[i : i + 500]
-            marks = ",".join("?" * len(some))
-            for key, value in self._done(f"SELECT key, value FROM checked WHERE key IN ({marks})", some):
-                if key not in some or not _whole(key, value):
+            part = listed[i : i + 500]
+            marks = ",".join("?" * len(part))
+            for key, value in self._done(f"SELECT key, value FROM checked WHERE key IN ({marks})", part):
+                if key not in part or not _whole(key, value):
                     self.tell(f"{self.path}: entry {key} is damaged: it is computed anew")
                 else:
                     found[key] = value[SUM:]

@@ -227,9 +227,9 @@ class LocalEncoder(ABC):
         ranked, start = sorted(zip(map(len, ids), texts, strict=True), key=lambda pair: -pair[0]), 0
         while start < len(ranked):
             longest = max(1, min(ranked[start][0], self.max_tokens))
-            some = ranked[start : start + max(1, self.batch_tokens // longest)]
-            yield [text for _, text in some], [n for n, _ in some]
-            start += len(some)
+            batch = ranked[start : start + max(1, self.batch_tokens // longest)]
+            yield [text for _, text in batch], [n for n, _ in batch]
+            start += len(batch)
 
     def _ids(self, texts: Sequence[str], prompt: str, **options: Any) -> list[list[int]]:
         """Token ids of each text."""

@@ -117,4 +117,4 @@ def give_memory_back() -> bool:
 if __name__ == "__main__":
     checks = list(check())
     print(*checks, sep="\n")
-    sys.exit(not all(one.ok for one in checks))
+    sys.exit(not all(checked.ok for checked in checks))

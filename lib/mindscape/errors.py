@@ -85,5 +85,5 @@ def writing(folder: Path, instead: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        told = f"cannot write to {folder}: {error.strerror or error}; {storage_advice(error)}, {instead}"
-        raise MindscapeError(told) from error
+        message = f"cannot write to {folder}: {error.strerror or error}; {storage_advice(error)}, {instead}"
+        raise MindscapeError(message) from error

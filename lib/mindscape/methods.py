@@ -152,7 +152,7 @@ class Case:
         return {name: starts(document.text, self.tokenizer) for name, document in self.documents.items()}
 
     @property
-    def asked(self) -> list[str]:
+    def queries(self) -> list[str]:
         """The questions' words."""
         return [question.question for question in self.questions]
 
@@ -223,8 +223,8 @@ def starts(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
     >>> starts("Ann left.", tokenizer)                                                       # doctest: +SKIP
     [0, 4, 8]
     """
-    told = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
-    return [end - len(text[start:end].lstrip()) for start, end in told["offset_mapping"]]
+    encoding = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+    return [end - len(text[start:end].lstrip()) for start, end in encoding["offset_mapping"]]
 
 
 def picked(questions: Sequence[Question], share: int = SHARE, seed: int = 0) -> list[Question]:
@@ -329,7 +329,7 @@ class Method:
 
 
 _LISTED = yaml.safe_load(paths.data("methods.yaml").read_text(encoding="utf-8"))
-METHODS = {name: Method(**of) for name, of in _LISTED.items()}
+METHODS = {name: Method(**entry) for name, entry in _LISTED.items()}
 
 
 def methods_of(case: Case, methods: Iterable[str] = METHODS) -> list[str]:
@@ -377,9 +377,9 @@ def rankings(case: Case, method: str, by: Encoders) -> list[Ranking]:
     method = {"mia_rag": "mia_emb", "signature_shown": "signature"}.get(method, method)
     texts, plain = case.memory.texts, PlainEmbedder(by.minilm)
     if method in ("minilm", "sft_emb", "mia_alone"):
-        return search({"minilm": plain, "sft_emb": by.sft, "mia_alone": by.mia}[method], texts, case.asked, DEPTH)
+        return search({"minilm": plain, "sft_emb": by.sft, "mia_alone": by.mia}[method], texts, case.queries, DEPTH)
     if method == "graphrag":
-        return search(plain, case.graph.graph.texts, case.asked, graphrag.TOP)
+        return search(plain, case.graph.graph.texts, case.queries, graphrag.TOP)
     require(method in RULES, f"method={method!r} ranks nothing by an encoder")
     return RULES[method](case, by)
 
@@ -397,7 +397,7 @@ def _in_its_books_light(case: Case, by: Encoders) -> list[Ranking]:
             scores[:, books == i] = by.mia.queries(questions, summary) @ units[books == i].T
         return _best(scores, DEPTH)
 
-    return by_rule(by.mia.maker, rule, case.asked, rank)
+    return by_rule(by.mia.maker, rule, case.queries, rank)
 
 
 def items(case: Case, by: Encoders) -> list[Ranking]:
@@ -416,20 +416,20 @@ def items(case: Case, by: Encoders) -> list[Ranking]:
             woken = first.first(K0)
             yield Ranking(shelf.choose(Woken(question, woken, memory.of(woken)), k=K))
 
-    return by_rule(by.sft.maker & by.minilm.maker, rule, case.asked, rank)
+    return by_rule(by.sft.maker & by.minilm.maker, rule, case.queries, rank)
 
 
 def _by_signature(case: Case, by: Encoders) -> list[Ranking]:
     """Passages by the question and its signature, blended at 0.5 (Eq. 4)."""
     memory = case.memory
-    signatures = dict(zip(case.asked, (row.ids for row in items(case, by)), strict=True))
+    signatures = dict(zip(case.queries, (row.ids for row in items(case, by)), strict=True))
     rule = {"texts": digest(memory.texts), "sessions": digest(memory.summaries), "woken": K0, "items": K, "k": DEPTH}
 
     def rank(questions: Sequence[str]) -> Iterator[Ranking]:
         shelf = Shelf(memory, by.mia, live=True)
-        return map(Ranking, shelf.search(questions, [shelf.signature(signatures[it]) for it in questions], DEPTH))
+        return map(Ranking, shelf.search(questions, [shelf.signature(signatures[question]) for question in questions], DEPTH))
 
-    return by_rule(by.mia.maker & by.sft.maker & by.minilm.maker, rule, case.asked, rank)
+    return by_rule(by.mia.maker & by.sft.maker & by.minilm.maker, rule, case.queries, rank)
 
 
 def _by_statements(case: Case, by: Encoders) -> list[Ranking]:
@@ -441,7 +441,7 @@ def _by_statements(case: Case, by: Encoders) -> list[Ranking]:
         scores = by.minilm.encode(questions, "query") @ by.minilm.encode(statements.texts).T
         return _best(stepped(scores, statements.about), depth)
 
-    return by_rule(by.minilm.maker, rule, case.asked, rank)
+    return by_rule(by.minilm.maker, rule, case.queries, rank)
 
 
 def _by_layers(case: Case, by: Encoders) -> list[Ranking]:
@@ -451,14 +451,14 @@ def _by_layers(case: Case, by: Encoders) -> list[Ranking]:
     return _fused(case, by, layers, lambda: Layers.of_memories(memories, by.minilm))
 
 
-def _fused(case: Case, by: Encoders, told: Sequence[Sequence[object]], layers: Callable[[], Layers]) -> list[Ranking]:
-    """By several `layers`, which are made where they are needed, of which `told` tells the store."""
-    rule = {"texts": digest(case.memory.texts), "layers": digest(told), "way": "rrf", "k": DEPTH}
+def _fused(case: Case, by: Encoders, units: Sequence[Sequence[object]], layers: Callable[[], Layers]) -> list[Ranking]:
+    """By several `layers`, which are made where they are needed; the store knows them by their `units`."""
+    rule = {"texts": digest(case.memory.texts), "layers": digest(units), "way": "rrf", "k": DEPTH}
 
     def rank(questions: Sequence[str]) -> Iterator[Ranking]:
         return (Ranking(tuple(ids)) for ids in layers().search(questions, DEPTH, "rrf")[0].tolist())
 
-    return by_rule(by.minilm.maker, rule, case.asked, rank)
+    return by_rule(by.minilm.maker, rule, case.queries, rank)
 
 
 def short_layers(case: Case, by: Encoders) -> list[list[Piece]]:
@@ -529,7 +529,7 @@ def _plain(case: Case, method: str, seed: int) -> list[list[Piece]]:
         draws = [Chance("methods", "lot", question.id, *[seed] * bool(seed)) for question in questions]
         rows = [draw.some(range(len(memory.chunks)), DEPTH) for draw in draws]
     elif method == "bm25":
-        rows = BM25(memory.texts, memory.language).search(case.asked, DEPTH)[0].tolist()
+        rows = BM25(memory.texts, memory.language).search(case.queries, DEPTH)[0].tolist()
     else:  # the evidence, and of each binding the place nearest to it, in the order of the text
         rows = [memory.holding(question.doc_id, question.support) for question in questions]
     return [[memory.chunks[i] for i in row] for row in rows]

@@ -177,10 +177,10 @@ def bleu(prediction: str, references: str | Sequence[str], language: Language, u
         prediction, *listed = (" ".join(segment(text)) for text in (prediction, *listed))
     tokenize = "13a" if language == "en" else "zh" if unit == "characters" else "none"
     scores = [scorer.sentence_score(prediction, listed) for scorer in _bleu_scorers(tokenize)]
-    one, two, three, four = (min(score.score / 100, 1.0) for score in scores)  # rounding can leave it a hair above 1
+    bleu_1, bleu_2, bleu_3, bleu_4 = (min(score.score / 100, 1.0) for score in scores)  # rounding can leave it a hair above 1
     last = scores[-1]
     precisions = tuple(hits / total if total else 0.0 for hits, total in zip(last.counts, last.totals, strict=True))
-    return Bleu(one, two, three, four, precisions, last.bp)
+    return Bleu(bleu_1, bleu_2, bleu_3, bleu_4, precisions, last.bp)
 
 
 @cache
@@ -247,8 +247,8 @@ def meteor(
 
     listed = check_texts(prediction, references)
     wordnet = _wordnet() if language == "en" and synonyms else None
-    said, *asked = (words(each, language, unit) for each in (prediction, *listed))
-    value = meteor_score(asked, said, wordnet=wordnet or SimpleNamespace(synsets=lambda word: []))
+    said, *gold = (words(each, language, unit) for each in (prediction, *listed))
+    value = meteor_score(gold, said, wordnet=wordnet or SimpleNamespace(synsets=lambda word: []))
     return Meteor(value, "exact+stem+synonym" if wordnet else "exact+stem")
 
 
@@ -322,8 +322,8 @@ def exact_match(prediction: str, references: str | Sequence[str], language: Lang
     >>> exact_match("The Ghost.", ["a ghost", "Hamlet's father"], "en"), exact_match("丹麦王子", ["丹麦的王子"], "zh")
     (1.0, 0.0)
     """
-    said, *asked = (normalise(each, language) for each in (prediction, *check_texts(prediction, references)))
-    return float(said in asked)
+    said, *gold = (normalise(each, language) for each in (prediction, *check_texts(prediction, references)))
+    return float(said in gold)
 
 
 def token_f1(prediction: str, references: str | Sequence[str], language: Language, unit: Unit = "characters") -> float:
@@ -392,8 +392,8 @@ def accuracy(predictions: Sequence[Hashable], answers: Sequence[Hashable]) -> Ac
     >>> of.value, of.right, of.answered, of.refused, of.unparsable
     (0.25, (True, False, False, False), 3, 1, 0)
     """
-    asked = len(answers)
-    require(len(predictions) == asked, f"{len(predictions)} predictions for {asked} answers: expected one each")
+    count = len(answers)
+    require(len(predictions) == count, f"{len(predictions)} predictions for {count} answers: expected one each")
     for number, prediction in enumerate(predictions):
         require(prediction is not None, f"predictions[{number}] is None: expected an answer or a NoAnswer")
     return _accuracy(tuple(said == answer for said, answer in zip(predictions, answers, strict=True)), predictions)
@@ -577,7 +577,7 @@ def _drawn(
         members = _members(groups, len(values))
         drawn = np.arange(len(members))
         if statistic is np.mean:  # the same from each group's sum and size, for many samples at a time
-            sums, sizes = np.array([(values[some].sum(), len(some)) for some in members]).T
+            sums, sizes = np.array([(values[group].sum(), len(group)) for group in members]).T
 
             def of_drawn(chosen, axis):
                 return sums[chosen].sum(axis) / sizes[chosen].sum(axis)

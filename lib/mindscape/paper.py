@@ -383,15 +383,15 @@ class Ledger:
     def table(self, *starts: str, only: Sequence[str] = OUTCOMES) -> pd.DataFrame:
         """These checks as text to look at, one a row; only those with some verdicts, if asked for."""
         rows = []
-        for what, arithmetic, one in self._some(starts).values():
-            decimals = max(one.decimals, 0)  # two more than is printed are shown, and no zeros at the end
-            numbers = (f"{number:.{decimals + 2}f}" for number in (one.value, one.low, one.high))
+        for what, arithmetic, outcome in self._some(starts).values():
+            decimals = max(outcome.decimals, 0)  # two more than is printed are shown, and no zeros at the end
+            numbers = (f"{number:.{decimals + 2}f}" for number in (outcome.value, outcome.low, outcome.high))
             value, low, high = (number.rstrip("0").rstrip(".") for number in numbers)
-            rows.append([what, arithmetic, f"{one.printed:.{decimals}f}", value, f"{low} to {high}", one.verdict])
+            rows.append([what, arithmetic, f"{outcome.printed:.{decimals}f}", value, f"{low} to {high}", outcome.verdict])
         frame = pd.DataFrame(rows, columns=["what", "arithmetic", "printed", "gives", "could be", "verdict"])
         return frame[frame["verdict"].isin(only)].reset_index(drop=True)
 
     def _some(self, starts: tuple[str, ...]) -> dict[str, Line]:
-        some = {key: line for key, line in self.lines.items() if not starts or key.startswith(starts)}
-        require(some or not starts, f"the ledger of {self.paper} has no key that begins with {' or '.join(starts)}")
-        return some
+        chosen = {key: line for key, line in self.lines.items() if not starts or key.startswith(starts)}
+        require(chosen or not starts, f"the ledger of {self.paper} has no key that begins with {' or '.join(starts)}")
+        return chosen

@@ -62,7 +62,7 @@ def sent(room: str, name: str, language: str, form: str) -> list[str]:
     """
     home = Path(__file__).parent / room / "prompts"
     names = [f"paper/{name}.{language}"] * (form == "paper") + [f"{name}.{language}"]
-    found = [text(room, one) for one in names if (home / f"{one}.md").is_file()][:1]
+    found = [text(room, stem) for stem in names if (home / f"{stem}.md").is_file()][:1]
     return [*found, _file(room, f"{name}.toml")] if (home / f"{name}.toml").is_file() else found
 
 
@@ -82,7 +82,7 @@ def left_out(name: str) -> list[str]:
     >>> left_out("grade")[0]
     'a judge who is strict but fair'
     """
-    return [it["says"] for it in demands(name) if "short" not in it]
+    return [demand["says"] for demand in demands(name) if "short" not in demand]
 
 
 def place(name: str) -> str:

@@ -200,9 +200,9 @@ def load_questions(path: str | Path, document: Callable[[str], Document]) -> lis
         different, there = len(set(row.options)) == 4, row.answer in row.options
         require(different, f"{where}: {row.id}: two options are the same: expected four different ones")
         require(there, f"{where}: {row.id}: the answer {row.answer!r} is not among the options {row.options}")
-        asked = row.id, row.play, row.question, row.answer, tuple(row.accepted), tuple(row.options)
+        fields = row.id, row.play, row.question, row.answer, tuple(row.accepted), tuple(row.options)
         evidence = _places(row, where, document)
-        found.append(Question(*asked, evidence, row.breadth, row.depth, resolved=row.question))
+        found.append(Question(*fields, evidence, row.breadth, row.depth, resolved=row.question))
     return found
 
 

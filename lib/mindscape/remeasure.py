@@ -41,31 +41,31 @@ def at_the_end(notebook: str, name: str) -> None:
     keys = paths.build_path("asked")
     keys.mkdir(parents=True, exist_ok=True)
     (keys / f"{name}.txt").write_text("\n".join(sorted(store.current().keys)) + "\n", encoding="ascii")
-    if told := os.environ.get("MINDSCAPE_REMEASURE"):
+    if setting := os.environ.get("MINDSCAPE_REMEASURE"):
         try:
-            share, seed, minutes = plan.share_seed_minutes(told)
+            share, seed, minutes = plan.share_seed_minutes(setting)
         except ValueError as error:
             raise InputError(str(error)) from error
-        remade = store.current().remake(share=share, seed=seed, seconds=allowance(minutes, folder_of(told), notebook))
+        remade = store.current().remake(share=share, seed=seed, seconds=allowance(minutes, folder_of(setting), notebook))
     elif os.environ.get("MINDSCAPE_TINY"):
         remade = store.current().remake(smallest=True)
     else:
         return
-    folder = folder_of(told)
+    folder = folder_of(setting)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / f"{name}.jsonl").open("w", encoding="utf-8", buffering=1) as lines:
-        for one in remade:  # line by line: a kill leaves what was computed
-            lines.write(json.dumps({"notebook": notebook, **asdict(one)}) + "\n")
+        for entry in remade:  # line by line: a kill leaves what was computed
+            lines.write(json.dumps({"notebook": notebook, **asdict(entry)}) + "\n")
 
 
-def folder_of(told: str | None) -> Path:
+def folder_of(setting: str | None) -> Path:
     """Where notebooks leave what they computed anew, for each share, seed and minutes, or for the smallest entries, and each
     precision that was asked for one folder.
 
     >>> folder_of("0.02:7").name, folder_of("").name
     ('0.02-7', 'tiny')
     """
-    name = told.replace(":", "-") if told else "tiny"
+    name = setting.replace(":", "-") if setting else "tiny"
     return paths.build_path("remeasured", "-".join(filter(None, [name, os.environ.get("MINDSCAPE_DTYPE")])))
 
 
@@ -87,16 +87,16 @@ def allowance(minutes: float, folder: Path, notebook: str) -> float:
 
 def remade_table(remade: Sequence[Remade]):
     """A row for each entry that was computed anew, as a notebook shows it."""
-    rows = [(of.kind, of.maker.rpartition("-")[0], of.precision, "yes" if of.agrees else "no") for of in remade]
+    rows = [(entry.kind, entry.maker.rpartition("-")[0], entry.precision, "yes" if entry.agrees else "no") for entry in remade]
     return pd.DataFrame(rows, columns=["kind", "made by", "precision", "the same again"])
 
 
 def report(folder: Path) -> str:
     """What notebooks left in a folder, as a page in Markdown: how much agrees, by kind and by notebook, and what does not."""
     found = [json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in trail.lines(path)]
-    done = [of for of in found if of["agrees"] is not None]
-    said = f"{len(done)} entries, {sum(of['agrees'] for of in done)} agree."
-    if blocks := {(of["notebook"], of["block"]) for of in done} - {(of["notebook"], "") for of in done}:
+    done = [entry for entry in found if entry["agrees"] is not None]
+    said = f"{len(done)} entries, {sum(entry['agrees'] for entry in done)} agree."
+    if blocks := {(entry["notebook"], entry["block"]) for entry in done} - {(entry["notebook"], "") for entry in done}:
         said += f" They were drawn in {len(blocks)} blocks: what one call asked for together, or about the same texts."
     if late := len(found) - len(done):
         said += f" {late} more were drawn and not computed: MINUTES were up, or too few were left for them."
@@ -105,18 +105,18 @@ def report(folder: Path) -> str:
         return "\n".join([*lines, "No notebook of this run found any entry, or none was drawn.", ""])
     for title, key in (("kind", "kind"), ("made by", "maker"), ("notebook", "notebook")):
         rows, meaning = [], ["agrees means"] * (key == "kind")
-        for name, some in pd.DataFrame(found).groupby(key):
-            made = some[some["agrees"].notna()]
+        for name, group in pd.DataFrame(found).groupby(key):
+            made = group[group["agrees"].notna()]
             off = made["off"].dropna()
-            numbers = [len(some), len(made), sum(made["agrees"])]
+            numbers = [len(group), len(made), sum(made["agrees"])]
             numbers += ["–", "–"] if off.empty else [f"{off.max():.2g}", f"{off.mean():.2g}"]
             rows.append([name, *numbers, f"{made['seconds'].sum():.0f}", *(KINDS.get(name, OTHER) for _ in meaning)])
         heads = [title, "drawn:", "computed:", "agree:", "largest difference:", "mean:", "seconds:", *meaning]
         lines.append(plots.markdown_table(heads, rows))
-    if differing := [of for of in done if not of["agrees"]]:
+    if differing := [entry for entry in done if not entry["agrees"]]:
         lines += ["What does not agree:", ""]
-        told = "- {notebook}: {kind} by {maker}, {key:.12}, {precision}"
-        lines += [told.format(**of) for of in differing]
+        template = "- {notebook}: {kind} by {maker}, {key:.12}, {precision}"
+        lines += [template.format(**entry) for entry in differing]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -131,7 +131,7 @@ class Run:
         used = {metric["from"] for metric in self.metrics.values()}
         content = {"notebook": self.notebook, "finished": finished, "parameters": self.parameters}
         content |= {"metrics": self.metrics, "figures": self.figures}
-        content["sources"] = {name: told for name, told in self.sources.items() if name in used}
+        content["sources"] = {name: source for name, source in self.sources.items() if name in used}
         peak = peak_bytes()
         run = {
             "seconds": round(time.perf_counter() - self.started, 1),
@@ -142,8 +142,8 @@ class Run:
         }
         with writing(self.folder, ELSEWHERE):
             self.folder.mkdir(parents=True, exist_ok=True)
-            for name, told in (("results.json", content), ("run.json", run)):
-                text = json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+            for name, data in (("results.json", content), ("run.json", run)):
+                text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
                 store.write_anew(self.folder / name, text.encode(), seen=False)
 
 
@@ -207,7 +207,7 @@ def record(key: str, value, ci: tuple | None = None, n: int | None = None, rows=
     ends = None if ci is None else [_number(key, edge) for edge in ci]
     ids = None if rows is None else digest(list(rows))
     about = {"ci": ends, "n": None if n is None else int(n), "rows": ids, "varies": varies or None}
-    entry = {"value": _number(key, value)} | {name: told for name, told in about.items() if told is not None}
+    entry = {"value": _number(key, value)} | {name: detail for name, detail in about.items() if detail is not None}
     entry["from"] = trail.source_name(trail.behind(store.current()), run.sources)
     run.metrics[key] = entry
     run.write()
@@ -236,13 +236,13 @@ def interval(key: str, values, other=None, some=None, *, groups=None, varies: st
     some = np.full(count, True) if some is None else np.asarray(some)
     if lengths := {len(side) for side in (*sides, some)} - {count}:
         raise InputError(f"{key}: {count} groups, and {sorted(lengths)} values: expected one of each a question")
-    drawn = None if groups is None else [group for group, it in zip(groups, some, strict=True) if it]
+    drawn = None if groups is None else [group for group, chosen in zip(groups, some, strict=True) if chosen]
     seed = 0 if _run is None else _run.parameters.get("seed", 0)
     sides = [side[some] for side in sides]
     estimate: Callable[..., Interval] = bootstrap if other is None else paired_bootstrap
-    of = estimate(*sides, groups=drawn, seed=seed)
-    record(key, of, varies=varies)
-    return of
+    outcome = estimate(*sides, groups=drawn, seed=seed)
+    record(key, outcome, varies=varies)
+    return outcome
 
 
 def mean(key: str, values) -> str:
@@ -335,7 +335,7 @@ def _publish(run: Run, times: bool) -> None:
     old, new = (stored(folder.name, folder.parent) for folder in (run.published, run.folder))
     files = [figure["file"] for figure in new["figures"].values()]
     files += [*(path.name for path in run.folder.glob("*.html")), *["run.json"] * times, "results.json"]
-    whole = old and old["finished"] and all((run.published / of["file"]).is_file() for of in old["figures"].values())
+    whole = old and old["finished"] and all((run.published / drawn["file"]).is_file() for drawn in old["figures"].values())
     if whole and not times and not differing(old, new):
         return
     with writing(run.published, "or set MINDSCAPE_FIGURES to another folder"):
@@ -363,8 +363,8 @@ def differing(old: dict, new: dict) -> list[str]:
         pair = [run["metrics"].get(key) for run in (old, new)]
         if None in pair:
             found.append(f"{key} is only in the {'new' if pair[0] is None else 'old'} run")
-        elif not all("varies" in of for of in pair):
-            was, now = ({name: of[name] for name in of if name != "from"} for of in pair)
+        elif not all("varies" in metric for metric in pair):
+            was, now = ({name: metric[name] for name in metric if name != "from"} for metric in pair)
             found += [] if _same(was, now) else [f"{key} was {was}, is {now}"]
     return found
 
@@ -393,8 +393,8 @@ def spot_check(count: int = 3, kinds: Sequence[str] = ()):
     count = 0 if remeasure.requested() else count
     remade = list(store.current().remake(count=count, seed=seed, kinds=kinds))
     why = "processor, precision, what is found"
-    record("store.agree", sum(one.agrees for one in remade), n=len(remade), varies=why)
-    other = [one.agrees for one in remade if ", now " in one.precision]  # none on some processors, which is told, too
+    record("store.agree", sum(entry.agrees for entry in remade), n=len(remade), varies=why)
+    other = [entry.agrees for entry in remade if ", now " in entry.precision]  # none on some processors, which is told, too
     record("store.agree.other_precision", sum(other), n=len(other), varies=why)
     return remeasure.remade_table(remade)
 
@@ -405,8 +405,8 @@ def read(notebook: str, folder: Path | None = None) -> dict:
     try:
         return json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        told = f"no results of {notebook} in {file}: {error}; run `make figures ONLY={notebook[:2]}`"
-        raise InputError(told) from error
+        message = f"no results of {notebook} in {file}: {error}; run `make figures ONLY={notebook[:2]}`"
+        raise InputError(message) from error
 
 
 def stored(notebook: str, folder: Path | None = None) -> dict | None:

@@ -489,9 +489,9 @@ def search(
     """
     rule = {"texts": _of_texts(tuple(texts)), "summary": summary, "task": task, "k": k}
 
-    def rank(some: Sequence[str]) -> Iterator[Ranking]:
-        ids, scores = nearest(retriever.queries(some, summary, task), retriever.units(texts), k)
-        return (Ranking(tuple(row), tuple(of)) for row, of in zip(ids.tolist(), scores.tolist(), strict=True))
+    def rank(questions: Sequence[str]) -> Iterator[Ranking]:
+        ids, scores = nearest(retriever.queries(questions, summary, task), retriever.units(texts), k)
+        return (Ranking(tuple(row), tuple(row_scores)) for row, row_scores in zip(ids.tolist(), scores.tolist(), strict=True))
 
     return by_rule(retriever.maker, rule, queries, rank, {"k": k, "task": task})
 
@@ -508,16 +508,16 @@ def by_rule(
 
     `rule` holds all that decides a ranking beside its query, as JSON; `how` as in `Store.fetch`.
 
-    >>> by_rule(Maker("by place", {}), {"of": 3}, ["Who left?"], lambda some: [Ranking((0, 1, 2)) for _ in some])
+    >>> by_rule(Maker("by place", {}), {"of": 3}, ["Who left?"], lambda queries: [Ranking((0, 1, 2)) for _ in queries])
     [Ranking(ids=(0, 1, 2), scores=())]
     """
 
     def compute(places: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
-        for position, of in enumerate(rank([queries[i] for i in places])):
-            yield position, {"ids": list(of.ids)} | ({"scores": [round(x, 5) for x in of.scores]} if of.scores else {})
+        for position, hits in enumerate(rank([queries[i] for i in places])):
+            yield position, {"ids": list(hits.ids)} | ({"scores": [round(x, 5) for x in hits.scores]} if hits.scores else {})
 
-    asked = [{**rule, "query": query} for query in queries]
-    found = store.current().fetch("ranking", maker, asked, compute, how)
+    questions = [{**rule, "query": query} for query in queries]
+    found = store.current().fetch("ranking", maker, questions, compute, how)
     return [Ranking(tuple(row["ids"]), tuple(row.get("scores", ()))) for row in found]
 
 

@@ -141,8 +141,8 @@ class Asking(NamedTuple):
     @property
     def like(self) -> tuple[str, ...]:
         """What calls have in common whose entries are computed anew in one go; nothing has those that go alone."""
-        of = self.kind, self.maker.fingerprint, self.maker.dtype
-        return (*of, self.compute.like) if isinstance(self.compute, Joint) else ()
+        shared = self.kind, self.maker.fingerprint, self.maker.dtype
+        return (*shared, self.compute.like) if isinstance(self.compute, Joint) else ()
 
 
 @dataclass(frozen=True)
@@ -254,13 +254,13 @@ class Store:
         rest = places[start:] + places[:start]
         try:
             while rest:
-                some, rest = (rest, []) if n == 1 else (rest[:BATCH], rest[BATCH:])
+                batch, rest = (rest, []) if n == 1 else (rest[:BATCH], rest[BATCH:])
                 if n > 1:
                     self._files.pop(self.path(kind, maker), None)
-                    values.update(self._found(kind, maker, [keys[place] for place in some])[0])
-                    some = [place for place in some if keys[place] not in values]
-                if some:
-                    yield some
+                    values.update(self._found(kind, maker, [keys[place] for place in batch])[0])
+                    batch = [place for place in batch if keys[place] not in values]
+                if batch:
+                    yield batch
                     self.flush()
         finally:
             self.flush()
@@ -301,7 +301,7 @@ class Store:
             self.cache.put(bodies)
         if self.fill and not self._inside:
             self._waiting.setdefault(self.path(kind, maker), (kind, maker, {}))[2].update(bodies)
-            if sum(len(some) for _, _, some in self._waiting.values()) >= BATCH:
+            if sum(len(held) for _, _, held in self._waiting.values()) >= BATCH:
                 self.flush()
         self.keys.update(bodies)
         self.note(kind, maker.label, computed=len(items))
@@ -418,7 +418,7 @@ class Store:
         >>> list(Store().remake(share=0.5, seed=7))
         []
         """
-        where = {key: (n, i) for n, of in enumerate(self._askings) for i, key in enumerate(of.keys)}
+        where = {key: (n, i) for n, asking in enumerate(self._askings) for i, key in enumerate(asking.keys)}
         where = {key: at for key, at in where.items() if not kinds or self._askings[at[0]].kind in kinds}
         if share:
             chosen = {}
@@ -435,22 +435,22 @@ class Store:
             groups[self._askings[n].like or n].append((self._askings[n], i))
         parts: list[Sequence[tuple[Asking, int]]] = [*groups.values()]
         if seconds < math.inf:
-            parts = [part for some in parts for part in _parts(some)]
+            parts = [part for group in parts for part in _parts(group)]
             parts.sort(key=lambda part: digest("order", seed, _keys(part)[0]))
         end = time.perf_counter() + seconds
         for part in parts:
             yield from self._remade(part, chosen, end)
 
-    def _remade(self, some: Sequence[tuple[Asking, int]], blocks: Mapping[str, str], end: float) -> Iterator[Remade]:
+    def _remade(self, pairs: Sequence[tuple[Asking, int]], blocks: Mapping[str, str], end: float) -> Iterator[Remade]:
         """Those places among the keys of one asking, or of several that are alike, computed anew, if they do not take longer
         than until `end`."""
-        keys, (kind, maker) = _keys(some), some[0][0][:2]
+        keys, (kind, maker) = _keys(pairs), pairs[0][0][:2]
         old = self._stored(kind, maker, keys)
-        takes = sum(max(of.seconds, old[key].get("seconds", 0.0)) for key, (of, _) in zip(keys, some, strict=True))
-        places, compute = [of.places[i] for of, i in some], some[0][0].compute
+        takes = sum(max(asking.seconds, old[key].get("seconds", 0.0)) for key, (asking, _) in zip(keys, pairs, strict=True))
+        places, compute = [asking.places[i] for asking, i in pairs], pairs[0][0].compute
         if isinstance(compute, Joint):
-            questions = [cast(Joint, of.compute).questions[of.places[i]] for of, i in some]
-            places, compute = list(range(len(some))), replace(compute, questions=questions)
+            questions = [cast(Joint, asking.compute).questions[asking.places[i]] for asking, i in pairs]
+            places, compute = list(range(len(pairs))), replace(compute, questions=questions)
         begun = time.perf_counter()
         if begun + takes >= end:
             yield from (Remade(key, kind, maker.label, None, None, 0.0, "", blocks[key]) for key in keys)
@@ -459,18 +459,18 @@ class Store:
             took, key = time.perf_counter() - begun, keys[position]
             agrees, off = compare_values(old[key]["value"], json.loads(json.dumps(value)))
             then = old[key].get("dtype", "")  # the precision in which it was made
-            told = then if then == maker.dtype else f"{then}, now {maker.dtype}"
-            yield Remade(key, kind, maker.label, agrees, off, round(took, 3), told, blocks[key])
+            precision = then if then == maker.dtype else f"{then}, now {maker.dtype}"
+            yield Remade(key, kind, maker.label, agrees, off, round(took, 3), precision, blocks[key])
             begun = time.perf_counter()
 
     def _blocks(self, where: Mapping[str, tuple[int, int]]) -> dict[str, dict[str, list[str]]]:
         """Of each kind, keys by the block that they are drawn in."""
         kinds: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-        for n, of in enumerate(self._askings):
-            blocks, alone = kinds[of.kind], []
-            for i, (key, texts) in enumerate(zip(of.keys, of.texts, strict=True)):
+        for n, asking in enumerate(self._askings):
+            blocks, alone = kinds[asking.kind], []
+            for i, (key, texts) in enumerate(zip(asking.keys, asking.texts, strict=True)):
                 if where.get(key) == (n, i):
-                    (blocks[digest(of.kind, of.maker.network, texts)] if texts else alone).append(key)
+                    (blocks[digest(asking.kind, asking.maker.network, texts)] if texts else alone).append(key)
             blocks |= {alone[start]: alone[start : start + BLOCK] for start in range(0, len(alone), BLOCK)}
         return kinds
 
@@ -479,10 +479,10 @@ class Store:
         return {key: json.loads(cached.get(key) or self._entries(kind, maker)[key]) for key in keys}
 
     def _quick(self, where: Mapping[str, tuple[int, int]]) -> Iterator[str]:
-        for n, of in enumerate(self._askings):
-            mine = [key for key in of.keys if where.get(key, (None, 0))[0] == n]
-            for key, entry in self._stored(of.kind, of.maker, mine).items():
-                value, takes = entry["value"], max(of.seconds, entry.get("seconds", 0.0))
+        for n, asking in enumerate(self._askings):
+            keys = [key for key in asking.keys if where.get(key, (None, 0))[0] == n]
+            for key, entry in self._stored(asking.kind, asking.maker, keys).items():
+                value, takes = entry["value"], max(asking.seconds, entry.get("seconds", 0.0))
                 written = value.get("completion_tokens", 0) if isinstance(value, dict) else 0
                 if written <= SHORT and takes <= LONG_ALONE:
                     yield key
@@ -492,30 +492,30 @@ class Store:
         network's vectors of these serve all, and computing them is what takes long."""
         groups: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)  # keys with their texts
         for key, (n, i) in where.items():
-            of = self._askings[n]
-            groups[of.kind, of.maker.label].append((key, of.texts[i]))
-        shared = Counter(texts for some in groups.values() for texts in {texts for _, texts in some if texts})
-        entries = {name: self._entries(*self._askings[where[some[0][0]][0]][:2]) for name, some in groups.items()}
+            asking = self._askings[n]
+            groups[asking.kind, asking.maker.label].append((key, asking.texts[i]))
+        shared = Counter(texts for group in groups.values() for texts in {texts for _, texts in group if texts})
+        entries = {name: self._entries(*self._askings[where[group[0][0]][0]][:2]) for name, group in groups.items()}
 
         def least(name: tuple[str, str]) -> str:
             size = {key: len(entries[name].get(key, b"")) or math.inf for key, _ in groups[name]}
-            told = ((-shared[of], of * (shared[of] > 1), size[key], key) for key, of in groups[name])
-            return min(told, key=lambda one: (one[2] == math.inf, one))[-1]  # what is cached alone comes last
+            ranks = ((-shared[texts], texts * (shared[texts] > 1), size[key], key) for key, texts in groups[name])
+            return min(ranks, key=lambda rank: (rank[2] == math.inf, rank))[-1]  # what is cached alone comes last
 
         return sorted(map(least, groups))
 
 
-def _keys(some: Sequence[tuple[Asking, int]]) -> list[str]:
-    return [of.keys[i] for of, i in some]
+def _keys(pairs: Sequence[tuple[Asking, int]]) -> list[str]:
+    return [asking.keys[i] for asking, i in pairs]
 
 
-def _parts(some: Sequence[tuple[Asking, int]]) -> list[Sequence[tuple[Asking, int]]]:
+def _parts(pairs: Sequence[tuple[Asking, int]]) -> list[Sequence[tuple[Asking, int]]]:
     """What is begun or left whole: `BLOCK` of calls that can be computed together, of others what is about the same texts."""
-    if some[0][0].like:
-        return [some[start : start + BLOCK] for start in range(0, len(some), BLOCK)]
+    if pairs[0][0].like:
+        return [pairs[start : start + BLOCK] for start in range(0, len(pairs), BLOCK)]
     about: dict[str, list[tuple[Asking, int]]] = defaultdict(list)
-    for of, i in some:
-        about[of.texts[i]].append((of, i))
+    for asking, i in pairs:
+        about[asking.texts[i]].append((asking, i))
     return [*about.values()]
 
 
@@ -533,7 +533,7 @@ def _of_share(names: Sequence[str], share: float, seed: int) -> list[str]:
     >>> len(_of_share([f"block {i}" for i in range(250)], 0.02, seed=7)), _of_share(["one"], 1.0, seed=7)
     (5, ['one'])
     """
-    chance = [int(digest(seed, *some)[:8], 16) / 2**32 for some in (("rounding", len(names)), *zip(names, strict=True))]
+    chance = [int(digest(seed, *parts)[:8], 16) / 2**32 for parts in (("rounding", len(names)), *zip(names, strict=True))]
     ranked = sorted(zip(chance[1:], names, strict=True))
     return [name for _, name in ranked[: int(share * len(names) + chance[0])]]
 
@@ -586,7 +586,7 @@ def compare_values(old: Any, new: Any) -> tuple[bool, float | None]:
     """
     if isinstance(old, dict) and isinstance(new, dict):
         if "text" in old:
-            calls = [of.get("tool_calls") or [] for of in (old, new)]
+            calls = [value.get("tool_calls") or [] for value in (old, new)]
             return old["text"] == new.get("text") and calls[0] == calls[1], None
         if "logprob" in old:
             off = abs(old["logprob"] - new["logprob"]) / max(1, old["tokens"])
@@ -603,14 +603,14 @@ def _apart(old: Any, new: Any) -> float:
     arrays of whole numbers, the share of places that differ."""
     if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
         if "array" in old:
-            one, other = unpacked(old), unpacked(new)
-            if one.shape != other.shape:
+            first, second = unpacked(old), unpacked(new)
+            if first.shape != second.shape:
                 return float("inf")
-            return float((one != other).mean() if old["step"] == 1 else abs(one - other).max(initial=0))
+            return float((first != second).mean() if old["step"] == 1 else abs(first - second).max(initial=0))
         return max((_apart(old[name], new[name]) for name in old if name not in TIMES), default=0.0)
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         return max(map(_apart, old, new), default=0.0)
-    if all(isinstance(of, int | float) and not isinstance(of, bool) for of in (old, new)):
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in (old, new)):
         return abs(old - new) / max(1.0, abs(old), abs(new))
     return 0.0 if old == new else float("inf")
 
@@ -626,7 +626,7 @@ class Progress:
 
     def __init__(self, what: str, count: int, seconds: float):
         self.what, self.count, self.made = what, count, 0
-        self.begun = self.told = time.monotonic()
+        self.begun = self.printed = time.monotonic()
         self.long = seconds > LONG
         if self.long:
             print(f"{count:,} {what} are not in the store: they are made now, in about {words(seconds)}", flush=True)
@@ -635,8 +635,8 @@ class Progress:
         """One more is made."""
         self.made += 1
         now = time.monotonic()
-        if self.long and now - self.told > LONG and self.made < self.count:
-            self.told = now
+        if self.long and now - self.printed > LONG and self.made < self.count:
+            self.printed = now
             left = (now - self.begun) / self.made * (self.count - self.made)
             print(f"  {self.made:,} of {self.count:,} {self.what}, about {words(left)} left", flush=True)
 
@@ -646,9 +646,9 @@ class Progress:
 
 def _body(kind: str, maker: Maker, value: Any, seconds: float, how: Mapping[str, Any] | None) -> bytes:
     try:
-        told = {"value": value} | ({"dtype": maker.dtype} if maker.dtype else {}) | ({"how": dict(how)} if how else {})
-        told |= {"seconds": round(seconds, 2)} if seconds >= 0.01 else {}
-        text = json.dumps(told, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        entry = {"value": value} | ({"dtype": maker.dtype} if maker.dtype else {}) | ({"how": dict(how)} if how else {})
+        entry |= {"seconds": round(seconds, 2)} if seconds >= 0.01 else {}
+        text = json.dumps(entry, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return text.encode("utf-8", "backslashreplace")  # half of a surrogate pair goes back into its escape
     except (TypeError, ValueError) as error:
         raise InputError(f"an entry of kind {kind!r} is not what JSON holds: {error}") from error

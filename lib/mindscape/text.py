@@ -210,8 +210,8 @@ class Document:
 
         Raises InputError where the offsets are not in this text, or the chunk is of another document.
         """
-        if (of := getattr(place, "doc_id", self.id)) != self.id:
-            raise InputError(f"the chunk is of document {of!r}: expected one of {self.id!r}")
+        if (doc_id := getattr(place, "doc_id", self.id)) != self.id:
+            raise InputError(f"the chunk is of document {doc_id!r}: expected one of {self.id!r}")
         if not 0 <= place.start <= place.end <= len(self.text):
             has = f"document {self.id!r} has {len(self.text)} characters"
             raise InputError(f"{has}: it has no place {place.start}:{place.end}")

@@ -83,9 +83,9 @@ def opened(path: str | Path, about: Mapping, make: Callable[[dict], T], *, of: s
             return []
         first, rows = read_rows(path, make, of=of, form=form)
         for key in {**about, **first}:
-            told = f"{key} is {first.get(key)!r:.80}, expected {about.get(key)!r:.80}"
+            difference = f"{key} is {first.get(key)!r:.80}, expected {about.get(key)!r:.80}"
             same = first.get(key) == about.get(key)
-            require(same, f"{path} holds another run: {told}; name another file, or remove it")
+            require(same, f"{path} holds another run: {difference}; name another file, or remove it")
         whole_lines(path)  # cuts off what follows the last one, now that the file is known to be ours
     except OSError as error:
         raise InputError(f"cannot use {path}: {error.strerror}: expected a file of this kit, or none") from error
@@ -177,15 +177,15 @@ def cells_behind(sources: tuple[str, ...], last: int) -> set[int]:
     while open_:
         at, name = open_.pop()
         for cell in range(at - 1, -1, -1):
-            of = _names(sources[cell])
-            if name in of.set or name in of.made or (name in of.called and name not in modules):
-                if (cell, name) in seen or (name in of.imported and name in of.made):  # an import alone links no cells
+            names = _names(sources[cell])
+            if name in names.set or name in names.made or (name in names.called and name not in modules):
+                if (cell, name) in seen or (name in names.imported and name in names.made):  # an import alone links no cells
                     break
                 seen.add((cell, name))
                 if cell not in found:
                     found.add(cell)
-                    open_ += [(cell, other) for other in of.used]
-                if name in of.made:
+                    open_ += [(cell, other) for other in names.used]
+                if name in names.made:
                     break
     return found
 
@@ -209,7 +209,7 @@ def _names(source: str) -> _Names:
     except SyntaxError:
         return _Names()
     changed, called, imported = set(), set(), set()
-    inner = {id(of) for node in ast.walk(tree) if isinstance(node, ast.comprehension) for of in ast.walk(node.target)}
+    inner = {id(part) for node in ast.walk(tree) if isinstance(node, ast.comprehension) for part in ast.walk(node.target)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
             changed |= _base(node)
@@ -246,7 +246,7 @@ def _flow(statements: Sequence[ast.stmt], before: Set[str]) -> tuple[set[str], s
 
     for node in statements:
         if isinstance(node, ast.For | ast.With):
-            heads = [(node.iter, node.target)] if isinstance(node, ast.For) else [(of.context_expr, of) for of in node.items]
+            heads = [(node.iter, node.target)] if isinstance(node, ast.For) else [(ctx.context_expr, ctx) for ctx in node.items]
             for source, target in heads:
                 used |= _referenced(ast.unparse(source)) - made
                 made |= _targets(target)
@@ -276,7 +276,7 @@ def _made(node: ast.stmt) -> set[str]:
 
 
 def _targets(node: ast.AST) -> set[str]:
-    return {of.id for of in ast.walk(node) if _is_plain(of)}
+    return {part.id for part in ast.walk(node) if _is_plain(part)}
 
 
 def _referenced(source: str) -> set[str]:
@@ -302,8 +302,8 @@ def _base(node: ast.AST) -> set[str]:
 
 def _summed(trail: list[Access]) -> dict[str, dict[str, int]]:
     sums: dict[str, Counter[str]] = defaultdict(Counter)
-    for of in trail:
-        sums[f"{of.kind} {of.maker}"].update(shipped=of.shipped, cached=of.cached, computed=of.computed)
+    for access in trail:
+        sums[f"{access.kind} {access.maker}"].update(shipped=access.shipped, cached=access.cached, computed=access.computed)
     return {name: dict(+counts) for name, counts in sorted(sums.items())}
 
 

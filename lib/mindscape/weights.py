@@ -173,8 +173,8 @@ def is_shipped(adapter: str | Path) -> bool:
 
 def _scale(adapter: str | Path) -> list[Any]:
     try:
-        told = json.loads((Path(adapter) / "adapter_config.json").read_text(encoding="utf-8"))
-        return [told["r"], told["lora_alpha"], bool(told.get("use_rslora"))]
+        config = json.loads((Path(adapter) / "adapter_config.json").read_text(encoding="utf-8"))
+        return [config["r"], config["lora_alpha"], bool(config.get("use_rslora"))]
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise InputError(f"adapter={str(adapter)!r}: {AN_ADAPTER}") from error
 
@@ -300,8 +300,8 @@ class Packed:
         device, dtype = decoder.device, decoder.dtype
         if torch.is_autocast_enabled(device.type):
             dtype = torch.get_autocast_dtype(device.type)
-        told = {"input_ids": self.ids[None], "attention_mask": self.mask(dtype), "position_ids": self.positions[None]}
-        return {name: values.to(device) for name, values in told.items()}
+        tensors = {"input_ids": self.ids[None], "attention_mask": self.mask(dtype), "position_ids": self.positions[None]}
+        return {name: values.to(device) for name, values in tensors.items()}
 
     def mask(self, dtype: torch.dtype) -> Tensor:
         """(1, 1, n, n): what is added to a score, 0 where a token is seen."""

@@ -105,14 +105,14 @@ class LanguageModel:
 
         A list of prompts gives a list of replies, in the same order, the same whatever the size of the batches.
         """
-        one = base.is_one(prompts)
+        single = base.is_one(prompts)
         listed = _listed(prompts)
         for i, prompt in enumerate(listed):
             if not isinstance(prompt, str):
                 raise InputError(f"prompt {i} is {prompt!r:.80}: expected text (a conversation goes to `chat`)")
             base.unicode_text(prompt, f"prompt {i}")
         replies = self._results(self._replies(listed, Sampling(**sampling)))
-        return replies[0] if one else replies
+        return replies[0] if single else replies
 
     def chat(
         self,
@@ -132,10 +132,10 @@ class LanguageModel:
         require(schema is None or not tools, "chat takes tools or a schema, not both at once")
         if isinstance(messages, str) or any(isinstance(message, str) for message in messages):
             raise InputError('chat takes messages like {"role": "user", "content": "..."}: raw text goes to `complete`')
-        one = base.is_one(messages)
-        conversations = [base.conversation(some) for some in _listed(messages)]
+        single = base.is_one(messages)
+        conversations = [base.conversation(turns) for turns in _listed(messages)]
         replies = self._results(self._replies(conversations, Sampling(**sampling), checked(tools), schema))
-        return replies[0] if one else replies
+        return replies[0] if single else replies
 
     def score(self, prompt: Prompt | Sequence[Prompt], continuations: Sequence[str] | Sequence[Sequence[str]]) -> Any:
         """The log-probability of each continuation after the prompt, in nats, summed over its tokens.
@@ -148,9 +148,9 @@ class LanguageModel:
 
         A list of prompts takes a list of lists of continuations and gives a list of lists of scores.
         """
-        one = base.is_one(prompt)
+        single = base.is_one(prompt)
         prompts = _listed(prompt)
-        groups: list[Any] = [continuations] if one else list(continuations)
+        groups: list[Any] = [continuations] if single else list(continuations)
         require(len(prompts) == len(groups), f"{len(prompts)} prompts but {len(groups)} lists of continuations")
         pairs = []
         for p, group in zip(prompts, groups, strict=True):
@@ -159,7 +159,7 @@ class LanguageModel:
             pairs += [(base.conversation(p), base.unicode_text(text, "a continuation")) for text in group]
         scores = iter(self._results(self._scores(pairs)))
         nested = [[next(scores) for _ in group] for group in groups]
-        return nested[0] if one else nested
+        return nested[0] if single else nested
 
     def count_tokens(self, prompt: Prompt) -> int:
         """Tokens of a text, or of a conversation with what its template adds. An endpoint's are estimated."""
@@ -170,11 +170,11 @@ class LanguageModel:
     ) -> Estimate:
         """What `complete` (for texts) or `chat` (for conversations without tools) would take with the same arguments."""
         listed = [base.conversation(p) for p in _listed(prompts)]
-        asked = self._replies(listed, Sampling(**sampling), schema=schema, repairs=Counter())
+        batch = self._replies(listed, Sampling(**sampling), schema=schema, repairs=Counter())
         maker = self.maker
-        keys = asked.keys(maker)
-        known = self._known(asked, maker, keys)
-        new = {key: asked.need(i) for i, key in enumerate(keys) if key not in known}.values()
+        keys = batch.keys(maker)
+        known = self._known(batch, maker, keys)
+        new = {key: batch.need(i) for i, key in enumerate(keys) if key not in known}.values()
         read, written = sum(need[0] for need in new), sum(need[1] for need in new)
         return Estimate(len(listed), len(listed) - len(new), read, written, self.ledger.cost(self.name, read, written))
 
@@ -182,12 +182,12 @@ class LanguageModel:
         self, prompts: base.Prompts, sampling: Sampling, tools: Tools = (), schema: Any = None, repairs: Counter | None = None
     ) -> "_Asked":
         schemas = base.for_each(schema, len(prompts))
-        forms = [None if of is None else json_by_schema.json_schema(of) for of in schemas]
+        forms = [None if wanted is None else json_by_schema.json_schema(wanted) for wanted in schemas]
         repairs = self.ledger.repairs if repairs is None else repairs
         how = {name: value for name, value in asdict(sampling).items() if value != getattr(Sampling, name)}
 
-        def generate(some: Sequence[tuple[Prompt, Any]]) -> Iterable[tuple[int, Reply]]:
-            return self.backend.generate([p for p, _ in some], sampling, tools, base.shared([form for _, form in some]))
+        def generate(pairs: Sequence[tuple[Prompt, Any]]) -> Iterable[tuple[int, Reply]]:
+            return self.backend.generate([p for p, _ in pairs], sampling, tools, base.shared([form for _, form in pairs]))
 
         alike = digest(asdict(sampling), list(tools), schema is None)  # a schema of its own each may have
         return _Asked(
@@ -207,21 +207,21 @@ class LanguageModel:
             need=lambda i: (sum(map(self.backend.count_tokens, pairs[i])), 0),
         )
 
-    def _results(self, asked: "_Asked") -> list[Any]:
+    def _results(self, batch: "_Asked") -> list[Any]:
         """A result a question, in order: out of the store, or asked, the same question once."""
         maker = self.maker
-        keys = asked.keys(maker)
-        known = self._known(asked, maker, keys, anew=True)
+        keys = batch.keys(maker)
+        known = self._known(batch, maker, keys, anew=True)
         results = dict(known)
         first = {key: i for i, key in reversed(list(enumerate(keys)))}
         if self.recorder is not None:
             self.recorder.ready()
             for key, result in known.items():
-                self.recorder.add(asked.line(first[key], result))
+                self.recorder.add(batch.line(first[key], result))
         new = [i for i, key in enumerate(keys) if key not in results and first[key] == i]
-        progress = self._progress(asked.kind, [asked.need(i) for i in new] if len(new) >= MANY else [])
+        progress = self._progress(batch.kind, [batch.need(i) for i in new] if len(new) >= MANY else [])
         met: dict[str, Any] = {}  # what another process has answered meanwhile
-        for places in self.store.missing(new, keys, met, asked.kind, maker) if self.store is not None else [new]:
+        for places in self.store.missing(new, keys, met, batch.kind, maker) if self.store is not None else [new]:
             while places:
                 most = self.ledger.affordable(self.name, list(map(asked.need, places))) if self.ledger.capped else len(places)
                 some, places = places[:most], places[most:]
@@ -230,12 +230,12 @@ class LanguageModel:
                     result = asked.check(i, raw)
                     self.ledger.add(self.name, result)
                     if self.store is not None and self._stays(raw, result):
-                        self.store.put(asked.kind, maker, {keys[i]: raw.stored()}, raw.seconds, asked.how)
+                        self.store.put(batch.kind, maker, {keys[i]: raw.stored()}, raw.seconds, batch.how)
                     if self.recorder is not None:
-                        self.recorder.add(asked.line(i, raw))
+                        self.recorder.add(batch.line(i, raw))
                     results[keys[i]] = result
                     progress.done()
-        results |= {key: asked.check(first[key], asked.restore(value)) for key, value in met.items()}
+        results |= {key: batch.check(first[key], batch.restore(value)) for key, value in met.items()}
         in_order = []
         for i, key in enumerate(keys):
             in_order.append(results[key])
@@ -250,17 +250,17 @@ class LanguageModel:
         seconds = 0.0 if getattr(self.backend, "quick", False) else seconds  # a script in a model's place
         return Progress(f"{'replies' if kind == 'reply' else 'scores'} by {self.name}", len(needs), seconds)
 
-    def _known(self, asked: "_Asked", maker: Maker, keys: Sequence[str], anew: bool = False) -> dict[str, Any]:
+    def _known(self, batch: "_Asked", maker: Maker, keys: Sequence[str], anew: bool = False) -> dict[str, Any]:
         """What the store holds and the check passes: a validator may have become stricter since."""
         if self.store is None:
             return {}
         ask = None
         if anew and getattr(self.backend, "steady", False):  # a server is paid for, and need not say the same
-            ask = replace(asked.ask, ask=lambda some: ((i, raw.stored()) for i, raw in asked.ask.ask(some)))
+            ask = replace(batch.ask, ask=lambda places: ((i, raw.stored()) for i, raw in batch.ask.ask(places)))
         place, results = {key: i for i, key in enumerate(keys)}, {}
-        for key, value in self.store.get(asked.kind, maker, keys, ask).items():
-            raw = asked.restore(value)
-            result = asked.check(place[key], raw)
+        for key, value in self.store.get(batch.kind, maker, keys, ask).items():
+            raw = batch.restore(value)
+            result = batch.check(place[key], raw)
             if self._stays(raw, result):
                 results[key] = result
         return results
@@ -285,7 +285,7 @@ class _Asked:
     how: Mapping[str, Any] = field(default_factory=dict)
 
     def keys(self, maker: Maker) -> list[str]:
-        return [Store.key(self.kind, maker, one) for one in self.questions]
+        return [Store.key(self.kind, maker, question) for question in self.questions]
 
     def restore(self, stored: Mapping[str, Any]) -> Any:
         """The result that the store has."""

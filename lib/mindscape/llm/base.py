@@ -128,8 +128,8 @@ def _render(value: BaseModel) -> list[str]:
         if not info.is_required() and held == info.get_default(call_default_factory=True):
             continue
         if nested:
-            for one in held if many else [held]:
-                lines += [f"<{name}>", *_render(one), f"</{name}>"]
+            for item in held if many else [held]:
+                lines += [f"<{name}>", *_render(item), f"</{name}>"]
         elif many:
             lines += [f"<{name}>", *(f"- {line}" for line in held), f"</{name}>"]
         else:
@@ -149,7 +149,7 @@ def _parse(model: type[BaseModel], text: str, repairs: list[str]) -> tuple[dict[
                 raise ValueError(f"there is no <{name}>")
             continue
         if nested:
-            values = [_parse(nested, one, repairs)[0] for one in inner]
+            values = [_parse(nested, content, repairs)[0] for content in inner]
             found[name] = values if many else values[0]
         elif many:
             found[name] = [line.strip().removeprefix("-").strip() for line in inner[0].split("\n") if line.strip()]
@@ -167,7 +167,7 @@ def _parse(model: type[BaseModel], text: str, repairs: list[str]) -> tuple[dict[
 
 
 def _needs(info: FieldInfo) -> Mapping[str, tuple[str, ...]] | None:
-    return next((it.fields for it in info.metadata if isinstance(it, Needs)), None)
+    return next((marker.fields for marker in info.metadata if isinstance(marker, Needs)), None)
 
 
 def _tied(needs: Mapping[str, tuple[str, ...]]) -> list[str]:
@@ -230,16 +230,16 @@ def _rule(name: str, model: type[BaseModel], rules: dict[str, str]) -> None:
             tied |= set(_tied(needs))
             ways = []
             for choice in choices:
-                more = (f' "\\n" "<{it}>" TEXT "</{it}>"' for it in needs.get(choice, ()))
+                more = (f' "\\n" "<{needed}>" TEXT "</{needed}>"' for needed in needs.get(choice, ()))
                 ways.append(f'"<{field_name}>{choice}</{field_name}>"' + "".join(more))
             part = "(" + " | ".join(ways) + ")"
         elif nested:
             _rule(field_name, nested, rules)
             ended = "" if _bare(nested) else '"\\n" '
-            one = f'{opened} "\\n" {field_name} {ended}{closed}'
-            part = f'{one} ("\\n" {one})*' if many else one
+            element = f'{opened} "\\n" {field_name} {ended}{closed}'
+            part = f'{element} ("\\n" {element})*' if many else element
         elif many:
-            times = "+" if any(getattr(it, "min_length", 0) for it in info.metadata) else "*"
+            times = "+" if any(getattr(marker, "min_length", 0) for marker in info.metadata) else "*"
             part = f'{opened} "\\n" ("- " LINE "\\n"){times} {closed}'
         elif BARE in info.metadata:
             part = "TEXT" if name == "start" else "ENDED"
@@ -261,7 +261,7 @@ def _bare(model: type[BaseModel]) -> bool:
 
 def _text(info: FieldInfo) -> str:
     """A text, as the field's pattern has it where there is one."""
-    patterns = [it.pattern for it in info.metadata if getattr(it, "pattern", None)]
+    patterns = [marker.pattern for marker in info.metadata if getattr(marker, "pattern", None)]
     return f"/{patterns[0].removeprefix('^').removesuffix('$')}/" if patterns else "TEXT"
 
 
@@ -560,8 +560,8 @@ def mapped(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list | tuple):
-        return [mapped(one, change) for one in value]
-    return {name: mapped(one, change) for name, one in value.items()} if isinstance(value, Mapping) else value
+        return [mapped(item, change) for item in value]
+    return {name: mapped(item, change) for name, item in value.items()} if isinstance(value, Mapping) else value
 
 
 def conversation(prompt: Prompt) -> str | list[dict[str, Any]]:
@@ -656,11 +656,11 @@ class Together:
 
     def chat(self, messages: Sequence[Message] | Sequence[Sequence[Message]], **options: Any) -> Any:
         """As `LLM.chat`; waits for the others."""
-        one, replies = is_one(messages), Future()
+        single, replies = is_one(messages), Future()
         with self._turn:
-            self._asked.append((cast(list, [messages] if one else list(messages)), options, replies))
+            self._asked.append((cast(list, [messages] if single else list(messages)), options, replies))
             self._answer()
-        return replies.result()[0] if one else replies.result()
+        return replies.result()[0] if single else replies.result()
 
     def leave(self) -> None:
         """What a thread says when it will ask no more."""
@@ -672,17 +672,17 @@ class Together:
         """Ask the model, if nobody is left who may still ask."""
         if not self._asked or len(self._asked) < self._left:
             return
-        asked, self._asked = self._asked, []
-        while asked:
-            alike = [one for one in asked if _kind(one[1]) == _kind(asked[0][1])]
-            asked = [one for one in asked if _kind(one[1]) != _kind(alike[0][1])]
+        waiting, self._asked = self._asked, []
+        while waiting:
+            alike = [request for request in waiting if _kind(request[1]) == _kind(waiting[0][1])]
+            waiting = [request for request in waiting if _kind(request[1]) != _kind(alike[0][1])]
             options = dict(alike[0][1])
             try:
                 if options.get("schema") is not None:
-                    forms = [form for talks, of, _ in alike for form in for_each(of["schema"], len(talks))]
+                    forms = [form for talks, given, _ in alike for form in for_each(given["schema"], len(talks))]
                     options["schema"] = shared(forms)
                 said = iter(self.llm.chat([talk for talks, *_ in alike for talk in talks], **options))
-                for (*_, future), replies in [(one, [next(said) for _ in one[0]]) for one in alike]:
+                for (*_, future), replies in [(request, [next(said) for _ in request[0]]) for request in alike]:
                     future.set_result(replies)
             except Exception as error:
                 for *_, future in alike:
@@ -712,7 +712,7 @@ def side_by_side(llm: LLM, jobs: Sequence[Callable[[LLM], Any]]) -> list[Any]:
         finally:
             together.leave()
 
-    threads = [threading.Thread(target=work, args=of, daemon=True) for of in zip(jobs, results, strict=True)]
+    threads = [threading.Thread(target=work, args=pair, daemon=True) for pair in zip(jobs, results, strict=True)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -93,7 +93,7 @@ def _thinking(message: Any) -> Any:
     content = message.get("content")
     parts = [part.get("thinking") for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
     thought = [message.get("reasoning_content"), message.get("reasoning"), *map(_told, parts)]
-    return {**message, "thinking": next((one for one in thought if isinstance(one, str)), "")}
+    return {**message, "thinking": next((text for text in thought if isinstance(text, str)), "")}
 
 
 class _Message(BaseModel):
@@ -176,7 +176,7 @@ class Endpoint:
         user, password = unquote(parts.username or ""), unquote(parts.password or "")
         basic = base64.b64encode(f"{user}:{password}".encode()).decode() if password else ""
         secrets = [self._key, password, basic, *self._query.values()]
-        self._secret = {most: _any_form([it for it in secrets if len(it) >= most]) for most in (SECRET, SURE)}
+        self._secret = {most: _any_form([secret for secret in secrets if len(secret) >= most]) for most in (SECRET, SURE)}
         named = os.environ.get("MINDSCAPE_LEAVE_OUT", "") if leave_out is None else leave_out
         self.left_out = {name.strip() for name in named.split(",") if name.strip()}
         for name in self.left_out:
@@ -204,12 +204,12 @@ class Endpoint:
         async def reply(prompt: Prompt, form: Form | None, client: openai.AsyncOpenAI) -> Reply:
             completions: Any = client.completions if isinstance(prompt, str) else client.chat.completions
             if isinstance(prompt, str):
-                asked = options | {"prompt": prompt}
+                request = options | {"prompt": prompt}
             else:
-                asked = options | chat | _held_to(form, self.strict) | {"messages": _messages(prompt)}
-            asked = {name: value for name, value in asked.items() if _old(name) not in self.left_out}
+                request = options | chat | _held_to(form, self.strict) | {"messages": _messages(prompt)}
+            request = {name: value for name, value in request.items() if _old(name) not in self.left_out}
             started = time.perf_counter()
-            answer = await completions.create(**asked)
+            answer = await completions.create(**request)
             return self._reply(answer, prompt, time.perf_counter() - started)
 
         forms = base.for_each(schema, len(prompts))
@@ -242,9 +242,9 @@ class Endpoint:
         answer = base.mapped(answer, partial(self._secret[SURE].sub, "***"))
         choices = answer.get("choices") if isinstance(answer, dict) else None
         first = choices[0] if isinstance(choices, list) and choices else None
-        for told in (answer, first):
-            if isinstance(told, dict) and told.get("error"):
-                raise _Told(told["error"])
+        for part in (answer, first):
+            if isinstance(part, dict) and part.get("error"):
+                raise _Told(part["error"])
         if isinstance(answer, str) and (words := _html_words(answer)):
             hint = "a web page: is the base URL right? it usually ends in /v1. It says"
             raise LLMError(f"{self.url}: the answer is {hint}: {self._clean(words)}")
@@ -313,7 +313,7 @@ class Endpoint:
             gate = asyncio.Semaphore(self.concurrency)
             async with self._client() as client:
 
-                async def one(position: int, job: Job[Result]) -> None:
+                async def run(position: int, job: Job[Result]) -> None:
                     async with gate:
                         if failures:
                             return
@@ -322,7 +322,7 @@ class Endpoint:
                         except LLMError as error:
                             failures.append(error)
 
-                await asyncio.gather(*(one(position, job) for position, job in enumerate(jobs)))
+                await asyncio.gather(*(run(position, job) for position, job in enumerate(jobs)))
 
         with ThreadPoolExecutor(1) as thread:
             done = thread.submit(asyncio.run, everything())
@@ -354,8 +354,8 @@ class Endpoint:
                     left = begun + self.total_timeout - time.monotonic()
                     if not passing or attempt == self.retries or wait > left:
                         tries = f" ({attempt + 1} tries)" if attempt else ""
-                        asked = f"; it asks to wait {wanted:.0f} s" if wanted and wanted > left else ""
-                        raise LLMError(f"{self.url}: {cause}{asked}{tries}")
+                        hint = f"; it asks to wait {wanted:.0f} s" if wanted and wanted > left else ""
+                        raise LLMError(f"{self.url}: {cause}{hint}{tries}")
                     await asyncio.sleep(wait)
         except TimeoutError:
             raise LLMError(f"{self.url}: nothing usable within {self.total_timeout:g} s ({cause})") from None
@@ -419,7 +419,7 @@ def _without_secrets(url: str) -> str:
 
 def _any_form(secrets: Sequence[str]) -> re.Pattern[str]:
     """What matches some secrets as they are, percent-encoded, or escaped as in a repr, JSON or HTML."""
-    ways = (str, partial(quote, safe=""), html.escape, lambda it: repr(it)[1:-1], lambda it: it.replace("/", "\\/"))
+    ways = (str, partial(quote, safe=""), html.escape, lambda text: repr(text)[1:-1], lambda text: text.replace("/", "\\/"))
     forms = sorted({way(secret) for secret in secrets for way in ways}, key=len, reverse=True)
     return re.compile("|".join(map(re.escape, forms)) or r"(?!)", re.IGNORECASE)
 
@@ -455,7 +455,7 @@ def _messages(prompt: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         return call | {"function": call["function"] | {"arguments": json.dumps(call["function"]["arguments"])}}
 
     calls = [[written(call) for call in message.get("tool_calls") or ()] for message in prompt]
-    return [dict(it) | ({"tool_calls": made} if made else {}) for it, made in zip(prompt, calls, strict=True)]
+    return [dict(turn) | ({"tool_calls": made} if made else {}) for turn, made in zip(prompt, calls, strict=True)]
 
 
 def _held_to(form: Form | None, objects: bool = False) -> dict[str, Any]:
@@ -496,10 +496,10 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     try:
         if "retry-after-ms" in headers:
             seconds = float(headers["retry-after-ms"]) / 1000
-        elif re.fullmatch(r"[0-9]+(\.[0-9]*)?", asked := headers.get("retry-after", "")):
-            seconds = float(asked)
+        elif re.fullmatch(r"[0-9]+(\.[0-9]*)?", value := headers.get("retry-after", "")):
+            seconds = float(value)
         else:
-            seconds = email.utils.parsedate_to_datetime(asked).timestamp() - time.time()
+            seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
     except (ValueError, TypeError, OverflowError):
         return None
     return max(0.0, seconds) if math.isfinite(seconds) else None

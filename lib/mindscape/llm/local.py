@@ -244,8 +244,8 @@ class Local:
         generate: Any = self.model.generate
         while going and left:
             stretch = min(STRETCH, left) if self.shares else left
-            told = {"input_ids": ids, "attention_mask": mask, "past_key_values": cache}
-            out = generate(**told, max_new_tokens=stretch, **how)
+            inputs = {"input_ids": ids, "attention_mask": mask, "past_key_values": cache}
+            out = generate(**inputs, max_new_tokens=stretch, **how)
             for i, new in zip(going, out[:, ids.shape[1] :].tolist(), strict=True):
                 written[i] += new
             left -= stretch
@@ -253,9 +253,9 @@ class Local:
             kept = [k for k, stops in enumerate(ended) if left and not stops]
             mask = torch.cat([mask, mask.new_ones(len(going), out.shape[1] - ids.shape[1])], 1)[kept]
             ids, going = out[kept], [going[k] for k in kept]
-            for one in processors:
-                if isinstance(one, _ByRow):
-                    one.keep(kept)
+            for processor in processors:
+                if isinstance(processor, _ByRow):
+                    processor.keep(kept)
             if kept:
                 cache.batch_select_indices(torch.tensor(kept, device=ids.device))
         return written
@@ -277,11 +277,11 @@ class Local:
                 about = {"attention_mask": here, "position_ids": positions, "past_key_values": part}
                 self.model.get_decoder()(input_ids=ids[:, shared:], **about)
             if not cache.is_initialized:
-                cache.layers = [_Roomy(of, len(rows), mask.shape[1] - 1, new + 1) for of in _layers(part)]
+                cache.layers = [_Roomy(layer, len(rows), mask.shape[1] - 1, new + 1) for layer in _layers(part)]
             for k, i in enumerate(batch):
-                place, mine = mask[i, :-1].bool(), here[k].bool()
-                for of, to in zip(_layers(part), _layers(cache), strict=True):
-                    to.keys[i][:, place], to.values[i][:, place] = of.keys[k][:, mine], of.values[k][:, mine]
+                place, own = mask[i, :-1].bool(), here[k].bool()
+                for layer, to in zip(_layers(part), _layers(cache), strict=True):
+                    to.keys[i][:, place], to.values[i][:, place] = layer.keys[k][:, own], layer.values[k][:, own]
         return cache
 
     def _empty(self) -> DynamicCache:
@@ -343,9 +343,9 @@ class Local:
         for start in range(shared, ids.shape[1], piece):
             part = slice(start, start + piece)
             wanted = targets[:, max(start, first) : start + piece]
-            told = {"input_ids": ids[:, part], "attention_mask": mask[:, : start + piece], "past_key_values": cache}
-            told |= {"position_ids": positions[:, part], "logits_to_keep": max(1, wanted.shape[1])}
-            logits = self.model(**told).logits
+            inputs = {"input_ids": ids[:, part], "attention_mask": mask[:, : start + piece], "past_key_values": cache}
+            inputs |= {"position_ids": positions[:, part], "logits_to_keep": max(1, wanted.shape[1])}
+            logits = self.model(**inputs).logits
             if wanted.shape[1]:
                 of_all = logits.float().flatten(0, 1), wanted.flatten()
                 loss = functional.cross_entropy(*of_all, ignore_index=-100, reduction="none")

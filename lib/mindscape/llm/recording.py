@@ -59,9 +59,9 @@ class Scripted:
         """As the script counts them."""
         return self.count(prompt, tools)
 
-    def hear(self, *asked: Any) -> None:
+    def hear(self, *request: Any) -> None:
         """Keep what it is asked."""
-        self.asked.append(asked)
+        self.asked.append(request)
         if len(self.asked) == self.dies:
             raise KeyboardInterrupt
 
@@ -180,16 +180,16 @@ class Replay:
         recorded = next((line["model"] for _, line in lines if "model" in line), self.name)
         self.form = base.form_of(SimpleNamespace(name=recorded))  # what the model was asked, that is found again
         for number, line in lines:
-            asked = {name: value for name, value in line.items() if name != "model"}
+            question = {name: value for name, value in line.items() if name != "model"}
             try:
-                kind = "score" if "score" in asked else "reply"
-                answer = (Score if kind == "score" else Reply).restored(asked.pop(kind))
+                kind = "score" if "score" in question else "reply"
+                answer = (Score if kind == "score" else Reply).restored(question.pop(kind))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise InputError(f"{self.path}, line {number}: not a recorded reply ({error!r:.80})") from error
-            self.answers[digest(asked)] = answer
+            self.answers[digest(question)] = answer
 
-    def _answer(self, asked: dict[str, Any], prompt: Prompt) -> Any:
-        if (key := digest(asked)) not in self.answers:
+    def _answer(self, question: dict[str, Any], prompt: Prompt) -> Any:
+        if (key := digest(question)) not in self.answers:
             text = prompt if isinstance(prompt, str) else prompt[-1]["content"]
             said = f"{self.path} holds no answer to {text!r:.80} with these parameters"
             raise LLMError(f"{said}: record it with the model itself, load(..., record=PATH)")

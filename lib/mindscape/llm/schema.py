@@ -132,10 +132,10 @@ def _values(text: str) -> list[tuple[Any, list[str]]]:
             found[text[start]].append((value, [*thought, *filter(None, [frame]), *made]))
         except ValueError as error:
             broken[text[start]] = error
-    objects, lists = ([one for one in some if one[0]] or some for some in found.values())
+    objects, lists = ([pair for pair in pairs if pair[0]] or pairs for pairs in found.values())
     if objects or lists and not broken:
         longest = max((len(value) for value, _ in lists), default=0)
-        lists = [one for one in lists if len(one[0]) == longest]
+        lists = [pair for pair in lists if len(pair[0]) == longest]
         if objects or len(lists) == 1:
             return [*reversed(objects), *lists[:1]]
         raise ValueError(f"not JSON: {len(lists)} lists, none of them the longest")

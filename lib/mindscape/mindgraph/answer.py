@@ -392,21 +392,21 @@ def clipped(meter: Meter, text: str, room: int | None, language: str) -> tuple[s
     if room is None or tokens <= room:
         return text, 0
 
-    def some(kept: int) -> str:
+    def shortened(kept: int) -> str:
         tail = kept // 2
         return text[: kept - tail] + GAP[language].format(n=len(text) - kept) + text[len(text) - tail :]
 
     fits, over = 0, len(text)
     guess = 2 * len(text) * room // tokens + 1  # most texts have as many tokens a character everywhere
-    if guess < over and meter.count_tokens(some(guess)) > room:
+    if guess < over and meter.count_tokens(shortened(guess)) > room:
         over = guess
     while over - fits > max(1, fits // 200):
         kept = (fits + over) // 2
-        if meter.count_tokens(some(kept)) <= room:
+        if meter.count_tokens(shortened(kept)) <= room:
             fits = kept
         else:
             over = kept
-    return (some(fits) if fits else ""), len(text) - fits
+    return (shortened(fits) if fits else ""), len(text) - fits
 
 
 def fitting(meter: Meter, texts: Sequence[str], room: int | None, joint: str = "\n") -> list[str]:
@@ -597,13 +597,13 @@ def answer_from(
 
 def _way(question: str, rounds: int, calling: Calling | None, tokens: int, name: str, held: bool) -> Calling:
     """How tools are called; refused is what no answer can be asked with. `held`: whether replies are, to options or a call."""
-    told = f"rounds={rounds}, question={question!r:.60}: expected 0 rounds or more, and a question"
-    require(rounds >= 0 and question.strip(), told)
+    message = f"rounds={rounds}, question={question!r:.60}: expected 0 rounds or more, and a question"
+    require(rounds >= 0 and question.strip(), message)
     require(tokens >= 1, f"{tokens} tokens for an answer: expected at least 1")
     calling = calling or ("grammar" if name in SMALL else "tools")
     require(calling in ("tools", "grammar"), f'calling={calling!r}: expected "tools" or "grammar"')
-    told = 'options, or lookups_first, and calling="tools": only "grammar" holds a reply to a form'
-    require(calling == "grammar" or not held, told)
+    message = 'options, or lookups_first, and calling="tools": only "grammar" holds a reply to a form'
+    require(calling == "grammar" or not held, message)
     return calling
 
 
@@ -627,7 +627,7 @@ class _Reading:
         if rounds and self.calling == "tools":
             self.frame = meter.count_tokens(in_words(alone(""), self.described))
 
-        def asked(state: str) -> list[Message]:
+        def messages(state: str) -> list[Message]:
             slots = {"graph_state": state, "graph_stats": stats, "question": question}
             prompt = GRAPH_ANSWER.prompt(self.language, form_of(meter), **slots)
             how = f"\n\n{HOW[self.language]}" if rounds and self.calling == "grammar" else ""
@@ -637,8 +637,8 @@ class _Reading:
         if rounds and context is not None:  # room for results, and for the end of the conversation
             taken += max(context // 4, meter.count_tokens(self.closing) + self.tokens)
         fits = fitting_graph(meter, graph_tokens, taken)
-        state, shown = shown_state(graph, partial(fits, asked), self.language)
-        self.messages = asked(state)
+        state, shown = shown_state(graph, partial(fits, messages), self.language)
+        self.messages = messages(state)
         return shown
 
     def holds_two(self) -> bool:

@@ -364,7 +364,7 @@ def merged_blocks(blocks: Sequence[Extracted]) -> EntityGraph:
         said = [(item.name, item.description if item.description.strip() else "") for item in block.entities]
         said += [(name, "") for item in block.relations for name in (item.source, item.target)]
         names = tuple((" ".join(name.split()), statement) for name, statement in said)
-        ties = [(it.source, it.target, it.description) for it in block.relations if key(it.source) != key(it.target)]
+        ties = [(tie.source, tie.target, tie.description) for tie in block.relations if key(tie.source) != key(tie.target)]
         passages.append(Told(i, names, tuple(ties)))
     return merged_by_name(passages, key, directed=True)
 
@@ -540,7 +540,7 @@ def final_in(reply: str) -> str | None:
     found = [text[begun.end() : end.start()] for end in END.finditer(text, begun.end())] if begun else []
     if not found:
         return None
-    whole = next((some for some in found if some.count("(") == some.count(")")), found[-1])
+    whole = next((candidate for candidate in found if candidate.count("(") == candidate.count(")")), found[-1])
     return re.sub(r"""^(["'“‘「])(.*)["'”’」]$""", r"\2", whole.strip(), flags=re.DOTALL)
 
 
@@ -591,7 +591,7 @@ class _Loop:
         self.form = answer.held_to(asking.options)
         self.second = copy(meter)  # the second model's, which puts its steps among those of the first
         self.second.stage = QUERY
-        self.told = TOLD[self.language]
+        self.phrases = TOLD[self.language]
         self.tokens, self.query_tokens = answer.reply_tokens(meter, TURN), answer.reply_tokens(meter, QUERIED)
         self.longest = LONGEST if meter.context is None else answer.room(meter, "", self.query_tokens)
         self.shown = SHOWN if meter.context is None else min(SHOWN, meter.context // 5)
@@ -623,7 +623,7 @@ class _Loop:
             final = final if ran.final is None else ran.final
             became = self.became(ran)
         else:
-            became = self.told["neither"]
+            became = self.phrases["neither"]
         if final is None:
             self.meter.note(became)
             self.turns.append([{"role": "assistant", "content": reply}, {"role": "user", "content": became}])
@@ -633,11 +633,11 @@ class _Loop:
         """One call more, for the answer alone, or for the option that is nearest to what was found."""
         if found.strip():
             found, _ = answer.clipped(self.meter, found, self.shown, self.language)
-            self.turns.append([{"role": "assistant", "content": found}, *answer.alone(self.told["end"])])
+            self.turns.append([{"role": "assistant", "content": found}, *answer.alone(self.phrases["end"])])
             talk = self.talk()
         else:  # the last message is what became of the last code, or the task itself: the demand stands below it
             talk = self.talk()
-            talk[-1] = {"role": "user", "content": f"{talk[-1]['content']}\n\n{self.told['end']}"}
+            talk[-1] = {"role": "user", "content": f"{talk[-1]['content']}\n\n{self.phrases['end']}"}
         try:
             reply = self._asked(self.meter, [talk], min(self.tokens, answer.BRIEF), self.form)[0]
         except BudgetSpent as error:
@@ -649,19 +649,19 @@ class _Loop:
     def became(self, ran: Ran) -> str:
         """What the model is told of its code."""
         output, _ = answer.clipped(self.meter, ran.output, self.shown, self.language)
-        parts = [self.told["output"].format(n=ran.length, output=output) if ran.length else self.told["nothing"]]
+        parts = [self.phrases["output"].format(n=ran.length, output=output) if ran.length else self.phrases["nothing"]]
         if ran.error:
             error, _ = answer.clipped(self.meter, ran.error, answer.SPARE // 2, self.language)
-            parts.append(self.told["error"].format(error=error))
+            parts.append(self.phrases["error"].format(error=error))
         if ran.stopped:
-            parts.append(self.told["stopped"].format(why=ran.stopped))
+            parts.append(self.phrases["stopped"].format(why=ran.stopped))
         return "\n".join(parts)
 
     def queries(self, prompts: Sequence[str]) -> list[str]:
         """The replies of the second model to a batch of prompts; one that is too long is not asked."""
         counts = [self.meter.count_tokens(answer.alone(prompt)) for prompt in prompts]
         short_enough = [i for i, count in enumerate(counts) if count <= self.longest]
-        replies = [self.told["long"].format(n=count, most=self.longest) for count in counts]
+        replies = [self.phrases["long"].format(n=count, most=self.longest) for count in counts]
         talks = [answer.alone(prompts[i]) for i in short_enough]
         for i, text in zip(short_enough, self._asked(self.second, talks, self.query_tokens), strict=True):
             replies[i] = said_or_empty(text)

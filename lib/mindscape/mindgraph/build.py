@@ -286,8 +286,8 @@ def ranked(graph: Graph) -> list[str]:
 
 
 def _rendered(graph: Graph, kept: set[str], left_out: int, language: str) -> str:
-    nodes = [vars(it) for it in graph.nodes.values() if it.id in kept]
-    edges = [vars(it) for it in graph.edges.values() if it.source in kept and it.target in kept]
+    nodes = [vars(node) for node in graph.nodes.values() if node.id in kept]
+    edges = [vars(edge) for edge in graph.edges.values() if edge.source in kept and edge.target in kept]
     state = graph_state(nodes, edges)
     return f"{state}\n{LEFT_OUT[language].format(n=left_out)}" if left_out else state
 
@@ -319,25 +319,25 @@ def noted_gated(
     require(k >= 1, f"k={k}: expected at least one block")
     texts = [document[block].strip() for block in blocks]
     read: dict[int, Noted] = {}
-    asked, waiting = set(), {question: k}
+    tried, waiting = set(), {question: k}
     while waiting:
         query, most = waiting.popitem()
-        asked.add(query)
+        tried.add(query)
         [ranking] = search(retriever, texts, [query], k=min(most, len(texts)))
         new = [i for i in sorted(ranking.ids) if i not in read]
         read |= dict(zip(new, _read(question, texts, new, llm), strict=True))
-        people, _ = _meant(question, (fact for of in read.values() for fact in of.told))
+        people, _ = _meant(question, (fact for notes in read.values() for fact in notes.told))
         again = [re.sub(re.escape(said), name, question, count=1, flags=re.IGNORECASE) for name, said in people.items()]
-        waiting |= {query: max(1, k // 2) for query in again if query not in asked}
+        waiting |= {query: max(1, k // 2) for query in again if query not in tried}
     return journal(question, document, blocks, read)
 
 
-def _read(question: str, texts: Sequence[str], some: Sequence[int], llm: LLM) -> list[Noted]:
+def _read(question: str, texts: Sequence[str], places: Sequence[int], llm: LLM) -> list[Noted]:
     """What the model says of some blocks; nothing of one whose reply cannot be read."""
-    slots = (block_slots(question, EMPTY, texts[i], i, len(texts)) for i in some)
+    slots = (block_slots(question, EMPTY, texts[i], i, len(texts)) for i in places)
     prompts = [BUILDER.prompt("en", form_of(llm), **filled) for filled in slots]
     talks = [[{"role": "user", "content": prompt}] for prompt in prompts]
-    replies = llm.chat(talks, schema=[quoting(texts[i], Noted) for i in some], max_new_tokens=TOLD) if some else []
+    replies = llm.chat(talks, schema=[quoting(texts[i], Noted) for i in places], max_new_tokens=TOLD) if places else []
     assert isinstance(replies, list)  # one a conversation
     return [read_replies(BUILDER, reply.text) or Noted(told=[], bears=[], operations=[]) for reply in replies]
 
@@ -349,13 +349,13 @@ def journal(question: str, document: Document, blocks: Sequence[Chunk], read: Ma
     >>> from mindscape.text import laid_out
     >>> document, blocks = laid_out("note", ["It rained.", "Ivo sold the lamp to Ann."])
     >>> fact = "Ivo sold the lamp to Ann"
-    >>> told = journal("Who sold the lamp?", document, blocks, {1: Noted(told=[fact], bears=[fact], operations=[])})
-    >>> [edit.operation.get("relation", edit.operation.get("content")) for edit in told.entries[1].edits]
+    >>> written = journal("Who sold the lamp?", document, blocks, {1: Noted(told=[fact], bears=[fact], operations=[])})
+    >>> [edit.operation.get("relation", edit.operation.get("content")) for edit in written.entries[1].edits]
     ['Ivo sold the lamp to Ann', 'Ivo', 'is done by', 'Ann', 'involves']
     """
-    told = list(dict.fromkeys(fact for of in read.values() for fact in of.told))
-    kept = _kept(question, told, read)
-    guises = [match[1] for fact in told if (match := GUISE.fullmatch(fact))]
+    facts = list(dict.fromkeys(fact for notes in read.values() for fact in notes.told))
+    kept = _kept(question, facts, read)
+    guises = [match[1] for fact in facts if (match := GUISE.fullmatch(fact))]
     trades = {match[1]: fact for fact in kept if (match := TRADE.fullmatch(fact))}
     graph, entries = Graph(document.id), []
     for block in blocks:
@@ -363,40 +363,40 @@ def journal(question: str, document: Document, blocks: Sequence[Chunk], read: Ma
         for fact in (fact for fact, at in kept.items() if at == block.index):
             quote = _quote(fact, read[block.index], document[block])
             operations += _operations(fact, guises, trades, document[block], quote)
-        known = [it for it in operations if it.get("id") not in graph.nodes]
-        graph, edits = apply_all(graph, list({str(it | {"src": ""}): it for it in known}.values()), document, block)
+        known = [op for op in operations if op.get("id") not in graph.nodes]
+        graph, edits = apply_all(graph, list({str(op | {"src": ""}): op for op in known}.values()), document, block)
         entries.append(Entry(block.index, "", edits))
     return Journal({"document": document.id, "question": question, "read": sorted(read)}, tuple(entries))
 
 
-def _meant(question: str, told: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+def _meant(question: str, facts: Iterable[str]) -> tuple[dict[str, str], list[str]]:
     """Who is meant by what the question says of a trade: names with the words that stand for them; and facts that say so."""
-    told = list(told)
-    trades = {fact: match for fact in told if (match := TRADE.fullmatch(fact)) and mentions(match[2], question)}
+    facts = list(facts)
+    trades = {fact: match for fact in facts if (match := TRADE.fullmatch(fact)) and mentions(match[2], question)}
     people = {match[1]: match[2] for match in trades.values()}
-    guises = {fact: match for fact in told if (match := GUISE.fullmatch(fact)) and match[2] in people}
+    guises = {fact: match for fact in facts if (match := GUISE.fullmatch(fact)) and match[2] in people}
     return people | {match[1]: people[match[2]] for match in guises.values()}, [*trades, *guises]
 
 
-def _kept(question: str, told: Sequence[str], read: Mapping[int, Noted]) -> dict[str, int]:
+def _kept(question: str, facts: Sequence[str], read: Mapping[int, Noted]) -> dict[str, int]:
     """The facts that become notes, each with the first block that tells it."""
-    people, links = _meant(question, told)
+    people, links = _meant(question, facts)
     links_at: dict[str, int] = {}
     bearing: dict[str, int] = {}
-    for at, of in sorted(read.items()):
-        for fact in of.told:
+    for at, notes in sorted(read.items()):
+        for fact in notes.told:
             if fact in links:
                 links_at.setdefault(fact, at)
-        for fact in of.bears:
+        for fact in notes.bears:
             named = not people or any(mentions(name, fact) for name in people)
             if named and not TRADE.fullmatch(fact) and not GUISE.fullmatch(fact):
                 bearing.setdefault(fact, at)
     shared = {fact: _shared(question, fact) for fact in bearing}
     oaths = {fact for fact in bearing if OATH.fullmatch(fact)}
     enough: set[str] = set()
-    for some, share in ((oaths, 1.0), (bearing.keys() - oaths, 0.5)):
-        best = max((shared[fact] for fact in some), default=0)
-        enough |= {fact for fact in some if shared[fact] >= share * best}
+    for group, share in ((oaths, 1.0), (bearing.keys() - oaths, 0.5)):
+        best = max((shared[fact] for fact in group), default=0)
+        enough |= {fact for fact in group if shared[fact] >= share * best}
     return links_at | {fact: at for fact, at in bearing.items() if fact in enough}
 
 
@@ -439,11 +439,11 @@ def _id(text: str) -> str:
     return "_".join(words(text.removeprefix("The ").removeprefix("the "), "en"))
 
 
-def _quote(fact: str, of: Noted, block: str) -> str:
+def _quote(fact: str, notes: Noted, block: str) -> str:
     """The words that the model quoted for a fact, or the sentence of the block that shares most words with it."""
-    for it in of.operations:
-        if isinstance(it, AddNode) and it.content == fact and it.src.strip() and it.src in block:
-            return it.src
+    for operation in notes.operations:
+        if isinstance(operation, AddNode) and operation.content == fact and operation.src.strip() and operation.src in block:
+            return operation.src
     wanted = set(words(fact, "en"))
     best = max(sentences(block), key=lambda span: len(wanted & set(words(block[span.start : span.end], "en"))))
     return block[best.start : best.end].strip()

@@ -122,8 +122,8 @@ def part_state(graph: Graph, part: Collection[str]) -> str:
     {"id": "ivo", "type": "entity", "content": "Ivo, a seller"}
     ], "edges": []}
     """
-    nodes = [vars(it) for it in graph.nodes.values() if it.id in part]
-    edges = [vars(it) for it in graph.edges.values() if it.source in part or it.target in part]
+    nodes = [vars(node) for node in graph.nodes.values() if node.id in part]
+    edges = [vars(edge) for edge in graph.edges.values() if edge.source in part or edge.target in part]
     return graph_state(nodes, edges)
 
 
@@ -157,10 +157,10 @@ class Reports:
             require(0 <= i < len(self.communities), f"there is no part {i}: expected 0 to {len(self.communities) - 1}")
         new = [i for i in dict.fromkeys(wanted) if i not in self._read and i not in self.unreadable]
         states = [part_state(self.graph, self.communities[i].nodes) for i in new]
-        asked = [COMMUNITY_REPORT.prompt(self.language, graph_state=state) for state in states]
-        answers = ask(self.meter, COMMUNITY_REPORT, asked, tokens=TOKENS)
+        prompts = [COMMUNITY_REPORT.prompt(self.language, graph_state=state) for state in states]
+        answers = ask(self.meter, COMMUNITY_REPORT, prompts, tokens=TOKENS)
         self._read |= {i: answer.value for i, answer in zip(new, answers, strict=True) if answer.value is not None}
-        self.unreadable |= {i: it.unread[0] for i, it in zip(new, answers, strict=True) if it.value is None}
+        self.unreadable |= {i: answer.unread[0] for i, answer in zip(new, answers, strict=True) if answer.value is None}
         return [self._read.get(i) for i in wanted]
 
 

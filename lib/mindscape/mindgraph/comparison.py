@@ -200,9 +200,9 @@ def of_benchmarks(kept: Sequence[Judged], folder: str | Path | None = None) -> l
             if isinstance(piece, Document):
                 texts[piece.id] = piece
                 continue
-            asked = f"{source}/{piece.id}", texts[piece.doc_id], piece.question, piece.answers
+            fields = f"{source}/{piece.id}", texts[piece.doc_id], piece.question, piece.answers
             label, options = labels[piece.id], piece.options if piece.choice else ()
-            tasks.append(Task(*asked, label.breadth, label.depth, options, piece.choice))
+            tasks.append(Task(*fields, label.breadth, label.depth, options, piece.choice))
     return tasks
 
 
@@ -286,7 +286,7 @@ def answered(
     budgets = [Budget(None, settings.times * n, settings.reply) for n in lengths]
     seconds = 0.0 if getattr(llm.backend, "quick", False) else SECONDS
 
-    def of(name: str) -> list[Answered]:
+    def answers_by(name: str) -> list[Answered]:
         method = methods(settings)[name]
 
         def compute(places: Sequence[int]) -> Iterator[tuple[int, Any]]:
@@ -300,7 +300,7 @@ def answered(
         rows = store.current().fetch("answer", llm.maker, questions, compute, seconds=seconds)
         return [Answered(**row, length=n) for row, n in zip(rows, lengths, strict=True)]
 
-    return {name: of(name) for name in names}
+    return {name: answers_by(name) for name in names}
 
 
 def _documents(tasks: Sequence[Task]) -> dict[str, Document]:
@@ -361,7 +361,7 @@ class Labels(NamedTuple):
     labelled: Labelled
 
 
-def labels(of: Iterable[Book], llm: LanguageModel, *, share: int = 12, seed: int = 0) -> list[Labels]:
+def labels(novels: Iterable[Book], llm: LanguageModel, *, share: int = 12, seed: int = 0) -> list[Labels]:
     """`share` questions of each book labelled twice, with their evidence and without it: out of the store, or asked for now.
 
     The questions are `of_book`'s first ones for the seed. Raises LLMError if the model fails.
@@ -369,13 +369,13 @@ def labels(of: Iterable[Book], llm: LanguageModel, *, share: int = 12, seed: int
     >>> labels(books("test"), llm.load("openai:gpt-4o"))[0].labelled.stable                 # doctest: +SKIP
     True
     """
-    wanted = list(_to_label(of, share, seed))
+    wanted = list(_to_label(novels, share, seed))
 
     def compute(places: Sequence[int]) -> Iterator[tuple[int, Any]]:
         for k, labelled in enumerate(long_reason.annotate([wanted[i][2] for i in places], _apart(llm))):
             yield k, [label and [label.breadth, label.depth] for label in labelled.passes]
 
-    asking = [{"prompts": long_reason.prompts(asked), "tokens": long_reason.TOKENS} for *_, asked in wanted]
+    asking = [{"prompts": long_reason.prompts(question), "tokens": long_reason.TOKENS} for *_, question in wanted]
     rows, answers = store.current().fetch("label", llm.maker, asking, compute), []
     for (name, evidence, _), passes in zip(wanted, rows, strict=True):
         of_one = tuple(levels and Label(reason="", breadth=levels[0], depth=levels[1]) for levels in passes)
@@ -383,19 +383,19 @@ def labels(of: Iterable[Book], llm: LanguageModel, *, share: int = 12, seed: int
     return answers
 
 
-def estimated_labels(of: Iterable[Book], llm: LLM, share: int = 12) -> Estimate:
+def estimated_labels(novels: Iterable[Book], llm: LLM, share: int = 12) -> Estimate:
     """What `labels` takes at most, before the first call.
 
     >>> print(estimated_labels(books("test"), llm.load("openai:gpt-4o")))                   # doctest: +SKIP
     480 calls (0 more are cached), 250,000 tokens to read, at most 96,000 to write, at most 1.6000 USD
     """
-    return long_reason.labelling_estimate([asked for *_, asked in _to_label(of, share)], llm)
+    return long_reason.labelling_estimate([question for *_, question in _to_label(novels, share)], llm)
 
 
-def _to_label(of: Iterable[Book], share: int, seed: int = 0) -> Iterator[tuple[str, bool, Unlabelled]]:
+def _to_label(novels: Iterable[Book], share: int, seed: int = 0) -> Iterator[tuple[str, bool, Unlabelled]]:
     """Questions by their id, whether they are shown with their evidence, and as the annotator sees them."""
-    for book in of:
-        by_id = {one.id: one for one in book.questions}
+    for book in novels:
+        by_id = {question.id: question for question in book.questions}
         for evidence in (True, False):
             for task in of_book(book, share, seed=seed):
                 yield task.id, evidence, long_reason.of_question(book.document, by_id[task.id], evidence)
@@ -409,7 +409,7 @@ def _row(name: str, answer: Answer, language: str) -> dict[str, Any]:
             calls, read, written = spent.get(step.stage, (0, 0, 0))
             spent[step.stage] = [calls + 1, read + step.read, written + step.written]
     n, notes = len(answer.trace), [step.what[:NOTED] for step in answer.trace if not step.asked]
-    steps = [[i, n, it.stage, it.what[:SHOWN], it.read, it.written] for i, it in enumerate(answer.trace, start=1)]
+    steps = [[i, n, step.stage, step.what[:SHOWN], step.read, step.written] for i, step in enumerate(answer.trace, start=1)]
     row = {key: getattr(answer, key) for key in ("text", "calls", "tokens_first_call", "tokens_total")}
     row |= {"spent": spent, "unusable": unusable(name, answer, language), "notes": notes[-NOTES:]}
     return row | {"nodes": getattr(answer, "nodes", 0), "trace": steps[:2] + steps[2:][-2:]}

@@ -227,7 +227,7 @@ def run(code: str, space: dict, finals: list, printed: Printed) -> None:
     except MemoryError:
         out_of_memory = True
     except BaseException as raised:  # also exit(), which is not to end the process
-        error = told(raised)
+        error = described(raised)
     del reserve
     if out_of_memory:
         space.clear()
@@ -235,7 +235,7 @@ def run(code: str, space: dict, finals: list, printed: Printed) -> None:
     send(**printed.take(), error=error, final=finals[0] if finals else None)
 
 
-def told(raised: BaseException) -> str:
+def described(raised: BaseException) -> str:
     """An exception in a line, with the line of the code that raised it."""
     line, at = getattr(raised, "lineno", None) if isinstance(raised, SyntaxError) else None, raised.__traceback__
     while at is not None:

@@ -225,7 +225,7 @@ def cascade(rows: Sequence[Row], judge: LLM | None = None) -> list[Scored]:
         scored.append(Scored(bool(stage), stage or (NO_ANSWER if silent else NO_JUDGE)))
     if judge is None:
         return scored
-    left, prompts = [i for i, it in enumerate(scored) if it.stage == NO_JUDGE], []
+    left, prompts = [i for i, verdict in enumerate(scored) if verdict.stage == NO_JUDGE], []
     for row in (rows[i] for i in left):
         first, *others = row.gold
         gold = OR[row.language].format(first=first, others="; ".join(others)) if others else first
@@ -438,11 +438,11 @@ def perfect(book: Book, question: Question, blocks: Sequence[Chunk]) -> Journal:
     True
     """
     builder, reading, graph, entries = Builder(book), Reading(), Graph(book.document.id), []
-    told = sorted((book.told.events[event.id][0], event.id) for event in builder.events(question))
+    events = sorted((book.told.events[event.id][0], event.id) for event in builder.events(question))
     for block in blocks:
         within = Span(block.start, block.end)
         operations: list[Operation] = []
-        for span, event in told:
+        for span, event in events:
             if block.start <= span.start < block.end:
                 operations += builder.event(book.world.events[event], within, reading, answer=question.answer)
         for binding in builder.bindings(question):
@@ -475,12 +475,12 @@ def same(gold: Graph, found: Graph, language: str = "en") -> dict[str, str]:
     {'m': 'ivo'}
     """
     alike = {
-        (mine.id, its.id): token_f1(its.content, mine.content, language)
-        for its in found.nodes.values()
-        for mine in gold.nodes.values()
-        if its.type == mine.type
+        (gold_node.id, found_node.id): token_f1(found_node.content, gold_node.content, language)
+        for found_node in found.nodes.values()
+        for gold_node in gold.nodes.values()
+        if found_node.type == gold_node.type
     }
-    return {its: mine for mine, its in matched(alike).items()}
+    return {found_node: gold_node for gold_node, found_node in matched(alike).items()}
 
 
 def graph_agreement(gold: Graph, found: Graph, language: str = "en") -> dict[str, Counts]:
@@ -496,16 +496,16 @@ def graph_agreement(gold: Graph, found: Graph, language: str = "en") -> dict[str
     counts = {}
     for name in TYPES:
         there, here = (sum(node.type == name for node in graph.nodes.values()) for graph in (gold, found))
-        counts[name] = Counts(there, here, sum(found.nodes[its].type == name for its in pairs))
+        counts[name] = Counts(there, here, sum(found.nodes[in_found].type == name for in_found in pairs))
     counts["node"] = Counts(len(gold.nodes), len(found.nodes), len(pairs))
     # Of a node that is none of gold's the id in a tuple is equal to no id.
     edges = [(pairs.get(source, (source,)), pairs.get(target, (target,)), said) for source, target, said in found.edges]
     directed: list[set[Any]] = [
-        {(source, target, said.lower()) for source, target, said in some} for some in (gold.edges, edges)
+        {(source, target, said.lower()) for source, target, said in side} for side in (gold.edges, edges)
     ]
-    ties: list[set[Any]] = [{frozenset(edge[:2]) for edge in some} for some in directed]
-    for name, (mine, its) in {"edge": directed, "tie": ties}.items():
-        counts[name] = Counts(len(mine), len(its), len(mine & its))
+    ties: list[set[Any]] = [{frozenset(edge[:2]) for edge in side} for side in directed]
+    for name, (in_gold, in_found) in {"edge": directed, "tie": ties}.items():
+        counts[name] = Counts(len(in_gold), len(in_found), len(in_gold & in_found))
     return counts
 
 

@@ -488,8 +488,8 @@ def quoting(block: str, form: type[Edits] | type[Noted] = Edits) -> dict[str, An
     >>> print(quoting("Ivo sold it.")["lark"].splitlines()[-1])
     WORDS: %regex {"substring_chunks": ["Ivo", " ", "sold", " ", "it", "."]}
     """
-    pieces = [json.dumps(" " if it.isspace() else it, ensure_ascii=False)[1:-1] for it in PIECE.findall(block.strip())]
-    models = [it for it in (AddNode, AddEdge, EditNode, DeleteNode) if pieces or "src" not in it.model_fields]
+    pieces = [json.dumps(" " if word.isspace() else word, ensure_ascii=False)[1:-1] for word in PIECE.findall(block.strip())]
+    models = [model for model in (AddNode, AddEdge, EditNode, DeleteNode) if pieces or "src" not in model.model_fields]
     opening, sentences = _said(OPENING), []
     if form is Noted:
         sentences = ['sentences: "[" (string (", " string)*)? "]"']
@@ -505,8 +505,8 @@ def quoting(block: str, form: type[Edits] | type[Noted] = Edits) -> dict[str, An
 def _rule(model: type[BaseModel]) -> str:
     """An operation as the grammar has it, its keys in the model's order."""
     parts, before = [], "{"
-    for name, of in model.model_fields.items():
-        choices = " | ".join(_said(json.dumps(choice)) for choice in get_args(of.annotation))
+    for name, info in model.model_fields.items():
+        choices = " | ".join(_said(json.dumps(choice)) for choice in get_args(info.annotation))
         value = f"({choices})" if choices else "src" if name == "src" else "string"
         parts += [_said(f'{before}"{name}": '), value]
         before = ", "
@@ -708,8 +708,8 @@ def node_and_edge_f1(gold: Edits, found: Edits, language: str = "en") -> tuple[f
     pairs = matched({(i, j): _likeness(a, b, language) for i, a in enumerate(nodes[0]) for j, b in enumerate(nodes[1])})
     same = {nodes[1][j].id: nodes[0][i].id for i, j in pairs.items() if isinstance(nodes[1][j], AddNode)}
     ends = [
-        Counter((names.get(e.source, e.source), names.get(e.target, e.target), e.relation.lower()) for e in some)
-        for names, some in zip(({}, same), edges, strict=True)
+        Counter((names.get(e.source, e.source), names.get(e.target, e.target), e.relation.lower()) for e in added)
+        for names, added in zip(({}, same), edges, strict=True)
     ]
     both = (ends[0] & ends[1]).total()
     sizes = len(nodes[0]) + len(nodes[1])
@@ -724,9 +724,9 @@ def matched(likeness: Mapping[tuple[T, T], float]) -> dict[T, T]:
     {'ivo': 'a', 'ann': 'i'}
     """
     pairs: dict[T, T] = {}
-    for one, other in sorted(likeness, key=lambda pair: -likeness[pair]):
-        if likeness[one, other] >= ALIKE and one not in pairs and other not in pairs.values():
-            pairs[one] = other
+    for first, second in sorted(likeness, key=lambda pair: -likeness[pair]):
+        if likeness[first, second] >= ALIKE and first not in pairs and second not in pairs.values():
+            pairs[first] = second
     return pairs
 
 
@@ -763,7 +763,7 @@ def verbatim(quotes: Sequence[str], text: str) -> float:
 
 
 def _share(quotes: Sequence[str], right: Callable[[str], bool]) -> float:
-    return sum(bool(one.strip()) and right(one) for one in quotes) / len(quotes) if quotes else math.nan
+    return sum(bool(quote.strip()) and right(quote) for quote in quotes) / len(quotes) if quotes else math.nan
 
 
 def borders(memory: DocumentMemory | Extracted, text: str) -> list[int]:
@@ -791,7 +791,7 @@ def border_f1(gold: Sequence[int], found: Sequence[int]) -> float:
     """
     free, right = sorted(gold), 0
     for place in sorted(found):
-        hit = next((one for one in free if abs(one - place) <= NEAR), None)
+        hit = next((border for border in free if abs(border - place) <= NEAR), None)
         if hit is not None:
             free.remove(hit)
             right += 1

@@ -61,13 +61,13 @@ def encode(example: Example, tokenizer: PreTrainedTokenizerBase) -> Encoded:
     >>> from transformers import AutoTokenizer
     >>> from mindscape import assets
     >>> tokenizer = AutoTokenizer.from_pretrained(assets.language_model())
-    >>> one = encode(Example("qa", "Who?", "Ann", "book"), tokenizer)
-    >>> tokenizer.decode(one.ids[-one.reply :])
+    >>> encoded = encode(Example("qa", "Who?", "Ann", "book"), tokenizer)
+    >>> tokenizer.decode(encoded.ids[-encoded.reply :])
     'Ann<|im_end|>'
     """
-    asked = [{"role": "user", "content": example.prompt}]
-    asked += [{"role": ("assistant", "user")[i % 2], "content": text} for i, text in enumerate(example.history)]
-    prompt = tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=True)
+    messages = [{"role": "user", "content": example.prompt}]
+    messages += [{"role": ("assistant", "user")[i % 2], "content": text} for i, text in enumerate(example.history)]
+    prompt = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
     head = tokenizer(prompt, add_special_tokens=False).input_ids
     reply = tokenizer(example.reply, add_special_tokens=False).input_ids
     require(reply, f"an example of role {example.role!r} from {example.book!r} has an empty reply")
@@ -98,7 +98,7 @@ def plan(examples: Sequence[Encoded], tokens: int, seed: int, epoch: int) -> lis
     """
     rng = np.random.default_rng([seed, epoch])
     order = rng.permutation(len(examples))
-    mean = max(1, round(float(np.mean([len(one.ids) for one in examples]))))
+    mean = max(1, round(float(np.mean([len(example.ids) for example in examples]))))
     size = BUCKET * max(1, tokens // mean)
     batches = []
     for start in range(0, len(order), size):
@@ -115,9 +115,9 @@ def plan(examples: Sequence[Encoded], tokens: int, seed: int, epoch: int) -> lis
 
 def collate(batch: Sequence[Encoded], pad: int) -> dict[str, torch.Tensor]:
     """Input ids and labels, shape (batch, longest), padded on the right."""
-    labels = [(IGNORED,) * (len(one.ids) - one.reply) + one.ids[-one.reply :] for one in batch]
+    labels = [(IGNORED,) * (len(example.ids) - example.reply) + example.ids[-example.reply :] for example in batch]
     return {
-        "input_ids": pad_sequence([torch.tensor(one.ids) for one in batch], True, pad),
+        "input_ids": pad_sequence([torch.tensor(example.ids) for example in batch], True, pad),
         "labels": pad_sequence([torch.tensor(row) for row in labels], True, IGNORED),
     }
 
@@ -362,28 +362,28 @@ def train(
     require(encoded, "no examples: expected at least one")
     with quiet():
         bare = AutoModelForCausalLM.from_pretrained(base, dtype=settings.precision)
-    data = [one.ids for one in encoded]
+    data = [example.ids for example in encoded]
     run = identity(bare, settings, [data, adapter_hash(start)] if start else data)
     model = with_lora(bare, settings, start)
 
     def batches(epoch: int) -> list[list[int]]:
         return plan(encoded, settings.tokens, settings.seed, epoch)
 
-    usual = sum(one.reply**0.5 for one in encoded) / len(batches(0))
+    usual = sum(example.reply**0.5 for example in encoded) / len(batches(0))
 
     def learn(batch: list[int]) -> dict:
-        mine = [encoded[i] for i in batch[accelerator.process_index :: accelerator.num_processes]]
+        own = [encoded[i] for i in batch[accelerator.process_index :: accelerator.num_processes]]
         # A process without rows of its own reads one all the same, and counts nothing.
-        rows = collate(mine or [encoded[batch[0]]], tokenizer.eos_token_id)
+        rows = collate(own or [encoded[batch[0]]], tokenizer.eos_token_id)
         rows = {name: tensor.to(accelerator.device) for name, tensor in rows.items()}
         attend(bare, rows["input_ids"].shape[1])
         with torch.autocast(accelerator.device.type, torch.bfloat16, enabled=settings.precision == torch.bfloat16):
             total, counts = reply_loss(model, rows)
         # Over a usual batch's weight, so that a reply counts the same in whatever batch it is.
-        loss = (total / counts**0.5).sum() / usual * bool(mine)
+        loss = (total / counts**0.5).sum() / usual * bool(own)
         loss.backward()
-        here = zip(mine, total.tolist(), counts.tolist(), strict=False)
-        return _line(gather_object([(one.role, len(one.ids), loss, n) for one, loss, n in here]))
+        here = zip(own, total.tolist(), counts.tolist(), strict=False)
+        return _line(gather_object([(example.role, len(example.ids), loss, n) for example, loss, n in here]))
 
     return fit(model, learn, batches, out, run, settings, accelerator)
 

@@ -14,13 +14,13 @@ from mindscape.training import recipes
 
 def main(arguments: list[str] | None = None) -> None:
     """Read the arguments and train, or list. An error of ours is one line, and the exit code is 1."""
-    asked = argparse.ArgumentParser(prog="python -m mindscape.training", description="Train an adapter by its recipe.")
-    asked.add_argument("name", nargs="?", help="a recipe; without one they are listed")
-    asked.add_argument("--out", default="", help="folder of log, checkpoint and adapter; build/adapters/NAME by default")
-    asked.add_argument("--dtype", default="", help="precision of base and products in the place of the recipe's")
-    asked.add_argument("--recipes", default=str(recipes.FILE), help="a file of recipes; the kit's by default")
-    asked.add_argument("--missing", action="store_true", help="train the adapters that data/adapters lacks")
-    given = asked.parse_args(arguments)
+    parser = argparse.ArgumentParser(prog="python -m mindscape.training", description="Train an adapter by its recipe.")
+    parser.add_argument("name", nargs="?", help="a recipe; without one they are listed")
+    parser.add_argument("--out", default="", help="folder of log, checkpoint and adapter; build/adapters/NAME by default")
+    parser.add_argument("--dtype", default="", help="precision of base and products in the place of the recipe's")
+    parser.add_argument("--recipes", default=str(recipes.FILE), help="a file of recipes; the kit's by default")
+    parser.add_argument("--missing", action="store_true", help="train the adapters that data/adapters lacks")
+    given = parser.parse_args(arguments)
     give_memory_back()
     try:
         if given.missing:

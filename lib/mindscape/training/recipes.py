@@ -206,7 +206,7 @@ class Kind:
         if self.name == "memories":
             return memreader.memory_examples(seeds, tokenizer, **given)
         draw, language = DRAWN[self.name], given.pop("language", "en")
-        return [one for seed in seeds for one in draw(training_book(seed, language), tokenizer, **given)]
+        return [example for seed in seeds for example in draw(training_book(seed, language), tokenizer, **given)]
 
     def told(self, made: Sequence[Any], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
         """What a run says of its examples."""
@@ -215,7 +215,7 @@ class Kind:
             return {"questions": len(made), "recipe": recipe, **self.given}
         count = {"examples": len(made)}
         if self.name == "memories":
-            return {**count, "reply_tokens": sum(length(one.reply, tokenizer) for one in made), **self.given}
+            return {**count, "reply_tokens": sum(length(example.reply, tokenizer) for example in made), **self.given}
         if self.name == "answers":
             return {**count, **self.given, **asdict(generation.VARIANTS[self.given["variant"]])}
         return {**count, "shares" if self.name == "roles" else self.name: self.given}
@@ -301,7 +301,7 @@ class Recipe:
         >>> read_recipe("layers_10").cost
         '270 steps, 385,512 tokens, 0.3 hours'
         """
-        steps, tokens, seconds = (sum(column) for column in zip(*(one.measured for one in self.stages), strict=True))
+        steps, tokens, seconds = (sum(column) for column in zip(*(stage.measured for stage in self.stages), strict=True))
         hours = f"{seconds / 3600:.1f} hours" if seconds else "not measured yet"
         return f"{steps:,} steps, {tokens:,} tokens, {hours}"
 
@@ -355,10 +355,10 @@ def _made(kind: type, given: Mapping[str, Any]) -> Any:
     return kind(**given)
 
 
-def _check(of: str, given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+def _check(owner: str, given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
     """Raises InputError for a name that is not known, or a value of another type."""
     for name, value in given.items():
-        require(name in known, f"{of} has no {name!r}: expected some of {', '.join(known)}")
+        require(name in known, f"{owner} has no {name!r}: expected some of {', '.join(known)}")
         kind = known[name]
         fits = kind not in (int, float, str, bool) or type(value) is kind or (kind is float and type(value) is int)
         require(fits, f"{name}={value!r}: expected {getattr(kind, '__name__', kind)}")
@@ -393,16 +393,16 @@ def train_recipe(recipe: Recipe, out: str | Path = "", dtype: str = "", file: st
             adapter = emb_training.train(made, folder, base, stage.kind.recipe, settings, start=start)
         else:
             adapter = training.train(made, folder, base, settings, start)
-        told: dict[str, Any] = {
+        run: dict[str, Any] = {
             "base": recipe.base or "SmolLM2-135M-Instruct",
             "start_sha256": adapter_hash(start) if start else None,
             "seeds": [stage.seeds.start, stage.seeds.stop - 1],
             "settings": asdict(settings) | {"dtype": str(settings.precision).removeprefix("torch.")},
             "environment": results.environment(),
         }
-        told |= stage.kind.told(made, tokenizer) | ({"layers": recipe.layers} if recipe.layers else {})
+        run |= stage.kind.told(made, tokenizer) | ({"layers": recipe.layers} if recipe.layers else {})
         if PartialState().is_main_process:
-            (adapter / "run.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+            (adapter / "run.json").write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
         start = adapter
     return start
 

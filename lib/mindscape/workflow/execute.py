@@ -41,8 +41,8 @@ def main(notebook: Path, executed: Path, log: Path, scale: str) -> int:
         finally:
             stop(process)
     took = f"{time.monotonic() - start:.0f} s"
-    told = f"FAILED after {took}: {why}\n    see {executed} and {log}" if code else f"done in {took}"
-    print(f"  {notebook.stem}: {told}", flush=True)
+    outcome = f"FAILED after {took}: {why}\n    see {executed} and {log}" if code else f"done in {took}"
+    print(f"  {notebook.stem}: {outcome}", flush=True)
     return code
 
 

@@ -65,14 +65,14 @@ def names(root: Path, only: str = "") -> list[str]:
 
 def computed(runs: list[dict], mode: str, store: Path = ROOT / "data" / "store") -> list[str]:
     """A line for each kind and maker of entries that are to be computed, with about how long it takes, and one for all."""
-    asked: dict[str, int] = {}
+    entries: dict[str, int] = {}
     for run in runs:
         for name, counts in run.get("store", {}).items():
             if name.partition(" ")[0] not in ("vector", "pass", "file"):
-                asked[name] = max(asked.get(name, 0), sum(counts.values()))
+                entries[name] = max(entries.get(name, 0), sum(counts.values()))
     lines, total = [], 0.0
     share, _, minutes = share_seed_minutes(os.environ.get("MINDSCAPE_REMEASURE", "1"))
-    for name, count in sorted(asked.items()):
+    for name, count in sorted(entries.items()):
         kind, _, maker = name.partition(" ")
         held, seconds = contents(store / f"{kind}.{maker}.jsonl")
         due = {"data": max(0, count - held), "tiny": min(1, held), "remeasure": round(share * count)}
@@ -86,7 +86,7 @@ def computed(runs: list[dict], mode: str, store: Path = ROOT / "data" / "store")
     return [*lines, f"  about {words(total)} of one core for what is computed, besides{ends}"]
 
 
-def share_seed_minutes(told: str) -> tuple[float, int, float]:
+def share_seed_minutes(setting: str) -> tuple[float, int, float]:
     """The three of SHARE:SEED:MINUTES; 0 minutes is no limit. Raises ValueError, which says what cannot be drawn.
 
     >>> share_seed_minutes("0.02:7:5"), share_seed_minutes("0.02")
@@ -96,7 +96,7 @@ def share_seed_minutes(told: str) -> tuple[float, int, float]:
     ...
     ValueError: SHARE=2: expected more than 0, at most 1
     """
-    share, seed, minutes = (told.split(":") + ["", ""])[:3]
+    share, seed, minutes = (setting.split(":") + ["", ""])[:3]
     if not 0 < _number(share) <= 1:
         raise ValueError(f"SHARE={share}: expected more than 0, at most 1")
     if not re.fullmatch("[0-9]*", seed):

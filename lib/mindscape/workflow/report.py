@@ -114,13 +114,13 @@ def picture(root: Path) -> str:
 def findings(root: Path) -> str:
     """The findings of data/findings.yaml with their numbers, those whose rules hold."""
     stored, lines = notebooks(root), []
-    by_number = {name[:2]: of["metrics"] for name, of in stored.items()}
+    by_number = {name[:2]: result["metrics"] for name, result in stored.items()}
 
     def number(match: re.Match) -> str:
         return _in_words(by_number[match["notebook"]][match["key"]], match["sign"])
 
     for finding in yaml.safe_load((root / "data" / "findings.yaml").read_text(encoding="utf-8")):
-        rules = [(name, rule) for name, some in finding["holds"].items() for rule in some]
+        rules = [(name, rule) for name, listed in finding["holds"].items() for rule in listed]
         if all(name in stored and holds(rule, stored[name]["metrics"]) for name, rule in rules):
             text = re.sub(r"\{(?P<sign>\+?)(?P<notebook>\d\d):(?P<key>[\w.@+-]+)\}", number, finding["text"])
             where = ", ".join(f"[{name[:2]}](notebooks/{name}.ipynb)" for name in finding["holds"])
@@ -142,13 +142,13 @@ def _in_words(metric: dict, sign: str) -> str:
 def reader(root: Path) -> str:
     """Role by role: the untuned model's score, the reader's, and how many replies could be read, free and held."""
     rows, found = [], recorded(root, "01_the_reader")
-    for key, of in found.items():
+    for key, metric in found.items():
         name, _, score = key.removeprefix("reader.").partition(".")
         untuned = found.get(f"reader.untuned.{name}.{score}")
         if key == f"reader.{name}.{score}" and untuned and "valid" not in score:
             valid = [found.get(f"reader.{name}.valid_fraction{end}", {}).get("value") for end in ("_free", "")]
             shares = ("–" if share is None else f"{share:.2f}" for share in valid)
-            rows.append([name, score.replace("_", " "), _interval(untuned), _interval(of), of["n"], *shares])
+            rows.append([name, score.replace("_", " "), _interval(untuned), _interval(metric), metric["n"], *shares])
     return markdown_table(["role", "score", "untuned", "reader", "rows:", "valid, free:", "valid, held:"], rows)
 
 
@@ -168,10 +168,10 @@ def _run(run: Path, log: Path) -> str:
     made, lines = json.loads(run.read_text("utf-8")), list(map(json.loads, trail.lines(log)))
     tokens, seconds = (sum(line[key] for line in lines) for key in ("tokens", "seconds"))
     first, last = made["seeds"]
-    of = f"AdamW, learning rate {made['settings']['learning_rate']:g}, {made['settings']['warmup']} steps of warm-up"
+    optimiser = f"AdamW, learning rate {made['settings']['learning_rate']:g}, {made['settings']['warmup']} steps of warm-up"
     return (
         f"- **Training seeds {first} to {last}**: {_data(made)} {tokens:,} tokens read in {seconds / 3600:.1f} hours, "
-        f"{tokens / seconds:.0f} a second. {of}, cosine to 0. {_losses(lines[-100:])}.\n"
+        f"{tokens / seconds:.0f} a second. {optimiser}, cosine to 0. {_losses(lines[-100:])}.\n"
     )
 
 
@@ -200,9 +200,9 @@ def _data(made: dict) -> str:
 
 def _losses(lines: list[dict]) -> str:
     """The means of what the last lines of a log tell, of an embedder or of a reader's roles."""
-    told = [line.get("roles", line) for line in lines]
-    names = ("chunk", "node", "accuracy") if "roles" not in lines[0] else sorted({role for of in told for role in of})
-    means = {name: statistics.fmean(some) for name in names if (some := [of[name] for of in told if name in of])}
+    losses = [line.get("roles", line) for line in lines]
+    names = ("chunk", "node", "accuracy") if "roles" not in lines[0] else sorted({role for row in losses for role in row})
+    means = {name: statistics.fmean(values) for name in names if (values := [row[name] for row in losses if name in row])}
     ends = ", ".join(f"{name} {mean:.2f}" for name, mean in means.items())
     when = "in the last hundred steps" if len(lines) == 100 else "in all steps"
     if "roles" in lines[0]:
@@ -284,8 +284,8 @@ def _output(cell: dict) -> str:
 def course_page(root: Path) -> str:
     """figures/course.json: a line a notebook, and the words of all together."""
     found = {name: counted(cells(root, name)) for name in names(root)}
-    lines = [f"  {json.dumps(name)}: {json.dumps(told)}" for name, told in found.items()]
-    total = sum(told["all_words"] for told in found.values())
+    lines = [f"  {json.dumps(name)}: {json.dumps(counts)}" for name, counts in found.items()]
+    total = sum(counts["all_words"] for counts in found.values())
     return "{\n" + ",\n".join([*lines, f'  "all_words": {total}']) + "\n}\n"
 
 

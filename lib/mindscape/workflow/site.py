@@ -140,29 +140,29 @@ def weighing(claim: Claim) -> str:
     return f'<a href="notebooks/{claim.notebook}.html#{claim.id}">{claim.notebook[:2]}</a>'
 
 
-def claim_rows(some: list[tuple[Claim, str]], metrics: dict[str, dict]) -> str:
+def claim_rows(judged: list[tuple[Claim, str]], metrics: dict[str, dict]) -> str:
     """A table: claim, the paper's numbers, ours, and where it is weighed."""
     rows = []
-    for claim, _ in some:
+    for claim, _ in judged:
         ours = []
         for key in claim.metrics:
-            if of := metrics[claim.notebook].get(key):
-                ours.append(f"{label(key)}: {with_interval(of, '{:.3g}'.format)}")
+            if metric := metrics[claim.notebook].get(key):
+                ours.append(f"{label(key)}: {with_interval(metric, '{:.3g}'.format)}")
         rows.append([f"{claim.claim} *{claim.place}*", claim.paper_value, "<br>".join(ours), weighing(claim)])
     return markdown_table(["claim", "the paper", "here", "weighed in"], rows)
 
 
-def paper_page(paper: str, of: list[tuple[Claim, str]], metrics: dict[str, dict], root: Path) -> str:
+def paper_page(paper: str, judged: list[tuple[Claim, str]], metrics: dict[str, dict], root: Path) -> str:
     """A paper: its system, the notebooks, what was found and what was not."""
     (first,) = names(root, PAPERS[paper])
     drawn = results.read(first, root / "figures")["figures"][DRAWING]
     lines = [f"# {paper}", "", f"![{drawn['alt']}](/figures/{first}/{drawn['file']})", "", "## Its notebooks", ""]
     of_part = names(root, PAPERS[paper][0])
     lines += [f"- [{name}](/notebooks/{name}.ipynb): {first_cell(root, name)[0]}" for name in of_part]
-    lines += ["", f"## {len(of)} claims", ""]
+    lines += ["", f"## {len(judged)} claims", ""]
     for verdict in VERDICTS:
-        if some := [pair for pair in of if pair[1] == verdict]:
-            lines += [f"### {verdict.capitalize()} ({len(some)})", "", claim_rows(some, metrics)]
+        if group := [pair for pair in judged if pair[1] == verdict]:
+            lines += [f"### {verdict.capitalize()} ({len(group)})", "", claim_rows(group, metrics)]
     return "\n".join(lines)
 
 
@@ -187,8 +187,8 @@ def written(root: Path, home: Path) -> None:
         path = root / "notebooks" / f"{name}.ipynb"
         pages[f"notebooks/{path.name}"] = json.dumps(notebook(path, anchors))
     for paper in PAPERS:
-        of = [pair for pair in judged if pair[0].paper == paper]
-        pages[f"paper_{paper.lower()}.md"] = paper_page(paper, of, metrics, root)
+        of_paper = [pair for pair in judged if pair[0].paper == paper]
+        pages[f"paper_{paper.lower()}.md"] = paper_page(paper, of_paper, metrics, root)
     for name, card in cards(root):
         pages[f"cards/{name}.md"] = linked(card.read_text("utf-8"), str(card.parent.relative_to(root)))
     for name, text in pages.items():
@@ -207,9 +207,9 @@ def claims_page(judged: list[tuple[Claim, str]]) -> str:
     pages = {paper: f"[{paper}](paper_{paper.lower()}.md)" for paper in PAPERS}
     lines = ["# The papers' claims, weighed", "", counts_table(judged, pages)]
     for verdict in VERDICTS:
-        some = [claim for claim, found in judged if found == verdict]
+        claims = [claim for claim, found in judged if found == verdict]
         lines += ["", f"## {verdict.capitalize()}", ""]
-        lines += [f"- {claim.claim} *{claim.paper}, {claim.place}* ({weighing(claim)})" for claim in some]
+        lines += [f"- {claim.claim} *{claim.paper}, {claim.place}* ({weighing(claim)})" for claim in claims]
     return "\n".join(lines) + "\n"
 
 
@@ -296,11 +296,11 @@ def main() -> int:
     for path in (home / "html").rglob("*.map"):  # for those who mend the theme
         path.unlink()
     size = sum(path.stat().st_size for path in (home / "html").rglob("*") if path.is_file()) / 1e6
-    told = {"seconds": round(time.perf_counter() - begun, 1), "mb": round(size, 1)}
-    told |= {"warnings": len(warnings), "broken": len(wrong)}
-    (home / "site.json").write_text(json.dumps({f"site.{key}": value for key, value in told.items()}) + "\n", "utf-8")
+    numbers = {"seconds": round(time.perf_counter() - begun, 1), "mb": round(size, 1)}
+    numbers |= {"warnings": len(warnings), "broken": len(wrong)}
+    (home / "site.json").write_text(json.dumps({f"site.{key}": value for key, value in numbers.items()}) + "\n", "utf-8")
     print(*warnings, *wrong, sep="\n", end="\n" * bool(warnings or wrong))
-    print(f"{home / 'html' / 'index.html'}:", ", ".join(f"{name} {value}" for name, value in told.items()))
+    print(f"{home / 'html' / 'index.html'}:", ", ".join(f"{name} {value}" for name, value in numbers.items()))
     return bool(warnings or wrong)
 
 

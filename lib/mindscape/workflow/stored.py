@@ -56,7 +56,7 @@ def compare(fresh: Path, root: Path | None = None) -> int:
             wrong.append(f"{name}: the fresh run did not finish")
         differing = results.differing(old, new)
         wrong += [f"{name}: {said}" for said in differing]
-        free = sum("varies" in of for of in new["metrics"].values())
+        free = sum("varies" in metric for metric in new["metrics"].values())
         varying += free
         compared += len(new["metrics"]) - free - len(differing)
     if (file := root / "data" / "claims.yaml").is_file():  # a number may be as stored and lie on the other side of an edge
@@ -69,9 +69,9 @@ def compare(fresh: Path, root: Path | None = None) -> int:
     return bool(wrong) or not compared
 
 
-def dead(asked: Path, store: Path) -> list[str]:
+def dead(folder: Path, store: Path) -> list[str]:
     """A line for each file of the store that holds entries which no notebook asked for."""
-    keys = {key for path in asked.glob("*.txt") for key in path.read_text(encoding="ascii").split()}
+    keys = {key for path in folder.glob("*.txt") for key in path.read_text(encoding="ascii").split()}
     found = []
     for path in sorted(store.glob("*.jsonl")):
         lines = path.read_bytes().split(b"\n")[1:]
