@@ -300,11 +300,11 @@ def test_decoding_is_held_to_a_pydantic_model(model):
 def test_every_conversation_may_have_its_own_schema(random_model):
     """JSON schemas and grammars beside each other in a batch, the rows in another order than the conversations."""
     schemas = [{"enum": ["a"]}, {"title": "b", "lark": 'start: "\\"" ("b" | "c") "\\""'}, {"enum": ["d", "dd"]}]
-    asked = [*reversed(ASKED), *ASKED]
-    replies = random_model.chat(asked, schema=[*schemas, *schemas], max_new_tokens=9)
+    talks = [*reversed(ASKED), *ASKED]
+    replies = random_model.chat(talks, schema=[*schemas, *schemas], max_new_tokens=9)
     allowed = [{"a"}, {"b", "c"}, {"d", "dd"}] * 2
     assert all(reply.parsed in some for reply, some in zip(replies, allowed, strict=True))
-    refused(lambda: random_model.chat(asked, schema=schemas), "3 schemas for 6 conversations")
+    refused(lambda: random_model.chat(talks, schema=schemas), "3 schemas for 6 conversations")
 
 
 def test_plain_words_are_held_to_options(random_model):
@@ -396,8 +396,8 @@ def test_bad_input(model, smollm2, tokenizer, tmp_path):
     refused(lambda: llm.LanguageModel(Local(smollm2, untuned, "untuned")).chat(user("?")), "no chat template")
     fussy = copy.deepcopy(tokenizer)
     fussy.chat_template = "{{ raise_exception('no system role') }}"
-    asked = llm.LanguageModel(Local(smollm2, fussy, "fussy"))
-    refused(lambda: asked.chat(user("?")), "refuses the conversation: no system role")
+    fussy_model = llm.LanguageModel(Local(smollm2, fussy, "fussy"))
+    refused(lambda: fussy_model.chat(user("?")), "refuses the conversation: no system role")
     refused(lambda: llm.load("embedded", dtype="int7"), "dtype='int7': expected auto, float32")
     said = "cannot load hf:.*: expected a folder or a name on the hub"
     refused(lambda: llm.load(f"hf:{tmp_path}"), said, LLMError)

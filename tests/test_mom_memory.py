@@ -33,8 +33,8 @@ def documents_and_ends(draw):
     words = st.one_of(
         st.just(""),
         st.text(max_size=8),
-        st.tuples(st.integers(0, len(text)), st.integers(1, 40)).map(lambda it: text[it[0] : it[0] + it[1]]),
-        st.tuples(st.integers(0, len(text)), st.integers(4, 40)).map(lambda it: text[it[0] : it[0] + it[1]].swapcase()),
+        st.tuples(st.integers(0, len(text)), st.integers(1, 40)).map(lambda at: text[at[0] : at[0] + at[1]]),
+        st.tuples(st.integers(0, len(text)), st.integers(4, 40)).map(lambda at: text[at[0] : at[0] + at[1]].swapcase()),
     )
     language = draw(st.sampled_from(["en", "zh"]))
     return Document("any", text, language), draw(st.lists(st.tuples(words, words), max_size=7))
@@ -206,11 +206,11 @@ def test_ends_of():
 
 def test_the_samples_of_the_kit():
     found = mom.samples()
-    assert {one.document.language for one in found} == {"en", "zh"}
-    for one in found:
-        assert tiles(one.document, one.memory.chunks)
-        again = resolve(one.document, said(one.document, one.memory))
-        assert again.memory.borders == one.memory.borders
-        for question in one.questions:
+    assert {sample.document.language for sample in found} == {"en", "zh"}
+    for sample in found:
+        assert tiles(sample.document, sample.memory.chunks)
+        again = resolve(sample.document, said(sample.document, sample.memory))
+        assert again.memory.borders == sample.memory.borders
+        for question in sample.questions:
             assert question.breadth in ("local", "global")
-            assert all(one.document[span].strip() for span in question.evidence)
+            assert all(sample.document[span].strip() for span in question.evidence)

@@ -74,10 +74,10 @@ def test_a_question_that_shares_no_word_is_left_to_the_vectors():
 
 def test_plain_search_is_the_sum_of_both():
     look = FirstLook(LINES[:20], "en", ENCODER)
-    asked = ["Who buried the silver spoons?"]
-    by_hand = ENCODER.encode(asked, "query") @ ENCODER.encode(LINES[:20]).T + WORDS * BM25(LINES[:20]).shares(asked)
-    assert np.allclose(look.scores(asked), by_hand)
-    assert "silver spoons" in LINES[look.best(look.scores(asked), 1)[0][0]]
+    queries = ["Who buried the silver spoons?"]
+    by_hand = ENCODER.encode(queries, "query") @ ENCODER.encode(LINES[:20]).T + WORDS * BM25(LINES[:20]).shares(queries)
+    assert np.allclose(look.scores(queries), by_hand)
+    assert "silver spoons" in LINES[look.best(look.scores(queries), 1)[0][0]]
 
 
 def test_an_encoder_that_reads_no_chinese_leaves_it_to_the_words():
@@ -312,8 +312,8 @@ def test_what_is_wrong_with_the_check_is_said_before_anything_is_asked(novel, tm
 def test_no_more_is_asked_than_was_foretold(novel, tmp_path, monkeypatch, capsys):
     """Of a server whose first reply to each question cannot be read, and whose graph has nothing to note."""
 
-    def silent_first(handler, asked):
-        again = asked.get("temperature", 0) > 0
+    def silent_first(handler, request):
+        again = request.get("temperature", 0) > 0
         send(handler, completion("Ann the smith" if again else " "))
 
     with serving(monkeypatch, silent_first) as server:
@@ -339,11 +339,11 @@ def test_what_a_server_answered_before_it_died_is_kept(novel, tmp_path, monkeypa
     """It answers one question and dies: the next run asks for the other alone."""
     questions = ["Who sold a copper lamp?", "Who painted a yellow wagon?"]
 
-    def dying(handler, asked):
-        prompt = asked["messages"][-1]["content"]
+    def dying(handler, request):
+        prompt = request["messages"][-1]["content"]
         if "yellow wagon?" in prompt:
             time.sleep(0.5)  # the other answer is there before
-            status(400)(handler, asked)
+            status(400)(handler, request)
         else:
             send(handler, completion("Ann"))
 

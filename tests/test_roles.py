@@ -23,9 +23,9 @@ from storyworld.world import Chance
 
 @pytest.mark.parametrize("name", roles.ROLES)
 def test_gold_agrees_with_itself_and_silence_with_nothing(book, tokenizer, name):
-    asked = list(islice(teaching.gold(name, book, Chance(name), tokenizer), 3))
-    assert asked
-    for slots, value in asked:
+    examples = list(islice(teaching.gold(name, book, Chance(name), tokenizer), 3))
+    assert examples
+    for slots, value in examples:
         best, worst = score(name, book, slots, value, value), score(name, book, slots, value, None)
         assert set(best) == set(worst)
         for key, number in best.items():
@@ -111,9 +111,9 @@ def test_quotes_and_borders():
 
 def test_other_right_answers_count(tokenizer):
     book = storyworld.book(1003, tokens=15_000)
-    asked = next(question for question in book.questions if question.accepted)
-    slots = {"question": asked.question}
-    assert score("qa", book, slots, asked.answer, asked.accepted[0]) == {"f1": 1.0}
+    question = next(q for q in book.questions if q.accepted)
+    slots = {"question": question.question}
+    assert score("qa", book, slots, question.answer, question.accepted[0]) == {"f1": 1.0}
 
 
 places = st.lists(st.integers(0, 3000), max_size=6, unique=True)
